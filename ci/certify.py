@@ -77,16 +77,16 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _summary(done: Iterable[Certification]) -> Iterable[str]:
-    for each in done:
-        if each.code is None:
-            yield f"  {each.name:20} absent: install {' and '.join(each.missing)}"
+    for certification in done:
+        if certification.code is None:
+            yield f"  {certification.name:20} absent: install {' and '.join(certification.missing)}"
         else:
-            yield f"  {each.name:20} {each.code}: {_MEANINGS.get(each.code, 'unknown exit code')}; {REPORTS / each.name / 'report.html'}"
+            yield f"  {certification.name:20} {certification.code}: {_MEANINGS.get(certification.code, 'unknown exit code')}; {REPORTS / certification.name / 'report.html'}"
 
 
 def _merge(done: Iterable[Certification], command: Sequence[str]) -> None:
     """Make one matrix of the reports, where there is more than one."""
-    folders = [str(REPORTS / each.name) for each in done if (REPORTS / each.name / "report.json").is_file()]
+    folders = [str(REPORTS / certification.name) for certification in done if (REPORTS / certification.name / "report.json").is_file()]
     if len(folders) > 1:
         subprocess.run([*command, "report", *folders, "--output", str(REPORTS)], check=False)
 
@@ -96,7 +96,7 @@ def main(names: Sequence[str], command: Sequence[str]) -> int:
     done = certify(names or CLIENTS, command)
     _merge(done, command)
     print("\nCertified:", *_summary(done), sep="\n", flush=True)
-    return gravest(each.code for each in done if each.code is not None)
+    return gravest(certification.code for certification in done if certification.code is not None)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def medians(reports: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, float]]
 
 def main(folders: Iterable[str], file: Path = FILE) -> int:
     """Write the file from the reports in `folders`; return 0."""
-    file.write_text(json.dumps(medians(read_report(Path(each)) for each in folders), indent=1) + "\n")
+    file.write_text(json.dumps(medians(read_report(Path(folder)) for folder in folders), indent=1) + "\n")
     return 0
 
 

@@ -23,12 +23,12 @@ PAGES: Final = (ROOT / "README.md", ROOT / "docs/site/broker.md", *sorted((ROOT 
 def figures() -> Mapping[str, int]:
     """Return what stands where: a pattern whose one group is the figure, and the figure."""
     required = len(required_of(cases_of("client"), "info"))
-    told = {each: len(cases_of(each)) for each in SIDES}
+    counts = {side: len(cases_of(side)) for side in SIDES}
     return {
         r"\bPARTIAL 1/(\d+)\b": required,
         r"\b(\d+) cases that level info requires were left out": required - 1,
-        r"\bThere are (\d+) client cases": told["client"],
-        r"\bThere are (\d+) coordinator cases": told["coordinator"],
+        r"\bThere are (\d+) client cases": counts["client"],
+        r"\bThere are (\d+) coordinator cases": counts["coordinator"],
         r"\b(\d+) of them are required for a grade": required,
         r"\b(\d+) rules, each with its source": len(requirements()),
         r"\b(\d+) of them are judged by name in a client or a coordinator": len({*judged()["client"], *judged()["coordinator"]}),
@@ -43,7 +43,7 @@ def corrected(text: str) -> str:
 
 
 def _with(found: re.Match[str], figure: int) -> str:
-    begin, end = (each - found.start() for each in found.span(1))
+    begin, end = (number - found.start() for number in found.span(1))
     return f"{found[0][:begin]}{figure}{found[0][end:]}"
 
 

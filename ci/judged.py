@@ -18,7 +18,7 @@ from groupproof.harness.model.case import Case, script_of
 from groupproof.harness.running.plans.client_stage import Stage
 from groupproof.harness.running.plans.plan_runner import Limits
 from groupproof.harness.running.runs.coordinator_run import JOBS, CoordinatorRun
-from groupproof.harness.running.runs.whole_run import Order
+from groupproof.harness.running.runs.whole_run import RunConfig
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.harness.subjects.subject import ReferenceSubject
@@ -50,9 +50,9 @@ def of_clients() -> Rows:
 def of_coordinators() -> Rows:
     """Play the coordinator cases with the reference coordinator."""
     cases = [case for case in cases_of("coordinator") if len(script_of(case).steps) <= SCRIPT_STEPS_MAX]
-    order = Order(cases=cases, profile=PROFILE, level="info", seed=1, jobs=JOBS, command=["groupproof"])
-    outcome = CoordinatorRun(ReferenceBrokers(profile=PROFILE), order, say=lambda *_: None).go()
-    played = {each.case.id: [play.trace for play in each.plays] for each in outcome.summary.results}
+    config = RunConfig(cases=cases, profile=PROFILE, level="info", seed=1, jobs=JOBS, command=["groupproof"])
+    outcome = CoordinatorRun(ReferenceBrokers(profile=PROFILE), config, say=lambda *_: None).go()
+    played = {result.case.id: [play.trace for play in result.plays] for result in outcome.summary.results}
     return {case.id: _row(case, played[case.id]) for case in cases}
 
 
@@ -71,7 +71,7 @@ def _played(case: Case) -> Trace:
 
 def _row(case: Case, traces: Iterable[Trace]) -> Mapping[str, Sequence[str]]:
     judged = judged_in(case, *traces)
-    return {"lists": list(case.requirements), "judged": [each for each in everything() if each in judged]}
+    return {"lists": list(case.requirements), "judged": [name for name in everything() if name in judged]}
 
 
 def text_of(rows: Mapping[str, Rows]) -> str:

@@ -99,14 +99,14 @@ def sampled(names: Iterable[str], count: int, seed: int) -> list[str]:
 
 def unexplained(survivors: Iterable[Mutant], explained: Sequence[Mapping[str, Any]]) -> list[Mutant]:
     """Leave out what the table explains; one reason may be for several changes of a line."""
-    known = {(each["function"], each["was"], now) for each in explained for now in each["now"]}
-    return [each for each in survivors if (each.function, each.was, each.now) not in known]
+    known = {(entry["function"], entry["was"], now) for entry in explained for now in entry["now"]}
+    return [survivor for survivor in survivors if (survivor.function, survivor.was, survivor.now) not in known]
 
 
 def stale(explained: Sequence[Mapping[str, Any]], mutants: Iterable[Mutant]) -> list[str]:
     """Return a line for each explanation of what is no mutant any more, because the code has changed."""
-    known = {(each.function, each.was, each.now) for each in mutants}
-    changes = [(each["function"], each["was"], now) for each in explained for now in each["now"]]
+    known = {(mutant.function, mutant.was, mutant.now) for mutant in mutants}
+    changes = [(entry["function"], entry["was"], now) for entry in explained for now in entry["now"]]
     return [f"explains nothing  {function}\n  + {now}" for function, was, now in changes if (function, was, now) not in known]
 
 
@@ -124,7 +124,7 @@ def told(killed: int, refused: int, survivors: int, open_: Sequence[Mutant]) -> 
     """Return the lines to print, and the exit code."""
     counted = killed + refused + len(open_)
     share = 1 - len(open_) / counted if counted else 0.0
-    lines = [f"survived  {each.function}\n  - {each.was}\n  + {each.now}" for each in open_]
+    lines = [f"survived  {mutant.function}\n  - {mutant.was}\n  + {mutant.now}" for mutant in open_]
     lines.append(
         f"{killed + refused + survivors} mutants: {killed} killed, {refused} refused by mypy, {survivors - len(open_)} explained, "
         f"{len(open_)} not: {share:.1%} killed of those that count"
@@ -170,9 +170,9 @@ def _refused(names: Iterable[str]) -> set[str]:
     command = [sys.executable, "-m", "mypy", "--no-error-summary", "--no-pretty", "--follow-imports=silent", *modules]
     said = subprocess.run(command, cwd=STAGE, check=False, stdout=subprocess.PIPE, text=True).stdout if modules else ""
     complaints: dict[str, list[tuple[int, str]]] = {module: [] for module in modules.values()}
-    for each in _COMPLAINT.finditer(said):
-        if not each["words"].endswith("[redundant-expr]"):  # `x and False` is a change like any other
-            complaints[modules[each["path"]]].append((int(each["line"]), each["words"]))
+    for match in _COMPLAINT.finditer(said):
+        if not match["words"].endswith("[redundant-expr]"):  # `x and False` is a change like any other
+            complaints[modules[match["path"]]].append((int(match["line"]), match["words"]))
     return {f"{module}.{name}" for module in complaints for name in refused(_staged(module).read_text(), complaints[module])}
 
 
@@ -187,7 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _lay_out()
     modules = list(MACHINES)
     with ProcessPoolExecutor(wanted.jobs) as pool:
-        mutants = {each.name: each for made in pool.map(_mutate, modules) for each in made}
+        mutants = {mutant.name: mutant for made in pool.map(_mutate, modules) for mutant in made}
     names = [name for name in mutants if name.startswith(wanted.only)]
     samples = {seed: sampled(names, wanted.sample, seed) for seed in wanted.seed}
     drawn = list(dict.fromkeys(name for sample in samples.values() for name in sample))
@@ -204,9 +204,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _tell(seed: int, sample: Sequence[Mutant], passed: Collection[str], stopped: Collection[str], explained: Sequence[Mapping[str, Any]]) -> int:
     """Print what became of a sample, and return the exit code."""
-    alive = [each for each in sample if each.name in passed and each.name not in stopped]
+    alive = [mutant for mutant in sample if mutant.name in passed and mutant.name not in stopped]
     open_ = unexplained(alive, explained)
-    ill_typed = sum(each.name in stopped for each in sample)
+    ill_typed = sum(mutant.name in stopped for mutant in sample)
     lines, code = told(len(sample) - len(alive) - ill_typed, ill_typed, len(alive), open_)
     print("\n".join([*lines[:-1], f"seed {seed}: {lines[-1]}"]))
     return code

@@ -44,21 +44,25 @@ def planted() -> list[Planted]:
     """Count by the tables of power."""
     return [
         _counted(
-            "reference member", "caught.toml", "misbehaviours", {each.name for each in member_variants.MISBEHAVIOURS}, len(member_variants.LEGAL)
+            "reference member",
+            "caught.toml",
+            "misbehaviours",
+            {misbehaviour.name for misbehaviour in member_variants.MISBEHAVIOURS},
+            len(member_variants.LEGAL),
         ),
         _counted(
             "reference coordinator",
             "caught_of_coordinators.toml",
             "bugs",
-            {each.name for each in coordinator_variants.BUGS},
+            {bug.name for bug in coordinator_variants.BUGS},
             len(coordinator_variants.LEGAL),
         ),
     ]
 
 
 def _counted(where: str, table: str, failed: str, names: Collection[str], legal: int) -> Planted:
-    told = tomllib.loads((PAGE.parent / table).read_text())
-    return Planted(where=where, bugs=len(names), failed=len(told[failed]), reported=len(told["reported"]), legal=legal)
+    fields = tomllib.loads((PAGE.parent / table).read_text())
+    return Planted(where=where, bugs=len(names), failed=len(fields[failed]), reported=len(fields["reported"]), legal=legal)
 
 
 def written(page: str) -> str:
@@ -71,7 +75,7 @@ def written(page: str) -> str:
         "| planted in the | bugs | failed by a case | reported by one | shown by none, with the reason | legal variants, failed by none |",
         "|" + " --- |" * 6,
     ]
-    return before + BEGINS + "\n".join([*head, *(each.line for each in planted())]) + "\n" + ENDS + after
+    return before + BEGINS + "\n".join([*head, *(item.line for item in planted())]) + "\n" + ENDS + after
 
 
 def main(arguments: list[str]) -> int:

@@ -33,16 +33,16 @@ def found(tests: Path) -> dict[str, list[str]]:
     for path in sorted(tests.rglob("test_*.py")):
         text = path.read_text()
         for name, ids in _marked(ast.parse(text)) if any(f"mark.{mark}(" in text for mark in MARKS) else ():
-            for each in ids:
-                marked.setdefault(each, []).append(f"{path.relative_to(tests.parent).as_posix()}::{name}")
-    known = [each for each in everything() if each in marked]
-    return {each: marked[each] for each in [*known, *sorted(marked.keys() - set(known))]}
+            for id in ids:
+                marked.setdefault(id, []).append(f"{path.relative_to(tests.parent).as_posix()}::{name}")
+    known = [name for name in everything() if name in marked]
+    return {name: marked[name] for name in [*known, *sorted(marked.keys() - set(known))]}
 
 
 def troubles(now: Witnesses, before: Witnesses) -> list[str]:
     """Return what is wrong with the witnesses as they are now, when those of `before` were written down; no id may lose its last one."""
-    unknown = [f"{tests[0]}: there is no requirement {each}" for each, tests in now.items() if each not in everything()]
-    return [*unknown, *(_unexplained(each, now, before) for each in unexplained(now))]
+    unknown = [f"{tests[0]}: there is no requirement {key}" for key, tests in now.items() if key not in everything()]
+    return [*unknown, *(_unexplained(name, now, before) for name in unexplained(now))]
 
 
 def _unexplained(id: str, now: Witnesses, before: Witnesses) -> str:
@@ -59,7 +59,7 @@ def _marked(module: ast.Module) -> Iterator[tuple[str, list[str]]]:
     for node in module.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             marks = list(_marks([*marks_of_all, *node.decorator_list]))
-            ids = [each for name, said in marks if name in MARKS for each in said]
+            ids = [text for name, said in marks if name in MARKS for text in said]
             if ids and not LEFT_OUT & {name for name, _ in marks}:
                 yield node.name, ids
 
@@ -68,7 +68,7 @@ def _marks(expressions: list[ast.expr]) -> Iterator[tuple[str, list[str]]]:
     """Yield the name and the strings of each `pytest.mark.NAME(…)` within."""
     for part in (part for expression in expressions for part in ast.walk(expression)):
         if isinstance(part, ast.Call) and (name := _mark(part.func)):
-            yield name, [each.value for each in part.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+            yield name, [argument.value for argument in part.args if isinstance(argument, ast.Constant) and isinstance(argument.value, str)]
         elif name := _mark(part):
             yield name, []
 

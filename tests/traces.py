@@ -29,7 +29,7 @@ def findings(judge: Judge | type[Fold], story: Story) -> list[Finding]:
 
 def verdict(judge: Judge | type[Fold], story: Story) -> Verdict:
     """Return the gravest verdict; a judge that finds nothing wrong and says nothing counts as OK."""
-    return worst([Verdict.OK, *(each.verdict for each in findings(judge, story))])
+    return worst([Verdict.OK, *(finding.verdict for finding in findings(judge, story))])
 
 
 class Written:
@@ -47,9 +47,9 @@ class Written:
         return self
 
     def see(self, kind: str, **columns: Any) -> Observation:
-        seen = Observation(seq=len(self.trace), at_ns=round(self._now_ms * 1e6), kind=kind, **columns)
-        self.trace.append(seen)
-        return seen
+        obs = Observation(seq=len(self.trace), at_ns=round(self._now_ms * 1e6), kind=kind, **columns)
+        self.trace.append(obs)
+        return obs
 
     def kit(self, name: str, client: str | None = None, **body: Any) -> Observation:
         return self.see("event", who="kit", client=client, body={"name": name, **body})
@@ -110,9 +110,7 @@ class Story(Written):
             "rebalance_timeout_ms": 30_000,
         }
         request = self.request(Api.JOIN_GROUP, client, member=member, body=asked, instance=instance, version=version)
-        listed = [
-            {"member_id": each, "metadata": encode_subscription(Subscription(topics=tuple(wanted)))} for each, wanted in (members or {}).items()
-        ]
+        listed = [{"member_id": key, "metadata": encode_subscription(Subscription(topics=tuple(wanted)))} for key, wanted in (members or {}).items()]
         body = {
             "member_id": gets,
             "generation_id": generation,
@@ -135,7 +133,7 @@ class Story(Written):
     ) -> Observation:
         """Tell of a SyncGroup that `assigns` and `gets` partitions."""
         assignments = [
-            {"member_id": each, "assignment": encode_assignment(Assignment(partitions=tuple(parts)))} for each, parts in (assigns or {}).items()
+            {"member_id": key, "assignment": encode_assignment(Assignment(partitions=tuple(parts)))} for key, parts in (assigns or {}).items()
         ]
         request = self.request(Api.SYNC_GROUP, client, member=member, generation=generation, body={"assignments": assignments})
         self.answer(request, error=error, partitions=tuple(gets))
@@ -165,12 +163,12 @@ class Story(Written):
 
     def consume(self, *offsets: tuple[str, int, int, int], client: str = "m0") -> Observation:
         """Tell of records delivered: topic, partition, first and last offset."""
-        each = [{"topic": t, "partition": p, "minOffset": first, "maxOffset": last} for t, p, first, last in offsets]
-        return self.tell("records_consumed", client, partitions=each, count=1)
+        item = [{"topic": t, "partition": p, "minOffset": first, "maxOffset": last} for t, p, first, last in offsets]
+        return self.tell("records_consumed", client, partitions=item, count=1)
 
     def committed(self, *offsets: tuple[str, int, int], client: str = "m0", success: bool = True) -> Observation:
-        each = [{"topic": topic, "partition": partition, "offset": offset} for topic, partition, offset in offsets]
-        return self.tell("offsets_committed", client, offsets=each, success=success)
+        item = [{"topic": topic, "partition": partition, "offset": offset} for topic, partition, offset in offsets]
+        return self.tell("offsets_committed", client, offsets=item, success=success)
 
     def mark(self, name: str) -> Story:
         self.kit("mark", mark=name)

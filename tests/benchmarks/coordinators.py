@@ -145,12 +145,12 @@ def _beat(subject: Measured, what: str, frames: Sequence[bytes], answers: Sequen
 def measure_all(subjects: Sequence[Measured], *, sizes: Sequence[int], rounds: int, seconds: float, warm_s: float = WARM_S) -> None:
     """Measure in turns; the first round, which is not counted, warms everybody up."""
     numbers = count()
-    for each in subjects:
-        measure(Measured(each.name, each.address), min(10, max(sizes)), seconds=warm_s, numbers=numbers)
+    for subject in subjects:
+        measure(Measured(subject.name, subject.address), min(10, max(sizes)), seconds=warm_s, numbers=numbers)
     for _ in range(rounds):
         for size in sizes:
-            for each in subjects:
-                measure(each, size, seconds=seconds, numbers=numbers)
+            for subject in subjects:
+                measure(subject, size, seconds=seconds, numbers=numbers)
 
 
 def measure_echo(address: Address, *, sizes: Sequence[int], seconds: float, name: str = "trivial echo") -> Measured:
@@ -165,15 +165,15 @@ def measure_echo(address: Address, *, sizes: Sequence[int], seconds: float, name
 
 def aims(subjects: Sequence[Measured], sizes: Sequence[int]) -> list[tuple[str, float, bool]]:
     """Return what is aimed at with the ratio that was measured, and whether that is enough; what was not measured is left out."""
-    by_name = {each.name: each for each in subjects}
+    by_name = {subject.name: subject for subject in subjects}
     found: list[tuple[str, float, bool]] = []
     for size in sizes:
-        for each in ("", " a CPU s"):
-            if (ratio := _ratio(by_name, f"beats {size}{each}", "kfake")) is not None:
-                found.append((f"heartbeats of {size}{each}: groupproof / kfake >= {HEARTBEATS_AIM}", ratio, ratio >= HEARTBEATS_AIM))
-    for each in ("", " in CPU"):
-        if (ratio := _ratio(by_name, f"rebalance {max(sizes)}{each}", OTHERS[-1])) is not None:
-            found.append((f"rebalance of {max(sizes)}{each}: groupproof / {OTHERS[-1]} <= 1", ratio, ratio <= 1))
+        for name in ("", " a CPU s"):
+            if (ratio := _ratio(by_name, f"beats {size}{name}", "kfake")) is not None:
+                found.append((f"heartbeats of {size}{name}: groupproof / kfake >= {HEARTBEATS_AIM}", ratio, ratio >= HEARTBEATS_AIM))
+    for name in ("", " in CPU"):
+        if (ratio := _ratio(by_name, f"rebalance {max(sizes)}{name}", OTHERS[-1])) is not None:
+            found.append((f"rebalance of {max(sizes)}{name}: groupproof / {OTHERS[-1]} <= 1", ratio, ratio <= 1))
     return found
 
 
@@ -186,8 +186,13 @@ def told(subjects: Sequence[Measured], echoes: Sequence[Measured], sizes: Sequen
     """Return the whole report as JSON has it."""
     return {
         "coordinators": {
-            each.name: {"median": {what: each.median(what) for what in each.values}, "rounds": each.values, "faults": each.faults, "busy": each.busy}
-            for each in (*subjects, *echoes)
+            measurement.name: {
+                "median": {what: measurement.median(what) for what in measurement.values},
+                "rounds": measurement.values,
+                "faults": measurement.faults,
+                "busy": measurement.busy,
+            }
+            for measurement in (*subjects, *echoes)
         },
         "aims": [{"aim": aim, "ratio": ratio, "met": met} for aim, ratio, met in aims(subjects, sizes)],
     }
@@ -197,16 +202,16 @@ def show(console: Console, subjects: Sequence[Measured], echoes: Sequence[Measur
     """Print the table, its ratios to the kit's own coordinator, and the aims."""
     table = Table(title="one run, medians; in brackets the ratio of groupproof's own figure to it")
     table.add_column("measured")
-    for each in (*subjects, *echoes):
-        table.add_column(each.name, justify="right")
-    kinds = [f"{kind} {size}{each}" for kind, each in _KINDS for size in sizes]
+    for measurement in (*subjects, *echoes):
+        table.add_column(measurement.name, justify="right")
+    kinds = [f"{kind} {size}{name}" for kind, name in _KINDS for size in sizes]
     for what in ("pipelined", "pipelined a CPU s", *kinds):
-        table.add_row(_titled(what), *(_cell(each, subjects[0], what) for each in (*subjects, *echoes)))
-    table.add_row("generator busy at most", *(f"{each.busy:.0%}" for each in (*subjects, *echoes)))
+        table.add_row(_titled(what), *(_cell(item, subjects[0], what) for item in (*subjects, *echoes)))
+    table.add_row("generator busy at most", *(f"{item.busy:.0%}" for item in (*subjects, *echoes)))
     console.print(table)
-    for each in subjects:
-        for what, fault in each.faults.items():
-            console.print(f"{each.name}, {what}: {fault}", markup=False)
+    for measurement in subjects:
+        for what, fault in measurement.faults.items():
+            console.print(f"{measurement.name}, {what}: {fault}", markup=False)
     for aim, ratio, met in aims(subjects, sizes):
         console.print(f"{'met' if met else 'not met'}: {aim}; it is {ratio:.2f}", markup=False)
 
@@ -217,12 +222,12 @@ def _titled(what: str) -> str:
     return what if what.endswith("CPU s") else f"{what} a s"
 
 
-def _cell(each: Measured, own: Measured, what: str) -> str:
-    value, ours = each.median(what), own.median(what)
+def _cell(measurement: Measured, own: Measured, what: str) -> str:
+    value, ours = measurement.median(what), own.median(what)
     if value is None:
         return "-"
     shown = f"{value * 1000:.1f}" if what.startswith(("form", "rebalance")) else f"{value:,.0f}"
-    return shown if each is own or ours is None else f"{shown} ({ours / value:.2f})"
+    return shown if measurement is own or ours is None else f"{shown} ({ours / value:.2f})"
 
 
 async def _measured(
@@ -234,8 +239,8 @@ async def _measured(
             subject = subject_named(name, say=lambda line: console.print(line, markup=False))
             try:
                 cluster = await stack.enter_async_context(subject.cluster(settings=_SETTINGS, brokers=1, topics={"t": 1}))
-            except Trouble as trouble:
-                console.print(f"{name} is left out: {trouble}", markup=False)
+            except Trouble as error:
+                console.print(f"{name} is left out: {error}", markup=False)
             else:
                 subjects.append(Measured(name, cluster.addresses[0]))
         await trio.to_thread.run_sync(lambda: measure_all(subjects, sizes=sizes, rounds=rounds, seconds=seconds))

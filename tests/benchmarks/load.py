@@ -204,15 +204,15 @@ class Group:
             member.member_id = answer["member_id"]
             self._named += 1
             if self._named == len(self.members):
-                for each in self.members:
-                    self._join(each)
+                for item in self.members:
+                    self._join(item)
             return
         if code:
             raise Unfit(f"JoinGroup was answered {code} {error_named(code)}")
         member.member_id, member.generation = answer["member_id"], answer["generation_id"]
         member.is_leader = answer["leader"] == member.member_id
         given = answer["members"] if member.is_leader else ()
-        assignments = tuple({"member_id": each["member_id"], "assignment": _ASSIGNED} for each in given)
+        assignments = tuple({"member_id": member["member_id"], "assignment": _ASSIGNED} for member in given)
         self._send(member, Api.SYNC_GROUP, {**self._who(member), "assignments": assignments})
 
     def _synced(self, member: Member, answer: Mapping[str, Any]) -> None:

@@ -44,7 +44,7 @@ def cpu_of_tree_s(root: int) -> float:
     parents = {process: parent for process in _processes() if (parent := _parent(process)) is not None}
     while left:
         process = left.pop()
-        left += [each for each, parent in parents.items() if parent == process]
+        left += [key for key, parent in parents.items() if parent == process]
         try:
             found += sum(_columns(process)[11:15])
         except OSError:
@@ -58,7 +58,7 @@ def _columns(process: int) -> list[int]:
 
 
 def _processes() -> list[int]:
-    return [int(each) for each in os.listdir("/proc") if each.isdigit()]
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
 
 
 def _parent(process: int) -> int | None:

@@ -93,7 +93,7 @@ def _beats(spark: SparkSession, folder: Path) -> list[Any]:
     from groupproof.chaos.spark.analysis.tables import Tables
 
     tables = Tables(raw_of(spark, [Source(path=folder)]), is_repeated=False, keep=lambda _, frame: frame)
-    taken = {each.name: each.column() for each in HEARTBEATS.measures}
+    taken = {measure.name: measure.column() for measure in HEARTBEATS.measures}
     figures = figures_by(HEARTBEATS.facts(tables), ("group",), (), list(taken.values())).where("dimension = 'group'")
     order = ("intervals", "interval_ms_mean", "interval_ms_spread", "interval_ms_p50", "interval_ms_p99", "interval_ms_max")
     return list(figures.select("run", "value", *order).collect())

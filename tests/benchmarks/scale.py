@@ -33,7 +33,7 @@ from groupproof.chaos.spark.session import session
 from groupproof.harness.cases.catalogue import CASES
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.running.simulations.parquet_runs import observed, piece_of
-from groupproof.harness.running.trace_check import Checked, check_files
+from groupproof.harness.running.trace_check import CheckResult, check_files
 from groupproof.harness.simulation.settings import Simulation
 
 __all__ = ["Cost", "copied", "judged", "measured", "simulated"]
@@ -107,7 +107,7 @@ def _trace(folder: Path, rows: int, members: int, groups: int) -> Path:
     return copied(simulated(folder / "base", rows=rows // runs, members=members), folder, runs)
 
 
-def _timed(check: Callable[[], Checked], jvm: int | None = None) -> tuple[float, float, Checked]:
+def _timed(check: Callable[[], CheckResult], jvm: int | None = None) -> tuple[float, float, CheckResult]:
     """Return the seconds, the seconds of processor time, with those of Spark where its JVM is named, and what was found."""
     began, used_s = time.perf_counter(), _used_s(jvm)
     found = check()
@@ -139,8 +139,8 @@ def _jvm() -> int:
     return process
 
 
-def _told(checked: Checked) -> list[tuple[str, str, str]]:
-    return sorted((each.case.id, each.ruling.verdict.value, each.ruling.observed) for each in checked.results)
+def _told(checked: CheckResult) -> list[tuple[str, str, str]]:
+    return sorted((result.case.id, result.ruling.verdict.value, result.ruling.observed) for result in checked.results)
 
 
 # A trace of any length -------------------------------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ def judged(folder: Path) -> Iterator[dict[str, Any]]:
         if not kept.is_file():
             took_s, _, found = _timed(partial(check_by_spark, [piece], url=MASTER))
             rows = pq.read_metadata(piece).num_rows
-            broken = sum(each.case.id.startswith("laws/") and each.ruling.verdict.value != "OK" for each in found.results)
+            broken = sum(result.case.id.startswith("laws/") and result.ruling.verdict.value != "OK" for result in found.results)
             kept.write_text(json.dumps({"rows": rows, "seconds": round(took_s, 2), "groups": len(found.results) // 2, "broken": broken}))
         yield json.loads(kept.read_text())
 
@@ -185,7 +185,7 @@ def main() -> None:
 def measure(only: str | None, output: Path) -> None:
     kept = json.loads(output.read_text()) if output.is_file() else []
     for sweep in [only] if only else SWEEPS:
-        kept = [each for each in kept if each["sweep"] != sweep]
+        kept = [item for item in kept if item["sweep"] != sweep]
         for cost in measured(sweep, SWEEPS[sweep]):
             kept.append(asdict(cost))
             output.write_text(json.dumps(kept, indent=1) + "\n")
@@ -200,7 +200,7 @@ def measure(only: str | None, output: Path) -> None:
 @click.argument("source", type=click.Path(path_type=Path))
 @click.argument("target", type=click.Path(path_type=Path))
 def draw(source: Path, target: Path) -> None:
-    target.write_text(picture([Cost(**each) for each in json.loads(source.read_text())]), "utf-8")
+    target.write_text(picture([Cost(**load) for load in json.loads(source.read_text())]), "utf-8")
 
 
 @main.command()

@@ -26,9 +26,9 @@ _INK, _SOFT, _LINE = (COLOURS[name][0] for name in ("ink", "soft", "line"))
 
 def picture(costs: Sequence[Cost]) -> str:
     """Return the picture as SVG, a panel for each sweep that is there."""
-    sweeps = [sweep for sweep in _TITLES if any(each.sweep == sweep for each in costs)]
+    sweeps = [sweep for sweep in _TITLES if any(cost.sweep == sweep for cost in costs)]
     width, height = _LEFT + len(sweeps) * (_WIDE + _GAP), _TOP + _HIGH + 60
-    panels = [_panel([each for each in costs if each.sweep == sweep], sweep, _LEFT + at * (_WIDE + _GAP)) for at, sweep in enumerate(sweeps)]
+    panels = [_panel([cost for cost in costs if cost.sweep == sweep], sweep, _LEFT + at * (_WIDE + _GAP)) for at, sweep in enumerate(sweeps)]
     legend = "".join(
         f'<line x1="{_LEFT + at * 170}" x2="{_LEFT + at * 170 + 26}" y1="22" y2="22" stroke="{colour}" stroke-width="2.5" stroke-dasharray="{dash}"/>'
         + _text(_LEFT + at * 170 + 32, 26, name, _INK)
@@ -42,17 +42,17 @@ def picture(costs: Sequence[Cost]) -> str:
 
 
 def _panel(costs: Sequence[Cost], sweep: str, left: float) -> str:
-    xs = [float(getattr(each, sweep)) for each in costs]
-    ys = [_height(each, name) for each in costs for name in _LINES]
+    xs = [float(getattr(cost, sweep)) for cost in costs]
+    ys = [_height(cost, name) for cost in costs for name in _LINES]
     across, up = _decades(xs), _decades(ys)
 
     def at(x: float, y: float) -> tuple[float, float]:
         return left + _share(x, across) * _WIDE, _TOP + (1 - _share(y, up)) * _HIGH
 
-    grid = "".join(_rule(*at(10.0**each, 10.0 ** up[0]), _said(each), is_across=True) for each in range(across[0], across[1] + 1))
-    grid += "".join(_rule(*at(10.0 ** across[0], 10.0**each), _said(each), is_across=False) for each in range(up[0], up[1] + 1))
+    grid = "".join(_rule(*at(10.0**number, 10.0 ** up[0]), _said(number), is_across=True) for number in range(across[0], across[1] + 1))
+    grid += "".join(_rule(*at(10.0 ** across[0], 10.0**number), _said(number), is_across=False) for number in range(up[0], up[1] + 1))
     lines = "".join(
-        _line([at(float(getattr(each, sweep)), _height(each, name)) for each in costs], colour, dash) for name, (_, colour, dash) in _LINES.items()
+        _line([at(float(getattr(cost, sweep)), _height(cost, name)) for cost in costs], colour, dash) for name, (_, colour, dash) in _LINES.items()
     )
     return (
         grid

@@ -26,7 +26,7 @@ from groupproof.clients.consumer.consumer import Consumer
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.outputs import Callback, Committed, Fail
 from groupproof.coordinator.broker.cluster import Cluster
-from groupproof.harness.simulation.fault_schedule import Happening, Schedule
+from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
 from groupproof.harness.simulation.faults import FAULTS
 from groupproof.harness.simulation.run import run
 from groupproof.harness.simulation.settings import Outcome, Simulation
@@ -59,7 +59,7 @@ def pair(members: int = 10, seconds: int = SECONDS, rounds: int = 5) -> Pair:
     """Run the scenario on both engines in turns, of which the quickest count; the trio pair's requests are counted in a run that is not timed."""
     counted = Recorder(lambda: 0)
     _trio(members, seconds, counted)
-    trio_requests = sum(1 for seen in counted.trace if seen.kind == "request" and seen.api in APIS)
+    trio_requests = sum(1 for obs in counted.trace if obs.kind == "request" and obs.api in APIS)
     turns = [
         (_timed(lambda: _trio(members, seconds, Recorder(lambda: 0, keeps=False)))[1], _timed(lambda: _heap(members, seconds))) for _ in range(rounds)
     ]
@@ -78,7 +78,7 @@ def _timed(work: Callable[[], Outcome | None]) -> tuple[Outcome, float]:
 
 
 def _heap(members: int, seconds: int) -> Outcome:
-    leave = Happening(at_ms=seconds * 500, kind="leave", who=("m1",), for_ms=5_000)
+    leave = ScheduledFault(at_ms=seconds * 500, kind="leave", who=("m1",), for_ms=5_000)
     return run(
         Simulation(seed=1, members=members, faults=(), duration_ms=seconds * 1_000, auto_commit_interval_ms=COMMITS_MS),
         plan=Schedule(happenings=(leave,)),
@@ -117,7 +117,7 @@ async def _client(network: MemoryNetwork, bootstrap: list[tuple[str, int]], name
 
 async def _consume(network: MemoryNetwork, bootstrap: list[tuple[str, int]], name: str, for_s: float) -> None:
     async with trio.open_nursery() as nursery:
-        consumer = Consumer(_settings(), network.connect, bootstrap, client_id=name, listener=_listen, told=_told, seed=1)
+        consumer = Consumer(_settings(), network.connect, bootstrap, client_id=name, listener=_listen, report=_told, seed=1)
         await nursery.start(consumer.run)
         with trio.move_on_after(for_s):
             while True:
@@ -153,7 +153,9 @@ def many(members: int, *, batch_every_ms: int = 15_000) -> tuple[Outcome, float]
     """Let so many members form a group, and restart in ten batches; return the outcome and the processor time."""
     size = members // 10
     restarts = tuple(
-        Happening(at_ms=30_000 + batch * batch_every_ms, kind="leave", who=tuple(f"m{batch * size + number}" for number in range(size)), for_ms=5_000)
+        ScheduledFault(
+            at_ms=30_000 + batch * batch_every_ms, kind="leave", who=tuple(f"m{batch * size + number}" for number in range(size)), for_ms=5_000
+        )
         for batch in range(10)
     )
     asked = Simulation(

@@ -44,7 +44,7 @@ def _seconds(program: str, cache: str) -> float:
 def _fill(cache: str) -> float:
     """Let a first session write the archive, and return its seconds; the JVM writes on when Python has ended, and ends the pipe of its output when it ends."""
     took_s = _seconds(_PROGRAMS["tuned"], cache)
-    if not any(is_whole(each) for each in (Path(cache) / FOLDER).glob("*.jsa")):
+    if not any(is_whole(path) for path in (Path(cache) / FOLDER).glob("*.jsa")):
         raise SystemExit("the first session left no archive of classes")
     return took_s
 
@@ -65,8 +65,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=3)
     found, times = ratio(parser.parse_args().repeats)
-    for name, each in times.items():
-        print(f"{name:8} {min(each):5.1f} s  ({', '.join(f'{one:.1f}' for one in sorted(each))})")
+    for name, value in times.items():
+        print(f"{name:8} {min(value):5.1f} s  ({', '.join(f'{one:.1f}' for one in sorted(value))})")
     print(f"tuned / default = {found:.2f} (at most {RATIO_MAX})")
     return 0 if found <= RATIO_MAX else 1
 

@@ -40,7 +40,7 @@ def test_copies_of_a_run_are_groups_of_their_own_that_keep_the_laws(tmp_path: Pa
     trace = copied(base, tmp_path, 4)
 
     assert pq.read_metadata(trace).num_rows == 4 * pq.read_metadata(base).num_rows
-    laws = [each.ruling.verdict.value for each in check_files([trace], CASES, UNIVERSAL).results if each.case.id.startswith("laws/")]
+    laws = [result.ruling.verdict.value for result in check_files([trace], CASES, UNIVERSAL).results if result.case.id.startswith("laws/")]
     assert laws == ["OK"] * 4
 
 
@@ -51,7 +51,7 @@ def test_the_picture_has_a_panel_for_each_sweep_and_a_line_for_each_engine() -> 
     assert len(lines) == 4
     assert len({line.get("stroke") for line in lines}) == 2
     assert [len((line.get("points") or "").split()) for line in lines] == [3] * 4
-    said = [each.text for each in drawn.findall(f"{SVG}text")]
+    said = [element.text for element in drawn.findall(f"{SVG}text")]
     assert {"one process", "Spark, 2 cores, warm", "1,000", "100,000"} <= set(said)
 
 
@@ -71,4 +71,4 @@ def test_both_engines_say_the_same_of_what_is_measured_and_a_piece_is_made_and_j
     assert first[0]["broken"] == 0
     (piece / "judged.json").write_text((piece / "judged.json").read_text().replace('"broken": 0', '"broken": 7'))
     assert next(judged(tmp_path))["broken"] == 7, "it is not judged again"
-    assert [each.parent.name for each in written(tmp_path, 1_000_000)] == ["piece=0000"], "nor made again"
+    assert [path.parent.name for path in written(tmp_path, 1_000_000)] == ["piece=0000"], "nor made again"

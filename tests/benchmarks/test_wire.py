@@ -12,5 +12,5 @@ def test_every_message_that_is_timed_has_the_bytes_that_kio_gives_it(monkeypatch
     monkeypatch.setattr(wire, "_ROUND_S", 1e-6)
     compared = [compare(*case) for case in CASES]
 
-    assert len({each.name for each in compared}) == len(CASES)
-    assert all(each.size > 0 for each in compared)
+    assert len({result.name for result in compared}) == len(CASES)
+    assert all(result.size > 0 for result in compared)

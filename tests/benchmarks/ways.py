@@ -114,7 +114,7 @@ def measure(found: Sequence[Way], *, sizes: Sequence[int], rounds: int, seconds:
                 with Group(way.address, f"ways-{next(numbers)}", size) as group:
                     group.form()
                     began_s = way.cpu_s()
-                    beats = beat(way.address, group.heartbeats(), [echoed(each) for each in range(size)], seconds=seconds)
+                    beats = beat(way.address, group.heartbeats(), [echoed(number) for number in range(size)], seconds=seconds)
                     used_s = way.cpu_s() - began_s
                 if number:
                     way.rates.setdefault(size, []).append(beats.rate)

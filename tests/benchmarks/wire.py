@@ -136,11 +136,11 @@ def show(console: Console) -> bool:
         table.add_column(column, justify="right")
     ratios = []
     for case in CASES:
-        each = compare(*case)
-        ratios.append((each.kio_writes / each.writes, each.name))
+        result = compare(*case)
+        ratios.append((result.kio_writes / result.writes, result.name))
         table.add_row(
-            each.name, f"{each.size}", f"{each.kio_writes * 1e6:.2f}", f"{each.writes * 1e6:.2f} ({ratios[-1][0]:.1f})",
-            f"{each.kio_reads * 1e6:.2f}", f"{each.reads * 1e6:.2f} ({each.kio_reads / each.reads:.2f})",
+            result.name, f"{result.size}", f"{result.kio_writes * 1e6:.2f}", f"{result.writes * 1e6:.2f} ({ratios[-1][0]:.1f})",
+            f"{result.kio_reads * 1e6:.2f}", f"{result.reads * 1e6:.2f} ({result.kio_reads / result.reads:.2f})",
         )  # fmt: skip
     console.print(table)
     least, name = min(ratios)

@@ -15,7 +15,7 @@ __all__ = ["running_engine"]
 @pytest.fixture(scope="session")
 def running_engine() -> Iterator[Engine]:
     try:
-        with engine() as on:
-            yield on
+        with engine() as containers:
+            yield containers
     except BrokenEnvironment as error:
         pytest.skip(f"absent: {error}")

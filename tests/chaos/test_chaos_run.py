@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from groupproof.chaos.chaos_run import ChaosRun
-from groupproof.chaos.scenarios.scenario import Ground
+from groupproof.chaos.scenarios.scenario import RunMode
 from groupproof.chaos.scenarios.scenario_case import compile_scenario
 from groupproof.chaos.scenarios.shipped_scenarios import chosen
 from groupproof.chaos.wire.wire_stage import ChaosStage
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.running.plans.client_stage import Stage
-from groupproof.harness.running.runs.whole_run import Order
+from groupproof.harness.running.runs.whole_run import RunConfig
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
 from groupproof.harness.subjects.client_registry import candidate
 
-CASE = compile_scenario(chosen(["fenced-twin"])[0], ground=Ground.VIRTUAL)
+CASE = compile_scenario(chosen(["fenced-twin"])[0], mode=RunMode.VIRTUAL)
 
 
 def run(*, brokers: ReferenceBrokers | None = None, untried: dict[str, str] | None = None, timeout_s: float | None = None) -> ChaosRun:
     found = candidate("groupproof", (), profile="kafka-4.1", seed=1, say=lambda _: None)
-    order = Order(cases=[CASE], profile="kafka-4.1", level="info", seed=1, jobs=1, command=["x"], timeout_s=timeout_s)
-    return ChaosRun(found, brokers, order, say=lambda *_: None, on_hello=lambda _: None, note=lambda _: None, untried=untried or {})
+    config = RunConfig(cases=[CASE], profile="kafka-4.1", level="info", seed=1, jobs=1, command=["x"], timeout_s=timeout_s)
+    return ChaosRun(found, brokers, config, say=lambda *_: None, on_hello=lambda _: None, note=lambda _: None, untried=untried or {})
 
 
 def test_a_night_of_virtual_time_is_not_cut_short() -> None:
@@ -41,7 +41,7 @@ def test_the_report_names_both_sides() -> None:
     made = run()
     outcome = made.go()
 
-    assert [each.ruling.verdict for each in outcome.summary.results] == [Verdict.OK]
+    assert [result.ruling.verdict for result in outcome.summary.results] == [Verdict.OK]
     assert outcome.summary.grade == "PASSED"
     assert outcome.summary.run.environment["coordinator"] == "groupproof"
     assert outcome.summary.subject.coordinator is None

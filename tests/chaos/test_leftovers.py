@@ -43,7 +43,7 @@ of_kafka = [
 
 
 def each_signal(*, marks: Mapping[signal.Signals, Sequence[pytest.MarkDecorator]]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("number", [pytest.param(each, marks=marks[each], id=each.name) for each in SIGNALS])
+    return pytest.mark.parametrize("number", [pytest.param(signals, marks=marks[signals], id=signals.name) for signals in SIGNALS])
 
 
 def _ended(
@@ -62,7 +62,7 @@ def _ended(
         kit.wait(120)
     for pid in had:
         wait_until_gone(pid)
-    return kit.pid, len(had), marked(mark), [each.name for each in folder.glob("groupproof-*")]
+    return kit.pid, len(had), marked(mark), [path.name for path in folder.glob("groupproof-*")]
 
 
 def _is_stopped(mark: str) -> bool:

@@ -10,7 +10,7 @@ from tests.project import ROOT
 def test_spark_finds_a_module_at_the_top_with_the_source_that_it_looks_for() -> None:
     datasource = pytest.importorskip("pyspark.sql.datasource", reason="PySpark is not installed: pip install 'groupproof[spark]'")
 
-    found = [each.name for each in iter_modules() if each.name.startswith("pyspark_")]
+    found = [iter_module.name for iter_module in iter_modules() if iter_module.name.startswith("pyspark_")]
     source = import_module("pyspark_groupproof").DefaultSource
 
     assert "pyspark_groupproof" in found

@@ -7,7 +7,7 @@ import pytest
 from tests.chaos.scenario_texts import HEAD
 
 from groupproof.chaos.replay_scenario import case_of
-from groupproof.chaos.scenarios.scenario import Ground
+from groupproof.chaos.scenarios.scenario import RunMode
 from groupproof.harness.commands.base.boundary import run
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.running.schedule_file import load_schedule
@@ -43,7 +43,7 @@ def test_a_shipped_scenario_is_judged_again_as_it_was(tmp_path: Path, capsys: py
     schedule = load_schedule(plan)
     capsys.readouterr()
 
-    assert len(case_of(schedule, Ground.VIRTUAL).judges) == 3
+    assert len(case_of(schedule, RunMode.VIRTUAL).judges) == 3
     assert schedule.coordinator is None
     assert run(["replay", str(plan)]) == 0
     assert "OK chaos/classic/commit-in-a-rebalance by groupproof 0" in capsys.readouterr().out

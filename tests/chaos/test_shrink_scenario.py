@@ -10,44 +10,44 @@ import trio.testing
 from groupproof.chaos.scenarios.random_scenarios import drawn
 from groupproof.chaos.scenarios.scenario import Action, Healing, Phase, Scenario
 from groupproof.chaos.scenarios.scenario_faults import KINDS
-from groupproof.chaos.shrink_scenario import Lesser, lesser, shrunk, size_of
+from groupproof.chaos.shrink_scenario import SmallerScenario, lesser, shrunk, size_of
 from groupproof.harness.commands.base.boundary import run
 from groupproof.harness.model.plan import Command, Kill
 from groupproof.harness.running.schedule_file import load_schedule
 
-DRAWN = Lesser(scenario=drawn(4, members=4), members=4)
+DRAWN = SmallerScenario(scenario=drawn(4, members=4), members=4)
 
 
-def kinds(each: Lesser) -> list[str]:
-    return [fault.kind for phase in each.scenario.phases for fault in phase.faults]
+def kinds(smaller: SmallerScenario) -> list[str]:
+    return [fault.kind for phase in smaller.scenario.phases for fault in phase.faults]
 
 
-def actions(each: Lesser) -> list[str]:
-    return [action.do for phase in each.scenario.phases for action in phase.actions]
+def actions(smaller: SmallerScenario) -> list[str]:
+    return [action.do for phase in smaller.scenario.phases for action in phase.actions]
 
 
 def test_everything_that_can_be_left_out_is_and_what_is_left_is_smaller() -> None:
     less = list(lesser(DRAWN))
 
-    assert all(size_of(each) < size_of(DRAWN) for each in less)
-    assert any(each.members == 3 for each in less)
-    assert any(len(each.scenario.phases) < len(DRAWN.scenario.phases) for each in less)
-    assert any(len(kinds(each)) == len(kinds(DRAWN)) - 1 for each in less)
+    assert all(size_of(smaller) < size_of(DRAWN) for smaller in less)
+    assert any(smaller.members == 3 for smaller in less)
+    assert any(len(smaller.scenario.phases) < len(DRAWN.scenario.phases) for smaller in less)
+    assert any(len(kinds(smaller)) == len(kinds(DRAWN)) - 1 for smaller in less)
     assert set(kinds(DRAWN)) <= set(KINDS)
 
 
 @pytest.mark.parametrize("at_once", [1, 5])
 def test_a_failure_that_needs_little_is_shrunk_to_that(at_once: int) -> None:
-    asked: list[Lesser] = []
+    asked: list[SmallerScenario] = []
 
-    async def shows(each: Lesser) -> bool:
-        asked.append(each)
+    async def shows(smaller: SmallerScenario) -> bool:
+        asked.append(smaller)
         await trio.lowlevel.checkpoint()
-        return "freeze" in actions(each) and "answer" in kinds(each)
+        return "freeze" in actions(smaller) and "answer" in kinds(smaller)
 
     assert trio.run(shows, DRAWN)
 
-    async def main() -> Lesser:
+    async def main() -> SmallerScenario:
         return await shrunk(DRAWN, shows, at_once=at_once, within_s=60)
 
     found = trio.run(main)
@@ -56,11 +56,11 @@ def test_a_failure_that_needs_little_is_shrunk_to_that(at_once: int) -> None:
 
 
 def test_when_time_is_out_the_smallest_so_far_is_kept() -> None:
-    async def shows(each: Lesser) -> bool:
+    async def shows(smaller: SmallerScenario) -> bool:
         await trio.sleep(1)
         return True
 
-    async def main() -> Lesser:
+    async def main() -> SmallerScenario:
         return await shrunk(DRAWN, shows, at_once=1, within_s=2.5)
 
     found = trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))

@@ -30,9 +30,9 @@ def busy(cores: int) -> Iterator[None]:
     try:
         yield
     finally:
-        for each in spinning:
-            each.kill()
-            each.wait()
+        for process in spinning:
+            process.kill()
+            process.wait()
 
 
 def quiet(client: str, coordinator: str) -> dict[str, str]:
@@ -43,10 +43,10 @@ def quiet(client: str, coordinator: str) -> dict[str, str]:
 
 
 def test_the_matrix_can_be_read() -> None:
-    told = quiet(CLIENT, "reference")
+    by_name = quiet(CLIENT, "reference")
 
-    assert len(told) > 50
-    assert (told["slow-joiner"], told["topic-grows"]) == ("OK", "EXCUSED")
+    assert len(by_name) > 50
+    assert (by_name["slow-joiner"], by_name["topic-grows"]) == ("OK", "EXCUSED")
 
 
 @pytest.mark.soak
@@ -67,7 +67,7 @@ def test_with_every_core_busy_the_verdicts_are_those_of_a_quiet_machine(tmp_path
     with busy(os.cpu_count() or 1):
         subprocess.run(argv, check=False, capture_output=True)
     cases = json.loads((tmp_path / "report.json").read_text())["cases"]
-    loaded = {each["id"].rpartition("/")[2]: each["verdict"] for each in cases}
+    loaded = {case["id"].rpartition("/")[2]: case["verdict"] for case in cases}
     unclear = {name for name, verdict in loaded.items() if verdict == "INCONCLUSIVE"}
 
     assert {name: verdict for name, verdict in loaded.items() if name not in unclear} == {

@@ -99,8 +99,8 @@ class Job:
 
     def _value(self, expression: str) -> str:
         """Return the value of `name`, of a literal, or of `name || literal`."""
-        for each in expression.split(" || "):
-            value = each[1:-1] if each.startswith("'") else self.known[each]
+        for part in expression.split(" || "):
+            value = part[1:-1] if part.startswith("'") else self.known[part]
             if value:
                 break
         return value

@@ -93,10 +93,10 @@ def image(running_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> I
     base(folder / "base")
     running_engine.build(BASE, folder / "base")
     context = folder / "context"
-    for each in COPIED:
-        (context / each).parent.mkdir(parents=True, exist_ok=True)
-        copy = shutil.copytree if (ROOT / each).is_dir() else shutil.copy
-        copy(ROOT / each, context / each)
+    for name in COPIED:
+        (context / name).parent.mkdir(parents=True, exist_ok=True)
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, context / name)
     wheels(context / "wheels")
     built = docker(
         "build",

@@ -23,9 +23,9 @@ def test_each_figure_stands_on_some_page(pattern: str) -> None:
 def test_a_figure_is_put_right_and_all_else_stays() -> None:
     required = len(required_of(cases_of("client"), "info"))
     by_name = len({*judged()["client"], *judged()["coordinator"]})
-    told = "PARTIAL 1/7  c 1.0\nleft: 8 cases that level info requires were left out; 0 of them are judged by name in a client or a coordinator, PARTIAL 2/7"
+    text = "PARTIAL 1/7  c 1.0\nleft: 8 cases that level info requires were left out; 0 of them are judged by name in a client or a coordinator, PARTIAL 2/7"
 
-    assert figures.corrected(told) == (
+    assert figures.corrected(text) == (
         f"PARTIAL 1/{required}  c 1.0\nleft: {required - 1} cases that level info requires were left out; "
         f"{by_name} of them are judged by name in a client or a coordinator, PARTIAL 2/7"
     )

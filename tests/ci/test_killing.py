@@ -49,7 +49,7 @@ def test_a_test_of_the_module_s_own_goes_before_others_ten_times_as_fast() -> No
 
 def test_a_mutant_lives_unless_a_test_that_passes_unharmed_fails_on_it(tmp_path: Path) -> None:
     code, made = mutated("ringed", SOURCE)
-    drawn = [each.name for each in made]
+    drawn = [mutant.name for mutant in made]
     (tmp_path / "ringed.py").write_text(code)
     (tmp_path / "test_ringed.py").write_text(TESTS)
     (tmp_path / "pyproject.toml").write_text('[tool.mutmut]\nsource_paths = ["."]\n[tool.pytest.ini_options]\npythonpath = ["."]\n')
@@ -61,7 +61,7 @@ def test_a_mutant_lives_unless_a_test_that_passes_unharmed_fails_on_it(tmp_path:
     assert (tmp_path / "outcomes.json").exists(), ended.stdout + ended.stderr
     outcomes = json.loads((tmp_path / "outcomes.json").read_text())
     assert outcomes["ringed.x_oversized__mutmut_0"] == "survived"  # what mutmut takes for the function unharmed
-    assert {each.now: outcomes[each.name] for each in made} == {
+    assert {mutant.now: outcomes[mutant.name] for mutant in made} == {
         "return members >= size_max": "survived",
         "return members / 2": "killed",
         "return members * 3": "killed",

@@ -33,8 +33,8 @@ def test_a_mutant_says_what_it_changed_and_in_which_function() -> None:
     code, made = mutated("groupproof.coordinator.machine.guards", SOURCE)
 
     assert OVERSIZED in made
-    assert {(each.function, each.was) for each in made} >= {("groupproof.coordinator.machine.guards.Timers.armed", "armed = 3")}
-    assert all(each.name.rpartition(".")[2] in code for each in made)
+    assert {(mutant.function, mutant.was) for mutant in made} >= {("groupproof.coordinator.machine.guards.Timers.armed", "armed = 3")}
+    assert all(mutant.name.rpartition(".")[2] in code for mutant in made)
 
 
 def test_a_seed_draws_the_same_sample_in_whatever_order_the_names_come() -> None:
@@ -80,5 +80,5 @@ def test_the_machines_are_there_and_each_explanation_says_why() -> None:
     explained = tomllib.loads(mutants.EXPLAINED.read_text())["explained"]
 
     assert [path for path in paths if not path.exists()] == []
-    assert [set(each) for each in explained] == [{"function", "was", "now", "because"}] * len(explained)
-    assert [each for each in explained if len(each["because"].split()) < 4 or each["was"] in each["now"] or not each["now"]] == []
+    assert [set(item) for item in explained] == [{"function", "was", "now", "because"}] * len(explained)
+    assert [item for item in explained if len(item["because"].split()) < 4 or item["was"] in item["now"] or not item["now"]] == []

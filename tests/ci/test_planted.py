@@ -12,8 +12,8 @@ def test_every_bug_is_counted_once_by_what_the_cases_say_to_it() -> None:
     member, coordinator = planted.planted()
 
     assert member.line.startswith(f"| reference member | {member.bugs} | {member.failed} | {member.reported} | ")
-    for each, at_least in ((member, 120), (coordinator, 650)):
-        assert at_least <= each.failed <= each.failed + each.reported <= each.bugs
+    for item, at_least in ((member, 120), (coordinator, 650)):
+        assert at_least <= item.failed <= item.failed + item.reported <= item.bugs
 
 
 def test_what_is_counted_takes_the_place_of_what_was_and_of_nothing_else() -> None:
@@ -21,7 +21,7 @@ def test_what_is_counted_takes_the_place_of_what_was_and_of_nothing_else() -> No
 
     assert (page.split()[0], page.split()[-1]) == ("Before.", "After.")
     assert "counted long ago" not in page
-    assert all(each.line in page for each in planted.planted())
+    assert all(item.line in page for item in planted.planted())
     assert planted.written(page) == page
     with pytest.raises(ValueError, match=r"README.md has lost the lines"):
         planted.written("Before.\n")

@@ -62,7 +62,7 @@ def test_the_names_in_the_package_are_those_of_the_tests(now: dict[str, list[str
 
 
 def test_an_id_may_not_lose_its_last_witness(now: dict[str, list[str]]) -> None:
-    fewer = {each: tests for each, tests in now.items() if each != "JOIN-01"}
+    fewer = {key: tests for key, tests in now.items() if key != "JOIN-01"}
     (said,) = witnesses.troubles(fewer, now)
 
     assert said.startswith("JOIN-01 had a witness, tests/coordinator/test_joining.py::")
@@ -95,7 +95,7 @@ def test_a_loss_stops_the_writing_and_the_check_writes_nothing(
     assert witnesses.main(["--check"]) == 0
 
     before = data.read_text()
-    monkeypatch.setattr(witnesses, "found", lambda tests: {each: by for each, by in now.items() if each != "JOIN-01"})
+    monkeypatch.setattr(witnesses, "found", lambda tests: {key: by for key, by in now.items() if key != "JOIN-01"})
     assert witnesses.main([]) == 1
     assert "JOIN-01 had a witness" in capsys.readouterr().err
     assert data.read_text() == before

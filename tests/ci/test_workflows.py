@@ -53,7 +53,7 @@ def inputs(file: str, **given: str) -> dict[str, str]:
     declared = top["inputs"] if "inputs" in top else top[True]["workflow_call"]["inputs"]  # YAML 1.1 reads `on` as true
     named = {name.replace("_", "-"): value for name, value in given.items()}
     assert named.keys() <= declared.keys()
-    return {f"inputs.{name}": str(named.get(name, each.get("default", ""))) for name, each in declared.items()}
+    return {f"inputs.{name}": str(named.get(name, value.get("default", ""))) for name, value in declared.items()}
 
 
 def action(folder: Path, **given: str) -> Job:
@@ -72,7 +72,7 @@ def test_the_files_are_as_their_readers_schemas_say(schema: str) -> None:
 
 
 def test_the_files_and_scripts_are_linted() -> None:
-    files = [file for each in SCHEMAS.values() for file in each]
+    files = [file for schema in SCHEMAS.values() for file in schema]
     scripts = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "ci" / "action").iterdir())
 
     for linted in (tool("yamllint", "--strict", "--config-data", STYLE, *files), tool("shellcheck", *scripts)):
@@ -123,12 +123,12 @@ def test_two_shards_by_the_action_are_joined_by_the_workflow_and_held_against_a_
     known: dict[str, Any] = {"subject": "groupproof", "only": ONLY}
     for number in (1, 2):
         job = action(tmp_path, **known, shard=f"{number}/2", output=f"shards/{number}")
-        assert [each.code for each in job.done] == [0, 0, 0, None, 0], job.done
+        assert [item.code for item in job.done] == [0, 0, 0, None, 0], job.done
         assert job.done[3].given == {"name": "groupproof-report", "path": f"shards/{number}", "if-no-files-found": "error"}
         assert job.known["steps.certify.outputs.grade"].startswith("PARTIAL 1/")
         assert f"(shard {number}/2)" in job.summary
 
-    steps = {each["name"]: each for each in loaded(WORKFLOW)["jobs"]["join"]["steps"] if "name" in each}
+    steps = {step["name"]: step for step in loaded(WORKFLOW)["jobs"]["join"]["steps"] if "name" in step}
     (tmp_path / ".groupproof").symlink_to(ROOT)
     join = Job(tmp_path, {"matrix.release": "0", **inputs(WORKFLOW, baseline="old-{release}.json")})
     assert join.run([steps["Install groupproof"], steps["Join the shards"]]) == 0, join.done
@@ -155,7 +155,7 @@ def test_a_run_that_comes_to_no_report_fails_the_job_with_its_code_and_keeps_not
     job = action(tmp_path, subject="kafka-pyton")
 
     assert job.known["code"] == "3"
-    assert [each.code for each in job.done] == [0, 0, None, None, 3]
+    assert [item.code for item in job.done] == [0, 0, None, None, 3]
     assert "did you mean kafka-python" in job.done[1].out
     assert job.known["steps.certify.outputs.report"] == "no"
 
@@ -187,12 +187,12 @@ def gitlab(job: str, folder: Path, **variables: str) -> subprocess.CompletedProc
     while "extends" in chain[0]:
         chain.insert(0, jobs[chain[0]["extends"]])
     merged: dict[str, Any] = {}
-    for each in chain:
-        merged |= each | {"variables": merged.get("variables", {}) | each.get("variables", {})}
+    for item in chain:
+        merged |= item | {"variables": merged.get("variables", {}) | item.get("variables", {})}
     env = {"PATH": os.environ["PATH"], "CI_PROJECT_DIR": str(folder), "ASKED": os.environ.get("ASKED", ""), **variables}
-    told = {key: _expanded(value, env) for key, value in merged["variables"].items()}
+    fields = {key: _expanded(value, env) for key, value in merged["variables"].items()}
     script = "\n".join([*merged["before_script"], *merged["script"]])
-    return subprocess.run(["sh", "-e", "-c", script], cwd=folder, env=told | env, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(["sh", "-e", "-c", script], cwd=folder, env=fields | env, capture_output=True, text=True, timeout=300, check=False)
 
 
 def _expanded(value: str, env: dict[str, str]) -> str:

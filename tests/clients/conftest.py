@@ -104,9 +104,9 @@ class Pair:
 
     def is_settled(self, *members: str) -> bool:
         view = self.cluster.view("g")
-        if view is None or view.state.value != "Stable" or {each.client_id for each in view.members} != set(members):
+        if view is None or view.state.value != "Stable" or {member.client_id for member in view.members} != set(members):
             return False
-        return all(self.last_callback(each)["generation"] == view.generation for each in members)
+        return all(self.last_callback(member)["generation"] == view.generation for member in members)
 
     @property
     def generation(self) -> int:
@@ -115,14 +115,14 @@ class Pair:
         return view.generation
 
     def last_callback(self, member: str) -> Line:
-        own = [each for each in self.events(member) if str(each["name"]).startswith("partitions_")]
+        own = [event for event in self.events(member) if str(event["name"]).startswith("partitions_")]
         return own[-1] if own and own[-1]["name"] == "partitions_assigned" else {"generation": None}
 
     def events(self, member: str, name: str | None = None) -> list[Line]:
-        return [each for each in self.said if each.get("member") == member and "name" in each and name in (None, each["name"])]
+        return [entry for entry in self.said if entry.get("member") == member and "name" in entry and name in (None, entry["name"])]
 
     def answers(self, command_id: int) -> list[Line]:
-        return [each for each in self.said if each.get("id") == command_id]
+        return [entry for entry in self.said if entry.get("id") == command_id]
 
     @property
     def evidence(self) -> Evidence:
@@ -205,7 +205,7 @@ class Bench:
     def _other(self, output: Output) -> None:
         self.others.append(output)
         if isinstance(output, Drop):
-            self.waiting = [each for each in self.waiting if each.to != output.to]
+            self.waiting = [send for send in self.waiting if send.to != output.to]
 
     def poll(self) -> None:
         self.do(self.member.poll(self.now, self.positions))
@@ -215,7 +215,7 @@ class Bench:
         end = self.now + ms
         while True:
             polls_at = self.member.next_poll_ms() if polling else None
-            due = min((each for each in (self.member.next_deadline_ms(), polls_at) if each is not None), default=end)
+            due = min((item for item in (self.member.next_deadline_ms(), polls_at) if item is not None), default=end)
             if due > end:
                 break
             self.now = max(self.now, due)
@@ -239,8 +239,8 @@ class Bench:
     # Answering
 
     def take(self, api: Api) -> Send:
-        found = next((each for each in self.waiting if each.message.api is api), None)
-        assert found is not None, f"no {api.title} waits for an answer; {[each.message.api.title for each in self.waiting]} do"
+        found = next((send for send in self.waiting if send.message.api is api), None)
+        assert found is not None, f"no {api.title} waits for an answer; {[send.message.api.title for send in self.waiting]} do"
         self.waiting.remove(found)
         return found
 
@@ -265,11 +265,11 @@ class Bench:
         self.answer(Api.HEARTBEAT, error)
 
     def waits(self, api: Api) -> bool:
-        return any(each.message.api is api for each in self.waiting)
+        return any(send.message.api is api for send in self.waiting)
 
     @property
     def failures(self) -> list[Fail]:
-        return [each for each in self.others if isinstance(each, Fail)]
+        return [output for output in self.others if isinstance(output, Fail)]
 
     def lose(self, api: Api) -> None:
         """Lose the connection with the oldest request of this API on it."""
@@ -279,7 +279,7 @@ class Bench:
             self.do(self.member.disconnected(sent.to, self.now))
 
     def of(self, kind: type[Any]) -> list[Any]:
-        return [each for each in self.others if isinstance(each, kind)]
+        return [output for output in self.others if isinstance(output, kind)]
 
     # Ways to a state
 
@@ -315,7 +315,7 @@ class Bench:
 
     @staticmethod
     def assignment(*partitions: int) -> bytes:
-        return encode_assignment(Assignment(partitions=tuple(("t", each) for each in partitions)))
+        return encode_assignment(Assignment(partitions=tuple(("t", partition) for partition in partitions)))
 
     @property
     def protocol(self) -> str:
@@ -335,7 +335,7 @@ def _response(request: GroupRequest, error: int, fields: dict[str, Any]) -> Grou
         fields = {"coordinators": (replace(NODE, error_code=error),)} | fields
     elif isinstance(request, OffsetCommitRequest):
         topics = (
-            (topic.name, tuple(CommittedPartition(partition_index=each.partition_index, error_code=error) for each in topic.partitions))
+            (topic.name, tuple(CommittedPartition(partition_index=partition.partition_index, error_code=error) for partition in topic.partitions))
             for topic in request.topics
         )
         fields = {"topics": tuple(CommittedTopic(name=name, partitions=partitions) for name, partitions in topics)}

@@ -31,8 +31,8 @@ def kafkas(groups: Sequence[Group], classes: Path, jars: Path) -> list[Assignmen
 
 def _line(assignor: str, members: Sequence[GroupMember], cluster: Cluster) -> str:
     topics = ",".join(f"{name}:{count}" for name, count in cluster.partitions.items() if count)
-    told = (f"{each.member_id};{','.join(each.topics)};{_told(each.owned)};{each.generation}" for each in members)
-    return "\t".join([assignor, topics, "|".join(told)])
+    lines = (f"{member.member_id};{','.join(member.topics)};{_told(member.owned)};{member.generation}" for member in members)
+    return "\t".join([assignor, topics, "|".join(lines)])
 
 
 def _told(partitions: Sequence[TopicPartition]) -> str:
@@ -41,8 +41,8 @@ def _told(partitions: Sequence[TopicPartition]) -> str:
 
 def _assignment(line: str) -> Assignment:
     given = {}
-    for each in line.split("|"):
-        member, _, partitions = each.partition(":")
+    for part in line.split("|"):
+        member, _, partitions = part.partition(":")
         pairs = (partition.rpartition("-") for partition in partitions.split(",") if partition)
         given[member] = [(topic, int(number)) for topic, _, number in pairs]
     return given
@@ -74,9 +74,9 @@ def _group(draw: random.Random, *, alike: bool) -> Group:
         # Two equal claims end AbstractStickyAssignor of 4.1 with an exception ("No more unfilled consumers to be assigned"): nothing to compare with.
         # Of a claim of an older generation the eager one goes by the order of its hash map: it asks subscriptions for generations that only KIP-792's have.
         if alike and assignor != "sticky" and draw.random() < 0.2 and members and members[-1].generation != generation:
-            once = [partition for partition in members[-1].owned if sum(partition in each.owned for each in members) == 1]
+            once = [partition for partition in members[-1].owned if sum(partition in member.owned for member in members) == 1]
             mine = list(dict.fromkeys([*mine, *once[:1]]))
-        mine = [each for each in mine if each[0] in (*topics, "gone")]  # Kafka's general algorithm ends with an exception over others
+        mine = [partition for partition in mine if partition[0] in (*topics, "gone")]  # Kafka's general algorithm ends with an exception over others
         draw.shuffle(mine)
         members.append(GroupMember(member_id=member, topics=topics, owned=tuple(mine), generation=generation))
     return assignor, members, Cluster(partitions=counts)

@@ -71,7 +71,7 @@ def lookups_of_two_rebalances(b: Bench) -> object:
 
 def sent_at_first(b: Bench) -> object:
     b.poll()
-    return [each.message.api for each in b.waiting]
+    return [send.message.api for send in b.waiting]
 
 
 def commits_while_syncing(b: Bench) -> object:
@@ -187,14 +187,14 @@ def errors_told(b: Bench) -> object:
     for is_sync in (False, True):
         b.do(b.member.commit(1, AT, b.now, is_sync=is_sync))
         b.answer(COMMIT, 12)
-    return [each.error is None for each in b.of(Committed)]
+    return [item.error is None for item in b.of(Committed)]
 
 
 def offsets_committed_by_itself(b: Bench) -> object:
     b.stable(0)
     b.positions = {**AT, ("t", 9): 1}
     b.advance(5_000, polling=True)
-    return [each.partition_index for topic in b.message(COMMIT).topics for each in topic.partitions]
+    return [partition.partition_index for topic in b.message(COMMIT).topics for partition in topic.partitions]
 
 
 def commits_before_the_join(b: Bench) -> object:
@@ -334,7 +334,7 @@ def told_of_its_partitions(b: Bench) -> object:
     b.syncing()
     b.answer(SYNC, assignment=b.assignment(0))
     b.poll()
-    return [each.kind for each in b.callbacks], sorted(b.member.owned)
+    return [callback.kind for callback in b.callbacks], sorted(b.member.owned)
 
 
 def joins_after_giving_back(b: Bench) -> object:

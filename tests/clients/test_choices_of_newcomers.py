@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from groupproof.clients.member.member_core import Core
-from groupproof.clients.member.offset_requests import Errands
+from groupproof.clients.member.offset_requests import OffsetRequests
 from groupproof.clients.member.policy import Policy
 from groupproof.clients.outputs import Committed
 from groupproof.protocol.vocabulary import Api
@@ -104,9 +104,9 @@ def test_a_commit_while_joining_fails_or_waits_for_the_next_membership(bench: ty
 def test_positions_are_committed_as_they_are_or_one_less_each_other_time(bench: type[Bench], policy: Policy, offsets: list[int]) -> None:
     core = Core(bench().member.settings, policy, lambda: 0.5)
     core.owned, core.positions = frozenset({("t", 0)}), {("t", 0): 5}
-    errands = Errands(core)
+    requests = OffsetRequests(core)
 
-    assert [errands.own_positions()["t", 0] for _ in offsets] == offsets
+    assert [requests.own_positions()["t", 0] for _ in offsets] == offsets
 
 
 @pytest.mark.parametrize(

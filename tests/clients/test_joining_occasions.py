@@ -199,7 +199,7 @@ def test_a_client_that_wants_partitions_does_not_bear_an_empty_assignment(bench:
     b.answer(SYNC, assignment=encode_assignment(Assignment()))
     b.poll()
 
-    assert (b.count(JOIN), [each.error for each in b.failures]) == (joins, ["EMPTY_ASSIGNMENT"] * failures)
+    assert (b.count(JOIN), [failure.error for failure in b.failures]) == (joins, ["EMPTY_ASSIGNMENT"] * failures)
 
 
 @pytest.mark.parametrize(("name", "api"), [("never-syncs", SYNC), ("never-looks-up", FIND)])

@@ -38,7 +38,7 @@ CHOICES: list[tuple[Policy, Story, object, object, Settings]] = [
     (Policy(commit_generation="previous"), stories.commit_in_the_second_generation, (2, "m-1"), (1, "m-1"), {}),
     (Policy(commit_generation="none"), stories.commit_in_the_second_generation, (2, "m-1"), (-1, ""), {}),
     (Policy(commits_when_unstable=True), stories.commits_while_syncing, 0, 1, {}),
-    (Policy(commit_told="sent"), stories.told_of_a_commit_before_its_answer, (0, 1), (1, 1), {}),
+    (Policy(commit_reported="sent"), stories.told_of_a_commit_before_its_answer, (0, 1), (1, 1), {}),
     (Policy(swallows_commit_errors="async"), stories.errors_told, [False, False], [True, False], {}),
     (Policy(swallows_commit_errors="sync"), stories.errors_told, [False, False], [False, True], {}),
     (Policy(commits_unowned=True), stories.offsets_committed_by_itself, [0], [0, 9], AUTO),
@@ -116,10 +116,10 @@ OF_THE_CONNECTIONS = ("hangs_up_after_errors",)  # test_brokers has it, where it
 
 
 def _chosen(policy: Policy) -> list[str]:
-    return [each.name for each in fields(Policy) if getattr(policy, each.name) != getattr(Policy(), each.name)]
+    return [field.name for field in fields(Policy) if getattr(policy, field.name) != getattr(Policy(), field.name)]
 
 
-@pytest.mark.parametrize(("policy", "story", "reference", "shown", "settings"), CHOICES, ids=["-".join(_chosen(each[0])) for each in CHOICES])
+@pytest.mark.parametrize(("policy", "story", "reference", "shown", "settings"), CHOICES, ids=["-".join(_chosen(choice[0])) for choice in CHOICES])
 def test_a_choice_shows(bench: type[Bench], policy: Policy, story: Story, reference: object, shown: object, settings: Settings) -> None:
     assert story(bench(**settings)) == reference
     assert story(bench(policy, **settings)) == shown
@@ -128,5 +128,5 @@ def test_a_choice_shows(bench: type[Bench], policy: Policy, story: Story, refere
 def test_every_choice_of_a_policy_is_shown_here_or_elsewhere() -> None:
     here = {name for policy, *_ in CHOICES for name in _chosen(policy)}
 
-    assert sorted([*here, *SHOWN_ELSEWHERE, *OF_THE_SHIM, *OF_THE_CONNECTIONS]) == sorted(each.name for each in fields(Policy))
+    assert sorted([*here, *SHOWN_ELSEWHERE, *OF_THE_SHIM, *OF_THE_CONNECTIONS]) == sorted(field.name for field in fields(Policy))
     assert [name for name, at in SHOWN_ELSEWHERE.items() if f"{name}=" not in (ROOT / f"{at.replace('.', '/')}.py").read_text()] == []

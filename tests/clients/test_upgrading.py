@@ -46,10 +46,10 @@ def owners(said: list[Line]) -> dict[str, set[TopicPartition]]:
         name = str(event.get("name"))
         if name.startswith("partitions_"):
             mine = owned.setdefault(event["member"], set())
-            told = {(each["topic"], each["partition"]) for each in event["partitions"]}
-            others = set[TopicPartition]().union(*(each for member, each in owned.items() if member != event["member"]))
-            assert name != "partitions_assigned" or not told & others, event
-            (mine.update if name == "partitions_assigned" else mine.difference_update)(told)
+            pairs = {(partition["topic"], partition["partition"]) for partition in event["partitions"]}
+            others = set[TopicPartition]().union(*(value for member, value in owned.items() if member != event["member"]))
+            assert name != "partitions_assigned" or not pairs & others, event
+            (mine.update if name == "partitions_assigned" else mine.difference_update)(pairs)
     return owned
 
 
@@ -80,8 +80,8 @@ async def checks_one_bounce_of_three(pair: Pair) -> None:
 
     assert view is not None
     assert view.protocol_name == "range", "the only one that all of them have"
-    revoked = [each for each in pair.said[began:] if each.get("name") == "partitions_revoked" and each["member"] == "m2"]
-    assert [len(each["partitions"]) for each in revoked][:1] == [2], "with range in its list a member gives up everything before it joins"
+    revoked = [entry for entry in pair.said[began:] if entry.get("name") == "partitions_revoked" and entry["member"] == "m2"]
+    assert [len(entry["partitions"]) for entry in revoked][:1] == [2], "with range in its list a member gives up everything before it joins"
 
 
 @pytest.mark.requirement("ASSIGN-01", "CLIENT-62")

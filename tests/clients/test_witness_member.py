@@ -37,7 +37,7 @@ def rejoining(b: Bench) -> None:
 
 def numbers(pair: Pair, *members: str) -> list[int]:
     """Return the partitions that these members were told to own, each as often as it was told."""
-    return sorted(each["partition"] for name in members for each in pair.last_callback(name)["partitions"])
+    return sorted(partition["partition"] for name in members for partition in pair.last_callback(name)["partitions"])
 
 
 # Finding the coordinator
@@ -139,11 +139,11 @@ def test_a_topic_that_is_gone_is_left_out_of_the_next_assignment(bench: type[Ben
 @pytest.mark.parametrize(("leader", "named"), [("m-1", ["m-1", "m-2"]), ("m-2", [])])
 def test_only_the_leader_sends_assignments_one_for_each_member(bench: type[Bench], leader: str, named: list[str]) -> None:
     b = bench()
-    members = tuple(JoinMember(member_id=each, metadata=TU) for each in ("m-1", "m-2")) if leader == "m-1" else ()
+    members = tuple(JoinMember(member_id=name, metadata=TU) for name in ("m-1", "m-2")) if leader == "m-1" else ()
     b.do(b.member.metadata(Cluster(partitions={"t": 2, "u": 1}), b.now))
     b.syncing(leader=leader, members=members)
 
-    assert [each.member_id for each in b.message(SYNC).assignments] == named
+    assert [assignment.member_id for assignment in b.message(SYNC).assignments] == named
 
 
 @pytest.mark.requirement("CLIENT-36")
@@ -216,8 +216,8 @@ def test_its_assignors_are_listed_in_the_order_of_preference_each_with_metadata(
     b.joining()
     offered = b.message(JOIN).protocols
 
-    assert [each.name for each in offered] == ["cooperative-sticky", "range"]
-    assert all(each.metadata for each in offered)
+    assert [item.name for item in offered] == ["cooperative-sticky", "range"]
+    assert all(item.metadata for item in offered)
 
 
 # Heartbeats and errors
@@ -260,7 +260,7 @@ def test_a_client_of_1_1_resets_on_a_refused_commit_and_the_commit_fails_once(be
     b.stable(0)
     b.do(b.member.commit("token", {("t", 0): 5}, b.now, is_sync=True))
     b.answer(COMMIT, error)
-    assert [each.error is None for each in b.of(Committed)] == [False]
+    assert [item.error is None for item in b.of(Committed)] == [False]
 
     b.advance(5_000)
     rejoining(b)
@@ -322,7 +322,7 @@ GOLDEN = {
 
 def golden(assignor: str) -> dict[str, list[TopicPartition]]:
     """Return the assignment of two topics of three partitions each to two members that came in the other order."""
-    members = [GroupMember(member_id=each, topics=("t1", "t0")) for each in ("C1", "C0")]
+    members = [GroupMember(member_id=name, topics=("t1", "t0")) for name in ("C1", "C0")]
     return {member: sorted(given) for member, given in ASSIGNORS[assignor](members, Cluster(partitions={"t0": 3, "t1": 3})).items()}
 
 

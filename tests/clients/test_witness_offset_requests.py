@@ -54,8 +54,8 @@ def test_what_may_pass_is_tried_again_at_the_coordinator_that_there_is_then(
     assert (b.count(api), b.of(Committed), b.of(Fetched)) == (2, [], [])
 
     b.answer(api)
-    (told,) = b.of(Committed if api is COMMIT else Fetched)
-    assert told.error is None
+    (entry,) = b.of(Committed if api is COMMIT else Fetched)
+    assert entry.error is None
     assert b.count(JOIN) == 2  # of the start, with the round for the id
 
 
@@ -67,7 +67,7 @@ def test_a_refused_commit_fails_by_name_and_drops_the_generation_that_is_over(be
     b = stable(bench)
     ask(b, COMMIT)
     b.answer(COMMIT, error)
-    assert [each.error for each in b.of(Committed)] == [name]
+    assert [item.error for item in b.of(Committed)] == [name]
     assert b.member.generation == generation
 
     b.poll()
@@ -86,6 +86,6 @@ def test_what_cannot_pass_is_told_once_and_costs_no_membership(bench: type[Bench
     b.answer(api, error)
     b.advance(5_000, polling=True)
 
-    (told,) = b.of(Committed if api is COMMIT else Fetched)
-    assert told.error is not None
+    (entry,) = b.of(Committed if api is COMMIT else Fetched)
+    assert entry.error is not None
     assert (b.count(api), b.member.member_id, b.member.is_settled) == (1, "m-1", True)

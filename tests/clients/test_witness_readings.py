@@ -38,7 +38,10 @@ def test_a_join_carries_all_that_the_coordinator_decides_by(bench: type[Bench]) 
     sent = b.message(JOIN)
 
     assert (sent.session_timeout_ms, sent.rebalance_timeout_ms, sent.member_id, sent.protocol_type) == (6_000, 40_000, "m-1", "consumer")
-    assert [(each.name, decode_subscription(each.metadata).topics) for each in sent.protocols] == [("roundrobin", ("t",)), ("range", ("t",))]
+    assert [(protocol.name, decode_subscription(protocol.metadata).topics) for protocol in sent.protocols] == [
+        ("roundrobin", ("t",)),
+        ("range", ("t",)),
+    ]
 
 
 @pytest.mark.reading("DISC-07")
@@ -59,7 +62,7 @@ def test_a_commit_that_meets_a_rebalance_leaves_the_generation_alone(bench: type
     b.answer(COMMIT, 27)
 
     assert (b.member.member_id, b.member.generation) == ("m-1", 1)
-    assert [each.error for each in b.of(Committed)] == ["REBALANCE_IN_PROGRESS"]
+    assert [item.error for item in b.of(Committed)] == ["REBALANCE_IN_PROGRESS"]
     joins = b.count(JOIN)
     b.poll()
     b.called()

@@ -117,7 +117,7 @@ def test_a_commit_of_a_member_that_is_not_stable_needs_another_policy(bench: typ
 
 @pytest.mark.parametrize(("api", "phase"), UNREACHABLE, ids=str)
 def test_an_impossible_pair_is_refused(bench: type[Bench], monkeypatch: pytest.MonkeyPatch, api: Api, phase: Phase) -> None:
-    course = next(course for (each, _), course in COURSES.items() if each is api)
+    course = next(course for (item, _), course in COURSES.items() if item is api)
     monkeypatch.setattr(Core, "phase", lambda core, pending: phase if pending.message.api is api else CURRENT)
 
     with pytest.raises(AssertionError, match="was answered to a member that is"):

@@ -26,7 +26,7 @@ Table = Mapping[str, tuple[Callable[["Scene"], object], str]]
 
 def situations(table: Table) -> pytest.MarkDecorator:
     """Return the parameters `act` and `expected` of a test of each situation: what is done, and the answers by profile."""
-    return pytest.mark.parametrize(("act", "expected"), [pytest.param(act, _by_profile(told), id=name) for name, (act, told) in table.items()])
+    return pytest.mark.parametrize(("act", "expected"), [pytest.param(act, _by_profile(item), id=name) for name, (act, item) in table.items()])
 
 
 def answers(act: Callable[[Scene], object], scenes: Mapping[str, Scene]) -> dict[str, str]:
@@ -34,10 +34,10 @@ def answers(act: Callable[[Scene], object], scenes: Mapping[str, Scene]) -> dict
     return {profile: said(act(scene)) for profile, scene in scenes.items()}
 
 
-def _by_profile(told: str) -> dict[str, str]:
-    first, *later = told.split(" | ")
-    changes = {"kafka-" + since: answer for since, answer in (each.split(" ", 1) for each in later)}
-    assert changes.keys() <= set(profiles()), f"{told}: of no profile"
+def _by_profile(text: str) -> dict[str, str]:
+    first, *later = text.split(" | ")
+    changes = {"kafka-" + since: answer for since, answer in (name.split(" ", 1) for name in later)}
+    assert changes.keys() <= set(profiles()), f"{text}: of no profile"
     by_profile: dict[str, str] = {}
     answer = first
     for profile in profiles():

@@ -132,7 +132,7 @@ class Scene:
         self, member_id: str, generation: int = 1, assigned: Mapping[str, bytes] | None = None, *, instance: str | None = None,
         version: int = 4, protocol_type: str | None = None, protocol_name: str | None = None, group: str = "g",
     ) -> Asked[SyncGroupResponse]:  # fmt: skip
-        assignments = tuple(SyncAssignment(member_id=each, assignment=data) for each, data in (assigned or {}).items())
+        assignments = tuple(SyncAssignment(member_id=key, assignment=data) for key, data in (assigned or {}).items())
         message = SyncGroupRequest(
             group_id=group, generation_id=generation, member_id=member_id, group_instance_id=instance, protocol_type=protocol_type,
             protocol_name=protocol_name, assignments=assignments,
@@ -144,7 +144,7 @@ class Scene:
         return self.send(message, version, HeartbeatResponse).error
 
     def leave(self, *member_ids: str, instances: Iterable[str] = (), version: int = 5, group: str = "g") -> Asked[LeaveGroupResponse]:
-        named = [LeaveMember(member_id=each) for each in member_ids] + [LeaveMember(group_instance_id=each) for each in instances]
+        named = [LeaveMember(member_id=member_id) for member_id in member_ids] + [LeaveMember(group_instance_id=instance) for instance in instances]
         return self.send(LeaveGroupRequest(group_id=group, members=tuple(named)), version, LeaveGroupResponse)
 
     def commit(
@@ -152,26 +152,26 @@ class Scene:
         partitions: Iterable[int] = (0,), version: int = 8, group: str = "g",
     ) -> list[ErrorCode]:  # fmt: skip
         """Return the error code of each partition."""
-        offsets = tuple(CommitPartition(partition_index=each, committed_offset=offset, committed_metadata=metadata) for each in partitions)
+        offsets = tuple(CommitPartition(partition_index=partition, committed_offset=offset, committed_metadata=metadata) for partition in partitions)
         message = OffsetCommitRequest(
             group_id=group, generation_id=generation, member_id=member_id, group_instance_id=instance,
             topics=(CommitTopic(name="t", partitions=offsets),),
         )  # fmt: skip
         answer = self.send(message, version, OffsetCommitResponse).answer
-        return [ErrorCode(each.error_code) for topic in answer.topics for each in topic.partitions]
+        return [ErrorCode(partition.error_code) for topic in answer.topics for partition in topic.partitions]
 
     def txn_commit(
         self, member_id: str = "", generation: int = -1, *, producer: int = 1, instance: str | None = None, offset: int = 5,
         metadata: str | None = "", partitions: Iterable[int] = (0,), version: int = 5, group: str = "g",
     ) -> list[ErrorCode]:  # fmt: skip
         """Commit within the producer's transaction; return the error code of each partition."""
-        offsets = tuple(CommitPartition(partition_index=each, committed_offset=offset, committed_metadata=metadata) for each in partitions)
+        offsets = tuple(CommitPartition(partition_index=partition, committed_offset=offset, committed_metadata=metadata) for partition in partitions)
         message = TxnOffsetCommitRequest(
             transactional_id="tx", group_id=group, producer_id=producer, generation_id=generation, member_id=member_id, group_instance_id=instance,
             topics=(CommitTopic(name="t", partitions=offsets),),
         )  # fmt: skip
         answer = self.send(message, version, TxnOffsetCommitResponse).answer
-        return [ErrorCode(each.error_code) for topic in answer.topics for each in topic.partitions]
+        return [ErrorCode(partition.error_code) for topic in answer.topics for partition in topic.partitions]
 
     def end(self, producer: int = 1, *, commit: bool = True, partition: int = 3) -> Scene:
         """Let the producer's transaction end; group `g` is in partition 3."""
@@ -186,10 +186,10 @@ class Scene:
 
     def delete(self, *groups: str, version: int = 2) -> dict[str, ErrorCode]:
         answer = self.send(DeleteGroupsRequest(groups_names=groups or ("g",)), version, DeleteGroupsResponse).answer
-        return {each.group_id: ErrorCode(each.error_code) for each in answer.results}
+        return {result.group_id: ErrorCode(result.error_code) for result in answer.results}
 
     def delete_offsets(self, *partitions: int, topic: str = "t", group: str = "g") -> Asked[OffsetDeleteResponse]:
-        named = OffsetDeleteTopic(name=topic, partitions=tuple(OffsetDeletePartition(partition_index=each) for each in partitions))
+        named = OffsetDeleteTopic(name=topic, partitions=tuple(OffsetDeletePartition(partition_index=partition) for partition in partitions))
         return self.send(OffsetDeleteRequest(group_id=group, topics=(named,)), 0, OffsetDeleteResponse)
 
     def fetch(self, *partitions: int, group: str = "g", version: int = 8, stable: bool = False) -> Asked[OffsetFetchResponse]:
@@ -230,17 +230,17 @@ class Scene:
 
     def joined(self, members: int = 1, *, instances: Iterable[str] = (), **join: Any) -> list[str]:
         """Let `members` dynamic and the named static members form a group, up to CompletingRebalance; return their ids, the leader first."""
-        asked = [self.join(**join) for _ in range(members)] + [self.join(instance=each, **join) for each in instances]
+        asked = [self.join(**join) for _ in range(members)] + [self.join(instance=instance, **join) for instance in instances]
         self.after(self.coordinator.settings.group_initial_rebalance_delay_ms * 2)
         assert self.state() is GroupState.COMPLETING_REBALANCE
-        return [each.answer.member_id for each in asked]
+        return [request.answer.member_id for request in asked]
 
     def stable(self, members: int = 1, *, instances: Iterable[str] = (), **join: Any) -> list[str]:
         """Let a group form and become Stable, each member assigned its own id as bytes; return the ids, the leader first."""
         ids = self.joined(members, instances=instances, **join)
-        assigned = {each: each.encode() for each in ids}
-        for each in reversed(ids):  # the leader last, so that the others' are parked
-            self.sync(each, self.generation(), assigned if each == ids[0] else None)
+        assigned = {id: id.encode() for id in ids}
+        for name in reversed(ids):  # the leader last, so that the others' are parked
+            self.sync(name, self.generation(), assigned if name == ids[0] else None)
         assert self.state() is GroupState.STABLE
         return ids
 
@@ -272,8 +272,8 @@ class Scene:
 _CATALOGUE = frozenset(requirement.id for requirement in requirements())
 _CHECKS = (On.JOIN_CHECK, On.ABSENCE_CHECK)  # of these the coordinator tells only what had an effect
 _IN_TABLE = frozenset(
-    row.requirement for profile in profiles() for on, _, row in rows(profile)
-    if on not in ADMIN_INPUTS and (on not in _CHECKS or row.effects)  # admin rows cite sentences that others answer for too
+    row.requirement for profile in profiles() for kind, _, row in rows(profile)
+    if kind not in ADMIN_INPUTS and (kind not in _CHECKS or row.effects)  # admin rows cite sentences that others answer for too
 )  # fmt: skip
 
 
@@ -287,7 +287,7 @@ def scene_of(request: pytest.FixtureRequest) -> Iterator[Callable[..., Scene]]:
         return scenes[-1]
 
     yield make
-    marked = {each for mark in request.node.iter_markers("requirement") for each in mark.args}
+    marked = {argument for mark in request.node.iter_markers("requirement") for argument in mark.args}
     assert marked <= _CATALOGUE, f"not in the catalogue: {sorted(marked - _CATALOGUE)}"
     met = {applied.requirement for scene in scenes for applied in scene.applied}
     assert marked & _IN_TABLE <= met, f"never applied: {sorted((marked & _IN_TABLE) - met)}; met {sorted(met)}"

@@ -38,7 +38,7 @@ def virtually(test: Callable[P, Awaitable[None]]) -> Callable[P, None]:
 
 def assigned(*partitions: int) -> bytes:
     """Return the assignment blob for partitions of topic t."""
-    return encode_assignment(Assignment(partitions=tuple(("t", each) for each in partitions)))
+    return encode_assignment(Assignment(partitions=tuple(("t", partition) for partition in partitions)))
 
 
 class Client:
@@ -115,9 +115,9 @@ class Client:
 
     async def commit(self, offset: int, *partitions: int, topic: str = "t") -> list[int]:
         """Return the error code of each partition."""
-        offsets = tuple({"partition_index": each, "committed_offset": offset} for each in partitions)
+        offsets = tuple({"partition_index": partition, "committed_offset": offset} for partition in partitions)
         answer = await self.ask(Api.OFFSET_COMMIT, self.who(topics=({"name": topic, "partitions": offsets},)))
-        return [each["error_code"] for topic in answer["topics"] for each in topic["partitions"]]
+        return [partition["error_code"] for topic in answer["topics"] for partition in topic["partitions"]]
 
     async def leave(self) -> int:
         answer = await self.ask(Api.LEAVE_GROUP, {"group_id": "g", "members": ({"member_id": self.member_id},)})
@@ -172,17 +172,17 @@ class Stage:
     def seen(self, kind: str, **columns: Any) -> list[Observation]:
         """Return the observations of a kind whose columns, or else body fields, are as given."""
         return [
-            each for each in self.trace
-            if each.kind == kind and all((getattr(each, name) if hasattr(each, name) else each.body.get(name)) == value for name, value in columns.items())
+            obs for obs in self.trace
+            if obs.kind == kind and all((getattr(obs, name) if hasattr(obs, name) else obs.body.get(name)) == value for name, value in columns.items())
         ]  # fmt: skip
 
     def closings(self) -> list[str]:
         """Return the reasons of ended connections, in order."""
-        return [each.body["reason"] for each in self.seen("event", who="link") if each.body["name"] == "closed"]
+        return [obs.body["reason"] for obs in self.seen("event", who="link") if obs.body["name"] == "closed"]
 
     def stages(self, fault: str) -> list[str]:
         """Return the receipts of a fault, in order."""
-        return [str(each.detail) for each in self.seen("fault", fault=fault)]
+        return [str(obs.detail) for obs in self.seen("fault", fault=fault)]
 
 
 @asynccontextmanager

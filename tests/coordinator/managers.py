@@ -49,8 +49,8 @@ class Manager(Scene):
         """Let workers join one after the other, all others again each time; return the ids, the first joiner's first, in AwaitingSync."""
         ids: list[str] = []
         for _ in range(workers):
-            asked = [self.join(group=group), *(self.join(each, metadata=f"{len(ids)}".encode(), group=group) for each in ids)]
-            assert not any(each.is_parked for each in asked)
+            asked = [self.join(group=group), *(self.join(id, metadata=f"{len(ids)}".encode(), group=group) for id in ids)]
+            assert not any(request.is_parked for request in asked)
             ids = [*ids, asked[0].answer.member_id]
         assert self.state(group) is GroupState.COMPLETING_REBALANCE
         return ids
@@ -59,10 +59,10 @@ class Manager(Scene):
         """Let workers form a group and become Stable; return the ids, the leader's first."""
         ids = self.formed(workers, group)
         leader = self.view(group).leader
-        ids.sort(key=lambda each: each != leader)
+        ids.sort(key=lambda id: id != leader)
         generation = self.view(group).generation
-        for each in reversed(ids):
-            self.sync(each, generation, {one: one.encode() for one in ids} if each == leader else None, version=0, group=group)
+        for name in reversed(ids):
+            self.sync(name, generation, {one: one.encode() for one in ids} if name == leader else None, version=0, group=group)
         assert self.state(group) is GroupState.STABLE
         return ids
 

@@ -23,11 +23,11 @@ async def _listed(stage: Stage, **filters: tuple[str, ...]) -> list[str]:
 
 
 async def _commit(client: Client, group: str, **more: Any) -> list[int]:
-    partitions = tuple({"partition_index": each, "committed_offset": 5} for each in (0, 7))
+    partitions = tuple({"partition_index": number, "committed_offset": 5} for number in (0, 7))
     api = Api.TXN_OFFSET_COMMIT if "producer_id" in more else Api.OFFSET_COMMIT
     version = 4 if api is Api.TXN_OFFSET_COMMIT else 9
     answer = await client.ask(api, {"group_id": group, "topics": ({"name": "t", "partitions": partitions},), **more}, version)
-    return [each["error_code"] for topic in answer["topics"] for each in topic["partitions"]]
+    return [partition["error_code"] for topic in answer["topics"] for partition in topic["partitions"]]
 
 
 @virtually
@@ -39,7 +39,7 @@ async def test_a_group_is_described_by_its_coordinator_and_by_no_other_node() ->
         (elsewhere,) = await _described(other, 6, "g")
 
         assert (group["group_state"], group["protocol_data"], group["error_code"]) == ("Stable", "range", 0)
-        assert [(each["member_id"], each["client_id"], each["member_assignment"]) for each in group["members"]] == [
+        assert [(member["member_id"], member["client_id"], member["member_assignment"]) for member in group["members"]] == [
             (member.member_id, "m0", assigned(0)),
         ]  # fmt: skip
         assert group["members"][0]["client_host"] == "/127.0.0.1"
@@ -52,7 +52,7 @@ def test_every_version_of_describe_groups_is_answered(version: int) -> None:
     async def course() -> None:
         async with staged() as stage:
             await stage.stable("m0")
-            absent = next(each for each in "abcdef" if stage.cluster.coordinator_node(each) == stage.coordinator)
+            absent = next(name for name in "abcdef" if stage.cluster.coordinator_node(name) == stage.coordinator)
             known, missing = await _described(stage.connect("admin"), version, "g", absent)
             assert (known["group_state"], len(known["members"]), missing["group_state"]) == ("Stable", 1, "Dead")
             assert missing["error_code"] == (69 if version == 6 else 0)
@@ -87,8 +87,8 @@ async def test_a_group_is_deleted_once_its_members_have_left() -> None:
         assert codes == [68, 0, 69]
         assert stage.cluster.view("g") is None
         deleted = stage.seen("transition", state_after="Dead")
-        assert [each.body["reason"] for each in deleted] == ["group deleted"]
-        assert [each.error for each in stage.seen("response", api="DeleteGroups")] == [68, 0, 69]
+        assert [obs.body["reason"] for obs in deleted] == ["group deleted"]
+        assert [obs.error for obs in stage.seen("response", api="DeleteGroups")] == [68, 0, 69]
 
 
 @virtually
@@ -102,26 +102,26 @@ async def test_offsets_are_deleted_but_for_unknown_partitions_and_subscribed_top
         (kept,) = (await admin.ask(Api.OFFSET_DELETE, {"group_id": "g", "topics": (OFFSETS,)}))["topics"]
         missing = await admin.ask(Api.OFFSET_DELETE, {"group_id": "", "topics": (OFFSETS,)})
 
-        assert [each["error_code"] for each in topic["partitions"]] == [0, 3]
+        assert [partition["error_code"] for partition in topic["partitions"]] == [0, 3]
         assert fetched["groups"][0]["topics"][0]["partitions"][0]["committed_offset"] == -1
-        assert [each["error_code"] for each in kept["partitions"]] == [86, 3]
+        assert [partition["error_code"] for partition in kept["partitions"]] == [86, 3]
         assert (missing["error_code"], missing["topics"]) == (24, ())
 
 
-@pytest.mark.parametrize(("profile", "committed", "told"), [("kafka-1.1", [0, 0], 0), ("kafka-2.4", [0, 3], 2), ("kafka-2.8", [0, 3], 1)])
-def test_what_older_brokers_tell_of_partitions_that_do_not_exist(profile: str, committed: list[int], told: int) -> None:
+@pytest.mark.parametrize(("profile", "committed", "number"), [("kafka-1.1", [0, 0], 0), ("kafka-2.4", [0, 3], 2), ("kafka-2.8", [0, 3], 1)])
+def test_what_older_brokers_tell_of_partitions_that_do_not_exist(profile: str, committed: list[int], number: int) -> None:
     """Measured on 1.1.0, 2.4.1 and 2.8.2."""
 
     @virtually
     async def course() -> None:
         async with staged(profile=profile) as stage:
             admin = stage.connect("admin")
-            topic = {"name": "t", "partitions": tuple({"partition_index": each, "committed_offset": 5} for each in (0, 7))}
+            topic = {"name": "t", "partitions": tuple({"partition_index": number, "committed_offset": 5} for number in (0, 7))}
             answer = await admin.ask(Api.OFFSET_COMMIT, {"group_id": "g", "topics": (topic,)}, 3)
-            assert [each["error_code"] for each in answer["topics"][0]["partitions"]] == committed
-            if told:
+            assert [partition["error_code"] for partition in answer["topics"][0]["partitions"]] == committed
+            if number:
                 deleted = await admin.ask(Api.OFFSET_DELETE, {"group_id": "g", "topics": (OFFSETS,)})
-                assert [each["name"] for each in deleted["topics"]] == ["t"] * told
+                assert [topic["name"] for topic in deleted["topics"]] == ["t"] * number
 
     course()
 
@@ -132,10 +132,10 @@ async def test_a_commit_within_a_transaction_holds_back_readers_that_want_stable
         client = stage.connect("p")
         assert await _commit(client, "g", transactional_id="tx", producer_id=1) == [0, 3]
         asked = {"groups": ({"group_id": "g", "topics": ({"name": "t", "partition_indexes": (0,)},)},)}
-        told = [await client.ask(Api.OFFSET_FETCH, {**asked, "require_stable": wanted}) for wanted in (True, False)]
+        entries = [await client.ask(Api.OFFSET_FETCH, {**asked, "require_stable": wanted}) for wanted in (True, False)]
 
-        partitions = [each["groups"][0]["topics"][0]["partitions"][0] for each in told]
-        assert [(each["error_code"], each["committed_offset"]) for each in partitions] == [(88, -1), (0, -1)]
+        partitions = [entry["groups"][0]["topics"][0]["partitions"][0] for entry in entries]
+        assert [(partition["error_code"], partition["committed_offset"]) for partition in partitions] == [(88, -1), (0, -1)]
 
 
 @pytest.mark.parametrize(("profile", "code"), [("kafka-4.1", 15), ("kafka-3.9", 15), ("kafka-2.8", 0)])
@@ -168,8 +168,8 @@ def test_the_apis_of_administrators_are_advertised_as_the_release_does(profile: 
     async def course() -> None:
         async with staged(profile=profile) as stage:
             answer = await stage.connect("admin").ask(Api.API_VERSIONS, {}, 0)
-            told = {key["api_key"]: (key["min_version"], key["max_version"]) for key in answer["api_keys"]}
-            assert {api: told.get(api.value) for api in versions} == versions
-            assert (Api.OFFSET_DELETE.value in told) is (Api.OFFSET_DELETE in versions)
+            fields = {key["api_key"]: (key["min_version"], key["max_version"]) for key in answer["api_keys"]}
+            assert {api: fields.get(api.value) for api in versions} == versions
+            assert (Api.OFFSET_DELETE.value in fields) is (Api.OFFSET_DELETE in versions)
 
     course()

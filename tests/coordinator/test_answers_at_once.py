@@ -48,7 +48,7 @@ def test_what_is_heard_of_a_request_is_its_arrival_its_taking_up_and_its_answer(
             await stable(member)
             assert await member.heartbeat() == 0
 
-            assert [(seen.kind, seen.member) for seen in recorder.trace if seen.api == "Heartbeat"] == [
+            assert [(obs.kind, obs.member) for obs in recorder.trace if obs.api == "Heartbeat"] == [
                 ("request", member.member_id), ("processed", member.member_id), ("response", member.member_id),
             ]  # fmt: skip
 
@@ -64,10 +64,10 @@ def test_requests_that_come_together_all_arrive_before_the_first_is_taken_up_and
             for _ in range(100):
                 assert (await member.receive())["error_code"] == 0
 
-            beats = [seen for seen in recorder.trace if seen.api == "Heartbeat"]
+            beats = [obs for obs in recorder.trace if obs.api == "Heartbeat"]
             for kind in ("request", "processed", "response"):
-                correlations = [seen.correlation for seen in beats if seen.kind == kind]
-                assert correlations == sorted(correlations, key=lambda each: each or 0)
+                correlations = [obs.correlation for obs in beats if obs.kind == kind]
+                assert correlations == sorted(correlations, key=lambda correlation: correlation or 0)
                 assert len(correlations) == 100
 
     trio.run(run)
@@ -81,7 +81,7 @@ def test_what_a_client_sends_behind_a_parked_join_waits_for_its_answer() -> None
             await second.send(Api.HEARTBEAT, {"group_id": "g", "generation_id": 2, "member_id": "nobody"})
             while await first.heartbeat() == 0:
                 pass
-            assert not [seen for seen in recorder.trace if seen.kind == "processed" and seen.member == "nobody"]
+            assert not [obs for obs in recorder.trace if obs.kind == "processed" and obs.member == "nobody"]
             await first.join()
 
             assert second.joined(await second.receive())["generation_id"] == 2
@@ -99,7 +99,7 @@ def test_what_comes_in_one_piece_with_a_request_that_takes_the_long_way_is_answe
             framer = Framer()
             answered: list[int] = []
             while len(answered) < len(requests):
-                answered += [int.from_bytes(each[:4], "big") for each in framer.feed(bytes(await member.stream.receive_some()))]
+                answered += [int.from_bytes(data[:4], "big") for data in framer.feed(bytes(await member.stream.receive_some()))]
 
             assert answered == [0, 1, 2]
 

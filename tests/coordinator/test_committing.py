@@ -164,7 +164,7 @@ def test_of_no_group_every_offset_is_minus_one(scene: Scene) -> None:
     (fetched,) = scene.fetch(0, 1).answer.groups
 
     assert fetched.error_code == 0
-    assert [(each.committed_offset, each.metadata, each.error_code) for each in fetched.topics[0].partitions] == [(-1, "", 0)] * 2
+    assert [(partition.committed_offset, partition.metadata, partition.error_code) for partition in fetched.topics[0].partitions] == [(-1, "", 0)] * 2
 
 
 @pytest.mark.requirement("FETCH-05", "TR-031")
@@ -172,7 +172,10 @@ def test_without_topics_everything_committed_is_fetched(scene: Scene) -> None:
     scene.commit(offset=5, partitions=(2, 0), metadata=None)
     (fetched,) = scene.fetch().answer.groups
 
-    assert [(each.partition_index, each.committed_offset, each.metadata) for each in fetched.topics[0].partitions] == [(2, 5, ""), (0, 5, "")]
+    assert [(partition.partition_index, partition.committed_offset, partition.metadata) for partition in fetched.topics[0].partitions] == [
+        (2, 5, ""),
+        (0, 5, ""),
+    ]
     (nothing,) = scene.fetch(group="other").answer.groups
     assert nothing.topics == ()
 

@@ -48,8 +48,8 @@ def test_an_operator_forces_a_rebalance_of_which_workers_learn_by_heartbeat() ->
 
     assert manager.state() is PREPARING
     assert manager.transitions[-1].reason == "forced by the operator"
-    assert [manager.heartbeat(each, 2, version=0) for each in (leader, follower)] == [ErrorCode.REBALANCE_IN_PROGRESS] * 2
-    assert [manager.join(each).is_parked for each in (leader, follower)] == [True, False]
+    assert [manager.heartbeat(name, 2, version=0) for name in (leader, follower)] == [ErrorCode.REBALANCE_IN_PROGRESS] * 2
+    assert [manager.join(name).is_parked for name in (leader, follower)] == [True, False]
     assert manager.generation() == 3
 
 
@@ -114,7 +114,7 @@ def test_a_rebalance_has_two_phases_and_the_assignment_is_kept_when_it_is_stable
     ids = manager.settled(2)
 
     assert manager.path()[-3:] == [PREPARING, AWAITING, STABLE]
-    assert {each.member_id: each.assignment for each in manager.view().members} == {each: each.encode() for each in ids}
+    assert {member.member_id: member.assignment for member in manager.view().members} == {id: id.encode() for id in ids}
 
 
 @pytest.mark.requirement("MGR-05", "MGR-21")
@@ -177,14 +177,14 @@ def test_the_manager_waits_for_every_worker_of_the_last_generation_until_the_wai
 def test_everybody_who_joined_is_told_of_one_leader_who_is_one_of_them() -> None:
     manager = Manager()
     ids = manager.settled(3)
-    asked = [manager.join(each, metadata=b"more") for each in ids]
+    asked = [manager.join(id, metadata=b"more") for id in ids]
 
-    answers = [each.answer for each in asked]
+    answers = [request.answer for request in asked]
 
-    assert {each.member_id for each in answers} == set(ids)
-    assert len({each.leader for each in answers}) == 1
+    assert {answer.member_id for answer in answers} == set(ids)
+    assert len({answer.leader for answer in answers}) == 1
     assert answers[0].leader in ids
-    assert [bool(each.members) for each in answers] == [each.member_id == each.leader for each in answers]
+    assert [bool(answer.members) for answer in answers] == [answer.member_id == answer.leader for answer in answers]
 
 
 @pytest.mark.requirement("MGR-09", "PLAN-05")
@@ -201,12 +201,12 @@ def test_one_protocol_called_default_is_enough_and_several_are_borne() -> None:
 def test_the_leader_s_assignment_is_split_and_the_others_wait_for_it() -> None:
     manager = Manager()
     leader, *followers = manager.formed(3)
-    parked = [manager.sync(each, 3, version=0) for each in followers]
-    assert all(each.is_parked for each in parked)
+    parked = [manager.sync(follower, 3, version=0) for follower in followers]
+    assert all(request.is_parked for request in parked)
 
     mine = manager.sync(leader, 3, {leader: b"a", followers[0]: b"b", followers[1]: b"c"}, version=0)
 
-    assert [each.answer.assignment for each in (mine, *parked)] == [b"a", b"b", b"c"]
+    assert [request.answer.assignment for request in (mine, *parked)] == [b"a", b"b", b"c"]
 
 
 @pytest.mark.requirement("MGR-20")
@@ -215,8 +215,8 @@ def test_a_group_is_empty_first_and_again_when_nobody_is_left() -> None:
     ids = manager.settled(2)
     assert manager.path()[0] is EMPTY
 
-    for each in ids:
-        manager.leave(each, version=0)
+    for id in ids:
+        manager.leave(id, version=0)
 
     assert manager.path()[-1] is EMPTY
     manager.after(3 * 600_000)
@@ -284,7 +284,7 @@ def test_in_stable_syncs_are_answered_at_once_and_heartbeats_keep_a_worker_and_t
 
     for _ in range(10):
         manager.after(9_000)
-        assert {manager.heartbeat(each, 2, version=0) for each in (leader, follower)} == {ErrorCode.NONE}
+        assert {manager.heartbeat(name, 2, version=0) for name in (leader, follower)} == {ErrorCode.NONE}
     manager.join()
 
     assert manager.heartbeat(follower, 2, version=0) is ErrorCode.REBALANCE_IN_PROGRESS
@@ -317,7 +317,9 @@ def test_without_it_no_rule_leads_to_dead_or_is_of_it() -> None:
     datalink = profile("datalink")
 
     assert not [row for _, state, row in datalink.rules() if DEAD in (state, row.then)]
-    assert {datalink.table.unreachable[on, DEAD] for on in On if on in (On.JOIN_GROUP, On.HEARTBEAT)} == {"nothing enters Dead (MGR-32, DISC-19)"}
+    assert {datalink.table.unreachable[kind, DEAD] for kind in On if kind in (On.JOIN_GROUP, On.HEARTBEAT)} == {
+        "nothing enters Dead (MGR-32, DISC-19)"
+    }
     assert [row for _, state, row in profile("datalink-dead").rules() if state is DEAD]
     assert {state for _, state, _ in datalink.rules()} == set(STATES) - {DEAD}
 
@@ -331,7 +333,7 @@ def test_after_a_switch_the_new_manager_knows_no_group_and_generations_begin_ane
 
     assert manager.state() is None
     assert manager.heartbeat(leader, 2, version=0) is ErrorCode.UNKNOWN_MEMBER_ID
-    (reply,) = [each for each in standby.handle(_beat(follower), Arrival("x", 0, "w", ""), 0) if isinstance(each, Reply)]
+    (reply,) = [output for output in standby.handle(_beat(follower), Arrival("x", 0, "w", ""), 0) if isinstance(output, Reply)]
     assert reply.message == HeartbeatResponse(error_code=ErrorCode.NOT_COORDINATOR)
     assert manager.join(leader).error is ErrorCode.UNKNOWN_MEMBER_ID
     assert manager.join().answer.generation_id == 1

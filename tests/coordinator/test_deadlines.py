@@ -123,7 +123,7 @@ def _static_no_show(scene: Scene) -> Arranged:
 def _with_instance(scene: Scene) -> list[str]:
     asked = [scene.join(scene.given_id(session_ms=400_000), version=5, session_ms=400_000), scene.join(instance="i", version=5, session_ms=400_000)]
     scene.after(6_000)
-    leader, absent = (each.answer.member_id for each in asked)
+    leader, absent = (request.answer.member_id for request in asked)
     scene.sync(leader, 1)
     scene.sync(absent, 1, instance="i")
     return [leader, absent]
@@ -259,7 +259,7 @@ def _wait(scene: Scene, ms: int, beating: tuple[str, ...], answers: frozenset[in
     until_ms = scene.now_ms + ms
     while beating and scene.now_ms + BEAT_MS < until_ms:
         scene.after(BEAT_MS)
-        assert {int(scene.heartbeat(each)) for each in beating} <= answers
+        assert {int(scene.heartbeat(name)) for name in beating} <= answers
     scene.after(until_ms - scene.now_ms)
 
 
@@ -286,9 +286,9 @@ def test_a_deadline_comes_at_its_instant_not_a_millisecond_before(scene_of: Call
     scene = scene_of(profile)
     look, beating = deadline.arrange(scene)
     _wait(scene, deadline.due_ms - 1, beating, deadline.answers)
-    seen = [said(look())]
+    lines = [said(look())]
     for _ in range(2):
         scene.after(1)
-        seen.append(said(look()))
+        lines.append(said(look()))
 
-    assert seen == [deadline.before, deadline.after, deadline.after]
+    assert lines == [deadline.before, deadline.after, deadline.after]

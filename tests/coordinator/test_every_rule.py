@@ -305,17 +305,17 @@ FULL: dict[str, Callable[[Scene], object]] = {
 # Rows that no course of a single coordinator meets, and the tests that do.
 ELSEWHERE = {
     "Loaded/Stable/loaded-oversized": "test_coordinator.py: the size must shrink between two coordinators",
-    **{rule_name(on, state, row): "test_engine.py: this log answers at once, so that no append comes late"
-       for on, state, row in rows() if on in (On.APPENDED, On.APPEND_FAILED) and row.name == "passed"},
-    **{rule_name(on, state, row): "test_join_phase.py: a check without effect is not told"
-       for on, state, row in rows() if on in (On.JOIN_CHECK, On.ABSENCE_CHECK) and not row.effects},
+    **{rule_name(kind, state, row): "test_engine.py: this log answers at once, so that no append comes late"
+       for kind, state, row in rows() if kind in (On.APPENDED, On.APPEND_FAILED) and row.name == "passed"},
+    **{rule_name(kind, state, row): "test_join_phase.py: a check without effect is not told"
+       for kind, state, row in rows() if kind in (On.JOIN_CHECK, On.ABSENCE_CHECK) and not row.effects},
 }  # fmt: skip
 
 
 def test_every_row_has_a_witness_and_every_witness_a_row() -> None:
     witnessed = JOINS.keys() | OTHERS.keys() | COURSES.keys() | FULL.keys() | ELSEWHERE.keys()
 
-    assert witnessed == {rule_name(on, state, row) for on, state, row in rows()}
+    assert witnessed == {rule_name(kind, state, row) for kind, state, row in rows()}
 
 
 @pytest.mark.parametrize("rule", [*JOINS, *OTHERS])

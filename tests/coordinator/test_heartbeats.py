@@ -182,13 +182,13 @@ def test_in_2_4_what_a_heartbeat_is_told_and_whether_it_keeps_alive_hangs_on_the
     for expected in (NONE, ErrorCode.REBALANCE_IN_PROGRESS):  # Stable, then PreparingRebalance
         for _ in range(2):
             scene.after(9_999)
-            assert [scene.heartbeat(each) for each in (leader, follower)] == [expected] * 2
+            assert [scene.heartbeat(name) for name in (leader, follower)] == [expected] * 2
         if expected is NONE:
             scene.join(leader)
     assert set(scene.members()) == {leader, follower}
     scene.join(follower)
     assert scene.state() is COMPLETING
-    assert [scene.heartbeat(each, 2) for each in (leader, follower)] == [ErrorCode.REBALANCE_IN_PROGRESS] * 2
+    assert [scene.heartbeat(name, 2) for name in (leader, follower)] == [ErrorCode.REBALANCE_IN_PROGRESS] * 2
 
 
 @pytest.mark.requirement("HB-51", "HB-52", "HB-53", "HB-06")

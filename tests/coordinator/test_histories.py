@@ -59,11 +59,11 @@ class History:
 
     def act(self, step: Step) -> None:
         getattr(self, f"_{step.action}")(step)
-        self.ids += [each for each in self._known() if each not in self.ids]
+        self.ids += [name for name in self._known() if name not in self.ids]
 
     def _known(self) -> list[str]:
         view = self.scene.coordinator.view("g")
-        return [] if view is None else [*(each.member_id for each in view.members), *view.pending]
+        return [] if view is None else [*(member.member_id for member in view.members), *view.pending]
 
     def _id(self, step: Step) -> str:
         """Return mostly a present member's id, at times any that ever was."""
@@ -73,7 +73,7 @@ class History:
     def _instance(self, step: Step) -> str | None:
         """Return mostly no instance or the member's own, at times any or an unknown one."""
         view = self.scene.coordinator.view("g")
-        own = {each.member_id: each.group_instance_id for each in view.members}.get(self._id(step)) if view else None
+        own = {member.member_id: member.group_instance_id for member in view.members}.get(self._id(step)) if view else None
         return (own, own, None, None, own, self.instances[step.who % 3], self.instances[step.how % 3], self.instances[3])[step.which]
 
     def _generation(self, step: Step) -> int:
@@ -100,7 +100,7 @@ class History:
         self.scene.join(self._id(step), instance=self._instance(step), version=5, session_ms=self._session_ms(step), protocols=protocols)
 
     def _sync(self, step: Step) -> None:
-        named = {each: each.encode() for each in self._known()[step.how % 2 :]}
+        named = {name: name.encode() for name in self._known()[step.how % 2 :]}
         protocol_type = "connect" if step.how == 7 else None
         self.scene.sync(self._id(step), self._generation(step), named, instance=self._instance(step), protocol_type=protocol_type)
 
@@ -171,7 +171,7 @@ def _checked(scene: Scene) -> None:
 
 
 def _reload_resets(scene: Scene) -> bool:
-    return any(each.rule.startswith(("Unloaded/", "Loaded/")) for each in scene.applied)
+    return any(applied.rule.startswith(("Unloaded/", "Loaded/")) for applied in scene.applied)
 
 
 @pytest.mark.requirement("INV-01", "INV-02", "INV-04", "INV-05", "INV-06", "INV-08", "INV-11", "INV-12", "TR-129")

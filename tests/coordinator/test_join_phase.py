@@ -210,12 +210,12 @@ def test_an_evicted_members_timer_causes_no_further_rebalance_but_in_1_1(
 ) -> None:
     witness = scene_of("kafka-1.1", group_max_session_timeout_ms=1_800_000)
     scene = scene_of(profile, group_max_session_timeout_ms=1_800_000)
-    for each in {witness, scene}:
-        leader, _ = each.stable(2, session_ms=400_000, version=2)
-        each.join(leader, session_ms=400_000, version=2)
-        each.after(300_000)
-        each.sync(leader, 2)
-        each.after(399_999)
+    for item in {witness, scene}:
+        leader, _ = item.stable(2, session_ms=400_000, version=2)
+        item.join(leader, session_ms=400_000, version=2)
+        item.after(300_000)
+        item.sync(leader, 2)
+        item.after(399_999)
 
     assert (scene.state(), scene.generation()) == ends
 

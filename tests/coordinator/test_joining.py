@@ -39,7 +39,7 @@ def test_member_ids_are_the_client_id_and_a_uuid_never_twice(scene: Scene) -> No
     ids = scene.joined(5, client="app")
 
     assert len(set(ids)) == 5
-    assert all(each.startswith("app-") and len(each) == len("app-") + 36 for each in ids)
+    assert all(id.startswith("app-") and len(id) == len("app-") + 36 for id in ids)
 
 
 @pytest.mark.requirement("JOIN-04")
@@ -62,7 +62,7 @@ def test_a_newcomer_to_a_stable_group_starts_a_rebalance_over_all(scene: Scene) 
     assert newcomer.is_parked
     rejoined = scene.join(leader)
     assert rejoined.answer.generation_id == newcomer.answer.generation_id == 2
-    assert [each.member_id for each in rejoined.answer.members] == [leader, newcomer.answer.member_id]
+    assert [member.member_id for member in rejoined.answer.members] == [leader, newcomer.answer.member_id]
 
 
 @pytest.mark.requirement("JOIN-05", "JOIN-13", "JOIN-14")
@@ -70,9 +70,11 @@ def test_each_member_gets_one_answer_and_the_first_leads_with_the_list(scene: Sc
     asked = [scene.join() for _ in range(3)]
     scene.after(6_000)
 
-    answers = [each.answer for each in asked]
-    assert {(each.generation_id, each.protocol_name, each.leader, each.error_code) for each in answers} == {(1, "range", answers[0].member_id, 0)}
-    assert [len(each.members) for each in answers] == [3, 0, 0]
+    answers = [request.answer for request in asked]
+    assert {(answer.generation_id, answer.protocol_name, answer.leader, answer.error_code) for answer in answers} == {
+        (1, "range", answers[0].member_id, 0)
+    }
+    assert [len(answer.members) for answer in answers] == [3, 0, 0]
 
 
 @pytest.mark.requirement("JOIN-06")
@@ -172,7 +174,7 @@ def test_the_leader_sees_each_members_own_bytes_of_the_chosen_protocol(scene: Sc
     asked = [scene.join(protocol_type="connect", metadata=bytes([number])) for number in range(3)]
     scene.after(6_000)
 
-    assert [each.metadata for each in asked[0].answer.members] == [b"\0", b"\1", b"\2"]
+    assert [member.metadata for member in asked[0].answer.members] == [b"\0", b"\1", b"\2"]
 
 
 @pytest.mark.requirement("JOIN-16", "DJOIN-07")
@@ -209,7 +211,7 @@ def test_a_newcomer_while_completing_sends_every_parked_sync_back(scene: Scene) 
     assert parked.error is ErrorCode.REBALANCE_IN_PROGRESS
     assert scene.state() is PREPARING
     assert newcomer.is_parked
-    assert {each.assignment for each in scene.view().members} == {b""}
+    assert {member.assignment for member in scene.view().members} == {b""}
     assert leader in scene.members()
 
 
@@ -218,7 +220,7 @@ def test_an_unchanged_join_while_completing_repeats_the_generation(scene: Scene)
     leader, follower = scene.joined(2)
     again = [scene.join(leader).answer, scene.join(follower).answer]
 
-    assert [(each.generation_id, each.leader, len(each.members)) for each in again] == [(1, leader, 2), (1, leader, 0)]
+    assert [(response.generation_id, response.leader, len(response.members)) for response in again] == [(1, leader, 2), (1, leader, 0)]
     assert scene.state() is COMPLETING
 
 
@@ -333,7 +335,7 @@ def test_a_joiner_beyond_the_groups_size_is_turned_away(scene_of: Callable[..., 
     scene = scene_of(group_max_size=2)
     asked = [scene.join() for _ in range(3)]
 
-    assert [each.is_parked for each in asked] == [True, True, False]
+    assert [request.is_parked for request in asked] == [True, True, False]
     assert asked[2].error is ErrorCode.GROUP_MAX_SIZE_REACHED
     assert asked[2].answer.member_id == ""
 
@@ -342,10 +344,10 @@ def test_a_joiner_beyond_the_groups_size_is_turned_away(scene_of: Callable[..., 
 def test_beyond_the_groups_size_even_a_handed_out_id_is_turned_away(scene_of: Callable[..., Scene]) -> None:
     scene = scene_of(group_max_size=2)
     ids = [scene.given_id() for _ in range(3)]
-    asked = [scene.join(each, version=4) for each in ids]
+    asked = [scene.join(id, version=4) for id in ids]
     scene.after(6_000)
 
-    assert [each.error for each in asked] == [NONE, NONE, ErrorCode.GROUP_MAX_SIZE_REACHED]
+    assert [request.error for request in asked] == [NONE, NONE, ErrorCode.GROUP_MAX_SIZE_REACHED]
     assert scene.join(ids[2], version=4).error is ErrorCode.GROUP_MAX_SIZE_REACHED
     assert scene.join(ids[0], version=4).error is NONE
 
@@ -355,8 +357,8 @@ def test_the_reason_of_a_rebalance_is_told(scene: Scene) -> None:
     (leader,) = scene.stable()
     scene.join(leader, reason="new topics")
 
-    told = next(each.reason for each in reversed(scene.transitions) if each.after is PREPARING)
-    assert told == f"leader rejoined {leader}; client reason: new topics"
+    text = next(transition.reason for transition in reversed(scene.transitions) if transition.after is PREPARING)
+    assert text == f"leader rejoined {leader}; client reason: new topics"
 
 
 @pytest.mark.requirement("TRIG-12", "INV-10")
@@ -365,7 +367,7 @@ def test_groups_do_not_disturb_each_other(scene: Scene) -> None:
     before = scene.view()
     scene.join(group="other")
     scene.join("stale", group="other")
-    scene.leave(*(each.member_id for each in before.members), group="other")
+    scene.leave(*(member.member_id for member in before.members), group="other")
 
     assert scene.view() == before
 

@@ -19,7 +19,7 @@ NONE = ErrorCode.NONE
 
 
 def _codes(scene: Scene, *member_ids: str, **leave: object) -> list[int]:
-    return [each.error_code for each in scene.leave(*member_ids, **leave).answer.members]  # type: ignore[arg-type]  # passed on as keywords
+    return [member.error_code for member in scene.leave(*member_ids, **leave).answer.members]  # type: ignore[arg-type]  # passed on as keywords
 
 
 @pytest.mark.requirement("LEAVE-03", "TR-122", "LEAVE-54", "TRIG-02")
@@ -36,7 +36,7 @@ def test_where_there_is_no_group_each_entry_is_unknown(scene: Scene) -> None:
     left = scene.leave("x", "y").answer
 
     assert left.error_code == 0
-    assert [(each.member_id, each.error_code) for each in left.members] == [("x", 25), ("y", 25)]
+    assert [(member.member_id, member.error_code) for member in left.members] == [("x", 25), ("y", 25)]
     assert scene.state() is None
 
 
@@ -84,7 +84,7 @@ def test_entries_are_judged_one_by_one(scene: Scene) -> None:
     leader = scene.stable(1, instances=["i"])[0]
     answer = scene.leave("x", leader, leader, instances=["i", "i", "unknown"]).answer
 
-    assert [each.error_code for each in answer.members] == [25, 0, 25, 0, 25, 25]
+    assert [member.error_code for member in answer.members] == [25, 0, 25, 0, 25, 25]
     assert scene.state() is EMPTY
 
 
@@ -94,7 +94,7 @@ def test_an_instance_with_another_members_id_is_fenced_and_an_unknown_one_is_unk
     entries = (LeaveMember(member_id=dynamic, group_instance_id="i"), LeaveMember(member_id=dynamic, group_instance_id="unknown"))
     answer = scene.send(LeaveGroupRequest(group_id="g", members=entries), 5, LeaveGroupResponse).answer
 
-    assert [each.error_code for each in answer.members] == [82, 25]
+    assert [member.error_code for member in answer.members] == [82, 25]
     assert scene.state() is STABLE
 
 
@@ -124,7 +124,7 @@ def test_members_and_pending_ids_in_one_leave_cost_one_rebalance(scene: Scene) -
     pending = scene.given_id()
 
     assert _codes(scene, follower, pending, "x") == [0, 0, 25]
-    assert [each.after for each in scene.transitions].count(PREPARING) == 2
+    assert [transition.after for transition in scene.transitions].count(PREPARING) == 2
     assert scene.join(leader).answer.generation_id == 2
 
 
@@ -145,7 +145,7 @@ def test_a_pending_id_that_names_an_instance_fails_the_whole_leave_up_to_2_8(
     scene = scene_of(profile)
     members = scene.stable(2, version=3)
     pending = scene.given_id()
-    entries = tuple(LeaveMember(member_id=each) for each in members)
+    entries = tuple(LeaveMember(member_id=member) for member in members)
     asked = scene.send(
         LeaveGroupRequest(group_id="g", members=(entries[0], LeaveMember(member_id=pending, group_instance_id="i"), entries[1])),
         4,

@@ -98,7 +98,7 @@ def _stored(scene: Scene) -> str:
     stable(scene, 0, instances=["a"])
     returned = scene.join(instance="a", version=5).answer.member_id
     (stored,) = scene.coordinator.stored(PARTITION).groups
-    return "new" if [each.member_id for each in stored.members] == [returned] else "old"
+    return "new" if [member.member_id for member in stored.members] == [returned] else "old"
 
 
 def _protocol_changes(scene: Scene) -> State:
@@ -111,7 +111,7 @@ def _protocol_changes(scene: Scene) -> State:
 def _new_timeouts(scene: Scene, rejoin: Callable[[Scene], object]) -> str:
     stable(scene, 1, instances=() if scene.profile == "kafka-1.1" else ["a"], session_ms=10_000)
     rejoin(scene)
-    return ",".join(str(each.session_timeout_ms) for each in scene.view().members if each.session_timeout_ms != 10_000) or "10000"
+    return ",".join(str(member.session_timeout_ms) for member in scene.view().members if member.session_timeout_ms != 10_000) or "10000"
 
 
 RETURNS: Table = {

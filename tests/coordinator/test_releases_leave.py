@@ -22,7 +22,7 @@ Scenes = Callable[..., "Scene"]
 def _told(asked: Asked[LeaveGroupResponse]) -> str:
     """Return the top code, then each member's."""
     answer = asked.answer
-    return "/".join([str(answer.error_code), *(str(each.error_code) for each in answer.members)])
+    return "/".join([str(answer.error_code), *(str(member.error_code) for member in answer.members)])
 
 
 def _leaving(act: Callable[[Scene], tuple[str, str | None]], *more: LeaveMember) -> Callable[[Scene], object]:

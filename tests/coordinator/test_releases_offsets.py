@@ -137,9 +137,9 @@ def _deleted(scene: Scene) -> str:
     """Tell which partitions an OffsetDelete is answered, of which one has an offset and one a pending one; and what of that is left."""
     scene.commit(offset=1, version=2)
     scene.txn_commit(offset=2, partitions=(1,))
-    told = [each.partition_index for each in scene.delete_offsets(0, 1).answer.topics[0].partitions]
+    entries = [partition.partition_index for partition in scene.delete_offsets(0, 1).answer.topics[0].partitions]
     scene.end()
-    return f"{','.join(map(str, told))}:{scene.committed(0)}:{scene.committed(1)}"
+    return f"{','.join(map(str, entries))}:{scene.committed(0)}:{scene.committed(1)}"
 
 
 PENDING: Table = {

@@ -35,7 +35,7 @@ def test_an_absent_static_leader_is_kept_but_leads_no_more(scene: Scene) -> None
     scene.after(1)
 
     assert rejoined.answer.leader == follower
-    assert {each.member_id for each in rejoined.answer.members} == {leader, follower}
+    assert {member.member_id for member in rejoined.answer.members} == {leader, follower}
 
 
 @pytest.mark.requirement("STATIC-13", "TR-050")
@@ -92,7 +92,7 @@ def test_from_version_9_a_restarted_leader_gets_the_list_and_skips_the_assignmen
     back = scene.join(instance="a", version=9).answer
 
     assert (back.leader, back.skip_assignment) == (back.member_id, True)
-    assert {each.member_id for each in back.members} == {back.member_id, follower}
+    assert {member.member_id for member in back.members} == {back.member_id, follower}
     back_follower = scene.join(instance="b", version=9).answer
     assert (back_follower.leader, back_follower.skip_assignment, back_follower.members) == (back.member_id, False, ())
     assert leader not in scene.members()
@@ -135,7 +135,7 @@ def test_a_restart_while_preparing_fences_the_parked_join(scene: Scene) -> None:
 
     assert (older.error, older.answer.member_id) == (FENCED, first)
     scene.after(3_000)
-    assert [each.member_id for each in newer.answer.members] == [newer.answer.member_id]
+    assert [member.member_id for member in newer.answer.members] == [newer.answer.member_id]
 
 
 @pytest.mark.requirement("STATIC-10", "STATIC-11")

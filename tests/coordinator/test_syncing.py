@@ -51,19 +51,19 @@ def test_the_leader_waits_for_the_log_as_its_followers_do_and_is_told_what_they_
 
     led = scene.sync(leader, assigned={leader: b"a", follower: b"b"})
 
-    assert [each.error for each in (led, parked)] == [ErrorCode.NOT_COORDINATOR] * 2, "an answer of its own, before the log's, would be 0"
-    assert [each.answer.assignment for each in (led, parked)] == [b"", b""]
+    assert [request.error for request in (led, parked)] == [ErrorCode.NOT_COORDINATOR] * 2, "an answer of its own, before the log's, would be 0"
+    assert [request.answer.assignment for request in (led, parked)] == [b"", b""]
 
 
 @pytest.mark.requirement("SYNC-05", "SYNC-06", "SYNC-12", "SYNC-13", "SYNC-26", "TR-080", "TR-081", "TR-082")
 def test_followers_are_parked_until_the_leader_assigns_and_each_gets_its_own(scene: Scene) -> None:
     leader, one, two = scene.joined(3)
     parked = [scene.sync(one, assigned={one: b"forged"}), scene.sync(two)]
-    assert [each.is_parked for each in parked] == [True, True]
+    assert [request.is_parked for request in parked] == [True, True]
     assert scene.state() is COMPLETING, "a follower's assignment moves nothing"
 
     led = scene.sync(leader, assigned={leader: b"a", one: b"b", two: b"c"})
-    assert [each.answer.assignment for each in (led, *parked)] == [b"a", b"b", b"c"]
+    assert [request.answer.assignment for request in (led, *parked)] == [b"a", b"b", b"c"]
     assert scene.state() is STABLE
 
 
@@ -74,7 +74,7 @@ def test_who_the_leader_leaves_out_gets_no_bytes_and_ghosts_are_ignored(scene: S
     scene.sync(leader, assigned={leader: b"all", "ghost": b"some"})
 
     assert (parked.error, parked.answer.assignment) == (NONE, b"")
-    assert [each.assignment for each in scene.view().members] == [b"all", b""]
+    assert [member.assignment for member in scene.view().members] == [b"all", b""]
 
 
 @pytest.mark.requirement("SYNC-11", "TR-083")
@@ -86,7 +86,7 @@ def test_when_the_assignment_cannot_be_stored_all_are_told_and_rebalance(scene: 
 
     assert parked.error is led.error is ErrorCode.NOT_COORDINATOR
     assert scene.state() is PREPARING
-    assert {each.assignment for each in scene.view().members} == {b""}
+    assert {member.assignment for member in scene.view().members} == {b""}
 
 
 @pytest.mark.requirement("SYNC-14", "SYNC-53", "TR-116")

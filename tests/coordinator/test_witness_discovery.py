@@ -21,8 +21,8 @@ DELAY_MS = 3_000
 
 
 async def _told(client: Client, group: str = "g") -> dict[str, Any]:
-    (told,) = (await client.ask(Api.FIND_COORDINATOR, {"coordinator_keys": (group,)}))["coordinators"]
-    return dict(told)
+    (entry,) = (await client.ask(Api.FIND_COORDINATOR, {"coordinator_keys": (group,)}))["coordinators"]
+    return dict(entry)
 
 
 @pytest.mark.requirement("FIND-03")
@@ -30,18 +30,18 @@ async def _told(client: Client, group: str = "g") -> dict[str, Any]:
 async def test_all_who_ask_for_a_group_are_told_the_same_coordinator() -> None:
     async with staged(brokers=3) as stage:
         for group in ("g", "h", "my-group"):
-            told = [await _told(stage.connect(f"m{number}", node=0), group) for number in range(3)]
-            assert {each["node_id"] for each in told} == {stage.cluster.coordinator_node(group)}
+            entries = [await _told(stage.connect(f"m{number}", node=0), group) for number in range(3)]
+            assert {broker["node_id"] for broker in entries} == {stage.cluster.coordinator_node(group)}
 
 
 @pytest.mark.requirement("FIND-04")
 @virtually
 async def test_any_broker_can_be_asked() -> None:
     async with staged(brokers=3) as stage:
-        told = [await _told(stage.connect(node=node)) for node in stage.cluster.nodes]
+        entries = [await _told(stage.connect(node=node)) for node in stage.cluster.nodes]
 
-        assert [each["error_code"] for each in told] == [0, 0, 0]
-        assert told[0] == told[1] == told[2]
+        assert [result["error_code"] for result in entries] == [0, 0, 0]
+        assert entries[0] == entries[1] == entries[2]
 
 
 @pytest.mark.requirement("FIND-06")
@@ -68,7 +68,7 @@ async def test_to_look_for_the_coordinator_changes_neither_group_nor_timers() ->
         assert stage.cluster.view("g") == before
 
         await trio.sleep(2)
-        assert {each.at_ms for each in stage.seen("timer") if "session-ends" in str(each.rule)} == {10_000}
+        assert {obs.at_ms for obs in stage.seen("timer") if "session-ends" in str(obs.rule)} == {10_000}
 
 
 def _replayed(order: Iterable[str], at_ms: int) -> dict[str, JoinGroupResponse]:
@@ -83,8 +83,8 @@ def _replayed(order: Iterable[str], at_ms: int) -> dict[str, JoinGroupResponse]:
         )
         outputs += machine.handle(request, Arrival(token=client, api_version=3, client_id=client, client_host="/127.0.0.1"), at_ms)
     outputs += machine.advance(at_ms + 2 * DELAY_MS)
-    replies = [each for each in outputs if isinstance(each, Reply)]
-    return {str(each.token): each.message for each in replies if isinstance(each.message, JoinGroupResponse)}
+    replies = [output for output in outputs if isinstance(output, Reply)]
+    return {str(reply.token): reply.message for reply in replies if isinstance(reply.message, JoinGroupResponse)}
 
 
 async def _join_together(clients: Iterable[Client]) -> dict[str, dict[str, Any]]:
@@ -105,13 +105,13 @@ async def test_requests_side_by_side_are_answered_as_if_they_had_come_one_by_one
     async with staged(settings={"group.initial.rebalance.delay.ms": DELAY_MS}) as stage:
         assert stage.coordinator == 1
         answers = await _join_together([stage.connect(f"m{number}") for number in range(12)])
-        alone = _replayed([str(each.client) for each in stage.seen("processed", api="JoinGroup")], 0)
+        alone = _replayed([str(obs.client) for obs in stage.seen("processed", api="JoinGroup")], 0)
 
         assert len(alone) == 12
         for name, answer in answers.items():
             said = alone[name]
             assert (answer["member_id"], answer["leader"], answer["generation_id"]) == (said.member_id, said.leader, said.generation_id)
-            assert [each["member_id"] for each in answer["members"]] == [each.member_id for each in said.members]
+            assert [member["member_id"] for member in answer["members"]] == [member.member_id for member in said.members]
 
 
 @pytest.mark.requirement("DJOIN-13")
@@ -120,7 +120,7 @@ async def test_the_phase_ends_with_the_last_of_many_joins_that_come_at_once() ->
     async with staged(settings={"group.initial.rebalance.delay.ms": DELAY_MS}) as stage:
         clients = [stage.connect(f"m{number}") for number in range(6)]
         answers = await _join_together(clients)
-        (leader,) = (each for each in clients if answers[each.name]["leader"] == each.member_id)
+        (leader,) = (client for client in clients if answers[client.name]["leader"] == client.member_id)
         assert (await leader.sync())["error_code"] == 0
 
         late = stage.connect("late")
@@ -128,7 +128,7 @@ async def test_the_phase_ends_with_the_last_of_many_joins_that_come_at_once() ->
         await trio.testing.wait_all_tasks_blocked()
         began = trio.current_time()
         rejoined = await _join_together(clients)
-        assert {(each["error_code"], each["generation_id"]) for each in [*rejoined.values(), await late.receive()]} == {(0, 2)}
+        assert {(result["error_code"], result["generation_id"]) for result in [*rejoined.values(), await late.receive()]} == {(0, 2)}
         assert len(rejoined[leader.name]["members"]) == 7
         assert trio.current_time() == began
 
@@ -146,7 +146,7 @@ async def test_who_is_evicted_at_the_deadline_keeps_its_connection_and_the_trace
 
         view = stage.cluster.view("g")
         assert view is not None
-        assert [each.client_id for each in view.members] == ["m0"]
-        assert len([each for each in stage.seen("timer") if str(each.rule).startswith("JoinDeadline/")]) == 1
+        assert [member.client_id for member in view.members] == ["m0"]
+        assert len([obs for obs in stage.seen("timer") if str(obs.rule).startswith("JoinDeadline/")]) == 1
         assert (await silent.ask(Api.API_VERSIONS, {"client_software_name": "kit", "client_software_version": "1"}))["error_code"] == 0
         assert stage.closings() == []

@@ -65,7 +65,7 @@ def test_only_a_newcomer_at_generation_0_extends_the_initial_delay(scene_of: Cal
 @pytest.mark.parametrize(("group", "partition"), [("g", 3), ("test-group", 12), ("my-group", 12), ("polygenelubricants", 0)])
 def test_the_partition_is_the_hash_without_its_sign_modulo_the_configured_count(group: str, partition: int) -> None:
     assert partition_of(group, 50) == partition
-    assert {partition_of(each, 7) for each in ("g", "my-group", "polygenelubricants")} <= set(range(7))
+    assert {partition_of(name, 7) for name in ("g", "my-group", "polygenelubricants")} <= set(range(7))
 
 
 @pytest.mark.reading("DISC-06")
@@ -82,7 +82,7 @@ def test_a_leader_that_was_evicted_is_unknown_before_its_generation_is_looked_at
 def test_a_join_phase_lasts_as_long_as_the_longest_rebalance_timeout_sent(scene_of: Callable[..., Scene]) -> None:
     scene = scene_of("kafka-1.1")
     leader, _ = scene.joined(2, version=0, session_ms=20_000, rebalance_ms=-1)
-    assert {each.rebalance_timeout_ms for each in scene.view().members} == {20_000}
+    assert {member.rebalance_timeout_ms for member in scene.view().members} == {20_000}
 
     scene = scene_of()
     leader, _ = scene.stable(2, session_ms=600_000, rebalance_ms=60_000)
@@ -255,7 +255,7 @@ def test_no_join_deadline_is_pending_while_the_group_completes(scene: Scene) -> 
     scene.sync(follower)
     scene.after(60_000)
 
-    assert not [each for each in scene.rules() if each.startswith("JoinDeadline/")]
+    assert not [rule for rule in scene.rules() if rule.startswith("JoinDeadline/")]
     assert scene.state() is STABLE
 
 
@@ -265,7 +265,7 @@ def test_offsets_can_be_asked_of_a_dead_group(scene: Scene) -> None:
     (fetched,) = scene.fetch(0).answer.groups
 
     assert fetched.error_code == 0
-    assert [each.committed_offset for each in fetched.topics[0].partitions] == [-1]
+    assert [partition.committed_offset for partition in fetched.topics[0].partitions] == [-1]
 
 
 @pytest.mark.reading("DISC-31")

@@ -27,8 +27,8 @@ def test_the_deadline_completes_the_phase_and_has_no_effect_beyond_it(scene: Sce
     scene.join(leader, rebalance_ms=8_000)
     outputs = scene.coordinator.advance(scene.now_ms + 8_000)
 
-    told = [type(each) for each in outputs if isinstance(each, Reply | Transition)]
-    assert told == [Transition, Reply]
+    entries = [type(output) for output in outputs if isinstance(output, Reply | Transition)]
+    assert entries == [Transition, Reply]
     assert scene.coordinator.advance(scene.now_ms + 8_001) == []
 
 
@@ -152,7 +152,7 @@ def test_a_joiner_that_leaves_no_common_protocol_disturbs_nobody(scene: Scene) -
 
     assert scene.join(protocols=("custom",)).error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     assert scene.view() == before
-    assert [scene.heartbeat(each) for each in (leader, follower)] == [ErrorCode.NONE] * 2
+    assert [scene.heartbeat(name) for name in (leader, follower)] == [ErrorCode.NONE] * 2
 
 
 @pytest.mark.requirement("ASSIGN-03")
@@ -182,7 +182,7 @@ def test_a_group_of_any_protocol_type_comes_to_rest(scene: Scene, protocol_type:
     members = scene.stable(2, protocol_type=protocol_type, protocols=("default",), metadata=b"\x00\x01\x00\x00\x00\x00\xff\xff\xff\xff")
 
     assert scene.view().protocol_type == protocol_type
-    assert [scene.heartbeat(each) for each in members] == [ErrorCode.NONE] * 2
+    assert [scene.heartbeat(member) for member in members] == [ErrorCode.NONE] * 2
 
 
 @pytest.mark.requirement("PLAN-05")
@@ -199,12 +199,12 @@ def test_nobody_is_answered_before_the_phase_ends_and_then_each_with_its_own_id_
     asked = [scene.join(leader), scene.join()]
     scene.after(9_000)
     assert scene.state() is PREPARING
-    assert [each.is_parked for each in asked] == [True, True]
+    assert [request.is_parked for request in asked] == [True, True]
 
     asked.append(scene.join(follower))
-    answers = [each.answer for each in asked]
-    assert {(each.error_code, each.generation_id, each.protocol_name, each.leader) for each in answers} == {(0, 2, "range", leader)}
-    assert [each.member_id for each in answers] == [leader, scene.members()[-1], follower]
+    answers = [request.answer for request in asked]
+    assert {(answer.error_code, answer.generation_id, answer.protocol_name, answer.leader) for answer in answers} == {(0, 2, "range", leader)}
+    assert [answer.member_id for answer in answers] == [leader, scene.members()[-1], follower]
 
 
 @pytest.mark.requirement("STATIC-14")
@@ -256,7 +256,7 @@ def test_who_left_has_no_timer_and_no_place_when_the_group_acts_on_it(scene: Sce
     before = len(scene.rules())
     scene.after(9_999).heartbeat(follower, 2)
     scene.after(9_999).heartbeat(follower, 2)
-    assert not [each for each in scene.rules()[before:] if each.startswith("SessionEnd/")]
+    assert not [rule for rule in scene.rules()[before:] if rule.startswith("SessionEnd/")]
 
 
 @pytest.mark.requirement("SYNC-51")
@@ -280,7 +280,7 @@ def test_a_ghost_holds_the_rebalance_until_its_session_ends(scene: Scene) -> Non
     scene.after(began + 9_999 - scene.now_ms)
     assert anew.is_parked
     scene.after(1)
-    assert [each.member_id for each in anew.answer.members] == [anew.answer.member_id]
+    assert [member.member_id for member in anew.answer.members] == [anew.answer.member_id]
     assert ghost not in scene.members()
 
 
@@ -301,9 +301,9 @@ def test_every_rebalance_tells_its_cause(scene: Scene) -> None:
     scene.after(1_000).heartbeat(leader, 4)
     scene.after(9_500)
 
-    causes = [each.reason for each in scene.transitions if each.after is PREPARING][1:]
+    causes = [transition.reason for transition in scene.transitions if transition.after is PREPARING][1:]
     known = ["adding new member", "explicit LeaveGroup request", "leader rejoined", "removing member on heartbeat expiration"]
-    assert [next(each for each in known if cause.startswith(each)) for cause in causes] == known
+    assert [next(name for name in known if cause.startswith(name)) for cause in causes] == known
 
 
 @pytest.mark.requirement("TIMER-27")
@@ -338,7 +338,7 @@ def test_the_end_of_a_session_takes_out_an_absent_member_and_a_pending_id_and_le
     scene.take(scene.coordinator.retire("g", scene.now_ms))
     before = len(scene.rules())
     scene.after(600_000)
-    assert not [each for each in scene.rules()[before:] if each.startswith("SessionEnd/")]
+    assert not [rule for rule in scene.rules()[before:] if rule.startswith("SessionEnd/")]
 
 
 @pytest.mark.requirement("SYNC-14")
@@ -359,7 +359,7 @@ def test_a_generation_has_no_dynamic_member_that_did_not_join_it(scene: Scene) -
     scene.after(1)
 
     assert (scene.state(), scene.members()) == (COMPLETING, [leader, late])
-    assert [each.member_id for each in joined.answer.members] == [leader, late]
+    assert [member.member_id for member in joined.answer.members] == [leader, late]
     assert scene.heartbeat(absent, 2) is UNKNOWN
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Cells that no course of a single coordinator meets: this log answers at once, so that no append comes late. Met in test_engine.py.
 LATE_APPENDS = {
-    (on.value, state_name(state)) for on in (On.APPENDED, On.APPEND_FAILED) for state in STATES if state_name(state) != "CompletingRebalance"
+    (kind.value, state_name(state)) for kind in (On.APPENDED, On.APPEND_FAILED) for state in STATES if state_name(state) != "CompletingRebalance"
 }
 
 
@@ -62,7 +62,7 @@ SHAPES = {frozenset(unreachable(name)): name for name in reversed(profiles())}.v
 
 @pytest.mark.parametrize("name", sorted(SHAPES))
 def test_every_cell_of_a_release_comes_up_and_no_other(scene_of: Callable[..., Scene], name: str) -> None:
-    cells = {(on.value, state_name(state)) for on, states in profile(name).table.cells.items() for state in states}
+    cells = {(kind.value, state_name(state)) for kind, states in profile(name).table.cells.items() for state in states}
     met: set[tuple[str, str]] = set()
     for cell, courses in _courses().items():
         for course in courses:
@@ -72,15 +72,15 @@ def test_every_cell_of_a_release_comes_up_and_no_other(scene_of: Callable[..., S
             met |= _rules(scene_of(name, offsets_retention_check_interval_ms=interval_ms, group_max_session_timeout_ms=1_800_000), course)
 
     assert cells - met == LATE_APPENDS & cells
-    assert {each for each in met if each[1] != "before"} <= cells
+    assert {item for item in met if item[1] != "before"} <= cells
 
 
 @pytest.mark.parametrize("name", profiles())
 def test_an_impossible_cell_is_refused_by_name(name: str) -> None:
     engine = Engine(profile(name), Settings.of({}, name), Drawn(random.Random(3)))
-    for (on, state), reason in profile(name).table.unreachable.items():
+    for (kind, state), reason in profile(name).table.unreachable.items():
         group = None if state is None else Group(group_id="g", state=state)
-        with pytest.raises(Unreachable, match=f"{on.value} came up in {state_name(state)}"):
-            engine.apply(Input(on=on, now_ms=0, settings=engine.settings, group_id="g", group=group))
+        with pytest.raises(Unreachable, match=f"{kind.value} came up in {state_name(state)}"):
+            engine.apply(Input(on=kind, now_ms=0, settings=engine.settings, group_id="g", group=group))
         assert reason
     assert engine.out == []

@@ -68,17 +68,17 @@ def what_is_left(s: Scene) -> str:
     """Return all that a coordinator holds of the group, in short."""
     stored = s.coordinator.stored(PARTITION)
     of_group = ", ".join(
-        [f"stored {each.generation} with {len(each.members)}" for each in stored.groups]
-        + [f"offsets {len(each.committed)}+{len(each.pending)}" for each in stored.offsets]
+        [f"stored {group.generation} with {len(group.members)}" for group in stored.groups]
+        + [f"offsets {len(offset.committed)}+{len(offset.pending)}" for offset in stored.offsets]
     )
     view = s.coordinator.view("g")
     if view is None:
         return of_group
-    members = " ".join(_member(s, each) for each in view.members)
-    pending = " ".join(f"pending {_seconds(s, On.SESSION_END, each)}" for each in view.pending)
+    members = " ".join(_member(s, member) for member in view.members)
+    pending = " ".join(f"pending {_seconds(s, On.SESSION_END, name)}" for name in view.pending)
     timers = (On.INITIAL_DELAY_END, On.JOIN_DEADLINE, On.SYNC_DEADLINE)
-    running = " ".join(f"{on.value} {_seconds(s, on)}" for on in timers if _seconds(s, on) != "-")
-    return ", ".join(each for each in (str(view.generation), members, pending, running, of_group) if each)
+    running = " ".join(f"{kind.value} {_seconds(s, kind)}" for kind in timers if _seconds(s, kind) != "-")
+    return ", ".join(name for name in (str(view.generation), members, pending, running, of_group) if name)
 
 
 def _member(s: Scene, member: MemberView) -> str:
@@ -86,8 +86,8 @@ def _member(s: Scene, member: MemberView) -> str:
     return f"{parked}{'!' * member.is_leader}{_seconds(s, On.SESSION_END, member.member_id)}"
 
 
-def _seconds(s: Scene, on: On, member_id: str = "") -> str:
-    due_ms = s.coordinator._engine.timers.due_of(TimerKey(on, "g", member_id))
+def _seconds(s: Scene, kind: On, member_id: str = "") -> str:
+    due_ms = s.coordinator._engine.timers.due_of(TimerKey(kind, "g", member_id))
     return "-" if due_ms is None else f"{(due_ms - s.now_ms) / 1000:g}"
 
 

@@ -22,15 +22,15 @@ def rows(header: str) -> str:
 
 
 def test_every_field_of_subscribe_stands_in_the_table_and_in_the_schema() -> None:
-    told = rows("| field of `subscribe` |")
+    text = rows("| field of `subscribe` |")
 
-    assert [name for name in schema("shim-command")["$defs"]["subscribe"]["properties"] if f"`{name}`" not in told] == []
+    assert [name for name in schema("shim-command")["$defs"]["subscribe"]["properties"] if f"`{name}`" not in text] == []
 
 
 def test_every_capability_stands_in_the_table() -> None:
-    told = rows("| capability |")
+    text = rows("| capability |")
 
-    assert [each for each in CAPABILITIES if f"`{each}`" not in told] == []
+    assert [capability for capability in CAPABILITIES if f"`{capability}`" not in text] == []
     assert {need for case in CASES for need in case.needs} <= CAPABILITIES
 
 
@@ -42,7 +42,7 @@ def test_capabilities_that_no_case_needs_are_said_to_be_so() -> None:
 
 
 def test_every_event_and_every_name_of_an_error_stands_there() -> None:
-    assert [each for each in EVENTS if f"`{each}`" not in PAGE and f'"{each}"' not in PAGE] == []
+    assert [event for event in EVENTS if f"`{event}`" not in PAGE and f'"{event}"' not in PAGE] == []
     assert [code.name for code in ErrorCode if code and f"{int(code)} `{code.name}`" not in PAGE] == []
 
 

@@ -51,8 +51,8 @@ def test_a_section_that_is_not_there_is_stale() -> None:
 
 def test_every_change_of_the_page_fits_the_file_that_it_is_made_to() -> None:
     sections = [line.removeprefix("## ") for line in PAGE.read_text().splitlines() if line.startswith("## ")]
-    changes = [each for section in sections for each in changes_of(section)]
+    changes = [item for section in sections for item in changes_of(section)]
 
     assert len(changes) >= 10
-    assert [each.path for each in changes if each.is_new and (ROOT / each.path).exists()] == []
-    assert [each.path for each in changes if not each.is_new and changed((ROOT / each.path).read_text(), each) == ""] == []
+    assert [item.path for item in changes if item.is_new and (ROOT / item.path).exists()] == []
+    assert [item.path for item in changes if not item.is_new and changed((ROOT / item.path).read_text(), item) == ""] == []

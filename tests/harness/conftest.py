@@ -17,7 +17,7 @@ def groupproof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
 
     def call(*arguments: str | Path) -> Called:
         capsys.readouterr()
-        code = run([str(each) for each in arguments])
+        code = run([str(argument) for argument in arguments])
         printed = capsys.readouterr()
         return Called(code=code, out=printed.out, err=printed.err)
 

@@ -18,7 +18,7 @@ HEAVY = "import sys, groupproof_pytest; print(sorted({name.split('.')[0] for nam
 
 
 def test_pytest_knows_the_plugin_by_the_projects_name() -> None:
-    (found,) = [each for each in entry_points(group="pytest11") if each.name == "groupproof"]
+    (found,) = [entry_point for entry_point in entry_points(group="pytest11") if entry_point.name == "groupproof"]
 
     assert found.value == "groupproof_pytest"
 

@@ -30,7 +30,7 @@ def test_a_divergence_that_was_put_right_does_not_come_back(schedule: Schedule, 
     assert isinstance(schedule.plan, Script)
     trace = performed(schedule.plan, profile=profile)
 
-    assert any(seen.kind == "response" for seen in trace) or any(seen.body.get("name") == "unimplemented" for seen in trace)
+    assert any(obs.kind == "response" for obs in trace) or any(obs.body.get("name") == "unimplemented" for obs in trace)
     assert met_in(trace) == []
 
 

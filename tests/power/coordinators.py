@@ -14,7 +14,7 @@ from groupproof.harness.judging.case_result import Play
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.judging.script_judgement import judge_script_run
 from groupproof.harness.model.case import Case
-from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, World, opened, worlds_of
+from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, ClusterSpec, opened, worlds_of
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 
@@ -40,8 +40,8 @@ def played(
 
     async def main() -> None:
         async with trio.open_nursery() as nursery:
-            for world, own in worlds_of(cases).items():
-                nursery.start_soon(_play_world, subject, world, own, seed, plays)
+            for spec, own in worlds_of(cases).items():
+                nursery.start_soon(_play_world, subject, spec, own, seed, plays)
 
     with _quiet():
         run_virtually(main, seed=seed, steps_max=TASK_STEPS_MAX + 20_000 * len(cases))
@@ -52,12 +52,12 @@ def _variant(variant: str | Variant | None) -> Variant:
     return REFERENCE if variant is None else variant if isinstance(variant, Variant) else variant_named(variant)
 
 
-async def _play_world(subject: ReferenceBrokers, world: World, cases: Sequence[Case], seed: int, plays: dict[str, Play]) -> None:
-    if world.only is not None:
-        await _play_all(BrokerStage(subject=subject, world=world, ground=None, profile=subject.profile, seed=seed, token=""), cases, plays)
+async def _play_world(subject: ReferenceBrokers, spec: ClusterSpec, cases: Sequence[Case], seed: int, plays: dict[str, Play]) -> None:
+    if spec.only is not None:
+        await _play_all(BrokerStage(subject=subject, world=spec, ground=None, profile=subject.profile, seed=seed, token=""), cases, plays)
         return
-    async with opened(subject, world, cases) as ground:
-        await _play_all(BrokerStage(subject=subject, world=world, ground=ground, profile=subject.profile, seed=seed, token=""), cases, plays)
+    async with opened(subject, spec, cases) as cluster:
+        await _play_all(BrokerStage(subject=subject, world=spec, ground=cluster, profile=subject.profile, seed=seed, token=""), cases, plays)
 
 
 async def _play_all(stage: BrokerStage, cases: Sequence[Case], plays: dict[str, Play]) -> None:

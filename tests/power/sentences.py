@@ -34,9 +34,9 @@ def _collected(names: Iterable[str], cases_of: Callable[[str], list[str]]) -> No
     by_id = {case.id: case for case in CASES}
     for name in names:
         known = rhythm(name) if VARIANTS[name].is_legal else None
-        sentences = sorted({each for case in cases_of(name) for each in blame_of(judged(by_id[case], variant=name, known=known)[1])})
+        sentences = sorted({text for case in cases_of(name) for text in blame_of(judged(by_id[case], variant=name, known=known)[1])})
         if sentences:
-            print(f"{_quoted(name)} = [\n" + "".join(f"    {_quoted(each)},\n" for each in sentences) + "]", flush=True)
+            print(f"{_quoted(name)} = [\n" + "".join(f"    {_quoted(sentence)},\n" for sentence in sentences) + "]", flush=True)
 
 
 def _quoted(text: str) -> str:
@@ -51,10 +51,10 @@ def main(which: list[str]) -> None:
     """Print the tables named, or both."""
     if not which or "bugs" in which:
         print("# Sentences that blame, as they were read and found true of what was planted. Printed by `python -m tests.power.sentences`.\n\n[bugs]")
-        _collected([each.name for each in MISBEHAVIOURS], pairs_of)
+        _collected([misbehaviour.name for misbehaviour in MISBEHAVIOURS], pairs_of)
     if not which or "legal" in which:
         print("\n[legal]")
-        _collected([each.name for each in LEGAL], _legal_cases)
+        _collected([variant.name for variant in LEGAL], _legal_cases)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,6 @@ def is_drawn(what: str, share: int) -> bool:
     return zlib.crc32(what.encode()) % share == 0
 
 
-def parts(each: Iterable[Row], is_in_share: Callable[[Row], bool]) -> list[ParameterSet]:
+def parts(item: Iterable[Row], is_in_share: Callable[[Row], bool]) -> list[ParameterSet]:
     """Return parameters, those outside the share marked for `make soak`."""
-    return [pytest.param(*one, marks=() if is_in_share(one) else pytest.mark.soak) for one in each]
+    return [pytest.param(*one, marks=() if is_in_share(one) else pytest.mark.soak) for one in item]

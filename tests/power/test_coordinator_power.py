@@ -67,13 +67,13 @@ def test_there_are_enough_variants() -> None:
 
 
 def test_every_bug_is_caught_or_is_not_for_a_reason() -> None:
-    names = {each.name for each in BUGS}
+    names = {bug.name for bug in BUGS}
     silent = {name for name in names if any(fnmatchcase(name, pattern) for pattern in SILENT)}
 
-    told = CAUGHT.keys() | REPORTED.keys()
+    lines = CAUGHT.keys() | REPORTED.keys()
 
-    assert {"unknown": sorted(told - names), "missing": sorted(names - told - silent)} == {"unknown": [], "missing": []}
-    assert sorted(silent & told) == sorted(CAUGHT.keys() & REPORTED.keys()) == []
+    assert {"unknown": sorted(lines - names), "missing": sorted(names - lines - silent)} == {"unknown": [], "missing": []}
+    assert sorted(silent & lines) == sorted(CAUGHT.keys() & REPORTED.keys()) == []
     assert [pattern for pattern in SILENT if not any(fnmatchcase(name, pattern) for name in names)] == []
     assert [pattern for pattern, reason in SILENT.items() if len(reason.split()) < WORDS_MIN] == []
 
@@ -84,7 +84,7 @@ def test_every_case_can_be_failed() -> None:
         "never failed": [],
     }
     assert UNFAILED == {}
-    assert sorted(set(FAILED_BY.values()) - {each.name for each in BUGS}) == []
+    assert sorted(set(FAILED_BY.values()) - {bug.name for bug in BUGS}) == []
 
 
 @pytest.mark.parametrize(("bug", "profile", "are_quick"), parts(_cases_by_bug(), lambda key: key[-1]))
@@ -117,6 +117,6 @@ def test_a_legal_variant_is_never_failed(variant: str, is_share: bool) -> None:
     cases = [case for case in CASES if (_is_quick(case.id) and is_drawn(f"{variant} {case.id}", LEGAL_SHARE)) is is_share]
     wrong = {id: judgement for id, judgement in judgements(variant, cases).items() if judgement.verdict in FATAL}
 
-    assert {id: [each.observed for each in judgement.findings if each.verdict in FATAL] for id, judgement in wrong.items()} == {}, variants()[
-        variant
-    ].says
+    assert {id: [finding.observed for finding in judgement.findings if finding.verdict in FATAL] for id, judgement in wrong.items()} == {}, (
+        variants()[variant].says
+    )

@@ -39,7 +39,7 @@ def wrong(case: Case, variant: str | None, *verdicts: Verdict) -> list[str]:
     judgement = judged(case, variant=variant)[1]
     if judgement.verdict is Verdict.BROKEN:
         return [judgement.reason]
-    return [f"{case.id}: {each.requirement}: {each.observed} {each.detail}" for each in judgement.findings if each.verdict in verdicts]
+    return [f"{case.id}: {finding.requirement}: {finding.observed} {finding.detail}" for finding in judgement.findings if finding.verdict in verdicts]
 
 
 def found_after(variant: str, count: int, seed: int) -> int | None:
@@ -67,7 +67,7 @@ def test_a_legal_variant_is_never_failed_by_a_drawn_plan(variant: str | None) ->
 
 @pytest.mark.soak
 def test_a_share_of_the_planted_bugs_is_found_by_a_hundred_drawn_plans() -> None:
-    found = {each.name: found_after(each.name, PLANS_OF_BUG, SEED) for each in MISBEHAVIOURS}
+    found = {misbehaviour.name: found_after(misbehaviour.name, PLANS_OF_BUG, SEED) for misbehaviour in MISBEHAVIOURS}
     missed = sorted(name for name, after in found.items() if after is None)
 
     assert 1 - len(missed) / len(found) >= FOUND_MIN, f"{len(missed)} of {len(found)} were missed: {', '.join(missed)}"

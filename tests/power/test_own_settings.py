@@ -52,8 +52,8 @@ def _blamed(profile: str, name: str, *, of: str) -> dict[str, list[str]]:
     cases = [case for case in CASES if len(script_of(case).steps) <= STEPS_MAX and (not of or is_drawn(f"{of} {name} {case.id}", SHARE))]
     plays = played(None, cases, profile=profile, own=SETTINGS[name])
     judged = {case.id: judge_script_run(case, plays[case.id].trace) for case in cases}
-    assert all(each.reason for each in judged.values() if each.verdict is Verdict.INCONCLUSIVE)
-    return {id: [each.observed for each in judgement.findings] for id, judgement in judged.items() if judgement.verdict in ADVERSE}
+    assert all(judgement.reason for judgement in judged.values() if judgement.verdict is Verdict.INCONCLUSIVE)
+    return {id: [finding.observed for finding in judgement.findings] for id, judgement in judged.items() if judgement.verdict in ADVERSE}
 
 
 @pytest.mark.parametrize("name", SETTINGS)
@@ -68,7 +68,7 @@ def test_no_setting_of_its_own_has_a_right_broker_of_any_release_blamed_by_any_c
 
 
 def test_a_group_that_is_full_sooner_is_expected_to_be_full() -> None:
-    case = next(each for each in CASES if each.id == "delay/classic/newcomers-cost-one-rebalance")
+    case = next(case for case in CASES if case.id == "delay/classic/newcomers-cost-one-rebalance")
     judgement = judge_script_run(case, played(None, [case], own=SETTINGS["three"])[case.id].trace)
 
     assert judgement.verdict is Verdict.INCONCLUSIVE
@@ -76,13 +76,13 @@ def test_a_group_that_is_full_sooner_is_expected_to_be_full() -> None:
         "The broker has group.max.size=3, by which the case took another course: "
         "id d was answered 81 GROUP_MAX_SIZE_REACHED where it reckons with 79 MEMBER_ID_REQUIRED."
     )
-    assert {each.verdict for each in judgement.findings} <= {Verdict.OK, Verdict.INFORMATIONAL}
+    assert {finding.verdict for finding in judgement.findings} <= {Verdict.OK, Verdict.INFORMATIONAL}
 
 
 def test_what_a_broker_has_and_who_says_so_stands_in_the_trace() -> None:
-    case = next(each for each in CASES if each.id == "heartbeat/classic/no-group")
+    case = next(case for case in CASES if case.id == "heartbeat/classic/no-group")
     trace = played(None, [case], own={"group.max.size": 3})[case.id].trace
-    (ground,) = (seen.body for seen in trace if seen.body.get("name") == "ground")
+    (ground,) = (obs.body for obs in trace if obs.body.get("name") == "ground")
 
     assert ground["settings"]["group.max.size"] == 3
     assert ground["sources"] == {"group.max.size": "--set"}

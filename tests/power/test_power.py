@@ -52,7 +52,7 @@ def test_there_are_enough_variants() -> None:
 def test_every_misbehaviour_is_caught_or_is_not_for_a_reason() -> None:
     listed = [*CAUGHT, *REPORTED, *SILENT]
 
-    assert sorted(listed) == sorted(each.name for each in MISBEHAVIOURS)
+    assert sorted(listed) == sorted(misbehaviour.name for misbehaviour in MISBEHAVIOURS)
     assert len(SILENT) <= SILENT_MAX
     assert [name for name, reason in SILENT.items() if len(reason.split()) < WORDS_MIN] == []
 
@@ -97,7 +97,7 @@ def test_a_legal_variant_is_never_failed(variant: str, is_share: bool) -> None:
         if judgement.verdict in FATAL:
             wrong[case.id] = [
                 judgement.reason,
-                *(f"{each.requirement}: {each.observed} {each.detail}" for each in judgement.findings if each.verdict in FATAL),
+                *(f"{finding.requirement}: {finding.observed} {finding.detail}" for finding in judgement.findings if finding.verdict in FATAL),
             ]
 
     assert wrong == {}, VARIANTS[variant].says

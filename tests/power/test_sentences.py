@@ -24,8 +24,8 @@ ALLOWED: dict[str, list[str]] = TABLE["legal"]
 
 
 def test_every_planted_bug_has_its_sentences_and_no_other_variant_has() -> None:
-    assert BUGS.keys() <= {each.name for each in MISBEHAVIOURS}
-    assert ALLOWED.keys() <= {each.name for each in LEGAL}
+    assert BUGS.keys() <= {misbehaviour.name for misbehaviour in MISBEHAVIOURS}
+    assert ALLOWED.keys() <= {variant.name for variant in LEGAL}
     assert {name for name, sentences in BUGS.items() if not sentences} == set()
 
 
@@ -36,7 +36,7 @@ def test_what_is_said_of_a_planted_bug_is_what_was_planted(misbehaviour: str) ->
     assert said - set(BUGS[misbehaviour]) == set(), VARIANTS[misbehaviour].says
 
 
-@pytest.mark.parametrize("variant", [each.name for each in LEGAL])
+@pytest.mark.parametrize("variant", [variant.name for variant in LEGAL])
 def test_what_is_said_of_a_legal_client_is_true_of_it(variant: str) -> None:
     lacks = VARIANTS[variant].policy.lacks
     drawn = [case for case in CASES if is_drawn(f"{variant} {case.id}", SHARE) and not case.needs & lacks]

@@ -40,7 +40,7 @@ def test_what_is_as_usual_is_not_written() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "text"),
     [
         ({}, "None is none of latency, bandwidth"),
         ({"kind": "rot"}, "'rot' is none of"),
@@ -53,6 +53,6 @@ def test_what_is_as_usual_is_not_written() -> None:
         ({"kind": "latency", "latency": -1}, "not -1"),
     ],
 )
-def test_what_is_no_toxic_is_refused_by_the_part_that_is_wrong(value: dict[str, object], told: str) -> None:
-    with pytest.raises(ValueError, match=f"not a toxic: .*{told}"):
+def test_what_is_no_toxic_is_refused_by_the_part_that_is_wrong(value: dict[str, object], text: str) -> None:
+    with pytest.raises(ValueError, match=f"not a toxic: .*{text}"):
         toxic_from_json(value)

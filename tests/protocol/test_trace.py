@@ -49,7 +49,7 @@ def test_a_line_is_one_json_object_of_known_columns(seen: Observation) -> None:
     (line,) = write_trace([seen])
 
     assert "\n" not in line
-    assert json.loads(line).keys() <= {each.name for each in fields(Observation)}
+    assert json.loads(line).keys() <= {field.name for field in fields(Observation)}
 
 
 def test_columns_at_their_default_are_left_out_but_zeros_and_empty_names_are_not() -> None:
@@ -61,13 +61,13 @@ def test_columns_at_their_default_are_left_out_but_zeros_and_empty_names_are_not
 
 
 def test_columns_that_are_not_known_are_ignored() -> None:
-    (seen,) = read_trace(['{"seq":1,"at_ns":2,"kind":"event","column_of_version_9":[1]}'])
+    (obs,) = read_trace(['{"seq":1,"at_ns":2,"kind":"event","column_of_version_9":[1]}'])
 
-    assert seen == Observation(seq=1, at_ns=2, kind="event")
+    assert obs == Observation(seq=1, at_ns=2, kind="event")
 
 
 def test_blank_lines_are_no_observations() -> None:
-    assert [seen.seq for seen in read_trace(["", '{"seq":1,"at_ns":2,"kind":"event"}', "\n"])] == [1]
+    assert [obs.seq for obs in read_trace(["", '{"seq":1,"at_ns":2,"kind":"event"}', "\n"])] == [1]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_recorder_numbers_what_it_sees_and_stamps_it_with_the_given_clock() ->
     recorder.record("event", who="kit")
     recorder.record("request", api="Heartbeat")
 
-    assert [(seen.seq, seen.at_ns, seen.kind, seen.run, seen.seed) for seen in recorder.trace] == [
+    assert [(obs.seq, obs.at_ns, obs.kind, obs.run, obs.seed) for obs in recorder.trace] == [
         (0, 10, "event", "r", 7),
         (1, 20, "request", "r", 7),
     ]
@@ -104,7 +104,7 @@ def test_listeners_hear_of_every_later_observation_until_they_stop() -> None:
     recorder = Recorder(lambda: 0)
     heard: list[Any] = []
     recorder.record("event")
-    stop = recorder.listen(lambda seen: heard.append(seen.seq))
+    stop = recorder.listen(lambda obs: heard.append(obs.seq))
     recorder.record("event")
     stop()
     recorder.record("event")

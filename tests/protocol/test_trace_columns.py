@@ -21,7 +21,7 @@ def _told(count: int, **columns: object) -> list[Observation]:
 
 
 def test_the_schema_has_the_columns_of_a_line_in_their_order() -> None:
-    assert trace_schema().names == [each.name for each in fields(Observation)]
+    assert trace_schema().names == [field.name for field in fields(Observation)]
 
 
 @given(st.lists(observations, max_size=3))
@@ -43,9 +43,9 @@ def test_a_trace_survives_its_file_in_many_row_groups_and_batches(tmp_path: Path
 
 @pytest.mark.parametrize("seed", [0, 7, 2**63 - 1, 2**63, 2**64 - 1])
 def test_a_seed_of_64_bits_survives_in_a_column_of_whole_numbers(seed: int) -> None:
-    (seen,) = from_batch(to_batch(_told(1, seed=seed)))
+    (obs,) = from_batch(to_batch(_told(1, seed=seed)))
 
-    assert seen.seed == seed
+    assert obs.seed == seed
 
 
 def test_a_trace_of_nothing_is_a_file_all_the_same(tmp_path: Path) -> None:
@@ -134,14 +134,14 @@ def test_without_the_extra_one_line_names_it_and_nothing_else_needs_it() -> None
         "try: columns.trace_schema()\n"
         "except columns.MissingArrow as error: print(error)"
     )
-    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    text = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
 
-    assert told == "columns and Parquet need pyarrow, which comes with groupproof[spark]\n"
+    assert text == "columns and Parquet need pyarrow, which comes with groupproof[spark]\n"
 
 
 def test_spark_and_duckdb_name_the_parts_of_a_place_by_name_not_by_position(tmp_path: Path) -> None:
-    seen = replace(_told(1)[0], offsets=(("t", 3, 7),))
-    batch = to_batch([seen])
+    obs = replace(_told(1)[0], offsets=(("t", 3, 7),))
+    batch = to_batch([obs])
     turned = pa.array([[{"offset": 7, "topic": "t", "partition": 3}]])
 
-    assert list(from_batch(batch.set_column(batch.schema.get_field_index("offsets"), "offsets", turned))) == [seen]
+    assert list(from_batch(batch.set_column(batch.schema.get_field_index("offsets"), "offsets", turned))) == [obs]

@@ -85,7 +85,7 @@ class AnyHistory(RuleBasedStateMachine):
     @rule(entries=st.lists(st.tuples(WHO, HOW, st.booleans()), min_size=1, max_size=2))
     def leave(self, entries: list[tuple[int, int, bool]]) -> None:
         named = [(self.history.one(who), how, by_id) for who, how, by_id in entries]
-        self.history.leave(*((each if by_id else "", self.history.instance_of(each, how)) for each, how, by_id in named))
+        self.history.leave(*((name if by_id else "", self.history.instance_of(name, how)) for name, how, by_id in named))
 
     @rule(
         who=WHO, how=HOW, off=st.sampled_from((0, 0, 0, -1, 1, None)), version=st.sampled_from((8, 9)), offset=st.integers(0, 3), long=st.booleans()

@@ -62,7 +62,7 @@ class Duel:
             **settings,
         }
         bent = {name.replace(".", "_"): value for name, value in variant.settings.items()}
-        profile = "kafka-" + ".".join(str(each) for each in release[:2])
+        profile = "kafka-" + ".".join(str(number) for number in release[:2])
         led = set(range(PARTITIONS)) - {partition_of(ELSEWHERE, PARTITIONS)}
         self.machine = Coordinator(profile=profile, settings=Settings(**{**chosen, **bent}), choices=_Agreed(), variant=variant, partitions=led)
         self.model = NaiveCoordinator(Settings(**chosen), release)
@@ -81,8 +81,8 @@ class Duel:
         arrival = Arrival(token=self.tokens, api_version=version, client_id=client, client_host="/h")
         outputs = self.machine.handle(message, arrival, self.now_ms)
         self.model.handle(message, arrival, self.now_ms)
-        told = dict(self._compare(outputs, f"{message}"))
-        return told.get(self.tokens)
+        by_name = dict(self._compare(outputs, f"{message}"))
+        return by_name.get(self.tokens)
 
     def wait(self, ms: int) -> None:
         """Let time pass, stopping wherever either side has a timer."""
@@ -92,7 +92,7 @@ class Duel:
         self._advance(until_ms)
 
     def next_ms(self) -> int | None:
-        dues = [each for each in (self.machine.next_deadline_ms(), self._model_due()) if each is not None and each < NEVER_MS]
+        dues = [item for item in (self.machine.next_deadline_ms(), self._model_due()) if item is not None and item < NEVER_MS]
         return min(dues, default=None)
 
     def clean_up(self) -> None:
@@ -107,20 +107,20 @@ class Duel:
         self.machine.active = self.model.is_active = is_active
 
     def end_transaction(self, producer_id: int, *, is_committed: bool) -> None:
-        partitions = {partition_of(each, PARTITIONS) for each in GROUPS}
+        partitions = {partition_of(group, PARTITIONS) for group in GROUPS}
         outputs = self.machine.end_transaction(producer_id, partitions, self.now_ms, is_committed=is_committed)
         self.model.end_transaction(producer_id, is_committed=is_committed)
         self._compare(outputs, f"the end of transaction {producer_id}")
 
     def move(self) -> None:
         """Take every group away from the coordinator, and give it back as it was stored."""
-        partitions = {partition_of(each, PARTITIONS) for each in (*GROUPS, *self.model.groups)}
-        stored = {each: self.machine.stored(each) for each in partitions}
+        partitions = {partition_of(name, PARTITIONS) for name in (*GROUPS, *self.model.groups)}
+        stored = {partition: self.machine.stored(partition) for partition in partitions}
         kept = dict(self.model.groups)
-        outputs = [each for partition in partitions for each in self.machine.unload(partition, self.now_ms)]
+        outputs = [output for partition in partitions for output in self.machine.unload(partition, self.now_ms)]
         self.model.unload()
         self._compare(outputs, "unload")
-        outputs = [each for partition in partitions for each in self.machine.load(partition, stored[partition], self.now_ms)]
+        outputs = [output for partition in partitions for output in self.machine.load(partition, stored[partition], self.now_ms)]
         self.model.load(kept)
         self._compare(outputs, "load")
 
@@ -138,10 +138,10 @@ class Duel:
 
     def _compare(self, outputs: Iterable[Output], cause: str) -> list[tuple[Hashable, GroupResponse]]:
         outputs = list(outputs)
-        told = [(each.token, _normal(each.message)) for each in outputs if isinstance(each, Reply)]
-        moved = [(each.group_id, each.before, each.after, each.generation) for each in outputs if isinstance(each, Transition)]
+        pairs = [(output.token, _normal(output.message)) for output in outputs if isinstance(output, Reply)]
+        moved = [(output.group_id, output.before, output.after, output.generation) for output in outputs if isinstance(output, Transition)]
         model, self.model.answers, moves, self.model.moves = self.model.answers, [], self.model.moves, []
-        _same(_by_token(told), _by_token((token, _normal(message)) for token, message in model), f"answers to {cause}")
+        _same(_by_token(pairs), _by_token((token, _normal(message)) for token, message in model), f"answers to {cause}")
         _same(sorted(moved, key=_group_of), sorted(moves, key=_group_of), f"moves on {cause}")
         _same(sorted(self.machine.group_ids()), sorted(self.model.groups), f"groups after {cause}")
         for group_id in GROUPS:
@@ -149,7 +149,7 @@ class Duel:
         machine_ms, model_ms = self.machine.next_deadline_ms(), self._model_due()
         if model_ms is not None and (machine_ms is None or machine_ms > model_ms):
             raise Disagreement(f"the next deadline after {cause}: the machine has {machine_ms} and misses {model_ms} ms")
-        return told
+        return pairs
 
 
 def _same(machine: Any, model: Any, what: str) -> None:
@@ -161,8 +161,8 @@ def _group_of(move: tuple[str, Any, Any, int]) -> str:
     return move[0]
 
 
-def _by_token(told: Iterable[tuple[Hashable, GroupResponse]]) -> list[tuple[Hashable, GroupResponse]]:
-    return sorted(told, key=lambda each: str(each[0]))
+def _by_token(pairs: Iterable[tuple[Hashable, GroupResponse]]) -> list[tuple[Hashable, GroupResponse]]:
+    return sorted(pairs, key=lambda item: str(item[0]))
 
 
 def _normal(message: GroupResponse) -> GroupResponse:
@@ -170,9 +170,9 @@ def _normal(message: GroupResponse) -> GroupResponse:
     if isinstance(message, JoinGroupResponse):
         return replace(message, members=_by_id(message.members), protocol_name=message.protocol_name or None)
     if isinstance(message, DescribeGroupsResponse):
-        return replace(message, groups=tuple(_described(each) for each in message.groups))
+        return replace(message, groups=tuple(_described(group) for group in message.groups))
     if isinstance(message, ListGroupsResponse):
-        return replace(message, groups=tuple(sorted(message.groups, key=lambda each: each.group_id)))
+        return replace(message, groups=tuple(sorted(message.groups, key=lambda group: group.group_id)))
     return message
 
 
@@ -181,7 +181,7 @@ def _described(group: DescribedGroup) -> DescribedGroup:
 
 
 def _by_id(members: Iterable[Any]) -> tuple[Any, ...]:
-    return tuple(sorted(members, key=lambda each: each.member_id))
+    return tuple(sorted(members, key=lambda member: member.member_id))
 
 
 def _seen(view: GroupView | None) -> GroupView | None:

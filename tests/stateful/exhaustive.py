@@ -160,7 +160,7 @@ def explored(bounds: Bounds, *, profile: str = "kafka-4.1", variant: Variant = R
     )  # fmt: skip
     machine = Coordinator(profile=profile, settings=settings, choices=_FirstOfAll(), variant=variant)
     start = World(machine, (Client(),) * bounds.clients)
-    found, seen = Explored(), {_key(start, bounds): 0}
+    found, fields = Explored(), {_key(start, bounds): 0}
     _take(found, start, (0, ""))
     queue = deque([start])
     for number in range(states_max):
@@ -169,17 +169,17 @@ def explored(bounds: Bounds, *, profile: str = "kafka-4.1", variant: Variant = R
         world = queue.popleft()
         for action, after in _afters(world, bounds, found):
             key = _key(after, bounds)
-            if key not in seen:
-                seen[key] = len(found.ways)
+            if key not in fields:
+                fields[key] = len(found.ways)
                 _take(found, after, (number, action))
                 queue.append(after)
-            found.ways[number][action] = seen[key]
+            found.ways[number][action] = fields[key]
     raise AssertionError(f"more than {states_max} states")
 
 
 def _take(found: Explored, world: World, how: tuple[int, str]) -> None:
     view = world.machine.view("g")
-    parked = 0 if view is None else sum(each.parked is not None for each in view.members)
+    parked = 0 if view is None else sum(member.parked is not None for member in view.members)
     found.ways.append({})
     found.how.append(how)
     found.states.append(None if view is None else view.state)
@@ -188,8 +188,8 @@ def _take(found: Explored, world: World, how: tuple[int, str]) -> None:
 
 
 def _is_whole(world: World, view: GroupView) -> bool:
-    members = {each.member_id for each in view.members}
-    return view.state is GroupState.STABLE and members == {each.member_id for each in world.clients} and not _timer_of_syncs(world.machine)
+    members = {member.member_id for member in view.members}
+    return view.state is GroupState.STABLE and members == {client.member_id for client in world.clients} and not _timer_of_syncs(world.machine)
 
 
 def _timer_of_syncs(machine: Coordinator) -> bool:
@@ -227,7 +227,7 @@ def _request(world: World, number: int, client: Client, action: str, bounds: Bou
         return HeartbeatRequest(**who)
     if action == "sync":
         view = world.machine.view("g")
-        given = tuple(SyncAssignment(member_id=each.member_id, assignment=b"a") for each in (() if view is None else view.members))
+        given = tuple(SyncAssignment(member_id=member_view.member_id, assignment=b"a") for member_view in (() if view is None else view.members))
         return SyncGroupRequest(**who, assignments=given)
     if action == "commit":
         topics = (CommitTopic(name="t", partitions=(CommitPartition(partition_index=0, committed_offset=1),)),)
@@ -244,7 +244,7 @@ def _first_join(number: int, instance: str | None, bounds: Bounds) -> JoinGroupR
 
 def _has_room(world: World, bounds: Bounds, instance: str | None) -> bool:
     view = world.machine.view("g")
-    if view is None or (instance is not None and any(each.group_instance_id == instance for each in view.members)):
+    if view is None or (instance is not None and any(member.group_instance_id == instance for member in view.members)):
         return True
     return len(view.members) + len(view.pending) < bounds.ids
 
@@ -255,7 +255,7 @@ def _asked(world: World, number: int, request: GroupRequest, found: Explored) ->
     client = after.clients[number]
     if isinstance(request, JoinGroupRequest):
         # Of two JoinGroups of one member the newer is answered (JOIN-18); who comes anew waits for none of before.
-        lost = frozenset(each for each in (client.join, client.sync if request.member_id == "" else None) if each is not None)
+        lost = frozenset(item for item in (client.join, client.sync if request.member_id == "" else None) if item is not None)
         client = replace(client, join=after.tokens) if request.member_id else Client(join=after.tokens)
         after.dropped |= lost
     elif isinstance(request, SyncGroupRequest):
@@ -279,7 +279,7 @@ def _told(world: World, outputs: list[Output], found: Explored, asked: tuple[int
         elif isinstance(output, Reply):
             assert output.token not in answered, f"{output.token} was answered twice (INV-08)"
             answered.add(output.token)
-            world.clients = tuple(_heard(each, output, asked) for each in world.clients)
+            world.clients = tuple(_heard(client, output, asked) for client in world.clients)
 
 
 def _heard(client: Client, reply: Reply, asked: tuple[int, int, GroupRequest] | None) -> Client:
@@ -313,27 +313,27 @@ def _key(world: World, bounds: Bounds) -> Any:
     }
     assert group is None or isinstance(group, Group)
     if group is None:
-        return tuple((bool(each.member_id), each.join is not None) for each in world.clients)
+        return tuple((bool(client.member_id), client.join is not None) for client in world.clients)
     members = group.members
     for member_id in (*members.by_id, *members.pending):
         names.setdefault(member_id, f"ghost{len(names)}")
     dues = tuple(
         (key.on.value, names.get(key.member_id, key.member_id), due[0] - world.now_ms)
-        for key, due in sorted(world.machine._engine.timers._due.items(), key=lambda each: (each[1][0], each[1][1], each[1][2]))
+        for key, due in sorted(world.machine._engine.timers._due.items(), key=lambda item: (item[1][0], item[1][1], item[1][2]))
         if due[0] < FAR_MS
     )
     clients = tuple(
-        (names[each.member_id] if each.member_id in members or each.member_id in members.pending else bool(each.member_id),
-         each.generation == group.generation, each.join is not None, each.sync is not None)
-        for each in world.clients
+        (names[client.member_id] if client.member_id in members or client.member_id in members.pending else bool(client.member_id),
+         client.generation == group.generation, client.join is not None, client.sync is not None)
+        for client in world.clients
     )  # fmt: skip
     known = tuple(
-        (names[each.member_id], each.is_new, bool(each.assignment),
-         None if each.join is None else owners.get(each.join.token, -1), None if each.sync is None else owners.get(each.sync.token, -1))
-        for each in members
+        (names[member.member_id], member.is_new, bool(member.assignment),
+         None if member.join is None else owners.get(member.join.token, -1), None if member.sync is None else owners.get(member.sync.token, -1))
+        for member in members
     )  # fmt: skip
     return (
         group.state, group.before, group.generation > 0, group.newcomer_came, group.delay_ms, group.budget_ms, names.get(members.leader or ""),
-        known, tuple(sorted(names[each] for each in members.pending)), tuple(sorted(names.get(each, "gone") for each in members.unsynced)),
+        known, tuple(sorted(names[name] for name in members.pending)), tuple(sorted(names.get(name, "gone") for name in members.unsynced)),
         clients, dues,
     )  # fmt: skip

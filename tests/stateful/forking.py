@@ -27,7 +27,7 @@ def forked(machine: Coordinator) -> Coordinator:
 
 
 def _names_of(kind: type) -> tuple[str, ...]:
-    return tuple(name for each in kind.__mro__ for name in getattr(each, "__slots__", ()))
+    return tuple(name for item in kind.__mro__ for name in getattr(item, "__slots__", ()))
 
 
 def _slotted(kind: type) -> Callable[[Any], Any]:
@@ -44,12 +44,12 @@ def _slotted(kind: type) -> Callable[[Any], Any]:
 
 def _plain(value: Any) -> Any:
     fresh = object.__new__(type(value))
-    fresh.__dict__.update((name, each if name in _TABLES else _copied(each)) for name, each in vars(value).items())
+    fresh.__dict__.update((name, item if name in _TABLES else _copied(item)) for name, item in vars(value).items())
     return fresh
 
 
 def _mapping(value: dict[Any, Any]) -> dict[Any, Any]:
-    return {key: _copied(each) for key, each in value.items()}
+    return {key: _copied(item) for key, item in value.items()}
 
 
 _COPIES: Final[dict[type, Callable[[Any], Any]]] = {

@@ -81,12 +81,12 @@ class History:
     def known(self, group: str = "g") -> list[str]:
         """Return the ids of members and pending ones, in the order of their coming."""
         view = self.view(group)
-        return [] if view is None else [*(each.member_id for each in view.members), *view.pending]
+        return [] if view is None else [*(member.member_id for member in view.members), *view.pending]
 
     def one(self, who: int) -> str:
         """Return a present id, or beyond those any that ever was."""
         present = self.known()
-        self.ids += [each for each in present if each not in self.ids]
+        self.ids += [name for name in present if name not in self.ids]
         return present[who] if who < len(present) else self.ids[who % len(self.ids)]
 
     def instance_of(self, member_id: str, how: int) -> str | None:
@@ -94,7 +94,7 @@ class History:
         view = self.view()
         if self.duel.model.release < (2, 3) or (self.duel.model.release < (3, 0) and view is not None and member_id in view.pending):
             return None  # until 2.8 a pending id that names an instance fails the whole request, as an exception does
-        own = {each.member_id: each.group_instance_id for each in (() if view is None else view.members)}.get(member_id)
+        own = {member_view.member_id: member_view.group_instance_id for member_view in (() if view is None else view.members)}.get(member_id)
         return own if how < 2 else INSTANCES[how - 2] if how < 5 else "unheard-of"
 
     def generation(self, off: int = 0) -> int:
@@ -125,7 +125,7 @@ class History:
         protocol_type = self.protocol_type if protocol_type == "tck" else protocol_type
         view = self.view()
         own = None if view is None else view.protocol_name
-        assignments = tuple(SyncAssignment(member_id=each, assignment=f"{each} by {member_id}".encode()) for each in named)
+        assignments = tuple(SyncAssignment(member_id=name, assignment=f"{name} by {member_id}".encode()) for name in named)
         message = SyncGroupRequest(
             group_id="g", generation_id=self.generation(off), member_id=member_id, group_instance_id=instance,
             protocol_type=protocol_type, protocol_name=own if protocol_name == "own" else protocol_name, assignments=assignments,
@@ -169,7 +169,7 @@ class History:
 
     def fetch(self, *, everything: bool = False, stable: bool = False) -> None:
         topics = None if everything else (FetchTopic(name="t", partition_indexes=(0, 1, 2)), FetchTopic(name="u", partition_indexes=(0,)))
-        groups = tuple(FetchGroup(group_id=each, topics=topics) for each in ("g", "h"))
+        groups = tuple(FetchGroup(group_id=name, topics=topics) for name in ("g", "h"))
         self.duel.ask(OffsetFetchRequest(groups=groups, require_stable=stable), 8)
 
     def describe(self, version: int = 5) -> None:
@@ -185,7 +185,7 @@ class History:
         """Delete the offsets of one topic, of the other, of both, or of one that the group has none of."""
         chosen = ((("t", 2),), (("u", 1),), (("t", 2), ("u", 1)), (("v", 1),))[which % 4]
         topics = tuple(
-            OffsetDeleteTopic(name=name, partitions=tuple(OffsetDeletePartition(partition_index=each) for each in range(many)))
+            OffsetDeleteTopic(name=name, partitions=tuple(OffsetDeletePartition(partition_index=number) for number in range(many)))
             for name, many in chosen
         )
         self.duel.ask(OffsetDeleteRequest(group_id=("g", "g", "g", "h", "nowhere")[which % 5], topics=topics), 0)
@@ -228,5 +228,7 @@ class History:
 
 def _commits(offset: int, *, long: bool) -> tuple[CommitTopic, ...]:
     """Return commits of three partitions, of which one may have metadata that is too long."""
-    of_t = tuple(CommitPartition(partition_index=each, committed_offset=offset, committed_metadata="mm" if long and each else "m") for each in (0, 1))
+    of_t = tuple(
+        CommitPartition(partition_index=number, committed_offset=offset, committed_metadata="mm" if long and number else "m") for number in (0, 1)
+    )
     return (CommitTopic(name="t", partitions=of_t), CommitTopic(name="u", partitions=(CommitPartition(partition_index=0, committed_offset=offset),)))

@@ -42,7 +42,7 @@ class Administered(Joins):
     # DescribeGroups
 
     def describe_groups(self, describe: DescribeGroupsRequest, arrival: Arrival) -> None:
-        described = tuple(self.described(each, arrival.api_version) for each in describe.groups)
+        described = tuple(self.described(group, arrival.api_version) for group in describe.groups)
         self.answer(arrival.token, DescribeGroupsResponse(groups=described))
 
     def described(self, group_id: str, version: int) -> DescribedGroup:
@@ -59,7 +59,7 @@ class Administered(Joins):
             group_state=group["state"].value,
             protocol_type=group["type"] or "",
             protocol_data=group["protocol"] or "" if group["state"] is STABLE else "",
-            members=tuple(self.described_member(group, each) for each in group["members"].values()),
+            members=tuple(self.described_member(group, item) for item in group["members"].values()),
         )
 
     def described_member(self, group: Group, member: Member) -> DescribedMember:
@@ -81,13 +81,15 @@ class Administered(Joins):
             self.answer(arrival.token, ListGroupsResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE))
             return
         error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if self.loading else NONE
-        told = () if self.loading and self.is_java else tuple(self.listed(each) for each in self.groups.values() if self.is_asked_for(each, listing))
-        self.answer(arrival.token, ListGroupsResponse(error_code=error, groups=told))
+        entries = (
+            () if self.loading and self.is_java else tuple(self.listed(group) for group in self.groups.values() if self.is_asked_for(group, listing))
+        )
+        self.answer(arrival.token, ListGroupsResponse(error_code=error, groups=entries))
 
     def is_asked_for(self, group: Group, listing: ListGroupsRequest) -> bool:
         """Tell whether a group is of the states and types asked for; an empty filter lets everything through (KIP-518, KIP-848)."""
         has_state = not listing.states_filter or group["state"].value in listing.states_filter
-        return has_state and (not listing.types_filter or "classic" in [each.lower() for each in listing.types_filter])
+        return has_state and (not listing.types_filter or "classic" in [name.lower() for name in listing.types_filter])
 
     def listed(self, group: Group) -> ListedGroup:
         return ListedGroup(group_id=group["id"], protocol_type=group["type"] or "", group_state=group["state"].value, group_type="classic")
@@ -95,7 +97,7 @@ class Administered(Joins):
     # DeleteGroups
 
     def delete_groups(self, delete: DeleteGroupsRequest, arrival: Arrival) -> None:
-        results = tuple(DeletedGroup(group_id=each, error_code=self.deleted(each)) for each in delete.groups_names)
+        results = tuple(DeletedGroup(group_id=groups_name, error_code=self.deleted(groups_name)) for groups_name in delete.groups_names)
         self.answer(arrival.token, DeleteGroupsResponse(results=results))
 
     def deleted(self, group_id: str) -> ErrorCode:
@@ -127,7 +129,7 @@ class Administered(Joins):
             self.answer(arrival.token, OffsetDeleteResponse(error_code=refusal or NONE))
             return
         topics = tuple(
-            DeletedOffsetTopic(name=topic.name, partitions=tuple(self.deleted_offset(group, topic.name, each) for each in topic.partitions))
+            DeletedOffsetTopic(name=topic.name, partitions=tuple(self.deleted_offset(group, topic.name, partition) for partition in topic.partitions))
             for topic in delete.topics
         )
         self.answer(arrival.token, OffsetDeleteResponse(topics=topics))

@@ -79,7 +79,7 @@ class NaiveCoordinator(Administered):
             return
         member["sync"] = arrival.token
         if sync.member_id == group["leader"]:  # SYNC-06
-            self.assign(group, {each.member_id: each.assignment for each in sync.assignments})
+            self.assign(group, {assignment.member_id: assignment.assignment for assignment in sync.assignments})
 
     def refusal_of_sync(self, group: Group | None, sync: SyncGroupRequest, version: int) -> ErrorCode:
         """Check in the order of SYNC-51, then by state (SYNC-52); since v5 the protocol must be named (KIP-559)."""
@@ -154,14 +154,14 @@ class NaiveCoordinator(Administered):
             return
         left = tuple(
             LeftMember(
-                member_id=each.member_id,
-                group_instance_id=each.group_instance_id,
-                error_code=UNKNOWN if group is None else self.let_go(group, each.member_id, each.group_instance_id),
+                member_id=member.member_id,
+                group_instance_id=member.group_instance_id,
+                error_code=UNKNOWN if group is None else self.let_go(group, member.member_id, member.group_instance_id),
             )
-            for each in leave.members
+            for member in leave.members
         )
         self.answer(arrival.token, LeaveGroupResponse(members=left))
-        if self.is_java and group is not None and any(each.error_code == NONE for each in left):
+        if self.is_java and group is not None and any(left_member.error_code == NONE for left_member in left):
             self.gone(group)  # once for all; 4.1.0 was measured to rebalance even for a pending id
 
     def let_go(self, group: Group, member_id: str, instance: str | None) -> ErrorCode:
@@ -222,8 +222,8 @@ class NaiveCoordinator(Administered):
             CommittedTopic(
                 name=topic.name,
                 partitions=tuple(
-                    CommittedPartition(partition_index=each.partition_index, error_code=self.keep(offsets, topic.name, each, error))
-                    for each in topic.partitions
+                    CommittedPartition(partition_index=partition.partition_index, error_code=self.keep(offsets, topic.name, partition, error))
+                    for partition in topic.partitions
                 ),
             )
             for topic in commit.topics
@@ -285,12 +285,12 @@ class NaiveCoordinator(Administered):
                 groups.append(FetchedGroup(group_id=asked.group_id, error_code=refusal))
                 continue
             known, waits = self.offsets(asked.group_id), self.uncommitted(asked.group_id) if fetch.require_stable else set()
-            wanted = {each.name: each.partition_indexes for each in asked.topics} if asked.topics is not None else {}
+            wanted = {topic.name: topic.partition_indexes for topic in asked.topics} if asked.topics is not None else {}
             if asked.topics is None:
                 for topic, partition in known:
                     wanted[topic] = (*wanted.get(topic, ()), partition)
             topics = tuple(
-                FetchedTopic(name=name, partitions=tuple(self.fetched(known, waits, name, each) for each in partitions))
+                FetchedTopic(name=name, partitions=tuple(self.fetched(known, waits, name, partition) for partition in partitions))
                 for name, partitions in wanted.items()
             )
             groups.append(FetchedGroup(group_id=asked.group_id, topics=topics))
@@ -349,7 +349,7 @@ class NaiveCoordinator(Administered):
 
 
 def replace_members(stored: Mapping[str, Any] | None) -> dict[str, Any]:
-    return {} if stored is None else {**stored, "members": {name: dict(each) for name, each in stored["members"].items()}}
+    return {} if stored is None else {**stored, "members": {name: dict(value) for name, value in stored["members"].items()}}
 
 
 _APIS: Final[Mapping[type, Callable[[NaiveCoordinator, Any, Arrival], None]]] = {

@@ -58,36 +58,38 @@ def rebalance_of(join: Any) -> int:
 
 def metadata_of(member: Member, protocol: str | None) -> bytes:
     """Return the member's bytes for the protocol (JOIN-15)."""
-    return b"".join(each.metadata for each in member["protocols"] if each.name == protocol)
+    return b"".join(item.metadata for item in member["protocols"] if item.name == protocol)
 
 
 def subscribed_topics(group: Group) -> set[str]:
     """Return every topic that a member names in its subscription for the group's protocol."""
-    return {topic for each in group["members"].values() for topic in decode_subscription(metadata_of(each, group["protocol"])).topics}
+    return {topic for item in group["members"].values() for topic in decode_subscription(metadata_of(item, group["protocol"])).topics}
 
 
 def listed(group: Group) -> tuple[JoinMember, ...]:
     """Return the list that only the leader is given (JOIN-14)."""
     return tuple(
-        JoinMember(member_id=each["id"], group_instance_id=each["instance"], metadata=metadata_of(each, group["protocol"]))
-        for each in group["members"].values()
+        JoinMember(member_id=item["id"], group_instance_id=item["instance"], metadata=metadata_of(item, group["protocol"]))
+        for item in group["members"].values()
     )
 
 
 def is_common(group: Group, protocols: Iterable[JoinProtocol]) -> bool:
     """Tell whether one of the protocols is offered by every member, the asker's own old list included (JOIN-09, JOIN-33)."""
-    return any(all(any(offered.name == each.name for offered in member["protocols"]) for member in group["members"].values()) for each in protocols)
+    return any(
+        all(any(offered.name == protocol.name for offered in member["protocols"]) for member in group["members"].values()) for protocol in protocols
+    )
 
 
 def votes(group: Group) -> list[str]:
     """Return the protocols with most votes: each member's first among those that all offer (JOIN-32)."""
-    ballots = [[each.name for each in member["protocols"]] for member in group["members"].values()]
+    ballots = [[protocol.name for protocol in member["protocols"]] for member in group["members"].values()]
     chosen = [next(name for name in ballot if all(name in other for other in ballots)) for ballot in ballots]
-    return [name for name in dict.fromkeys(chosen) if chosen.count(name) == max(chosen.count(each) for each in chosen)]
+    return [name for name in dict.fromkeys(chosen) if chosen.count(name) == max(chosen.count(item) for item in chosen)]
 
 
 def unjoined(group: Group) -> list[Member]:
-    return [each for each in group["members"].values() if each["join"] is None]
+    return [item for item in group["members"].values() if item["join"] is None]
 
 
 def elect(candidates: Sequence[str]) -> str:
@@ -99,12 +101,12 @@ def view_of(group: Group) -> GroupView:
     """Return the group in the form in which the machine shows its own."""
     members = tuple(
         MemberView(
-            member_id=each["id"], client_id=each["client"], client_host=each["host"], group_instance_id=each["instance"],
-            is_leader=each["id"] == group["leader"],
-            parked="JoinGroup" if each["join"] else "SyncGroup" if each["sync"] else None,
-            session_timeout_ms=each["session_ms"], rebalance_timeout_ms=each["rebalance_ms"], assignment=each["assignment"],
+            member_id=broker["id"], client_id=broker["client"], client_host=broker["host"], group_instance_id=broker["instance"],
+            is_leader=broker["id"] == group["leader"],
+            parked="JoinGroup" if broker["join"] else "SyncGroup" if broker["sync"] else None,
+            session_timeout_ms=broker["session_ms"], rebalance_timeout_ms=broker["rebalance_ms"], assignment=broker["assignment"],
         )
-        for each in group["members"].values()
+        for broker in group["members"].values()
     )  # fmt: skip
     return GroupView(
         group_id=group["id"], state=group["state"], generation=group["generation"], protocol_type=group["type"],

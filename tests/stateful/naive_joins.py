@@ -114,7 +114,7 @@ class Joins(World):
             sheds = size > size_max and member is not None and member["join"] is None
             return not sheds and (bool(member_id) or size < size_max)
         if group["state"] is PREPARING:
-            joined = [each for each in group["members"].values() if each["join"] is not None]
+            joined = [item for item in group["members"].values() if item["join"] is not None]
             return member in joined or len(joined) < size_max
         return group["state"] in (EMPTY, DEAD) or member is not None or len(group["members"]) < size_max
 
@@ -136,7 +136,7 @@ class Joins(World):
             self.add(group, member_id, join, arrival)
 
     def holder(self, group: Group, instance: str | None) -> Member | None:
-        return next((each for each in group["members"].values() if instance is not None and each["instance"] == instance), None)
+        return next((item for item in group["members"].values() if instance is not None and item["instance"] == instance), None)
 
     def add(self, group: Group, member_id: str, join: JoinGroupRequest, arrival: Arrival) -> None:
         """Take a newcomer in; its JoinGroup may stay parked for so long only (NEWM-02)."""
@@ -191,7 +191,7 @@ class Joins(World):
 
     def replace_instance(self, group: Group, member: Member, member_id: str, join: JoinGroupRequest, arrival: Arrival) -> None:
         """Give a static member that starts again its new id (STATIC-06 to STATIC-09, TR-044, TR-089, TR-115)."""
-        told: dict[str, Any]
+        fields: dict[str, Any]
         old_leader, was, place = group["leader"], dict(member), dict(group["members"])
         for name, answer in (("join", self.join_error(FENCED, member["id"])), ("sync", SyncGroupResponse(error_code=FENCED))):
             if member[name] is not None:
@@ -209,14 +209,14 @@ class Joins(World):
             if self.disk is not NONE and self.since(2, 6, 1):
                 group["members"], group["leader"] = place, old_leader
                 member.update(was)
-                told = {"error_code": self.refused_record(), "leader": old_leader, "member_id": "", "members": ()}
-                self.answer(arrival.token, self.joined(group, member, **told))
+                fields = {"error_code": self.refused_record(), "leader": old_leader, "member_id": "", "members": ()}
+                self.answer(arrival.token, self.joined(group, member, **fields))
                 return
             if self.since(2, 6, 1):
                 self.store(group)
             is_skipped = arrival.api_version >= 9 and self.since(3, 2)
-            told = {"skip_assignment": group["leader"] == member_id} if is_skipped else {"leader": old_leader, "members": ()}
-            self.answer(arrival.token, self.joined(group, member, **told))
+            fields = {"skip_assignment": group["leader"] == member_id} if is_skipped else {"leader": old_leader, "members": ()}
+            self.answer(arrival.token, self.joined(group, member, **fields))
         elif group["state"] is COMPLETING and not self.since(2, 5):
             self.answer(arrival.token, self.joined(group, member, leader=old_leader, members=()))  # KAFKA-9801
         else:

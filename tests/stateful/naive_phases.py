@@ -115,7 +115,7 @@ class World:
                 self.restart(member)
 
     def rebalance_ms(self, group: Group) -> int:
-        return max((each["rebalance_ms"] for each in group["members"].values()), default=0)
+        return max((item["rebalance_ms"] for item in group["members"].values()), default=0)
 
     # A join phase ends
 
@@ -135,7 +135,7 @@ class World:
                 del group["members"][member["id"]]
                 if not self.since(2, 1) and member["session"] is not None:
                     group["evicted"][member["id"]] = member["session"]  # DJOIN-19
-        joined = [each["id"] for each in group["members"].values() if each["join"] is not None]
+        joined = [item["id"] for item in group["members"].values() if item["join"] is not None]
         if group["leader"] not in group["members"]:  # JOIN-07
             group["leader"] = elect(list(group["members"])) if group["members"] else None
         if joined and group["leader"] not in joined:  # STATIC-12
@@ -173,16 +173,16 @@ class World:
     def joined(self, group: Group, member: Member, **other: Any) -> JoinGroupResponse:
         """Return what a member of the generation is told (JOIN-13, JOIN-14)."""
         is_leader = member["id"] == group["leader"]
-        told = {
+        fields = {
             "generation_id": group["generation"], "protocol_type": group["type"], "protocol_name": group["protocol"], "leader": group["leader"],
             "member_id": member["id"], "members": listed(group) if is_leader else (), **other,
         }  # fmt: skip
-        return JoinGroupResponse(**told)
+        return JoinGroupResponse(**fields)
 
     def store(self, group: Group) -> None:
         """Write the group down as it now is, for whoever coordinates it next (EMIG-03)."""
         if self.disk is ErrorCode.NONE:
-            members = {each["id"]: self.recorded(group, each) for each in group["members"].values()}
+            members = {item["id"]: self.recorded(group, item) for item in group["members"].values()}
             group["stored"] = {**{name: group[name] for name in ("generation", "type", "protocol", "leader", "empty_since")}, "members": members}
 
     def recorded(self, group: Group, member: Member) -> Member:
@@ -228,11 +228,11 @@ class World:
             for name, end in ends if group["owing"] else ends[:2]:
                 if group[name] is not None:
                     found.append(((group[name][0], False, group[name][1]), group[name], partial(end, group)))
-            sessions = [(each["id"], each["session"]) for each in group["members"].values() if not self.is_kept(each)]
+            sessions = [(item["id"], item["session"]) for item in group["members"].values() if not self.is_kept(item)]
             for name, due in [*sessions, *group["pending"].items(), *group["evicted"].items()]:
                 if due is not None:
                     found.append(((due[0], True, due[1]), due, partial(self.end_session, group, name)))
-        return min(found, key=lambda each: each[0])[1:] if found else None
+        return min(found, key=lambda item: item[0])[1:] if found else None
 
     def is_kept(self, member: Member) -> bool:
         """Tell whether no session ends for the member: something is parked, and it is no newcomer (DJOIN-15, SYNC-20, NEWM-02, NEWM-03)."""

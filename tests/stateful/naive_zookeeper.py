@@ -44,10 +44,10 @@ class NaiveZooKeeper:
 
     def end(self, session: int) -> set[tuple[int, WatchEvent]]:
         self.watches = {watch for watch in self.watches if watch[2] != session}
-        told: set[tuple[int, WatchEvent]] = set()
+        pairs: set[tuple[int, WatchEvent]] = set()
         for path in [path for path, (_, _, owner) in self.nodes.items() if owner == session]:
-            told |= self._delete(Delete(path))[1]
-        return told
+            pairs |= self._delete(Delete(path))[1]
+        return pairs
 
     def _create(self, session: int, operation: Create) -> tuple[Answer, set[tuple[int, WatchEvent]]]:
         if above(operation.path) not in self.nodes:
@@ -89,10 +89,10 @@ class NaiveZooKeeper:
 
     def _fire(self, path: str, kind: EventKind) -> set[tuple[int, WatchEvent]]:
         hit = {watch for watch in self.watches if watch[1] == path and (watch[0] == "data" or kind is EventKind.DELETED)}
-        told = {(session, WatchEvent(kind, path)) for _, _, session in hit}
+        pairs = {(session, WatchEvent(kind, path)) for _, _, session in hit}
         if kind is not EventKind.DATA_CHANGED:
             heard = {watch for watch in self.watches if watch[:2] == ("children", above(path))}
-            told |= {(session, WatchEvent(EventKind.CHILDREN_CHANGED, above(path))) for _, _, session in heard}
+            pairs |= {(session, WatchEvent(EventKind.CHILDREN_CHANGED, above(path))) for _, _, session in heard}
             hit |= heard
         self.watches -= hit
-        return told
+        return pairs

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import hypothesis.strategies as st
 
-from groupproof.harness.simulation.fault_schedule import Happening, Schedule
+from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
 from groupproof.harness.simulation.settings import Simulation
 from groupproof.protocol.trace import Trace
 
@@ -28,9 +28,9 @@ def within_seconds(**given: Any) -> Simulation:
     })  # fmt: skip
 
 
-def _happening(at_ms: st.SearchStrategy[int], for_ms: st.SearchStrategy[int], kinds: tuple[str, ...]) -> st.SearchStrategy[Happening]:
-    def made(kind: str, who: int, at: int, long: int) -> Happening:
-        return Happening(at_ms=at, kind=kind, who=(f"m{who}",), for_ms=long, how={"callback_ms": 50} if kind == "callbacks" else {})
+def _happening(at_ms: st.SearchStrategy[int], for_ms: st.SearchStrategy[int], kinds: tuple[str, ...]) -> st.SearchStrategy[ScheduledFault]:
+    def made(kind: str, who: int, at: int, long: int) -> ScheduledFault:
+        return ScheduledFault(at_ms=at, kind=kind, who=(f"m{who}",), for_ms=long, how={"callback_ms": 50} if kind == "callbacks" else {})
 
     return st.builds(made, st.sampled_from(kinds), st.integers(0, MEMBERS - 1), at_ms, for_ms)
 
@@ -51,19 +51,19 @@ def apart(draw: st.DrawFn, slots: int = 3) -> Schedule:
     return _in_order(happenings)
 
 
-def _in_order(happenings: list[Happening]) -> Schedule:
-    return Schedule(happenings=tuple(sorted(happenings, key=lambda each: each.at_ms)))
+def _in_order(happenings: list[ScheduledFault]) -> Schedule:
+    return Schedule(happenings=tuple(sorted(happenings, key=lambda happening: happening.at_ms)))
 
 
 def moves_of(trace: Trace) -> list[tuple[Any, ...]]:
     """Return the group's moves, in their order."""
-    return [(seen.state_before, seen.state_after, seen.generation, seen.rule) for seen in trace if seen.kind == "transition"]
+    return [(obs.state_before, obs.state_after, obs.generation, obs.rule) for obs in trace if obs.kind == "transition"]
 
 
 def calls_of(trace: Trace) -> dict[str, list[tuple[Any, ...]]]:
     """Return what each application was told, in its order and over all its lives: which callback, in which generation, of how many partitions."""
-    told: dict[str, list[tuple[Any, ...]]] = {}
-    for seen in trace:
-        if seen.who == "shim" and seen.client is not None:
-            told.setdefault(seen.client.partition(".")[0], []).append((seen.body["name"], seen.body["generation"], len(seen.partitions)))
-    return told
+    fields: dict[str, list[tuple[Any, ...]]] = {}
+    for obs in trace:
+        if obs.who == "shim" and obs.client is not None:
+            fields.setdefault(obs.client.partition(".")[0], []).append((obs.body["name"], obs.body["generation"], len(obs.partitions)))
+    return fields

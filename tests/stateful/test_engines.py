@@ -21,7 +21,7 @@ from tests.stateful.plans import apart, calls_of, crowded, moves_of, within_seco
 from groupproof.harness.running.simulations.engines import ENGINES, broken, simulated
 from groupproof.harness.running.simulations.real_pair import in_virtual_time
 from groupproof.harness.running.simulations.simulation_file import load, to_json
-from groupproof.harness.simulation.fault_schedule import Happening, Schedule
+from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
 from groupproof.harness.simulation.run import run
 from groupproof.harness.simulation.settings import Simulation
 
@@ -72,56 +72,56 @@ def test_simulator_and_trio_pair_go_through_the_same_transitions_in_hundreds_of_
 
 LONG_MS = 14_137
 OF_NETWORK_AND_BROKERS = [
-    Happening(at_ms=35_300, kind="slow", who=("m1",), for_ms=9_000, how={"delay_ms": 400}),
-    Happening(at_ms=35_300, kind="silence", who=("m1",), for_ms=LONG_MS),
-    Happening(at_ms=35_300, kind="mute", who=("m1",), for_ms=LONG_MS),
-    Happening(at_ms=35_300, kind="deaf", who=("m1",), for_ms=LONG_MS),
-    Happening(at_ms=35_300, kind="split", who=("m1", "m2"), for_ms=LONG_MS),
-    Happening(at_ms=35_300, kind="cut-off", who=("node0",), for_ms=9_137),
-    Happening(at_ms=35_300, kind="reset", who=("m1",)),
-    Happening(at_ms=35_300, kind="append", for_ms=9_137, how={"error": 3}),
-    Happening(at_ms=35_300, kind="broker-pause", who=("node1",), for_ms=9_137),
-    Happening(at_ms=35_300, kind="broker-crash", who=("node2",), for_ms=9_137, how={"failover_ms": 0, "load_ms": 0}),
-    Happening(at_ms=35_300, kind="upgrade", who=("m1",), for_ms=3_137, how={"bounce": 1}),
+    ScheduledFault(at_ms=35_300, kind="slow", who=("m1",), for_ms=9_000, how={"delay_ms": 400}),
+    ScheduledFault(at_ms=35_300, kind="silence", who=("m1",), for_ms=LONG_MS),
+    ScheduledFault(at_ms=35_300, kind="mute", who=("m1",), for_ms=LONG_MS),
+    ScheduledFault(at_ms=35_300, kind="deaf", who=("m1",), for_ms=LONG_MS),
+    ScheduledFault(at_ms=35_300, kind="split", who=("m1", "m2"), for_ms=LONG_MS),
+    ScheduledFault(at_ms=35_300, kind="cut-off", who=("node0",), for_ms=9_137),
+    ScheduledFault(at_ms=35_300, kind="reset", who=("m1",)),
+    ScheduledFault(at_ms=35_300, kind="append", for_ms=9_137, how={"error": 3}),
+    ScheduledFault(at_ms=35_300, kind="broker-pause", who=("node1",), for_ms=9_137),
+    ScheduledFault(at_ms=35_300, kind="broker-crash", who=("node2",), for_ms=9_137, how={"failover_ms": 0, "load_ms": 0}),
+    ScheduledFault(at_ms=35_300, kind="upgrade", who=("m1",), for_ms=3_137, how={"bounce": 1}),
 ]
 IN_GATE = ("deaf", "append")
 
 
-def _marked(happening: Happening) -> object:
-    return pytest.param(happening, id=happening.kind, marks=pytest.mark.slow if happening.kind in IN_GATE else pytest.mark.soak)
+def _marked(fault: ScheduledFault) -> object:
+    return pytest.param(fault, id=fault.kind, marks=pytest.mark.slow if fault.kind in IN_GATE else pytest.mark.soak)
 
 
-@pytest.mark.parametrize("happening", [_marked(each) for each in OF_NETWORK_AND_BROKERS])
-def test_what_befalls_networks_disks_and_brokers_moves_the_group_alike_in_simulator_and_trio_pair(happening: Happening) -> None:
-    leave = Happening(at_ms=52_000, kind="leave", who=("m2",), for_ms=3_137)
-    if happening.kind == "append":
-        leave = Happening(at_ms=38_000, kind="leave", who=("m2",), for_ms=3_137)
-    _check_alike(1, Schedule(happenings=(happening, leave)))
+@pytest.mark.parametrize("fault", [_marked(broker) for broker in OF_NETWORK_AND_BROKERS])
+def test_what_befalls_networks_disks_and_brokers_moves_the_group_alike_in_simulator_and_trio_pair(fault: ScheduledFault) -> None:
+    leave = ScheduledFault(at_ms=52_000, kind="leave", who=("m2",), for_ms=3_137)
+    if fault.kind == "append":
+        leave = ScheduledFault(at_ms=38_000, kind="leave", who=("m2",), for_ms=3_137)
+    _check_alike(1, Schedule(happenings=(fault, leave)))
 
 
 # The same way each time ----------------------------------------------------------------------------------------------------------
 
 TWICE = Schedule(
-    happenings=(Happening(at_ms=900, kind="crash", who=("m1",), for_ms=700), Happening(at_ms=2_100, kind="leave", who=("m2",), for_ms=500))
+    happenings=(ScheduledFault(at_ms=900, kind="crash", who=("m1",), for_ms=700), ScheduledFault(at_ms=2_100, kind="leave", who=("m2",), for_ms=500))
 )
 
 
 def _digest() -> str:
     trace = in_virtual_time(within_seconds(), TWICE)
-    return hashlib.sha256(repr([seen.to_json() for seen in trace]).encode()).hexdigest()
+    return hashlib.sha256(repr([obs.to_json() for obs in trace]).encode()).hexdigest()
 
 
 @pytest.mark.slow
 def test_the_trio_pair_goes_the_same_way_whatever_the_hash_seed() -> None:
     code = "from tests.stateful.test_engines import _digest; print(_digest())"
     root = Path(__file__).parents[2]
-    told = {
+    lines = {
         subprocess.run(
             [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, cwd=root, capture_output=True, text=True, check=True
         ).stdout
         for seed in ("1", "2", "3")
     }
-    assert len(told) == 1
+    assert len(lines) == 1
 
 
 # Found, shrunk, had again --------------------------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ def _lessened(plan: Schedule, shows: Callable[[Schedule], bool]) -> Schedule:
     size = len(plan) // 2
     while size:
         rest = (plan.without(range(begin, begin + size)) for begin in range(0, len(plan), size))
-        fewer = next((each for each in rest if shows(each)), None)
+        fewer = next((schedule for schedule in rest if shows(schedule)), None)
         plan, size = (plan, size // 2) if fewer is None else (fewer, min(size, len(fewer) // 2 or 1))
     return plan
 

@@ -20,7 +20,7 @@ from groupproof.clients.relatives.zookeeper.paths import GroupPaths
 from groupproof.coordinator.relatives.zookeeper.ensemble import Ensemble
 from groupproof.harness.relatives.zookeeper.connections import Member
 from groupproof.harness.relatives.zookeeper.costs import Costs
-from groupproof.harness.relatives.zookeeper.simulated_consumers import MS, World
+from groupproof.harness.relatives.zookeeper.simulated_consumers import MS, SimulatedGroup
 
 PATHS = GroupPaths("g")
 SECOND = 1_000 * MS
@@ -35,7 +35,7 @@ class AnyGroup(RuleBasedStateMachine):
     def begin(self, partitions: int, servers: int, assignor: str, seed: int) -> None:
         self.settings = ConsumerSettings(group="g", topics={"t": 1}, assignor=assignor)
         self.servers = servers
-        self.world = World(topics={"t": partitions}, costs=Costs(), zookeeper=Ensemble(servers=servers), chance=random.Random(seed))
+        self.world = SimulatedGroup(topics={"t": partitions}, costs=Costs(), zookeeper=Ensemble(servers=servers), chance=random.Random(seed))
         self.comes = 0
 
     @property

@@ -10,9 +10,9 @@ from dataclasses import replace
 from math import inf
 from typing import Any, Final
 
-from groupproof.chaos.scenarios.scenario import Ground
+from groupproof.chaos.scenarios.scenario import RunMode
 from groupproof.chaos.scenarios.scenario_json import case_of_scenario
-from groupproof.chaos.shrink_scenario import Lesser, shrunk
+from groupproof.chaos.shrink_scenario import SmallerScenario, shrunk
 from groupproof.chaos.wire.wire_stage import ChaosStage
 from groupproof.harness.judging.summary.run_summary import SubjectInfo
 from groupproof.harness.model.case import Case
@@ -20,8 +20,8 @@ from groupproof.harness.model.verdicts import Finding, Verdict
 from groupproof.harness.running.case_runner import Staged
 from groupproof.harness.running.plans.client_stage import Stage
 from groupproof.harness.running.plans.plan_runner import Limits
-from groupproof.harness.running.runs.client_run import OnHello, Run
-from groupproof.harness.running.runs.whole_run import Order, Say
+from groupproof.harness.running.runs.client_run import ClientRun, OnHello
+from groupproof.harness.running.runs.whole_run import RunConfig, Say
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
 from groupproof.harness.subjects.client_registry import Candidate, company
 
@@ -35,15 +35,15 @@ _VIRTUAL: Final = Limits(steps_s=7_200, observations_max=100_000)
 """Virtual time is cheap: a scenario may last as long as an operator's bad night."""
 
 
-class ChaosRun(Run):
+class ChaosRun(ClientRun):
     """One run of `order.cases`; `brokers` None: the reference coordinator, in virtual time. `untried` says of a case why it is not had here;
     `drawn` is what its case was made of, to be shrunk if it fails."""
 
     def __init__(
-        self, candidate: Candidate, brokers: BrokerSubject | None, order: Order, *, say: Say, on_hello: OnHello, note: Callable[[str], None], untried: Mapping[str, str],
-        drawn: Lesser | None = None,
+        self, candidate: Candidate, brokers: BrokerSubject | None, config: RunConfig, *, say: Say, on_hello: OnHello, note: Callable[[str], None], untried: Mapping[str, str],
+        drawn: SmallerScenario | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(candidate, order, say=say, on_hello=on_hello, catalogue=order.cases)
+        super().__init__(candidate, config, say=say, on_hello=on_hello, catalogue=config.cases)
         self._brokers = brokers
         self._note = note
         self._untried = untried
@@ -55,13 +55,13 @@ class ChaosRun(Run):
     async def rule(self, stage: Staged) -> None:
         """Run the cases; where a drawn scenario fails, look for the smallest that fails so, `shrunk`."""
         await super().rule(stage)
-        failed = next((each.ruling for each in self.results if each.ruling.verdict is Verdict.FAILED), None)
+        failed = next((result.ruling for result in self.results if result.ruling.verdict is Verdict.FAILED), None)
         if self._drawn is None or failed is None:
             return
         self._note("it fails; looking for less that fails so")
         kinds, numbers = _kinds(failed.findings), itertools.count(1)
 
-        async def shows(less: Lesser) -> bool:
+        async def shows(less: SmallerScenario) -> bool:
             case = self._compiled(less)
             play = await stage.play(case, key=f"s{next(numbers)}")
             return bool(_kinds(stage.judge(case, play.trace).findings) & kinds)
@@ -69,9 +69,9 @@ class ChaosRun(Run):
         found = await shrunk(self._drawn, shows, at_once=self.order.jobs, within_s=inf if self._brokers is None else _SHRINK_S)
         self.shrunk = self._compiled(found)
 
-    def _compiled(self, less: Lesser) -> Case:
-        ground = Ground.VIRTUAL if self._brokers is None else Ground.WIRE
-        return case_of_scenario(less.scenario, ground=ground, members=less.members)
+    def _compiled(self, less: SmallerScenario) -> Case:
+        mode = RunMode.VIRTUAL if self._brokers is None else RunMode.WIRE
+        return case_of_scenario(less.scenario, mode=mode, members=less.members)
 
     def lack(self, case: Case) -> str:
         return self._untried.get(case.id) or super().lack(case)
@@ -89,18 +89,18 @@ class ChaosRun(Run):
             self._provided_by, self._logs = stage.grounds.provided_by, tuple(stage.grounds.logs)
 
     def _in_memory(self) -> Stage:
-        order, subject = self.order, self._candidate.subject
-        limits = _VIRTUAL if order.timeout_s is None else replace(_VIRTUAL, steps_s=order.timeout_s)
-        return Stage(subject=subject, company=company(is_virtual=True), profile=order.profile, seed=order.seed, limits=limits)
+        config, subject = self.order, self._candidate.subject
+        limits = _VIRTUAL if config.timeout_s is None else replace(_VIRTUAL, steps_s=config.timeout_s)
+        return Stage(subject=subject, company=company(is_virtual=True), profile=config.profile, seed=config.seed, limits=limits)
 
     def _on_the_wire(self, brokers: BrokerSubject) -> ChaosStage:
-        order = self.order
+        config = self.order
         return ChaosStage(
             subject=self._candidate.subject,
             company=company(is_virtual=False),
             brokers=brokers,
-            seed=order.seed,
-            limits=Limits(steps_s=order.timeout_s or WIRE_STEPS_S),
+            seed=config.seed,
+            limits=Limits(steps_s=config.timeout_s or WIRE_STEPS_S),
             canary=self.canary,
             say=self._note,
         )
@@ -110,11 +110,11 @@ class ChaosRun(Run):
         return info if info is None or self._brokers is None else replace(info, coordinator=self._brokers.spec)
 
     def environment(self) -> dict[str, Any]:
-        told = {"coordinator": "groupproof" if self._brokers is None else self._brokers.spec}
+        environment = {"coordinator": "groupproof" if self._brokers is None else self._brokers.spec}
         provided = {"provided_by": self._provided_by} if self._provided_by else {}
         logs = {"broker_logs": sorted(set(self._logs))} if self._logs else {}
-        return {**super().environment(), **told, **provided, **logs}
+        return {**super().environment(), **environment, **provided, **logs}
 
 
 def _kinds(findings: Iterable[Finding]) -> set[tuple[str, str]]:
-    return {(each.requirement, each.observed) for each in findings if each.verdict is Verdict.FAILED}
+    return {(finding.requirement, finding.observed) for finding in findings if finding.verdict is Verdict.FAILED}

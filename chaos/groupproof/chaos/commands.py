@@ -17,9 +17,9 @@ from groupproof.harness.commands.base.options import NEWEST_PROFILE, ProgramComm
 
 if TYPE_CHECKING:
     from groupproof.chaos.scenarios.scenario import Scenario
-    from groupproof.harness.commands.base.progress import Shown
+    from groupproof.harness.commands.base.progress import ProgressDisplay
     from groupproof.harness.model.case import Case
-    from groupproof.harness.running.runs.whole_run import Campaign, Order
+    from groupproof.harness.running.runs.whole_run import CertifyRun, RunConfig
     from groupproof.harness.subjects.brokers.cluster import BrokerSubject
     from groupproof.harness.subjects.client_registry import Candidate
     from groupproof.harness.subjects.shims.contract_lines import Hello
@@ -49,11 +49,11 @@ def list_scenarios(*, as_json: bool) -> int:
     from groupproof.chaos.scenarios.shipped_scenarios import shipped
 
     if as_json:
-        click.echo(json.dumps([_row(each) for each in shipped()], ensure_ascii=False, indent=1))
+        click.echo(json.dumps([_row(shipped_scenario) for shipped_scenario in shipped()], ensure_ascii=False, indent=1))
         return 0
-    width = max(len(each.name) for each in shipped())
-    for each in shipped():
-        click.echo(f"{each.name:{width}}  {each.title}  ({', '.join(each.requirements)})")
+    width = max(len(shipped_scenario.name) for shipped_scenario in shipped())
+    for scenario in shipped():
+        click.echo(f"{scenario.name:{width}}  {scenario.title}  ({', '.join(scenario.requirements)})")
     click.echo(f"{len(shipped())} scenarios; run one with: groupproof chaos run NAME", err=True)
     click.echo("of other groups: groupproof chaos datalink, groupproof chaos spark, groupproof compare (ZooKeeper)", err=True)
     return 0
@@ -66,7 +66,7 @@ def _row(scenario: Scenario) -> dict[str, Any]:
         "case": scenario.case_id,
         **{name: getattr(scenario, name) for name in fields},
         "requirements": list(scenario.requirements),
-        "expects": [each.says for each in scenario.expect],
+        "expects": [expectation.says for expectation in scenario.expect],
     }
 
 
@@ -125,14 +125,14 @@ class _Chaos:
 
     def run(self, names: tuple[str, ...]) -> int:
         from groupproof.chaos.chaos_run import ChaosRun
-        from groupproof.chaos.scenarios.scenario import Ground
+        from groupproof.chaos.scenarios.scenario import RunMode
         from groupproof.chaos.scenarios.scenario_json import case_of_scenario
-        from groupproof.chaos.shrink_scenario import Lesser
+        from groupproof.chaos.shrink_scenario import SmallerScenario
         from groupproof.harness.commands.base.certification import Certification
 
         scenarios = self._scenarios(names)
-        ground = Ground.VIRTUAL if self._is_virtual else Ground.WIRE
-        cases = [case_of_scenario(each, ground=ground, members=self._members) for each in scenarios]
+        mode = RunMode.VIRTUAL if self._is_virtual else RunMode.WIRE
+        cases = [case_of_scenario(scenario, mode=mode, members=self._members) for scenario in scenarios]
         certification = Certification(self._options, "client", cases)
         brokers = self._brokers(certification.say)
         found = self._candidate(certification.say, brokers)
@@ -140,25 +140,25 @@ class _Chaos:
         certification.known_from(found.expectations)
         if found.release is not None:
             certification.settle_output(f"chaos-{found.name}-{found.release}")
-        order = certification.order(profile=self._profile(brokers), jobs=self._jobs(found))
-        untried = {} if brokers is None else {each.case_id: why for each in scenarios if (why := _untried(each, brokers))}
+        config = certification.order(profile=self._profile(brokers), jobs=self._jobs(found))
+        untried = {} if brokers is None else {scenario.case_id: why for scenario in scenarios if (why := _untried(scenario, brokers))}
         for case, why in untried.items():
             certification.say(f"{case} is left out: {why}")
-        drawn = None if names else Lesser(scenario=scenarios[0], members=self._members or scenarios[0].members)
+        drawn = None if names else SmallerScenario(scenario=scenarios[0], members=self._members or scenarios[0].members)
         runs: list[ChaosRun] = []
 
         def greeted(hello: Hello) -> None:
             if found.release is None:
                 certification.settle_output(f"chaos-{hello.client}-{hello.version}")
 
-        def campaign(shown: Shown) -> Campaign:
+        def campaign(display: ProgressDisplay) -> CertifyRun:
             note = certification.say
-            runs.append(ChaosRun(found, brokers, order, say=shown.told, on_hello=greeted, note=note, untried=untried, drawn=drawn))
+            runs.append(ChaosRun(found, brokers, config, say=display.report, on_hello=greeted, note=note, untried=untried, drawn=drawn))
             return runs[0]
 
         code = certification.run(campaign)
         if runs[0].shrunk is not None:
-            _keep(runs[0].shrunk, order, found, brokers, certification.output / "shrunk.json")
+            _keep(runs[0].shrunk, config, found, brokers, certification.output / "shrunk.json")
         return code
 
     def _scenarios(self, names: tuple[str, ...]) -> Sequence[Scenario]:
@@ -216,7 +216,7 @@ def _untried(scenario: Scenario, brokers: BrokerSubject) -> str:
     return f"{brokers.name} keeps its groups in no log that they could be lost from." if loses and brokers.name in _WITHOUT_LOG else ""
 
 
-def _keep(case: Case, order: Order, found: Candidate, brokers: BrokerSubject | None, file: Path) -> None:
+def _keep(case: Case, config: RunConfig, found: Candidate, brokers: BrokerSubject | None, file: Path) -> None:
     """Write the smallest plan that failed as a schedule, and tell how to have it again."""
     from groupproof.harness.model.case import plan_of
     from groupproof.harness.model.verdicts import Verdict
@@ -226,7 +226,7 @@ def _keep(case: Case, order: Order, found: Candidate, brokers: BrokerSubject | N
     subject = found.spec if isinstance(found.spec, str) else tuple(found.spec)
     coordinator = None if brokers is None else brokers.spec
     schedule = Schedule(
-        case=case.id, seed=order.seed, subject=subject, profile=order.profile, plan=plan_of(case), verdict=Verdict.FAILED, coordinator=coordinator,
+        case=case.id, seed=config.seed, subject=subject, profile=config.profile, plan=plan_of(case), verdict=Verdict.FAILED, coordinator=coordinator,
         origin=case.origin,
     )  # fmt: skip
     write_text(file, json.dumps(schedule_to_json(schedule), ensure_ascii=False, indent=1) + "\n")

@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 from groupproof.chaos.chaos_run import ChaosRun
-from groupproof.chaos.scenarios.scenario import Ground
+from groupproof.chaos.scenarios.scenario import RunMode
 from groupproof.chaos.scenarios.scenario_json import case_made_of, case_of_plan, case_of_scenario
 from groupproof.chaos.scenarios.shipped_scenarios import shipped
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.model.plan import Plan
-from groupproof.harness.running.runs.whole_run import Order, Outcome
+from groupproof.harness.running.runs.whole_run import RunConfig, RunOutcome
 from groupproof.harness.running.schedule_file import Schedule
 from groupproof.harness.subjects.brokers.broker_providers import meet, subject_named
 from groupproof.harness.subjects.client_registry import candidate, company
@@ -22,27 +22,27 @@ from groupproof.harness.subjects.client_registry import candidate, company
 __all__ = ["case_of", "outcome_of"]
 
 
-def case_of(schedule: Schedule, ground: Ground) -> Case:
+def case_of(schedule: Schedule, mode: RunMode) -> Case:
     """Return the case that was recorded, with the judges that it had; of a plan of which no scenario is known, whether its group settles at last."""
     plan = schedule.plan
     assert isinstance(plan, Plan), "a scenario's course is a plan"
     if schedule.origin is not None:
-        return replace(_made_of(schedule, schedule.origin, ground), plan=plan)
-    known = next((each for each in shipped() if each.case_id == schedule.case), None)
+        return replace(_made_of(schedule, schedule.origin, mode), plan=plan)
+    known = next((scenario for scenario in shipped() if scenario.case_id == schedule.case), None)
     if known is None:
         return case_of_plan(schedule.case, plan)
     members = sum(1 for member in plan.members if member.name.startswith("m"))
-    return replace(case_of_scenario(known, ground=ground, members=members), plan=plan)
+    return replace(case_of_scenario(known, mode=mode, members=members), plan=plan)
 
 
-def _made_of(schedule: Schedule, origin: Mapping[str, Any], ground: Ground) -> Case:
+def _made_of(schedule: Schedule, origin: Mapping[str, Any], mode: RunMode) -> Case:
     try:
-        return case_made_of(schedule.case, origin, ground=ground)
+        return case_made_of(schedule.case, origin, mode=mode)
     except ValueError as error:
         raise WrongUsage(f"the schedule can't be judged: {error}") from error
 
 
-def outcome_of(schedule: Schedule, subject: str | None, program: tuple[str, ...], shim_level: int | None, say: Callable[[str], None]) -> Outcome:
+def outcome_of(schedule: Schedule, subject: str | None, program: tuple[str, ...], shim_level: int | None, say: Callable[[str], None]) -> RunOutcome:
     """Run the schedule before whom it was recorded; another `subject`, or a program, takes the client's place."""
     recorded = schedule.subject if isinstance(schedule.subject, str) else None
     named = None if program else subject or recorded
@@ -54,7 +54,7 @@ def outcome_of(schedule: Schedule, subject: str | None, program: tuple[str, ...]
     found = candidate(named, words, profile=schedule.profile, seed=schedule.seed, shim_level=shim_level, say=say)
     if found.subject.is_virtual and not is_virtual:
         found = replace(found, subject=company(is_virtual=False))
-    case = case_of(schedule, Ground.VIRTUAL if is_virtual else Ground.WIRE)
+    case = case_of(schedule, RunMode.VIRTUAL if is_virtual else RunMode.WIRE)
     command = ["groupproof", *sys.argv[1:]]
-    order = Order(cases=[case], profile=schedule.profile, level="info", seed=schedule.seed, jobs=1, command=command)
-    return ChaosRun(found, brokers, order, say=lambda *_: None, on_hello=lambda _: None, note=say, untried={}).go()
+    config = RunConfig(cases=[case], profile=schedule.profile, level="info", seed=schedule.seed, jobs=1, command=command)
+    return ChaosRun(found, brokers, config, say=lambda *_: None, on_hello=lambda _: None, note=say, untried={}).go()

@@ -12,28 +12,28 @@ from typing import Final
 
 import trio
 
-from groupproof.chaos.scenarios.scenario import Ground, Phase, Scenario
+from groupproof.chaos.scenarios.scenario import Phase, RunMode, Scenario
 from groupproof.harness.running.fuzzing.shrink import shrink
 
-__all__ = ["Lesser", "lesser", "shrunk", "size_of"]
+__all__ = ["SmallerScenario", "lesser", "shrunk", "size_of"]
 
 _MEMBERS_MIN: Final = 2
 _SHORTER: Final = {"past-session": "while", "while": "moment"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lesser:
+class SmallerScenario:
     """A scenario with the number of its members."""
 
     scenario: Scenario
     members: int
 
 
-Shows = Callable[[Lesser], Awaitable[bool]]
+Shows = Callable[[SmallerScenario], Awaitable[bool]]
 """Tells whether a scenario still shows the failure."""
 
 
-async def shrunk(found: Lesser, shows: Shows, *, at_once: int, within_s: float) -> Lesser:
+async def shrunk(found: SmallerScenario, shows: Shows, *, at_once: int, within_s: float) -> SmallerScenario:
     """Return the smallest that was found to show the failure still, `at_once` so many tried side by side, in that time (s)."""
     smallest = [found]
     with trio.move_on_after(within_s):
@@ -41,44 +41,44 @@ async def shrunk(found: Lesser, shows: Shows, *, at_once: int, within_s: float) 
     return smallest[-1]
 
 
-def _smallest_first(each: Lesser) -> list[Lesser]:
-    return sorted(lesser(each), key=size_of)
+def _smallest_first(smaller: SmallerScenario) -> list[SmallerScenario]:
+    return sorted(lesser(smaller), key=size_of)
 
 
-async def _first(shows: Shows, at_once: int, candidates: Sequence[Lesser]) -> list[bool]:
+async def _first(shows: Shows, at_once: int, candidates: Sequence[SmallerScenario]) -> list[bool]:
     """Tell which candidates show the failure, of the first few in which there is one; the rest is not tried."""
-    told = [False] * len(candidates)
+    answers = [False] * len(candidates)
 
     async def ask(index: int) -> None:
-        told[index] = await shows(candidates[index])
+        answers[index] = await shows(candidates[index])
 
     for start in range(0, len(candidates), at_once):
         async with trio.open_nursery() as nursery:
             for index in range(start, min(start + at_once, len(candidates))):
                 nursery.start_soon(ask, index)
-        if any(told):
+        if any(answers):
             break
-    return told
+    return answers
 
 
-def size_of(each: Lesser) -> tuple[int, ...]:
+def size_of(smaller: SmallerScenario) -> tuple[int, ...]:
     """Return what makes one smaller than another: fewer faults, fewer members, fewer actions and phases, less time."""
-    phases = each.scenario.phases
+    phases = smaller.scenario.phases
     faults, actions = sum(len(phase.faults) for phase in phases), sum(len(phase.actions) for phase in phases)
-    ms = sum(each.scenario.durations[str(phase.lasts)].on(Ground.VIRTUAL) for phase in phases if phase.lasts is not None)
-    return (faults, each.members, actions + len(phases), ms)
+    ms = sum(smaller.scenario.durations[str(phase.lasts)].in_mode(RunMode.VIRTUAL) for phase in phases if phase.lasts is not None)
+    return (faults, smaller.members, actions + len(phases), ms)
 
 
-def lesser(each: Lesser) -> Iterator[Lesser]:
+def lesser(smaller: SmallerScenario) -> Iterator[SmallerScenario]:
     """Yield what is smaller by one thing."""
-    phases = each.scenario.phases
+    phases = smaller.scenario.phases
     for index, phase in enumerate(phases):
         for made in _lesser_phases(phase):
-            yield _with(each, (*phases[:index], made, *phases[index + 1 :]))
+            yield _with(smaller, (*phases[:index], made, *phases[index + 1 :]))
         if len(phases) > 1:
-            yield _with(each, (*phases[:index], *phases[index + 1 :]))
-    if each.members > _MEMBERS_MIN:
-        yield replace(each, members=each.members - 1)
+            yield _with(smaller, (*phases[:index], *phases[index + 1 :]))
+    if smaller.members > _MEMBERS_MIN:
+        yield replace(smaller, members=smaller.members - 1)
 
 
 def _lesser_phases(phase: Phase) -> Iterator[Phase]:
@@ -90,5 +90,5 @@ def _lesser_phases(phase: Phase) -> Iterator[Phase]:
         yield replace(phase, lasts=shorter)
 
 
-def _with(each: Lesser, phases: tuple[Phase, ...]) -> Lesser:
-    return replace(each, scenario=replace(each.scenario, phases=phases))
+def _with(smaller: SmallerScenario, phases: tuple[Phase, ...]) -> SmallerScenario:
+    return replace(smaller, scenario=replace(smaller.scenario, phases=phases))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from groupproof.protocol.vocabulary import TopicPartition
 from groupproof.protocol.wire.messages import GroupRequest
 
-__all__ = ["Callback", "CallbackKind", "Committed", "Drop", "Fail", "Fetched", "Gone", "NeedMetadata", "Node", "Output", "Send"]
+__all__ = ["Callback", "CallbackKind", "Closed", "Committed", "Drop", "Fail", "Fetched", "NeedMetadata", "Node", "Output", "Send"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,10 +95,10 @@ class Fail:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gone:
+class Closed:
     """The goodbye is over: after `closed` the member is done for, else it may subscribe again."""
 
     closed: bool
 
 
-Output = Send | Drop | Callback | Committed | Fetched | NeedMetadata | Fail | Gone
+Output = Send | Drop | Callback | Committed | Fetched | NeedMetadata | Fail | Closed

@@ -217,14 +217,14 @@ class FrameFilter:
 
     def strike(self, frame: Frame) -> Fault | None:
         """Return the fault that strikes `frame`, and count it for every fault it matches."""
-        struck: Fault | None = None
+        fault: Fault | None = None
         for armed in self._armed.values():
             if not armed.fault.selector.matches(frame):
                 continue
             armed.matches += 1
-            if struck is None and armed.fault.selector.takes(armed.matches):
-                struck = armed.fault
-        return struck
+            if fault is None and armed.fault.selector.takes(armed.matches):
+                fault = armed.fault
+        return fault
 
 
 def fault_to_json(fault: Fault) -> dict[str, Any]:
@@ -232,7 +232,7 @@ def fault_to_json(fault: Fault) -> dict[str, Any]:
     selector = {name: value for name, value in asdict(fault.selector).items() if value != _DEFAULTS.get(name, None)}
     action = {"kind": fault.action.kind, **asdict(fault.action)}
     if "body" in action:
-        action["body"] = {name: _to_text(each) for name, each in action["body"].items()}
+        action["body"] = {name: _to_text(value) for name, value in action["body"].items()}
     return {"name": fault.name, "on": selector, "do": action}
 
 
@@ -241,7 +241,7 @@ def fault_from_json(value: dict[str, Any]) -> Fault:
     try:
         action = dict(value["do"])
         if "body" in action:
-            action["body"] = {name: _from_text(each) for name, each in action["body"].items()}
+            action["body"] = {name: _from_text(value) for name, value in action["body"].items()}
         made = _ACTIONS[action.pop("kind")](**action)
         return Fault(name=value["name"], selector=Selector(**value["on"]), action=made)
     except (KeyError, TypeError) as error:

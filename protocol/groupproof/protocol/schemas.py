@@ -54,9 +54,9 @@ def _validator(name: str) -> Draft202012Validator:
 
 def _jsonable(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _jsonable(each) for key, each in value.items()}
+        return {key: _jsonable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_jsonable(each) for each in value]
+        return [_jsonable(item) for item in value]
     return value.isoformat() if isinstance(value, date) else value
 
 

@@ -112,8 +112,8 @@ def toxic_from_json(value: Mapping[str, Any]) -> Toxic:
         raise ValueError(f"not a toxic: a stream is {UPSTREAM} or {DOWNSTREAM}, not {stream!r}")
     if not isinstance(toxicity, int | float) or isinstance(toxicity, bool) or not 0 <= toxicity <= 1:
         raise ValueError(f"not a toxic: toxicity is a share of the connections from 0 to 1, not {toxicity!r}")
-    for name, each in attributes.items():
-        _check(kind, name, each)
+    for name, item in attributes.items():
+        _check(kind, name, item)
     return Toxic(kind=kind, attributes=attributes, stream=stream, toxicity=float(toxicity))
 
 

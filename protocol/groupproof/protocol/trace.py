@@ -91,7 +91,7 @@ class Observation:
         return cls(**known)
 
 
-_DEFAULTS: dict[str, Any] = {each.name: {} if each.name == "body" else each.default for each in fields(Observation)}
+_DEFAULTS: dict[str, Any] = {column.name: {} if column.name == "body" else column.default for column in fields(Observation)}
 _ALWAYS = {"seq", "at_ns", "kind", "who", "clock"}
 
 
@@ -102,9 +102,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, str) and value.startswith(("b64:", "txt:")):
         return "txt:" + value
     if isinstance(value, dict):
-        return {str(key): plain(each) for key, each in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+        return [plain(item) for item in value]
     return value
 
 
@@ -115,9 +115,9 @@ def restored(value: Any) -> Any:
     if isinstance(value, str) and value.startswith("txt:"):
         return value[4:]
     if isinstance(value, dict):
-        return {key: restored(each) for key, each in value.items()}
+        return {key: restored(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [restored(each) for each in value]
+        return [restored(item) for item in value]
     return value
 
 
@@ -142,13 +142,13 @@ class Recorder:
 
     def record(self, kind: str, **columns: Any) -> Observation:
         """Append one observation at this instant and tell the listeners."""
-        seen = Observation(seq=self._next, at_ns=self._now_ns(), kind=kind, **{**self._constant, **columns})
+        obs = Observation(seq=self._next, at_ns=self._now_ns(), kind=kind, **{**self._constant, **columns})
         self._next += 1
         if self._keeps:
-            self.trace.append(seen)
+            self.trace.append(obs)
         for listener in tuple(self._listeners):
-            listener(seen)
-        return seen
+            listener(obs)
+        return obs
 
     def listen(self, listener: Callable[[Observation], None]) -> Callable[[], None]:
         """Call `listener` with every later observation; return the function that ends it."""
@@ -164,7 +164,7 @@ class Recorder:
 
 def write_trace(trace: Iterable[Observation]) -> Iterator[str]:
     """Yield one JSON line for each observation, without the newline."""
-    return (json.dumps(seen.to_json(), separators=(",", ":"), ensure_ascii=False) for seen in trace)
+    return (json.dumps(obs.to_json(), separators=(",", ":"), ensure_ascii=False) for obs in trace)
 
 
 def read_trace(lines: Iterable[str]) -> Iterator[Observation]:

@@ -86,15 +86,15 @@ def to_batch(observations: Iterable[Observation]) -> pa.RecordBatch:
 
 
 def _values(name: str, rows: list[Observation]) -> list[Any]:
-    values = [getattr(seen, name) for seen in rows]
+    values = [getattr(obs, name) for obs in rows]
     if name == "seed":
         return [(seed + _SEEDS // 2) % _SEEDS - _SEEDS // 2 for seed in values]
     if name == "body":
         return [json.dumps(plain(body), separators=(",", ":")) if body else "{}" for body in values]
     if name == "partitions":
-        return [[{"topic": topic, "partition": partition} for topic, partition in each] for each in values]
+        return [[{"topic": topic, "partition": partition} for topic, partition in value] for value in values]
     if name == "offsets":
-        return [[{"topic": topic, "partition": partition, "offset": offset} for topic, partition, offset in each] for each in values]
+        return [[{"topic": topic, "partition": partition, "offset": offset} for topic, partition, offset in value] for value in values]
     return values
 
 
@@ -121,13 +121,13 @@ def _read(field: pa.Field, column: pa.Array) -> list[Any]:
     if field.name in _NEEDED and column.null_count:
         raise NotColumns(f"its column {field.name} has rows without a value")
     if field.name in ("partitions", "offsets"):
-        return [tuple(tuple(place.values()) for place in each) if each else () for each in column.to_pylist()]
+        return [tuple(tuple(place.values()) for place in item) if item else () for item in column.to_pylist()]
     if field.name == "body":
         return [_body(text) for text in column.to_pylist()]
     values: list[Any] = column.to_pylist()
     if field.name == "seed":
         values = [seed + _SEEDS if seed is not None and seed < 0 else seed for seed in values]
-    return [DEFAULTS[field.name] if each is None else each for each in values] if field.name in DEFAULTS and column.null_count else values
+    return [DEFAULTS[field.name] if value is None else value for value in values] if field.name in DEFAULTS and column.null_count else values
 
 
 _MARKED: Final = re.compile(r"b64:|txt:|\\u00")  # most bodies hold no bytes, and are as they were written
@@ -149,8 +149,8 @@ def write_parquet(path: Path, observations: Iterable[Observation], *, rows: int 
     """Write one file, a row group for every `rows` observations, and return how many there were; the file is there when it is whole. Raise `OSError`."""
     count = 0
     with parquet_writer(path, rows=rows) as add:
-        for seen in observations:
-            add(seen)
+        for obs in observations:
+            add(obs)
             count += 1
     return count
 
@@ -166,8 +166,8 @@ def parquet_writer(path: Path, *, rows: int = BATCH_ROWS) -> Iterator[Callable[[
                 writer.write_batch(to_batch(waiting), row_group_size=rows)
                 waiting.clear()
 
-            def add(seen: Observation) -> None:
-                waiting.append(seen)
+            def add(obs: Observation) -> None:
+                waiting.append(obs)
                 if len(waiting) >= rows:
                     write()
 
@@ -189,7 +189,7 @@ def read_parquet(path: Path, *, root: Path | None = None) -> Iterator[Observatio
     files = parquet_files(path)
     if len(files) == 1:
         return _file(files[0], root or path)
-    return heapq.merge(*(_file(file, root or path) for file in files), key=lambda seen: seen.seq)
+    return heapq.merge(*(_file(file, root or path) for file in files), key=lambda obs: obs.seq)
 
 
 def parquet_files(path: Path) -> list[Path]:

@@ -30,7 +30,7 @@ class Noting:
         self.built: dict[str, tuple[str, list[str]]] = {}
 
     def build(self, image: str, context: Path) -> None:
-        self.built[image] = (context / "Dockerfile").read_text(), sorted(each.name for each in context.iterdir())
+        self.built[image] = (context / "Dockerfile").read_text(), sorted(path.name for path in context.iterdir())
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ def test_a_program_brings_its_loader_and_its_libraries_and_a_text_brings_nothing
     text.write_text("#!/bin/sh\n")
     found = libraries_of([Path(sys.executable).resolve(), text])
 
-    assert any(each.name.startswith("libc.so") for each in found)
-    assert any(each.name.startswith("ld-") for each in found)
+    assert any(path.name.startswith("libc.so") for path in found)
+    assert any(path.name.startswith("ld-") for path in found)
     assert libraries_of([text]) == []
 
 

@@ -20,7 +20,7 @@ def test_a_comparison_is_printed_drawn_and_written(tmp_path: Path) -> None:
     assert called.exit_code == 0, called.output
     assert "join          4  simulated zookeeper" in called.stdout
     assert called.stdout.splitlines()[-1] == f"{tmp_path}/out/comparison.html"
-    assert {each.name for each in (tmp_path / "out").iterdir()} == {"comparison.html", "comparison.json", "comparison.svg"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"comparison.html", "comparison.json", "comparison.svg"}
     assert len(Comparison.from_json(json.loads((tmp_path / "out" / "comparison.json").read_text())).rows) == 6
 
 

@@ -10,15 +10,15 @@ from groupproof.protocol.rules.coverage import everything
 
 
 def test_each_has_a_name_of_its_own_and_names_what_is_at_stake() -> None:
-    assert len({each.name for each in SCENARIOS}) == len(SCENARIOS)
-    assert {id for each in SCENARIOS for id in each.requirements} <= set(everything())
-    assert all(each.story.endswith(".") for each in SCENARIOS)
+    assert len({scenario.name for scenario in SCENARIOS}) == len(SCENARIOS)
+    assert {id for scenario in SCENARIOS for id in scenario.requirements} <= set(everything())
+    assert all(scenario.story.endswith(".") for scenario in SCENARIOS)
     assert scenario_named("manager-switch") is SCENARIOS[0]
     assert scenario_named("x") is None
 
 
 @pytest.mark.requirement("MGR-33", "MGR-05", "WORKER-08")
-@pytest.mark.parametrize(("name", "hand_over"), [(each.name, HAND_OVERS[place % 2]) for place, each in enumerate(SCENARIOS)])
+@pytest.mark.parametrize(("name", "hand_over"), [(scenario.name, HAND_OVERS[place % 2]) for place, scenario in enumerate(SCENARIOS)])
 def test_it_holds(name: str, hand_over: HandOver) -> None:
     scenario = scenario_named(name)
     assert scenario is not None

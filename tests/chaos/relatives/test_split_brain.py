@@ -21,15 +21,15 @@ NEEDS_GO = pytest.mark.skipif(shutil.which("go") is None, reason="no Go here, wh
 def test_a_course_is_its_seeds_and_strikes_one_or_two_of_four() -> None:
     courses = [course_of(CUT, seed) for seed in range(50)]
     assert courses == [course_of(CUT, seed) for seed in range(50)]
-    assert {len(each.struck) for each in courses} == {1, 2}
-    assert {each.toxics[0].kind for each in courses} == {"down", "timeout"}
-    assert {member for each in courses for member in each.struck} == {"m0", "m1", "m2", "m3"}
+    assert {len(course.struck) for course in courses} == {1, 2}
+    assert {course.toxics[0].kind for course in courses} == {"down", "timeout"}
+    assert {member for course in courses for member in course.struck} == {"m0", "m1", "m2", "m3"}
 
 
 def test_who_reaches_the_group_late_does_so_in_both_directions() -> None:
     course = course_of(LATE, 1)
     assert len(course.struck) == 1
-    assert [(each.kind, each.stream) for each in course.toxics] == [("latency", "upstream"), ("latency", "downstream")]
+    assert [(impairment.kind, impairment.stream) for impairment in course.toxics] == [("latency", "upstream"), ("latency", "downstream")]
 
 
 def _splits(logs: Path, fault: str, seeds: range) -> list[Split]:
@@ -54,7 +54,7 @@ def _splits(logs: Path, fault: str, seeds: range) -> list[Split]:
 
 
 def _of(found: list[Split], design: str, is_so: Callable[[Split], bool]) -> int:
-    return sum(each.design == design and is_so(each) for each in found)
+    return sum(item.design == design and is_so(item) for item in found)
 
 
 @pytest.mark.soak
@@ -65,11 +65,11 @@ def _of(found: list[Split], design: str, is_so: Callable[[Split], bool]) -> int:
 @NEEDS_GO
 def test_members_that_are_cut_off_make_two_owners_on_zookeeper_and_never_under_a_coordinator(tmp_path: Path) -> None:
     found = _splits(tmp_path, CUT, SEEDS)
-    assert _of(found, ZOOKEEPER, lambda each: each.figures.two_owners_ms > 0) >= 9
-    assert _of(found, COORDINATOR, lambda each: each.figures.two_owners_ms > 0) == 0
+    assert _of(found, ZOOKEEPER, lambda item: item.figures.two_owners_ms > 0) >= 9
+    assert _of(found, COORDINATOR, lambda item: item.figures.two_owners_ms > 0) == 0
     # Under a coordinator who was cut off may read on, but what it commits is refused.
-    assert _of(found, COORDINATOR, lambda each: each.refused > 0) >= 9
-    assert not any(each.unowned for each in found)
+    assert _of(found, COORDINATOR, lambda item: item.refused > 0) >= 9
+    assert not any(item.unowned for item in found)
 
 
 @pytest.mark.soak
@@ -80,5 +80,5 @@ def test_members_that_are_cut_off_make_two_owners_on_zookeeper_and_never_under_a
 @NEEDS_GO
 def test_a_rebalance_that_a_late_member_holds_up_is_given_up_on_zookeeper_and_leaves_partitions_to_nobody(tmp_path: Path) -> None:
     found = _splits(tmp_path, LATE, range(1, 7))
-    assert _of(found, ZOOKEEPER, lambda each: each.failures > 0 and each.unowned > 0) >= 3
-    assert _of(found, COORDINATOR, lambda each: each.failures > 0 or each.unowned > 0) == 0
+    assert _of(found, ZOOKEEPER, lambda item: item.failures > 0 and item.unowned > 0) >= 3
+    assert _of(found, COORDINATOR, lambda item: item.failures > 0 or item.unowned > 0) == 0

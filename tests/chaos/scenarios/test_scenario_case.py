@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.chaos.scenario_texts import carried_out, scenario
 
-from groupproof.chaos.scenarios.scenario import Ground
+from groupproof.chaos.scenarios.scenario import RunMode
 from groupproof.chaos.scenarios.scenario_case import compile_scenario
 from groupproof.harness.model.case import Case, plan_of
 from groupproof.harness.model.verdicts import Level, Verdict
@@ -25,7 +25,7 @@ during = "crash"
 
 
 def compiled(phases: str = CRASH, *, head: str = "", after: str = NOTICED, is_calm: bool = False, members: int | None = None) -> Case:
-    return compile_scenario(scenario(phases, head=head, after=after), ground=Ground.VIRTUAL, members=members, is_calm=is_calm)
+    return compile_scenario(scenario(phases, head=head, after=after), mode=RunMode.VIRTUAL, members=members, is_calm=is_calm)
 
 
 def test_a_scenario_is_a_case_by_its_name_with_its_requirements() -> None:
@@ -56,7 +56,7 @@ def test_a_scenario_that_bites_and_heals_is_ok() -> None:
     _, judgement = carried_out(compiled())
 
     assert judgement.verdict is Verdict.OK
-    assert [each.requirement for each in judgement.findings] == ["ASSIGN-09"]
+    assert [finding.requirement for finding in judgement.findings] == ["ASSIGN-09"]
 
 
 def test_one_that_does_not_bite_proves_nothing() -> None:
@@ -81,5 +81,5 @@ def test_a_group_that_does_not_settle_fails() -> None:
     _, judgement = carried_out(compiled(killed_for_good, after=never))
 
     assert judgement.verdict is Verdict.FAILED
-    assert [each.observed for each in judgement.findings if each.verdict is Verdict.FAILED] == ["The group did not settle."]
+    assert [finding.observed for finding in judgement.findings if finding.verdict is Verdict.FAILED] == ["The group did not settle."]
     assert judgement.wants_repetition

@@ -111,7 +111,7 @@ def test_a_rule_that_is_broken_is_as_grave_as_its_level(requirement: str, expect
 
 def test_a_rule_that_is_kept_is_said_to_be() -> None:
     judge = meets(Expectation(says="It is so.", sees="sent", api="Heartbeat", requirement="CLIENT-55"), ("m0",), MARKS, 0)
-    assert [each.verdict for each in findings(judge, told())] == [Verdict.OK]
+    assert [finding.verdict for finding in findings(judge, told())] == [Verdict.OK]
 
 
 FAULTS = Plan(

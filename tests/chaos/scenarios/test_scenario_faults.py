@@ -64,7 +64,7 @@ def test_which_frames_are_struck_can_be_said() -> None:
 def test_frames_of_several_members_are_struck_each_by_a_fault_of_its_own() -> None:
     fault = Fault(name="lost", kind="silence", who="half", how={"api": "Heartbeat"})
     armed = [step.fault for step in steps_of(fault, ("m1", "m2"), int) if isinstance(step, Arm)]
-    assert [(each.name, each.selector.client) for each in armed] == [("lost-m1", "m1"), ("lost-m2", "m2")]
+    assert [(fault.name, fault.selector.client) for fault in armed] == [("lost-m1", "m1"), ("lost-m2", "m2")]
     assert names_of(fault, ("m1", "m2")) == ("lost-m1", "lost-m2")
     assert [step.fault for step in undo(fault, ("m1", "m2")) if isinstance(step, Heal)] == ["lost-m1", "lost-m2"]
 
@@ -75,7 +75,7 @@ def test_bytes_are_impaired_in_the_directions_that_a_kind_says() -> None:
         step, _ = made(kind, "m1", "m2")
         assert isinstance(step, Impair)
         assert step.members == ("m1", "m2")
-        streams[kind] = {each.stream for each in step.toxics}
+        streams[kind] = {impairment.stream for impairment in step.toxics}
     both = {"upstream", "downstream"}
     assert streams == {"partition": both, "mute": {"upstream"}, "deaf": {"downstream"}, "slow": both}
 

@@ -11,7 +11,7 @@ import pytest
 from tests.chaos.scenario_texts import HEAD, HEALED, carried_out, scenario
 
 from groupproof.chaos.scenarios.random_scenarios import drawn
-from groupproof.chaos.scenarios.scenario import Ground, Scenario
+from groupproof.chaos.scenarios.scenario import RunMode, Scenario
 from groupproof.chaos.scenarios.scenario_json import case_made_of, case_of_plan, case_of_scenario, scenario_from_json
 from groupproof.chaos.scenarios.shipped_scenarios import shipped
 from groupproof.harness.commands.base.boundary import run
@@ -38,14 +38,14 @@ MALFORMED: list[tuple[Callable[[dict[str, Any]], object], str]] = [
 ]
 
 
-@pytest.mark.parametrize("ground", Ground)
-def test_every_scenario_comes_back_from_json_as_it_was(ground: Ground) -> None:
-    for each in (*shipped(), drawn(5, members=4), scenario(KILLED)):
-        case = case_of_scenario(each, ground=ground, members=4)
-        told = json.loads(json.dumps(case.origin))
+@pytest.mark.parametrize("mode", RunMode)
+def test_every_scenario_comes_back_from_json_as_it_was(mode: RunMode) -> None:
+    for item in (*shipped(), drawn(5, members=4), scenario(KILLED)):
+        case = case_of_scenario(item, mode=mode, members=4)
+        entry = json.loads(json.dumps(case.origin))
 
-        assert scenario_from_json(told["scenario"]) == each
-        assert replace(case_made_of(case.id, told), judges=()) == replace(case, judges=(), origin=told | {"scenario": case.origin["scenario"]})  # type: ignore[index] # just made
+        assert scenario_from_json(entry["scenario"]) == item
+        assert replace(case_made_of(case.id, entry), judges=()) == replace(case, judges=(), origin=entry | {"scenario": case.origin["scenario"]})  # type: ignore[index] # just made
 
 
 def again(trace: Trace) -> Trace:
@@ -56,12 +56,12 @@ def again(trace: Trace) -> Trace:
 
 @cache
 def of_a_crash() -> Trace:
-    return again(carried_out(case_of_scenario(scenario(KILLED), ground=Ground.VIRTUAL))[0].trace)
+    return again(carried_out(case_of_scenario(scenario(KILLED), mode=RunMode.VIRTUAL))[0].trace)
 
 
-@pytest.mark.parametrize("made", shipped()[:2], ids=lambda each: each.name)
+@pytest.mark.parametrize("made", shipped()[:2], ids=lambda item: item.name)
 def test_a_trace_alone_is_judged_as_its_case_was(made: Scenario) -> None:
-    case = case_of_scenario(made, ground=Ground.VIRTUAL)
+    case = case_of_scenario(made, mode=RunMode.VIRTUAL)
     play, judgement = carried_out(case)
     (result,) = rejudged([again(play.trace)], (), UNIVERSAL)
 
@@ -78,11 +78,11 @@ def test_what_a_scenario_of_one_s_own_came_to_stands_in_its_traces(
     (reported,) = json.loads((tmp_path / "out" / "report.json").read_text())["cases"]
     capsys.readouterr()
     checked = run(["trace", "check", str(tmp_path / "out"), "--json"])
-    (told,) = json.loads(capsys.readouterr().out)
+    (entry,) = json.loads(capsys.readouterr().out)
 
-    assert told["verdict"] == verdict
+    assert entry["verdict"] == verdict
     assert checked == code
-    assert {key: told[key] for key in ("id", "verdict", "goodbye", "stability", "expected", "observed", "fingerprint")} == {
+    assert {key: entry[key] for key in ("id", "verdict", "goodbye", "stability", "expected", "observed", "fingerprint")} == {
         key: reported[key] for key in ("id", "verdict", "goodbye", "stability", "expected", "observed", "fingerprint")
     }
 
@@ -94,7 +94,7 @@ def test_what_a_scenario_of_one_s_own_came_to_stands_in_its_traces(
 
 
 def test_a_plan_without_a_scenario_is_judged_by_whether_its_group_settles() -> None:
-    case = case_of_plan("chaos/classic/x", plan_of(case_of_scenario(scenario(KILLED), ground=Ground.VIRTUAL)))
+    case = case_of_plan("chaos/classic/x", plan_of(case_of_scenario(scenario(KILLED), mode=RunMode.VIRTUAL)))
     play, judgement = carried_out(case)
     (result,) = rejudged([again(play.trace)], (), UNIVERSAL)
 

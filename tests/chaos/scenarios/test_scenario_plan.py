@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from tests.chaos.scenario_texts import scenario
 
-from groupproof.chaos.scenarios.scenario import Ground, Scenario
+from groupproof.chaos.scenarios.scenario import RunMode, Scenario
 from groupproof.chaos.scenarios.scenario_plan import ACTIONS, Terms, plan_of_scenario
 from groupproof.harness.model.plan import (
     Arm,
@@ -29,8 +29,8 @@ from groupproof.harness.model.plan import (
 from groupproof.protocol.schemas import validate
 
 
-def planned(written: Scenario, *, members: int = 3, ground: Ground = Ground.VIRTUAL, is_calm: bool = False) -> Plan:
-    return plan_of_scenario(Terms(written, members, ground), is_calm=is_calm)
+def planned(written: Scenario, *, members: int = 3, mode: RunMode = RunMode.VIRTUAL, is_calm: bool = False) -> Plan:
+    return plan_of_scenario(Terms(written, members, mode), is_calm=is_calm)
 
 
 def since(plan: Plan, mark: str) -> list[Step]:
@@ -78,7 +78,7 @@ def test_who_was_killed_is_started_again_at_the_healing_and_who_belongs_there_is
 
 
 def test_durations_are_those_of_the_ground() -> None:
-    virtual, wire = (planned(scenario(CRASH), ground=ground) for ground in Ground)
+    virtual, wire = (planned(scenario(CRASH), mode=mode) for mode in RunMode)
 
     assert [Pass(ms=60_000) in virtual.steps, Pass(ms=8_000) in wire.steps] == [True, True]
     assert virtual.members[0].settings["session_timeout_ms"] == 45_000
@@ -182,7 +182,7 @@ on_revoked = { sleep_ms = "moment" }
     plan = planned(scenario(CRASH, head=head))
     settings = {member.name: member.settings for member in plan.members}
 
-    assert [each["instance_id"] for each in settings.values()] == ["i-m0", "i-m1", "i-m2", "i-j0", "i-m1"]
+    assert [setting["instance_id"] for setting in settings.values()] == ["i-m0", "i-m1", "i-m2", "i-j0", "i-m1"]
     assert settings["t0"]["max_poll_interval_ms"] == settings["m1"]["max_poll_interval_ms"] == 1_234
     assert settings["m1"]["on_revoked"] == {"sleep_ms": 5_000}
     assert settings["m0"]["max_poll_interval_ms"] == 300_000

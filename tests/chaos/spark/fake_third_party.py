@@ -49,10 +49,10 @@ class Consumer:
 
     def commit(self, *, asynchronous: bool) -> Any:
         assert not asynchronous
-        told = self.commits.pop()
-        if isinstance(told, Exception):
-            raise told
-        return told
+        entry = self.commits.pop()
+        if isinstance(entry, Exception):
+            raise entry
+        return entry
 
     def memberid(self) -> str:
         return "id"

@@ -11,13 +11,13 @@ from typing import Any
 import trio
 
 from groupproof.chaos.spark.load.load_progress import Figures
-from groupproof.chaos.spark.load.load_run import Load, Loaded
-from groupproof.chaos.spark.load.resume import Sitting
+from groupproof.chaos.spark.load.load_run import Load, LoadResult
+from groupproof.chaos.spark.load.resume import LoadSession
 from groupproof.chaos.spark.load.spark_job import Job
 from groupproof.chaos.spark.load.task_player import play
 from groupproof.chaos.spark.members.churn_file import read_churn
-from groupproof.chaos.spark.members.load_order import Chosen, LoadOrder, TaskOrder
-from groupproof.chaos.spark.traces.trace_segments import Sealed
+from groupproof.chaos.spark.members.load_order import ClientChoice, LoadOrder, TaskOrder
+from groupproof.chaos.spark.traces.trace_segments import Segment
 
 START = 'title = "t"\n[coordinator]\n"group.initial.rebalance.delay.ms" = 100\n[[phase]]\naction = "start"\nat = "0%"\n'
 SETTINGS = {"session_timeout_ms": 6_000, "heartbeat_interval_ms": 200}
@@ -38,19 +38,19 @@ class ThreadJob:
 
     def __init__(self, spoil: Callable[[TaskOrder], object] | None = None) -> None:
         self.ended = trio.Event()
-        self.manifest: list[Sealed] = []
+        self.manifest: list[Segment] = []
         self._spoil = spoil
 
     async def run(self, orders: Sequence[TaskOrder]) -> None:
         try:
             async with trio.open_nursery() as nursery:
-                for each in orders:
-                    nursery.start_soon(trio.to_thread.run_sync, self._spoil or self._play, each)
+                for task_order in orders:
+                    nursery.start_soon(trio.to_thread.run_sync, self._spoil or self._play, task_order)
         finally:
             self.ended.set()
 
-    def _play(self, each: TaskOrder) -> None:
-        self.manifest.extend(play(each, 0))
+    def _play(self, task_order: TaskOrder) -> None:
+        self.manifest.extend(play(task_order, 0))
 
     async def cancel(self) -> None:
         return
@@ -84,12 +84,12 @@ class Until(Lines):
             os.kill(os.getpid(), signal.SIGINT)
 
 
-def loaded(folder: Path, wanted: LoadOrder, churn: str = START, job: Job | None = None, shown: Lines | None = None, **given: Any) -> Loaded:
+def loaded(folder: Path, wanted: LoadOrder, churn: str = START, job: Job | None = None, shown: Lines | None = None, **given: Any) -> LoadResult:
     """Carry a load out before the reference coordinator, and return how it ended."""
-    sitting = Sitting.open(folder, wanted)
+    sitting = LoadSession.open(folder, wanted)
     load = Load(
         order=wanted, churn=read_churn("own", churn), sitting=sitting, profile="kafka-4.1", job=job or ThreadJob(), shown=shown or Lines(),
-        **{"client": Chosen(kind="reference"), "brokers": None, **given},
+        **{"client": ClientChoice(kind="reference"), "brokers": None, **given},
     )  # fmt: skip
     ended = load.run()
     sitting.ended(ended.end)

@@ -60,7 +60,7 @@ def executors(ancestor: int) -> list[int]:
             parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
         except OSError:
             continue
-    return [each for each in parents if ancestor in _ancestors(each, parents) and _EXECUTOR in _command(each)]
+    return [parent for parent in parents if ancestor in _ancestors(parent, parents) and _EXECUTOR in _command(parent)]
 
 
 def _ancestors(process: int, parents: dict[int, int]) -> list[int]:

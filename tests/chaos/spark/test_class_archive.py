@@ -82,7 +82,7 @@ def test_those_used_last_are_kept(spark_home: Path, tmp_path: Path) -> None:
 
     options_for(java(), spark_home, tmp_path)
 
-    assert {each.name for each in folder.iterdir()} == {"3.jsa", "4.jsa"}
+    assert {path.name for path in folder.iterdir()} == {"3.jsa", "4.jsa"}
 
 
 def test_a_cache_that_can_not_be_written_costs_the_gain_alone(spark_home: Path, tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_a_driver_that_is_killed_leaves_what_was_sealed_and_its_load_is_gone_on_
 
     assert again.returncode == 0, again.stdout + again.stderr
     assert re.search(r"going on \d+\.\d s into the plan, as load-2", again.stdout)
-    runs = [seen.run for seen in read_parquet(tmp_path / MEMBERS)]
+    runs = [obs.run for obs in read_parquet(tmp_path / MEMBERS)]
     assert runs.count("load-1") >= sealed
     assert "load-2" in runs
     _, comparison = both_sides(tmp_path)
@@ -76,7 +76,7 @@ def test_an_executor_that_is_killed_takes_its_members_along_and_another_brings_t
     process.stdout.read()
 
     assert process.wait() == 130
-    attempts = {seen.body["attempt"] for seen in read_parquet(tmp_path / MEMBERS) if seen.kind == "event" and "attempt" in seen.body}
+    attempts = {obs.body["attempt"] for obs in read_parquet(tmp_path / MEMBERS) if obs.kind == "event" and "attempt" in obs.body}
     assert attempts == {1}
 
 

@@ -75,9 +75,9 @@ def test_what_is_killed_takes_its_members_along_and_they_come_back_elsewhere(clu
     until(process, "the coordinator of the same")
 
     assert finished(process) == 130
-    seen = list(read_parquet(output / MEMBERS))
-    assert len(seen) > sealed > 0
-    assert {each.body["attempt"] for each in seen if each.kind == "event" and "attempt" in each.body} == {1}
+    observations = list(read_parquet(output / MEMBERS))
+    assert len(observations) > sealed > 0
+    assert {obs.body["attempt"] for obs in observations if obs.kind == "event" and "attempt" in obs.body} == {1}
     for side in (MEMBERS, COORDINATOR):
         assert verdicts("--engine", "spark", "--master", cluster.url, str(output / side)) == verdicts(str(output / side))
 
@@ -96,7 +96,7 @@ def test_a_driver_that_is_killed_leaves_what_was_sealed_and_its_load_is_gone_on_
 
     assert again.returncode == 0, again.stdout + again.stderr
     assert re.search(r"going on \d+\.\d s into the plan, as load-2", again.stdout)
-    assert [seen.run for seen in read_parquet(output / MEMBERS)].count("load-1") >= sealed > 0
+    assert [obs.run for obs in read_parquet(output / MEMBERS)].count("load-1") >= sealed > 0
     _, comparison = both_sides(output)
     assert comparison is not None
     assert comparison.is_same, comparison
@@ -118,7 +118,7 @@ def test_a_check_whose_worker_is_killed_says_what_the_check_in_one_process_says(
 
     found = sorted(json.loads(said), key=json.dumps)
     assert found == verdicts(*files)
-    assert sum(each["id"].startswith("laws/") and each["verdict"] != "OK" for each in found) == 4 * 9
+    assert sum(item["id"].startswith("laws/") and item["verdict"] != "OK" for item in found) == 4 * 9
 
 
 def test_the_python_of_the_workers_is_the_one_that_runs_this(cluster: Standalone, tmp_path: Path) -> None:

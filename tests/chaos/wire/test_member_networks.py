@@ -19,7 +19,7 @@ from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.plan import Impair
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
 from groupproof.harness.subjects.networks.request_connection import Asker, asking
-from groupproof.harness.subjects.tap.addresses import Named
+from groupproof.harness.subjects.tap.addresses import NamedBroker
 from groupproof.harness.subjects.tap.hub import Hub
 from groupproof.protocol.faults import Fault, Hold, Selector
 from groupproof.protocol.toxics import Toxic, down, latency, timeout
@@ -68,7 +68,7 @@ def on_the_wire(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[...,
         recorder = Recorder(lambda: round(trio.current_time() * 1e9))
         interception, numbers = Interception(recorder), itertools.count(1)
         async with ReferenceBrokers(profile="kafka-4.1", seed=1).cluster(settings={}, brokers=2, topics={}) as cluster:
-            brokers = [Named(node=node, address=address) for node, address in enumerate(cluster.addresses)]
+            brokers = [NamedBroker(node=node, address=address) for node, address in enumerate(cluster.addresses)]
             make = lambda doors: Hub(recorder=recorder, connect=cluster.connect, doors=doors, interception=interception, numbers=numbers)  # noqa: E731 (one use)
             async with trio.open_nursery() as nursery:
                 network = partial(ToxicNetwork, make_hub=make, brokers=brokers, recorder=recorder, nursery=nursery, key="c1")
@@ -108,8 +108,8 @@ def test_an_open_connection_is_impaired_and_the_addresses_in_answers_are_the_mem
     async def story(world: World) -> None:
         entrance = await world.network.entrance("m0")
         async with asking(await world.stream("m0")) as asker:
-            told = await asker.ask(Api.METADATA, {"topics": ()}, newest=8)
-            assert [(each["host"], each["port"]) for each in told["brokers"]] == entrance.addresses
+            answer = await asker.ask(Api.METADATA, {"topics": ()}, newest=8)
+            assert [(broker["host"], broker["port"]) for broker in answer["brokers"]] == entrance.addresses
             assert entrance.addresses != (await world.network.entrance("m1")).addresses
             await world.impair(latency(400), members=("m0",))
             assert world.receipts
@@ -127,10 +127,10 @@ def test_a_frame_is_held_while_bytes_are_late_and_both_are_proven_and_counted(on
         await world.network.mend("i")
         await world.network.tell_traffic()
 
-        stages = [seen.detail for seen in world.recorder.trace if seen.kind == "fault"]
+        stages = [obs.detail for obs in world.recorder.trace if obs.kind == "fault"]
         assert stages == ["armed", "triggered", "delivered", "released"]
         assert [stage for stage, _ in world.receipts] == ["delivered"]
-        counted = {seen.node: seen.body for seen in world.recorder.trace if seen.body.get("name") == "traffic"}
+        counted = {obs.node: obs.body for obs in world.recorder.trace if obs.body.get("name") == "traffic"}
         assert counted[0]["received"] == counted[0]["sent"]
         assert counted[0]["sent"]["downstream"] > counted[0]["sent"]["upstream"] > 0
         assert counted[1]["sent"] == {"upstream": 0, "downstream": 0}
@@ -147,7 +147,7 @@ def test_bytes_that_vanish_are_missing_in_the_counters(on_the_wire: Callable[...
         await world.network.mend("i")
         await world.network.tell_traffic()
 
-        (counted,) = (seen.body for seen in world.recorder.trace if seen.body.get("name") == "traffic" and seen.node == 0)
+        (counted,) = (obs.body for obs in world.recorder.trace if obs.body.get("name") == "traffic" and obs.node == 0)
         assert counted["received"]["downstream"] > 0
         assert counted["sent"]["downstream"] == 0
 
@@ -178,7 +178,7 @@ def test_a_program_that_has_no_client_id_of_its_own_is_told_by_its_member_s(on_t
         await world.took("m0")
         await world.took("m1")
 
-        asked = [seen.client for seen in world.recorder.trace if seen.kind == "request" and seen.api == "Metadata"]
+        asked = [obs.client for obs in world.recorder.trace if obs.kind == "request" and obs.api == "Metadata"]
         assert asked == ["m0", "groupproof"]
 
     on_the_wire(story, impaired=False)
@@ -189,7 +189,7 @@ def test_without_a_toxiproxy_members_come_in_by_the_tap_alone(on_the_wire: Calla
         assert not await world.is_slow("m0")
         assert await world.network.mend("i") == {}
         await world.network.tell_traffic()
-        assert [seen for seen in world.recorder.trace if seen.body.get("name") == "traffic"] == []
+        assert [obs for obs in world.recorder.trace if obs.body.get("name") == "traffic"] == []
         with pytest.raises(BrokenEnvironment, match="i: no Toxiproxy was started for this plan"):
             await world.impair(latency(5))
 

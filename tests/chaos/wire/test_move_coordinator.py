@@ -14,7 +14,7 @@ from groupproof.chaos.wire import move_coordinator
 from groupproof.chaos.wire.move_coordinator import move_group, offsets_partitions
 from groupproof.coordinator.machine.storage import partition_of
 from groupproof.harness.model.errors import BrokenEnvironment
-from groupproof.harness.subjects.brokers.cluster_map import Whereabouts
+from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
 from groupproof.harness.subjects.brokers.known_settings import NOTHING_KNOWN
 from groupproof.harness.subjects.cluster_control import NoMachines
 from groupproof.harness.subjects.networks.broker_address import Address
@@ -121,10 +121,10 @@ class Quick(Acted):
         return answer
 
 
-def acted(cluster: Acted, story: Callable[[Whereabouts], Awaitable[None]]) -> None:
+def acted(cluster: Acted, story: Callable[[ClusterMap], Awaitable[None]]) -> None:
     async def main() -> None:
         async with trio.open_nursery() as cluster.nursery:
-            where = Whereabouts(cluster)
+            where = ClusterMap(cluster)
             await where.learn()
             await story(where)
             await where.close()
@@ -137,7 +137,7 @@ def acted(cluster: Acted, story: Callable[[Whereabouts], Awaitable[None]]) -> No
 def test_the_replicas_are_put_in_another_order_and_the_first_is_elected(to: int | None) -> None:
     cluster = Acted()
 
-    async def story(where: Whereabouts) -> None:
+    async def story(where: ClusterMap) -> None:
         await move_group(cluster, where, "g", Move(to=to))
         assert (await where.coordinator_of("g")).node_id == 1
 
@@ -151,7 +151,7 @@ def test_a_group_that_is_to_be_lost_is_buried_where_it_is_before_it_moves(monkey
     async def forget(connect: object, leader: Address, group: str, partition: int) -> None:
         cluster.said.append(("forget", leader, group, partition))
 
-    async def story(where: Whereabouts) -> None:
+    async def story(where: ClusterMap) -> None:
         await move_group(cluster, where, "g", Move(state="lost"))
 
     monkeypatch.setattr(move_coordinator, "forget", forget)
@@ -162,7 +162,7 @@ def test_a_group_that_is_to_be_lost_is_buried_where_it_is_before_it_moves(monkey
 def test_a_release_without_elections_has_its_broker_killed_and_started_again() -> None:
     cluster = Acted(elects=False)
 
-    async def story(where: Whereabouts) -> None:
+    async def story(where: ClusterMap) -> None:
         await move_group(cluster, where, "g", Move())
 
     acted(cluster, story)
@@ -179,7 +179,7 @@ def test_a_release_without_elections_has_its_broker_killed_and_started_again() -
     ],
 )
 def test_what_can_not_be_moved_is_told(cluster: Acted, move: Move, said: str) -> None:
-    async def story(where: Whereabouts) -> None:
+    async def story(where: ClusterMap) -> None:
         with pytest.raises(BrokenEnvironment, match=said):
             await move_group(cluster, where, "g", move)
 
@@ -190,7 +190,7 @@ def test_an_election_that_is_not_needed_is_none_to_fail() -> None:
     """The brokers have done it by themselves, in the meantime."""
     cluster = Quick(refuses=84)
 
-    async def story(where: Whereabouts) -> None:
+    async def story(where: ClusterMap) -> None:
         await move_group(cluster, where, "g", Move())
         assert (await where.coordinator_of("g")).node_id == 1
 
@@ -200,7 +200,7 @@ def test_an_election_that_is_not_needed_is_none_to_fail() -> None:
 def test_the_partitions_are_counted() -> None:
     cluster, counted = Acted(), []
 
-    async def story(where: Whereabouts) -> None:
+    async def story(where: ClusterMap) -> None:
         counted.append(await offsets_partitions(cluster))
 
     acted(cluster, story)

@@ -74,31 +74,31 @@ def test_what_is_seen_has_the_plan_s_names_also_in_its_blobs() -> None:
         "assignments": [{"assignment": encode_assignment(given)}, {"assignment": b""}, {"assignment": b"?"}],
         "topics": {"t-c1": 2},
     }
-    seen = Observation(
+    obs = Observation(
         seq=1, at_ns=2, kind="request", group="g-c1", client="m0", partitions=(("t-c1", 0),), offsets=(("u-c1", 1, 5), ("x", 0, 0)), body=body
     )
-    told = NAMES.seen(seen)
+    report = NAMES.restored(obs)
 
-    assert (told.group, told.client, told.partitions, told.offsets) == ("g", "m0", (("t", 0),), (("u", 1, 5), ("x", 0, 0)))
-    assert (told.body["group_id"], told.body["topics"]) == ("g", {"t": 2})
-    assert decode_subscription(told.body["protocols"][0]["metadata"]) == replace(wanted, topics=("t", "other"), owned=(("t", 1),))
-    blobs = [each["assignment"] for each in told.body["assignments"]]
+    assert (report.group, report.client, report.partitions, report.offsets) == ("g", "m0", (("t", 0),), (("u", 1, 5), ("x", 0, 0)))
+    assert (report.body["group_id"], report.body["topics"]) == ("g", {"t": 2})
+    assert decode_subscription(report.body["protocols"][0]["metadata"]) == replace(wanted, topics=("t", "other"), owned=(("t", 1),))
+    blobs = [assignment["assignment"] for assignment in report.body["assignments"]]
     assert decode_assignment(blobs[0]).partitions == (("u", 0), ("t", 1))
     assert blobs[1:] == [b"", b"?"]
 
 
 def test_what_names_nothing_stays_as_it_was() -> None:
-    seen = Observation(seq=1, at_ns=2, kind="event", body={"name": "end", "text": "g-c1 is over"})
+    obs = Observation(seq=1, at_ns=2, kind="event", body={"name": "end", "text": "g-c1 is over"})
 
-    assert NAMES.seen(seen) == seen
+    assert NAMES.restored(obs) == obs
 
 
 def test_a_stranger_on_a_port_that_was_another_s_before_is_not_in_the_trace() -> None:
     def spoke(seq: int, connection: int | None, group: str | None) -> Observation:
         return Observation(seq=seq, at_ns=seq, kind="request", connection=connection, group=group, client="m0")
 
-    told = [spoke(0, 1, None), spoke(1, 2, None), spoke(2, 2, "g"), spoke(3, 1, "g-c1"), spoke(4, 2, None), spoke(5, None, None)]
+    observations = [spoke(0, 1, None), spoke(1, 2, None), spoke(2, 2, "g"), spoke(3, 1, "g-c1"), spoke(4, 2, None), spoke(5, None, None)]
 
-    assert [(each.seq, each.at_ns, each.connection, each.group) for each in NAMES.trace(told)] == [
+    assert [(obs.seq, obs.at_ns, obs.connection, obs.group) for obs in NAMES.trace(observations)] == [
         (0, 0, 1, None), (1, 3, 1, "g"), (2, 5, None, None),
     ]  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 from groupproof.chaos.wire.tapped_cluster import TappedCluster
 from groupproof.coordinator.broker.interception import Interception
 from groupproof.harness.model.errors import BrokenEnvironment
-from groupproof.harness.subjects.brokers.cluster_map import Whereabouts
+from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
 from groupproof.harness.subjects.networks.request_connection import asking
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
@@ -19,14 +19,14 @@ from groupproof.protocol.vocabulary import Api
 
 
 class Held:
-    def __init__(self, cluster: TappedCluster, where: Whereabouts, recorder: Recorder) -> None:
+    def __init__(self, cluster: TappedCluster, where: ClusterMap, recorder: Recorder) -> None:
         self.cluster, self.where, self.recorder = cluster, where, recorder
 
 
 def held(story: Callable[[Held], Awaitable[None]]) -> None:
     async def main() -> None:
         async with ReferenceBrokers(profile="kafka-4.1", seed=1).cluster(settings={}, brokers=2, topics={}) as running:
-            where, recorder = Whereabouts(running), Recorder(lambda: 0)
+            where, recorder = ClusterMap(running), Recorder(lambda: 0)
             await where.learn()
             await story(Held(TappedCluster(running, where, Interception(recorder), groups=["g", "h"], topics=[]), where, recorder))
             await where.close()
@@ -48,8 +48,8 @@ def test_a_move_takes_every_group_of_the_plan_to_the_next_broker() -> None:
 def test_a_topic_is_made_when_it_is_new_and_grown_when_it_is_there() -> None:
     async def partitions(on: Held) -> int:
         async with asking(await on.where.cluster.connect(*on.where.cluster.addresses[0])) as asker:
-            told = await asker.ask(Api.METADATA, {"topics": ({"name": "t"},), "allow_auto_topic_creation": False}, newest=8)
-        return len(told["topics"][0]["partitions"])
+            answer = await asker.ask(Api.METADATA, {"topics": ({"name": "t"},), "allow_auto_topic_creation": False}, newest=8)
+        return len(answer["topics"][0]["partitions"])
 
     async def story(on: Held) -> None:
         assert await partitions(on) == 0
@@ -66,7 +66,7 @@ def test_faults_on_frames_are_the_tap_s() -> None:
         on.cluster.arm(Fault(name="f", selector=Selector(api="Heartbeat"), action=Hold()))
         on.cluster.release("f")
         on.cluster.heal("f")
-        assert [seen.detail for seen in on.recorder.trace] == ["armed", "released", "healed"]
+        assert [obs.detail for obs in on.recorder.trace] == ["armed", "released", "healed"]
 
     held(story)
 

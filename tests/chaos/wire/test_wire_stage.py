@@ -51,7 +51,7 @@ def played(story: Callable[[ChaosStage], Awaitable[None]], tmp_path: Path) -> No
 
 
 def timeouts(play: Play) -> list[Any]:
-    return [seen.body for seen in play.trace if seen.who == "kit" and seen.body.get("name") == "timeout"]
+    return [obs.body for obs in play.trace if obs.who == "kit" and obs.body.get("name") == "timeout"]
 
 
 @pytest.mark.slow
@@ -76,11 +76,11 @@ def test_cases_side_by_side_share_a_cluster_and_do_not_meet(tmp_path: Path) -> N
     played(story, tmp_path)
     assert [timeouts(play) for play in plays] == [[], [], []]
     for play in plays:
-        assert {seen.group for seen in play.trace if seen.group} == {"g"}
-        assert {topic for seen in play.trace for topic, _ in seen.partitions} == {"t"}
-        assert any(seen.body.get("name") == "records_consumed" for seen in play.trace)
-        assert len({seen.connection for seen in play.trace if seen.body.get("name") == "connected"}) == len(
-            [seen for seen in play.trace if seen.body.get("name") == "connected"]
+        assert {obs.group for obs in play.trace if obs.group} == {"g"}
+        assert {topic for obs in play.trace for topic, _ in obs.partitions} == {"t"}
+        assert any(obs.body.get("name") == "records_consumed" for obs in play.trace)
+        assert len({obs.connection for obs in play.trace if obs.body.get("name") == "connected"}) == len(
+            [obs for obs in play.trace if obs.body.get("name") == "connected"]
         )
 
 
@@ -112,10 +112,10 @@ def test_bytes_and_frames_are_struck_in_one_run_and_topics_are_gone_after_it(
     async def nothing_left(stage: ChaosStage) -> Any:
         yield
         async with (
-            stage.grounds.ground(next(iter(stage.grounds._kept))) as ground,
-            asking(await ground.running.connect(*ground.running.addresses[0])) as asker,
+            stage.grounds.ground(next(iter(stage.grounds._kept))) as cluster,
+            asking(await cluster.running.connect(*cluster.running.addresses[0])) as asker,
         ):
-            topics.extend(each["name"] for each in (await asker.ask(Api.METADATA, {"topics": None}, newest=8))["topics"])
+            topics.extend(topic["name"] for topic in (await asker.ask(Api.METADATA, {"topics": None}, newest=8))["topics"])
 
     async def story(stage: ChaosStage) -> None:
         async with nothing_left(stage):
@@ -124,9 +124,9 @@ def test_bytes_and_frames_are_struck_in_one_run_and_topics_are_gone_after_it(
     plays: list[Play] = []
     played(story, tmp_path)
     (play,) = plays
-    stages = {name: [seen.detail for seen in play.trace if seen.kind == "fault" and seen.fault == name] for name in ("held", "late")}
+    stages = {name: [obs.detail for obs in play.trace if obs.kind == "fault" and obs.fault == name] for name in ("held", "late")}
     assert stages == {"held": ["armed", "triggered", "delivered", "released", "healed"], "late": ["armed", "delivered", "healed"]}
-    counted = [seen.body["sent"]["downstream"] for seen in play.trace if seen.body.get("name") == "traffic"]
+    counted = [obs.body["sent"]["downstream"] for obs in play.trace if obs.body.get("name") == "traffic"]
     assert len(counted) == 4
     assert sum(counted) > 1_000
     assert timeouts(play) == []

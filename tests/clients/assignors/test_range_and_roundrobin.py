@@ -28,19 +28,19 @@ def partition(text: str) -> TopicPartition:
 def members_of(vector: Vector) -> list[GroupMember]:
     return [
         GroupMember(
-            member_id=each["member_id"],
-            topics=tuple(each["topics"]),
-            instance_id=each.get("instance_id"),
-            owned=tuple(map(partition, each.get("owned", ()))),
-            generation=each.get("generation", -1),
-            rack=each.get("rack"),
+            member_id=member["member_id"],
+            topics=tuple(member["topics"]),
+            instance_id=member.get("instance_id"),
+            owned=tuple(map(partition, member.get("owned", ()))),
+            generation=member.get("generation", -1),
+            rack=member.get("rack"),
         )
-        for each in vector["members"]
+        for member in vector["members"]
     ]
 
 
 def cluster_of(vector: Vector) -> Cluster:
-    racks = {topic: [frozenset(filter(None, each)) for each in of_each] for topic, of_each in vector.get("replica_racks", {}).items()}
+    racks = {topic: [frozenset(filter(None, item)) for item in of_each] for topic, of_each in vector.get("replica_racks", {}).items()}
     return Cluster(partitions=vector["partitions"], replica_racks=racks)
 
 
@@ -48,38 +48,38 @@ def assigned(vector: Vector) -> Assignment:
     return ASSIGNORS[vector["assignor"]](members_of(vector), cluster_of(vector))
 
 
-@pytest.mark.parametrize("vector", [each for each in VECTORS if "expected" in each], ids=lambda each: each["id"])
+@pytest.mark.parametrize("vector", [vector for vector in VECTORS if "expected" in vector], ids=lambda item: item["id"])
 def test_the_assignment_is_kafkas(vector: Vector) -> None:
-    expected = {member: list(map(partition, each)) for member, each in vector["expected"].items()}
+    expected = {member: list(map(partition, value)) for member, value in vector["expected"].items()}
     got = assigned(vector)
 
     if vector["compare"] == "set":
-        assert {member: sorted(each) for member, each in got.items()} == {member: sorted(each) for member, each in expected.items()}
+        assert {member: sorted(value) for member, value in got.items()} == {member: sorted(value) for member, value in expected.items()}
     else:
         assert got == expected
 
 
-@pytest.mark.parametrize("vector", [each for each in VECTORS if "expected_rack_mismatches" in each], ids=lambda each: each["id"])
+@pytest.mark.parametrize("vector", [vector for vector in VECTORS if "expected_rack_mismatches" in vector], ids=lambda item: item["id"])
 def test_no_more_partitions_are_read_from_another_rack_than_kafkas(vector: Vector) -> None:
-    cluster, racks = cluster_of(vector), {each.member_id: each.rack for each in members_of(vector)}
-    far = [each for member, given in assigned(vector).items() for each in given if racks[member] not in cluster.racks_of(*each)]
+    cluster, racks = cluster_of(vector), {member.member_id: member.rack for member in members_of(vector)}
+    far = [item for member, given in assigned(vector).items() for item in given if racks[member] not in cluster.racks_of(*item)]
 
     assert len(far) == vector["expected_rack_mismatches"]
 
 
 @pytest.mark.parametrize(
     ("vector", "wanted"),
-    [(each, wanted) for each in VECTORS for wanted in each.get("properties", ())],
-    ids=lambda each: each if isinstance(each, str) else each["id"],
+    [(vector, wanted) for vector in VECTORS for wanted in vector.get("properties", ())],
+    ids=lambda item: item if isinstance(item, str) else item["id"],
 )
 def test_the_assignment_has_the_properties_that_kafkas_has(vector: Vector, wanted: str) -> None:
     name, _, value = wanted.partition(":")
     assignment = assigned(vector)
     sizes = sorted(map(len, assignment.values()))
-    flat = [each for given in assignment.values() for each in given]
+    flat = [item for given in assignment.values() for item in given]
 
     holds = {
-        "valid": all(each[0] in member.topics for member in members_of(vector) for each in assignment[member.member_id]),
+        "valid": all(item[0] in member.topics for member in members_of(vector) for item in assignment[member.member_id]),
         "balanced": sizes[-1] <= 1 or all(_could_not_have(vector, assignment, poor, sizes[-1]) for poor in assignment),
         "sizes": value == ",".join(map(str, sizes)),
         "sizes-between": f"{sizes[0]},{sizes[-1]}" == value,
@@ -92,16 +92,16 @@ def test_the_assignment_has_the_properties_that_kafkas_has(vector: Vector, wante
 
 def _could_not_have(vector: Vector, assignment: Assignment, poor: str, most: int) -> bool:
     """Tell whether nobody has two more than `poor` of which one could be moved to it."""
-    topics = next(set(each.topics) for each in members_of(vector) if each.member_id == poor)
+    topics = next(set(member.topics) for member in members_of(vector) if member.member_id == poor)
     rich = [given for given in assignment.values() if len(given) > len(assignment[poor]) + 1]
-    return most <= len(assignment[poor]) + 1 or not any(each[0] in topics for given in rich for each in given)
+    return most <= len(assignment[poor]) + 1 or not any(item[0] in topics for given in rich for item in given)
 
 
-@pytest.mark.parametrize("vector", [each for each in VECTORS if each.get("expected_transferring")], ids=lambda each: each["id"])
+@pytest.mark.parametrize("vector", [vector for vector in VECTORS if vector.get("expected_transferring")], ids=lambda item: item["id"])
 def test_a_cooperative_partition_that_changes_its_owner_is_withheld(vector: Vector) -> None:
-    moving = {partition(each) for each in vector["expected_transferring"]}
-    given = {each for owned in assigned(vector).values() for each in owned}
-    owned = {each for owned in claims(members_of(vector), cluster_of(vector)).values() for each in owned}
+    moving = {partition(item) for item in vector["expected_transferring"]}
+    given = {item for owned in assigned(vector).values() for item in owned}
+    owned = {item for owned in claims(members_of(vector), cluster_of(vector)).values() for item in owned}
 
     if vector["assignor"] == "cooperative-sticky":
         assert not moving & given
@@ -111,13 +111,13 @@ def test_a_cooperative_partition_that_changes_its_owner_is_withheld(vector: Vect
 
 
 def test_static_members_are_sorted_before_dynamic_ones() -> None:
-    members = [GroupMember(member_id=each, topics=(), instance_id=instance) for each, instance in (("a", None), ("c", "i2"), ("b", "i1"))]
+    members = [GroupMember(member_id=name, topics=(), instance_id=instance) for name, instance in (("a", None), ("c", "i2"), ("b", "i1"))]
 
-    assert [each.member_id for each in in_order(members)] == ["b", "c", "a"]
+    assert [group_member.member_id for group_member in in_order(members)] == ["b", "c", "a"]
 
 
 def test_the_longer_shares_of_a_topic_of_its_own_go_by_member_not_by_partition() -> None:
-    members = [GroupMember(member_id=each, topics=("t",), rack=each) for each in "abc"]
+    members = [GroupMember(member_id=name, topics=("t",), rack=name) for name in "abc"]
     racks = tuple(map(frozenset, "bbaa"))
     given = ASSIGNORS["range"](members, Cluster(partitions={"t": 4}, replica_racks={"t": racks}))
 
@@ -148,7 +148,7 @@ def test_every_subscribed_partition_has_exactly_one_owner_and_it_subscribes(name
     members, cluster = group
     assignment = ASSIGNORS[name](members, cluster)
 
-    given_away = sorted(each for owned in assignment.values() for each in owned)
+    given_away = sorted(item for owned in assignment.values() for item in owned)
     wanted = {topic for member in members for topic in member.topics}
     assert given_away == sorted((topic, number) for topic in wanted for number in range(cluster.partitions[topic]))
-    assert all(each[0] in member.topics for member in members for each in assignment[member.member_id])
+    assert all(item[0] in member.topics for member in members for item in assignment[member.member_id])

@@ -46,7 +46,7 @@ def test_members_with_one_subscription_differ_by_one_partition_at_most(group: tu
 def test_a_balanced_group_without_racks_moves_nothing(group: tuple[list[GroupMember], Cluster]) -> None:
     members, cluster = group[0], Cluster(partitions=group[1].partitions)
     before = sticky_assign(members, cluster)
-    again = [replace(each, owned=tuple(before[each.member_id]), generation=7) for each in members]
+    again = [replace(member, owned=tuple(before[member.member_id]), generation=7) for member in members]
 
     assert {member: set(owned) for member, owned in sticky_assign(again, cluster).items()} == {member: set(owned) for member, owned in before.items()}
 
@@ -56,7 +56,7 @@ def test_no_partition_is_given_while_another_still_holds_it(group: tuple[list[Gr
     members, cluster = group
     sure = claims(members, cluster)
     for member, given_now in cooperative_sticky_assign(members, cluster).items():
-        others = {each for other, owned in sure.items() if other != member for each in owned}
+        others = {partition for other, owned in sure.items() if other != member for partition in owned}
         assert not others & set(given_now)
 
 
@@ -65,7 +65,7 @@ def test_cooperation_settles_within_the_rebalances_that_kafkas_own_test_allows(g
     members, cluster = group
     rebalances = 0
     while revoked_by(assignment := cooperative_sticky_assign(members, cluster), members):
-        members = [replace(each, owned=tuple(assignment[each.member_id]), generation=3 + rebalances) for each in members]
+        members = [replace(member, owned=tuple(assignment[member.member_id]), generation=3 + rebalances) for member in members]
         rebalances += 1
         assert rebalances <= REBALANCES_MAX
     wanted = {topic for member in members for topic in member.topics}
@@ -74,13 +74,13 @@ def test_cooperation_settles_within_the_rebalances_that_kafkas_own_test_allows(g
 
 
 def revoked_by(assignment: Assignment, members: list[GroupMember]) -> bool:
-    return any(set(each.owned) - set(assignment[each.member_id]) for each in members)
+    return any(set(member.owned) - set(assignment[member.member_id]) for member in members)
 
 
 def test_of_two_equal_claims_neither_counts_and_of_two_generations_the_newer() -> None:
     both = (("t", 0), ("t", 1))
     cluster = Cluster(partitions={"t": 2})
-    equal = [GroupMember(member_id=each, topics=("t",), owned=both, generation=1) for each in ("a", "b")]
+    equal = [GroupMember(member_id=name, topics=("t",), owned=both, generation=1) for name in ("a", "b")]
     newer = [equal[0], replace(equal[1], generation=2)]
 
     assert claims(equal, cluster) == {"a": [], "b": []}
@@ -88,7 +88,7 @@ def test_of_two_equal_claims_neither_counts_and_of_two_generations_the_newer() -
 
 
 def test_members_of_a_rack_are_dealt_its_partitions_in_turn() -> None:
-    members = [GroupMember(member_id=each, topics=("t",), rack="a") for each in ("m0", "m1", "m2")]
+    members = [GroupMember(member_id=name, topics=("t",), rack="a") for name in ("m0", "m1", "m2")]
     cluster = Cluster(partitions={"t": 7}, replica_racks={"t": [frozenset("a")] * 6 + [frozenset("b")]})
 
     assert {member: [number for _, number in given] for member, given in sticky_assign(members, cluster).items()} == {
@@ -103,7 +103,7 @@ def test_a_claim_on_a_partition_that_is_not_there_is_none() -> None:
 
 
 def test_nobody_gets_more_than_its_share_for_the_sake_of_its_rack() -> None:
-    members = [GroupMember(member_id=each, topics=("t",), rack=each) for each in "ab"]
+    members = [GroupMember(member_id=name, topics=("t",), rack=name) for name in "ab"]
     cluster = Cluster(partitions={"t": 4}, replica_racks={"t": tuple(map(frozenset, "aaab"))})
     dealt = sticky_assign(members, cluster)
 
@@ -117,9 +117,9 @@ def _owning(**owned: str) -> list[GroupMember]:
     """Return members of both topics, by what they own: partitions such as `1-0 2-3`."""
     return [
         GroupMember(
-            member_id=name, topics=("topic1", "topic2"), owned=tuple((f"topic{each[0]}", int(each[2])) for each in told.split()), generation=1
+            member_id=name, topics=("topic1", "topic2"), owned=tuple((f"topic{part[0]}", int(part[2])) for part in value.split()), generation=1
         )
-        for name, told in owned.items()
+        for name, value in owned.items()
     ]
 
 

@@ -11,7 +11,7 @@ CLUSTER = Cluster(partitions={"t": 4, "u": 2})
 
 
 def balanced(members: list[GroupMember], owned: dict[str, list[tuple[str, int]]] | None = None) -> dict[str, list[tuple[str, int]]]:
-    nothing: dict[str, list[tuple[str, int]]] = {each.member_id: [] for each in members}
+    nothing: dict[str, list[tuple[str, int]]] = {member.member_id: [] for member in members}
     return balance(members, CLUSTER, Racks(members, CLUSTER), nothing | (owned or {}))
 
 
@@ -50,7 +50,7 @@ def test_a_topic_that_nobody_wants_is_given_to_nobody() -> None:
 def test_partitions_move_round_after_round_until_none_can() -> None:
     owned = {"m0": [("t", 0), ("t", 1), ("u", 0), ("u", 2)], "m1": [("s", 1)], "m2": [("s", 0)], "m3": [("u", 1)]}
     wanted = {"m0": ("t", "u"), "m1": ("s", "t"), "m2": ("s",), "m3": ("u",)}
-    members = [GroupMember(member_id=each, topics=topics, owned=tuple(owned[each]), generation=1) for each, topics in wanted.items()]
+    members = [GroupMember(member_id=key, topics=topics, owned=tuple(owned[key]), generation=1) for key, topics in wanted.items()]
     given = sticky_assign(members, Cluster(partitions={"s": 3, "t": 2, "u": 3}))
 
-    assert [len(given[each]) for each in wanted] == [2, 2, 2, 2]
+    assert [len(given[name]) for name in wanted] == [2, 2, 2, 2]

@@ -140,8 +140,8 @@ async def _answer(far: trio.abc.Stream, code: int) -> None:
     framer = Framer()
     with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
         while data := await far.receive_some():
-            for each in framer.feed(bytes(data)):
-                asked = read_request(each)
+            for item in framer.feed(bytes(data)):
+                asked = read_request(item)
                 body = VERSIONS if asked.api is Api.API_VERSIONS else {"error_code": code}
                 await far.send_all(frame(write_response(asked.api, asked.version, asked.correlation, body)))
 

@@ -85,7 +85,7 @@ def test_requests_are_answered_in_order_with_the_newest_common_version() -> None
         await trio.testing.wait_all_tasks_blocked()
 
     client = run(story)
-    assert [each["error_code"] for each in client.answers if each] == [27, 0]
+    assert [result["error_code"] for result in client.answers if result] == [27, 0]
 
 
 def test_a_policys_version_is_the_newest_that_is_spoken() -> None:
@@ -201,7 +201,7 @@ def test_a_request_without_an_answer_ends_the_connection_in_its_time() -> None:
         await trio.sleep(0.2)
 
     client = run(story, timeout_s=5)
-    assert [each and each["error_code"] for each in client.answers] == [0, None]
+    assert [result and result["error_code"] for result in client.answers] == [0, None]
     assert str(client.reasons[0]) == "h:9092: no answer for 5 s"
 
 
@@ -229,8 +229,8 @@ def test_an_observer_sees_each_request_as_it_leaves_and_again_with_its_answer() 
     client = run(story)
 
     beat = (7, Api.HEARTBEAT, 4)
-    assert [each[:3] for each in client.seen] == [beat] * 3
-    [answered] = [each for each in client.seen if each.answer is not None]
+    assert [exchange[:3] for exchange in client.seen] == [beat] * 3
+    [answered] = [exchange for exchange in client.seen if exchange.answer is not None]
     assert answered.answer is not None
     assert (answered.correlation, answered.request, answered.answer["error_code"]) == (2, HEARTBEAT, 27)
-    assert sorted(each.correlation for each in client.seen if each.answer is None) == [2, 3]
+    assert sorted(exchange.correlation for exchange in client.seen if exchange.answer is None) == [2, 3]

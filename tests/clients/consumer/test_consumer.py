@@ -55,7 +55,7 @@ def test_a_connection_cut_at_any_request_is_overcome(tell: Callable[..., None], 
         pair.cluster.arm(Fault(name="cut", selector=Selector(api=api, direction=direction), action=Cut()))
         await pair.start("m0")
         await pair.settled("m0")
-        await pair.until(lambda: sum(each["count"] for each in pair.events("m0", "records_consumed")) == 80)
+        await pair.until(lambda: sum(event["count"] for event in pair.events("m0", "records_consumed")) == 80)
         await trio.sleep(2)
         assert pair.evidence.receipts("cut", "delivered")
         assert pair.is_settled("m0")
@@ -68,7 +68,7 @@ def test_a_broker_that_falls_silent_is_given_up_in_time(tell: Callable[..., None
     async def story(pair: Pair) -> None:
         pair.cluster.arm(Fault(name="silent", selector=Selector(api=api), action=Silence()))
         await pair.start("m0", properties={"request.timeout.ms": 2000, "metadata.max.age.ms": 1000})
-        await pair.until(lambda: sum(each["count"] for each in pair.events("m0", "records_consumed")) == 80)
+        await pair.until(lambda: sum(event["count"] for event in pair.events("m0", "records_consumed")) == 80)
         assert pair.evidence.receipts("silent", "delivered")
         assert len(pair.requests(api_named(api), "m0")) >= 2, "it asked again"
         assert pair.events("m0", "error") == []
@@ -81,7 +81,7 @@ def test_a_partition_whose_leader_moved_is_asked_for_again(tell: Callable[..., N
     async def story(pair: Pair) -> None:
         pair.cluster.arm(Fault(name="moved", selector=Selector(api=api, count=2), action=Answer(error_code=6)))
         await pair.start("m0")
-        await pair.until(lambda: sum(each["count"] for each in pair.events("m0", "records_consumed")) == 80)
+        await pair.until(lambda: sum(event["count"] for event in pair.events("m0", "records_consumed")) == 80)
         assert len(pair.evidence.receipts("moved", "delivered")) == 2
         assert pair.events("m0", "error") == []
 
@@ -93,8 +93,8 @@ def test_a_leader_gives_out_the_partitions_that_a_topic_gets(tell: Callable[...,
         await pair.start("m0", "m1", properties={"metadata.max.age.ms": 500})
         await pair.settled("m0", "m1")
         pair.cluster.grow("t", 8)
-        await pair.until(lambda: sum(len(pair.last_callback(each).get("partitions", ())) for each in ("m0", "m1")) == 8)
-        owned = [each["partition"] for member in ("m0", "m1") for each in pair.last_callback(member)["partitions"]]
+        await pair.until(lambda: sum(len(pair.last_callback(name).get("partitions", ())) for name in ("m0", "m1")) == 8)
+        owned = [partition["partition"] for member in ("m0", "m1") for partition in pair.last_callback(member)["partitions"]]
         assert sorted(owned) == list(range(8)), "each partition has one owner"
 
     tell(story)
@@ -103,13 +103,13 @@ def test_a_leader_gives_out_the_partitions_that_a_topic_gets(tell: Callable[...,
 def test_the_next_owner_goes_on_where_the_last_one_committed(tell: Callable[..., None]) -> None:
     async def story(pair: Pair) -> None:
         await pair.start("m0", auto_commit=True, auto_commit_interval_ms=200)
-        await pair.until(lambda: sum(each["count"] for each in pair.events("m0", "records_consumed")) == 80)
+        await pair.until(lambda: sum(event["count"] for event in pair.events("m0", "records_consumed")) == 80)
         await pair.ask("m0", "close")
         await pair.start("m1")
         await pair.settled("m1")
         await trio.sleep(2)
         assert pair.events("m1", "records_consumed") == []
-        assert (await pair.ask("m1", "position"))["offsets"] == [["t", each, 20] for each in range(4)]
+        assert (await pair.ask("m1", "position"))["offsets"] == [["t", number, 20] for number in range(4)]
 
     tell(story)
 
@@ -126,7 +126,7 @@ def test_the_same_seed_gives_the_same_history(tell: Callable[..., None], monkeyp
         await trio.sleep(5)
         await pair.ask("m0", "close")
         await pair.settled("m1")
-        histories.append([(each.at_ns, each.kind, each.client, each.api, each.member, each.error) for each in pair.evidence.trace])
+        histories.append([(obs.at_ns, obs.kind, obs.client, obs.api, obs.member, obs.error) for obs in pair.evidence.trace])
 
     for _ in range(3):
         monkeypatch.setattr(scheduling, "_r", random.Random(7))
@@ -144,7 +144,7 @@ class Lonely:
         self.tries = 0
         wanted: dict[str, Any] = {"group": "g", "topics": ("t",)} | settings
         self.consumer = Consumer(
-            MemberSettings(**wanted), self.connect, [("a", 1), ("b", 1)], client_id="m0", listener=self.listen, told=self.told.append
+            MemberSettings(**wanted), self.connect, [("a", 1), ("b", 1)], client_id="m0", listener=self.listen, report=self.told.append
         )  # fmt: skip
 
     async def connect(self, _host: str, _port: int) -> trio.abc.Stream:
@@ -249,7 +249,7 @@ def test_a_broker_without_the_apis_of_groups_is_a_fatal_error() -> None:
                 return near
 
             settings = MemberSettings(group="g", topics=("t",))
-            consumer = Consumer(settings, connect, [("a", 1)], client_id="m0", listener=Lonely().listen, told=lambda _end: None)
+            consumer = Consumer(settings, connect, [("a", 1)], client_id="m0", listener=Lonely().listen, report=lambda _end: None)
             await nursery.start(consumer.run)
             with pytest.raises(ConsumerError, match=r"does not speak (FindCoordinator|Metadata)") as raised:
                 await consumer.poll(5000)

@@ -19,7 +19,7 @@ def fetching(**positions: int) -> Fetching:
 
 
 def records(first: int, count: int) -> bytes:
-    return encode_batch([Record(offset=first + each, timestamp_ms=0, value=b"v") for each in range(count)])
+    return encode_batch([Record(offset=first + number, timestamp_ms=0, value=b"v") for number in range(count)])
 
 
 def answer(partition: int, data: bytes, error: int = 0) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def test_each_leader_is_asked_once_at_a_time_for_what_has_a_position() -> None:
 
     ((node, body),) = made.requests((T0, T1), LEADERS, 500)
     assert (node, body["max_wait_ms"], body["min_bytes"], body["session_epoch"]) == (0, 500, 1, -1)
-    assert [(each["partition"], each["fetch_offset"]) for each in body["topics"][0]["partitions"]] == [(0, 5)]
+    assert [(partition["partition"], partition["fetch_offset"]) for partition in body["topics"][0]["partitions"]] == [(0, 5)]
     assert asked(made, T0, T1) == []
     assert made.unpositioned((T0, T1)) == {T1}
 
@@ -56,9 +56,9 @@ def test_no_more_records_are_delivered_than_asked_for() -> None:
     asked(made, T0)
     made.answered(0, answer(0, records(0, 10)))
 
-    assert [each.count for each in made.deliver(frozenset({T0}), 4)] == [4]
+    assert [delivery.count for delivery in made.deliver(frozenset({T0}), 4)] == [4]
     assert made.positions == {T0: 4}
-    assert [(each.first, each.last) for each in made.deliver(frozenset({T0}), 500)] == [(4, 9)]
+    assert [(delivery.first, delivery.last) for delivery in made.deliver(frozenset({T0}), 500)] == [(4, 9)]
 
 
 def test_records_of_a_partition_that_went_are_dropped() -> None:
@@ -108,8 +108,8 @@ def test_the_last_record_of_a_poll_may_be_the_first_of_the_next_batch() -> None:
     made.answered(0, answer(0, records(0, 2)))
     made.answered(1, answer(1, records(0, 2)))
 
-    assert [(each.first, each.last) for each in made.deliver(frozenset({T0, T1}), 3)] == [(0, 1), (0, 0)]
-    assert [(each.first, each.last) for each in made.deliver(frozenset({T0, T1}), 3)] == [(1, 1)]
+    assert [(delivery.first, delivery.last) for delivery in made.deliver(frozenset({T0, T1}), 3)] == [(0, 1), (0, 0)]
+    assert [(delivery.first, delivery.last) for delivery in made.deliver(frozenset({T0, T1}), 3)] == [(1, 1)]
 
 
 def test_a_second_batch_counts_from_where_it_begins() -> None:
@@ -118,7 +118,7 @@ def test_a_second_batch_counts_from_where_it_begins() -> None:
     made.answered(0, answer(0, records(5, 2)))
     made.answered(1, answer(1, records(5, 2)))
 
-    assert [(each.first, each.last) for each in made.deliver(frozenset({T0, T1}), 3)] == [(5, 6), (5, 5)]
+    assert [(delivery.first, delivery.last) for delivery in made.deliver(frozenset({T0, T1}), 3)] == [(5, 6), (5, 5)]
 
 
 def test_an_answer_without_records_is_an_answer() -> None:

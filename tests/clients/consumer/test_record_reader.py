@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from groupproof.clients.consumer.cluster_view import ClusterView
-from groupproof.clients.consumer.record_reader import Reading
+from groupproof.clients.consumer.record_reader import RecordReader
 from groupproof.clients.member.policy import Policy
 from groupproof.clients.outputs import Fetched, Output
 from groupproof.protocol.vocabulary import Api, TopicPartition
@@ -22,9 +22,9 @@ T0, T1 = ("t", 0), ("t", 1)
 
 def _metadata(*leaders: int) -> dict[str, Any]:
     """Return the metadata of topic t, with these leaders of its partitions."""
-    partitions = tuple({"partition_index": index, "leader_id": each, "replica_nodes": (each,)} for index, each in enumerate(leaders))
+    partitions = tuple({"partition_index": index, "leader_id": leader, "replica_nodes": (leader,)} for index, leader in enumerate(leaders))
     return {
-        "brokers": tuple({"node_id": each, "host": "a", "port": 1, "rack": None} for each in set(leaders)),
+        "brokers": tuple({"node_id": leader, "host": "a", "port": 1, "rack": None} for leader in set(leaders)),
         "topics": ({"name": "t", "error_code": 0, "partitions": partitions},),
     }
 
@@ -45,7 +45,7 @@ class Desk:
         self.metadata_wanted = 0
         self.wanted: list[tuple[frozenset[TopicPartition], Callable[[Fetched], None]]] = []
         self.sent: list[tuple[Api, Mapping[str, Any], Answered]] = []
-        self.reading = Reading(self.bench.member, view, self)
+        self.reading = RecordReader(self.bench.member, view, self)
 
     def now_ms(self) -> int:
         return self.bench.now
@@ -71,34 +71,34 @@ class Desk:
 
     def listed(self, api: Api, **codes: int) -> None:
         _, body, answered = self.sent.pop(0)
-        parts = [each["partition_index"] for each in body["topics"][0]["partitions"]]
-        told = tuple({"partition_index": each, "error_code": codes.get(f"p{each}", 0), "offset": 3} for each in parts)
-        answered({"topics": ({"name": "t", "partitions": told},)})
+        parts = [partition["partition_index"] for partition in body["topics"][0]["partitions"]]
+        entries = tuple({"partition_index": part, "error_code": codes.get(f"p{part}", 0), "offset": 3} for part in parts)
+        answered({"topics": ({"name": "t", "partitions": entries},)})
 
 
 @pytest.mark.requirement("FETCH-06", "CLIENT-79")
 def test_committed_offsets_are_asked_for_once_and_only_of_what_is_owned(bench: type[Bench]) -> None:
-    desk = Desk(bench)
-    desk.reading.pursue()
-    desk.reading.pursue()
-    assert [partitions for partitions, _ in desk.wanted] == [{T0, T1}]
+    recorder = Desk(bench)
+    recorder.reading.pursue()
+    recorder.reading.pursue()
+    assert [partitions for partitions, _ in recorder.wanted] == [{T0, T1}]
 
-    desk.committed({T0: 0, T1: -1})
-    assert desk.reading.fetching.positions == {T0: 0}
-    assert [api for api, *_ in desk.sent] == [Api.LIST_OFFSETS]
-    desk.listed(Api.LIST_OFFSETS)
-    assert desk.reading.own_positions() == {T0: 0, T1: 3}
+    recorder.committed({T0: 0, T1: -1})
+    assert recorder.reading.fetching.positions == {T0: 0}
+    assert [api for api, *_ in recorder.sent] == [Api.LIST_OFFSETS]
+    recorder.listed(Api.LIST_OFFSETS)
+    assert recorder.reading.own_positions() == {T0: 0, T1: 3}
 
 
 @pytest.mark.requirement("CLIENT-79")
 @pytest.mark.parametrize(("reset", "timestamp"), [("earliest", -2), ("latest", -1)])
 def test_where_nothing_is_committed_the_end_that_is_set_is_asked_for(bench: type[Bench], reset: str, timestamp: int) -> None:
-    desk = Desk(bench, auto_offset_reset=reset)
-    desk.reading.pursue()
-    desk.committed({T0: -1})
-    ((_, body, _),) = desk.sent
+    recorder = Desk(bench, auto_offset_reset=reset)
+    recorder.reading.pursue()
+    recorder.committed({T0: -1})
+    ((_, body, _),) = recorder.sent
 
-    assert [each["timestamp"] for each in body["topics"][0]["partitions"]] == [timestamp]
+    assert [partition["timestamp"] for partition in body["topics"][0]["partitions"]] == [timestamp]
     assert body["replica_id"] == -1  # a consumer's
 
 
@@ -106,128 +106,128 @@ def test_where_nothing_is_committed_the_end_that_is_set_is_asked_for(bench: type
     (Policy(), [0, 1], [0, 1]), (Policy(reads="everything"), [0, 1, 2], [0, 1, 2]), (Policy(reads="everything-unsaid"), [0, 1, 2], [0, 1]),
 ])  # fmt: skip
 def test_what_is_read_is_what_is_owned_unless_a_bug_is_planted(bench: type[Bench], policy: Policy, fetched: list[int], delivered: list[int]) -> None:
-    desk = Desk(bench, policy, leaders=(0, 0, 0))
-    desk.reading.pursue()
-    desk.committed({("t", number): 5 for number in fetched})
-    desk.reading.pursue()
-    api, body, answered = desk.sent.pop()
+    recorder = Desk(bench, policy, leaders=(0, 0, 0))
+    recorder.reading.pursue()
+    recorder.committed({("t", number): 5 for number in fetched})
+    recorder.reading.pursue()
+    api, body, answered = recorder.sent.pop()
     assert api is Api.FETCH
-    assert [each["partition"] for each in body["topics"][0]["partitions"]] == fetched
+    assert [partition["partition"] for partition in body["topics"][0]["partitions"]] == fetched
 
     records = encode_batch([Record(offset=5, timestamp_ms=0, value=b"")])
-    told = tuple({"partition_index": number, "error_code": 0, "records": records} for number in fetched)
-    answered({"error_code": 0, "responses": ({"topic": "t", "partitions": told},)})
-    assert [each.partition[1] for each in desk.reading.deliver()] == delivered
+    entries = tuple({"partition_index": number, "error_code": 0, "records": records} for number in fetched)
+    answered({"error_code": 0, "responses": ({"topic": "t", "partitions": entries},)})
+    assert [delivery.partition[1] for delivery in recorder.reading.deliver()] == delivered
 
 
 def test_records_are_fetched_and_delivered(bench: type[Bench]) -> None:
-    desk = Desk(bench)
-    desk.reading.pursue()
-    desk.committed({T0: 5, T1: 5})
-    desk.reading.pursue()
-    api, _, answered = desk.sent.pop()
+    recorder = Desk(bench)
+    recorder.reading.pursue()
+    recorder.committed({T0: 5, T1: 5})
+    recorder.reading.pursue()
+    api, _, answered = recorder.sent.pop()
     assert api is Api.FETCH
     data = encode_batch([Record(offset=5, timestamp_ms=0, value=b"v")])
     answered({"error_code": 0, "responses": ({"topic": "t", "partitions": ({"partition_index": 0, "error_code": 0, "records": data},)},)})
 
-    assert [(each.partition, each.first, each.last) for each in desk.reading.deliver()] == [(T0, 5, 5)]
+    assert [(delivery.partition, delivery.first, delivery.last) for delivery in recorder.reading.deliver()] == [(T0, 5, 5)]
 
 
 @pytest.mark.requirement("CLIENT-79")
 def test_a_fetch_of_offsets_that_failed_ends_the_member(bench: type[Bench]) -> None:
-    desk = Desk(bench)
-    desk.reading.pursue()
-    desk.committed({}, error="GROUP_AUTHORIZATION_FAILED")
+    recorder = Desk(bench)
+    recorder.reading.pursue()
+    recorder.committed({}, error="GROUP_AUTHORIZATION_FAILED")
 
-    assert desk.bench.member.failure is not None
-    assert desk.bench.member.failure.error == "GROUP_AUTHORIZATION_FAILED"
+    assert recorder.bench.member.failure is not None
+    assert recorder.bench.member.failure.error == "GROUP_AUTHORIZATION_FAILED"
 
 
 def test_a_fetch_of_offsets_that_nobody_answered_in_time_is_made_again(bench: type[Bench]) -> None:
-    desk = Desk(bench)
-    desk.reading.pursue()
-    desk.committed({}, error="REQUEST_TIMED_OUT")
-    assert desk.bench.member.failure is None
+    recorder = Desk(bench)
+    recorder.reading.pursue()
+    recorder.committed({}, error="REQUEST_TIMED_OUT")
+    assert recorder.bench.member.failure is None
 
-    desk.reading.pursue()
-    assert [partitions for partitions, _ in desk.wanted] == [{T0, T1}]
+    recorder.reading.pursue()
+    assert [partitions for partitions, _ in recorder.wanted] == [{T0, T1}]
 
 
 def test_no_offset_and_no_reset_is_an_error(bench: type[Bench]) -> None:
-    desk = Desk(bench, auto_offset_reset="none")
-    desk.reading.pursue()
-    desk.committed({T0: -1, T1: 2})
+    recorder = Desk(bench, auto_offset_reset="none")
+    recorder.reading.pursue()
+    recorder.committed({T0: -1, T1: 2})
 
-    assert desk.bench.member.failure is not None
-    assert desk.bench.member.failure.error == "NO_OFFSET_FOR_PARTITION"
+    assert recorder.bench.member.failure is not None
+    assert recorder.bench.member.failure.error == "NO_OFFSET_FOR_PARTITION"
 
 
 def test_a_leader_that_is_not_one_is_asked_again_later_with_fresh_metadata(bench: type[Bench]) -> None:
-    desk = Desk(bench)
-    desk.reading.pursue()
-    desk.committed({T0: -1, T1: -1})
-    desk.listed(Api.LIST_OFFSETS, p0=6)
-    assert desk.metadata_wanted == 1
-    desk.reading.pursue()
-    assert desk.wanted == []
-    desk.bench.advance(100)
-    desk.reading.pursue()
-    assert [partitions for partitions, _ in desk.wanted] == [{T0}]
+    recorder = Desk(bench)
+    recorder.reading.pursue()
+    recorder.committed({T0: -1, T1: -1})
+    recorder.listed(Api.LIST_OFFSETS, p0=6)
+    assert recorder.metadata_wanted == 1
+    recorder.reading.pursue()
+    assert recorder.wanted == []
+    recorder.bench.advance(100)
+    recorder.reading.pursue()
+    assert [partitions for partitions, _ in recorder.wanted] == [{T0}]
 
 
 def test_a_broker_that_cannot_be_reached_is_tried_later(bench: type[Bench]) -> None:
-    desk = Desk(bench)
-    desk.is_reachable = False
-    desk.reading.pursue()
-    desk.committed({T0: -1, T1: 5})
-    desk.bench.advance(100)
-    desk.reading.pursue()
+    recorder = Desk(bench)
+    recorder.is_reachable = False
+    recorder.reading.pursue()
+    recorder.committed({T0: -1, T1: 5})
+    recorder.bench.advance(100)
+    recorder.reading.pursue()
 
-    assert desk.metadata_wanted >= 2
-    assert desk.sent == []
+    assert recorder.metadata_wanted >= 2
+    assert recorder.sent == []
 
 
 def test_offsets_of_what_is_no_longer_owned_are_dropped(bench: type[Bench]) -> None:
-    desk = Desk(bench)
-    desk.reading.pursue()
-    desk.bench.answer_heartbeat(25)
-    desk.bench.poll()
-    desk.bench.called()
-    desk.committed({T0: 5, T1: 5})
+    recorder = Desk(bench)
+    recorder.reading.pursue()
+    recorder.bench.answer_heartbeat(25)
+    recorder.bench.poll()
+    recorder.bench.called()
+    recorder.committed({T0: 5, T1: 5})
 
-    assert desk.reading.fetching.positions == {}
+    assert recorder.reading.fetching.positions == {}
 
 
 @pytest.mark.parametrize(
     ("policy", "readable"), [(Policy(), False), (Policy(delivers_revoked=True), True), (Policy(delivers_while_joining=True), True)]
 )
 def test_only_planted_bugs_read_what_was_given_away(bench: type[Bench], policy: Policy, readable: bool) -> None:
-    desk = Desk(bench, policy)
-    for each in (T0, T1):
-        desk.reading.fetching.stand(each, 0)
-    desk.bench.answer_heartbeat(27)
-    desk.bench.poll()
-    desk.reading.gives_away()
-    desk.bench.called()
-    desk.bench.poll()
-    desk.reading.pursue()
+    recorder = Desk(bench, policy)
+    for partition in (T0, T1):
+        recorder.reading.fetching.stand(partition, 0)
+    recorder.bench.answer_heartbeat(27)
+    recorder.bench.poll()
+    recorder.reading.gives_away()
+    recorder.bench.called()
+    recorder.bench.poll()
+    recorder.reading.pursue()
 
-    assert bool(desk.sent) == readable
+    assert bool(recorder.sent) == readable
 
 
 def test_a_client_that_ignores_commits_resets_at_once(bench: type[Bench]) -> None:
-    desk = Desk(bench, Policy(fetches_offsets=False))
-    desk.reading.pursue()
+    recorder = Desk(bench, Policy(fetches_offsets=False))
+    recorder.reading.pursue()
 
-    assert desk.wanted == []
-    assert [api for api, *_ in desk.sent] == [Api.LIST_OFFSETS]
+    assert recorder.wanted == []
+    assert [api for api, *_ in recorder.sent] == [Api.LIST_OFFSETS]
 
 
 def test_what_one_leader_is_asked_about_is_not_looked_up_again_because_another_is_asked(bench: type[Bench]) -> None:
-    desk = Desk(bench, leaders=(0, 1))
-    desk.reading.pursue()
-    desk.committed({T0: -1, T1: -1})
-    assert [api for api, *_ in desk.sent] == [Api.LIST_OFFSETS] * 2
-    desk.reading.pursue()
+    recorder = Desk(bench, leaders=(0, 1))
+    recorder.reading.pursue()
+    recorder.committed({T0: -1, T1: -1})
+    assert [api for api, *_ in recorder.sent] == [Api.LIST_OFFSETS] * 2
+    recorder.reading.pursue()
 
-    assert desk.wanted == []
+    assert recorder.wanted == []

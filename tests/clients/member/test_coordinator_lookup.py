@@ -55,7 +55,7 @@ def test_a_lookup_that_cannot_succeed_is_raised(bench: type[Bench], error: int) 
     b.advance(10_000, polling=True)
 
     assert b.count(FIND) == 1
-    assert [each.fatal for each in b.failures] == [True]
+    assert [failure.fatal for failure in b.failures] == [True]
 
 
 def test_a_lookup_without_an_answer_is_given_up_with_its_connection(bench: type[Bench]) -> None:

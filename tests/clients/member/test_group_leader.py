@@ -16,11 +16,14 @@ if TYPE_CHECKING:
     from tests.clients.conftest import Bench
 
 SYNC = Api.SYNC_GROUP
-MEMBERS = tuple(JoinMember(member_id=each, metadata=encode_subscription(Subscription(topics=("t",)))) for each in ("m-1", "m-2", "m-3"))
+MEMBERS = tuple(JoinMember(member_id=name, metadata=encode_subscription(Subscription(topics=("t",)))) for name in ("m-1", "m-2", "m-3"))
 
 
 def assigned(b: Bench) -> dict[str, list[int]]:
-    return {each.member_id: [number for _, number in decode_assignment(each.assignment).partitions] for each in b.message(SYNC).assignments}
+    return {
+        assignment.member_id: [number for _, number in decode_assignment(assignment.assignment).partitions]
+        for assignment in b.message(SYNC).assignments
+    }
 
 
 @pytest.mark.requirement("CLIENT-12", "ASSIGN-09", "ASSIGN-10")

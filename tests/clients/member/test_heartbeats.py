@@ -28,7 +28,7 @@ def test_heartbeats_go_out_every_interval_without_any_poll(bench: type[Bench]) -
     b.stable(0)
     beat(b, 60)
 
-    assert b.times(HEARTBEAT) == [1000 * each for each in range(1, 61)]
+    assert b.times(HEARTBEAT) == [1000 * number for number in range(1, 61)]
 
 
 @pytest.mark.requirement("CLIENT-41")
@@ -53,7 +53,7 @@ def test_an_error_that_says_nothing_of_membership_is_told_once_and_tried_again_a
 
     assert b.times(HEARTBEAT) == [1000, 1100, 1200]
     assert b.member.state is MemberState.STABLE
-    assert [each.fatal for each in b.failures] == [False]
+    assert [failure.fatal for failure in b.failures] == [False]
 
 
 @pytest.mark.requirement("CLIENT-46", "CLIENT-44")
@@ -115,7 +115,7 @@ def test_a_fenced_member_stops_and_tells_the_next_poll(bench: type[Bench]) -> No
 
     b.poll()
     b.poll()
-    assert [(each.error, each.fatal) for each in b.failures] == [("FENCED_INSTANCE_ID", True)]
+    assert [(failure.error, failure.fatal) for failure in b.failures] == [("FENCED_INSTANCE_ID", True)]
     assert b.count(JOIN) == 2
 
 
@@ -283,8 +283,8 @@ def test_a_client_whose_heartbeats_end_with_a_late_answer_sends_no_more(bench: t
     assert b.count(HEARTBEAT) == beats
 
 
-@pytest.mark.parametrize(("policy", "told"), [(Policy(), 6), (Policy(heartbeat_generation="first"), 5)])
-def test_a_client_that_heartbeats_with_its_first_generation_keeps_it(bench: type[Bench], policy: Policy, told: int) -> None:
+@pytest.mark.parametrize(("policy", "number"), [(Policy(), 6), (Policy(heartbeat_generation="first"), 5)])
+def test_a_client_that_heartbeats_with_its_first_generation_keeps_it(bench: type[Bench], policy: Policy, number: int) -> None:
     b = bench(policy)
     b.stable(generation=5)
     beat(b, 1, 27)
@@ -294,7 +294,7 @@ def test_a_client_that_heartbeats_with_its_first_generation_keeps_it(bench: type
     b.rejoined(generation=6)
     beat(b, 1)
 
-    assert b.message(HEARTBEAT).generation_id == told
+    assert b.message(HEARTBEAT).generation_id == number
 
 
 @pytest.mark.requirement("CLIENT-40")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from groupproof.clients.member.policy import Policy
-from groupproof.clients.outputs import CallbackKind, Committed, Gone
+from groupproof.clients.outputs import CallbackKind, Closed, Committed
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.messages import LeaveGroupRequest, LeftMember
 
@@ -18,7 +18,7 @@ JOIN, SYNC, COMMIT, LEAVE, HEARTBEAT = Api.JOIN_GROUP, Api.SYNC_GROUP, Api.OFFSE
 
 
 def gone(b: Bench) -> bool:
-    return bool(b.of(Gone))
+    return bool(b.of(Closed))
 
 
 @pytest.mark.requirement("CLIENT-73", "LEAVE-55")
@@ -31,11 +31,11 @@ def test_a_close_revokes_then_leaves_then_is_gone(bench: type[Bench]) -> None:
     assert (callback.kind, callback.partitions) == (CallbackKind.REVOKED, frozenset({("t", 0)}))
 
     leave = b.message(LEAVE)
-    assert [(each.member_id, each.group_instance_id) for each in leave.members] == [("m-1", None)]
+    assert [(member.member_id, member.group_instance_id) for member in leave.members] == [("m-1", None)]
     assert (b.member.member_id, b.member.generation, b.member.owned) == ("", -1, frozenset())
     assert not gone(b)
     b.answer(LEAVE)
-    assert b.of(Gone) == [Gone(closed=True)]
+    assert b.of(Closed) == [Closed(closed=True)]
     b.advance(30_000)
     assert b.sent[-1][1] is leave
 
@@ -102,7 +102,9 @@ def test_dynamic_members_leave_static_ones_stay_and_the_application_can_force_ei
     b.do(b.member.close(b.now, leave=leave))
 
     assert b.count(LEAVE) == leaves
-    assert [each.group_instance_id for _, sent in b.sent if isinstance(sent, LeaveGroupRequest) for each in sent.members] == [instance_id] * leaves
+    assert [member.group_instance_id for _, sent in b.sent if isinstance(sent, LeaveGroupRequest) for member in sent.members] == [
+        instance_id
+    ] * leaves
     assert gone(b) == (leaves == 0)
 
 
@@ -117,12 +119,12 @@ def test_a_member_that_never_was_one_does_not_leave(bench: type[Bench]) -> None:
 
 
 @pytest.mark.requirement("CLIENT-72")
-@pytest.mark.parametrize("told", ["reset", "lost"])
-def test_who_was_reset_or_has_lost_its_coordinator_does_not_leave(bench: type[Bench], told: str) -> None:
+@pytest.mark.parametrize("text", ["reset", "lost"])
+def test_who_was_reset_or_has_lost_its_coordinator_does_not_leave(bench: type[Bench], text: str) -> None:
     b = bench()
     b.stable(0)
     b.advance(b.member.settings.heartbeat_interval_ms)
-    b.answer(HEARTBEAT, 25) if told == "reset" else b.lose(HEARTBEAT)
+    b.answer(HEARTBEAT, 25) if text == "reset" else b.lose(HEARTBEAT)
     b.do(b.member.close(b.now))
     while b.callbacks:
         b.called()
@@ -173,7 +175,7 @@ def test_unsubscribe_leaves_and_a_new_subscription_joins_again(bench: type[Bench
     b.do(b.member.unsubscribe(b.now))
     b.called()
     b.answer(LEAVE)
-    assert b.of(Gone) == [Gone(closed=False)]
+    assert b.of(Closed) == [Closed(closed=False)]
     b.advance(5000, polling=True)
     joins = b.count(JOIN)
 
@@ -182,7 +184,7 @@ def test_unsubscribe_leaves_and_a_new_subscription_joins_again(bench: type[Bench
     assert b.count(JOIN) == joins + 1
     assert b.message(JOIN).member_id == ""
     b.do(b.member.close(b.now))
-    assert b.of(Gone)[-1] == Gone(closed=True)
+    assert b.of(Closed)[-1] == Closed(closed=True)
 
 
 def test_a_new_subscription_waits_out_no_pause_of_the_old_one(bench: type[Bench]) -> None:
@@ -205,7 +207,7 @@ def test_a_second_goodbye_changes_nothing_but_that_it_closes(bench: type[Bench])
     b.called()
     b.answer(LEAVE)
 
-    assert b.of(Gone) == [Gone(closed=True)]
+    assert b.of(Closed) == [Closed(closed=True)]
     assert b.count(LEAVE) == 1
 
 
@@ -236,4 +238,4 @@ def test_a_goodbye_may_be_made_to_name_nobody(bench: type[Bench]) -> None:
     b.stable()
     b.do(b.member.close(b.now))
 
-    assert [each.member_id for each in b.message(LEAVE).members] == [""]
+    assert [member.member_id for member in b.message(LEAVE).members] == [""]

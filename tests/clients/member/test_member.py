@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from groupproof.clients.assignors.assignment import Cluster
 from groupproof.clients.member.member import error_of
 from groupproof.clients.member.policy import REFERENCE, Policy
-from groupproof.clients.outputs import CallbackKind, Drop, Fail, Gone, NeedMetadata
+from groupproof.clients.outputs import CallbackKind, Closed, Drop, Fail, NeedMetadata
 from groupproof.clients.planted.variants import LEGAL
 from groupproof.protocol.vocabulary import Api, MemberState
 from groupproof.protocol.wire.messages import (
@@ -143,7 +143,7 @@ MOVES = (
     "disconnect",
 )
 STEPS = st.lists(st.tuples(st.sampled_from(MOVES), st.integers(0, 9999), st.sampled_from(CODES)), max_size=60)
-VARIANTS = {"reference": REFERENCE} | {each.name: each.policy for each in LEGAL}
+VARIANTS = {"reference": REFERENCE} | {variant.name: variant.policy for variant in LEGAL}
 
 
 def settles(b: Bench) -> bool:
@@ -151,11 +151,11 @@ def settles(b: Bench) -> bool:
     for _ in range(400):
         if b.callbacks:
             b.called()
-        for each in list(b.waiting):
-            if each in b.waiting:
-                answer_well(b, each.message.api)
+        for send in list(b.waiting):
+            if send in b.waiting:
+                answer_well(b, send.message.api)
         if b.of(NeedMetadata):
-            b.others = [each for each in b.others if not isinstance(each, NeedMetadata)]
+            b.others = [output for output in b.others if not isinstance(output, NeedMetadata)]
             b.do(b.member.metadata(Cluster(partitions={"t": 2, "u": 1}), b.now))
         b.advance(50, polling=not b.callbacks)
         if b.member.is_settled and b.member.coordinator is not None:
@@ -236,10 +236,10 @@ class _History:
 
     def check(self, sent: list[Any]) -> None:
         b = self.b
-        waiting = [each.message.api for each in b.waiting]
+        waiting = [send.message.api for send in b.waiting]
         assert waiting.count(FIND) <= 1, "CLIENT-02"
-        assert sum(each.message.api is HEARTBEAT for each in b.waiting) <= 1
-        assert all(each.to is not None for each in b.waiting if each.message.api is not FIND), "CLIENT-01"
+        assert sum(send.message.api is HEARTBEAT for send in b.waiting) <= 1
+        assert all(send.to is not None for send in b.waiting if send.message.api is not FIND), "CLIENT-01"
         for message in sent:
             if message.api in (HEARTBEAT, SYNC):
                 assert message.generation_id >= 0
@@ -273,8 +273,8 @@ def test_whatever_comes_the_member_keeps_its_manners_and_can_say_goodbye(
         if b.callbacks:
             assert b.called().kind in CallbackKind
         b.advance(1000)
-    assert b.of(Gone)
-    assert b.of(Gone)[-1].closed
+    assert b.of(Closed)
+    assert b.of(Closed)[-1].closed
     assert b.count(LEAVE) <= 3 + len(steps)
     sent = len(b.sent)
     b.advance(300_000)

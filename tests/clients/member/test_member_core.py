@@ -59,7 +59,7 @@ def test_a_forgotten_coordinator_strands_what_was_in_flight_to_it_once() -> None
     c.forget_coordinator()
 
     assert len(c.stranded) == 1
-    assert [each for each in c.out if isinstance(each, Drop)] == [Drop(to=NODE)]
+    assert [output for output in c.out if isinstance(output, Drop)] == [Drop(to=NODE)]
 
 
 def test_phases_are_measured_against_what_was_sent() -> None:

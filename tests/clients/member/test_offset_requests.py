@@ -25,7 +25,7 @@ def commit(b: Bench, token: int = 1, *, is_sync: bool = True) -> None:
 
 
 def ends(b: Bench) -> list[tuple[object, str | None]]:
-    return [(each.token, each.error) for each in b.of(Committed)]
+    return [(item.token, item.error) for item in b.of(Committed)]
 
 
 @pytest.mark.requirement("CLIENT-66")
@@ -37,7 +37,9 @@ def test_a_commit_carries_generation_member_and_instance(bench: type[Bench]) -> 
 
     sent = b.message(COMMIT)
     assert (sent.generation_id, sent.member_id, sent.group_instance_id) == (1, "m-1", "i0")
-    assert [(topic.name, each.partition_index, each.committed_offset) for topic in sent.topics for each in topic.partitions] == [("t", 0, 5)]
+    assert [(topic.name, partition.partition_index, partition.committed_offset) for topic in sent.topics for partition in topic.partitions] == [
+        ("t", 0, 5)
+    ]
     assert ends(b) == [(1, None)]
 
 
@@ -250,7 +252,7 @@ def test_positions_are_committed_every_interval_from_polls(bench: type[Bench]) -
     assert b.count(COMMIT) == 0
     b.advance(1, polling=True)
     assert b.times(COMMIT) == [500]
-    assert [each.partition_index for topic in b.message(COMMIT).topics for each in topic.partitions] == [0]
+    assert [partition.partition_index for topic in b.message(COMMIT).topics for partition in topic.partitions] == [0]
     b.advance(2000, polling=True)
     assert b.count(COMMIT) == 1, "one at a time"
     b.answer(COMMIT)

@@ -38,11 +38,11 @@ def synced(b: Bench, *partitions: int, generation: int) -> list[tuple[CallbackKi
     b.answer(JOIN, member_id="m-1", generation_id=generation, leader="m-0", protocol_name=b.protocol)
     b.answer(SYNC, assignment=b.assignment(*partitions))
     b.poll()
-    seen = []
+    observed = []
     while b.callbacks:
         callback = b.called()
-        seen.append((callback.kind, sorted(number for _, number in callback.partitions)))
-    return seen
+        observed.append((callback.kind, sorted(number for _, number in callback.partitions)))
+    return observed
 
 
 def test_a_subscription_that_ends_early_says_its_version_all_the_same(bench: type[Bench]) -> None:
@@ -184,12 +184,12 @@ def test_planted_bugs_of_the_eager_hand_over_show(bench: type[Bench], policy: Po
     b = bench(policy)
     b.stable(0)
     b.answer_heartbeat(27)
-    seen = []
+    observed = []
     b.poll()
     while b.callbacks:
-        seen.append(b.called().kind)
+        observed.append(b.called().kind)
 
-    assert seen == [CallbackKind.REVOKED] * count
+    assert observed == [CallbackKind.REVOKED] * count
     b.poll()
     assert b.member.owned == frozenset()
 
@@ -203,7 +203,7 @@ def test_planted_bugs_of_the_cooperative_hand_over_show(
     rejoining(b)
 
     assert [numbers for kind, numbers in synced(b, 0, generation=2) if kind is CallbackKind.REVOKED] == revoked
-    assert b.member.owned == {("t", each) for each in owned}
+    assert b.member.owned == {("t", number) for number in owned}
 
 
 def test_partitions_move_to_a_new_member_in_two_rebalances_without_two_owners(tell: Callable[..., None]) -> None:
@@ -211,11 +211,11 @@ def test_partitions_move_to_a_new_member_in_two_rebalances_without_two_owners(te
         await pair.start("m0", assignors=["cooperative-sticky"])
         await pair.settled("m0")
         await pair.start("m1", assignors=["cooperative-sticky"])
-        await pair.until(lambda: [each for each in pair.events("m1", "partitions_assigned") if each["partitions"]])
+        await pair.until(lambda: [event for event in pair.events("m1", "partitions_assigned") if event["partitions"]])
 
         revoked = pair.events("m0", "partitions_revoked")
-        assert [len(each["partitions"]) for each in revoked] == [2]
-        given = next(each for each in pair.events("m1", "partitions_assigned") if each["partitions"])
+        assert [len(entry["partitions"]) for entry in revoked] == [2]
+        given = next(event for event in pair.events("m1", "partitions_assigned") if event["partitions"])
         assert given["partitions"] == revoked[0]["partitions"]
         assert pair.said.index(revoked[0]) < pair.said.index(given)
         assert given["generation"] > revoked[0]["generation"]

@@ -30,7 +30,7 @@ def test_the_overdue_are_taken_in_the_order_of_sending() -> None:
 
     assert requests.next_deadline_ms() == 100
     assert requests.overdue(99) == []
-    assert [each.request_id for each in requests.overdue(200)] == [first, second]
+    assert [item.request_id for item in requests.overdue(200)] == [first, second]
     assert requests.is_pending(third)
 
 

@@ -31,7 +31,7 @@ def test_the_first_join_has_the_empty_id_and_the_applications_timeouts(bench: ty
     join = b.message(JOIN)
     assert (join.member_id, join.group_instance_id, join.reason) == ("", "i0", "")
     assert (join.session_timeout_ms, join.rebalance_timeout_ms) == (6000, 30_000)
-    assert [each.name for each in join.protocols] == ["range"]
+    assert [protocol.name for protocol in join.protocols] == ["range"]
     assert decode_subscription(join.protocols[0].metadata) == Subscription(topics=("t",), generation=-1, version=3)
 
 
@@ -63,10 +63,10 @@ def test_the_sync_follows_the_join_answer_without_a_poll(bench: type[Bench]) -> 
 def test_a_follower_sends_no_assignment_and_a_leader_one_for_each_member(bench: type[Bench]) -> None:
     follower, leader = bench(), bench()
     follower.syncing()
-    leader.syncing(leader="m-1", members=tuple(JoinMember(member_id=each, metadata=SUBSCRIBED) for each in ("m-1", "m-2", "m-3")))
+    leader.syncing(leader="m-1", members=tuple(JoinMember(member_id=name, metadata=SUBSCRIBED) for name in ("m-1", "m-2", "m-3")))
 
     assert follower.message(SYNC).assignments == ()
-    assert [each.member_id for each in leader.message(SYNC).assignments] == ["m-1", "m-2", "m-3"]
+    assert [assignment.member_id for assignment in leader.message(SYNC).assignments] == ["m-1", "m-2", "m-3"]
 
 
 def test_a_leader_learns_topics_it_does_not_know_before_it_assigns(bench: type[Bench]) -> None:
@@ -78,7 +78,7 @@ def test_a_leader_learns_topics_it_does_not_know_before_it_assigns(bench: type[B
     assert b.count(SYNC) == 0
     assert b.member.metadata_topics == {"t", "u"}
     b.do(b.member.metadata(Cluster(partitions={"t": 2, "u": 1}), b.now))
-    assert [each.member_id for each in b.message(SYNC).assignments] == ["m-1", "m-2"]
+    assert [assignment.member_id for assignment in b.message(SYNC).assignments] == ["m-1", "m-2"]
 
 
 def test_a_leader_that_loses_its_coordinator_while_it_learns_joins_anew(bench: type[Bench]) -> None:
@@ -211,7 +211,7 @@ def test_an_error_for_the_application_is_raised_once_and_ends_the_member(bench: 
     b.advance(20_000, polling=True)
 
     assert b.count(JOIN) == joins
-    assert [each.fatal for each in b.failures] == [True]
+    assert [failure.fatal for failure in b.failures] == [True]
 
 
 @pytest.mark.requirement("CLIENT-32", "CLIENT-31", "CLIENT-75")

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 EXPECTED = {0, 27, 79}
 
 
-@pytest.mark.parametrize("variant", LEGAL, ids=lambda each: each.name)
+@pytest.mark.parametrize("variant", LEGAL, ids=lambda item: item.name)
 def test_a_group_of_a_legal_variant_settles_consumes_commits_rebalances_and_leaves(variant: Variant, tell: Callable[..., None]) -> None:
     async def story(pair: Pair) -> None:
         await pair.start("m0", "m1", variant=variant.name, **variant.settings)
         await pair.settled("m0", "m1")
-        await pair.until(lambda: all(pair.events(each, "records_consumed") for each in ("m0", "m1")))
+        await pair.until(lambda: all(pair.events(name, "records_consumed") for name in ("m0", "m1")))
         assert (await pair.ask("m0", "commit", mode="sync"))["ok"]
 
         await pair.start("m2", **variant.settings)
@@ -34,7 +34,7 @@ def test_a_group_of_a_legal_variant_settles_consumes_commits_rebalances_and_leav
         await pair.ask("m0", "close")
         await pair.ask("m2", "close")
         assert len(pair.requests(Api.LEAVE_GROUP, "m0")) == 1
-        assert {each.error or 0 for each in pair.evidence.select("response")} <= EXPECTED
+        assert {obs.error or 0 for obs in pair.evidence.select("response")} <= EXPECTED
 
     tell(story)
 
@@ -44,7 +44,7 @@ def test_old_versions_are_what_goes_over_the_wire(tell: Callable[..., None]) -> 
         await pair.start("m0", variant="old-versions")
         await pair.settled("m0")
         await pair.ask("m0", "close")
-        spoken = {each.api: each.version for each in pair.evidence.select("request")}
+        spoken = {obs.api: obs.version for obs in pair.evidence.select("request")}
         assert (spoken["JoinGroup"], spoken["SyncGroup"], spoken["LeaveGroup"], spoken["FindCoordinator"]) == (4, 2, 2, 1)
 
     tell(story)
@@ -56,8 +56,8 @@ def test_one_connection_carries_everything_to_a_broker(tell: Callable[..., None]
         await pair.settled("m0")
         await pair.until(lambda: pair.events("m0", "records_consumed"))
         by_node: dict[int | None, set[int | None]] = {}
-        for each in pair.evidence.select("request"):
-            by_node.setdefault(each.node, set()).add(each.connection)
+        for obs in pair.evidence.select("request"):
+            by_node.setdefault(obs.node, set()).add(obs.connection)
         assert all(len(connections) == 1 for connections in by_node.values())
 
     tell(story)
@@ -68,8 +68,8 @@ def test_joins_go_over_a_connection_of_their_own(tell: Callable[..., None]) -> N
         await pair.start("m0", variant="joins-on-own-connection")
         await pair.settled("m0")
         await pair.until(lambda: pair.events("m0", "records_consumed"))
-        joins = {each.connection for each in (*pair.requests(Api.JOIN_GROUP, "m0"), *pair.requests(Api.SYNC_GROUP, "m0"))}
-        others = {each.connection for each in pair.requests(Api.OFFSET_FETCH, "m0")}
+        joins = {item.connection for item in (*pair.requests(Api.JOIN_GROUP, "m0"), *pair.requests(Api.SYNC_GROUP, "m0"))}
+        others = {request.connection for request in pair.requests(Api.OFFSET_FETCH, "m0")}
         assert len(joins) == 1
         assert not joins & others
 

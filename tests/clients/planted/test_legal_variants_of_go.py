@@ -39,7 +39,7 @@ def _drops_before_the_joins(b: Bench) -> object:
     while b.callbacks:
         b.called()
     b.poll()
-    return len([each for each in b.others if isinstance(each, Drop)])
+    return len([output for output in b.others if isinstance(output, Drop)])
 
 
 def _lane_of_the_goodbye(b: Bench) -> object:
@@ -71,9 +71,9 @@ def _commit_of_a_member_that_joins(b: Bench) -> object:
     """It is told of a refusal at once, or its commit goes out in the new generation."""
     b.syncing(2)
     b.do(b.member.commit("c", AT, b.now, is_sync=True))
-    told = [each.error for each in b.others if isinstance(each, Committed)]
+    lines = [output.error for output in b.others if isinstance(output, Committed)]
     b.assigned(0)
-    return told, [b.message(COMMIT).generation_id] if b.count(COMMIT) else []
+    return lines, [b.message(COMMIT).generation_id] if b.count(COMMIT) else []
 
 
 WAYS: list[tuple[Policy, Story, object, object, Settings]] = [
@@ -92,8 +92,8 @@ def test_a_way_shows(bench: type[Bench], policy: Policy, story: Story, reference
 
 
 def test_each_way_is_some_released_clients() -> None:
-    assert all(each.is_legal and each.seen.startswith(("franz-go", "sarama", "kafka-go")) for each in GO)
-    assert len({each.name for each in GO}) == len(GO) >= 14
+    assert all(variant.is_legal and variant.source.startswith(("franz-go", "sarama", "kafka-go")) for variant in GO)
+    assert len({variant.name for variant in GO}) == len(GO) >= 14
 
 
 def test_each_membership_has_a_connection_of_its_own(tell: Callable[..., None]) -> None:
@@ -102,8 +102,8 @@ def test_each_membership_has_a_connection_of_its_own(tell: Callable[..., None]) 
         await pair.settled("m0")
         await pair.start("m1")
         await pair.settled("m0", "m1")
-        joined = {each.generation: each.connection for each in pair.evidence.responses(JOIN, "m0") if not each.error}
-        synced = {each.generation: each.connection for each in pair.evidence.requests(SYNC, "m0")}
+        joined = {obs.generation: obs.connection for obs in pair.evidence.responses(JOIN, "m0") if not obs.error}
+        synced = {obs.generation: obs.connection for obs in pair.evidence.requests(SYNC, "m0")}
         assert len(set(joined.values())) == len(joined) >= 2
         assert synced == joined
 

@@ -21,8 +21,8 @@ def test_who_has_no_deadline_for_polls_does_not_declare_one() -> None:
 @pytest.mark.parametrize("variant", OWN, ids=lambda variant: variant.name)
 def test_what_a_client_keeps_to_is_listed_as_ignored(variant: Variant) -> None:
     play, judgement = judged(STEADY, variant=variant.name)
-    answer = next(seen for seen in play.trace if seen.who == "shim" and seen.body.get("name") == "answer")
-    asked = next(seen.body["fields"] for seen in play.trace if seen.who == "kit" and seen.body.get("command") == "subscribe")
+    answer = next(obs for obs in play.trace if obs.who == "shim" and obs.body.get("name") == "answer")
+    asked = next(obs.body["fields"] for obs in play.trace if obs.who == "kit" and obs.body.get("command") == "subscribe")
 
     assert set(answer.body["ignored"]) >= variant.policy.own_settings.keys() & asked.keys()
     assert judgement.verdict in {Verdict.OK, Verdict.UNIMPLEMENTED}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.clients.conftest import Pair
 
 
-@pytest.mark.parametrize("variant", REACTIONS, ids=lambda each: each.name)
+@pytest.mark.parametrize("variant", REACTIONS, ids=lambda item: item.name)
 def test_a_planted_bug_joins_beside_a_reference_member_and_hangs_nothing(variant: Variant, tell: Callable[..., None]) -> None:
     async def story(pair: Pair) -> None:
         await pair.start("m0", variant=variant.name, **variant.settings)

@@ -17,15 +17,15 @@ def test_there_are_enough_of_both_and_names_are_used_once() -> None:
     assert len(VARIANTS) == len(LEGAL) + len(MISBEHAVIOURS)
 
 
-@pytest.mark.parametrize("variant", VARIANTS.values(), ids=lambda each: each.name)
+@pytest.mark.parametrize("variant", VARIANTS.values(), ids=lambda item: item.name)
 def test_a_variant_deviates_says_so_and_names_requirements_that_exist(variant: Variant) -> None:
     assert variant.policy != REFERENCE
     assert variant.says.endswith(".")
-    assert set(variant.breaks) <= {each.id for each in requirements()}
+    assert set(variant.breaks) <= {requirement.id for requirement in requirements()}
     assert variant.is_legal == (variant in LEGAL)
 
 
-@pytest.mark.parametrize("variant", VARIANTS.values(), ids=lambda each: each.name)
+@pytest.mark.parametrize("variant", VARIANTS.values(), ids=lambda item: item.name)
 def test_every_choice_is_one_that_the_policy_knows(variant: Variant) -> None:
     for name, hint in typing.get_type_hints(Policy).items():
         if typing.get_origin(hint) is typing.Literal:
@@ -33,7 +33,7 @@ def test_every_choice_is_one_that_the_policy_knows(variant: Variant) -> None:
 
 
 def test_no_two_variants_are_the_same_client() -> None:
-    policies = [(each.policy, sorted(each.settings.items())) for each in VARIANTS.values()]
+    policies = [(variant.policy, sorted(variant.settings.items())) for variant in VARIANTS.values()]
 
     assert all(one not in policies[place + 1 :] for place, one in enumerate(policies))
 

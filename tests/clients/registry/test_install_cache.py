@@ -38,10 +38,10 @@ def test_a_build_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def test_an_entry_is_seen_only_when_it_is_whole(tmp_path: Path) -> None:
-    seen: list[bool] = []
-    entry(tmp_path, "x-1", lambda _folder: seen.append((tmp_path / "x-1").exists()), print)
+    entries: list[bool] = []
+    entry(tmp_path, "x-1", lambda _folder: entries.append((tmp_path / "x-1").exists()), print)
 
-    assert seen == [False]
+    assert entries == [False]
 
 
 def test_who_comes_second_waits_for_the_first_and_builds_nothing(tmp_path: Path) -> None:

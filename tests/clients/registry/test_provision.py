@@ -55,7 +55,7 @@ def test_a_release_is_installed_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     first, second = (provision(resolve("aiokafka@0.8.1"), tmp_path, said.append) for _ in range(2))
 
     assert first == second
-    assert [each[:2] for each in asked] == [["aiokafka==0.8.1", "kafka-python==2.0.2"]]
+    assert [item[:2] for item in asked] == [["aiokafka==0.8.1", "kafka-python==2.0.2"]]
     assert said == ["installing " + " ".join(asked[0])]
 
 

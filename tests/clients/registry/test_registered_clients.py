@@ -9,7 +9,7 @@ import pytest
 from packaging.version import Version
 
 from groupproof.clients.registry.registered_clients import (
-    Registered,
+    RegisteredClient,
     UnknownClient,
     WrongPairing,
     check_profile,
@@ -100,7 +100,7 @@ def test_every_listed_release_has_an_environment_with_pinned_parts(subject: str)
 
 
 @pytest.mark.parametrize("entry", THIRD_PARTIES, ids=str)
-def test_the_data_of_a_client_is_in_order(entry: Registered) -> None:
+def test_the_data_of_a_client_is_in_order(entry: RegisteredClient) -> None:
     assert entry.release == entry.default_release == max(entry.releases, key=Version)
     assert list(entry.releases) == sorted(set(entry.releases), key=Version)
     assert entry.multi is (entry.members_max > 1)

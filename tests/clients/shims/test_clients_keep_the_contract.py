@@ -19,7 +19,7 @@ from tests.clients.shims.driver import Line, Shim, running, subscribe_fields
 
 from groupproof.clients.registry.install_cache import default_cache
 from groupproof.clients.registry.provision import Launch, ProvisionError, provision
-from groupproof.clients.registry.registered_clients import Registered, resolve
+from groupproof.clients.registry.registered_clients import RegisteredClient, resolve
 from groupproof.coordinator.broker.serve import serve
 from groupproof.harness.model.evidence import Evidence
 from groupproof.protocol.trace import Observation, Recorder
@@ -37,7 +37,7 @@ BOTH = [{"topic": "t", "partition": 0}, {"topic": "t", "partition": 1}]
 class Story:
     """What was said and seen; `notes` are answers by the name of their moment."""
 
-    client: Registered
+    client: RegisteredClient
     lines: list[Line] = field(default_factory=list)
     notes: dict[str, Line] = field(default_factory=dict)
     marks: dict[str, int] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Story:
         return self.evidence.requests(api, client)
 
 
-def _launched(name: str) -> tuple[Registered, Launch]:
+def _launched(name: str) -> tuple[RegisteredClient, Launch]:
     client = resolve(name)
     try:
         return client, provision(client, default_cache(), print)
@@ -172,8 +172,8 @@ def test_the_fields_of_subscribe_are_on_the_wire(story: Story) -> None:
     joined = story.requests(Api.JOIN_GROUP, "m0")[0].body
 
     assert joined["session_timeout_ms"] == 7000
-    assert [each["name"] for each in joined["protocols"]] == ["range"]
-    assert {seen.client for seen in story.evidence.trace if seen.client} <= {"m0", "m1"}
+    assert [protocol["name"] for protocol in joined["protocols"]] == ["range"]
+    assert {obs.client for obs in story.evidence.trace if obs.client} <= {"m0", "m1"}
 
 
 def test_all_records_are_told_with_their_offsets(story: Story) -> None:
@@ -200,10 +200,10 @@ def test_a_sync_commit_is_on_the_wire_and_told_before_its_answer(story: Story) -
 
 
 def test_an_async_commit_is_told_by_its_event(story: Story) -> None:
-    told = next(line for line in story.of("m0", "async") if line.get("name") == "offsets_committed")
+    fields = next(line for line in story.of("m0", "async") if line.get("name") == "offsets_committed")
 
-    assert told["success"] is True
-    assert told["offsets"] == [{"topic": "t", "partition": 1, "offset": 4}]
+    assert fields["success"] is True
+    assert fields["offsets"] == [{"topic": "t", "partition": 1, "offset": 4}]
     assert story.notes["committed"]["offsets"] == [["t", 0, 3], ["t", 1, 4]]
 
 
@@ -292,4 +292,4 @@ def test_what_a_client_claims_is_on_the_wire(name: str) -> None:
     claims = trio.run(main)
     joined = Evidence(recorder.trace).requests(Api.JOIN_GROUP, "m0")[0].body
     assert ("static" in claims) is (joined["group_instance_id"] == "i-0")
-    assert ("cooperative" in claims) is ([each["name"] for each in joined["protocols"]] == ["cooperative-sticky"])
+    assert ("cooperative" in claims) is ([protocol["name"] for protocol in joined["protocols"]] == ["cooperative-sticky"])

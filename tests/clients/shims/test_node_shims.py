@@ -94,7 +94,7 @@ def test_the_lock_file_pins_the_releases_that_the_package_names() -> None:
 
     assert sorted(asked) == sorted(RELEASES.values())
     assert {name: locked[f"node_modules/{name}"]["version"] for name in asked} == asked
-    assert all("integrity" in each for name, each in locked.items() if name)
+    assert all("integrity" in value for name, value in locked.items() if name)
 
 
 @pytest.mark.parametrize(("name", "installed"), [("kafkajs", "kafkajs"), ("platformatic-kafka", "@platformatic/kafka")])
@@ -103,9 +103,9 @@ def test_what_is_known_of_a_client_has_the_contracts_form_a_page_and_its_release
     validate("expectations", known)
     newest = json.loads((NODE / "package.json").read_text("utf-8"))["dependencies"][installed]
 
-    assert [each["case"] for each in known["known"] if not (ROOT / each["findings"]).is_file()] == []
-    assert {each["case"] for each in known["known"]} <= {case.id for case in CASES}
-    assert any(SpecifierSet(each["subject"]).contains(newest) for each in known["known"])
+    assert [item["case"] for item in known["known"] if not (ROOT / item["findings"]).is_file()] == []
+    assert {item["case"] for item in known["known"]} <= {case.id for case in CASES}
+    assert any(SpecifierSet(item["subject"]).contains(newest) for item in known["known"])
 
 
 @needs_npm

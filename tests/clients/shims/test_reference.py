@@ -81,8 +81,8 @@ def test_a_subscription_that_cannot_be_is_refused(fields: dict[str, Any], key: s
 def test_the_end_of_input_closes_what_is_open_and_exit_is_answered_first() -> None:
     subscribe = json.dumps({"id": 1, "command": "subscribe", "bootstrap": "a:1", "group": "g", "topics": ["t"]})
 
-    assert [each.get("name") or each.get("id") for each in said_to(subscribe)] == ["hello", "startup_complete", 1, "shutdown_complete"]
-    assert [each.get("name") or each.get("id") for each in said_to(subscribe, '{"id":2,"command":"exit"}')][-2:] == [2, "shutdown_complete"]
+    assert [entry.get("name") or entry.get("id") for entry in said_to(subscribe)] == ["hello", "startup_complete", 1, "shutdown_complete"]
+    assert [entry.get("name") or entry.get("id") for entry in said_to(subscribe, '{"id":2,"command":"exit"}')][-2:] == [2, "shutdown_complete"]
 
 
 def test_an_unknown_variant_is_an_error_before_anything_is_said() -> None:
@@ -107,10 +107,10 @@ def test_three_members_form_a_group_consume_commit_and_leave(tell: Callable[...,
         await pair.start("m0", "m1", "m2")
         await pair.settled("m0", "m1", "m2")
 
-        owned = [set(map(str, (await pair.ask(each, "assignment"))["partitions"])) for each in ("m0", "m1", "m2")]
+        owned = [set(map(str, (await pair.ask(name, "assignment"))["partitions"])) for name in ("m0", "m1", "m2")]
         assert sorted(map(len, owned)) == [1, 1, 2]
         assert len(set().union(*owned)) == 4
-        await pair.until(lambda: all(pair.events(each, "records_consumed") for each in ("m0", "m1", "m2")))
+        await pair.until(lambda: all(pair.events(name, "records_consumed") for name in ("m0", "m1", "m2")))
         committed = await pair.ask("m1", "commit", mode="sync")
         assert [offset for *_, offset in committed["offsets"]] == [20] * len(committed["offsets"])
         assert (await pair.ask("m1", "committed"))["offsets"] == committed["offsets"]

@@ -22,7 +22,7 @@ def fault(api: Api, error: int, **selector: Any) -> Fault:
 
 
 def names(pair: Pair, member: str) -> list[str]:
-    return [each["name"] for each in pair.events(member)]
+    return [event["name"] for event in pair.events(member)]
 
 
 def test_the_events_of_a_life_come_in_order(tell: Callable[..., None]) -> None:
@@ -31,8 +31,8 @@ def test_the_events_of_a_life_come_in_order(tell: Callable[..., None]) -> None:
         await pair.until(lambda: pair.events("m0", "records_consumed"))
         await pair.ask("m0", "close")
 
-        seen = names(pair, "m0")
-        assert [each for each in seen if each != "records_consumed"] == [
+        lines = names(pair, "m0")
+        assert [name for name in lines if name != "records_consumed"] == [
             "startup_complete", "partitions_assigned", "callback_done", "partitions_revoked", "callback_done", "shutdown_complete",
         ]  # fmt: skip
         assigned = pair.events("m0", "partitions_assigned")[0]
@@ -45,11 +45,11 @@ def test_the_events_of_a_life_come_in_order(tell: Callable[..., None]) -> None:
 def test_every_record_is_consumed_once(tell: Callable[..., None]) -> None:
     async def story(pair: Pair) -> None:
         await pair.start("m0", properties={"max.poll.records": 7})
-        await pair.until(lambda: sum(each["count"] for each in pair.events("m0", "records_consumed")) >= 80)
-        ranges = [part for each in pair.events("m0", "records_consumed") for part in each["partitions"]]
+        await pair.until(lambda: sum(event["count"] for event in pair.events("m0", "records_consumed")) >= 80)
+        ranges = [part for event in pair.events("m0", "records_consumed") for part in event["partitions"]]
         offsets = sorted((part["partition"], offset) for part in ranges for offset in range(part["minOffset"], part["maxOffset"] + 1))
         assert offsets == [(partition, offset) for partition in range(4) for offset in range(20)]
-        assert max(each["count"] for each in pair.events("m0", "records_consumed")) == 7
+        assert max(event["count"] for event in pair.events("m0", "records_consumed")) == 7
 
     tell(story)
 
@@ -59,11 +59,11 @@ def test_a_client_whose_commits_return_nothing_tells_what_went_wrong_beside(tell
         await pair.start("m0", variant="commits-and-returns-nothing")
         await pair.settled("m0")
         assert (await pair.ask("m0", "commit", mode="sync", offsets=[["t", 0, 3]]))["outcome"] == "unknown"
-        assert [each["outcome"] for each in pair.events("m0", "offsets_committed")] == ["unknown"]
+        assert [event["outcome"] for event in pair.events("m0", "offsets_committed")] == ["unknown"]
         pair.cluster.arm(fault(Api.OFFSET_COMMIT, 28))
         answer = await pair.ask("m0", "commit", mode="sync", offsets=[["t", 0, 4]])
         assert (answer["ok"], answer["outcome"]) == (True, "unknown")
-        assert [each["error"] for each in pair.events("m0", "error")] == ["INVALID_COMMIT_OFFSET_SIZE"]
+        assert [event["error"] for event in pair.events("m0", "error")] == ["INVALID_COMMIT_OFFSET_SIZE"]
 
     tell(story)
 
@@ -123,12 +123,16 @@ def test_on_revoked_sleeps_and_commits_within_the_callback(tell: Callable[..., N
         await pair.start("m1")
         await pair.settled("m0", "m1")
 
-        seen = names(pair, "m0")
-        start = seen.index("partitions_revoked")
-        assert seen[start : start + 3] == ["partitions_revoked", "offsets_committed", "callback_done"]
+        lines = names(pair, "m0")
+        start = lines.index("partitions_revoked")
+        assert lines[start : start + 3] == ["partitions_revoked", "offsets_committed", "callback_done"]
         assert pair.events("m0", "offsets_committed")[0]["success"]
-        rejoins = [each for each in pair.requests(Api.JOIN_GROUP, "m0") if each.member]
-        beats = [each for each in pair.requests(Api.HEARTBEAT, "m0") if each.at_ms > rejoins[-1].at_ms - 2000 and each.at_ms < rejoins[-1].at_ms]
+        rejoins = [request for request in pair.requests(Api.JOIN_GROUP, "m0") if request.member]
+        beats = [
+            request
+            for request in pair.requests(Api.HEARTBEAT, "m0")
+            if request.at_ms > rejoins[-1].at_ms - 2000 and request.at_ms < rejoins[-1].at_ms
+        ]
         assert len(beats) >= 5, "CLIENT-44: heartbeats go on while the callback runs"
 
     tell(story)
@@ -137,8 +141,8 @@ def test_on_revoked_sleeps_and_commits_within_the_callback(tell: Callable[..., N
 def test_positions_follow_what_was_consumed(tell: Callable[..., None]) -> None:
     async def story(pair: Pair) -> None:
         await pair.start("m0")
-        await pair.until(lambda: sum(each["count"] for each in pair.events("m0", "records_consumed")) == 80)
-        assert (await pair.ask("m0", "position"))["offsets"] == [["t", each, 20] for each in range(4)]
+        await pair.until(lambda: sum(event["count"] for event in pair.events("m0", "records_consumed")) == 80)
+        assert (await pair.ask("m0", "position"))["offsets"] == [["t", number, 20] for number in range(4)]
         assert (await pair.ask("m0", "position", partitions=[["u", 0]]))["offsets"] == [["u", 0, -1]]
 
     tell(story)
@@ -164,7 +168,7 @@ def test_a_fatal_error_is_an_event_and_the_member_can_still_be_closed(tell: Call
         pair.cluster.arm(fault(Api.JOIN_GROUP, 23))
         await pair.start("m0")
         await pair.until(lambda: pair.events("m0", "error"))
-        assert [(each["error"], each["fatal"]) for each in pair.events("m0", "error")] == [("INCONSISTENT_GROUP_PROTOCOL", True)]
+        assert [(event["error"], event["fatal"]) for event in pair.events("m0", "error")] == [("INCONSISTENT_GROUP_PROTOCOL", True)]
         await trio.sleep(10)
         assert len(pair.requests(Api.JOIN_GROUP, "m0")) == 1
         assert (await pair.ask("m0", "commit", offsets=[["t", 0, 1]]))["error"] == "INCONSISTENT_GROUP_PROTOCOL"
@@ -179,7 +183,7 @@ def test_an_error_that_ends_nothing_is_an_event_too(tell: Callable[..., None]) -
         await pair.settled("m0")
         pair.cluster.arm(fault(Api.HEARTBEAT, 30))
         await pair.until(lambda: pair.events("m0", "error"))
-        assert [(each["error"], each["fatal"]) for each in pair.events("m0", "error")] == [("GROUP_AUTHORIZATION_FAILED", False)]
+        assert [(event["error"], event["fatal"]) for event in pair.events("m0", "error")] == [("GROUP_AUTHORIZATION_FAILED", False)]
         await trio.sleep(2)
         assert pair.is_settled("m0")
 
@@ -192,8 +196,8 @@ def test_more_commands_than_can_wait_are_refused(tell: Callable[..., None]) -> N
         await pair.settled("m0")
         for _ in range(COMMANDS_MAX + 2):
             last = await pair.give("m0", "unsubscribe")
-        await pair.until(lambda: any(each.get("error") == "TOO_MANY_COMMANDS" for each in pair.said))
-        (refused,) = (each for each in pair.said if "error" in each)
+        await pair.until(lambda: any(entry.get("error") == "TOO_MANY_COMMANDS" for entry in pair.said))
+        (refused,) = (entry for entry in pair.said if "error" in entry)
         assert refused["id"] == last, "what is one too many is refused, and nothing else"
 
     tell(story)
@@ -256,7 +260,7 @@ def test_a_shim_may_be_made_to_tell_more_than_there_is(tell: Callable[..., None]
         await pair.start("m0", variant=variant)
         await pair.until(lambda: pair.events("m0", "records_consumed"))
 
-        assert {(each["topic"], each["partition"]) for said in pair.events("m0", event) for each in said["partitions"]} == partitions
+        assert {(partition["topic"], partition["partition"]) for said in pair.events("m0", event) for partition in said["partitions"]} == partitions
 
     tell(story)
 
@@ -266,8 +270,8 @@ def test_a_shim_may_be_made_to_keep_records_back(tell: Callable[..., None]) -> N
         await pair.start("m0", variant="hides-what-it-reads-again")
         await pair.until(lambda: pair.events("m0", "records_consumed"))
 
-        said = [each for event in pair.events("m0", "records_consumed") for each in event["partitions"]]
-        assert [min(each[name] for each in said) for name in ("minOffset", "count")] == [10, 10]
+        said = [partition for event in pair.events("m0", "records_consumed") for partition in event["partitions"]]
+        assert [min(item[name] for item in said) for name in ("minOffset", "count")] == [10, 10]
 
     tell(story)
 
@@ -278,6 +282,6 @@ def test_a_shim_may_be_made_to_leave_out_what_was_committed(tell: Callable[..., 
         await pair.settled("m0")
         await pair.ask("m0", "commit", offsets=[["t", 0, 5]])
 
-        assert [(each["success"], each["offsets"]) for each in pair.events("m0", "offsets_committed")] == [(True, [])]
+        assert [(event["success"], event["offsets"]) for event in pair.events("m0", "offsets_committed")] == [(True, [])]
 
     tell(story)

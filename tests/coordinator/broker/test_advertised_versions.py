@@ -20,8 +20,8 @@ def test_nothing_is_answered_that_the_release_or_the_wire_does_not_know(profile:
 
 @pytest.mark.parametrize("profile", profiles())
 def test_every_difference_from_the_release_is_said_and_no_other(profile: str) -> None:
-    told, own = advertised(profile), api_versions(profile)
-    differing = {api for api in own if told.get(api) != own[api]}
+    by_name, own = advertised(profile), api_versions(profile)
+    differing = {api for api in own if by_name.get(api) != own[api]}
     said = deviations(profile)
 
     assert all(any(sentence.startswith(f"{api.title} ") for sentence in said) for api in differing)
@@ -47,10 +47,10 @@ def test_the_group_apis_are_served() -> None:
 
 
 def test_what_old_brokers_keep_in_zookeeper_is_not_served() -> None:
-    told = [each for each in deviations("kafka-2.8") if "ZooKeeper" in each]
+    lines = [deviation for deviation in deviations("kafka-2.8") if "ZooKeeper" in deviation]
 
-    assert told == [
+    assert lines == [
         "OffsetCommit is served from v1 to v8; the release has v0 to v8, of which v0 keeps offsets in ZooKeeper",
         "OffsetFetch is served from v1 to v7; the release has v0 to v7, of which v0 keeps offsets in ZooKeeper",
     ]
-    assert not [each for each in deviations("kafka-4.0") if "ZooKeeper" in each]
+    assert not [deviation for deviation in deviations("kafka-4.0") if "ZooKeeper" in deviation]

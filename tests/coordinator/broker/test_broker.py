@@ -104,8 +104,8 @@ async def test_every_broker_names_the_same_coordinator_and_the_others_refuse() -
             stage.cluster.advertise(node, f"host{node}", 9_000 + node)
         for node in stage.cluster.nodes:
             client = stage.connect(node=node)
-            (told,) = (await client.ask(Api.FIND_COORDINATOR, {"coordinator_keys": ("g",)}))["coordinators"]
-            assert (told["node_id"], told["host"], told["port"]) == (stage.coordinator, f"host{stage.coordinator}", 9_000 + stage.coordinator)
+            (broker,) = (await client.ask(Api.FIND_COORDINATOR, {"coordinator_keys": ("g",)}))["coordinators"]
+            assert (broker["node_id"], broker["host"], broker["port"]) == (stage.coordinator, f"host{stage.coordinator}", 9_000 + stage.coordinator)
             assert await client.heartbeat() == (25 if node == stage.coordinator else 16)
 
 
@@ -135,12 +135,12 @@ def _asked(api: Api) -> dict[str, Any]:
 async def test_what_the_broker_answers_itself_works_in_every_version_it_advertises(api: Api) -> None:
     async with staged() as stage:
         client = stage.connect(node=0)
-        told = await client.ask(Api.API_VERSIONS, _asked(Api.API_VERSIONS), 3)
-        (own,) = [each for each in told["api_keys"] if each["api_key"] == api]
+        answer = await client.ask(Api.API_VERSIONS, _asked(Api.API_VERSIONS), 3)
+        (own,) = [item for item in answer["api_keys"] if item["api_key"] == api]
         for version in range(own["min_version"], own["max_version"] + 1):
             await client.ask(api, _asked(api), version)
 
-        assert {each.error for each in stage.seen("response", api=api.title)} <= {0, 36}
+        assert {obs.error for obs in stage.seen("response", api=api.title)} <= {0, 36}
         assert stage.closings() == []
 
 

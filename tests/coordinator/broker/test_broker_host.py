@@ -22,12 +22,12 @@ async def _brokers(client: Client) -> tuple[list[int], list[int], int]:
     """Return the nodes that a broker knows, the leaders of topic t's partitions, and the group's coordinator."""
     metadata = await client.ask(Api.METADATA, {"topics": ({"name": "t"},)})
     found = await client.ask(Api.FIND_COORDINATOR, {"key_type": 0, "coordinator_keys": ("g",)})
-    leaders = [each["leader_id"] for each in metadata["topics"][0]["partitions"]]
-    return [each["node_id"] for each in metadata["brokers"]], leaders, found["coordinators"][0]["node_id"]
+    leaders = [partition["leader_id"] for partition in metadata["topics"][0]["partitions"]]
+    return [broker["node_id"] for broker in metadata["brokers"]], leaders, found["coordinators"][0]["node_id"]
 
 
 def _expired(stage: Stage) -> int:
-    return sum(each.rule is not None and each.rule.startswith(On.SESSION_END.value) for each in stage.seen("timer"))
+    return sum(obs.rule is not None and obs.rule.startswith(On.SESSION_END.value) for obs in stage.seen("timer"))
 
 
 @virtually
@@ -138,7 +138,7 @@ async def test_the_last_brokers_groups_come_back_from_its_log_with_new_sessions(
         back = stage.connect("m0")
         back.member_id, back.generation = member.member_id, member.generation
         offsets_topic = (await back.ask(Api.METADATA, {"topics": ({"name": "__consumer_offsets"},)}))["topics"][0]
-        assert {each["leader_epoch"] for each in offsets_topic["partitions"]} == {1}
+        assert {partition["leader_epoch"] for partition in offsets_topic["partitions"]} == {1}
         assert await back.heartbeat() == 0
         assert await _committed(back) == 7
         await trio.sleep(11)

@@ -32,7 +32,7 @@ async def test_two_members_form_a_group_commit_and_leave() -> None:
         first, second = await stage.stable("m0", "m1")
 
         assert _state(stage) == (GroupState.STABLE, 2)
-        assert [await each.heartbeat() for each in (first, second)] == [0, 0]
+        assert [await client.heartbeat() for client in (first, second)] == [0, 0]
         assert await first.commit(7, 0) == [0]
         answer = await second.ask(Api.OFFSET_FETCH, {"groups": ({"group_id": "g", "topics": ({"name": "t", "partition_indexes": (0,)},)},)})
         assert answer["groups"][0]["topics"][0]["partitions"][0]["committed_offset"] == 7
@@ -45,8 +45,8 @@ async def test_each_member_is_told_its_own_partitions() -> None:
     async with staged() as stage:
         first, second = await stage.stable("m0", "m1")
 
-        told = {each.member: each.partitions for each in stage.seen("response", api="SyncGroup", generation=2)}
-        assert told == {first.member_id: (("t", 0),), second.member_id: (("t", 1),)}
+        by_name = {obs.member: obs.partitions for obs in stage.seen("response", api="SyncGroup", generation=2)}
+        assert by_name == {first.member_id: (("t", 0),), second.member_id: (("t", 1),)}
 
 
 @virtually
@@ -59,7 +59,7 @@ async def test_a_silent_member_is_gone_when_its_session_ends() -> None:
             last = await first.heartbeat()
 
         assert last == 27
-        assert [(each.at_ms, each.member) for each in stage.seen("timer", rule="SessionEnd/Stable/session-ends")] == [(10_000, second.member_id)]
+        assert [(obs.at_ms, obs.member) for obs in stage.seen("timer", rule="SessionEnd/Stable/session-ends")] == [(10_000, second.member_id)]
 
 
 @virtually
@@ -154,7 +154,7 @@ async def test_a_move_is_seen_in_metadata_and_by_every_group_where_none_is_named
 
         async def leaders() -> list[tuple[int, int]]:
             answer = await client.ask(Api.METADATA, {"topics": ({"name": "__consumer_offsets"},)})
-            return [(each["leader_id"], each["leader_epoch"]) for each in answer["topics"][0]["partitions"]]
+            return [(partition["leader_id"], partition["leader_epoch"]) for partition in answer["topics"][0]["partitions"]]
 
         before = await leaders()
         stage.cluster.move(Move())

@@ -149,11 +149,11 @@ async def test_a_parked_join_keeps_back_what_its_client_sent_after_it() -> None:
         await client.send(Api.METADATA, {"topics": ()})
         await trio.testing.wait_all_tasks_blocked()
 
-        assert [each.api for each in stage.seen("request")] == ["JoinGroup", "Metadata"]
-        assert [each.api for each in stage.seen("processed")] == ["JoinGroup"]
+        assert [obs.api for obs in stage.seen("request")] == ["JoinGroup", "Metadata"]
+        assert [obs.api for obs in stage.seen("processed")] == ["JoinGroup"]
         assert (await client.receive())["generation_id"] == 1
         await client.receive()
-        assert [each.api for each in stage.trace if each.kind in ("processed", "response")] == ["JoinGroup", "JoinGroup", "Metadata", "Metadata"]
+        assert [obs.api for obs in stage.trace if obs.kind in ("processed", "response")] == ["JoinGroup", "JoinGroup", "Metadata", "Metadata"]
         assert stage.seen("processed", api="Metadata")[0].at_ms == 3_000
 
 
@@ -221,7 +221,7 @@ async def test_a_client_that_does_not_take_its_answers_is_let_go() -> None:
 
         assert stage.closings() == [f"the client did not take its answer to Metadata within {SEND_S_MAX:.0f} s"]
         (answered,) = stage.seen("response")
-        (unsent,) = (each for each in stage.seen("event", who="link") if each.body["name"] == "unsent")
+        (unsent,) = (obs for obs in stage.seen("event", who="link") if obs.body["name"] == "unsent")
         assert unsent.exchange_id == answered.exchange_id
 
 
@@ -274,9 +274,9 @@ async def test_a_request_is_seen_on_arrival_when_taken_up_and_when_answered() ->
         client = stage.connect("m0")
         answer = await client.join()
 
-        kinds = [each for each in stage.trace if each.api == "JoinGroup"]
-        assert [each.kind for each in kinds] == ["request", "processed", "response"]
-        assert {(each.connection, each.correlation, each.client, each.group, each.version) for each in kinds} == {(1, 1, "m0", "g", 3)}
+        kinds = [obs for obs in stage.trace if obs.api == "JoinGroup"]
+        assert [obs.kind for obs in kinds] == ["request", "processed", "response"]
+        assert {(obs.connection, obs.correlation, obs.client, obs.group, obs.version) for obs in kinds} == {(1, 1, "m0", "g", 3)}
         request, processed, response = kinds
         assert request.body["protocols"] == ({"name": "range", "metadata": SUBSCRIBED},)
         assert processed.rule == "JoinGroup/none/first-member"

@@ -22,7 +22,7 @@ def _arm(stage: Stage, action: Action, api: str = "Heartbeat", **selector: Any) 
 
 
 def _processed(stage: Stage) -> list[str | None]:
-    return [seen.client for seen in stage.seen("processed", api="Heartbeat")]
+    return [obs.client for obs in stage.seen("processed", api="Heartbeat")]
 
 
 async def _is_silent(client: Client) -> bool:
@@ -73,7 +73,7 @@ async def test_a_request_that_nobody_can_read_any_more_ends_its_connection() -> 
         await client.send(Api.JOIN_GROUP, client.join_body())
 
         assert await client.is_closed()
-        (closed,) = [seen.body["reason"] for seen in stage.seen("event", who="link") if seen.body["name"] == "closed"]
+        (closed,) = [obs.body["reason"] for obs in stage.seen("event", who="link") if obs.body["name"] == "closed"]
         assert "JoinGroup" in closed
         assert stage.stages("f") == ["armed", "triggered", "delivered"]
 
@@ -83,13 +83,13 @@ async def test_a_request_that_is_still_one_is_processed_as_it_came() -> None:
     """Of some seeds the byte is one of the generation, or of the member's id."""
     async with staged() as stage:
         (client,) = await stage.stable("m0")
-        told: set[int] = set()
+        entries: set[int] = set()
         for seed in range(40):
             stage.cluster.arm(Fault(name=f"f{seed}", selector=Selector(api="Heartbeat"), action=Corrupt(seed=seed)))
             with suppress(trio.EndOfChannel, trio.BrokenResourceError):
-                told.add((await stage.connect().ask(Api.HEARTBEAT, client.who()))["error_code"])
+                entries.add((await stage.connect().ask(Api.HEARTBEAT, client.who()))["error_code"])
 
-        assert {22, 25} <= told
+        assert {22, 25} <= entries
         assert await client.heartbeat() == 0
 
 
@@ -105,10 +105,10 @@ def test_a_frame_waits_until_another_connection_s_has_passed(direction: str) -> 
             assert stage.stages("f") == ["armed", "triggered", "delivered"]
 
             await second.send(Api.HEARTBEAT, second.who())
-            assert [(await each.receive())["error_code"] for each in (second, first)] == [0, 0]
+            assert [(await client.receive())["error_code"] for client in (second, first)] == [0, 0]
             if direction == "request":
                 assert _processed(stage) == ["m1", "m0"]
-            assert [seen.client for seen in stage.seen("response", api="Heartbeat")] == ["m1", "m0"]
+            assert [obs.client for obs in stage.seen("response", api="Heartbeat")] == ["m1", "m0"]
             assert stage.stages("f") == ["armed", "triggered", "delivered", "released"]
             assert stage.seen("fault", stage="released")[0].body["by"] == "passing"
 

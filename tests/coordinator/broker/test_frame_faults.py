@@ -124,8 +124,8 @@ async def test_an_answer_that_the_application_told_of_is_delivered_and_strikes_n
         await gone.send(Api.HEARTBEAT, gone.who())
         await gone.stream.aclose()
         await trio.testing.wait_all_tasks_blocked()
-        stage.cluster.interception.told("f", {"client": "m0"})
-        stage.cluster.interception.told("nobody", {"client": "m0"})
+        stage.cluster.interception.record_event("f", {"client": "m0"})
+        stage.cluster.interception.record_event("nobody", {"client": "m0"})
 
         assert await there.heartbeat() == 0
         assert stage.stages("f") == ["armed", "triggered", "failed", "delivered"]

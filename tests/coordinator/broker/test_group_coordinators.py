@@ -58,7 +58,7 @@ async def test_timers_go_off_at_their_instant_on_trios_clock() -> None:
         assert isinstance(answer, JoinGroupResponse)
         assert answer.generation_id == 1
         assert trio.current_time() - began == pytest.approx(3.0)
-        (timer,) = [each for each in recorder.trace if each.kind == "timer"]
+        (timer,) = [obs for obs in recorder.trace if obs.kind == "timer"]
         assert timer.rule is not None
         assert timer.rule.startswith("InitialDelayEnd/")
         nursery.cancel_scope.cancel()
@@ -69,7 +69,7 @@ async def test_processed_comes_before_what_follows_from_it() -> None:
     coordinators, recorder = _made()
     _submit(coordinators, JOIN)
 
-    assert [each.kind for each in recorder.trace] == ["processed", "transition", "transition"]
+    assert [obs.kind for obs in recorder.trace] == ["processed", "transition", "transition"]
     processed, created, prepared = recorder.trace
     assert (processed.rule, processed.correlation, processed.body["requirement"]) == ("JoinGroup/none/first-member", 1, "TR-001")
     assert (created.state_before, created.state_after) == (None, "Empty")

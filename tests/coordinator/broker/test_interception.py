@@ -22,7 +22,7 @@ def _recorder() -> Recorder:
 
 
 def _stages(recorder: Recorder) -> list[str | None]:
-    return [each.detail for each in recorder.trace]
+    return [obs.detail for obs in recorder.trace]
 
 
 @virtually

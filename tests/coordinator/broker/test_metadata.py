@@ -10,8 +10,8 @@ from groupproof.coordinator.broker.advertised_versions import advertised
 from groupproof.coordinator.broker.metadata import (
     NO_LEADER,
     OFFSETS_TOPIC,
-    Node,
-    World,
+    BrokerNode,
+    ClusterMetadata,
     api_versions,
     describe_cluster,
     describe_topic_partitions,
@@ -26,45 +26,47 @@ from groupproof.protocol.wire.messages import FindCoordinatorRequest
 
 
 @pytest.fixture
-def world() -> World:
+def world() -> ClusterMetadata:
     topics = Topics(records=5)
     topics.grow("t", 3)
     topics.grow("u", 1)
-    nodes = [Node(0, "a", 1), Node(1, "b", 2)]
-    return World(nodes=nodes, topics=topics, owners=[0, 1], epochs=[0, 4], owner_of=lambda group: len(group) % 2, versions=advertised("kafka-4.1"))
+    nodes = [BrokerNode(0, "a", 1), BrokerNode(1, "b", 2)]
+    return ClusterMetadata(
+        nodes=nodes, topics=topics, owners=[0, 1], epochs=[0, 4], owner_of=lambda group: len(group) % 2, versions=advertised("kafka-4.1")
+    )
 
 
 def _names(body: dict[str, Any]) -> list[tuple[str, int]]:
     return [(topic["name"], topic["error_code"]) for topic in body["topics"]]
 
 
-def test_api_versions_tell_the_advertised_ranges(world: World) -> None:
+def test_api_versions_tell_the_advertised_ranges(world: ClusterMetadata) -> None:
     body = api_versions(world, {"client_software_name": "kit", "client_software_version": "1.0"}, 4)
 
-    told = {Api(each["api_key"]): (each["min_version"], each["max_version"]) for each in body["api_keys"]}
-    assert told == advertised("kafka-4.1")
-    assert [each["api_key"] for each in body["api_keys"]] == sorted(told)
+    fields = {Api(api["api_key"]): (api["min_version"], api["max_version"]) for api in body["api_keys"]}
+    assert fields == advertised("kafka-4.1")
+    assert [api["api_key"] for api in body["api_keys"]] == sorted(fields)
 
 
 @pytest.mark.parametrize("name", ["", "-kit", "k it", "kit."])
-def test_a_client_must_name_itself_in_order(world: World, name: str) -> None:
+def test_a_client_must_name_itself_in_order(world: ClusterMetadata, name: str) -> None:
     assert api_versions(world, {"client_software_name": name, "client_software_version": "1"}, 3) == {"error_code": 42}
 
 
-def test_an_unknown_version_of_api_versions_is_told_the_range(world: World) -> None:
+def test_an_unknown_version_of_api_versions_is_told_the_range(world: ClusterMetadata) -> None:
     assert unsupported_api_versions(world) == {"error_code": 35, "api_keys": ({"api_key": 18, "min_version": 0, "max_version": 4},)}
 
 
-def test_all_topics_are_told_when_none_is_named(world: World) -> None:
+def test_all_topics_are_told_when_none_is_named(world: ClusterMetadata) -> None:
     assert _names(metadata(world, {"topics": None}, 1)) == [("t", 0), ("u", 0)]
     assert _names(metadata(world, {"topics": ()}, 0)) == [("t", 0), ("u", 0)]
     assert _names(metadata(world, {"topics": ()}, 1)) == []
 
 
-def test_a_topic_is_told_with_its_partitions_and_their_leaders(world: World) -> None:
+def test_a_topic_is_told_with_its_partitions_and_their_leaders(world: ClusterMetadata) -> None:
     (topic,) = metadata(world, {"topics": ({"name": "t"},)}, 13)["topics"]
 
-    assert [(each["partition_index"], each["leader_id"]) for each in topic["partitions"]] == [(0, 0), (1, 1), (2, 0)]
+    assert [(partition["partition_index"], partition["leader_id"]) for partition in topic["partitions"]] == [(0, 0), (1, 1), (2, 0)]
     assert _names(metadata(world, {"topics": ({"name": None, "topic_id": topic["topic_id"]},)}, 13)) == [("t", 0)]
 
 
@@ -72,7 +74,7 @@ def test_a_topic_is_told_with_its_partitions_and_their_leaders(world: World) -> 
     ("asked", "code"),
     [({"name": "v"}, 3), ({"name": "no/slash"}, 17), ({"name": ".."}, 17), ({"name": None, "topic_id": "6ba7b811-9dad-11d1-80b4-00c04fd430c8"}, 100)],
 )
-def test_what_is_not_there_is_told_and_never_made(world: World, asked: dict[str, Any], code: int) -> None:
+def test_what_is_not_there_is_told_and_never_made(world: ClusterMetadata, asked: dict[str, Any], code: int) -> None:
     (topic,) = metadata(world, {"topics": (asked,), "allow_auto_topic_creation": True}, 13)["topics"]
 
     assert topic["error_code"] == code
@@ -80,57 +82,60 @@ def test_what_is_not_there_is_told_and_never_made(world: World, asked: dict[str,
 
 
 @pytest.mark.parametrize("version", [10, 11])
-def test_versions_that_cannot_ask_by_id_refuse_it(world: World, version: int) -> None:
+def test_versions_that_cannot_ask_by_id_refuse_it(world: ClusterMetadata, version: int) -> None:
     (topic,) = metadata(world, {"topics": ({"name": None, "topic_id": None},)}, version)["topics"]
 
     assert (topic["error_code"], topic["name"]) == (42, "")
 
 
-def test_the_offsets_topic_appears_once_a_coordinator_was_asked_for_and_tells_who_leads(world: World) -> None:
+def test_the_offsets_topic_appears_once_a_coordinator_was_asked_for_and_tells_who_leads(world: ClusterMetadata) -> None:
     assert OFFSETS_TOPIC not in dict(_names(metadata(world, {"topics": None}, 9)))
     find_coordinator(world, FindCoordinatorRequest(coordinator_keys=("g",)))
 
-    told = metadata(world, {"topics": None}, 9)["topics"][-1]
-    assert (told["name"], told["is_internal"]) == (OFFSETS_TOPIC, True)
-    assert [(each["leader_id"], each["leader_epoch"]) for each in told["partitions"]] == [(0, 0), (1, 4)]
+    topic = metadata(world, {"topics": None}, 9)["topics"][-1]
+    assert (topic["name"], topic["is_internal"]) == (OFFSETS_TOPIC, True)
+    assert [(partition["leader_id"], partition["leader_epoch"]) for partition in topic["partitions"]] == [(0, 0), (1, 4)]
 
 
-def test_each_key_gets_its_coordinator(world: World) -> None:
+def test_each_key_gets_its_coordinator(world: ClusterMetadata) -> None:
     answer = find_coordinator(world, FindCoordinatorRequest(coordinator_keys=("g", "gg")))
 
-    assert [(each.key, each.node_id, each.host, each.port) for each in answer.coordinators] == [("g", 1, "b", 2), ("gg", 0, "a", 1)]
+    assert [(coordinator.key, coordinator.node_id, coordinator.host, coordinator.port) for coordinator in answer.coordinators] == [
+        ("g", 1, "b", 2),
+        ("gg", 0, "a", 1),
+    ]
 
 
-def test_a_coordinator_of_another_kind_is_refused(world: World) -> None:
+def test_a_coordinator_of_another_kind_is_refused(world: ClusterMetadata) -> None:
     (refused,) = find_coordinator(world, FindCoordinatorRequest(coordinator_keys=("g",), key_type=2)).coordinators
 
     assert (refused.error_code, refused.node_id) == (42, -1)
 
 
-def test_the_cluster_is_described(world: World) -> None:
+def test_the_cluster_is_described(world: ClusterMetadata) -> None:
     body = describe_cluster(world, {"endpoint_type": 1})
 
-    assert [(each["broker_id"], each["host"], each["port"]) for each in body["brokers"]] == [(0, "a", 1), (1, "b", 2)]
+    assert [(broker["broker_id"], broker["host"], broker["port"]) for broker in body["brokers"]] == [(0, "a", 1), (1, "b", 2)]
     assert describe_cluster(world, {"endpoint_type": 2})["error_code"] == 115
 
 
-def test_partitions_are_described_by_topic(world: World) -> None:
+def test_partitions_are_described_by_topic(world: ClusterMetadata) -> None:
     assert _names(describe_topic_partitions(world, {"topics": ()})) == [("t", 0), ("u", 0)]
     assert _names(describe_topic_partitions(world, {"topics": ({"name": "w"}, {"name": "t"})})) == [("t", 0), ("w", 3)]
 
 
 @pytest.mark.parametrize("version", range(VERSIONS[Api.METADATA][1] + 1))
-def test_metadata_can_be_said_in_every_version(world: World, version: int) -> None:
+def test_metadata_can_be_said_in_every_version(world: ClusterMetadata, version: int) -> None:
     asked = {"topics": ({"name": "t"}, {"name": "v"})}
 
     _, body = read_response(Api.METADATA, version, write_response(Api.METADATA, version, 1, metadata(world, asked, version)))
     assert _names(body) == [("t", 0), ("v", 3)]
-    assert [each["node_id"] for each in body["brokers"]] == [0, 1]
+    assert [broker["node_id"] for broker in body["brokers"]] == [0, 1]
 
 
 @pytest.mark.requirement("FIND-05")
-def test_a_partition_without_a_leader_has_no_coordinator_to_be_named(world: World) -> None:
+def test_a_partition_without_a_leader_has_no_coordinator_to_be_named(world: ClusterMetadata) -> None:
     world.owner_of = lambda group: NO_LEADER
-    (told,) = find_coordinator(world, FindCoordinatorRequest(coordinator_keys=("g",))).coordinators
+    (coordinator,) = find_coordinator(world, FindCoordinatorRequest(coordinator_keys=("g",))).coordinators
 
-    assert (told.error_code, told.node_id, told.host, told.port) == (15, -1, "", -1)
+    assert (coordinator.error_code, coordinator.node_id, coordinator.host, coordinator.port) == (15, -1, "", -1)

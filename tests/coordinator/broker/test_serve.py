@@ -48,13 +48,13 @@ def test_a_member_finds_its_coordinator_on_another_port_and_joins_there() -> Non
         async with trio.open_nursery() as nursery:
             serving, recorder = await _served(nursery, say=said.append)
             async with _client(serving.addresses[0]) as client:
-                (told,) = (await client.ask(Api.FIND_COORDINATOR, {"coordinator_keys": ("g",)}))["coordinators"]
-            assert (told["host"], told["port"]) == serving.addresses[told["node_id"]]
-            async with _client((told["host"], told["port"])) as member:
+                (broker,) = (await client.ask(Api.FIND_COORDINATOR, {"coordinator_keys": ("g",)}))["coordinators"]
+            assert (broker["host"], broker["port"]) == serving.addresses[broker["node_id"]]
+            async with _client((broker["host"], broker["port"])) as member:
                 assert (await member.join())["error_code"] == 0
 
             assert said == [f"kafka-4.1 on {serving.bootstrap}"]
-            assert [each.node for each in recorder.trace if each.kind == "request"] == [0, told["node_id"]]
+            assert [obs.node for obs in recorder.trace if obs.kind == "request"] == [0, broker["node_id"]]
             nursery.cancel_scope.cancel()
 
     trio.run(run)
@@ -90,7 +90,7 @@ def test_a_client_that_reads_late_gets_every_answer_whole() -> None:
                 for _ in range(30):
                     await client.send(Api.FETCH, fetch, 12)
                 await trio.testing.wait_all_tasks_blocked(0.2)
-                assert len([each for each in recorder.trace if each.api == "Fetch" and each.kind == "processed"]) < 30, "the kernel took it all"
+                assert len([obs for obs in recorder.trace if obs.api == "Fetch" and obs.kind == "processed"]) < 30, "the kernel took it all"
                 for _ in range(30):
                     assert (await client.receive())["responses"][0]["partitions"][0]["records"] == batch
             nursery.cancel_scope.cancel()
@@ -109,7 +109,7 @@ def test_a_client_that_resets_its_connection_harms_nobody() -> None:
 
             async with _client(serving.addresses[0]) as client:
                 assert (await client.ask(Api.METADATA, {"topics": None}))["topics"] != ()
-            assert len([each for each in recorder.trace if each.who == "link" and each.body["name"] == "connected"]) == 2
+            assert len([obs for obs in recorder.trace if obs.who == "link" and obs.body["name"] == "connected"]) == 2
             nursery.cancel_scope.cancel()
 
     trio.run(run)
@@ -133,7 +133,7 @@ def test_clients_are_told_the_advertised_host() -> None:
                 brokers = (await client.ask(Api.METADATA, {"topics": ()}))["brokers"]
 
             assert [host for host, _ in serving.addresses] == ["kafka.example"] * 3
-            assert [(each["host"], each["port"]) for each in brokers] == list(serving.addresses)
+            assert [(broker["host"], broker["port"]) for broker in brokers] == list(serving.addresses)
             nursery.cancel_scope.cancel()
 
     trio.run(run)

@@ -27,8 +27,8 @@ async def polled(count: int = 1) -> AsyncIterator[tuple[list[Socket], list[socke
             try:
                 yield sockets, peers
             finally:
-                for each in sockets:
-                    await each.aclose()
+                for item in sockets:
+                    await item.aclose()
                 for peer in peers:
                     peer.close()
             nursery.cancel_scope.cancel()
@@ -135,20 +135,20 @@ async def test_who_waits_for_a_socket_that_is_closed_is_told(sockets: list[Socke
 @on_sockets(200)
 async def test_however_many_sockets_have_something_other_tasks_have_their_turns(sockets: list[Socket], peers: list[socket.socket]) -> None:
     offered: list[bytes] = []
-    seen = []
+    observed = []
 
     async with trio.open_nursery() as nursery:
-        for each in sockets:
-            nursery.start_soon(each.left, lambda data: offered.append(data))
+        for item in sockets:
+            nursery.start_soon(item.left, lambda data: offered.append(data))
         await trio.testing.wait_all_tasks_blocked()
         for peer in peers:
             peer.send(b"x")
         while len(offered) < len(sockets):
             await trio.lowlevel.checkpoint()
-            seen.append(len(offered))
+            observed.append(len(offered))
         nursery.cancel_scope.cancel()
 
-    assert any(0 < count < len(sockets) for count in seen)
+    assert any(0 < count < len(sockets) for count in observed)
 
 
 @on_sockets()

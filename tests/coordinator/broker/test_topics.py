@@ -61,7 +61,7 @@ def test_appended_batches_are_placed_at_the_end() -> None:
 
     assert [log.append(batch), log.append(batch + batch)] == [0, 2]
     assert log.end_offset == 6
-    assert [record.offset for each in read_batches(log.read(0, 10_000)) for record in each.records()] == [0, 1, 2, 3, 4, 5]
+    assert [record.offset for read_batch in read_batches(log.read(0, 10_000)) for record in read_batch.records()] == [0, 1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize("blob", [b"", b"garbage", b"\0" * 61])

@@ -24,7 +24,7 @@ from groupproof.protocol.wire.messages import (
 
 def _request(**topics: tuple[int, ...]) -> OffsetCommitRequest:
     commits = (
-        CommitTopic(name=name, partitions=tuple(CommitPartition(partition_index=each, committed_offset=1) for each in indexes))
+        CommitTopic(name=name, partitions=tuple(CommitPartition(partition_index=index, committed_offset=1) for index in indexes))
         for name, indexes in topics.items()
     )
     return OffsetCommitRequest(group_id="g", topics=tuple(commits))
@@ -52,7 +52,7 @@ def test_the_answer_tells_the_unknown_ones_in_the_order_of_the_request() -> None
 
     completed = with_unknown(_request(u=(0,), t=(1, 2)), answered)
     assert isinstance(completed, OffsetCommitResponse)
-    codes = [(topic.name, each.partition_index, each.error_code) for topic in completed.topics for each in topic.partitions]
+    codes = [(topic.name, partition.partition_index, partition.error_code) for topic in completed.topics for partition in topic.partitions]
     assert codes == [("u", 0, 3), ("t", 1, 22), ("t", 2, 3)]
 
 
@@ -86,22 +86,22 @@ def test_before_2_0_every_partition_of_a_topic_that_exists_is_taken_to_exist() -
 def test_before_2_6_a_deletion_tells_a_topic_again_for_each_of_its_partitions() -> None:
     partitions = (OffsetDeletePartition(partition_index=0), OffsetDeletePartition(partition_index=2))
     message = OffsetDeleteRequest(group_id="g", topics=(OffsetDeleteTopic(name="t", partitions=partitions),))
-    told = with_unknown(message, OffsetDeleteResponse(), repeats_topics=True)
+    response = with_unknown(message, OffsetDeleteResponse(), repeats_topics=True)
 
-    assert isinstance(told, OffsetDeleteResponse)
-    assert [(topic.name, len(topic.partitions)) for topic in told.topics] == [("t", 2), ("t", 2)]
+    assert isinstance(response, OffsetDeleteResponse)
+    assert [(topic.name, len(topic.partitions)) for topic in response.topics] == [("t", 2), ("t", 2)]
 
 
 def test_what_is_known_and_not_told_of_a_deletion_stays_untold() -> None:
     message = OffsetDeleteRequest(
-        group_id="g", topics=(OffsetDeleteTopic(name="t", partitions=tuple(OffsetDeletePartition(partition_index=each) for each in (0, 1, 7))),)
+        group_id="g", topics=(OffsetDeleteTopic(name="t", partitions=tuple(OffsetDeletePartition(partition_index=number) for number in (0, 1, 7))),)
     )
     known = OffsetDeleteRequest(
-        group_id="g", topics=(OffsetDeleteTopic(name="t", partitions=tuple(OffsetDeletePartition(partition_index=each) for each in (0, 1))),)
+        group_id="g", topics=(OffsetDeleteTopic(name="t", partitions=tuple(OffsetDeletePartition(partition_index=number) for number in (0, 1))),)
     )
     answered = OffsetDeleteResponse(topics=(DeletedOffsetTopic(name="t", partitions=(DeletedOffset(partition_index=1, error_code=0),)),))
-    told = with_unknown(message, answered, known=known)
+    response = with_unknown(message, answered, known=known)
 
-    assert isinstance(told, OffsetDeleteResponse)
+    assert isinstance(response, OffsetDeleteResponse)
 
-    assert [(each.partition_index, each.error_code) for each in told.topics[0].partitions] == [(1, 0), (7, 3)]
+    assert [(partition.partition_index, partition.error_code) for partition in response.topics[0].partitions] == [(1, 0), (7, 3)]

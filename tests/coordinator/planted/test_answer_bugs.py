@@ -10,7 +10,7 @@ from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.framing import frame
 from groupproof.protocol.wire.message_codec import WireRequest, read_response, write_response
 
-BY_NAME = {each.name: each for each in BUGS_OF_ANSWERS}
+BY_NAME = {bugs_of_answer.name: bugs_of_answer for bugs_of_answer in BUGS_OF_ANSWERS}
 
 
 def _arrived(api: Api, version: int) -> IncomingRequest:

@@ -17,8 +17,8 @@ def _read(name: str) -> Manager:
 
 
 def test_every_reading_is_found_by_its_name_and_is_no_variant_of_kafka_s() -> None:
-    assert [variant_named(each.name) for each in READINGS] == list(READINGS)
-    assert not {each.name for each in READINGS} & variants().keys()
+    assert [variant_named(reading.name) for reading in READINGS] == list(READINGS)
+    assert not {reading.name for reading in READINGS} & variants().keys()
     with pytest.raises(UnknownVariant, match="datalink-no-vote"):
         variant_named("datalink-no-votes")
 
@@ -28,8 +28,8 @@ def _leaders(manager: Manager) -> set[int]:
     ids = manager.settled(3)
     found = set()
     for number in range(12):
-        for each in ids:
-            manager.join(each, metadata=f"{number}".encode())
+        for id in ids:
+            manager.join(id, metadata=f"{number}".encode())
         found.add(manager.members().index(manager.view().leader or ""))
     return found
 

@@ -8,13 +8,13 @@ from groupproof.coordinator.machine.outputs import Arrival
 from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.coordinator.planted.legal_variants import LEGAL
 
-BY_NAME = {each.name: each for each in LEGAL}
+BY_NAME = {variant.name: variant for variant in LEGAL}
 ARRIVAL = Arrival(token=1, api_version=9, client_id="c", client_host="/127.0.0.1")
 
 
 def test_there_are_more_than_ten_and_each_deviates() -> None:
     assert len(LEGAL) > 10
-    assert [each.name for each in LEGAL if each.breaks or each.says == REFERENCE.says] == []
+    assert [variant.name for variant in LEGAL if variant.breaks or variant.says == REFERENCE.says] == []
 
 
 def test_another_member_leads() -> None:
@@ -30,4 +30,4 @@ def test_member_ids_have_other_forms_and_still_differ() -> None:
         choices = BY_NAME[name].choices(random.Random(1))
         given = [choices.member_id("client", ARRIVAL) for _ in range(3)]
         assert len(set(given)) == 3
-        assert not any(each.startswith("client") for each in given)
+        assert not any(name.startswith("client") for name in given)

@@ -9,7 +9,7 @@ from groupproof.coordinator.machine.outputs import Output
 from groupproof.coordinator.planted.rule_bugs import BUGS_OF_RULES
 from groupproof.protocol.wire.messages import JoinGroupRequest, JoinGroupResponse, JoinProtocol
 
-BY_NAME = {each.name: each for each in BUGS_OF_RULES}
+BY_NAME = {bugs_of_rule.name: bugs_of_rule for bugs_of_rule in BUGS_OF_RULES}
 
 
 def _joined(name: str) -> tuple[Coordinator, list[Output]]:
@@ -27,7 +27,7 @@ def _joined(name: str) -> tuple[Coordinator, list[Output]]:
 
 
 def _answer(outputs: list[Output]) -> JoinGroupResponse:
-    (answer,) = (each.message for each in outputs if isinstance(each, Reply))
+    (answer,) = (output.message for output in outputs if isinstance(output, Reply))
     assert isinstance(answer, JoinGroupResponse)
     return answer
 
@@ -48,4 +48,4 @@ def test_an_id_is_required_of_old_versions_too() -> None:
 
 
 def test_a_parked_join_is_never_answered() -> None:
-    assert [each for each in _joined("initial-delay-never-ends")[1] if isinstance(each, Reply)] == []
+    assert [output for output in _joined("initial-delay-never-ends")[1] if isinstance(output, Reply)] == []

@@ -7,11 +7,11 @@ from groupproof.coordinator.planted.rule_mutants import mutants
 from groupproof.protocol.rules import Effect, On, profile, rule_name
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
-MADE = {each.name: each for each in mutants(profile())}
+MADE = {mutant.name: mutant for mutant in mutants(profile())}
 
 
 def test_every_rule_of_a_request_is_left_out_and_answered_otherwise() -> None:
-    requests = [rule_name(*each) for each in profile().rules() if each[0] in (On.HEARTBEAT, On.SYNC_GROUP, On.JOIN_GROUP)]
+    requests = [rule_name(*rule) for rule in profile().rules() if rule[0] in (On.HEARTBEAT, On.SYNC_GROUP, On.JOIN_GROUP)]
 
     assert [rule for rule in requests if f"gone/{rule}" not in MADE or f"code/{rule}" not in MADE] == []
 
@@ -19,8 +19,8 @@ def test_every_rule_of_a_request_is_left_out_and_answered_otherwise() -> None:
 def test_no_mutant_is_the_profile_itself() -> None:
     same = [
         name
-        for name, each in MADE.items()
-        if (found := bent(profile(), each)).table.cells == profile().table.cells and found.table.before_group == profile().table.before_group
+        for name, variant in MADE.items()
+        if (found := bent(profile(), variant)).table.cells == profile().table.cells and found.table.before_group == profile().table.before_group
     ]
 
     assert same == []

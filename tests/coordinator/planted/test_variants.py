@@ -10,13 +10,13 @@ from groupproof.protocol.rules.requirements import by_id
 
 def test_every_variant_has_a_name_of_its_own_and_a_sentence() -> None:
     assert len(variants()) == len(BUGS) + len(LEGAL)
-    assert [each.name for each in variants().values() if not each.says.endswith(".")] == []
+    assert [variant.name for variant in variants().values() if not variant.says.endswith(".")] == []
 
 
 def test_a_bug_breaks_requirements_that_exist_and_a_legal_variant_none() -> None:
-    assert [each.name for each in BUGS if not each.breaks] == []
-    assert [each.name for each in LEGAL if each.breaks] == []
-    assert all(by_id(requirement) for each in BUGS for requirement in each.breaks)
+    assert [bug.name for bug in BUGS if not bug.breaks] == []
+    assert [variant.name for variant in LEGAL if variant.breaks] == []
+    assert all(by_id(requirement) for bug in BUGS for requirement in bug.breaks)
 
 
 def test_an_unknown_name_is_refused_with_the_nearest() -> None:

@@ -98,8 +98,8 @@ def test_a_members_poll_deadline_is_no_shorter_than_its_session(case: Case) -> N
 @every_case
 def test_a_members_poll_is_shorter_than_its_session(case: Case) -> None:
     for member in plan_of(case).members:
-        told = {**DEFAULTS, **member.settings}
-        assert told["poll_timeout_ms"] < told["session_timeout_ms"], "kafkajs sends no Heartbeat while it waits for records"
+        fields = {**DEFAULTS, **member.settings}
+        assert fields["poll_timeout_ms"] < fields["session_timeout_ms"], "kafkajs sends no Heartbeat while it waits for records"
 
 
 @every_case
@@ -122,9 +122,11 @@ def test_findings_name_requirements_of_the_catalogue_in_words_that_repeat(case: 
     _, second = judged(case, seed=2)
 
     assert all(by_id(finding.requirement) for finding in first.findings)
-    assert [(each.expected, each.observed) for each in first.findings] == [(each.expected, each.observed) for each in second.findings]
+    assert [(finding.expected, finding.observed) for finding in first.findings] == [
+        (finding.expected, finding.observed) for finding in second.findings
+    ]
 
 
 def _wrong(findings: object) -> Iterator[str]:
     assert isinstance(findings, tuple)
-    return (f"{each.expected} {each.observed} {each.detail}" for each in findings if each.verdict is not Verdict.OK)
+    return (f"{finding.expected} {finding.observed} {finding.detail}" for finding in findings if finding.verdict is not Verdict.OK)

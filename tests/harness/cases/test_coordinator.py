@@ -133,7 +133,7 @@ def test_requests_are_turned_to_another_group_and_other_protocols() -> None:
 
     assert isinstance(turned, Ask)
     assert turned.fields["group_id"].name == "other"
-    assert [(each["name"], each["metadata"]) for each in offered.fields["protocols"]] == [("range", b"1"), ("sticky", b"2")]
+    assert [(protocol["name"], protocol["metadata"]) for protocol in offered.fields["protocols"]] == [("range", b"1"), ("sticky", b"2")]
 
 
 def _judged(case: Case, profile: str) -> tuple[Judgement, Trace]:

@@ -13,7 +13,7 @@ from groupproof.harness.model.case import Case, script_of
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.running.runs.coordinator_run import JOBS, CoordinatorRun
-from groupproof.harness.running.runs.whole_run import Order
+from groupproof.harness.running.runs.whole_run import RunConfig
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
 
 pytestmark = pytest.mark.slow
@@ -26,9 +26,9 @@ PLAYED = [case for case in CASES if len(script_of(case).steps) <= STEPS_MAX]
 
 @cache
 def results() -> dict[str, CaseResult]:
-    order = Order(cases=PLAYED, profile=PROFILE, level="info", seed=1, jobs=JOBS, command=["groupproof"])
-    outcome = CoordinatorRun(ReferenceBrokers(profile=PROFILE), order, say=lambda *_: None).go()
-    return {each.case.id: each for each in outcome.summary.results}
+    config = RunConfig(cases=PLAYED, profile=PROFILE, level="info", seed=1, jobs=JOBS, command=["groupproof"])
+    outcome = CoordinatorRun(ReferenceBrokers(profile=PROFILE), config, say=lambda *_: None).go()
+    return {result.case.id: result for result in outcome.summary.results}
 
 
 @pytest.mark.parametrize("case", PLAYED, ids=lambda case: case.id)
@@ -41,4 +41,4 @@ def test_the_reference_is_as_the_oracle_and_the_script_say(case: Case) -> None:
         assert "its ApiVersions say" in result.ruling.observed
         return
     assert result.ruling.verdict is Verdict.OK, result.ruling.observed
-    assert [each.observed for each in written(Evidence(result.plays[0].trace)) if each.verdict is not Verdict.OK] == []
+    assert [finding.observed for finding in written(Evidence(result.plays[0].trace)) if finding.verdict is not Verdict.OK] == []

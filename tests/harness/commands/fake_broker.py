@@ -60,9 +60,9 @@ def _converse(peer: socket.socket, oddity: str) -> None:
 async def _end(oddity: str) -> None:
     given = 0
 
-    def count(seen: Observation) -> None:
+    def count(obs: Observation) -> None:
         nonlocal given
-        given += seen.kind == "response"
+        given += obs.kind == "response"
         if given > ANSWERS:
             os.kill(os.getpid(), signal.SIGKILL if oddity == "dies" else signal.SIGSTOP)
 

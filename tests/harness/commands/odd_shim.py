@@ -53,8 +53,8 @@ async def _run(odd: Odd) -> None:
         body = json.loads(line)
         if odd.oddity == "has no pause" and asked.get(body.get("id", -1)) == "pause":
             body = {"id": body["id"], "member": body.get("member", ""), "unimplemented": "no such thing"}
-        for each in odd.said(body):
-            await stdout.write(each + "\n")
+        for name in odd.said(body):
+            await stdout.write(name + "\n")
         await stdout.flush()
 
     async def lines() -> AsyncIterator[str]:
@@ -62,8 +62,8 @@ async def _run(odd: Odd) -> None:
         async with trio.lowlevel.FdStream(os.dup(0)) as stdin:
             async for data in stdin:
                 *whole, rest = (rest + data).split(b"\n")
-                for each in whole:
-                    command = odd.heard(json.loads(each))
+                for item in whole:
+                    command = odd.heard(json.loads(item))
                     asked[command["id"]] = command["command"]
                     yield json.dumps(command)
 

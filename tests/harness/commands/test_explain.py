@@ -25,7 +25,7 @@ def test_one_thing_is_told_in_full(name: str, said: list[str], groupproof: Call)
     called = groupproof("explain", name)
 
     assert called.code == 0
-    assert [each for each in said if each not in called.out] == []
+    assert [name for name in said if name not in called.out] == []
 
 
 def test_a_requirement_without_a_witness_says_why(groupproof: Call, monkeypatch: pytest.MonkeyPatch) -> None:

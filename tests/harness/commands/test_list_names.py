@@ -23,7 +23,7 @@ def test_the_cases_of_one_side_are_listed(side: str, groupproof: Call) -> None:
     called = groupproof("list", "--side", side)
 
     assert [line.split()[0] for line in called.out.splitlines()] == [case.id for case in CASES if case.side == side]
-    assert {each["side"] for each in groupproof("list", "subjects", "--side", side, "--json").json} == {side}
+    assert {item["side"] for item in groupproof("list", "subjects", "--side", side, "--json").json} == {side}
 
 
 def test_what_has_no_side_is_not_asked_for_one(groupproof: Call) -> None:
@@ -50,22 +50,22 @@ def test_patterns_and_levels_choose_among_them(groupproof: Call) -> None:
     called = groupproof("list", "--only", "CLIENT-48", "--skip", "heartbeat", "--level", "must", "--json")
 
     assert called.json
-    assert all("CLIENT-48" in each["requirements"] and each["level"] == "MUST" and "/" in each["id"] for each in called.json)
-    assert not any(each["id"].startswith("heartbeat/") for each in called.json)
+    assert all("CLIENT-48" in item["requirements"] and item["level"] == "MUST" and "/" in item["id"] for item in called.json)
+    assert not any(item["id"].startswith("heartbeat/") for item in called.json)
 
 
 @pytest.mark.parametrize(("what", "key", "name"), [("requirements", "id", "HB-03"), ("profiles", "name", "kafka-2.4"), ("subjects", "name", "java")])
 def test_everything_that_has_a_name_is_listed(what: str, key: str, name: str, groupproof: Call) -> None:
     called = groupproof("list", what, "--only", name, "--json")
 
-    assert [each[key] for each in called.json] == [name]
+    assert [item[key] for item in called.json] == [name]
 
 
 def test_subjects_of_both_sides_are_listed(groupproof: Call) -> None:
     rows = groupproof("list", "subjects", "--json").json
 
-    assert {each["side"] for each in rows} == {"client", "coordinator"}
-    (kafka,) = (each for each in rows if each["name"] == "apache-kafka")
+    assert {row["side"] for row in rows} == {"client", "coordinator"}
+    (kafka,) = (row for row in rows if row["name"] == "apache-kafka")
     assert (kafka["side"], kafka["title"]) == ("coordinator", "judged by kafka-4.1")
     assert {"1.1.0", "4.1.0"} <= set(kafka["releases"])
 
@@ -88,8 +88,8 @@ def test_a_wrong_name_is_answered_with_the_nearest(arguments: list[str], said: s
 def test_a_profile_tells_its_release_and_whether_it_is_verified(groupproof: Call) -> None:
     called = groupproof("list", "profiles", "--json")
 
-    assert [each["name"] for each in called.json] == list(known_profiles())
-    for each in called.json:
-        found = verification(each["name"])
-        assert each["state"] == ("read in the sources" if found is None else f"verified with {found.release}")
-        assert (each["verified"] is None) == (found is None)
+    assert [item["name"] for item in called.json] == list(known_profiles())
+    for entry in called.json:
+        found = verification(entry["name"])
+        assert entry["state"] == ("read in the sources" if found is None else f"verified with {found.release}")
+        assert (entry["verified"] is None) == (found is None)

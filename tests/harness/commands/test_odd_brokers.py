@@ -23,20 +23,20 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("oddity", "seen"),
+    ("oddity", "text"),
     [
         ("hangs", "no answer to ApiVersions within 0.2 s"),
         ("closes", r"(the broker closed the connection|socket connection broken: .*)"),
         ("garbage", r"ApiVersions v0 response cannot be read: .*"),
     ],
 )
-def test_a_broker_that_is_none_is_told_in_one_line(groupproof: Call, oddity: str, seen: str) -> None:
+def test_a_broker_that_is_none_is_told_in_one_line(groupproof: Call, oddity: str, text: str) -> None:
     with fake_broker(oddity) as where:
         called = groupproof("certify", "coordinator", where)
 
     assert called.code == 4
     assert called.out == ""
-    _matches(called.complaint, rf"groupproof: no broker answers at {where} within 0\.5 s: {seen}")
+    _matches(called.complaint, rf"groupproof: no broker answers at {where} within 0\.5 s: {text}")
 
 
 def test_a_port_that_refuses_is_told_in_one_line(groupproof: Call) -> None:
@@ -66,7 +66,7 @@ def test_of_a_broker_that_ends_in_the_middle_what_was_reached_is_kept(
         called = groupproof("certify", "coordinator", where, "--profile", "kafka-4.1", "--only", "leave", "--jobs", "4", "--output", "out", "--json")
 
     assert called.code == 4
-    verdicts = {each["id"]: each["verdict"] for each in called.json["cases"]}
+    verdicts = {case["id"]: case["verdict"] for case in called.json["cases"]}
     assert "OK" in verdicts.values()
     (given_up,) = [line for line in called.err.splitlines() if line.startswith("given up: ")]
     _matches(given_up, r"given up: the last 4 cases could not be carried through: .*")

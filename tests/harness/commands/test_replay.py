@@ -121,7 +121,7 @@ def test_a_script_is_carried_out_again_whatever_found_it(groupproof: Call, tmp_p
     called = groupproof("replay", written(tmp_path / "plan.json", SCRIPT), "--output", "out", "--json")
 
     assert called.code == 0
-    assert [(each["id"], each["verdict"]) for each in called.json["cases"]] == [(SCRIPT.case, "OK")]
+    assert [(case["id"], case["verdict"]) for case in called.json["cases"]] == [(SCRIPT.case, "OK")]
     assert called.json["suite"]["profile"] == "kafka-2.4"
     assert load_schedule(tmp_path / "out" / "cases" / SCRIPT.case / "plan.json").plan == SCRIPT.plan
 

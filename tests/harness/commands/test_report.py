@@ -34,8 +34,8 @@ def a_shard(folder: Path, number: int, case: str, verdict: str, of: int = 2) -> 
     made = report({case: (verdict, None)}, name="odd", version="1.2")
     made["suite"] |= {"version": release(), "catalogue_sha256": catalogue_sha256()}
     made["grade"] = "PARTIAL 1/160"
-    told = {"level": "info", "fail_on": [], "spec": "odd@1.2", "unreached": [], "troubles": {}, "excused": {}, "stale": [], "open": []}
-    made["run"]["shard"] = {"number": number, "of": of, **told}
+    by_name = {"level": "info", "fail_on": [], "spec": "odd@1.2", "unreached": [], "troubles": {}, "excused": {}, "stale": [], "open": []}
+    made["run"]["shard"] = {"number": number, "of": of, **by_name}
     path = folder / f"shard-{number}"
     path.mkdir()
     (path / "report.json").write_text(json.dumps(made))

@@ -9,7 +9,7 @@ import pytest
 from tests.harness.commands.calling import Call
 from tests.stateful.plans import within_seconds
 
-from groupproof.harness.simulation.fault_schedule import Happening, Schedule
+from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
 
 QUICK = ("--duration", "20s", "--members", "3", "--session-timeout", "6s", "--max-poll-interval", "10s")
 
@@ -58,7 +58,7 @@ def test_many_seeds_are_run_and_those_that_break_a_law_are_named(groupproof: Cal
     assert (well.code, ill.code) == (0, 1)
     assert "3 seeds, " in well.out
     assert "0 broke a law" in well.out
-    assert [each["violations"][0]["requirement"] for each in ill.json["broken"]] == ["INV-04"] * 3
+    assert [item["violations"][0]["requirement"] for item in ill.json["broken"]] == ["INV-04"] * 3
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ LEAVING = {
     "schema": "groupproof.simulation/1",
     "simulation": within_seconds(member_variant="heartbeats-after-leave").to_json(),
     "violations": [{"requirement": "CLIENT-11", "at_ms": 0, "what": "seen before"}],
-    "happenings": Schedule(happenings=(Happening(at_ms=1_500, kind="leave", who=("m0",), for_ms=1_300, how={}),)).to_json(),
+    "happenings": Schedule(happenings=(ScheduledFault(at_ms=1_500, kind="leave", who=("m0",), for_ms=1_300, how={}),)).to_json(),
 }
 
 

@@ -17,8 +17,8 @@ def test_the_traces_of_a_run_come_to_the_runs_verdicts(groupproof: Call) -> None
     called = groupproof("trace", "check", "out/cases", "--json")
 
     assert called.code == 0
-    assert {each["id"]: (each["verdict"], each["goodbye"], each["fingerprint"]) for each in called.json} == {
-        each["id"]: (each["verdict"], each["goodbye"], each["fingerprint"]) for each in certified.json["cases"]
+    assert {item["id"]: (item["verdict"], item["goodbye"], item["fingerprint"]) for item in called.json} == {
+        case["id"]: (case["verdict"], case["goodbye"], case["fingerprint"]) for case in certified.json["cases"]
     }
 
 
@@ -48,10 +48,10 @@ def test_what_is_no_trace_is_wrong_usage(text: str | None, said: str, groupproof
 def test_meters_stand_beside_the_verdict(groupproof: Call, tmp_path: Path) -> None:
     (tmp_path / "seen.ndjson").write_text("\n".join(write_trace(Story().member().trace)))
 
-    shown, told = groupproof("trace", "check", "seen.ndjson", "--meters"), groupproof("trace", "check", "seen.ndjson", "--meters", "--json")
+    shown, called = groupproof("trace", "check", "seen.ndjson", "--meters"), groupproof("trace", "check", "seen.ndjson", "--meters", "--json")
 
     assert [line.split() for line in shown.out.splitlines() if "rebalances" in line] == [["rebalances", "1"]]
-    assert told.json[0]["meters"][0]["rebalances"] == 1
+    assert called.json[0]["meters"][0]["rebalances"] == 1
     assert "meters" not in groupproof("trace", "check", "seen.ndjson", "--json").json[0]
 
 

@@ -26,7 +26,7 @@ def test_one_group_alone_as_json(groupproof: Call) -> None:
     called = groupproof("trace", "explain", *LOGS, "--group", "handover", "--json")
 
     assert (called.code, called.json["schema"]) == (0, SCHEMA)
-    assert [each["cause"] for each in called.json["rebalances"]] == ["first-member", "new-member", "cooperative-handover"]
+    assert [rebalance["cause"] for rebalance in called.json["rebalances"]] == ["first-member", "new-member", "cooperative-handover"]
 
 
 def test_pictures_and_the_explanation_are_written(groupproof: Call, tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_pictures_and_the_explanation_are_written(groupproof: Call, tmp_path: Pa
 def test_several_traces_are_several_documents(groupproof: Call) -> None:
     called = groupproof("trace", "explain", LOGS[0], RECORDED / "1.1.0/wire.ndjson.gz", "--json")
 
-    assert [each["schema"] for each in called.json] == [SCHEMA, SCHEMA]
+    assert [item["schema"] for item in called.json] == [SCHEMA, SCHEMA]
 
 
 @pytest.mark.parametrize(("text", "said"), [(None, "No such file"), ("hello", "tells nothing of groups")])

@@ -19,8 +19,8 @@ def test_logs_become_a_trace_on_standard_output(groupproof: Call) -> None:
     trace = list(read_trace(called.out.splitlines()))
 
     assert called.code == 0
-    assert {seen.group for seen in trace if seen.kind == "transition"} >= {"closed", "poll-interval"}
-    assert [seen.seq for seen in trace] == list(range(len(trace)))
+    assert {obs.group for obs in trace if obs.kind == "transition"} >= {"closed", "poll-interval"}
+    assert [obs.seq for obs in trace] == list(range(len(trace)))
 
 
 def test_a_capture_becomes_a_trace_in_a_file_which_check_and_explain_read(groupproof: Call, tmp_path: Path) -> None:

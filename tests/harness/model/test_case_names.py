@@ -58,11 +58,11 @@ WRITTEN = {"g", "t", "u"}
 
 
 def names_of(trace: Trace) -> CaseNames:
-    return msgspec.convert(next(seen.body for seen in trace if seen.body.get("name") == NAMES), CaseNames, strict=False)
+    return msgspec.convert(next(obs.body for obs in trace if obs.body.get("name") == NAMES), CaseNames, strict=False)
 
 
 def shows(judgement: Judgement) -> tuple[Any, ...]:
-    found = [(each.verdict, each.requirement, each.expected, each.observed, each.detail) for each in judgement.findings]
+    found = [(finding.verdict, finding.requirement, finding.expected, finding.observed, finding.detail) for finding in judgement.findings]
     return judgement.verdict, judgement.reason, judgement.goodbye, judgement.receipts, found
 
 
@@ -74,14 +74,14 @@ def leaves(value: Any) -> Iterator[Any]:
     if not isinstance(value, list | tuple):
         yield value
         return
-    for each in value:
-        yield from leaves(each)
+    for item in value:
+        yield from leaves(item)
 
 
 def renamed(body: dict[str, Any], who: str = "coordinator", **columns: Any) -> Observation:
     """Return what a judge reads where a run saw `body`."""
-    seen = Observation(seq=0, at_ns=0, kind="event", who="kit", body={"name": NAMES, **msgspec.to_builtins(NAMED, str_keys=True)})
-    return as_written([seen, Observation(seq=1, at_ns=1, kind="event", who=who, body=body, **columns)])[1]
+    obs = Observation(seq=0, at_ns=0, kind="event", who="kit", body={"name": NAMES, **msgspec.to_builtins(NAMED, str_keys=True)})
+    return as_written([obs, Observation(seq=1, at_ns=1, kind="event", who=who, body=body, **columns)])[1]
 
 
 NAMED = CaseNames(group={"g": "ledger-3f2a"}, topics={"t": "orders-21", "u": "users-81"}, codes={999: 4711})
@@ -102,23 +102,23 @@ def test_a_misbehaviour_is_judged_alike_by_whatever_names(id: str) -> None:
         _, other = judged(BY_ID[id], variant=BAD[id], seed=seed, draws_names=True)
 
         assert shows(other) == shows(plain)
-        assert any(each.verdict.value in ("FAILED", "NON_STRICT") for each in other.findings)
+        assert any(finding.verdict.value in ("FAILED", "NON_STRICT") for finding in other.findings)
 
 
-@pytest.mark.parametrize("id", [each for each in SOME if each != "assignor/classic/peer-with-user-data"])  # whose user data is "\\0\\1their own"
+@pytest.mark.parametrize("id", [name for name in SOME if name != "assignor/classic/peer-with-user-data"])  # whose user data is "\\0\\1their own"
 def test_nothing_that_reaches_or_leaves_a_member_has_the_names_of_the_case(id: str) -> None:
-    trace = [seen for seen in played(BY_ID[id], draws_names=True).trace if seen.body.get("name") not in (NAMES, "step")]
+    trace = [obs for obs in played(BY_ID[id], draws_names=True).trace if obs.body.get("name") not in (NAMES, "step")]
 
-    for seen in trace:
-        told = list(leaves(seen.body))
-        assert not WRITTEN & {each for each in told if isinstance(each, str)}, seen
-        assert not [each for each in told if isinstance(each, bytes) and (b"\x00\x01t" in each or b"\x00\x01u" in each)], seen
-        assert seen.error != 999
-        assert "999" not in {str(each) for each in told}
-        assert seen.group not in WRITTEN
-    subscribed = [seen.body["fields"] for seen in trace if seen.body.get("command") == "subscribe"]
+    for observation in trace:
+        entries = list(leaves(observation.body))
+        assert not WRITTEN & {name for name in entries if isinstance(name, str)}, observation
+        assert not [data for data in entries if isinstance(data, bytes) and (b"\x00\x01t" in data or b"\x00\x01u" in data)], observation
+        assert observation.error != 999
+        assert "999" not in {str(item) for item in entries}
+        assert observation.group not in WRITTEN
+    subscribed = [obs.body["fields"] for obs in trace if obs.body.get("command") == "subscribe"]
     assert subscribed
-    assert all("-" in each["group"] and all("-" in topic for topic in each["topics"]) for each in subscribed)
+    assert all("-" in item["group"] and all("-" in topic for topic in item["topics"]) for item in subscribed)
 
 
 @pytest.mark.parametrize("id", ["fetch/classic/unheard-of-error", "rebalance/classic/topic-grows"])
@@ -130,7 +130,7 @@ def test_a_trace_is_judged_again_alike(id: str) -> None:
 
     assert shows(judge_run(BY_ID[id], again, UNIVERSAL)) == shows(judgement)
     assert result.ruling.verdict is judgement.verdict
-    assert names_of(again).group["g"] in {seen.group for seen in result.plays[0].trace}
+    assert names_of(again).group["g"] in {obs.group for obs in result.plays[0].trace}
 
 
 def test_a_seed_gives_the_same_names_and_another_others() -> None:
@@ -138,8 +138,8 @@ def test_a_seed_gives_the_same_names_and_another_others() -> None:
     draws = [drawn(plan, seed_of(seed, "a/classic/a")) for seed in range(40)]
 
     assert draws == [drawn(plan, seed_of(seed, "a/classic/a")) for seed in range(40)]
-    assert len({each.group["g"] for each in draws}) > 30
-    assert len({each.topics["t"] for each in draws}) > 30
+    assert len({draw.group["g"] for draw in draws}) > 30
+    assert len({draw.topics["t"] for draw in draws}) > 30
     assert names_of(played(BY_ID[SOME[0]], seed=5, draws_names=True).trace) == drawn(plan_of(BY_ID[SOME[0]]), seed_of(5, SOME[0]))
 
 
@@ -179,21 +179,21 @@ def test_a_plan_is_told_in_other_names_wherever_it_has_them() -> None:
         topics={"t": 2, "u": 1},
     )
 
-    told = NAMED.plan(plan)
-    armed, dropped, seen, given, together, committed, grown, filled, paused = told.steps
+    entry = NAMED.plan(plan)
+    armed, dropped, step, given, together, committed, grown, filled, paused = entry.steps
 
-    assert [dict(each.settings) for each in told.members] == [
+    assert [dict(member.settings) for member in entry.members] == [
         {"group": "ledger-3f2a", "topics": ["orders-21"]},
         {"group": "ledger-3f2a", "topics": ["users-81"], "assignors": ["range"]},
     ]
-    assert told.topics == {"orders-21": 2, "users-81": 1}
+    assert entry.topics == {"orders-21": 2, "users-81": 1}
     assert isinstance(armed, Arm)
     assert isinstance(armed.fault.action, Answer)
     assert isinstance(dropped, Arm)
     assert (armed.fault.selector.group, armed.fault.action.error_code) == ("ledger-3f2a", 4711)
     assert armed.fault.action.body == {"groups": [{"group_id": "ledger-3f2a", "topics": [{"name": "orders-21", "partitions": []}]}]}
     assert dropped.fault.selector.error == 4711
-    assert seen == Await(until=Seen(kind_of="response", error=4711, where={"groups.error_code": 4711}))
+    assert step == Await(until=Seen(kind_of="response", error=4711, where={"groups.error_code": 4711}))
     assert given == assigned("m0", ("orders-21", 1))
     assert together == settled({"orders-21": 2}, "m0")
     assert committed == commit("m0", ("orders-21", 0, 999)), "an offset is no code"
@@ -201,19 +201,19 @@ def test_a_plan_is_told_in_other_names_wherever_it_has_them() -> None:
 
 
 def test_judges_read_the_names_of_the_case() -> None:
-    seen = renamed(
+    obs = renamed(
         {"error_code": 4711, "throttle_time_ms": 4711, "topics": {"orders-21": [{"name": "users-81"}]}},
         group="ledger-3f2a", error=4711, partitions=(("orders-21", 0),), offsets=(("users-81", 1, 4711),), detail="of ledger-3f2a",
     )  # fmt: skip
 
-    assert seen.body == {"error_code": 999, "throttle_time_ms": 4711, "topics": {"t": [{"name": "u"}]}}
-    assert (seen.group, seen.error, seen.partitions, seen.offsets, seen.detail) == ("g", 999, (("t", 0),), (("u", 1, 4711),), "of g")
+    assert obs.body == {"error_code": 999, "throttle_time_ms": 4711, "topics": {"t": [{"name": "u"}]}}
+    assert (obs.group, obs.error, obs.partitions, obs.offsets, obs.detail) == ("g", 999, (("t", 0),), (("u", 1, 4711),), "of g")
 
 
 def test_judges_read_what_a_shim_tells_with_the_code_of_the_case() -> None:
-    told = {"name": "error", "error": "CODE_4711", "message": "orders-21: error 4711 of 14711", "code": 4711, "count": 4711, "topics": ["x"]}
+    fields = {"name": "error", "error": "CODE_4711", "message": "orders-21: error 4711 of 14711", "code": 4711, "count": 4711, "topics": ["x"]}
 
-    assert renamed(told, who="shim").body == {
+    assert renamed(fields, who="shim").body == {
         "name": "error",
         "error": "CODE_999",
         "message": "t: error 999 of 14711",

@@ -16,8 +16,8 @@ def subscribed(story: Story, *ignored: str) -> Story:
 
 def reader_of(story: Story) -> TermsReader:
     reader = TermsReader()
-    for seen in story.trace:
-        reader.feed(seen)
+    for obs in story.trace:
+        reader.feed(obs)
     return reader
 
 
@@ -68,4 +68,4 @@ def test_a_rhythm_that_was_measured_stretches_what_is_due_and_never_shrinks_it()
     slow.see("event", who="kit", body={"name": "rhythm", "react_ms": 2.5 * REACT_MS})
     quick.see("event", who="kit", body={"name": "rhythm", "react_ms": 100})
 
-    assert [reader_of(each).stretch for each in (slow, quick, Story())] == [2.5, 1.0, 1.0]
+    assert [reader_of(story).stretch for story in (slow, quick, Story())] == [2.5, 1.0, 1.0]

@@ -31,7 +31,7 @@ def test_a_request_its_taking_up_and_its_answer_are_joined_by_connection_and_cor
 
     first, second = story.evidence.requests(Api.HEARTBEAT)
 
-    assert [seen and seen.seq for seen in (story.evidence.taken_up(first), story.evidence.answer(first))] == [taken_up, answered]
+    assert [obs and obs.seq for obs in (story.evidence.taken_up(first), story.evidence.answer(first))] == [taken_up, answered]
     assert story.evidence.answer(second) is None
     assert story.evidence.taken_up(second) is None
 
@@ -79,7 +79,7 @@ def test_between_two_instants_means_without_them() -> None:
     story.kit("mark", mark="to")
     story.frame("request", "Heartbeat", 3)
 
-    assert [seen.seq for seen in story.evidence.requests(Api.HEARTBEAT, "m0", "from", "to")] == [within]
+    assert [obs.seq for obs in story.evidence.requests(Api.HEARTBEAT, "m0", "from", "to")] == [within]
     assert len(story.evidence.requests(Api.HEARTBEAT, after=within)) == 1
     assert story.evidence.requests(Api.JOIN_GROUP) == []
 
@@ -90,7 +90,7 @@ def test_events_are_the_shims_by_name_and_member() -> None:
     story.tell("partitions_assigned", "m1")
     story.kit("partitions_assigned")
 
-    assert [seen.seq for seen in story.evidence.events("partitions_assigned", "m0")] == [mine]
+    assert [obs.seq for obs in story.evidence.events("partitions_assigned", "m0")] == [mine]
 
 
 def test_the_goodbye_begins_where_the_driver_ends_the_plan_or_never() -> None:
@@ -117,4 +117,4 @@ def test_receipts_are_told_by_stage() -> None:
     story.fault("other", "delivered")
 
     assert len(story.evidence.receipts("lost")) == 2
-    assert [seen.seq for seen in story.evidence.receipts("lost", "delivered")] == [delivered]
+    assert [obs.seq for obs in story.evidence.receipts("lost", "delivered")] == [delivered]

@@ -10,12 +10,12 @@ from groupproof.protocol.wire.message_codec import write_request, write_response
 def test_a_request_that_can_be_read_tells_its_body() -> None:
     payload = write_request(Api.HEARTBEAT, 4, 7, "app", {"group_id": "g", "generation_id": 1, "member_id": "m"})
 
-    passing = passing_of(payload)
+    frame = passing_of(payload)
 
-    assert passing.payload is payload
-    assert (passing.api_key, passing.version, passing.correlation) == (12, 4, 7)
-    assert passing.wire is not None
-    assert passing.wire.body["group_id"] == "g"
+    assert frame.payload is payload
+    assert (frame.api_key, frame.version, frame.correlation) == (12, 4, 7)
+    assert frame.wire is not None
+    assert frame.wire.body["group_id"] == "g"
 
 
 @pytest.mark.parametrize(
@@ -27,16 +27,16 @@ def test_a_request_that_can_be_read_tells_its_body() -> None:
     ],
 )
 def test_a_request_that_cannot_be_read_still_has_its_header(payload: bytes, api_key: int, why: str) -> None:
-    passing = passing_of(payload)
+    frame = passing_of(payload)
 
-    assert (passing.wire, passing.api_key, passing.correlation, passing.is_answered) == (None, api_key, 9, True)
-    assert why in passing.why
+    assert (frame.wire, frame.api_key, frame.correlation, frame.is_answered) == (None, api_key, 9, True)
+    assert why in frame.why
 
 
 def test_what_is_shorter_than_a_header_is_owed_no_answer() -> None:
-    passing = passing_of(b"\x00\x0c")
+    frame = passing_of(b"\x00\x0c")
 
-    assert (passing.api_key, passing.is_answered) == (None, False)
+    assert (frame.api_key, frame.is_answered) == (None, False)
 
 
 @pytest.mark.parametrize(("acks", "is_answered"), [(0, False), (1, True), (-1, True)])

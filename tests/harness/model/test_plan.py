@@ -85,7 +85,7 @@ def test_every_kind_of_step_is_said_by_its_name(step: Step) -> None:
 
 
 @pytest.mark.parametrize(
-    ("broken", "told"),
+    ("broken", "text"),
     [
         ({"members": []}, "steps"),
         ({"members": [], "steps": [], "speed": 2}, "speed"),
@@ -96,6 +96,6 @@ def test_every_kind_of_step_is_said_by_its_name(step: Step) -> None:
         ({"members": [], "steps": [{"step": "impair", "name": "i", "toxics": [{"kind": "rot"}]}]}, "rot"),
     ],
 )
-def test_what_is_no_plan_is_refused_by_the_part_that_is_wrong(broken: dict[str, object], told: str) -> None:
-    with pytest.raises(ValueError, match=f"not a .*: .*{told}"):
+def test_what_is_no_plan_is_refused_by_the_part_that_is_wrong(broken: dict[str, object], text: str) -> None:
+    with pytest.raises(ValueError, match=f"not a .*: .*{text}"):
         plan_from_json(broken)

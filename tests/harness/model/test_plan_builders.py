@@ -36,14 +36,14 @@ def test_a_subject_and_its_company_differ_in_kind_and_take_settings() -> None:
 def test_members_are_started_one_after_the_other_until_each_works() -> None:
     waits = [step.until for step in plan_builders.joined("m0", "m1") if isinstance(step, Await)]
 
-    assert [each.members for each in waits if isinstance(each, Stable)] == [("m0",), ("m0",), ("m0", "m1"), ("m0", "m1")]
-    assert [each.client for each in waits if isinstance(each, Seen)] == ["m0", "m1"]
+    assert [wait.members for wait in waits if isinstance(wait, Stable)] == [("m0",), ("m0",), ("m0", "m1"), ("m0", "m1")]
+    assert [wait.client for wait in waits if isinstance(wait, Seen)] == ["m0", "m1"]
 
 
 def test_an_idle_member_is_awaited_in_the_group_and_not_at_work() -> None:
     waits = [step.until for step in plan_builders.joined("a0", "m0", idle=["m0"]) if isinstance(step, Await)]
 
-    assert [each.client for each in waits if isinstance(each, Seen)] == ["a0"]
+    assert [wait.client for wait in waits if isinstance(wait, Seen)] == ["a0"]
 
 
 @pytest.mark.parametrize(
@@ -74,8 +74,8 @@ def test_conditions_wait_for_what_they_say() -> None:
     assert plan_builders.requested("m0", Api.JOIN_GROUP, after="f").until == Seen(kind_of="request", api="JoinGroup", client="m0", after="f")
     assert plan_builders.answered("m0", Api.HEARTBEAT).until == Seen(kind_of="response", api="Heartbeat", client="m0", error=0)
     assert plan_builders.event("m0", "error").until == Seen(kind_of="event", event="error", client="m0")
-    told = {"partitions": [{"topic": "t", "partition": 1}, {"topic": "u", "partition": 0}]}
-    assert plan_builders.assigned("m0", ("u", 0), ("t", 1)).until == Seen(kind_of="event", event="partitions_assigned", client="m0", where=told)
+    fields = {"partitions": [{"topic": "t", "partition": 1}, {"topic": "u", "partition": 0}]}
+    assert plan_builders.assigned("m0", ("u", 0), ("t", 1)).until == Seen(kind_of="event", event="partitions_assigned", client="m0", where=fields)
 
 
 def test_commands_carry_their_fields() -> None:

@@ -23,6 +23,6 @@ def test_what_is_no_report_is_told_in_a_line(tmp_path: Path, content: str | None
     if content is not None:
         (tmp_path / "old.json").write_text(content)
 
-    with pytest.raises(WrongUsage, match=message) as told:
+    with pytest.raises(WrongUsage, match=message) as exception_info:
         read_report(tmp_path / "old.json")
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(exception_info.value)

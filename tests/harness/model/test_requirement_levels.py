@@ -24,7 +24,7 @@ def finding(verdict: Verdict, requirement: str) -> Finding:
 )
 def test_a_finding_is_no_graver_than_its_requirement(requirement: str, level: Level | None, verdicts: dict[Verdict, Verdict]) -> None:
     assert level is None or by_id(requirement).level is level
-    assert {each: capped(finding(each, requirement)).verdict for each in verdicts} == verdicts
+    assert {verdict: capped(finding(verdict, requirement)).verdict for verdict in verdicts} == verdicts
 
 
 def test_what_decides_nothing_is_left_as_it_is() -> None:

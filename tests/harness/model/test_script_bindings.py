@@ -23,9 +23,9 @@ def test_a_topic_that_is_not_declared_is_not_there() -> None:
 def test_before_a_member_is_given_anything_it_has_no_id_and_no_generation() -> None:
     memory = Memory(names=NAMES)
 
-    told = memory.resolved({name: Ref("a", name) for name in ("member_id", "generation", "leader", "protocol_name")})
+    entry = memory.resolved({name: Ref("a", name) for name in ("member_id", "generation", "leader", "protocol_name")})
 
-    assert told == {"member_id": "", "generation": -1, "leader": "", "protocol_name": None}
+    assert entry == {"member_id": "", "generation": -1, "leader": "", "protocol_name": None}
 
 
 def test_what_a_member_was_given_is_kept_until_it_is_given_something_else() -> None:
@@ -58,7 +58,7 @@ def test_bytes_that_hold_names_are_written_with_the_real_ones() -> None:
 def test_a_member_has_a_producer_of_its_own_in_each_run() -> None:
     runs = [Memory(names=Names(case="join/classic/x", key=key, topics={})) for key in ("1", "2")]
 
-    told = [run.resolved(Ref(member, "producer_id")) for run in runs for member in ("a", "b")]
-    assert len(set(told)) == 4
-    assert told[0] == runs[0].resolved(Ref("a", "producer_id"))
-    assert all(0 <= each < 2**63 for each in told)
+    entries = [run.resolved(Ref(member, "producer_id")) for run in runs for member in ("a", "b")]
+    assert len(set(entries)) == 4
+    assert entries[0] == runs[0].resolved(Ref("a", "producer_id"))
+    assert all(0 <= item < 2**63 for item in entries)

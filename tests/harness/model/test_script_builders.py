@@ -41,7 +41,7 @@ def test_commits_and_fetches_are_of_partitions_by_topic() -> None:
     topics = commit("a", {("t", 0): 5, ("t", 1): 6}).fields["topics"]
 
     assert [topic["name"] for topic in topics] == [Topic("t")]
-    assert [each["committed_offset"] for each in topics[0]["partitions"]] == [5, 6]
+    assert [partition["committed_offset"] for partition in topics[0]["partitions"]] == [5, 6]
     assert fetch("a", everything=True).fields["groups"][0]["topics"] is None
 
 

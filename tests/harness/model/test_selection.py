@@ -21,7 +21,7 @@ CASES = [
 
 
 def ids(cases: list[Case]) -> list[str]:
-    return [each.id for each in cases]
+    return [item.id for item in cases]
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,9 @@ def report(cases: Mapping[str, tuple[str, str | None]], *, name: str = "odd", ve
             "command": "groupproof certify client odd",
             "interrupted": False,
         },
-        "totals": {verdict: sum(1 for each, _ in cases.values() if each == verdict) for verdict in verdicts},
+        "totals": {verdict: sum(1 for case, _ in cases.values() if case == verdict) for verdict in verdicts},
         "grade": "FAILED",
-        "cases": [_case(each, verdict, fingerprint) for each, (verdict, fingerprint) in cases.items()],
+        "cases": [_case(key, verdict, fingerprint) for key, (verdict, fingerprint) in cases.items()],
     }
 
 

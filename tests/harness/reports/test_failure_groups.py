@@ -17,7 +17,7 @@ def told(number: int, verdict: Verdict = Verdict.FAILED, excuse: str = "", **col
 
 
 def test_what_is_alike_stands_together_in_the_order_of_the_first() -> None:
-    assert folded([3, 1, 5, 2, 7], lambda each: each % 2) == [[3, 1, 5, 7], [2]]
+    assert folded([3, 1, 5, 2, 7], lambda number: number % 2) == [[3, 1, 5, 7], [2]]
 
 
 @pytest.mark.parametrize(

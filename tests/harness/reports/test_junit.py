@@ -43,8 +43,8 @@ def counts(suite: xml.Element) -> dict[str, str | None]:
 def test_each_verdict_is_told_in_the_words_of_junit(verdict: Verdict, element: str | None) -> None:
     suite = suite_of(a_result(verdict, observed="It left."))
 
-    told = [child for child in suite.findall("testcase/*") if child.tag != "system-out"]
-    assert [(child.tag, child.get("type"), child.get("message")) for child in told] == ([(element, verdict.value, "It left.")] if element else [])
+    entries = [child for child in suite.findall("testcase/*") if child.tag != "system-out"]
+    assert [(child.tag, child.get("type"), child.get("message")) for child in entries] == ([(element, verdict.value, "It left.")] if element else [])
     assert counts(suite) == {
         "tests": "1",
         **{f"{tag}s".replace("skippeds", "skipped"): str(int(tag == element)) for tag in ("failure", "error", "skipped")},
@@ -151,7 +151,7 @@ def test_against_a_baseline_only_what_is_worse_fails() -> None:
 
     suite = xml.fromstring(junit(replace(summary_of(*results), delta=delta), "out"))[0]
 
-    told = {case.get("name"): (case[0].tag, case[0].get("type")) for case in suite.findall("testcase")}
-    assert told == {
+    by_name = {case.get("name"): (case[0].tag, case[0].get("type")) for case in suite.findall("testcase")}
+    assert by_name == {
         "known": ("skipped", "FAILED"), "sloppy": ("failure", "MOVED"), "fell": ("failure", "FAILED"), "gone": ("failure", "VANISHED"),
     }  # fmt: skip

@@ -108,17 +108,17 @@ def test_the_difference_to_a_baseline_stands_above_what_was_found() -> None:
         name="old.json", moved=(Change(id="join/classic/failed", before="OK", now="FAILED", observed="It <left>."),), unlike=("profile a, not b",)
     )
 
-    told = summary(replace(summary_of(a_result(Verdict.FAILED, FAILED)), delta=delta), "out")
+    text = summary(replace(summary_of(a_result(Verdict.FAILED, FAILED)), delta=delta), "out")
 
-    assert "**Against old.json:** worse: 1 moved." in told
-    assert "- old.json is a run of profile a, not b" in told
-    assert "| `join/classic/failed` | OK | FAILED | It \\<left\\>. |" in told
-    assert told.index("#### moved") < told.index("#### FAILED")
+    assert "**Against old.json:** worse: 1 moved." in text
+    assert "- old.json is a run of profile a, not b" in text
+    assert "| `join/classic/failed` | OK | FAILED | It \\<left\\>. |" in text
+    assert text.index("#### moved") < text.index("#### FAILED")
 
 
 def test_a_shard_is_told_to_be_one() -> None:
-    told = summary(summary_of(a_result(), shard=Share(number=2, of=4)), "out")
+    text = summary(summary_of(a_result(), shard=Share(number=2, of=4)), "out")
 
-    assert told.startswith("### 🧩 example 1.2: ")
-    assert "(shard 2/4)" in told
-    assert "One of 4 shards, 1 cases; the grade is that of all of them together." in told
+    assert text.startswith("### 🧩 example 1.2: ")
+    assert "(shard 2/4)" in text
+    assert "One of 4 shards, 1 cases; the grade is that of all of them together." in text

@@ -23,11 +23,11 @@ def test_a_folder_that_cannot_be_written_to_is_the_environments_fault_in_one_lin
     (tmp_path / "file").write_text("")
 
     for output in (tmp_path / "file" / "out", tmp_path / "file", Path("/proc/nowhere")):
-        with pytest.raises(BrokenEnvironment) as told:
+        with pytest.raises(BrokenEnvironment) as exception_info:
             check_output(output)
-        assert str(output) in str(told.value)
-        assert "choose another --output" in str(told.value)
-        assert "\n" not in str(told.value)
+        assert str(output) in str(exception_info.value)
+        assert "choose another --output" in str(exception_info.value)
+        assert "\n" not in str(exception_info.value)
 
 
 def test_a_file_is_seen_whole_or_as_it_was(tmp_path: Path) -> None:

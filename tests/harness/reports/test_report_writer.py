@@ -64,10 +64,10 @@ def test_every_line_of_a_trace_is_as_its_schema_says(written: Path) -> None:
 
 @pytest.mark.parametrize("id", [SHARED, REBALANCE])
 def test_a_trace_on_disk_is_the_trace_that_was_judged(written: Path, id: str) -> None:
-    result = next(each for each in (*played(SHARED), *played(REBALANCE, variant=SICK)) if each.case.id == id)
+    result = next(result for result in (*played(SHARED), *played(REBALANCE, variant=SICK)) if result.case.id == id)
 
     for read, play in zip(traces_in(written / "cases" / id), result.plays, strict=True):
-        assert [seen.to_json() for seen in read] == [seen.to_json() for seen in play.trace]
+        assert [obs.to_json() for obs in read] == [obs.to_json() for obs in play.trace]
 
 
 @pytest.mark.slow

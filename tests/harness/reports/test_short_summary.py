@@ -27,13 +27,13 @@ def test_a_report_that_lies_alone_is_summed_up_all_the_same(tmp_path: Path) -> N
     made["cases"][0] |= {"observed": "<b>It\n| fell", "preview": True}
     file.write_text(json.dumps(made))
 
-    told = short([file])
+    text = short([file])
 
-    assert "### odd 1.2: FAILED" in told
-    assert "| OK | FAILED |\n| ---: | ---: |\n| 1 | 60 |" in told
-    assert r"| `join/classic/c0` (preview, not counted) CLIENT-73 | Something. | \<b\>It \| fell |" in told
-    assert "… and 10 more" in told
-    assert "sync/classic/b" not in told
+    assert "### odd 1.2: FAILED" in text
+    assert "| OK | FAILED |\n| ---: | ---: |\n| 1 | 60 |" in text
+    assert r"| `join/classic/c0` (preview, not counted) CLIENT-73 | Something. | \<b\>It \| fell |" in text
+    assert "… and 10 more" in text
+    assert "sync/classic/b" not in text
 
 
 def test_cases_of_one_cause_are_summed_up_in_one_row(tmp_path: Path) -> None:
@@ -42,16 +42,16 @@ def test_cases_of_one_cause_are_summed_up_in_one_row(tmp_path: Path) -> None:
     made["cases"][0]["grounds"] = "proven on the wire in 1 of 3 runs, run 2"
     file.write_text(json.dumps(made))
 
-    told = short([file])
+    text = short([file])
 
     row = "| `join/classic/c0` CLIENT-73 and 2 more: `join/classic/c1`, `join/classic/c2` | Something. | It did something. "
-    assert f"{row}(proven on the wire in 1 of 3 runs, run 2) |" in told
+    assert f"{row}(proven on the wire in 1 of 3 runs, run 2) |" in text
 
 
 def test_a_shard_and_an_interruption_are_told(tmp_path: Path) -> None:
     made = report({"join/classic/a": ("OK", None)})
-    told = {"level": "info", "fail_on": [], "spec": "odd", "unreached": [], "troubles": {}, "excused": {}, "stale": [], "open": []}
-    made["run"] |= {"interrupted": True, "shard": {"number": 2, "of": 4, **told}}
+    by_name = {"level": "info", "fail_on": [], "spec": "odd", "unreached": [], "troubles": {}, "excused": {}, "stale": [], "open": []}
+    made["run"] |= {"interrupted": True, "shard": {"number": 2, "of": 4, **by_name}}
     (tmp_path / "report.json").write_text(json.dumps(made | {"grade": "PARTIAL 1/160"}))
 
     assert "PARTIAL 1/160 (shard 2/4)" in short([tmp_path])

@@ -14,17 +14,17 @@ from groupproof.harness.running.canary import Canary
 def test_a_loop_that_is_held_up_is_told_with_how_long() -> None:
     async def main() -> None:
         canary = Canary()
-        told: list[tuple[str, float]] = []
-        canary.listen(lambda source, lag_ms: told.append((source, lag_ms)))
+        pairs: list[tuple[str, float]] = []
+        canary.listen(lambda source, lag_ms: pairs.append((source, lag_ms)))
         async with trio.open_nursery() as nursery:
             nursery.start_soon(canary.run)
             with trio.fail_after(10):
-                while not any(source == "loop" for source, _ in told):
+                while not any(source == "loop" for source, _ in pairs):
                     await trio.sleep(0.001)
                     busy_until = trio.current_time() + 0.2
                     while trio.current_time() < busy_until:
                         pass
-            assert max(lag_ms for source, lag_ms in told if source == "loop") >= 100
+            assert max(lag_ms for source, lag_ms in pairs if source == "loop") >= 100
             assert canary.worst_ms >= 100
             nursery.cancel_scope.cancel()
 
@@ -38,18 +38,18 @@ def test_a_child_that_is_held_up_is_told_too(monkeypatch: pytest.MonkeyPatch) ->
     numbers: list[float] = []
 
     async def main() -> None:
-        canary, told = Canary(), trio.Event()
+        canary, event = Canary(), trio.Event()
 
         def hear(source: str, lag_ms: float) -> None:
             if source == "child":
                 numbers.append(lag_ms)
-                told.set()
+                event.set()
 
         canary.listen(hear)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(canary.run)
             with trio.fail_after(20):
-                await told.wait()
+                await event.wait()
                 while not any(lag_ms >= 100 for lag_ms in numbers[1:]):
                     os.kill(int(numbers[0]), signal.SIGSTOP)
                     await trio.sleep(0.2)
@@ -66,12 +66,12 @@ def test_a_child_that_is_held_up_is_told_too(monkeypatch: pytest.MonkeyPatch) ->
 def test_who_stops_listening_is_told_no_more() -> None:
     async def main() -> None:
         canary = Canary()
-        told: list[float] = []
-        stop = canary.listen(lambda source, lag_ms: told.append(lag_ms))
+        entries: list[float] = []
+        stop = canary.listen(lambda source, lag_ms: entries.append(lag_ms))
         canary.tell("loop", 40)
         stop()
         canary.tell("loop", 50)
-        assert told == [40]
+        assert entries == [40]
         assert canary.worst_ms == 50
 
     trio.run(main)

@@ -75,7 +75,7 @@ def _run(
                 await runner.run(cases)
 
     trio.run(main, clock=clock)
-    return sorted(runner.results, key=lambda each: each.case.id)
+    return sorted(runner.results, key=lambda result: result.case.id)
 
 
 def test_every_case_has_a_coordinator_and_a_trace_of_its_own() -> None:
@@ -84,9 +84,9 @@ def test_every_case_has_a_coordinator_and_a_trace_of_its_own() -> None:
     for result in (one, other):
         (play,) = result.plays
         assert result.ruling.verdict is Verdict.OK
-        assert {seen.case for seen in play.trace} == {result.case.id}
-        assert {seen.clock for seen in play.trace} == {"virtual"}
-        assert [seen.seq for seen in play.trace] == list(range(len(play.trace)))
+        assert {obs.case for obs in play.trace} == {result.case.id}
+        assert {obs.clock for obs in play.trace} == {"virtual"}
+        assert [obs.seq for obs in play.trace] == list(range(len(play.trace)))
 
 
 @pytest.mark.slow
@@ -123,11 +123,11 @@ def test_absence_is_looked_for_three_times_under_the_same_schedule() -> None:
 
 
 def test_what_only_the_first_run_shows_is_unstable() -> None:
-    seen: list[int] = []
+    entries: list[int] = []
 
     def once(evidence: Evidence) -> Iterator[Finding]:
-        seen.append(1)
-        yield from (silent if len(seen) == 1 else fine)(evidence)
+        entries.append(1)
+        yield from (silent if len(entries) == 1 else fine)(evidence)
 
     (result,) = run(case(once))
 
@@ -186,7 +186,7 @@ def test_the_end_of_a_shared_process_is_laid_at_the_door_of_who_ends_it_alone() 
         assert "exited with status 7 before its client spoke: last words" in result.ruling.observed
         assert result.ruling.shared_ends == ("exited with status 7: last words",)
         (play,) = result.plays
-        (exited,) = [seen for seen in play.trace if seen.body.get("name") == "exit"]
+        (exited,) = [obs for obs in play.trace if obs.body.get("name") == "exit"]
         assert not exited.body["shared"]
 
 
@@ -194,12 +194,12 @@ def test_the_end_of_a_shared_process_is_laid_at_the_door_of_who_ends_it_alone() 
 def test_a_client_that_hangs_up_over_errors_is_struck_once_and_judged_as_others_are(name: str) -> None:
     subject = ReferenceSubject(run_shim, variant="hangs-up-after-errors", is_virtual=False)
     stage = Stage(subject=subject, company=ReferenceSubject(run_shim, is_virtual=False), profile="kafka-4.1", seed=7)
-    (chosen,) = [each for each in CASES if each.id == name]
+    (chosen,) = [item for item in CASES if item.id == name]
 
     (result,) = _run(stage, subject, (chosen,), 1, None)
 
     assert result.ruling.verdict is Verdict.OK
-    stages = Counter(seen.detail for seen in result.plays[0].trace if seen.kind == "fault" and seen.detail != "healed")
+    stages = Counter(obs.detail for obs in result.plays[0].trace if obs.kind == "fault" and obs.detail != "healed")
     assert stages == dict.fromkeys(("armed", "triggered", "delivered"), stages["armed"])
 
 
@@ -207,7 +207,7 @@ WAITS = Plan(members=JOIN.members, steps=(Start(member="m0"), Pass(ms=300)))
 
 
 @pytest.mark.parametrize(
-    ("how", "verdict", "told"),
+    ("how", "verdict", "text"),
     [
         ("killed", Verdict.INCONCLUSIVE, "the process of m0 was killed from outside (signal 9)"),
         ("panics", Verdict.FAILED, "It crashed: its process exited with status 2."),
@@ -217,12 +217,12 @@ WAITS = Plan(members=JOIN.members, steps=(Start(member="m0"), Pass(ms=300)))
         ("answers-twice", Verdict.BROKEN, "a second answer to command 2, which is not open: "),
     ],
 )
-def test_a_shim_that_ends_or_lies_is_told_by_name(how: str, verdict: Verdict, told: str) -> None:
+def test_a_shim_that_ends_or_lies_is_told_by_name(how: str, verdict: Verdict, text: str) -> None:
     (result,) = run_fake(how, case(plan=WAITS), capabilities=())
 
-    assert (result.ruling.verdict, result.ruling.observed[: len(told)]) == (verdict, told)
+    assert (result.ruling.verdict, result.ruling.observed[: len(text)]) == (verdict, text)
     if verdict is Verdict.FAILED:
-        assert [each.detail for each in result.ruling.findings] == ["goroutine 17 [running] | panic: nil"]
+        assert [item.detail for item in result.ruling.findings] == ["goroutine 17 [running] | panic: nil"]
 
 
 def test_what_a_broken_shim_says_is_broken_in_every_way_and_never_failed() -> None:
@@ -259,7 +259,7 @@ def lying(**told: object) -> RunShim:
 
 
 @pytest.mark.parametrize(
-    ("told", "why"),
+    ("fields", "why"),
     [
         ({"client_id": "all-the-same"}, "client_id: requests came as 'all-the-same'"),
         ({"group": "other"}, "group: m0 speaks for group 'other', asked was 'g'"),
@@ -269,10 +269,10 @@ def lying(**told: object) -> RunShim:
         ({}, "m0 was paused, yet its polls returned records"),
     ],
 )
-def test_a_shim_that_lies_about_what_its_client_does_is_broken_and_its_client_not_failed(told: dict[str, object], why: str) -> None:
+def test_a_shim_that_lies_about_what_its_client_does_is_broken_and_its_client_not_failed(fields: dict[str, object], why: str) -> None:
     plan = Plan(members=JOIN.members, steps=(*JOIN.steps, Command(member="m0", command="pause"), Pass(ms=2_000)))
 
-    (result,) = run(case(silent, plan=plan), shim=lying(**told))
+    (result,) = run(case(silent, plan=plan), shim=lying(**fields))
 
     assert result.ruling.verdict is Verdict.BROKEN
     assert why in result.ruling.observed
@@ -286,7 +286,7 @@ def test_the_shims_own_words_are_kept_with_the_run() -> None:
 
 def test_a_verdict_can_be_had_again_from_the_trace_alone(tmp_path: Path) -> None:
     ids = ("join/classic/late-answer", "heartbeat/classic/steady", "move/classic/idle", "commit/classic/membership")
-    chosen = [each for each in CASES if each.id in ids]
+    chosen = [item for item in CASES if item.id in ids]
     assert len(chosen) == len(ids)
     for result in run(*chosen):
         path = tmp_path / "trace.ndjson"
@@ -298,10 +298,10 @@ def test_a_verdict_can_be_had_again_from_the_trace_alone(tmp_path: Path) -> None
 def test_the_same_seed_gives_the_same_faults_and_the_same_member_ids() -> None:
     def drawn(result: CaseResult) -> set[tuple[object, ...]]:
         trace = result.plays[0].trace
-        ids = {("id", seen.client, seen.member) for seen in trace if seen.kind == "response" and seen.api == "JoinGroup"}
-        return ids | {("fault", seen.client, seen.fault, seen.detail) for seen in trace if seen.kind == "fault"}
+        ids = {("id", obs.client, obs.member) for obs in trace if obs.kind == "response" and obs.api == "JoinGroup"}
+        return ids | {("fault", obs.client, obs.fault, obs.detail) for obs in trace if obs.kind == "fault"}
 
-    chosen = next(each for each in CASES if each.id == "join/classic/late-answer")
+    chosen = next(item for item in CASES if item.id == "join/classic/late-answer")
     (first,), (second,) = run(chosen), run(chosen)
 
     assert drawn(first) == drawn(second)

@@ -18,9 +18,9 @@ NAMED_OTHERWISE = {"toxiproxy": "toxiproxy-python"}
 
 def test_the_packages_of_each_extra_are_those_that_the_project_names() -> None:
     named = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    own = {extra: {NAMED_OTHERWISE.get(each, each) for each in names if each not in BROUGHT_BY_OTHERS} for extra, names in EXTRAS.items()}
+    own = {extra: {NAMED_OTHERWISE.get(name, name) for name in names if name not in BROUGHT_BY_OTHERS} for extra, names in EXTRAS.items()}
 
-    assert own == {extra: {Requirement(each).name for each in named[extra]} for extra in EXTRAS}
+    assert own == {extra: {Requirement(item).name for item in named[extra]} for extra in EXTRAS}
 
 
 def test_the_cure_names_this_python_and_not_the_pip_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,14 +48,14 @@ def test_what_is_needed_and_missing_is_told_with_every_extra_that_brings_it(monk
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "text"),
     [
         (ModuleNotFoundError("No module named 'pyspark.sql'", name="pyspark.sql"), "'groupproof[spark]'"),
         (ModuleNotFoundError("No module named 'groupproof.nowhere'", name="groupproof.nowhere"), None),
         (ImportError("cannot import name", name="pyspark"), None),
     ],
 )
-def test_only_a_missing_package_of_an_extra_is_the_environments_fault(error: Exception, told: str | None) -> None:
+def test_only_a_missing_package_of_an_extra_is_the_environments_fault(error: Exception, text: str | None) -> None:
     found = absence([ValueError("first"), error])
 
-    assert (None if found is None else str(found).rpartition(" ")[2]) == told
+    assert (None if found is None else str(found).rpartition(" ")[2]) == text

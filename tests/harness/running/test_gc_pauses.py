@@ -16,11 +16,11 @@ class Cycle:
 
 def test_what_is_alive_is_set_aside_for_as_long_as_the_run_lasts() -> None:
     with short_pauses():
-        kept = {id(each): each for each in (Cycle() for _ in range(5_000))}
-        assert kept.keys() <= {id(each) for each in gc.get_objects()}
+        kept = {id(cycle): cycle for cycle in (Cycle() for _ in range(5_000))}
+        assert kept.keys() <= {id(get_value) for get_value in gc.get_objects()}
         set_aside()
 
-        assert not kept.keys() & {id(each) for each in gc.get_objects()}
+        assert not kept.keys() & {id(get_value) for get_value in gc.get_objects()}
 
     assert gc.get_freeze_count() == 0
 
@@ -39,19 +39,19 @@ def test_garbage_that_was_set_aside_is_found_in_the_end() -> None:
 
     gc.collect()
 
-    assert not any(isinstance(each, Cycle) for each in gc.get_objects())
+    assert not any(isinstance(get_value, Cycle) for get_value in gc.get_objects())
 
 
 def test_collections_are_rare_for_a_while_and_then_as_often_as_before() -> None:
     before = gc.get_threshold()
-    told = []
+    entry = []
 
     def failing() -> None:
         with rare_pauses(123_456, 7, 8):
-            told.append(gc.get_threshold())
+            entry.append(gc.get_threshold())
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         failing()
-    assert told == [(123_456, 7, 8)]
+    assert entry == [(123_456, 7, 8)]
     assert gc.get_threshold() == before

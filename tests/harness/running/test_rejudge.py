@@ -31,17 +31,17 @@ CASE = Case(
 
 
 def traced(run: str = "1.c1", case: str = CASE.id) -> Trace:
-    return [replace(seen, run=run, case=case) for seen in Story().member().trace]
+    return [replace(obs, run=run, case=case) for obs in Story().member().trace]
 
 
 def test_runs_and_cases_in_one_file_are_judged_apart_in_their_own_order(tmp_path: Path) -> None:
-    mixed = [seen for pair in zip(traced("1.c1"), reversed(traced("1.c2")), strict=True) for seen in pair]
+    mixed = [obs for pair in zip(traced("1.c1"), reversed(traced("1.c2")), strict=True) for obs in pair]
     (tmp_path / "all.ndjson").write_text("\n".join(write_trace(mixed)))
 
     traces = read_traces([tmp_path / "all.ndjson"])
 
     assert [trace[0].run for trace in traces] == ["1.c1", "1.c2"]
-    assert all([seen.seq for seen in trace] == list(range(4)) for trace in traces)
+    assert all([obs.seq for obs in trace] == list(range(4)) for trace in traces)
     assert traces[0][0].api == "JoinGroup"
     assert traces[1][0].api == "JoinGroup"
 
@@ -51,7 +51,7 @@ def test_a_gap_in_the_numbers_does_not_confuse_the_judges(tmp_path: Path) -> Non
 
     (trace,) = read_traces([tmp_path / "cut.ndjson"])
 
-    assert [seen.seq for seen in trace] == [0, 1]
+    assert [obs.seq for obs in trace] == [0, 1]
 
 
 def test_the_repetitions_of_a_case_are_one_ruling() -> None:
@@ -77,14 +77,14 @@ def test_a_folder_without_traces_is_wrong_usage(tmp_path: Path) -> None:
 
 def test_a_taps_trace_is_judged_on_both_sides_again_and_so_is_what_its_report_keeps() -> None:
     story = Story()
-    told = {"name": "upstream", "profile": "kafka-4.1", "groups": [], "settings": {}, "untold": ""}
-    story.see("event", who="kit", body=told)
+    by_name = {"name": "upstream", "profile": "kafka-4.1", "groups": [], "settings": {}, "untold": ""}
+    story.see("event", who="kit", body=by_name)
     story.request(Api.JOIN_GROUP, body={"group_id": "g", "protocol_type": "consumer"}, member="")
 
     results = rejudged([story.trace], [CASE], ())
     (again,) = rejudged([results[1].plays[0].trace], [CASE], ())
 
-    assert [each.case.id for each in results] == ["observed/classic/g", "answered/classic/g"]
+    assert [result.case.id for result in results] == ["observed/classic/g", "answered/classic/g"]
     assert again.ruling == results[1].ruling
 
 

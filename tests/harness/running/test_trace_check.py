@@ -13,13 +13,13 @@ from tests.traces import Story
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.running import trace_check
-from groupproof.harness.running.trace_check import Checked, check_files
+from groupproof.harness.running.trace_check import CheckResult, check_files
 from groupproof.protocol.trace import Observation, write_trace
 from groupproof.protocol.trace_columns import write_parquet
 from groupproof.protocol.vocabulary import Api
 
 
-def checked(path: Path, trace: Sequence[Observation]) -> Checked:
+def checked(path: Path, trace: Sequence[Observation]) -> CheckResult:
     if path.suffix == ".parquet":
         write_parquet(path, trace)
     else:
@@ -27,13 +27,13 @@ def checked(path: Path, trace: Sequence[Observation]) -> Checked:
     return check_files([path], [CASE], UNIVERSAL)
 
 
-def rulings(met: Checked) -> dict[str, tuple[Verdict, str]]:
-    return {each.case.id: (each.ruling.verdict, each.ruling.observed) for each in met.results}
+def rulings(met: CheckResult) -> dict[str, tuple[Verdict, str]]:
+    return {result.case.id: (result.ruling.verdict, result.ruling.observed) for result in met.results}
 
 
 @pytest.mark.parametrize("name", ["trace.ndjson", "trace.parquet"])
 def test_cases_are_judged_whole_and_what_was_seen_live_is_folded(tmp_path: Path, name: str) -> None:
-    met = checked(tmp_path / name, [*traced(), *(replace(seen, run="live") for seen in keeping().trace)])
+    met = checked(tmp_path / name, [*traced(), *(replace(obs, run="live") for obs in keeping().trace)])
 
     assert {id: verdict for id, (verdict, _) in rulings(met).items()} == {
         CASE.id: Verdict.FAILED, "observed/classic/g": Verdict.OK, "laws/classic/g": Verdict.OK,
@@ -66,7 +66,7 @@ def test_what_a_tap_recorded_is_judged_whole_on_both_sides(tmp_path: Path) -> No
 
     met = checked(tmp_path / "trace.ndjson", story.trace)
 
-    assert [each.case.id for each in met.results] == ["observed/classic/g", "answered/classic/g"]
+    assert [result.case.id for result in met.results] == ["observed/classic/g", "answered/classic/g"]
 
 
 def test_the_head_of_a_long_run_does_not_wait_for_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ def test_lines_plain_or_packed_and_parquet_under_any_name_are_read(tmp_path: Pat
 
     read = [list(stream(tmp_path / name)) for name in ("trace.ndjson", "trace.ndjson.gz", "trace.parquet", "columns")]
 
-    assert all([seen.seq for seen in trace] == [0, 1, 2, 3] for trace in read)
+    assert all([obs.seq for obs in trace] == [0, 1, 2, 3] for trace in read)
     assert all(trace[1] == read[2][1] for trace in read)
 
 

@@ -40,5 +40,5 @@ def moved(before: GroupState | None, after: GroupState, generation: int = 0, rul
 
 
 def synced_by(member_id: str, given: dict[str, bytes], generation: int = 1) -> SyncGroupRequest:
-    assignments = tuple(SyncAssignment(member_id=each, assignment=blob) for each, blob in given.items())
+    assignments = tuple(SyncAssignment(member_id=key, assignment=blob) for key, blob in given.items())
     return SyncGroupRequest(group_id="g", generation_id=generation, member_id=member_id, assignments=assignments)

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from groupproof.harness.simulation.fault_schedule import Happening, Schedule
+from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
 
-CRASH = Happening(at_ms=20, kind="crash", who=("m1", "m2"), for_ms=5)
-GROW = Happening(at_ms=10, kind="grow", how={"partitions": 2})
+CRASH = ScheduledFault(at_ms=20, kind="crash", who=("m1", "m2"), for_ms=5)
+GROW = ScheduledFault(at_ms=10, kind="grow", how={"partitions": 2})
 
 
 def test_a_schedule_comes_back_from_json_as_it_was_in_the_order_of_its_times() -> None:

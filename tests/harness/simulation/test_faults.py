@@ -7,7 +7,7 @@ import random
 import pytest
 from tests.harness.simulation.runs import calm, short
 
-from groupproof.harness.simulation.fault_schedule import Happening, Schedule
+from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
 from groupproof.harness.simulation.faults import FAULTS
 from groupproof.harness.simulation.run import Run, run
 from groupproof.harness.simulation.settings import settled
@@ -16,13 +16,13 @@ AT_MS = 8_000
 LASTING = [name for name, fault in FAULTS.items() if fault.heal is not None]
 
 
-def _one_of(kind: str) -> Happening:
+def _one_of(kind: str) -> ScheduledFault:
     simulation = settled(calm(), (4, 1))
     drawn = FAULTS[kind].drawn(random.Random(3), simulation, AT_MS)
     lasts_ms = 9_000 if FAULTS[kind].heal is not None else 0
     who = ("node2",) if drawn.who and drawn.who[0].startswith("node") else drawn.who
     how = {**drawn.how, "error": 3} if "error" in drawn.how else {**drawn.how, **({"callback_ms": 4_000} if "callback_ms" in drawn.how else {})}
-    return Happening(at_ms=AT_MS, kind=kind, who=who, for_ms=lasts_ms, how=how)
+    return ScheduledFault(at_ms=AT_MS, kind=kind, who=who, for_ms=lasts_ms, how=how)
 
 
 @pytest.mark.parametrize("kind", [name for name in FAULTS if name not in ("append", "callbacks")])
@@ -36,7 +36,7 @@ def test_a_fault_changes_what_happens_and_the_group_gets_over_it(kind: str) -> N
 
 @pytest.mark.parametrize("kind", ["append", "callbacks"])
 def test_a_fault_of_rebalances_shows_when_there_is_one(kind: str) -> None:
-    leave = Happening(at_ms=AT_MS + 1_000, kind="leave", who=("m1",), for_ms=1_000)
+    leave = ScheduledFault(at_ms=AT_MS + 1_000, kind="leave", who=("m1",), for_ms=1_000)
     without, met = run(calm(), plan=Schedule(happenings=(leave,))), run(calm(), plan=Schedule(happenings=(_one_of(kind), leave)))
 
     assert met.violations == ()
@@ -47,17 +47,17 @@ def test_a_fault_of_rebalances_shows_when_there_is_one(kind: str) -> None:
 def test_what_lasts_is_healed_at_the_end_of_its_time(kind: str) -> None:
     made = Run(calm(), Schedule(happenings=(_one_of(kind),)))
     made._break_things()
-    world = made.world
+    targets = made.world
 
     assert made._injected == {}
-    for name in world.processes:
-        for node in range(world.brokers.count):
-            path = world.network.path(name, node)
+    for name in targets.processes:
+        for node in range(targets.brokers.count):
+            path = targets.network.path(name, node)
             assert (path.slow_ms, path.silent_out, path.silent_back, path.repeats, path.is_unordered) == (0, 0, 0, 0, 0)
             assert not path.held_out
             assert not path.held_back
-    assert all(world.brokers.is_up(node) for node in range(world.brokers.count))
-    assert all(process.is_up and not process.is_frozen and not process.stalls and not process.callback_ms for process in world.processes.values())
+    assert all(targets.brokers.is_up(node) for node in range(targets.brokers.count))
+    assert all(process.is_up and not process.is_frozen and not process.stalls and not process.callback_ms for process in targets.processes.values())
 
 
 def test_what_is_drawn_names_members_and_brokers_that_there_are() -> None:
@@ -65,8 +65,8 @@ def test_what_is_drawn_names_members_and_brokers_that_there_are() -> None:
     chance = random.Random(5)
     drawn = [fault.drawn(chance, simulation, 1) for fault in FAULTS.values() for _ in range(20)]
 
-    assert {name for each in drawn for name in each.who} == {"m0", "m1", "m2", "m3", "node0", "node1", "node2"}
-    assert all(each.for_ms > 0 for each in drawn if FAULTS[each.kind].heal is not None)
+    assert {name for happening in drawn for name in happening.who} == {"m0", "m1", "m2", "m3", "node0", "node1", "node2"}
+    assert all(happening.for_ms > 0 for happening in drawn if FAULTS[happening.kind].heal is not None)
 
 
 def test_every_fault_says_what_it_does() -> None:

@@ -7,7 +7,7 @@ from tests.harness.simulation.runs import calm, ran, short
 
 from groupproof.harness.simulation.liveness import settles_within_ms
 from groupproof.harness.simulation.run import Run, run
-from groupproof.harness.simulation.settings import Broken, settled
+from groupproof.harness.simulation.settings import InvariantBroken, settled
 
 SETTLED_MS = 9_000
 
@@ -36,7 +36,7 @@ def test_a_partition_that_nobody_owns_is_missed() -> None:
     made.world.brokers.topics["t"] += 1
 
     assert _missing(made) == "ASSIGN-09 t-8 has 0 owners"
-    with pytest.raises(Broken, match="ASSIGN-09: now: t-8"):
+    with pytest.raises(InvariantBroken, match="ASSIGN-09: now: t-8"):
         made._liveness.check("now")
 
 

@@ -6,14 +6,14 @@ import pytest
 from tests.harness.simulation.made import JOIN, moved, taken
 
 from groupproof.clients.outputs import Callback, CallbackKind
-from groupproof.harness.simulation.fault_schedule import Happening
+from groupproof.harness.simulation.fault_schedule import ScheduledFault
 from groupproof.harness.simulation.heap import Heap
 from groupproof.harness.simulation.record import Record
 from groupproof.protocol.vocabulary import GroupState
 from groupproof.protocol.wire.messages import HeartbeatRequest, HeartbeatResponse, JoinGroupResponse
 
 BEAT = taken(HeartbeatRequest(group_id="g", generation_id=1, member_id="a"))
-CRASH = Happening(at_ms=0, kind="crash")
+CRASH = ScheduledFault(at_ms=0, kind="crash")
 
 
 def _hash(*notes: object) -> str:

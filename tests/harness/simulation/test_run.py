@@ -10,7 +10,7 @@ import pytest
 from tests.harness.simulation.runs import calm, short
 from tests.soaking import seeds
 
-from groupproof.harness.simulation.fault_schedule import Happening, Schedule
+from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
 from groupproof.harness.simulation.run import Run, run
 from groupproof.harness.simulation.settings import Simulation
 from groupproof.protocol.rules import profiles
@@ -29,8 +29,8 @@ PARTS = range(10)
 
 def _hashes(first: int, last: int, duration_ms: int, hash_seed: str) -> list[str]:
     words = [sys.executable, "-c", HASHES, str(first), str(last), str(duration_ms)]
-    told = subprocess.run(words, env={**os.environ, "PYTHONHASHSEED": hash_seed}, capture_output=True, text=True, check=True)
-    return told.stdout.split()
+    process = subprocess.run(words, env={**os.environ, "PYTHONHASHSEED": hash_seed}, capture_output=True, text=True, check=True)
+    return process.stdout.split()
 
 
 def test_the_same_seed_gives_the_same_run_and_another_seed_another() -> None:
@@ -43,8 +43,8 @@ UPGRADE = ("upgrade", "crash", "silence", "reset", "move", "append", "pause", "l
 
 @pytest.mark.parametrize("seed", [0, 1, 2, pytest.param(range(3, 300), marks=pytest.mark.soak)])
 def test_a_group_goes_from_eager_to_cooperative_by_two_rolling_bounces_under_faults(seed: int | range) -> None:
-    for each in [seed] if isinstance(seed, int) else seed:
-        made = Run(short(each, faults=UPGRADE, assignors=("range",), duration_ms=120_000))
+    for number in [seed] if isinstance(seed, int) else seed:
+        made = Run(short(number, faults=UPGRADE, assignors=("range",), duration_ms=120_000))
         outcome = made.go()
 
         assert outcome.violations == ()
@@ -73,8 +73,8 @@ def test_a_thousand_seeds_give_the_same_hashes_in_three_processes(part: int) -> 
 def test_the_reference_breaks_no_law_in_any_release(profile: str) -> None:
     outcomes = [run(short(seed, profile=profile)) for seed in range(3)]
 
-    assert [each.violations for each in outcomes] == [()] * 3
-    assert all(each.converged_at_ms is not None and each.generations for each in outcomes)
+    assert [outcome.violations for outcome in outcomes] == [()] * 3
+    assert all(outcome.converged_at_ms is not None and outcome.generations for outcome in outcomes)
 
 
 @pytest.mark.soak
@@ -105,7 +105,7 @@ def test_without_faults_a_group_forms_once_and_stays() -> None:
 
 
 def test_a_plan_takes_the_place_of_what_would_be_drawn() -> None:
-    plan = Schedule(happenings=(Happening(at_ms=9_000, kind="reset", who=("m0",)),))
+    plan = Schedule(happenings=(ScheduledFault(at_ms=9_000, kind="reset", who=("m0",)),))
 
     assert dict(run(short(7), plan=plan).injected) == {"reset": 1}
     assert run(short(7), plan=Schedule()).injected == {}
@@ -113,7 +113,7 @@ def test_a_plan_takes_the_place_of_what_would_be_drawn() -> None:
 
 
 def test_what_still_lasts_at_the_end_is_healed_before_the_group_has_to_settle() -> None:
-    endless = Happening(at_ms=9_000, kind="split", who=("m0", "m1"), for_ms=10**9)
+    endless = ScheduledFault(at_ms=9_000, kind="split", who=("m0", "m1"), for_ms=10**9)
     outcome = run(calm(), plan=Schedule(happenings=(endless,)))
 
     assert outcome.violations == ()

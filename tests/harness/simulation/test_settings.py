@@ -24,16 +24,16 @@ def test_what_is_no_simulation_is_refused_with_what_was_met(value: dict[str, obj
 
 
 def test_without_a_swarm_the_settings_are_kafka_s_own() -> None:
-    told = settled(Simulation(seed=3, faults=()), NEWEST)
+    simulation = settled(Simulation(seed=3, faults=()), NEWEST)
 
-    assert (told.session_timeout_ms, told.heartbeat_interval_ms, told.max_poll_interval_ms) == (45_000, 3_000, 300_000)
-    assert (told.static_members, told.assignors, told.partitions) == (0, ("range",), 20)
+    assert (simulation.session_timeout_ms, simulation.heartbeat_interval_ms, simulation.max_poll_interval_ms) == (45_000, 3_000, 300_000)
+    assert (simulation.static_members, simulation.assignors, simulation.partitions) == (0, ("range",), 20)
 
 
 def test_in_a_swarm_the_settings_left_open_are_drawn_from_the_seed() -> None:
     swarms = [settled(Simulation(seed=seed), NEWEST) for seed in range(40)]
 
-    assert len({(each.assignors, each.static_members, each.session_timeout_ms, each.max_poll_interval_ms) for each in swarms}) > 20
+    assert len({(swarm.assignors, swarm.static_members, swarm.session_timeout_ms, swarm.max_poll_interval_ms) for swarm in swarms}) > 20
     assert swarms[5] == settled(Simulation(seed=5), NEWEST) == settled(swarms[5], NEWEST)
 
 

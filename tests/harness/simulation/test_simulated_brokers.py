@@ -9,7 +9,7 @@ from tests.harness.simulation.runs import calm, ran
 
 from groupproof.coordinator.machine.group import Group
 from groupproof.harness.simulation.run import Run
-from groupproof.harness.simulation.settings import Broken
+from groupproof.harness.simulation.settings import InvariantBroken
 from groupproof.protocol.vocabulary import ErrorCode, GroupState, MemberState
 
 SETTLED_MS = 8_000
@@ -117,7 +117,7 @@ def test_a_coordinator_that_loads_less_than_was_stored_breaks_a_law() -> None:
     run = _stable(coordinator_variant="groups-lost-on-move")
 
     run.world.brokers.move(0, drops=False, after_ms=100)
-    with pytest.raises(Broken, match="EMIG-03"):
+    with pytest.raises(InvariantBroken, match="EMIG-03"):
         _on(run, 1_000)
 
 
@@ -130,5 +130,5 @@ def test_a_machine_that_cannot_go_on_breaks_a_law_of_its_own() -> None:
     assert isinstance(group, Group)
     group.members.leader = "nobody"
 
-    with pytest.raises(Broken, match="the machine cannot go on"):
+    with pytest.raises(InvariantBroken, match="the machine cannot go on"):
         _on(run, 10_000)

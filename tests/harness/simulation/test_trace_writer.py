@@ -10,7 +10,7 @@ from tests.harness.simulation.made import JOIN, Client
 from tests.harness.simulation.runs import calm, short
 
 from groupproof.harness.model.evidence import Evidence
-from groupproof.harness.simulation.fault_schedule import Happening, Schedule
+from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
 from groupproof.harness.simulation.run import Run, run
 from groupproof.harness.simulation.settings import Outcome, Simulation
 from groupproof.harness.simulation.simulated_network import Connection, Path
@@ -39,10 +39,10 @@ def test_to_be_observed_changes_nothing() -> None:
 def test_every_request_is_in_the_trace_with_its_row_and_its_answer() -> None:
     outcome, trace = observed(calm())
     evidence = Evidence(trace)
-    requests = [seen for seen in trace if seen.kind == "request"]
+    requests = [obs for obs in trace if obs.kind == "request"]
 
-    assert Counter(seen.api for seen in requests) == outcome.requests
-    assert all(evidence.answer(seen) is not None and evidence.taken_up(seen) is not None for seen in requests)
+    assert Counter(obs.api for obs in requests) == outcome.requests
+    assert all(evidence.answer(obs) is not None and evidence.taken_up(obs) is not None for obs in requests)
     assert evidence.responses(Api.SYNC_GROUP, "m0")[0].partitions == (("t", 0), ("t", 1))
 
 
@@ -56,21 +56,23 @@ def test_of_a_connection_that_was_closed_before_anything_came_of_it_the_end_is_t
     for number in (1, 2):
         observer.arrived(connection, number, HeartbeatRequest(group_id="g", generation_id=1, member_id="m0-1"))
 
-    told = [(seen.kind, seen.connection, seen.body.get("by")) for seen in recorder.trace]
-    assert told == [("request", 1, None), *([] if is_open else [("event", 1, "client")]), ("request", 1, None)]
+    pairs = [(obs.kind, obs.connection, obs.body.get("by")) for obs in recorder.trace]
+    assert pairs == [("request", 1, None), *([] if is_open else [("event", 1, "client")]), ("request", 1, None)]
 
 
 def test_transitions_timers_faults_and_callbacks_are_in_the_trace() -> None:
-    crash = Happening(at_ms=9_000, kind="crash", who=("m1",), for_ms=9_000)
+    crash = ScheduledFault(at_ms=9_000, kind="crash", who=("m1",), for_ms=9_000)
     outcome, trace = observed(calm(), Schedule(happenings=(crash,)))
 
-    assert [(seen.state_before or "", seen.state_after) for seen in trace if seen.kind == "transition"] == [each[2:4] for each in outcome.transitions]
-    assert [(seen.detail, seen.client, seen.at_ms) for seen in trace if seen.kind == "fault"] == [
+    assert [(obs.state_before or "", obs.state_after) for obs in trace if obs.kind == "transition"] == [
+        transition[2:4] for transition in outcome.transitions
+    ]
+    assert [(obs.detail, obs.client, obs.at_ms) for obs in trace if obs.kind == "fault"] == [
         ("delivered", "m1", 9_000),
         ("healed", "m1", 18_000),
     ]
-    assert any(seen.kind == "timer" and seen.rule == "SessionEnd/Stable/session-ends" and seen.member for seen in trace)
-    assert {"partitions_assigned", "partitions_revoked", "command", "exit"} <= {seen.body.get("name") for seen in trace if seen.kind == "event"}
+    assert any(obs.kind == "timer" and obs.rule == "SessionEnd/Stable/session-ends" and obs.member for obs in trace)
+    assert {"partitions_assigned", "partitions_revoked", "command", "exit"} <= {obs.body.get("name") for obs in trace if obs.kind == "event"}
 
 
 def test_a_frame_that_arrives_late_is_of_the_program_that_opened_its_connection() -> None:
@@ -85,12 +87,12 @@ def test_a_frame_that_arrives_late_is_of_the_program_that_opened_its_connection(
     for connection in (first, second):
         observer.arrived(connection, 1, JOIN)
 
-    assert [seen.client for seen in recorder.trace if seen.kind == "request"] == ["m0", "m0.2"]
+    assert [obs.client for obs in recorder.trace if obs.kind == "request"] == ["m0", "m0.2"]
 
 
 def test_the_trace_is_as_its_schema_says_and_in_order() -> None:
     _, trace = observed(short(5, duration_ms=15_000))
 
-    assert [seen.seq for seen in trace] == list(range(len(trace)))
-    for seen in trace[:: max(1, len(trace) // 40)]:
-        validate("trace", seen.to_json())
+    assert [obs.seq for obs in trace] == list(range(len(trace)))
+    for observation in trace[:: max(1, len(trace) // 40)]:
+        validate("trace", observation.to_json())

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from groupproof.clients.registry.provision import Launch, ProvisionError
-from groupproof.clients.registry.registered_clients import Registered
+from groupproof.clients.registry.registered_clients import RegisteredClient
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.harness.subjects import client_registry
 from groupproof.harness.subjects.client_registry import Candidate, candidate, check_profile_name, shim_of
@@ -21,7 +21,7 @@ def named(name: str | None, *program: str, profile: str = "kafka-4.1", shim_leve
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every registered client be installed already."""
 
-    def provision(client: Registered, cache: Path, say: object) -> Launch:
+    def provision(client: RegisteredClient, cache: Path, say: object) -> Launch:
         return Launch(
             argv=("shim", client.release), level=client.level, multi=client.multi, members_max=client.members_max, arguments=client.arguments
         )
@@ -78,7 +78,7 @@ def test_a_wrong_name_or_pairing_is_wrong_usage(name: str, profile: str, said: s
 
 
 def test_what_cannot_be_installed_is_the_environments_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    def provision(client: Registered, cache: Path, say: object) -> Launch:
+    def provision(client: RegisteredClient, cache: Path, say: object) -> Launch:
         raise ProvisionError("no network")
 
     monkeypatch.setattr(client_registry, "provision", provision)

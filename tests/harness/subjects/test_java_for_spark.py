@@ -28,7 +28,7 @@ def test_the_java_of_java_home_comes_first(alone: Path, monkeypatch: pytest.Monk
     named = installed(alone / "mine", "21.0.2")
     monkeypatch.setenv("JAVA_HOME", str(named))
 
-    assert [each.release for each in javas()] == ["21.0.2", "17.0.15"]
+    assert [java.release for java in javas()] == ["21.0.2", "17.0.15"]
     assert find_java() == Java(home=named, release="21.0.2")
 
 

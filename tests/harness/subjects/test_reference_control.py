@@ -40,7 +40,7 @@ def test_what_a_plan_does_reaches_the_cluster_and_its_machines() -> None:
         await cluster.break_broker(1, "pause")
         await cluster.mend_broker(1)
 
-        assert [seen.detail for seen in recorder.trace if seen.kind == "fault"] == ["armed", "released", "healed"]
+        assert [obs.detail for obs in recorder.trace if obs.kind == "fault"] == ["armed", "released", "healed"]
         assert await cluster.coordinator_of("g") != before
         assert machines.said == [(1, "pause"), (1,)]
         with pytest.raises(ValueError, match="has 3 partitions"):
@@ -79,10 +79,10 @@ def test_a_member_can_commit_again_after_its_coordinator_was_broken(how: str, wa
     breaks = BreakBroker(name="b", how=how)
     trace = play([*JOINED, _commit(1), breaks, _commit(2, wait=False), Pass(ms=15_000), Mend(name="b"), Pass(ms=5_000), _commit(3)])
 
-    assert [seen.detail for seen in trace if seen.kind == "fault"] == ["triggered", "delivered", "healed"]
+    assert [obs.detail for obs in trace if obs.kind == "fault"] == ["triggered", "delivered", "healed"]
     assert not kit(trace, "timeout")
-    delivered = next(seen for seen in trace if seen.detail == "delivered")
-    committed = [seen for seen in trace if seen.kind == "response" and seen.api == "OffsetCommit" and seen.error == 0]
-    after = next(seen for seen in committed if seen.seq > delivered.seq)
+    delivered = next(obs for obs in trace if obs.detail == "delivered")
+    committed = [obs for obs in trace if obs.kind == "response" and obs.api == "OffsetCommit" and obs.error == 0]
+    after = next(obs for obs in committed if obs.seq > delivered.seq)
     assert waited_ms <= (after.at_ns - delivered.at_ns) / 1e6 < waited_ms + 500
-    assert len({seen.node for seen in committed}) == coordinators
+    assert len({obs.node for obs in committed}) == coordinators

@@ -27,8 +27,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def copy(artifacts: Sequence[str], folder: Path) -> None:
         asked.extend(artifacts)
-        for each in artifacts:
-            _, name, version = each.split(":")
+        for artifact in artifacts:
+            _, name, version = artifact.split(":")
             (folder / f"{name}-{version}.jar").write_bytes(CONTENT)
 
     monkeypatch.setattr(module, "copy_artifacts", copy)

@@ -141,7 +141,7 @@ def test_with_multi_members_share_a_few_processes_evenly() -> None:
                 await trio.testing.wait_all_tasks_blocked(0.02)
             assert all(handle.shared for handle in handles)
             await handles[1].ask("subscribe", {})
-            assert [len(each.events) > 0 for each in heard] == [number == 1 for number in range(len(handles))]
+            assert [len(item.events) > 0 for item in heard] == [number == 1 for number in range(len(handles))]
             assert await handles[0].depart(0)
 
     using(subject("honest", "multi"), use)

@@ -64,7 +64,7 @@ def test_a_program_is_started_by_subscribe_with_the_options_that_it_names() -> N
         assert answer.ok
         assert {"poll_timeout_ms", "protocol"} <= set(answer.body["ignored"])
         assert "client_id" not in answer.body["ignored"]
-        assert [each.ok for each in heard.answers] == [True]
+        assert [answer.ok for answer in heard.answers] == [True]
 
     using(VerifiableSubject("java", program("kafka-4.1")), use)
 
@@ -72,8 +72,8 @@ def test_a_program_is_started_by_subscribe_with_the_options_that_it_names() -> N
 def test_what_has_no_option_is_told_by_the_file_of_properties_where_a_program_reads_one() -> None:
     async def use(handle: Handle, heard: Heard) -> None:
         answer = await handle.ask("subscribe", {**FIELDS, "heartbeat_interval_ms": 700, "properties": {"client.rack": "a\\b"}})
-        told = (await started(heard))["config"].splitlines()
-        assert {"heartbeat.interval.ms=700", "client.id=m0", "client.rack=a\\\\b"} <= set(told)
+        entry = (await started(heard))["config"].splitlines()
+        assert {"heartbeat.interval.ms=700", "client.id=m0", "client.rack=a\\\\b"} <= set(entry)
         assert not {"heartbeat_interval_ms", "max_poll_interval_ms", "properties"} & set(answer.body["ignored"])
 
     using(VerifiableSubject("java", program("kafka-4.1")), use)
@@ -118,7 +118,7 @@ def test_a_program_that_gives_up_tells_a_fatal_error_and_did_not_crash(how: str)
     async def use(handle: Handle, heard: Heard) -> None:
         await handle.ask("subscribe", FIELDS)
         assert await handle.depart(10)
-        assert [each["name"] for each in heard.events] == ["startup_complete", "shutdown_complete", "error"]
+        assert [event["name"] for event in heard.events] == ["startup_complete", "shutdown_complete", "error"]
         assert heard.events[-1]["fatal"]
         assert [(ending.status, ending.gave_up) for ending in heard.endings] == [(0, True)]
 
@@ -128,7 +128,7 @@ def test_a_program_that_gives_up_tells_a_fatal_error_and_did_not_crash(how: str)
 def test_subscribe_is_answered_once_the_program_has_come_up() -> None:
     async def use(handle: Handle, heard: Heard) -> None:
         await handle.ask("subscribe", FIELDS)
-        assert [each["name"] for each in heard.events] == ["startup_complete"]
+        assert [event["name"] for event in heard.events] == ["startup_complete"]
 
     using(VerifiableSubject("java", program("kafka-4.1")), use)
 

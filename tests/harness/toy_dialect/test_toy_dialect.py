@@ -65,7 +65,7 @@ def test_its_case_is_upheld_by_the_reference_over_the_wire() -> None:
 def test_its_trace_tells_epochs_and_the_oracle_draws_its_states() -> None:
     trace = _trace()
 
-    assert [seen.member_epoch for seen in trace if seen.kind == "response" and seen.member_epoch is not None] == [1, 1, 2, -1, 3]
+    assert [obs.member_epoch for obs in trace if obs.kind == "response" and obs.member_epoch is not None] == [1, 1, 2, -1, 3]
     moves = read(trace, profile=LEASE_BROKER, settings=LEASE_CASE.plan.settings).transitions  # type: ignore[union-attr]  # it is a script
     assert [move.state_after for move in moves] == ["Free", "Held", "Free", "Held", "Free", "Held"]
     assert [move.rule for move in moves if move.state_before == "Held"] == ["SessionEnd/Held/session-ends", "ConsumerGroupHeartbeat/Held/given-back"]
@@ -109,7 +109,7 @@ def _answers(*requests: GroupRequest) -> list[GroupResponse]:
     """Return what is answered at once to requests that come one behind the other."""
     machine = Coordinator(profile=LEASE_BROKER, random=random.Random(1))
     outputs = (machine.handle(request, Arrival(number, 3, "c", "h"), 0) for number, request in enumerate(requests))
-    return [output.message for each in outputs for output in each if isinstance(output, Reply)]
+    return [output.message for item in outputs for output in item if isinstance(output, Reply)]
 
 
 def _error(message: Any) -> int:

@@ -20,16 +20,19 @@ def test_the_committed_documents_are_current() -> None:
 def test_the_catalogue_shows_every_requirement_once_with_its_level() -> None:
     text = documents()["requirements.md"].split("## Reasons of the levels")[0]
 
-    for each in requirements():
-        assert text.count(f"| {each.id} | {each.level.value} |") == 1, each.id
+    for requirement in requirements():
+        assert text.count(f"| {requirement.id} | {requirement.level.value} |") == 1, requirement.id
 
 
 def test_every_reason_is_shown_at_the_id_or_at_its_family() -> None:
     reasons = documents()["requirements.md"].split("## Reasons of the levels")[1]
 
-    for each in requirements():
-        rows = {f"| {each.id} | {each.level.value} | {each.reason} |", f"| {each.family}-… | {each.level.value} | {each.reason} |"}
-        assert any(row in reasons for row in rows), each.id
+    for requirement in requirements():
+        rows = {
+            f"| {requirement.id} | {requirement.level.value} | {requirement.reason} |",
+            f"| {requirement.family}-… | {requirement.level.value} | {requirement.reason} |",
+        }
+        assert any(row in reasons for row in rows), requirement.id
 
 
 def test_a_bar_in_a_sentence_does_not_end_its_cell() -> None:
@@ -42,7 +45,7 @@ def test_a_bar_in_a_sentence_does_not_end_its_cell() -> None:
 
 
 def test_the_head_counts_by_level() -> None:
-    must = sum(each.level is Level.MUST for each in requirements())
+    must = sum(requirement.level is Level.MUST for requirement in requirements())
 
     assert f"{len(requirements())} requirements: {must} MUST" in documents()["requirements.md"]
 
@@ -67,7 +70,9 @@ def test_wrong_usage_is_told_as_such(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_each_discrepancy_that_a_source_names_is_explained() -> None:
     explained = (DOCS / "discrepancies.md").read_text()
-    named = {word.strip(":(),;.") for each in requirements() for word in (each.source + " " + each.text).split() if "DISC-" in word}
+    named = {
+        word.strip(":(),;.") for requirement in requirements() for word in (requirement.source + " " + requirement.text).split() if "DISC-" in word
+    }
 
     assert named
     assert not {name for name in named if f"| {name} |" not in explained}

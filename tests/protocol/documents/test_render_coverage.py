@@ -11,7 +11,7 @@ from groupproof.protocol.rules.requirements import requirements
 
 
 def test_the_page_counts_what_is_proven() -> None:
-    proven = len({each.id for each in requirements()} & witnesses().keys())
+    proven = len({requirement.id for requirement in requirements()} & witnesses().keys())
     document = coverage_markdown()
 
     assert f"\n{proven} of 672 [requirements]" in document
@@ -27,14 +27,17 @@ def test_the_page_counts_what_cases_judge_in_a_subject_apart() -> None:
     assert f"{len(of_clients)} in a client, {len(of_coordinators)} in a coordinator" in document
     rows = [line.strip("| ").split(" | ") for line in document.partition("| --- |")[2].partition("## ")[0].splitlines()[1:] if line]
     assert [sum(int(row[column]) for row in rows) for column in (3, 4)] == [len(of_clients), len(of_coordinators)]
-    told = [int(count) for count in re.findall(r"(\d+) (?:of 672 are \*\*judged|more are listed|are listed by client|are in no case)", document)]
-    assert sum(told) == 672
+    entries = [int(count) for count in re.findall(r"(\d+) (?:of 672 are \*\*judged|more are listed|are listed by client|are in no case)", document)]
+    assert sum(entries) == 672
 
 
 def test_a_must_of_clients_that_no_case_judges_is_told_with_its_reason() -> None:
     document = coverage_markdown()
 
-    assert f"{sum(each in judged()['client'] for each in binding_clients())} of {len(binding_clients())} MUSTs that bind a client" in document
+    assert (
+        f"{sum(binding_client in judged()['client'] for binding_client in binding_clients())} of {len(binding_clients())} MUSTs that bind a client"
+        in document
+    )
     for gap in unjudged():
         assert f"**{len(gap.ids)}, for want of {gap.needs}.** {gap.why}" in document
 

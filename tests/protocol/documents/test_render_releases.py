@@ -32,12 +32,12 @@ def test_a_release_tells_whether_it_was_compared_with_a_broker(document: str, na
 
 @pytest.mark.parametrize(("older", "newer"), neighbours())
 def test_neighbours_differ_as_their_tables_do(document: str, older: str, newer: str) -> None:
-    told, section = contrast(profile(older), profile(newer)), _section(document, older, newer)
+    entry, section = contrast(profile(older), profile(newer)), _section(document, older, newer)
 
-    for difference in told.behaviour:
+    for difference in entry.behaviour:
         assert difference.says.replace("|", "\\|") in section
-    assert all(f"\n- {line}" in section for line in (*told.fields, *told.settings, *told.versions))
-    assert section.count("\n| ") == bool(told.behaviour) * 2 + len(told.behaviour)
+    assert all(f"\n- {line}" in section for line in (*entry.fields, *entry.settings, *entry.versions))
+    assert section.count("\n| ") == bool(entry.behaviour) * 2 + len(entry.behaviour)
 
 
 def test_what_a_release_brought_stands_with_the_pair_that_it_parts(document: str) -> None:

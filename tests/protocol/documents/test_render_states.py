@@ -35,18 +35,18 @@ def test_a_cell_names_its_rules_and_an_impossible_one_has_its_reason(name: str) 
     table = profile(name)
     cells, _, impossible = states_markdown(table).partition("## States and inputs")[2].partition("## What cannot come up")
     rows = {
-        line.split(" | ")[0].strip("| "): [each.strip() for each in line.strip("|").split("|")[1:]]
+        line.split(" | ")[0].strip("| "): [part.strip() for part in line.strip("|").split("|")[1:]]
         for line in cells.splitlines()
         if line.startswith("|")
     }
 
-    for on in On:
-        for state, told in zip(STATES, rows[on.value], strict=True):
-            assert told == ", ".join(row.name for row in table.table.cells.get(on, {}).get(state, ()))
-            if not told:
-                reason = table.table.unreachable[on, state]
+    for kind in On:
+        for state, text in zip(STATES, rows[kind.value], strict=True):
+            assert text == ", ".join(row.name for row in table.table.cells.get(kind, {}).get(state, ()))
+            if not text:
+                reason = table.table.unreachable[kind, state]
                 assert any(
-                    f"| {reason} |" in line and state_name(state) in line for line in impossible.splitlines() if line.startswith(f"| {on.value} |")
+                    f"| {reason} |" in line and state_name(state) in line for line in impossible.splitlines() if line.startswith(f"| {kind.value} |")
                 )
 
 
@@ -57,9 +57,9 @@ def _drawing(name: str = "kafka-4.1") -> ElementTree.Element:
 @pytest.mark.parametrize("name", profiles())
 def test_the_drawing_has_a_box_for_each_state_and_an_arrow_for_each_move(name: str) -> None:
     drawn = _drawing(name)
-    boxes = [each.text for each in drawn.iter(f"{SVG}text") if each.get("class") == "state"]
-    arrows = [each for each in drawn.iter(f"{SVG}path") if each.get("marker-end")]
-    labels = [[each.text for each in text] for text in drawn.iter(f"{SVG}text") if text.get("class") == "move"]
+    boxes = [element.text for element in drawn.iter(f"{SVG}text") if element.get("class") == "state"]
+    arrows = [element for element in drawn.iter(f"{SVG}path") if element.get("marker-end")]
+    labels = [[element.text for element in text] for text in drawn.iter(f"{SVG}text") if text.get("class") == "move"]
 
     assert boxes == ["no group", *(state.value for state in GroupState)]
     assert len(arrows) == len(moves(profile(name)))
@@ -68,8 +68,8 @@ def test_the_drawing_has_a_box_for_each_state_and_an_arrow_for_each_move(name: s
 
 def test_nothing_in_the_drawing_covers_another_or_leaves_the_page() -> None:
     drawn = _drawing()
-    width, height = (float(each) for each in str(drawn.get("viewBox")).split()[2:])
-    rects = [[float(each.get(side, 0)) for side in ("x", "y", "width", "height")] for each in drawn.iter(f"{SVG}rect")]
+    width, height = (float(part) for part in str(drawn.get("viewBox")).split()[2:])
+    rects = [[float(element.get(side, 0)) for side in ("x", "y", "width", "height")] for element in drawn.iter(f"{SVG}rect")]
 
     assert all(x >= 0 and y >= 0 and x + wide <= width and y + high <= height for x, y, wide, high in rects)
     for (ax, ay, aw, ah), (bx, by, bw, bh) in combinations(rects, 2):
@@ -79,10 +79,12 @@ def test_nothing_in_the_drawing_covers_another_or_leaves_the_page() -> None:
 def test_an_arrow_begins_and_ends_outside_of_every_box() -> None:
     drawn = _drawing()
     boxes = [
-        [float(each.get(side, 0)) for side in ("x", "y", "width", "height")] for each in drawn.iter(f"{SVG}rect") if "state" in str(each.get("class"))
+        [float(element.get(side, 0)) for side in ("x", "y", "width", "height")]
+        for element in drawn.iter(f"{SVG}rect")
+        if "state" in str(element.get("class"))
     ]
     for arrow in drawn.iter(f"{SVG}path"):
         if arrow.get("marker-end"):
-            numbers = [float(each) for each in re.findall(r"-?\d+", str(arrow.get("d")))]
+            numbers = [float(item) for item in re.findall(r"-?\d+", str(arrow.get("d")))]
             for x, y in (numbers[:2], numbers[-2:]):
                 assert not [box for box in boxes if box[0] < x < box[0] + box[2] and box[1] < y < box[1] + box[3]]

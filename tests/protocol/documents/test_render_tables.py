@@ -21,9 +21,9 @@ def _section(document: str, title: str) -> str:
 
 
 def test_every_rule_of_the_table_is_a_row_of_its_inputs_section(document: str) -> None:
-    for on, _, rule in profile().rules():
-        section = _section(document, on.value)
-        assert any(f"| {rule.name} | {rule.guard.value} |" in line and rule.requirement in line for line in section.splitlines()), (on, rule.name)
+    for kind, _, rule in profile().rules():
+        section = _section(document, kind.value)
+        assert any(f"| {rule.name} | {rule.guard.value} |" in line and rule.requirement in line for line in section.splitlines()), (kind, rule.name)
 
 
 def test_the_rows_of_a_cell_stand_in_the_order_in_which_they_are_asked(document: str) -> None:

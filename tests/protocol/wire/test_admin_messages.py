@@ -64,8 +64,8 @@ def test_delete_groups_tells_each_group() -> None:
 
 def test_an_offset_commit_of_v2_to_v4_tells_its_retention() -> None:
     body = {"group_id": "g", "retention_time_ms": 60_000}
-    told = {
+    by_name = {
         version: request_of(Api.OFFSET_COMMIT, read_request(write_request(Api.OFFSET_COMMIT, version, 1, "c", body)).body) for version in (2, 4, 5)
     }
 
-    assert [getattr(each, "retention_time_ms", None) for each in told.values()] == [60_000, 60_000, -1]
+    assert [getattr(request, "retention_time_ms", None) for request in by_name.values()] == [60_000, 60_000, -1]

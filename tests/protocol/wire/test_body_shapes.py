@@ -52,11 +52,11 @@ def test_one_key_is_found_in_every_version(version: int) -> None:
 @pytest.mark.parametrize("version", [1, 2, 5, 7, 8, 9])
 def test_one_group_is_fetched_in_every_version(version: int) -> None:
     asked = {"group_id": "g", "topics": ({"name": "t", "partition_indexes": (0,), "topic_id": None},), "member_id": None, "member_epoch": -1}
-    told = {"error_code": 0, "topics": ({"name": "t", "topic_id": None, "partitions": (PARTITION,)},)}
+    fields = {"error_code": 0, "topics": ({"name": "t", "topic_id": None, "partitions": (PARTITION,)},)}
 
     assert seen_request(Api.OFFSET_FETCH, version, {"groups": (asked,)}) == {"groups": (asked,), "require_stable": False}
-    assert seen_response(Api.OFFSET_FETCH, version, {"groups": ({"group_id": "g", **told},)}) == {
-        "throttle_time_ms": 0, "groups": ({"group_id": "g" if version >= 8 else "", **told},),
+    assert seen_response(Api.OFFSET_FETCH, version, {"groups": ({"group_id": "g", **fields},)}) == {
+        "throttle_time_ms": 0, "groups": ({"group_id": "g" if version >= 8 else "", **fields},),
     }  # fmt: skip
 
 

@@ -41,7 +41,7 @@ def schema_of(api: Api, version: int, side: str) -> Any:
 
 def any_entity(schema: Any, draw: random.Random) -> Any:
     """Return a kio entity with random contents."""
-    return schema(**{each.name: any_value(each.type, each.metadata.get("kafka_type"), draw) for each in fields(schema)})
+    return schema(**{field.name: any_value(field.type, field.metadata.get("kafka_type"), draw) for field in fields(schema)})
 
 
 def any_value(hint: Any, kind: str | None, draw: random.Random) -> Any:
@@ -88,18 +88,18 @@ def header_of(api: Api, version: int, side: str, schema: Any) -> bytes:
 def plain(value: Any) -> Any:
     """Return what a body holds for a kio value."""
     if isinstance(value, tuple):
-        return tuple(plain(each) for each in value)
+        return tuple(plain(item) for item in value)
     if isinstance(value, timedelta):
         return value // timedelta(milliseconds=1)
     if isinstance(value, datetime):
         return int(value.timestamp() * 1000)
     if is_dataclass(value):
-        return {each.name: plain_field(each, getattr(value, each.name)) for each in fields(value)}
+        return {field.name: plain_field(field, getattr(value, field.name)) for field in fields(value)}
     return str(value) if isinstance(value, UUID) else value
 
 
-def plain_field(each: Any, value: Any) -> Any:
-    return -1 if value is None and each.metadata.get("kafka_type") == "datetime_i64" else plain(value)
+def plain_field(item: Any, value: Any) -> Any:
+    return -1 if value is None and item.metadata.get("kafka_type") == "datetime_i64" else plain(value)
 
 
 def holds(body: Any, entity: Any) -> bool:
@@ -114,7 +114,7 @@ def holds(body: Any, entity: Any) -> bool:
 RENAMED = {"generation_id_or_member_epoch": "generation_id"}
 
 
-@pytest.mark.parametrize(("api", "version", "side"), Sides, ids=lambda each: each.title if isinstance(each, Api) else str(each))
+@pytest.mark.parametrize(("api", "version", "side"), Sides, ids=lambda item: item.title if isinstance(item, Api) else str(item))
 def test_every_message_of_every_version_is_written_as_kio_writes_it(api: Api, version: int, side: str) -> None:
     schema = schema_of(api, version, side)
     for seed in range(4):

@@ -39,8 +39,8 @@ EVERY = [(api, version) for api, (oldest, newest) in VERSIONS.items() for versio
 def test_every_api_is_refused_in_every_version_and_the_client_sees_the_code(api: Api, version: int) -> None:
     request = read_request(write_request(api, version, 1, "m0", BY_NAME if api is Api.DELETE_TOPICS and version < 6 else REQUESTS.get(api, {}))).body
     for answer in (refusal(api, request, 16), refusal(api, request, 16, version)):
-        _, seen = read_response(api, version, write_response(api, version, 1, answer))
-        assert error_of(api, seen) == 16
+        _, fields = read_response(api, version, write_response(api, version, 1, answer))
+        assert error_of(api, fields) == 16
 
 
 def test_a_refused_join_echoes_the_member_and_says_generation_minus_one() -> None:

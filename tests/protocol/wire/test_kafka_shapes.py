@@ -11,7 +11,7 @@ from groupproof.protocol.wire.kafka_shapes import VERSIONS, field_names, has_fle
 def test_a_shape_names_what_its_version_has_and_what_only_others_have() -> None:
     shape = shape_of(Api.JOIN_GROUP, 0, "request")
 
-    assert [each.name for each in shape.columns] == ["group_id", "session_timeout_ms", "member_id", "protocol_type", "protocols"]
+    assert [column.name for column in shape.columns] == ["group_id", "session_timeout_ms", "member_id", "protocol_type", "protocols"]
     assert dict(shape.absent) == {"rebalance_timeout_ms": -1, "group_instance_id": None, "reason": None}
     assert set(shape.names) == field_names(Api.JOIN_GROUP, "request")
 
@@ -33,5 +33,5 @@ def test_every_version_has_a_shape_of_both_sides(api: Api) -> None:
 
 def test_a_version_that_kafka_4_dropped_has_a_shape_still() -> None:
     assert VERSIONS[Api.OFFSET_COMMIT][0] == 1
-    (topics,) = (each for each in shape_of(Api.OFFSET_COMMIT, 1, "request").columns if each.name == "topics")
+    (topics,) = (column for column in shape_of(Api.OFFSET_COMMIT, 1, "request").columns if column.name == "topics")
     assert topics.is_array

@@ -30,7 +30,7 @@ from groupproof.protocol.wire.messages import GroupRequest, GroupResponse, JoinG
 def any_message(message: Any) -> st.SearchStrategy[Any]:
     hints = typing.get_type_hints(message, vars(messages))
     return st.builds(
-        message, **{each.name: any_value(hints[each.name]) for each in fields(message) if each.name != "retention_time_ms"}
+        message, **{field.name: any_value(hints[field.name]) for field in fields(message) if field.name != "retention_time_ms"}
     )  # v2 to v4 alone
 
 
@@ -72,7 +72,7 @@ def outcome(read: Callable[[], Any]) -> Any:
 def ordered(value: Any) -> Any:
     """Return a body with the order of its fields."""
     if isinstance(value, dict):
-        return [(name, ordered(each)) for name, each in value.items()]
+        return [(name, ordered(item)) for name, item in value.items()]
     return tuple(map(ordered, value)) if isinstance(value, tuple) else value
 
 

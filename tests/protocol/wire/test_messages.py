@@ -24,7 +24,7 @@ def test_every_group_api_has_one_request_and_one_response() -> None:
 @pytest.mark.parametrize("name", sorted(set(messages.__all__) - {"GroupRequest", "GroupResponse"}))
 def test_a_message_cannot_be_changed_or_given_a_field_it_lacks(name: str) -> None:
     message = getattr(messages, name)
-    blank = message(**{each.name: None for each in fields(message)})
+    blank = message(**{field.name: None for field in fields(message)})
     with pytest.raises(FrozenInstanceError):
         setattr(blank, fields(message)[0].name, 1)
     assert not hasattr(blank, "__dict__")
@@ -42,7 +42,7 @@ def test_a_join_without_a_rebalance_timeout_says_minus_one() -> None:
     assert JoinGroupRequest(group_id="g", session_timeout_ms=6000).rebalance_timeout_ms == -1
 
 
-@pytest.mark.parametrize("message", [each for each in RESPONSES if not any(field.name == "groups" for field in fields(each))])
+@pytest.mark.parametrize("message", [response for response in RESPONSES if not any(field.name == "groups" for field in fields(response))])
 def test_the_defaults_of_a_response_are_the_schemas_own(message: Any) -> None:
     version = VERSIONS[message.api][1]
     _, body = read_response(message.api, version, write_response(message.api, version, 1, {}))

@@ -49,10 +49,10 @@ def test_a_heartbeat_of_a_consumer_group_tells_the_member_s_epoch() -> None:
 def test_the_epoch_that_an_answer_gives_is_told_unless_it_is_an_error(error: int, epoch: int | None) -> None:
     answer = {"error_code": error, "member_id": "m", "member_epoch": 5 if not error else 0}
 
-    told = response_columns(Api.CONSUMER_GROUP_HEARTBEAT, {"group_id": "g", "member_id": ""}, answer)
+    fields = response_columns(Api.CONSUMER_GROUP_HEARTBEAT, {"group_id": "g", "member_id": ""}, answer)
 
-    assert (told["member"], told["member_epoch"], told["error"]) == ("m", epoch, error)
-    assert "generation" not in told
+    assert (fields["member"], fields["member_epoch"], fields["error"]) == ("m", epoch, error)
+    assert "generation" not in fields
 
 
 def test_a_commit_tells_its_offsets() -> None:
@@ -118,16 +118,16 @@ SECRETS: list[tuple[Api, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("api", "body"), SECRETS)
 def test_records_and_credentials_are_never_in_the_trace(api: Api, body: dict[str, Any]) -> None:
-    told = repr(request_columns(api, body)) + repr(response_columns(api, {}, body))
+    text = repr(request_columns(api, body)) + repr(response_columns(api, {}, body))
 
-    assert "secret" not in told
+    assert "secret" not in text
 
 
 def test_topics_are_kept_small() -> None:
     body = {
         "error_code": 0,
         "brokers": ({"node_id": 0},),
-        "topics": ({"name": "t", "partitions": tuple({"partition_index": each} for each in range(99))},),
+        "topics": ({"name": "t", "partitions": tuple({"partition_index": number} for number in range(99))},),
     }
 
     assert json.loads(json.dumps(response_columns(Api.METADATA, {}, body)["body"])) == {"error_code": 0, "topics": [{"name": "t", "partitions": 99}]}

@@ -37,7 +37,7 @@ GOLDEN = [
 ]
 
 topics = st.text(st.characters(codec="utf-8"), min_size=1, max_size=5)
-partitions = st.lists(st.tuples(topics, st.integers(0, 2**31 - 1)), unique=True, max_size=5).map(lambda each: tuple(sorted(each)))
+partitions = st.lists(st.tuples(topics, st.integers(0, 2**31 - 1)), unique=True, max_size=5).map(lambda item: tuple(sorted(item)))
 subscriptions = st.builds(
     Subscription,
     topics=st.lists(topics, max_size=3).map(tuple),

@@ -49,5 +49,5 @@ def test_a_join_carries_who_how_long_and_its_protocols_in_order(version: int) ->
     read = _join(version)
 
     assert (read.group_id, read.session_timeout_ms, read.member_id, read.protocol_type) == ("g", 10_000, "m-1", "consumer")
-    assert [(each.name, each.metadata) for each in read.protocols] == [("sticky", b"s"), ("range", b"r")]
+    assert [(protocol.name, protocol.metadata) for protocol in read.protocols] == [("sticky", b"s"), ("range", b"r")]
     assert read.rebalance_timeout_ms == (60_000 if version else -1)  # v0 has no such field; its place takes the session timeout (DISC-08)

@@ -24,7 +24,7 @@ from groupproof.chaos.images.rootfs import RootFs
 from groupproof.chaos.wire.toxiproxy_server import OWN_IMAGE, build_toxiproxy
 from groupproof.clients.registry.install_cache import ProvisionError, Say, default_cache
 from groupproof.clients.registry.provision import Launch, provision
-from groupproof.clients.registry.registered_clients import Registered, UnknownClient, resolve
+from groupproof.clients.registry.registered_clients import RegisteredClient, UnknownClient, resolve
 from groupproof.clients.registry.toolchains.java_archives import java_tool
 from groupproof.clients.registry.toolchains.toolchain import SHIMS
 from groupproof.harness.model.errors import BrokenEnvironment, Trouble
@@ -70,12 +70,12 @@ def build_proxy(on: Engine, cache: Path, say: Say) -> str:
     return OWN_IMAGE
 
 
-def client_image(client: Registered) -> str:
+def client_image(client: RegisteredClient) -> str:
     """Return the name of the image of a client with its shim."""
     return f"groupproof/client-{client.name}:{client.release}"
 
 
-def build_client(on: Engine, client: Registered, cache: Path, say: Say) -> str:
+def build_client(on: Engine, client: RegisteredClient, cache: Path, say: Say) -> str:
     """Build the image of a registered client, which speaks the shim contract on its standard streams; return its name. Raise `BrokenEnvironment`."""
     if client.shim is None:
         raise BrokenEnvironment(f"{client.name} lives in the kit's own process, and is in no container")

@@ -48,13 +48,13 @@ class RootFs:
             return
         for folder, names, files in os.walk(source, followlinks=True):
             names[:] = [name for name in names if wanted(Path(folder, name))]
-            for each in (Path(folder, name) for name in files):
-                if wanted(each):
-                    self._places[f"{place}/{each.relative_to(source)}"] = each
+            for path in (Path(folder, name) for name in files):
+                if wanted(path):
+                    self._places[f"{place}/{path.relative_to(source)}"] = path
 
     def add_libraries(self) -> None:
         """Take what the programs and libraries among the files need besides."""
-        programs = [each for each in self._places.values() if each.suffix == ".so" or ".so." in each.name or os.access(each, os.X_OK)]
+        programs = [place for place in self._places.values() if place.suffix == ".so" or ".so." in place.name or os.access(place, os.X_OK)]
         for library in libraries_of(programs):
             self.add(library)
 

@@ -21,10 +21,10 @@ _EXAMPLE: Final = "write numbers with commas between, such as 4,16,64, or nothin
 
 def _sizes(value: str) -> tuple[int, ...]:
     try:
-        sizes = tuple(sorted({int(each) for each in value.split(",") if each.strip()}))
+        sizes = tuple(sorted({int(part) for part in value.split(",") if part.strip()}))
     except ValueError:
         raise click.BadParameter(f"{value!r} are no sizes; {_EXAMPLE}") from None
-    if any(not 2 <= each <= _SIZE_MAX for each in sizes):
+    if any(not 2 <= size <= _SIZE_MAX for size in sizes):
         raise click.BadParameter(f"a group has from 2 to {_SIZE_MAX:,} members; {_EXAMPLE}")
     return sizes
 
@@ -47,7 +47,7 @@ def command(*, real: tuple[int, ...], simulated: tuple[int, ...], runs: int, bro
     from groupproof.harness.running.extras import need
 
     need("groupproof compare", "toxiproxy", "requests", "kazoo")
-    from groupproof.chaos.relatives.zookeeper_comparison_run import Order, compare
+    from groupproof.chaos.relatives.zookeeper_comparison_run import ComparisonConfig, compare
     from groupproof.clients.registry.install_cache import default_cache
     from groupproof.harness.relatives.zookeeper_comparison.comparison_page import page
     from groupproof.harness.relatives.zookeeper_comparison.comparison_svg import drawn
@@ -57,7 +57,7 @@ def command(*, real: tuple[int, ...], simulated: tuple[int, ...], runs: int, bro
     def say(line: str) -> None:
         click.echo(f"groupproof: {line}", err=True)
 
-    order = Order(
+    config = ComparisonConfig(
         real=real,
         simulated=simulated,
         runs=runs,
@@ -67,7 +67,7 @@ def command(*, real: tuple[int, ...], simulated: tuple[int, ...], runs: int, bro
         say=say,
         traces=output / "traces",
     )
-    comparison = compare(order)
+    comparison = compare(config)
     output.mkdir(parents=True, exist_ok=True)
     value = comparison.to_json()
     validate("comparison", value)
@@ -90,10 +90,10 @@ def _print(comparison: Comparison, output: Path) -> None:
     for churn, members, engine, design, requests, events, rebalances, stable_ms in table(comparison):
         after = "not within the time" if stable_ms is None else time_label(stable_ms)
         click.echo(f"{churn:<7}{members:>8}  {engine:<10}{design:<12}{requests:>12,}{events:>8}{rebalances:>11}  {after}")
-    for each in comparison.splits:
-        figures = each.figures
+    for split in comparison.splits:
+        figures = split.figures
         click.echo(
-            f"{each.fault:<5}seed {each.seed:<4}{each.design:<12}two owners {time_label(figures.two_owners_ms)}, two readers {time_label(figures.two_readers_ms)}, "
-            f"none {time_label(figures.none_ms)}, refused {each.refused}, given up {each.failures}, left to nobody {each.unowned}"
+            f"{split.fault:<5}seed {split.seed:<4}{split.design:<12}two owners {time_label(figures.two_owners_ms)}, two readers {time_label(figures.two_readers_ms)}, "
+            f"none {time_label(figures.none_ms)}, refused {split.refused}, given up {split.failures}, left to nobody {split.unowned}"
         )
     click.echo(f"{output / 'comparison.html'}")

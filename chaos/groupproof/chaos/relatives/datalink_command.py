@@ -38,21 +38,21 @@ def command(*, names: tuple[str, ...], seeds: range, assignor: str, hand_over: H
     from groupproof.chaos.relatives.datalink_scenarios import SCENARIOS
 
     if not names:
-        for each in SCENARIOS:
-            click.echo(f"{each.name:27} {each.title}  ({', '.join(each.requirements)})")
+        for item in SCENARIOS:
+            click.echo(f"{item.name:27} {item.title}  ({', '.join(item.requirements)})")
         return 0
     verdicts = []
     for scenario in _chosen(names):
         for seed in seeds:
             verdicts.append(scenario.run(seed, assignor, hand_over))
             found = verdicts[-1]
-            told = "; ".join(found.broken) or (
+            text = "; ".join(found.broken) or (
                 f"lost {found.lost_ms / 1_000:.1f} task-s, doubled {found.overlap_ms / 1_000:.1f} task-s, {found.longest_overlap_ms} ms at the longest"
             )
-            click.echo(f"{'BROKEN' if found.broken else 'OK':6} {scenario.name} seed {seed}: {told}", err=as_json)
+            click.echo(f"{'BROKEN' if found.broken else 'OK':6} {scenario.name} seed {seed}: {text}", err=as_json)
     if as_json:
         click.echo(json.dumps(msgspec.to_builtins(verdicts), indent=1))
-    return _BROKEN if any(each.broken for each in verdicts) else 0
+    return _BROKEN if any(verdict.broken for verdict in verdicts) else 0
 
 
 def _chosen(names: Sequence[str]) -> Sequence[Scenario]:
@@ -62,8 +62,8 @@ def _chosen(names: Sequence[str]) -> Sequence[Scenario]:
 
     if "all" in names:
         return SCENARIOS
-    known = [each.name for each in SCENARIOS]
-    unknown = next((each for each in names if each not in known), None)
+    known = [scenario.name for scenario in SCENARIOS]
+    unknown = next((name for name in names if name not in known), None)
     if unknown is not None:
         raise WrongUsage(f"no scenario of DataLink is called {unknown!r}{nearest(unknown, known)}; there are {', '.join(known)}")
     return [found for name in names if (found := scenario_named(name)) is not None]

@@ -9,7 +9,7 @@ from typing import Final
 from groupproof.clients.relatives.datalink.worker_settings import HandOver
 from groupproof.harness.relatives.datalink.churn import Event
 from groupproof.harness.relatives.datalink.manager_switch import Switching, play
-from groupproof.harness.relatives.datalink.simulated_group import Course, run
+from groupproof.harness.relatives.datalink.simulated_group import WorkerRun, run
 
 __all__ = ["SCENARIOS", "Scenario", "Verdict", "scenario_named"]
 
@@ -63,7 +63,7 @@ def _over_the_wire(name: str, seed: int, assignor: str, hand_over: HandOver) -> 
 
 def _simulated(*events: Event, fences: bool = False, without_manager_ms: int = 1_000) -> Played:
     def played(name: str, seed: int, assignor: str, hand_over: HandOver) -> Verdict:
-        course = Course(
+        course = WorkerRun(
             seed=seed,
             workers=WORKERS,
             tasks=TASKS,
@@ -76,7 +76,7 @@ def _simulated(*events: Event, fences: bool = False, without_manager_ms: int = 1
         found = run(course)
         doubled = found.overlap_ms if fences else 0
         broken = (*found.violations, *(f"tasks ran on two workers for {doubled} task-ms" for _ in range(doubled > 0)))
-        longest_ms = max((each.ms for each in found.overlaps), default=0)
+        longest_ms = max((overlap.ms for overlap in found.overlaps), default=0)
         return Verdict(scenario=name, seed=seed, broken=broken, lost_ms=found.lost_ms, overlap_ms=found.overlap_ms, longest_overlap_ms=longest_ms)
 
     return played
@@ -126,4 +126,4 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
 
 
 def scenario_named(name: str) -> Scenario | None:
-    return next((each for each in SCENARIOS if each.name == name), None)
+    return next((scenario for scenario in SCENARIOS if scenario.name == name), None)

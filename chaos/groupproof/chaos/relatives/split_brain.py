@@ -20,7 +20,7 @@ from groupproof.coordinator.broker.cluster import Cluster
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.relatives.zookeeper_comparison.comparison import COORDINATOR, ZOOKEEPER, Split
 from groupproof.harness.relatives.zookeeper_comparison.coordinator_members import CoordinatorSide
-from groupproof.harness.relatives.zookeeper_comparison.read_ledger import Ledger
+from groupproof.harness.relatives.zookeeper_comparison.read_ledger import ReadLedger
 from groupproof.harness.relatives.zookeeper_comparison.side import GROUP, TOPIC, Common, until_stable
 from groupproof.harness.relatives.zookeeper_comparison.zookeeper_members import ZooKeeperSide, registered_brokers
 from groupproof.harness.subjects.brokers.topic_admin import fill_topics
@@ -29,7 +29,7 @@ from groupproof.harness.subjects.networks.network import LoopbackNetwork
 from groupproof.protocol.toxics import DOWNSTREAM, UPSTREAM, Toxic, down, latency, timeout
 from groupproof.protocol.trace import Recorder
 
-__all__ = ["CUT", "DESIGNS", "FAULTS", "LATE", "Course", "course_of", "split"]
+__all__ = ["CUT", "DESIGNS", "FAULTS", "LATE", "SplitCourse", "course_of", "split"]
 
 CUT: Final = "cut"
 LATE: Final = "late"
@@ -52,7 +52,7 @@ AnySide = ZooKeeperSide | CoordinatorSide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
+class SplitCourse:
     """What a seed makes of a fault: who is struck, by what, so long after a commit, for so long (seconds)."""
 
     struck: tuple[str, ...]
@@ -61,17 +61,17 @@ class Course:
     for_s: float
 
 
-def course_of(fault: str, seed: int) -> Course:
+def course_of(fault: str, seed: int) -> SplitCourse:
     """Return the course; the same for both designs. A cut takes one or two of four members, at an early moment between two of their commits."""
     chance = random.Random(f"split/{fault}/{seed}")
     if fault == LATE:
         way_ms = chance.randint(250, 350)
-        return Course(
+        return SplitCourse(
             struck=(chance.choice(_MEMBERS),), toxics=(latency(way_ms, stream=UPSTREAM), latency(way_ms, stream=DOWNSTREAM)), after_s=0, for_s=14
         )
     struck = tuple(sorted(chance.sample(_MEMBERS, chance.choice((1, 2)))))
     black_hole = (timeout(0, stream=UPSTREAM), timeout(0, stream=DOWNSTREAM))
-    return Course(struck=struck, toxics=chance.choice(((down(),), black_hole)), after_s=chance.uniform(0.3, 1.8), for_s=7.5)
+    return SplitCourse(struck=struck, toxics=chance.choice(((down(),), black_hole)), after_s=chance.uniform(0.3, 1.8), for_s=7.5)
 
 
 async def split(
@@ -87,7 +87,7 @@ async def split(
         cluster, addresses = await stack.enter_async_context(_cluster(seed))
         nursery = await stack.enter_async_context(_nursery())
         nursery.start_soon(_feed, addresses)
-        ledger = Ledger((TOPIC, each) for each in range(PARTITIONS))
+        ledger = ReadLedger((TOPIC, number) for number in range(PARTITIONS))
         ways = _Ways(toxiproxy, stack, key or f"{design}-{fault}-{seed}")
         if design == ZOOKEEPER:
             side: AnySide = await _on_zookeeper(common, nursery, ledger, ways, stack, addresses, zookeeper, course.struck, recorder)
@@ -134,17 +134,17 @@ class _Ways:
 
     async def strike(self, toxics: Sequence[Toxic]) -> None:
         for proxy in self.proxies.values():
-            for each in toxics:
-                await (proxy.disable() if each.kind == "down" else proxy.add(each))
+            for impairment in toxics:
+                await (proxy.disable() if impairment.kind == "down" else proxy.add(impairment))
 
     async def heal(self, toxics: Sequence[Toxic]) -> None:
         for proxy in self.proxies.values():
-            for each in toxics:
-                await (proxy.enable() if each.kind == "down" else proxy.remove(each))
+            for impairment in toxics:
+                await (proxy.enable() if impairment.kind == "down" else proxy.remove(impairment))
 
 
 async def _on_zookeeper(
-    common: Common, nursery: trio.Nursery, ledger: Ledger, ways: _Ways, stack: AsyncExitStack, addresses: dict[int, Address], zookeeper: Address,
+    common: Common, nursery: trio.Nursery, ledger: ReadLedger, ways: _Ways, stack: AsyncExitStack, addresses: dict[int, Address], zookeeper: Address,
     struck: Sequence[str], recorder: Recorder | None,
 ) -> ZooKeeperSide:  # fmt: skip
     root = f"/{ways.key}"
@@ -161,7 +161,7 @@ async def _on_zookeeper(
 
 
 async def _on_coordinator(
-    common: Common, nursery: trio.Nursery, ledger: Ledger, ways: _Ways, addresses: dict[int, Address], coordinator: int, struck: Sequence[str]
+    common: Common, nursery: trio.Nursery, ledger: ReadLedger, ways: _Ways, addresses: dict[int, Address], coordinator: int, struck: Sequence[str]
 ) -> CoordinatorSide:
     doors = {member: await ways.open(member, addresses[coordinator]) for member in struck}
 
@@ -180,7 +180,7 @@ async def _on_coordinator(
 class _Trial:
     """One group from its forming to the figures."""
 
-    def __init__(self, side: AnySide, course: Course, fault: str, seed: int, ways: _Ways, common: Common) -> None:
+    def __init__(self, side: AnySide, course: SplitCourse, fault: str, seed: int, ways: _Ways, common: Common) -> None:
         self._side, self._course, self._fault, self._seed, self._ways, self._common = side, course, fault, seed, ways, common
 
     async def go(self) -> Split:
@@ -216,4 +216,4 @@ class _Trial:
         return began + passed * interval + self._course.after_s
 
     def _unowned(self) -> int:
-        return sum(not self._side.ledger.holders((TOPIC, each)) for each in range(PARTITIONS))
+        return sum(not self._side.ledger.holders((TOPIC, number)) for number in range(PARTITIONS))

@@ -21,7 +21,7 @@ from groupproof.harness.relatives.zookeeper_comparison.churn_run import churned
 from groupproof.harness.relatives.zookeeper_comparison.comparison import COORDINATOR, ZOOKEEPER, Comparison, Row, Split
 from groupproof.harness.relatives.zookeeper_comparison.coordinator_growth import SIMULATED, grow_coordinated
 from groupproof.harness.relatives.zookeeper_comparison.coordinator_members import CoordinatorSide
-from groupproof.harness.relatives.zookeeper_comparison.read_ledger import Ledger
+from groupproof.harness.relatives.zookeeper_comparison.read_ledger import ReadLedger
 from groupproof.harness.relatives.zookeeper_comparison.side import TOPIC, Common, Side
 from groupproof.harness.relatives.zookeeper_comparison.zookeeper_members import ZooKeeperSide, registered_brokers
 from groupproof.harness.running.error_search import trouble_in
@@ -31,7 +31,7 @@ from groupproof.harness.subjects.brokers.cluster import BrokerSubject, RunningCl
 from groupproof.harness.subjects.brokers.topic_admin import fill_topics
 from groupproof.protocol.trace import Recorder, Trace, write_trace
 
-__all__ = ["Order", "compare", "simulated"]
+__all__ = ["ComparisonConfig", "compare", "simulated"]
 
 _AT_ONCE: Final = 4
 _LARGE: Final = 64
@@ -41,7 +41,7 @@ _TRIES: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class ComparisonConfig:
     """What is wanted: sizes of real and of simulated groups, and how many runs of each partial failure; 0 for none. `broker` keeps the log.
 
     What members on ZooKeeper do is written to the folder `traces`, for `groupproof trace explain`.
@@ -58,14 +58,14 @@ class Order:
     traces: Path | None = None
 
 
-def compare(order: Order) -> Comparison:
+def compare(config: ComparisonConfig) -> Comparison:
     """Do all of it; raise `BrokenEnvironment` where a part can't be had. Must be called outside trio."""
-    work = _Work(order)
-    if order.real or order.runs:
+    work = _Work(config)
+    if config.real or config.runs:
         trio.run(work.go)
-    rows = simulated(order.simulated, order.seed, order.say)
+    rows = simulated(config.simulated, config.seed, config.say)
     parts = {**work.parts, "processors": str(os.cpu_count() or 1)}
-    return Comparison(seed=order.seed, parts=parts, rows=(*work.rows, *rows), splits=tuple(work.splits), notes=(*_notes(order), *work.notes))
+    return Comparison(seed=config.seed, parts=parts, rows=(*work.rows, *rows), splits=tuple(work.splits), notes=(*_notes(config), *work.notes))
 
 
 def simulated(sizes: Iterable[int], seed: int, say: Say) -> Iterator[Row]:
@@ -81,40 +81,40 @@ def simulated(sizes: Iterable[int], seed: int, say: Say) -> Iterator[Row]:
             yield grow_coordinated(members, seed, churn=churn)
 
 
-def _notes(order: Order) -> Iterator[str]:
+def _notes(config: ComparisonConfig) -> Iterator[str]:
     yield "Requests that only say that a member lives (pings of ZooKeeper, heartbeats without news) and fetches are not counted."
-    if order.real:
+    if config.real:
         yield f"Real members run in one process beside ZooKeeper, their sessions 6 s long, above {_LARGE} members 30 s: time includes the wait for processors."
-    if order.simulated:
+    if config.simulated:
         yield f"Simulated time is ZooKeeper's own work and the way to it, without what clients take to think; above {_MANY:,} members one leaves, and that is all."
 
 
 class _Work:
     """What needs processes."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, config: ComparisonConfig) -> None:
         self.rows: list[Row] = []
         self.splits: list[Split] = []
         self.parts: dict[str, str] = {}
         self.notes: list[str] = []
-        self._order = order
+        self._order = config
 
     async def go(self) -> None:
-        order = self._order
-        provided = await trio.to_thread.run_sync(provision_zookeeper, order.cache, order.say)
+        config = self._order
+        provided = await trio.to_thread.run_sync(provision_zookeeper, config.cache, config.say)
         self.parts["zookeeper"] = provided.provided_by
-        async with running_zookeeper(provided, cache=order.cache, logs=order.logs) as zookeeper:
-            for members in order.real:
+        async with running_zookeeper(provided, cache=config.cache, logs=config.logs) as zookeeper:
+            for members in config.real:
                 for design in DESIGNS:
-                    order.say(f"{members} real members, design {design}")
+                    config.say(f"{members} real members, design {design}")
                     await self._churn(design, members, zookeeper)
-            if order.runs:
+            if config.runs:
                 await self._split(zookeeper)
 
     async def _churn(self, design: str, members: int, zookeeper: RunningZooKeeper) -> None:
         partitions = 2 * members
         common = Common(partitions=partitions, session_ms=6_000 if members <= _LARGE else 30_000, pace_ms=200 if members < _LARGE else 1_000)
-        ledger = Ledger((TOPIC, each) for each in range(partitions))
+        ledger = ReadLedger((TOPIC, number) for number in range(partitions))
         async with AsyncExitStack() as stack:
             running = await stack.enter_async_context(self._order.broker.cluster(settings={}, brokers=1, topics={TOPIC: partitions}))
             self.parts["brokers"] = f"{self._order.broker.spec} ({running.provided_by})"
@@ -154,25 +154,25 @@ class _Work:
             (self._order.traces / f"{name}.ndjson").write_text("".join(f"{line}\n" for line in write_trace(trace)), "utf-8")
 
     async def _split(self, zookeeper: RunningZooKeeper) -> None:
-        order = self._order
-        program = await trio.to_thread.run_sync(provision_toxiproxy, order.cache, order.say)
+        config = self._order
+        program = await trio.to_thread.run_sync(provision_toxiproxy, config.cache, config.say)
         self.parts["toxiproxy"] = program.provided_by
         at_once = trio.CapacityLimiter(_AT_ONCE)
-        async with running_toxiproxy(program, cache=order.cache, logs=order.logs, seed=order.seed) as toxiproxy, trio.open_nursery() as nursery:
+        async with running_toxiproxy(program, cache=config.cache, logs=config.logs, seed=config.seed) as toxiproxy, trio.open_nursery() as nursery:
 
             async def one(design: str, fault: str, seed: int) -> None:
                 async with at_once:
-                    order.say(f"members are {'cut off' if fault == 'cut' else 'late'}, seed {seed}, design {design}")
+                    config.say(f"members are {'cut off' if fault == 'cut' else 'late'}, seed {seed}, design {design}")
                     await self._try_to_split(design, fault, seed, zookeeper, toxiproxy)
 
-            for seed in range(order.seed, order.seed + order.runs):
+            for seed in range(config.seed, config.seed + config.runs):
                 for fault in FAULTS:
                     for design in DESIGNS:
                         nursery.start_soon(one, design, fault, seed)
-        self.splits.sort(key=lambda each: (each.fault, each.seed, each.design))
+        self.splits.sort(key=lambda item: (item.fault, item.seed, item.design))
 
 
-def _side(design: str, common: Common, nursery: trio.Nursery, ledger: Ledger, hosts: str, running: RunningCluster, recorder: Recorder) -> Side:
+def _side(design: str, common: Common, nursery: trio.Nursery, ledger: ReadLedger, hosts: str, running: RunningCluster, recorder: Recorder) -> Side:
     if design == COORDINATOR:
         return CoordinatorSide(common, nursery, ledger, connect_of=lambda _: (running.connect, running.addresses))
     return ZooKeeperSide(

@@ -74,7 +74,7 @@ def _without_deaths(phases: Iterable[Phase]) -> tuple[Phase, ...]:
     """Return the phases, in which ways are impaired of everybody once somebody may be down: of who is down there is none to impair."""
     made: list[Phase] = []
     for phase in phases:
-        may_be_down = any(action.do in _ENDING for each in made for action in each.actions)
+        may_be_down = any(action.do in _ENDING for phase in made for action in phase.actions)
         faults = (replace(fault, who=None) if may_be_down and KINDS[fault.kind].of == "bytes" else fault for fault in phase.faults)
         made.append(replace(phase, faults=tuple(faults)))
     return tuple(made)

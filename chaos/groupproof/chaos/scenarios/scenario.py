@@ -14,13 +14,13 @@ from typing import Any, Final
 from groupproof.harness.model.case_dialect import case_id
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 
-__all__ = ["DURATIONS", "SETTINGS", "Action", "Duration", "Expectation", "Fault", "Ground", "Healing", "Phase", "Scenario", "Words"]
+__all__ = ["DURATIONS", "SETTINGS", "Action", "Duration", "Expectation", "Fault", "Healing", "Phase", "RunMode", "Scenario", "Words"]
 
 Words = str
 """A group of members, by what they are in the scenario: `leader`, `others`, `half`, … (`scenario_words`)."""
 
 
-class Ground(Enum):
+class RunMode(Enum):
     """Where a scenario is carried out: in memory and virtual time, or over sockets in real time."""
 
     VIRTUAL = "virtual"
@@ -34,8 +34,8 @@ class Duration:
     virtual_ms: int
     wire_ms: int
 
-    def on(self, ground: Ground) -> int:
-        return self.virtual_ms if ground is Ground.VIRTUAL else self.wire_ms
+    def in_mode(self, mode: RunMode) -> int:
+        return self.virtual_ms if mode is RunMode.VIRTUAL else self.wire_ms
 
 
 DURATIONS: Final[Mapping[str, Duration]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from groupproof.chaos.scenarios.scenario import Ground, Scenario
+from groupproof.chaos.scenarios.scenario import RunMode, Scenario
 from groupproof.chaos.scenarios.scenario_expectations import faults_left_receipts, meets
 from groupproof.chaos.scenarios.scenario_faults import names_of
 from groupproof.chaos.scenarios.scenario_plan import Terms, plan_of_scenario
@@ -22,9 +22,9 @@ __all__ = ["compile_scenario", "expectations_of"]
 _CAPABILITIES: Final = {"pause": "pause", "resume": "pause", "commit": "commit", "resubscribe": "resubscribe"}
 
 
-def compile_scenario(scenario: Scenario, *, ground: Ground, members: int | None = None, is_calm: bool = False) -> Case:
+def compile_scenario(scenario: Scenario, *, mode: RunMode, members: int | None = None, is_calm: bool = False) -> Case:
     """Return the case of a scenario with that many members, or its own number; with `is_calm` its faults and actions are left out."""
-    terms = Terms(scenario, members or scenario.members, ground)
+    terms = Terms(scenario, members or scenario.members, mode)
     plan = plan_of_scenario(terms, is_calm=is_calm)
     return Case(
         id=scenario.case_id,
@@ -43,7 +43,7 @@ def expectations_of(terms: Terms) -> tuple[Judge, ...]:
     scenario = terms.scenario
     marks = (*(phase.name for phase in scenario.phases), scenario.healing.name)
     return tuple(
-        meets(each, terms.names(each), marks, 0 if each.lasts is None else terms.ms(each.lasts)) for each in scenario.expect
+        meets(expectation, terms.names(expectation), marks, 0 if expectation.lasts is None else terms.ms(expectation.lasts)) for expectation in scenario.expect
     )  # fmt: skip
 
 
@@ -74,4 +74,4 @@ def _needs(plan: Plan) -> Iterator[str]:
 
 def _gravest(scenario: Scenario) -> Level:
     order = list(Level)
-    return min((by_id(each).level for each in scenario.requirements), key=order.index)
+    return min((by_id(requirement).level for requirement in scenario.requirements), key=order.index)

@@ -53,18 +53,18 @@ def _sent(ev: Evidence, window: _Window) -> int:
 
 def _answered(ev: Evidence, window: _Window) -> int:
     errors = window.expectation.errors
-    return sum(1 for seen in window.responses(ev) if not errors or (seen.error or 0) in errors)
+    return sum(1 for obs in window.responses(ev) if not errors or (obs.error or 0) in errors)
 
 
-def _told(ev: Evidence, window: _Window) -> int:
+def _reports(ev: Evidence, window: _Window) -> int:
     event = window.expectation.event or "error"
-    return sum(1 for seen in window.events(ev, event) if partitions_of(seen) or not event.startswith("partitions_"))
+    return sum(1 for obs in window.events(ev, event) if partitions_of(obs) or not event.startswith("partitions_"))
 
 
 def _parked(ev: Evidence, window: _Window) -> int:
     """Count the requests that waited so long for their answer, or for the window's end."""
     last = ev.trace[min(window.until, len(ev.trace) - 1)]
-    waits = ((ev.answer(seen) or last).at_ms - seen.at_ms for seen in window.requests(ev))
+    waits = ((ev.answer(obs) or last).at_ms - obs.at_ms for obs in window.requests(ev))
     return sum(1 for wait in waits if wait >= window.lasts_ms)
 
 
@@ -76,29 +76,29 @@ def _unanswered(ev: Evidence, window: _Window) -> int:
     return _gaps(ev, window, window.responses(ev))
 
 
-def _gaps(ev: Evidence, window: _Window, seen: Sequence[Observation]) -> int:
+def _gaps(ev: Evidence, window: _Window, observations: Sequence[Observation]) -> int:
     """Count the gaps of that length between what was seen, the window's ends included."""
     first, last = ev.trace[max(window.since, 0)], ev.trace[min(window.until, len(ev.trace) - 1)]
-    at = [first.at_ms, *(each.at_ms for each in seen), last.at_ms]
+    at = [first.at_ms, *(obs.at_ms for obs in observations), last.at_ms]
     return sum(1 for before, after in pairwise(at) if after - before >= window.lasts_ms)
 
 
 def _read(ev: Evidence, window: _Window) -> int:
     """Count the batches that begin at the offset."""
-    told = window.events(ev, "records_consumed")
-    return sum(1 for seen in told for each in seen.body.get("partitions") or () if each.get("minOffset") == window.expectation.offset)
+    events = window.events(ev, "records_consumed")
+    return sum(1 for obs in events for partition in obs.body.get("partitions") or () if partition.get("minOffset") == window.expectation.offset)
 
 
 def _generations(ev: Evidence, window: _Window) -> int:
     """Count the generations that the client was let into."""
     answers = ev.select("response", Api.JOIN_GROUP, window.client, window.since, window.until)
-    return len({seen.generation for seen in answers if not seen.error})
+    return len({obs.generation for obs in answers if not obs.error})
 
 
 SIGHTS: Final[Mapping[str, tuple[frozenset[str], Callable[[Evidence, _Window], int]]]] = {
     "sent": (frozenset({"api"}), _sent),
     "answered": (frozenset(), _answered),
-    "told": (frozenset({"event"}), _told),
+    "told": (frozenset({"event"}), _reports),
     "parked": (frozenset({"api", "lasts"}), _parked),
     "silent": (frozenset({"api", "lasts"}), _silent),
     "unanswered": (frozenset({"api", "lasts"}), _unanswered),
@@ -128,7 +128,7 @@ def meets(expectation: Expectation, clients: tuple[str, ...], marks: tuple[str, 
 def is_met(judge: Judge, ev: Evidence) -> bool:
     """Tell whether an expectation holds in a trace."""
     try:
-        return all(each.verdict is Verdict.OK for each in judge(ev))
+        return all(finding.verdict is Verdict.OK for finding in judge(ev))
     except NotReached:
         return False
 
@@ -150,7 +150,7 @@ def _count(ev: Evidence, expectation: Expectation, client: str, marks: tuple[str
 def _is_enough(expectation: Expectation, counted: list[int]) -> bool:
     totals = counted if expectation.each else [sum(counted)]
     most = expectation.at_most
-    return all(each >= expectation.at_least and (most is None or each <= most) for each in totals)
+    return all(total >= expectation.at_least and (most is None or total <= most) for total in totals)
 
 
 def _met(clients: tuple[str, ...], counted: list[int]) -> str:

@@ -76,13 +76,13 @@ class _Reader:
         self._value = value
         self._where = "the head"
         own = value.get("durations", {})
-        self._durations = {**DURATIONS, **{key: Duration(virtual_ms=_ms(each["virtual"]), wire_ms=_ms(each["wire"])) for key, each in own.items()}}
+        self._durations = {**DURATIONS, **{key: Duration(virtual_ms=_ms(value["virtual"]), wire_ms=_ms(value["wire"])) for key, value in own.items()}}
         self._faults: list[str] = []
         self._phases = [phase["name"] for phase in value["phase"]]
 
     def scenario(self) -> Scenario:
         value = self._value
-        requirements = tuple(self._requirement(each) for each in value["requirements"])
+        requirements = tuple(self._requirement(requirement) for requirement in value["requirements"])
         for words in value.get("settings_of", {}):
             self._words(words)
         if len(set(self._phases)) < len(self._phases):
@@ -107,7 +107,7 @@ class _Reader:
             durations=self._durations,
             phases=phases,
             healing=self._healing(value["phase"][-1]),
-            expect=tuple(self._expectation(number, each) for number, each in enumerate(value.get("expect", ()), 1)),
+            expect=tuple(self._expectation(number, item) for number, item in enumerate(value.get("expect", ()), 1)),
         )
 
     # Phases.
@@ -117,9 +117,9 @@ class _Reader:
         if wrong := [key for key in _OF_THE_HEALING if key in phase]:
             self._refuse(f"{wrong[0]} belongs to the last phase, the healing")
         self._span(phase, "for")
-        faults = tuple(self._fault(number, each) for number, each in enumerate(phase.get("faults", ()), 1))
+        faults = tuple(self._fault(number, fault) for number, fault in enumerate(phase.get("faults", ()), 1))
         self._where = f"phase {phase['name']!r}"
-        actions = tuple(self._action(number, each) for number, each in enumerate(phase.get("actions", ()), 1))
+        actions = tuple(self._action(number, action) for number, action in enumerate(phase.get("actions", ()), 1))
         self._where = f"phase {phase['name']!r}"
         until = self._until(phase["until"]) if "until" in phase else None
         return Phase(name=phase["name"], faults=faults, actions=actions, until=until, lasts=phase.get("for"))
@@ -151,7 +151,7 @@ class _Reader:
         for span in _SPANS:
             if span != "lasts":
                 self._span(entry, span)
-        how = {key: each for key, each in entry.items() if key not in _OF_ANY_FAULT and key != "between"}
+        how = {key: value for key, value in entry.items() if key not in _OF_ANY_FAULT and key != "between"}
         self._where = at
         return Fault(
             name=name, kind=kind, who=self._struck(entry), how=how, lasts=entry.get("lasts", False), optional=entry.get("optional", False)
@@ -160,7 +160,7 @@ class _Reader:
     def _struck(self, entry: Mapping[str, Any]) -> str | None:
         if "between" not in entry:
             return None if "who" not in entry else self._words(entry["who"])
-        words = [each for each in entry["between"] if each != "brokers"]
+        words = [item for item in entry["between"] if item != "brokers"]
         if len(words) != 1 or "who" in entry:
             self._refuse(
                 f'between names the brokers and some members, ["brokers", "minority"], and stands in the place of who; it says {entry["between"]}'
@@ -183,7 +183,7 @@ class _Reader:
             self._refuse("wait says for how long: for")
         who = None if "who" not in entry else self._words(entry["who"])
         self._where = at
-        return Action(do=do, who=who, how={key: each for key, each in entry.items() if key not in ("do", "who")})
+        return Action(do=do, who=who, how={key: value for key, value in entry.items() if key not in ("do", "who")})
 
     def _until(self, until: Mapping[str, Any]) -> Mapping[str, Any]:
         keys = [key for key in UNTIL if key in until]
@@ -214,7 +214,7 @@ class _Reader:
             self._known("phase", entry["during"], self._phases)
         if "requirement" in entry:
             self._requirement(entry["requirement"])
-        known = {key: each for key, each in entry.items() if key not in ("error", "who")}
+        known = {key: value for key, value in entry.items() if key not in ("error", "who")}
         return Expectation(**known, errors=self._errors(entry.get("error", [])), who=self._words(entry.get("who", "all")))
 
     # What is checked.
@@ -247,12 +247,12 @@ class _Reader:
             self._refuse(f"{key}: there is no duration {value!r}{_hint(value, self._durations)}")
 
     def _check_times(self, *settings: Mapping[str, Any]) -> None:
-        for each in settings:
-            for key, value in each.items():
+        for setting in settings:
+            for key, value in setting.items():
                 if isinstance(value, Mapping):
                     self._check_times(value)
                 elif key.endswith("_ms"):
-                    self._span(each, key)
+                    self._span(setting, key)
 
     def _api(self, entry: Mapping[str, Any]) -> None:
         if "api" in entry:
@@ -260,10 +260,10 @@ class _Reader:
 
     def _errors(self, errors: int | str | Iterable[int | str]) -> tuple[int, ...]:
         named = (errors,) if isinstance(errors, int | str) else tuple(errors)
-        for each in named:
-            if isinstance(each, str):
-                self._known("error", each, [code.name for code in ErrorCode])
-        return tuple(code_of(each) for each in named)
+        for number in named:
+            if isinstance(number, str):
+                self._known("error", number, [code.name for code in ErrorCode])
+        return tuple(code_of(item) for item in named)
 
     def _requirement(self, requirement: str) -> str:
         try:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any, Final
 
-from groupproof.chaos.scenarios.scenario import Action, Duration, Expectation, Fault, Ground, Healing, Phase, Scenario
+from groupproof.chaos.scenarios.scenario import Action, Duration, Expectation, Fault, Healing, Phase, RunMode, Scenario
 from groupproof.chaos.scenarios.scenario_case import compile_scenario
 from groupproof.harness.judging.case_checkers.convergence import settles
 from groupproof.harness.model.case import Case
@@ -22,11 +22,11 @@ __all__ = ["case_made_of", "case_of_plan", "case_of_scenario", "scenario_from_js
 _REQUIREMENT: Final = "ASSIGN-09"
 
 
-def case_of_scenario(scenario: Scenario, *, ground: Ground, members: int | None = None) -> Case:
+def case_of_scenario(scenario: Scenario, *, mode: RunMode, members: int | None = None) -> Case:
     """Return the case of a scenario, with what it is made of."""
     cast = members or scenario.members
-    origin = {"kind": "scenario", "scenario": asdict(scenario), "members": cast, "ground": ground.value}
-    return replace(compile_scenario(scenario, ground=ground, members=cast), origin=origin)
+    origin = {"kind": "scenario", "scenario": asdict(scenario), "members": cast, "ground": mode.value}
+    return replace(compile_scenario(scenario, mode=mode, members=cast), origin=origin)
 
 
 def case_of_plan(name: str, plan: Plan) -> Case:
@@ -42,13 +42,13 @@ def case_of_plan(name: str, plan: Plan) -> Case:
     )  # fmt: skip
 
 
-def case_made_of(name: str, origin: Mapping[str, Any], *, ground: Ground | None = None) -> Case:
+def case_made_of(name: str, origin: Mapping[str, Any], *, mode: RunMode | None = None) -> Case:
     """Return the case that `origin` tells, on another ground where one is given; raise `ValueError` where it tells none."""
     try:
         if origin["kind"] == "plan":
             return case_of_plan(name, plan_from_json(origin["plan"]))
         scenario = scenario_from_json(origin["scenario"])
-        return case_of_scenario(scenario, ground=ground or Ground(origin["ground"]), members=int(origin["members"]))
+        return case_of_scenario(scenario, mode=mode or RunMode(origin["ground"]), members=int(origin["members"]))
     except (AttributeError, KeyError, LookupError, TypeError) as error:
         raise ValueError(f"it does not tell of what {name} is made: {type(error).__name__}: {error}") from error
 
@@ -58,13 +58,15 @@ def scenario_from_json(value: Mapping[str, Any]) -> Scenario:
     phases, expect = value["phases"], value["expect"]
     parts = {
         "requirements": tuple(value["requirements"]),
-        "durations": {name: Duration(**each) for name, each in value["durations"].items()},
-        "phases": tuple(Phase(**{**each, "faults": _each(Fault, each["faults"]), "actions": _each(Action, each["actions"])}) for each in phases),
+        "durations": {name: Duration(**item) for name, item in value["durations"].items()},
+        "phases": tuple(
+            Phase(**{**phase, "faults": _all_of(Fault, phase["faults"]), "actions": _all_of(Action, phase["actions"])}) for phase in phases
+        ),
         "healing": Healing(**value["healing"]),
-        "expect": tuple(Expectation(**{**each, "errors": tuple(each["errors"])}) for each in expect),
+        "expect": tuple(Expectation(**{**item, "errors": tuple(item["errors"])}) for item in expect),
     }
     return Scenario(**{**value, **parts})
 
 
-def _each(kind: type[Any], values: list[Mapping[str, Any]]) -> tuple[Any, ...]:
-    return tuple(kind(**each) for each in values)
+def _all_of(kind: type[Any], values: list[Mapping[str, Any]]) -> tuple[Any, ...]:
+    return tuple(kind(**value) for value in values)

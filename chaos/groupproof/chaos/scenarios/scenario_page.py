@@ -117,7 +117,7 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def _scenarios() -> str:
-    rows = ((f"`{each.name}`", each.title, each.story, ", ".join(each.requirements)) for each in shipped())
+    rows = ((f"`{scenario.name}`", scenario.title, scenario.story, ", ".join(scenario.requirements)) for scenario in shipped())
     return f"## The {len(shipped())} scenarios\n\n" + _table(("name", "what breaks", "story", "requirements"), rows)
 
 
@@ -150,10 +150,10 @@ def _lists() -> Iterator[str]:
     yield "### What can be expected\n"
     yield _table(("sees", "fields that it needs"), ((f"`{name}`", _fields(fields, fields)) for name, (fields, _) in SIGHTS.items()))
     yield "### Durations that there always are\n"
-    rows = ((f"`{name}`", _time(each.virtual_ms), _time(each.wire_ms)) for name, each in DURATIONS.items())
+    rows = ((f"`{name}`", _time(duration.virtual_ms), _time(duration.wire_ms)) for name, duration in DURATIONS.items())
     yield _table(("name", "virtual", "wire"), rows)
-    told = ", ".join(f"`{name}` = {value}" for name, value in SETTINGS.items())
-    yield f"Unless a scenario says otherwise, members have {told}.\n"
+    text = ", ".join(f"`{name}` = {value}" for name, value in SETTINGS.items())
+    yield f"Unless a scenario says otherwise, members have {text}.\n"
 
 
 def _time(ms: int) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from groupproof.chaos.scenarios.member_names import Cast
-from groupproof.chaos.scenarios.scenario import Action, Duration, Expectation, Fault, Ground, Phase, Scenario
+from groupproof.chaos.scenarios.scenario import Action, Duration, Expectation, Fault, Phase, RunMode, Scenario
 from groupproof.chaos.scenarios.scenario_faults import names_of, steps_of, undo
 from groupproof.chaos.scenarios.scenario_waits import conditions_of
 from groupproof.harness.judging.checkers.claim import tolerated_ms
@@ -39,23 +39,23 @@ _PATIENCE: Final = Duration(virtual_ms=900_000, wire_ms=15_000)
 _POLL: Final = Duration(virtual_ms=1_000, wire_ms=100)
 _CLOSE_MS: Final = 20_000
 # A night of polls is a long trace; where nobody waits for records, an empty fetch may take its time.
-_UNHURRIED: Final[Mapping[Ground, Mapping[str, Any]]] = {Ground.VIRTUAL: {"properties": {"fetch.max.wait.ms": 5_000}}}
+_UNHURRIED: Final[Mapping[RunMode, Mapping[str, Any]]] = {RunMode.VIRTUAL: {"properties": {"fetch.max.wait.ms": 5_000}}}
 _INSTANCE: Final = "instance_id"
 
 
 class Terms:
     """A scenario on its ground: its durations in milliseconds, its words as names, its settings as values."""
 
-    def __init__(self, scenario: Scenario, members: int, ground: Ground) -> None:
+    def __init__(self, scenario: Scenario, members: int, mode: RunMode) -> None:
         self.scenario = scenario
-        self.ground = ground
+        self.ground = mode
         self.cast = Cast.of(members, joiners=scenario.joiners, twin=scenario.twin)
         self.topics = {TOPIC: max(scenario.partitions, members)}
         for action in (action for phase in scenario.phases for action in phase.actions if action.do == "grow"):
             self.topics[TOPIC] = max(self.topics[TOPIC], action.how["partitions"])
 
     def ms(self, value: int | str) -> int:
-        return value if isinstance(value, int) else self.scenario.durations[value].on(self.ground)
+        return value if isinstance(value, int) else self.scenario.durations[value].in_mode(self.ground)
 
     @property
     def settled(self) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ class Terms:
     def member(self, name: str) -> Member:
         """Return the member of this name with its settings; a twin has those of `one`, the instance id too."""
         like = self.cast.named("one")[0] if name == self.cast.twin else name
-        settings = {"poll_timeout_ms": _POLL.on(self.ground), **_UNHURRIED.get(self.ground, {}), **self.scenario.settings}
+        settings = {"poll_timeout_ms": _POLL.in_mode(self.ground), **_UNHURRIED.get(self.ground, {}), **self.scenario.settings}
         for words, own in self.scenario.settings_of.items():
             if {name, like} & set(self.cast.named(words)):
                 settings |= own
@@ -79,7 +79,7 @@ class Terms:
 
     def _value(self, key: str, value: Any) -> Any:
         if isinstance(value, Mapping):
-            return {inner: self._value(inner, each) for inner, each in value.items()}
+            return {inner: self._value(inner, item) for inner, item in value.items()}
         return self.ms(value) if key.endswith("_ms") else value
 
     def broker_setting(self, value: Any) -> Any:
@@ -90,15 +90,15 @@ class Terms:
 
 def plan_of_scenario(terms: Terms, *, is_calm: bool = False) -> Plan:
     """Return the plan; with `is_calm` nothing breaks and nobody does anything, and what a scenario expects of its faults must not be seen."""
-    course, scenario = _Course(terms, is_calm=is_calm), terms.scenario
+    writer, scenario = _Course(terms, is_calm=is_calm), terms.scenario
     if scenario.begin == "settled":
-        course.begin()
+        writer.begin()
     for phase in scenario.phases:
-        course.phase(phase)
-    course.heal()
+        writer.phase(phase)
+    writer.heal()
     return Plan(
         members=tuple(terms.member(name) for name in terms.cast.everybody),
-        steps=tuple(course.steps),
+        steps=tuple(writer.steps),
         topics={TOPIC: max(scenario.partitions, len(terms.cast.members))},
         records=scenario.records,
         coordinator={name: terms.broker_setting(value) for name, value in scenario.coordinator.items()},
@@ -184,7 +184,7 @@ class _Course:
         """Wait until whoever is up shares the partitions."""
         if self.up:
             settled = Settled(members=tuple(self.up), topics=dict(self._topics), after=self._instant())
-            self._await([settled], _PATIENCE.on(self.terms.ground))
+            self._await([settled], _PATIENCE.in_mode(self.terms.ground))
 
     def mend(self, faults: Iterable[Fault]) -> None:
         for fault in faults:
@@ -215,7 +215,7 @@ class _Course:
 
     def wait(self, until: Mapping[str, Any]) -> None:
         """Wait for what is seen since the phase began, and go on without it when it does not come."""
-        within = self.terms.ms(until["within"]) if "within" in until else _PATIENCE.on(self.terms.ground)
+        within = self.terms.ms(until["within"]) if "within" in until else _PATIENCE.in_mode(self.terms.ground)
         after = self._instant() if "settled" in until else self._since
         self._await(conditions_of(until, self.terms.cast, after=after, faults=self._faults, topics=dict(self._topics)), within)
 
@@ -235,55 +235,55 @@ _Do = Callable[[_Course, Action, tuple[str, ...]], None]
 _QUIET: Final = frozenset({"wait", "commit"})
 
 
-def _start(course: _Course, _: Action, names: tuple[str, ...]) -> None:
+def _start(writer: _Course, _: Action, names: tuple[str, ...]) -> None:
     for name in names:
-        course.start(name)
+        writer.start(name)
 
 
 def _stop(how: str) -> _Do:
-    def stop(course: _Course, _: Action, names: tuple[str, ...]) -> None:
+    def stop(writer: _Course, _: Action, names: tuple[str, ...]) -> None:
         for name in names:
-            course.stop(name, how)
+            writer.stop(name, how)
 
     return stop
 
 
-def _restart(course: _Course, action: Action, names: tuple[str, ...]) -> None:
+def _restart(writer: _Course, action: Action, names: tuple[str, ...]) -> None:
     """Restart one after the other, the next one when the group has settled."""
     for name in names:
-        if name in course.up:
-            course.stop(name, action.how.get("by", "close"))
-            course.steps.append(Pass(ms=course.terms.ms(action.how.get("down", 0))))
-        course.start(name)
-        course.settle()
+        if name in writer.up:
+            writer.stop(name, action.how.get("by", "close"))
+            writer.steps.append(Pass(ms=writer.terms.ms(action.how.get("down", 0))))
+        writer.start(name)
+        writer.settle()
 
 
-def _freeze(course: _Course, _: Action, names: tuple[str, ...]) -> None:
-    course.frozen += names
-    course.steps += [Freeze(member=name) for name in names]
+def _freeze(writer: _Course, _: Action, names: tuple[str, ...]) -> None:
+    writer.frozen += names
+    writer.steps += [Freeze(member=name) for name in names]
 
 
-def _pause(course: _Course, _: Action, names: tuple[str, ...]) -> None:
-    course.paused += names
+def _pause(writer: _Course, _: Action, names: tuple[str, ...]) -> None:
+    writer.paused += names
     for name in names:
-        course.command(name, "pause")
+        writer.command(name, "pause")
 
 
 def _tell(command: str, **fixed: Any) -> _Do:
-    def tell(course: _Course, action: Action, names: tuple[str, ...]) -> None:
+    def tell(writer: _Course, action: Action, names: tuple[str, ...]) -> None:
         for name in names:
-            course.command(name, command, **fixed, **action.how)
+            writer.command(name, command, **fixed, **action.how)
 
     return tell
 
 
-def _move(course: _Course, action: Action, _: tuple[str, ...]) -> None:
-    course.steps.append(MoveCoordinator(parked=action.how.get("parked", "answer"), state=action.how.get("state", "kept")))
+def _move(writer: _Course, action: Action, _: tuple[str, ...]) -> None:
+    writer.steps.append(MoveCoordinator(parked=action.how.get("parked", "answer"), state=action.how.get("state", "kept")))
 
 
-def _release(course: _Course, action: Action, _: tuple[str, ...]) -> None:
-    fault = course.fault(action.how["fault"])
-    course.steps += [Release(fault=name) for name in names_of(fault, course.terms.names(fault))]
+def _release(writer: _Course, action: Action, _: tuple[str, ...]) -> None:
+    fault = writer.fault(action.how["fault"])
+    writer.steps += [Release(fault=name) for name in names_of(fault, writer.terms.names(fault))]
 
 
 ACTIONS: Final[Mapping[str, tuple[frozenset[str], _Do]]] = {
@@ -292,16 +292,16 @@ ACTIONS: Final[Mapping[str, tuple[frozenset[str], _Do]]] = {
     "kill": (frozenset({"who"}), _stop("kill")),
     "restart": (frozenset({"who", "by", "down"}), _restart),
     "freeze": (frozenset({"who"}), _freeze),
-    "thaw": (frozenset({"who"}), lambda course, _, names: course.thaw(names)),
+    "thaw": (frozenset({"who"}), lambda writer, _, names: writer.thaw(names)),
     "pause": (frozenset({"who"}), _pause),
-    "resume": (frozenset({"who"}), lambda course, _, names: course.resume(names)),
+    "resume": (frozenset({"who"}), lambda writer, _, names: writer.resume(names)),
     "commit": (frozenset({"who", "offsets"}), _tell("commit", mode="sync")),
     "resubscribe": (frozenset({"who", "topics"}), _tell("resubscribe")),
     "move": (frozenset({"parked", "state"}), _move),
-    "grow": (frozenset({"partitions"}), lambda course, action, _: course.grow(action.how["partitions"])),
-    "mend": (frozenset({"fault"}), lambda course, action, _: course.mend([course.fault(action.how["fault"])])),
+    "grow": (frozenset({"partitions"}), lambda writer, action, _: writer.grow(action.how["partitions"])),
+    "mend": (frozenset({"fault"}), lambda writer, action, _: writer.mend([writer.fault(action.how["fault"])])),
     "release": (frozenset({"fault"}), _release),
-    "wait": (frozenset({"for"}), lambda course, action, _: course.steps.append(Pass(ms=course.terms.ms(action.how["for"])))),
-    "await": (frozenset({"until"}), lambda course, action, _: course.wait(action.how["until"])),
+    "wait": (frozenset({"for"}), lambda writer, action, _: writer.steps.append(Pass(ms=writer.terms.ms(action.how["for"])))),
+    "await": (frozenset({"until"}), lambda writer, action, _: writer.wait(action.how["until"])),
 }  # fmt: skip
 """What can be done, with the fields that say how."""

@@ -35,7 +35,7 @@ def _on_the_wire(kind_of: str, key: str) -> _Yields:
     return conditions
 
 
-def _told(how: Mapping[str, Any], cast: Cast, after: str | None, _: Mapping[str, Fault], __: Mapping[str, int]) -> Iterator[Condition]:
+def _reported(how: Mapping[str, Any], cast: Cast, after: str | None, _: Mapping[str, Fault], __: Mapping[str, int]) -> Iterator[Condition]:
     for name in cast.named(how.get("who", "all")):
         yield Seen(kind_of="event", event=how["told"], client=name, after=after, count=how.get("count", 1))
 
@@ -45,7 +45,7 @@ UNTIL: Final[Mapping[str, tuple[frozenset[str], _Yields]]] = {
     "delivered": (frozenset({"count"}), _delivered),
     "sent": (frozenset({"who", "count"}), _on_the_wire("request", "sent")),
     "answered": (frozenset({"who", "count", "error"}), _on_the_wire("response", "answered")),
-    "told": (frozenset({"who", "count"}), _told),
+    "told": (frozenset({"who", "count"}), _reported),
 }
 """What can be waited for, by the field that names it, with the fields that may stand beside it (and `within`, beside each)."""
 

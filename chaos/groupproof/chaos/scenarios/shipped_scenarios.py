@@ -20,15 +20,15 @@ __all__ = ["chosen", "shipped"]
 def shipped() -> tuple[Scenario, ...]:
     """Return the shipped scenarios, by name; raise `BadScenario` for one that is wrong."""
     folder = files("groupproof.chaos") / "scenarios" / "shipped"
-    found = sorted((each for each in folder.iterdir() if each.name.endswith(".toml")), key=lambda each: each.name)
-    return tuple(read_scenario(each.name.removesuffix(".toml"), each.read_text("utf-8")) for each in found)
+    found = sorted((path for path in folder.iterdir() if path.name.endswith(".toml")), key=lambda file: file.name)
+    return tuple(read_scenario(file.name.removesuffix(".toml"), file.read_text("utf-8")) for file in found)
 
 
 def chosen(named: Iterable[str]) -> Sequence[Scenario]:
     """Return the scenarios that names, globs, `all` and files mean, each once; raise `WrongUsage` for what means none."""
     found: dict[str, Scenario] = {}
-    for each in named:
-        for scenario in _meant(each):
+    for name in named:
+        for scenario in _meant(name):
             if found.setdefault(scenario.name, scenario) != scenario:
                 raise WrongUsage(f"two scenarios are called {scenario.name!r}; give the file another name")
     return tuple(found.values())
@@ -38,7 +38,7 @@ def _meant(named: str) -> Sequence[Scenario]:
     if named.endswith(".toml"):
         return (load_scenario(Path(named)),)
     names = [scenario.name for scenario in shipped()]
-    meant = [each for each in shipped() if named in ("all", each.name, each.case_id) or fnmatchcase(each.name, named)]
+    meant = [scenario for scenario in shipped() if named in ("all", scenario.name, scenario.case_id) or fnmatchcase(scenario.name, named)]
     if not meant:
         raise WrongUsage(f"no scenario is called {named!r}{nearest(named, names) or '; see groupproof chaos list'}")
     return meant

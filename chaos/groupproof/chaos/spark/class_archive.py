@@ -83,6 +83,6 @@ def is_whole(archive: Path) -> bool:
 
 def _make_room(folder: Path) -> None:
     """Remove what was used longest ago, so that one more has its place; a JVM that has one open keeps it."""
-    there = sorted(folder.glob("*.jsa"), key=lambda each: each.stat().st_mtime, reverse=True)
-    for each in there[ARCHIVES_MAX - 1 :]:
-        each.unlink(missing_ok=True)
+    there = sorted(folder.glob("*.jsa"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for item in there[ARCHIVES_MAX - 1 :]:
+        item.unlink(missing_ok=True)

@@ -121,7 +121,7 @@ def _set_environment(master: str) -> Java:
     """Name the Java and the Python that Spark starts, where the user did not: its workers would take whatever is called python3."""
     java = find_java()
     if java is None:
-        met = ", ".join(f"{each.release} in {each.home}" for each in javas()) or "none"
+        met = ", ".join(f"{java.release} in {java.home}" for java in javas()) or "none"
         raise BrokenEnvironment(
             f"Spark needs a Java from {JAVA_MIN} to {JAVA_MAX}, and here is {met}: install one, or name it in JAVA_HOME; {_DOCTOR}"
         )

@@ -30,12 +30,12 @@ _WRITTEN_MS: Final = 1_704_067_200_000
 async def forget(connect: Connect, leader: Address, group: str, partition: int) -> None:
     """Bury the group and its offsets in a partition that `leader` leads, where it coordinates the group; raise `BrokenEnvironment` where it refuses."""
     async with asking(await connect(*leader), client_id=_CLIENT_ID) as asker:
-        keys = [*[_offset_key(group, *each) for each in await _committed(asker, group)], struct.pack(">h", _GROUP_KEY) + _string(group)]
+        keys = [*[_offset_key(group, *partition) for partition in await _committed(asker, group)], struct.pack(">h", _GROUP_KEY) + _string(group)]
         batch = encode_batch([Record(offset=offset, timestamp_ms=_WRITTEN_MS, key=key) for offset, key in enumerate(keys)])
         data = ({"name": _TOPIC, "partition_data": ({"index": partition, "records": batch},)},)
         body = {"transactional_id": None, "acks": -1, "timeout_ms": _ANSWER_MS, "topic_data": data}
-        told = await asker.ask(Api.PRODUCE, body, newest=_NAMING_UNTIL)
-    (code,) = (part["error_code"] for topic in told["responses"] for part in topic["partition_responses"])
+        answer = await asker.ask(Api.PRODUCE, body, newest=_NAMING_UNTIL)
+    (code,) = (part["error_code"] for topic in answer["responses"] for part in topic["partition_responses"])
     if code:
         raise BrokenEnvironment(f"{group} can't be made forgotten: Produce to {_TOPIC} is answered {error_named(code)}")
 
@@ -43,9 +43,9 @@ async def forget(connect: Connect, leader: Address, group: str, partition: int) 
 async def _committed(asker: Asker, group: str) -> list[tuple[str, int]]:
     """Return the partitions for which the group has an offset."""
     asked: dict[str, Any] = {"group_id": group, "member_id": None, "member_epoch": -1, "topics": None}
-    told = await asker.ask(Api.OFFSET_FETCH, {"groups": (asked,), "require_stable": False}, newest=_BY_NAME_UNTIL)
-    (answer,) = told["groups"]
-    return [(topic["name"], each["partition_index"]) for topic in answer["topics"] for each in topic["partitions"]]
+    fields = await asker.ask(Api.OFFSET_FETCH, {"groups": (asked,), "require_stable": False}, newest=_BY_NAME_UNTIL)
+    (answer,) = fields["groups"]
+    return [(topic["name"], partition["partition_index"]) for topic in answer["topics"] for partition in topic["partitions"]]
 
 
 def _offset_key(group: str, topic: str, partition: int) -> bytes:

@@ -17,10 +17,10 @@ import trio
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.plan import Impair
 from groupproof.harness.subjects.networks.broker_address import Address
-from groupproof.harness.subjects.networks.client_ids import Relabelled
+from groupproof.harness.subjects.networks.client_ids import RelabelledStream
 from groupproof.harness.subjects.networks.impairments import Receipt
-from groupproof.harness.subjects.networks.network import Calmed
-from groupproof.harness.subjects.tap.addresses import Named
+from groupproof.harness.subjects.networks.network import ThrottledStream
+from groupproof.harness.subjects.tap.addresses import NamedBroker
 from groupproof.harness.subjects.tap.hub import Doors, Hub, Route, Serve, TcpDoors
 from groupproof.protocol.trace import Recorder
 
@@ -80,7 +80,7 @@ class ToxicNetwork:
     """
 
     def __init__(
-        self, *, make_hub: MakeHub, brokers: Sequence[Named], recorder: Recorder, nursery: trio.Nursery, server: Toxiproxy | None, key: str,
+        self, *, make_hub: MakeHub, brokers: Sequence[NamedBroker], recorder: Recorder, nursery: trio.Nursery, server: Toxiproxy | None, key: str,
         is_flooded: Callable[[], bool] = lambda: False,
     ) -> None:  # fmt: skip
         self.is_flooded = is_flooded
@@ -171,25 +171,25 @@ class ToxicNetwork:
         if way.proxy is None or way in impairment.ways:
             return
         impairment.ways.append(way)
-        for number, each in enumerate(impairment.step.toxics):
-            if each.kind == "down":
+        for number, item in enumerate(impairment.step.toxics):
+            if item.kind == "down":
                 impairment.bit(way, way.links)
                 way.downs += 1
                 if way.downs == 1:
                     await way.proxy.disable()
             else:
-                await way.proxy.add(each, f"{impairment.step.name}-{number}")
-        impairment.bit(way, 0 if any(each.kind == "down" for each in impairment.step.toxics) else way.links)
+                await way.proxy.add(item, f"{impairment.step.name}-{number}")
+        impairment.bit(way, 0 if any(entry.kind == "down" for entry in impairment.step.toxics) else way.links)
 
     async def _recover(self, way: _Way, impairment: _Impairment) -> None:
         assert way.proxy is not None
-        for number, each in enumerate(impairment.step.toxics):
-            if each.kind == "down":
+        for number, item in enumerate(impairment.step.toxics):
+            if item.kind == "down":
                 way.downs -= 1
                 if way.downs == 0:
                     await way.proxy.enable()
             else:
-                await way.proxy.remove(each, f"{impairment.step.name}-{number}")
+                await way.proxy.remove(item, f"{impairment.step.name}-{number}")
 
 
 class MemberEntrance:
@@ -216,6 +216,6 @@ class _ToxicDoors:
         return await self.network.open_way(self.member, route, lambda way: partial(self._serve, way, serve), self.doors)
 
     async def _serve(self, way: _Way, serve: Serve, stream: trio.abc.Stream, peer: str) -> None:
-        named = Relabelled(stream, self.member) if self.entrance.names else stream
+        named = RelabelledStream(stream, self.member) if self.entrance.names else stream
         async with self.network.linked(way):
-            await serve(Calmed(named, self.network.is_flooded), peer)
+            await serve(ThrottledStream(named, self.network.is_flooded), peer)

@@ -16,8 +16,8 @@ import trio
 from groupproof.chaos.wire.bury_group import forget
 from groupproof.coordinator.machine.storage import partition_of
 from groupproof.harness.model.errors import BrokenEnvironment
-from groupproof.harness.subjects.brokers.cluster import RunningCluster, Steered
-from groupproof.harness.subjects.brokers.cluster_map import METADATA_NEWEST, Whereabouts
+from groupproof.harness.subjects.brokers.cluster import MovableCluster, RunningCluster
+from groupproof.harness.subjects.brokers.cluster_map import METADATA_NEWEST, ClusterMap
 from groupproof.harness.subjects.brokers.readiness import controller_of
 from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NotSpoken, asking
 from groupproof.protocol.faults import Move
@@ -41,9 +41,9 @@ class _Partition:
     in_sync: tuple[int, ...]
 
 
-async def move_group(running: RunningCluster, where: Whereabouts, group: str, move: Move) -> None:
+async def move_group(running: RunningCluster, where: ClusterMap, group: str, move: Move) -> None:
     """Return when another broker coordinates the group, and says so; raise `BrokenEnvironment` where that can't be had."""
-    if isinstance(running, Steered):
+    if isinstance(running, MovableCluster):
         running.move_group(group, move)
         return
     try:
@@ -61,7 +61,7 @@ async def move_group(running: RunningCluster, where: Whereabouts, group: str, mo
         raise BrokenEnvironment(f"the coordinator of {group} can't be moved: {str(error) or type(error).__name__}") from error
 
 
-async def _agreed(running: RunningCluster, where: Whereabouts, group: str) -> _Partition:
+async def _agreed(running: RunningCluster, where: ClusterMap, group: str) -> _Partition:
     """Return the group's partition, once the brokers are of one mind who leads it: after a start, leaders are still put where they belong."""
     for _ in range(_LOOKS):
         coordinator, partition = await where.coordinator_of(group), await _partition(running, group)
@@ -74,7 +74,7 @@ async def _agreed(running: RunningCluster, where: Whereabouts, group: str) -> _P
 async def offsets_partitions(running: RunningCluster) -> int:
     """Return how many partitions `__consumer_offsets` has; 0 where the cluster shows none."""
     async with asking(await running.connect(*running.addresses[0])) as asker:
-        return len((await _told(asker))["partitions"])
+        return len((await _metadata(asker))["partitions"])
 
 
 def _target(partition: _Partition, to: int | None) -> int:
@@ -86,7 +86,7 @@ def _target(partition: _Partition, to: int | None) -> int:
     return others[0] if to is None else to
 
 
-async def _told(asker: Asker) -> Mapping[str, Any]:
+async def _metadata(asker: Asker) -> Mapping[str, Any]:
     body = {"topics": ({"name": _TOPIC},), "allow_auto_topic_creation": False}
     topic: Mapping[str, Any] = (await asker.ask(Api.METADATA, body, newest=METADATA_NEWEST))["topics"][0]
     return topic
@@ -94,11 +94,11 @@ async def _told(asker: Asker) -> Mapping[str, Any]:
 
 async def _partition(running: RunningCluster, group: str) -> _Partition:
     async with asking(await running.connect(*running.addresses[0])) as asker:
-        told = (await _told(asker))["partitions"]
-    if not told:
+        metadata = (await _metadata(asker))["partitions"]
+    if not metadata:
         raise BrokenEnvironment(f"the coordinator can't be moved: the cluster shows no topic {_TOPIC}")
-    index = partition_of(group, len(told))
-    part = next(each for each in told if each["partition_index"] == index)
+    index = partition_of(group, len(metadata))
+    part = next(partition for partition in metadata if partition["partition_index"] == index)
     return _Partition(index, part["leader_id"], tuple(part["replica_nodes"]), tuple(part["isr_nodes"]))
 
 
@@ -109,24 +109,24 @@ async def _elect(running: RunningCluster, group: str, partition: _Partition, tar
     async with asking(await running.connect(*running.addresses[0])) as asker:
         controller = await controller_of(asker, running.addresses[0])
     async with asking(await running.connect(*controller)) as asker:
-        told = await asker.ask(Api.ALTER_PARTITION_REASSIGNMENTS, {"topics": (topic,), "timeout_ms": _ANSWER_MS})
-        _check([told, *(part for each in told["responses"] for part in each["partitions"])])
+        answer = await asker.ask(Api.ALTER_PARTITION_REASSIGNMENTS, {"topics": (topic,), "timeout_ms": _ANSWER_MS})
+        _check([answer, *(part for response in answer["responses"] for part in response["partitions"])])
         for _ in range(_LOOKS):
             if (await _partition(running, group)).replicas == order:
                 break
             await trio.sleep(_PAUSE_S)
-        told = await asker.ask(Api.ELECT_LEADERS, {"election_type": _PREFERRED, "topic_partitions": (wanted,), "timeout_ms": _ANSWER_MS})
-        _check([told, *(part for each in told["replica_election_results"] for part in each["partition_result"])])
+        answer = await asker.ask(Api.ELECT_LEADERS, {"election_type": _PREFERRED, "topic_partitions": (wanted,), "timeout_ms": _ANSWER_MS})
+        _check([answer, *(part for result in answer["replica_election_results"] for part in result["partition_result"])])
 
 
-def _check(told: list[Mapping[str, Any]]) -> None:
-    for each in told:
-        code = each.get("error_code", 0)
+def _check(results: list[Mapping[str, Any]]) -> None:
+    for result in results:
+        code = result.get("error_code", 0)
         if code not in (0, _ELECTION_NOT_NEEDED):
-            raise BrokenEnvironment(f"the coordinator can't be moved: the broker answers {each.get('error_message') or error_named(code)}")
+            raise BrokenEnvironment(f"the coordinator can't be moved: the broker answers {result.get('error_message') or error_named(code)}")
 
 
-async def _take_over(running: RunningCluster, where: Whereabouts, group: str, leader: int) -> None:
+async def _take_over(running: RunningCluster, where: ClusterMap, group: str, leader: int) -> None:
     await running.break_broker(leader, "kill")
     try:
         await where.coordinator_of(group, other_than=leader)

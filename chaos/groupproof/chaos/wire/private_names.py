@@ -54,25 +54,25 @@ class Renaming:
         named = {name: DEFAULTS[name] for name in ("group", "topics")}
         members = tuple(replace(member, settings={**named, **member.settings}) for member in plan.members)
         value = plan_to_json(replace(plan, members=members))
-        return plan_from_json({name: each if name == "coordinator" else _renamed(each, self.real) for name, each in value.items()})
+        return plan_from_json({name: item if name == "coordinator" else _renamed(item, self.real) for name, item in value.items()})
 
-    def trace(self, seen: Trace) -> Trace:
+    def trace(self, observations: Trace) -> Trace:
         """Return what was seen with the plan's names, without strangers: who speaks of a group that is none of the plan's is somebody else's client,
         that had come to a port before it was ours."""
         groups = set(self.real.values())
-        strange = {each.connection for each in seen if each.group is not None and each.group not in groups} - {None}
-        kept = (each for each in seen if each.connection not in strange)
-        return [replace(self.seen(each), seq=seq) for seq, each in enumerate(kept)]
+        strange = {obs.connection for obs in observations if obs.group is not None and obs.group not in groups} - {None}
+        kept = (obs for obs in observations if obs.connection not in strange)
+        return [replace(self.restored(obs), seq=seq) for seq, obs in enumerate(kept)]
 
-    def seen(self, seen: Observation) -> Observation:
+    def restored(self, obs: Observation) -> Observation:
         """Return what was seen with the plan's names."""
         back = {real: name for name, real in self.real.items()}
         return replace(
-            seen,
-            group=back.get(seen.group, seen.group) if seen.group is not None else None,
-            partitions=tuple((back.get(topic, topic), index) for topic, index in seen.partitions),
-            offsets=tuple((back.get(topic, topic), index, offset) for topic, index, offset in seen.offsets),
-            body=_renamed(seen.body, back),
+            obs,
+            group=back.get(obs.group, obs.group) if obs.group is not None else None,
+            partitions=tuple((back.get(topic, topic), index) for topic, index in obs.partitions),
+            offsets=tuple((back.get(topic, topic), index, offset) for topic, index, offset in obs.offsets),
+            body=_renamed(obs.body, back),
         )
 
 
@@ -86,9 +86,9 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
     if isinstance(value, str):
         return names.get(value, value)
     if isinstance(value, Mapping):
-        return {names.get(name, name): _blob(name, each, names) if isinstance(each, bytes) else _renamed(each, names) for name, each in value.items()}
+        return {names.get(name, name): _blob(name, data, names) if isinstance(data, bytes) else _renamed(data, names) for name, data in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(_renamed(each, names) for each in value)
+        return type(value)(_renamed(item, names) for item in value)
     return value
 
 
@@ -96,9 +96,9 @@ def _blob(name: str, blob: bytes, names: Mapping[str, str]) -> bytes:
     """Return a subscription or an assignment with other topics; bytes that are neither stay as they are."""
     with suppress(SubscriptionError):
         if name == "metadata":
-            told = decode_subscription(blob)
-            owned = tuple((names.get(topic, topic), index) for topic, index in told.owned)
-            return encode_subscription(replace(told, topics=tuple(names.get(topic, topic) for topic in told.topics), owned=owned))
+            subscription = decode_subscription(blob)
+            owned = tuple((names.get(topic, topic), index) for topic, index in subscription.owned)
+            return encode_subscription(replace(subscription, topics=tuple(names.get(topic, topic) for topic in subscription.topics), owned=owned))
         if name == "assignment" and blob:
             given = decode_assignment(blob)
             return encode_assignment(replace(given, partitions=tuple((names.get(topic, topic), index) for topic, index in given.partitions)))

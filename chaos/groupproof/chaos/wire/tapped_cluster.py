@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from groupproof.chaos.wire.move_coordinator import move_group
 from groupproof.coordinator.broker.interception import Interception
 from groupproof.harness.model.errors import BrokenEnvironment
-from groupproof.harness.subjects.brokers.cluster import RunningCluster, Steered
-from groupproof.harness.subjects.brokers.cluster_map import Whereabouts
+from groupproof.harness.subjects.brokers.cluster import MovableCluster, RunningCluster
+from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
 from groupproof.harness.subjects.brokers.readiness import create_topics
 from groupproof.harness.subjects.brokers.topic_admin import fill_topics, grow_topic
 from groupproof.protocol.faults import Fault, Move
@@ -20,7 +20,7 @@ class TappedCluster:
     """A `DrivenCluster`; `groups` are those of the plan, by their real names, `topics` what it made."""
 
     def __init__(
-        self, running: RunningCluster, where: Whereabouts, interception: Interception, *, groups: Sequence[str], topics: Sequence[str]
+        self, running: RunningCluster, where: ClusterMap, interception: Interception, *, groups: Sequence[str], topics: Sequence[str]
     ) -> None:
         self._running = running
         self._where = where
@@ -48,7 +48,7 @@ class TappedCluster:
         if topic not in self.topics:
             self.topics.append(topic)
             await create_topics(self._running.connect, self._running.addresses[0], {topic: partitions}, replicas=len(self._where.nodes))
-        elif isinstance(self._running, Steered):
+        elif isinstance(self._running, MovableCluster):
             self._running.grow(topic, partitions)
         else:
             await grow_topic(self._running.connect, self._running.addresses[0], topic, partitions)

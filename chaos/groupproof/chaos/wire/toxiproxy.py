@@ -114,14 +114,14 @@ class Proxy:
         """Let toxics act for as long as the context lasts; they go whatever happens."""
         added: list[Toxic] = []
         try:
-            for each in toxics:
-                await self.add(each)
-                added.append(each)
+            for impairment in toxics:
+                await self.add(impairment)
+                added.append(impairment)
             yield
         finally:
             with trio.CancelScope(shield=True):
-                for each in added:
-                    await self.remove(each)
+                for impairment in added:
+                    await self.remove(impairment)
 
     async def add(self, toxic: Toxic, name: str = "") -> None:
         """Let a toxic act under `name`, else under one of its kind and stream, of which a proxy has one at most."""

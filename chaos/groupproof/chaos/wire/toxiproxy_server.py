@@ -80,7 +80,7 @@ def toxiproxy_at_hand(cache: Path) -> Program | None:
     """Return one that can be had at once, without pulling or building: the program, or an image where there is one or containers are wanted."""
     at_hand = None if wants_containers() else _at_hand(cache)
     images = () if wants_containers() is False else (IMAGE, OWN_IMAGE)
-    image = next((each for each in images if at_hand is None and has_image(each, lambda _: None, pulls=False)), None)
+    image = next((image for image in images if at_hand is None and has_image(image, lambda _: None, pulls=False)), None)
     return _contained(image, lambda _: None) if image is not None else at_hand
 
 

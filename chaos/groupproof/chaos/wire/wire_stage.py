@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import trio
 from packaging.version import Version
 
-from groupproof.chaos.wire.cluster_pool import CLUSTERS_MAX, Ground, Grounds, world_of
+from groupproof.chaos.wire.cluster_pool import CLUSTERS_MAX, ClusterPool, PooledCluster, world_of
 from groupproof.chaos.wire.member_networks import ToxicNetwork
 from groupproof.chaos.wire.private_names import Renaming
 from groupproof.chaos.wire.tapped_cluster import TappedCluster
@@ -37,8 +37,8 @@ from groupproof.harness.subjects.brokers.readiness import create_topics, delete_
 from groupproof.harness.subjects.brokers.topic_admin import fill_topics
 from groupproof.harness.subjects.networks.request_connection import GONE, NotSpoken
 from groupproof.harness.subjects.subject import Subject
-from groupproof.harness.subjects.tap.addresses import Named
-from groupproof.harness.subjects.tap.groups_in_frames import Insight
+from groupproof.harness.subjects.tap.addresses import NamedBroker
+from groupproof.harness.subjects.tap.groups_in_frames import GroupTracker
 from groupproof.harness.subjects.tap.hub import Doors, Hub
 from groupproof.protocol.trace import Recorder, Trace
 from groupproof.protocol.wire.message_codec import warm
@@ -87,14 +87,14 @@ class ChaosStage:
     say: Callable[[str], None] = lambda _: None
     clusters_max: int = CLUSTERS_MAX
     is_virtual: bool = False
-    grounds: Grounds = field(init=False)
+    grounds: ClusterPool = field(init=False)
     _toxiproxy: Toxiproxy | None = None
     _starting: trio.Lock = field(default_factory=trio.Lock)
     _nursery: trio.Nursery | None = None
     _token: str = field(default_factory=lambda: f"{random.SystemRandom().getrandbits(24):06x}")
 
     def __post_init__(self) -> None:
-        self.grounds = Grounds(self.brokers, at_most=self.clusters_max)
+        self.grounds = ClusterPool(self.brokers, at_most=self.clusters_max)
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
@@ -113,11 +113,11 @@ class ChaosStage:
         plan, began = plan_of(case), trio.current_time()
         server = await self._server() if any(isinstance(step, Impair) for step in plan.steps) else None
         by_killing = Version(self.brokers.profile.split("-")[1]) < _ELECTING
-        async with self.grounds.ground(world_of(plan, key, moves_by_killing=by_killing)) as ground:
-            names = Renaming.of(plan, f"{self._token}-{key}", is_free=ground.is_free)
+        async with self.grounds.ground(world_of(plan, key, moves_by_killing=by_killing)) as cluster:
+            names = Renaming.of(plan, f"{self._token}-{key}", is_free=cluster.is_free)
             recorder = Recorder(clock_from_now(), run=f"{self.seed:x}.{key}", case=case.id, seed=self.seed, clock="wall")
             record_origin(case, recorder)
-            run = _Run(self, case, names.plan(plan), key=key, recorder=recorder, ground=ground, server=server, alone=alone)
+            run = _Run(self, case, names.plan(plan), key=key, recorder=recorder, cluster=cluster, server=server, alone=alone)
             stderr = await run.carried_out()
         return Play(trace=names.trace(recorder.trace), stderr=stderr, duration_s=trio.current_time() - began)
 
@@ -138,20 +138,20 @@ class _Run:
     """One run of one case; `plan` has real names."""
 
     def __init__(
-        self, stage: ChaosStage, case: Case, plan: Plan, *, key: str, recorder: Recorder, ground: Ground, server: Toxiproxy | None, alone: bool
+        self, stage: ChaosStage, case: Case, plan: Plan, *, key: str, recorder: Recorder, cluster: PooledCluster, server: Toxiproxy | None, alone: bool
     ) -> None:  # fmt: skip
         self._stage = stage
         self._case = case
         self._plan = plan
         self._key = key
         self._recorder = recorder
-        self._running, self._where, self._ground = ground.running, ground.where, ground
+        self._running, self._where, self._ground = cluster.running, cluster.where, cluster
         self._server = server
         self._alone = alone
         self._groups = tuple(dict.fromkeys(str(member.settings["group"]) for member in plan.members))
         self._interception = Interception(recorder)
         self._cluster = TappedCluster(self._running, self._where, self._interception, groups=self._groups, topics=list(plan.topics))
-        self._insight, self._numbers = Insight(), itertools.count(1)
+        self._insight, self._numbers = GroupTracker(), itertools.count(1)
 
     async def carried_out(self) -> dict[str, list[str]]:
         """Make the topics, carry the plan out, and take the topics away again; return the members' stderr."""
@@ -182,7 +182,7 @@ class _Run:
             async with trio.open_nursery() as nursery:
                 network = ToxicNetwork(
                     make_hub=self._hub,
-                    brokers=[Named(node=node.node_id, address=(node.host, node.port)) for node in self._where.nodes],
+                    brokers=[NamedBroker(node=node.node_id, address=(node.host, node.port)) for node in self._where.nodes],
                     recorder=self._recorder,
                     nursery=nursery,
                     server=self._server,

@@ -19,7 +19,7 @@ __all__ = ["ASSIGNORS", "in_order", "range_assign", "roundrobin_assign"]
 
 def in_order(members: Sequence[GroupMember]) -> list[GroupMember]:
     """Return static members by instance id, then dynamic ones by member id."""
-    return sorted(members, key=lambda each: (each.instance_id is None, each.instance_id or "", each.member_id))
+    return sorted(members, key=lambda member: (member.instance_id is None, member.instance_id or "", member.member_id))
 
 
 def roundrobin_assign(members: Sequence[GroupMember], cluster: Cluster) -> Assignment:

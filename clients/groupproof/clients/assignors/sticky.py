@@ -30,7 +30,7 @@ def cooperative_sticky_assign(members: Sequence[GroupMember], cluster: Cluster) 
     assignment = _assigned(members, cluster)
     owners = {partition: member.member_id for member in members for partition in _valid(member, cluster)}
     owners |= {partition: member for member, owned in claims(members, cluster).items() for partition in owned}
-    return {member: [each for each in given if owners.get(each, member) == member] for member, given in assignment.items()}
+    return {member: [partition for partition in given if owners.get(partition, member) == member] for member, given in assignment.items()}
 
 
 def claims(members: Sequence[GroupMember], cluster: Cluster) -> dict[str, list[TopicPartition]]:
@@ -40,13 +40,13 @@ def claims(members: Sequence[GroupMember], cluster: Cluster) -> dict[str, list[T
     for member in members:
         for partition in _valid(member, cluster):
             claimants.setdefault(partition, []).append(member.member_id)
-    newest = {partition: max(generations[each] for each in who) for partition, who in claimants.items()}
+    newest = {partition: max(generations[member] for member in who) for partition, who in claimants.items()}
     sure = {
         partition: first[0]
         for partition, who in claimants.items()
-        if len(first := [each for each in who if generations[each] == newest[partition]]) == 1
+        if len(first := [member for member in who if generations[member] == newest[partition]]) == 1
     }
-    return {member.member_id: [each for each in member.owned if sure.get(each) == member.member_id] for member in members}
+    return {member.member_id: [partition for partition in member.owned if sure.get(partition) == member.member_id] for member in members}
 
 
 def _valid(member: GroupMember, cluster: Cluster) -> list[TopicPartition]:
@@ -55,7 +55,7 @@ def _valid(member: GroupMember, cluster: Cluster) -> list[TopicPartition]:
 
 
 def _assigned(listed: Sequence[GroupMember], cluster: Cluster) -> Assignment:
-    members = sorted(listed, key=lambda each: each.member_id)
+    members = sorted(listed, key=lambda group_member: group_member.member_id)
     topics = {frozenset(member.topics) for member in members}  # those too that do not exist: Kafka compares what was subscribed to
     racks = Racks(members, cluster)
     owned = claims(listed, cluster)
@@ -106,7 +106,7 @@ class _Even:
         wanted = set(self._partitions)
         # Any order will do: the first with more than the quota keeps one more. Kafka's is that of its hash map.
         for member in in_hash_order(list(owned)):
-            kept = [each for each in owned[member] if each in wanted and self._racks.may_keep(member, each)]
+            kept = [candidate for candidate in owned[member] if candidate in wanted and self._racks.may_keep(member, candidate)]
             self._keep(member, sorted(kept, key=_by_number))
         self._below.sort()
         self._at.sort()
@@ -135,13 +135,13 @@ class _Even:
         turn = 0
         for partition in left:
             order = [*self._below[turn:], *self._below[:turn]]
-            member = next((each for each in order if self._racks.match(each, partition)), None)
+            member = next((candidate for candidate in order if self._racks.match(candidate, partition)), None)
             if member is not None:
                 place = self._below.index(member)
                 self._give(member, partition)
                 place += member in self._below
                 turn = place % len(self._below) if self._below else 0
-            elif (member := next((each for each in self._open() if self._racks.match(each, partition)), None)) is not None:
+            elif (member := next((candidate for candidate in self._open() if self._racks.match(candidate, partition)), None)) is not None:
                 self._give(member, partition)
             else:
                 rest.append(partition)

@@ -29,13 +29,14 @@ class _Balance:
         self._racks = racks
         self._topics = {member.member_id: frozenset(member.topics) for member in members}
         self._readers = {
-            topic: [each for each, topics in self._topics.items() if topic in topics]
+            topic: [key for key, topics in self._topics.items() if topic in topics]
             for topic in sorted({topic for topics in self._topics.values() for topic in topics})
         }
         by_choice = sorted(self._readers, key=lambda topic: (len(self._readers[topic]), topic))
         self._partitions = [(topic, number) for topic in by_choice for number in range(cluster.partitions.get(topic, 0))]
         self._given: Assignment = {
-            member: [each for each in owned[member] if each[0] in topics and racks.may_keep(member, each)] for member, topics in self._topics.items()
+            member: [partition for partition in owned[member] if partition[0] in topics and racks.may_keep(member, partition)]
+            for member, topics in self._topics.items()
         }
         self._movements = _Movements()
         self._owner = {partition: member for member, given in self._given.items() for partition in given}
@@ -50,7 +51,7 @@ class _Balance:
     def _give_to_poorest(self, left: list[TopicPartition]) -> None:
         """Give within the rack where that is possible, and the rest to whoever has the least."""
         for partition in self._racks.rarest_first(left) if self._racks.matter else []:
-            self._give(partition, [each for each in self._readers[partition[0]] if self._racks.match(each, partition)])
+            self._give(partition, [reader for reader in self._readers[partition[0]] if self._racks.match(reader, partition)])
         for partition in left:
             if partition not in self._owner:
                 self._give(partition, self._readers[partition[0]])
@@ -74,7 +75,7 @@ class _Balance:
     def _moves(self, partition: TopicPartition) -> bool:
         owner = self._owner[partition]
         readers = self._readers[partition[0]]
-        near = [each for each in readers if self._racks.match(each, partition)] if self._racks.matter else readers
+        near = [reader for reader in readers if self._racks.match(reader, partition)] if self._racks.matter else readers
         for candidates in (near, readers):
             poorest = min(candidates, key=self._wealth, default=owner)
             if len(self._given[owner]) > len(self._given[poorest]) + 1:
@@ -99,7 +100,7 @@ class _Movements:
     def instead_of(self, partition: TopicPartition, owner: str, to: str) -> TopicPartition:
         """Return what to move: a partition of the topic that came the other way goes back first."""
         first, _ = self._of.get(partition, (owner, to))
-        return next((each for each, pair in self._of.items() if each[0] == partition[0] and pair == (to, first)), partition)
+        return next((key for key, pair in self._of.items() if key[0] == partition[0] and pair == (to, first)), partition)
 
     def note(self, partition: TopicPartition, owner: str, to: str) -> None:
         first, _ = self._of.pop(partition, (owner, to))

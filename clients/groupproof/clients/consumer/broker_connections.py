@@ -98,7 +98,7 @@ class Brokers:
         """Stay with one broker as long as it serves; the next one is asked after a failure."""
         known = list(self._nodes.values()) or self._addresses
         connected = [(host, port) for host, port, lane in self._open if lane == ("" if self._shares else ANY)]
-        return next((each for each in connected if each in known or each in self._addresses), known[self._turn % len(known)])
+        return next((partition for partition in connected if partition in known or partition in self._addresses), known[self._turn % len(known)])
 
     def _opened(self, key: _Key, to: Node | None, lane: str) -> Connection:
         host, port, _ = key

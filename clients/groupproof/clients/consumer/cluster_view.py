@@ -22,17 +22,20 @@ class ClusterView:
 
     def learn(self, body: Mapping[str, Any]) -> None:
         """Take a Metadata answer; a topic in error has no partition."""
-        self.nodes = {each["node_id"]: (each["host"], each["port"]) for each in body["brokers"]}
-        racks = {each["node_id"]: each.get("rack") for each in body["brokers"]}
-        partitions = {topic["name"]: sorted(topic["partitions"], key=lambda each: int(each["partition_index"])) for topic in body["topics"]}
+        self.nodes = {entry["node_id"]: (entry["host"], entry["port"]) for entry in body["brokers"]}
+        racks = {entry["node_id"]: entry.get("rack") for entry in body["brokers"]}
+        partitions = {topic["name"]: sorted(topic["partitions"], key=lambda entry: int(entry["partition_index"])) for topic in body["topics"]}
         self.leaders = {
-            (name, each["partition_index"]): each["leader_id"] for name, told in partitions.items() for each in told if each["leader_id"] >= 0
+            (name, entry["partition_index"]): entry["leader_id"]
+            for name, entries in partitions.items()
+            for entry in entries
+            if entry["leader_id"] >= 0
         }
         self.cluster = Cluster(
-            partitions={name: len(told) for name, told in partitions.items()},
-            replica_racks={name: [_racks(each, racks) for each in told] for name, told in partitions.items()},
+            partitions={name: len(entries) for name, entries in partitions.items()},
+            replica_racks={name: [_racks(entry, racks) for entry in entries] for name, entries in partitions.items()},
         )
-        self.is_complete = all(len(told) > 0 for told in partitions.values())
+        self.is_complete = all(len(entries) > 0 for entries in partitions.values())
 
     def by_leader(self, partitions: Iterable[TopicPartition]) -> dict[int, list[TopicPartition]]:
         """Return the partitions by their leader's node id; those without a leader are left out."""

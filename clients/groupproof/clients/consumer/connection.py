@@ -151,7 +151,7 @@ class Connection:
             await stream.send_all(frame(write_request(Api.API_VERSIONS, version, self._correlation, self._client_id, body)))
             _, answer = read_response(Api.API_VERSIONS, version, await _one_frame(stream, framer))
             if answer["error_code"] == 0:
-                self._ranges = {each["api_key"]: (each["min_version"], each["max_version"]) for each in answer["api_keys"]}
+                self._ranges = {api["api_key"]: (api["min_version"], api["max_version"]) for api in answer["api_keys"]}
                 return
         raise NoCommonVersion("the broker refuses ApiVersions v0 and v3")
 
@@ -188,11 +188,11 @@ class Connection:
 
     async def _read(self, stream: trio.abc.Stream, framer: Framer) -> None:
         while data := await stream.receive_some():
-            for each in framer.feed(bytes(data)):
+            for item in framer.feed(bytes(data)):
                 if not self._unanswered:
                     raise WireError("an answer came that nothing asked for")
                 correlation, api, version, request = self._unanswered[0]
-                got, body = read_response(api, version, each)
+                got, body = read_response(api, version, item)
                 if got != correlation:
                     raise WireError(f"the answer to request {got} came where {correlation} was due")
                 self._unanswered.popleft()

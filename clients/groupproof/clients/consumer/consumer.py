@@ -19,11 +19,11 @@ from groupproof.clients.consumer.broker_connections import ANY, FETCH, Brokers
 from groupproof.clients.consumer.cluster_view import ClusterView
 from groupproof.clients.consumer.connection import Connect, NoCommonVersion, Observer
 from groupproof.clients.consumer.fetch_positions import Delivery
-from groupproof.clients.consumer.record_reader import Reading
+from groupproof.clients.consumer.record_reader import RecordReader
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.member.member import Member
 from groupproof.clients.member.policy import REFERENCE, Policy
-from groupproof.clients.outputs import Callback, CallbackKind, Committed, Drop, Fail, Fetched, Gone, NeedMetadata, Node, Output, Send
+from groupproof.clients.outputs import Callback, CallbackKind, Closed, Committed, Drop, Fail, Fetched, NeedMetadata, Node, Output, Send
 from groupproof.protocol.vocabulary import Api, TopicPartition
 from groupproof.protocol.wire.message_codec import body_of, response_of
 
@@ -57,7 +57,7 @@ class Consumer:
         *,
         client_id: str,
         listener: Callable[[Callback], Awaitable[None]],
-        told: Callable[[Committed | Fail], None],
+        report: Callable[[Committed | Fail], None],
         policy: Policy = REFERENCE,
         seed: int = 0,
         observer: Observer | None = None,
@@ -65,9 +65,9 @@ class Consumer:
         self.member = Member(settings, policy=policy, draw=random.Random(f"{seed}/{client_id}").random)
         self._settings, self._policy = settings, policy
         self._connect, self._bootstrap, self._client_id = connect, bootstrap, client_id
-        self._listener, self._told, self._observer = listener, told, observer
+        self._listener, self._told, self._observer = listener, report, observer
         self._view = ClusterView()
-        self._reading = Reading(self.member, self._view, self)
+        self._reading = RecordReader(self.member, self._view, self)
         self._changed = trio.Event()
         self._metadata_due = trio.Event()
         self._ask_callbacks, self._callbacks = trio.open_memory_channel[Callback](1)
@@ -270,7 +270,7 @@ class Consumer:
                 self._metadata_due.set()
             case Fail():
                 self._failed(output)
-            case Gone():
+            case Closed():
                 (self._gone if output.closed else self._left).set()
 
     @property

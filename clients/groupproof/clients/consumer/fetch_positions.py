@@ -53,7 +53,7 @@ class Fetching:
     def forget(self, partition: TopicPartition) -> None:
         self.positions.pop(partition, None)
         self._ends.pop(partition, None)
-        self._buffered = deque(each for each in self._buffered if each.partition != partition)
+        self._buffered = deque(delivery for delivery in self._buffered if delivery.partition != partition)
 
     def stand(self, partition: TopicPartition, offset: int) -> None:
         """Set the position of a partition that has none; a later answer does not move it."""
@@ -61,7 +61,7 @@ class Fetching:
             self.positions[partition] = self._ends[partition] = offset
 
     def unpositioned(self, owned: Iterable[TopicPartition]) -> frozenset[TopicPartition]:
-        return frozenset(each for each in owned if each not in self.positions)
+        return frozenset(partition for partition in owned if partition not in self.positions)
 
     def requests(
         self, owned: Iterable[TopicPartition], leaders: Mapping[TopicPartition, int], max_wait_ms: int
@@ -79,7 +79,10 @@ class Fetching:
             yield node, self._body(partitions, max_wait_ms)
 
     def _body(self, partitions: list[TopicPartition], max_wait_ms: int) -> dict[str, Any]:
-        asked = [(each, {"partition": each[1], "fetch_offset": self._ends[each], "partition_max_bytes": _PARTITION_BYTES_MAX}) for each in partitions]
+        asked = [
+            (partition, {"partition": partition[1], "fetch_offset": self._ends[partition], "partition_max_bytes": _PARTITION_BYTES_MAX})
+            for partition in partitions
+        ]
         topics = tuple({"topic": topic, "partitions": tuple(parts)} for topic, parts in grouped(asked))
         return {"max_wait_ms": max_wait_ms, "min_bytes": 1, "max_bytes": 50 * _PARTITION_BYTES_MAX, "session_epoch": -1, "topics": topics}
 
@@ -88,18 +91,18 @@ class Fetching:
         asked = self._in_flight.pop(node, {})
         if body is None or body["error_code"]:
             return True
-        told = (((topic["topic"], each["partition_index"]), each) for topic in body["responses"] for each in topic["partitions"])
+        pairs = (((topic["topic"], entry["partition_index"]), entry) for topic in body["responses"] for entry in topic["partitions"])
         # An answer to a question asked before the partition was assigned anew counts no more.
-        results = [self._take(partition, each) for partition, each in told if asked.get(partition) == self._ends.get(partition)]
+        results = [self._take(partition, entry) for partition, entry in pairs if asked.get(partition) == self._ends.get(partition)]
         return not all(results)
 
-    def _take(self, partition: TopicPartition, told: Mapping[str, Any]) -> bool:
-        if told["error_code"]:
-            if told["error_code"] == _OFFSET_OUT_OF_RANGE:
+    def _take(self, partition: TopicPartition, result: Mapping[str, Any]) -> bool:
+        if result["error_code"]:
+            if result["error_code"] == _OFFSET_OUT_OF_RANGE:
                 self.forget(partition)
             return False
         try:
-            batches = list(read_batches(told["records"] or b""))
+            batches = list(read_batches(result["records"] or b""))
         except RecordsError:
             return False
         for batch in batches:
@@ -114,15 +117,15 @@ class Fetching:
         delivered: list[Delivery] = []
         left = records_max
         while self._buffered and left > 0:
-            each = self._buffered.popleft()
-            if each.partition not in owned:
+            delivery = self._buffered.popleft()
+            if delivery.partition not in owned:
                 continue
-            last = min(each.last, each.first + left - 1)
-            if last < each.last:
-                self._buffered.appendleft(Delivery(partition=each.partition, first=last + 1, last=each.last))
-            delivered.append(Delivery(partition=each.partition, first=each.first, last=last))
-            self.positions[each.partition] = last + 1
-            left -= last - each.first + 1
+            last = min(delivery.last, delivery.first + left - 1)
+            if last < delivery.last:
+                self._buffered.appendleft(Delivery(partition=delivery.partition, first=last + 1, last=delivery.last))
+            delivered.append(Delivery(partition=delivery.partition, first=delivery.first, last=last))
+            self.positions[delivery.partition] = last + 1
+            left -= last - delivery.first + 1
         return delivered
 
 

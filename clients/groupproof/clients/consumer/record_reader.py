@@ -11,7 +11,7 @@ from groupproof.clients.member.member import Member
 from groupproof.clients.outputs import Fetched, Output
 from groupproof.protocol.vocabulary import Api, TopicPartition
 
-__all__ = ["Host", "Reading"]
+__all__ = ["ReaderHost", "RecordReader"]
 
 _OVERDUE = "REQUEST_TIMED_OUT"
 _EARLIEST: Final = -2
@@ -20,7 +20,7 @@ _LATEST: Final = -1
 Body = dict[str, Any]
 
 
-class Host(Protocol):
+class ReaderHost(Protocol):
     """What the reading side asks of the consumer it is part of."""
 
     def now_ms(self) -> int: ...
@@ -34,10 +34,10 @@ class Host(Protocol):
     def want_metadata(self) -> None: ...
 
 
-class Reading:
+class RecordReader:
     """Looks after the positions of what the member owns, and keeps one Fetch in flight to each leader while the application polls."""
 
-    def __init__(self, member: Member, view: ClusterView, host: Host) -> None:
+    def __init__(self, member: Member, view: ClusterView, host: ReaderHost) -> None:
         self.fetching = Fetching()
         self._member, self._view, self._host = member, view, host
         self._settings, self._policy = member.settings, member.policy
@@ -48,7 +48,7 @@ class Reading:
     def own_positions(self) -> dict[TopicPartition, int]:
         """Return where the application stands in what it owns."""
         mine = self._member.owned
-        return {each: at for each, at in self.fetching.positions.items() if each in mine or self._policy.commits_unowned}
+        return {partition: at for partition, at in self.fetching.positions.items() if partition in mine or self._policy.commits_unowned}
 
     def gives_away(self) -> None:
         """Remember what is owned before a callback takes it: only planted bugs read on."""
@@ -71,7 +71,7 @@ class Reading:
         """Return what is read: what is owned, unless a bug is planted."""
         if self._policy.reads == "assigned" or not self._member.is_settled:
             return self._member.owned
-        return frozenset(each for each in self._view.leaders if each[0] in self._settings.topics)
+        return frozenset(partition for partition in self._view.leaders if partition[0] in self._settings.topics)
 
     def _readable(self) -> frozenset[TopicPartition]:
         """Return what may be delivered: nothing but what is owned, unless a bug is planted."""
@@ -104,7 +104,7 @@ class Reading:
         for partition, offset in fetched.offsets.items():
             if partition in self._reach() and offset >= 0:
                 self.fetching.stand(partition, offset)
-        self._reset(frozenset(each for each, offset in fetched.offsets.items() if offset < 0))
+        self._reset(frozenset(partition for partition, offset in fetched.offsets.items() if offset < 0))
 
     def _reset(self, partitions: frozenset[TopicPartition]) -> None:
         """Apply auto.offset.reset where nothing is committed (CLIENT-79)."""
@@ -116,7 +116,7 @@ class Reading:
         if sum(map(len, by_leader.values())) < len(partitions):
             self._try_later()
         for node_id, mine in by_leader.items():
-            asked = [(each, {"partition_index": each[1], "timestamp": timestamp}) for each in mine]
+            asked = [(partition, {"partition_index": partition[1], "timestamp": timestamp}) for partition in mine]
             topics = tuple({"name": topic, "partitions": tuple(parts)} for topic, parts in grouped(asked))
             self._looking_up |= set(mine)
             if not self._host.send_to_node(node_id, Api.LIST_OFFSETS, {"replica_id": -1, "topics": topics}, self._lister(mine)):
@@ -127,8 +127,8 @@ class Reading:
 
     def _take_listed(self, asked: Sequence[TopicPartition], body: Body | None) -> None:
         self._looking_up -= set(asked)
-        told = [] if body is None else [(topic["name"], each) for topic in body["topics"] for each in topic["partitions"]]
-        found = {(name, each["partition_index"]): each["offset"] for name, each in told if not each["error_code"]}
+        pairs = [] if body is None else [(topic["name"], entry) for topic in body["topics"] for entry in topic["partitions"]]
+        found = {(name, entry["partition_index"]): entry["offset"] for name, entry in pairs if not entry["error_code"]}
         for partition, offset in found.items():
             if partition in self._reach():
                 self.fetching.stand(partition, offset)

@@ -41,8 +41,8 @@ class Leading:
         self._is_leader = response.leader == response.member_id
         self._skips = response.skip_assignment
         self._counts = None
-        self._members = [self._read(each) for each in response.members] if self._is_leader else []
-        self._topics = frozenset(topic for each in self._members for topic in each.topics)
+        self._members = [self._read(member) for member in response.members] if self._is_leader else []
+        self._topics = frozenset(topic for member in self._members for topic in member.topics)
 
     def missing_topics(self) -> frozenset[str]:
         """Return the group's topics that the metadata lacks; the leader assigns only with all of them."""
@@ -63,7 +63,7 @@ class Leading:
         members = self._members or [GroupMember(member_id=core.member_id, topics=core.topics)]
         assignor = "sticky" if core.policy.leader_assigns == "at-once" else core.protocol or ""
         assignment = self._deviant(ASSIGNORS[assignor](members, core.cluster))
-        return [(each, encode_assignment(Blob(partitions=tuple(sorted(owned))))) for each, owned in assignment]
+        return [(member, encode_assignment(Blob(partitions=tuple(sorted(owned))))) for member, owned in assignment]
 
     def has_outgrown(self) -> bool:
         """Tell whether partition counts of the group's topics changed since the leader assigned them."""
@@ -86,19 +86,19 @@ class Leading:
         previous, self._previous = self._previous, assignment
         everyone = sorted(assignment.items())
         if kind == "only-with-partitions":
-            return [(each, owned) for each, owned in everyone if owned]
+            return [(member, owned) for member, owned in everyone if owned]
         if kind == "itself-everything":
             return [(self._core.member_id, [partition for _, owned in everyone for partition in owned])]
         if kind == "itself-only":
-            return [(each, owned) for each, owned in everyone if each == self._core.member_id]
+            return [(member, owned) for member, owned in everyone if member == self._core.member_id]
         if kind == "drops-partition":
             last = max((partition for _, owned in everyone for partition in owned), default=None)
-            return [(each, [partition for partition in owned if partition != last]) for each, owned in everyone]
+            return [(member, [partition for partition in owned if partition != last]) for member, owned in everyone]
         if kind == "twice":
             everything = [partition for _, owned in everyone for partition in owned]
-            return [(each, everything) for each, _ in everyone]
+            return [(member, everything) for member, _ in everyone]
         if kind == "previous" and previous:
-            return [(each, previous.get(each, [])) for each, _ in everyone]
+            return [(member, previous.get(member, [])) for member, _ in everyone]
         return everyone
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from enum import Enum
 
 from groupproof.clients.member.member_core import NO_GENERATION, Core
-from groupproof.clients.member.offset_requests import Errands
-from groupproof.clients.outputs import CallbackKind, Gone
+from groupproof.clients.member.offset_requests import OffsetRequests
+from groupproof.clients.outputs import CallbackKind, Closed
 from groupproof.protocol.vocabulary import MemberState
 from groupproof.protocol.wire.messages import HeartbeatRequest, LeaveGroupRequest, LeaveMember
 
-__all__ = ["Goodbye", "leave_group"]
+__all__ = ["CleanClose", "leave_group"]
 
 
 def leave_group(core: Core, now_ms: int, reason: str, *, forced: bool | None = None, timeout_ms: int | None = None) -> tuple[int, ...]:
@@ -42,11 +42,11 @@ class _Stage(Enum):
     LEAVING = "leaving"
 
 
-class Goodbye:
-    """Auto-commit, give the partitions back through the listener, leave, and say `Gone`; every stage is bounded by `close_timeout_ms`."""
+class CleanClose:
+    """Auto-commit, give the partitions back through the listener, leave, and say `Closed`; every stage is bounded by `close_timeout_ms`."""
 
-    def __init__(self, core: Core, errands: Errands) -> None:
-        self._core, self._errands = core, errands
+    def __init__(self, core: Core, requests: OffsetRequests) -> None:
+        self._core, self._errands = core, requests
         self.stage: _Stage | None = None
         self._closes = False
         self._forced: bool | None = None
@@ -80,7 +80,7 @@ class Goodbye:
             self._leave(now_ms)
         if self.stage is _Stage.LEAVING and (now_ms >= self._deadline_ms or not self._is_leaving()):
             self.stage = None
-            self._core.out.append(Gone(closed=self._closes))
+            self._core.out.append(Closed(closed=self._closes))
 
     def next_ms(self) -> int | None:
         return self._deadline_ms if self.stage is _Stage.LEAVING else None
@@ -102,4 +102,4 @@ class Goodbye:
         core.is_lost = False
 
     def _is_leaving(self) -> bool:
-        return any(self._core.requests.is_pending(each) for each in self._leaves)
+        return any(self._core.requests.is_pending(leave) for leave in self._leaves)

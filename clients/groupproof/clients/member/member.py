@@ -18,9 +18,9 @@ from groupproof.clients.assignors.assignment import Cluster
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.member.coordinator_lookup import Finder
 from groupproof.clients.member.heartbeats import Heartbeats
-from groupproof.clients.member.leave_group import Goodbye
+from groupproof.clients.member.leave_group import CleanClose
 from groupproof.clients.member.member_core import Core
-from groupproof.clients.member.offset_requests import Errands
+from groupproof.clients.member.offset_requests import OffsetRequests
 from groupproof.clients.member.pending_requests import Pending, earliest
 from groupproof.clients.member.policy import REFERENCE, Policy
 from groupproof.clients.member.rebalance import Joining
@@ -50,11 +50,11 @@ class Member:
     def __init__(self, settings: MemberSettings, *, policy: Policy = REFERENCE, draw: Callable[[], float] = lambda: 0.5) -> None:
         self._core = core = Core(settings, policy, draw)
         self._finder = Finder(core)
-        self._errands = Errands(core)
+        self._errands = OffsetRequests(core)
         self._heartbeats = Heartbeats(core)
         self._joining = Joining(core, self._errands, self._finder, self._heartbeats)
-        self._goodbye = Goodbye(core, self._errands)
-        self._is_failure_told = False
+        self._goodbye = CleanClose(core, self._errands)
+        self._has_reported_failure = False
 
     # What the member is
 
@@ -172,7 +172,7 @@ class Member:
     def commit(self, token: Hashable, offsets: Mapping[TopicPartition, int], now_ms: int, *, is_sync: bool) -> list[Output]:
         """Commit for the application; ends in `Committed` with this token."""
         policy = self._core.policy
-        shifted = {each: offset + policy.commit_shift for each, offset in offsets.items()} if policy.commit_shift else offsets
+        shifted = {partition: offset + policy.commit_shift for partition, offset in offsets.items()} if policy.commit_shift else offsets
         self._errands.commit(token, shifted, now_ms, mode="sync" if is_sync else "async")
         return self._outcome(now_ms)
 
@@ -187,12 +187,12 @@ class Member:
         return self._outcome(now_ms)
 
     def unsubscribe(self, now_ms: int, *, leave: bool | None = None) -> list[Output]:
-        """Give everything back and leave; ends in `Gone(closed=False)`. `leave` forces it either way (KIP-1092)."""
+        """Give everything back and leave; ends in `Closed(closed=False)`. `leave` forces it either way (KIP-1092)."""
         self._goodbye.begin(now_ms, closes=False, forced=leave)
         return self._outcome(now_ms)
 
     def close(self, now_ms: int, *, leave: bool | None = None) -> list[Output]:
-        """Say goodbye for good; ends in `Gone(closed=True)`."""
+        """Say goodbye for good; ends in `Closed(closed=True)`."""
         self._goodbye.begin(now_ms, closes=True, forced=leave)
         return self._outcome(now_ms)
 
@@ -263,14 +263,14 @@ class Member:
 
     def _tell_failure(self) -> None:
         core = self._core
-        if core.failure is not None and not self._is_failure_told:
-            self._is_failure_told = True
+        if core.failure is not None and not self._has_reported_failure:
+            self._has_reported_failure = True
             core.out.append(core.failure)
 
 
 def _is_more_than_sent(outputs: list[Output]) -> bool:
-    for each in outputs:  # noqa: SIM110  # the hottest loop of a member: `any` costs more than it looks at
-        if type(each) is not Send:
+    for output in outputs:  # noqa: SIM110  # the hottest loop of a member: `any` costs more than it looks at
+        if type(output) is not Send:
             return True
     return False
 
@@ -284,15 +284,15 @@ def error_of(message: GroupResponse) -> int:
 
 def _codes(message: GroupResponse) -> list[int]:
     if isinstance(message, FindCoordinatorResponse):
-        return [each.error_code for each in message.coordinators]
+        return [coordinator.error_code for coordinator in message.coordinators]
     if isinstance(message, LeaveGroupResponse):
-        return [message.error_code, *(each.error_code for each in message.members)]
+        return [message.error_code, *(member.error_code for member in message.members)]
     if isinstance(message, OffsetCommitResponse):
-        return [each.error_code for topic in message.topics for each in topic.partitions]
+        return [partition.error_code for topic in message.topics for partition in topic.partitions]
     if isinstance(message, OffsetFetchResponse):
         groups = message.groups
         return [
             *(group.error_code for group in groups),
-            *(each.error_code for group in groups for topic in group.topics for each in topic.partitions),
+            *(partition.error_code for group in groups for topic in group.topics for partition in topic.partitions),
         ]
     return []

@@ -211,7 +211,7 @@ class Core:
             self.forget_coordinator()
         elif effect is Effect.TAKE_ID and isinstance(response, JoinGroupResponse):
             self.member_id = response.member_id
-        elif effect in _TOLD:
+        elif effect in _APP_EFFECTS:
             self._tell(effect, pending.message.api, answer)
 
     def _tell(self, effect: Effect, api: Api, answer: Answer) -> None:
@@ -237,4 +237,4 @@ class Core:
         return self.settings.session_timeout_ms
 
 
-_TOLD: Final = (Effect.REJOIN, Effect.HALT, Effect.RAISE, Effect.REPORT)
+_APP_EFFECTS: Final = (Effect.REJOIN, Effect.HALT, Effect.RAISE, Effect.REPORT)

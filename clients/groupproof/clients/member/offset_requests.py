@@ -26,7 +26,7 @@ from groupproof.protocol.wire.messages import (
     OffsetFetchResponse,
 )
 
-__all__ = ["ERRANDS_MAX", "Errands"]
+__all__ = ["ERRANDS_MAX", "OffsetRequests"]
 
 ERRANDS_MAX: Final = 2_000
 """So many commits and fetches may be under way at once; one more ends with an error."""
@@ -36,7 +36,7 @@ _UNTOLD: Final = ("rebalance", "close")
 
 
 @dataclass(slots=True, kw_only=True)
-class _Errand:
+class _OffsetRequest:
     token: Hashable
     mode: str  # sync, async, auto, rebalance, close; fetch
     offsets: Mapping[TopicPartition, int]
@@ -53,12 +53,12 @@ class _Errand:
         return self.mode not in ("async", "auto")
 
 
-class Errands:
+class OffsetRequests:
     """The commits and fetches under way, in the order they were asked for."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self.under_way: list[_Errand] = []
+        self.under_way: list[_OffsetRequest] = []
         self._auto_ms: int | None = None
         self._auto_committed: dict[TopicPartition, int] = {}
         self._commits = 0
@@ -68,11 +68,11 @@ class Errands:
         return not self.under_way
 
     def is_committing(self, token: Hashable) -> bool:
-        return any(errand.token == token and errand.mode != "fetch" for errand in self.under_way)
+        return any(request.token == token and request.mode != "fetch" for request in self.under_way)
 
     @property
     def has_commit_in_flight(self) -> bool:
-        return any(errand.request_id is not None and errand.mode in _MANAGED for errand in self.under_way)
+        return any(request.request_id is not None and request.mode in _MANAGED for request in self.under_way)
 
     def own_positions(self) -> dict[TopicPartition, int]:
         """Return the positions of the partitions owned, or of all the consumer ever had for a client that commits what it gave away."""
@@ -81,7 +81,7 @@ class Errands:
         if core.policy.commit_wavers:
             self._commits += 1
             shift -= self._commits % 2
-        return {each: offset + shift for each, offset in core.positions.items() if each in core.owned or core.policy.commits_unowned}
+        return {partition: offset + shift for partition, offset in core.positions.items() if partition in core.owned or core.policy.commits_unowned}
 
     def commit(self, token: Hashable, offsets: Mapping[TopicPartition, int], now_ms: int, *, mode: str, timeout_ms: int | None = None) -> None:
         """Commit `offsets`; ends in `Committed` (modes rebalance and close are the member's own and end in silence), for none at once.
@@ -91,7 +91,7 @@ class Errands:
         if offsets:
             self._add(token, offsets, now_ms, mode, timeout_ms)
         else:
-            self._tell(_Errand(token=token, mode=mode, offsets={}, deadline_ms=now_ms), None)
+            self._tell(_OffsetRequest(token=token, mode=mode, offsets={}, deadline_ms=now_ms), None)
 
     def fetch(self, token: Hashable, partitions: frozenset[TopicPartition], now_ms: int) -> None:
         """Ask for committed offsets; ends in `Fetched`."""
@@ -99,11 +99,11 @@ class Errands:
 
     def _add(self, token: Hashable, offsets: Mapping[TopicPartition, int], now_ms: int, mode: str, timeout_ms: int | None) -> None:
         timeout_ms = self._core.settings.default_api_timeout_ms if timeout_ms is None else timeout_ms
-        errand = _Errand(token=token, mode=mode, offsets=dict(offsets), deadline_ms=now_ms + timeout_ms)
+        request = _OffsetRequest(token=token, mode=mode, offsets=dict(offsets), deadline_ms=now_ms + timeout_ms)
         if len(self.under_way) >= ERRANDS_MAX:
-            self._tell(errand, f"TOO_MANY_REQUESTS ({ERRANDS_MAX} are under way)")
+            self._tell(request, f"TOO_MANY_REQUESTS ({ERRANDS_MAX} are under way)")
             return
-        self.under_way.append(errand)
+        self.under_way.append(request)
 
     def auto_commit(self, now_ms: int) -> None:
         """Commit the positions if auto.commit.interval.ms is over and nothing of the kind is under way; called from polls only."""
@@ -126,17 +126,17 @@ class Errands:
 
     def step(self, now_ms: int) -> None:
         """Send what can be sent, and end what is out of time."""
-        for errand in tuple(self.under_way):
-            if errand.request_id is None:
-                self._try(errand, now_ms)
+        for request in tuple(self.under_way):
+            if request.request_id is None:
+                self._try(request, now_ms)
 
     def next_ms(self) -> int | None:
         """Return when `step` has something to do but for answers and the coordinator."""
         if not self.under_way:
             return None
         has_coordinator = self._core.has_coordinator
-        waiting = [each for each in self.under_way if each.request_id is None and not self._is_held(each)]
-        return min((each.not_before_ms if has_coordinator else each.deadline_ms for each in waiting), default=None)
+        waiting = [errand for errand in self.under_way if errand.request_id is None and not self._is_held(errand)]
+        return min((errand.not_before_ms if has_coordinator else errand.deadline_ms for errand in waiting), default=None)
 
     def next_poll_ms(self) -> int | None:
         """Return when a poll would auto-commit."""
@@ -144,19 +144,19 @@ class Errands:
         return self._auto_ms if is_waiting and self._core.state is MemberState.STABLE else None
 
     def settled(self, pending: Pending, answer: Answer, response: object, reaction: Reaction, now_ms: int) -> None:
-        errand = next((each for each in self.under_way if each.request_id == pending.request_id), None)
-        if errand is None or Effect.IGNORE in reaction:  # ignored: and waits on, for an answer that has come
+        request = next((errand for errand in self.under_way if errand.request_id == pending.request_id), None)
+        if request is None or Effect.IGNORE in reaction:  # ignored: and waits on, for an answer that has come
             return
-        errand.request_id = None
+        request.request_id = None
         if Effect.ACCEPT in reaction:
-            self._end(errand, None, response)
-        elif Effect.RETRY in reaction and (errand.is_persistent or self._core.policy.commits_outlive_membership):
-            errand.not_before_ms = now_ms + (self._core.backoff_ms() if Effect.BACK_OFF in reaction else 0)
+            self._end(request, None, response)
+        elif Effect.RETRY in reaction and (request.is_persistent or self._core.policy.commits_outlive_membership):
+            request.not_before_ms = now_ms + (self._core.backoff_ms() if Effect.BACK_OFF in reaction else 0)
         else:
-            self._end(errand, answer_named(answer))
-            self._auto_failed(errand, now_ms)
+            self._end(request, answer_named(answer))
+            self._auto_failed(request, now_ms)
 
-    def _try(self, errand: _Errand, now_ms: int) -> None:
+    def _try(self, errand: _OffsetRequest, now_ms: int) -> None:
         core = self._core
         if core.failure is not None:
             self._end(errand, core.failure.error)
@@ -173,13 +173,13 @@ class Errands:
             request = self._commit_request(errand) if errand.api is Api.OFFSET_COMMIT else self._fetch_request(errand)
             timeout_ms = min(core.settings.request_timeout_ms, errand.deadline_ms - now_ms)
             errand.request_id = core.send(request, now_ms, timeout_ms=timeout_ms)
-            if core.policy.commit_told == "sent" and errand.api is Api.OFFSET_COMMIT:
+            if core.policy.commit_reported == "sent" and errand.api is Api.OFFSET_COMMIT:
                 self._end(errand, None)
 
-    def _is_held(self, errand: _Errand) -> bool:
+    def _is_held(self, request: _OffsetRequest) -> bool:
         core = self._core
         is_joining = core.is_managed and core.state in (MemberState.PREPARING_REBALANCE, MemberState.COMPLETING_REBALANCE)
-        return is_joining and core.policy.commits_while_joining == "held" and errand.mode in _MANAGED
+        return is_joining and core.policy.commits_while_joining == "held" and request.mode in _MANAGED
 
     def _refusal(self) -> str | None:
         """Return why a commit must not be sent: a member that is not STABLE fails it locally (CLIENT-70)."""
@@ -190,10 +190,10 @@ class Errands:
             return error_named(ErrorCode.REBALANCE_IN_PROGRESS)
         return error_named(ErrorCode.ILLEGAL_GENERATION if core.member_id else ErrorCode.UNKNOWN_MEMBER_ID)
 
-    def _commit_request(self, errand: _Errand) -> OffsetCommitRequest:
+    def _commit_request(self, request: _OffsetRequest) -> OffsetCommitRequest:
         core = self._core
         kind = core.policy.commit_generation
-        by_topic = groupby(sorted(errand.offsets.items()), key=lambda each: each[0][0])
+        by_topic = groupby(sorted(request.offsets.items()), key=lambda item: item[0][0])
         return OffsetCommitRequest(
             group_id=core.settings.group,
             generation_id={"current": core.generation, "previous": core.previous_generation, "none": NO_GENERATION}[kind],
@@ -208,28 +208,28 @@ class Errands:
             ),
         )
 
-    def _fetch_request(self, errand: _Errand) -> OffsetFetchRequest:
-        by_topic = groupby(sorted(errand.offsets), key=lambda each: each[0])
-        topics = tuple(FetchTopic(name=topic, partition_indexes=tuple(index for _, index in each)) for topic, each in by_topic)
+    def _fetch_request(self, request: _OffsetRequest) -> OffsetFetchRequest:
+        by_topic = groupby(sorted(request.offsets), key=lambda partition: partition[0])
+        topics = tuple(FetchTopic(name=topic, partition_indexes=tuple(index for _, index in item)) for topic, item in by_topic)
         return OffsetFetchRequest(groups=(FetchGroup(group_id=self._core.settings.group, topics=topics),))
 
-    def _auto_failed(self, errand: _Errand, now_ms: int) -> None:
+    def _auto_failed(self, request: _OffsetRequest, now_ms: int) -> None:
         """Try a failed auto-commit again after the backoff, not after its interval."""
-        if errand.mode == "auto":
+        if request.mode == "auto":
             self._auto_ms = now_ms + self._core.backoff_ms()
 
-    def _end(self, errand: _Errand, error: str | None, response: object = None) -> None:
-        self.under_way.remove(errand)
-        self._tell(errand, error, response)
+    def _end(self, request: _OffsetRequest, error: str | None, response: object = None) -> None:
+        self.under_way.remove(request)
+        self._tell(request, error, response)
 
-    def _tell(self, errand: _Errand, error: str | None, response: object = None) -> None:
+    def _tell(self, request: _OffsetRequest, error: str | None, response: object = None) -> None:
         core = self._core
-        if errand.mode == "fetch":
-            core.out.append(Fetched(token=errand.token, offsets=_fetched(response), error=error))
-        elif errand.mode not in _UNTOLD:
-            told = None if core.policy.swallows_commit_errors == errand.mode else error
-            core.out.append(Committed(token=errand.token, mode=errand.mode, offsets=errand.offsets, error=told))
-        if errand.mode != "fetch" and error is None and core.policy.rejoins_after_commit:
+        if request.mode == "fetch":
+            core.out.append(Fetched(token=request.token, offsets=_fetched(response), error=error))
+        elif request.mode not in _UNTOLD:
+            error_name = None if core.policy.swallows_commit_errors == request.mode else error
+            core.out.append(Committed(token=request.token, mode=request.mode, offsets=request.offsets, error=error_name))
+        if request.mode != "fetch" and error is None and core.policy.rejoins_after_commit:
             core.request_rejoin("a commit was done")
 
 
@@ -237,5 +237,8 @@ def _fetched(response: object) -> dict[TopicPartition, int]:
     if not isinstance(response, OffsetFetchResponse):
         return {}
     return {
-        (topic.name, each.partition_index): each.committed_offset for group in response.groups for topic in group.topics for each in topic.partitions
+        (topic.name, partition.partition_index): partition.committed_offset
+        for group in response.groups
+        for topic in group.topics
+        for partition in topic.partitions
     }

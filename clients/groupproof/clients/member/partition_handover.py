@@ -70,7 +70,7 @@ class HandOver:
         if self._was_lost:
             self._was_lost = False
         elif self._is_cooperative:
-            unwanted = frozenset(each for each in core.owned if each[0] not in core.topics)
+            unwanted = frozenset(partition for partition in core.owned if partition[0] not in core.topics)
             if unwanted:
                 core.call(CallbackKind.REVOKED, unwanted)
         elif core.generation >= 0 and core.policy.revokes in ("before-join", "twice"):

@@ -40,7 +40,7 @@ def _is_unheard_of(answer: Answer) -> bool:
     return isinstance(answer, int) and answer not in _KNOWN
 
 
-_KNOWN: Final = frozenset(int(each) for each in ErrorCode)
+_KNOWN: Final = frozenset(int(code) for code in ErrorCode)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +127,7 @@ class Policy:
     commits_each_batch: bool = False  # auto-commit, whatever its interval
     commit_wavers: bool = False
     commits_outlive_membership: bool = False
-    commit_told: Literal["answered", "sent"] = "answered"
+    commit_reported: Literal["answered", "sent"] = "answered"
     commits_unowned: bool = False
     swallows_commit_errors: Literal["none", "async", "sync"] = "none"
     fetches_offsets: bool = True
@@ -173,11 +173,11 @@ class Policy:
 
     def reaction(self, api: Api, answer: Answer, phase: Phase) -> Reaction:
         """Return the table's reaction, or the deviation from it."""
-        told = reaction(api, answer, phase)
+        cell = reaction(api, answer, phase)
         if not self.overrides:
-            return told
-        override = next((each for each in self.overrides if each.applies(api, answer, phase)), None)
-        return told if override is None else Reaction(override.effects, told.requirements)
+            return cell
+        override = next((override for override in self.overrides if override.applies(api, answer, phase)), None)
+        return cell if override is None else Reaction(override.effects, cell.requirements)
 
 
 REFERENCE = Policy()

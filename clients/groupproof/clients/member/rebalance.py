@@ -14,7 +14,7 @@ from groupproof.clients.member.group_leader import Leading
 from groupproof.clients.member.heartbeats import Heartbeats
 from groupproof.clients.member.leave_group import leave_group
 from groupproof.clients.member.member_core import NO_GENERATION, Core
-from groupproof.clients.member.offset_requests import Errands
+from groupproof.clients.member.offset_requests import OffsetRequests
 from groupproof.clients.member.partition_handover import HandOver
 from groupproof.clients.member.pending_requests import Pending
 from groupproof.clients.outputs import NeedMetadata
@@ -47,8 +47,8 @@ class _Stage(Enum):
 class Joining:
     """Walks one member through its rebalances."""
 
-    def __init__(self, core: Core, errands: Errands, finder: Finder, heartbeats: Heartbeats) -> None:
-        self._core, self._errands, self._finder, self._heartbeats = core, errands, finder, heartbeats
+    def __init__(self, core: Core, requests: OffsetRequests, finder: Finder, heartbeats: Heartbeats) -> None:
+        self._core, self._errands, self._finder, self._heartbeats = core, requests, finder, heartbeats
         self._hand_over = HandOver(core)
         self.leading = Leading(core)
         self._stage = _Stage.IDLE
@@ -274,7 +274,7 @@ class Joining:
                 group_instance_id=core.instance_id,
                 protocol_type="consumer",
                 protocol_name=core.protocol if core.policy.sync_protocol == "agreed" else core.settings.assignors[0],
-                assignments=tuple(SyncAssignment(member_id=each, assignment=blob) for each, blob in assignments),
+                assignments=tuple(SyncAssignment(member_id=assignment, assignment=blob) for assignment, blob in assignments),
             ),
             now_ms,
             timeout_ms=self._sync_timeout_ms(),

@@ -35,8 +35,8 @@ _OLD: Final = {
 }  # fmt: skip
 
 
-def _way(name: str, says: str, seen: str, **policy: Any) -> Variant:
-    return Variant(name=name, says=says, policy=Policy(**policy), seen=seen)
+def _way(name: str, says: str, text: str, **policy: Any) -> Variant:
+    return Variant(name=name, says=says, policy=Policy(**policy), source=text)
 
 
 _WAYS: Final = (

@@ -16,9 +16,9 @@ _EAGER: Final = frozenset({"cooperative"})
 _REJOINS_AS_IT_IS: Final = (Effect.DROP_GENERATION, Effect.LOSE, Effect.REJOIN)
 
 
-def _own(name: str, says: str, seen: str, *, lacks: frozenset[str] = frozenset(), policy: dict[str, Any] | None = None, **settings: Any) -> Variant:
+def _own(name: str, says: str, text: str, *, lacks: frozenset[str] = frozenset(), policy: dict[str, Any] | None = None, **settings: Any) -> Variant:
     shared = {"assignors": settings["assignors"]} if "assignors" in settings else {}  # what others in its group must offer too
-    return Variant(name=name, says=says, policy=Policy(own_settings=settings, lacks=lacks, **(policy or {})), seen=seen, settings=shared)
+    return Variant(name=name, says=says, policy=Policy(own_settings=settings, lacks=lacks, **(policy or {})), source=text, settings=shared)
 
 
 _SETTINGS: Final = (
@@ -53,9 +53,9 @@ _RHYTHMS: Final = (
             name=f"backs-off-{seconds}s",
             says=f"Waits {seconds} s before it tries again what failed.",
             policy=Policy(retry_factor=10.0 * seconds, own_settings=_CONSTANT),
-            seen=seen,
+            source=name,
         )
-        for seconds, seen in (
+        for seconds, name in (
             (1, "java (retry.backoff.max.ms)"),
             (2, "sarama (Rebalance.Retry.Backoff)"),
             (5, "kafka-go (JoinGroupBackoff)"),
@@ -67,16 +67,16 @@ _RHYTHMS: Final = (
             name=f"pauses-{seconds}s-before-rejoin",
             says=f"Waits {seconds} s before every JoinGroup of a rebalance.",
             policy=Policy(rejoin_delay_ms=seconds * 1_000, immediate_rejoins_max=0),
-            seen=seen,
+            source=name,
         )
-        for seconds, seen in ((1, "kafkajs"), (2, "sarama"), (5, "kafka-go"), (8, "clients that drain their handlers first"))
+        for seconds, name in ((1, "kafkajs"), (2, "sarama"), (5, "kafka-go"), (8, "clients that drain their handlers first"))
     ),
 )
 
 _SHIMS: Final = (
-    Variant(name="starts-in-10s", says="Takes 10 s from the start of its process to its hello.", policy=Policy(start_ms=10_000), seen="JVM, ts-node, docker run"),
-    Variant(name="lines-600ms-late", says="Tells everything 600 ms late.", policy=Policy(line_delay_ms=600), seen="any shim on a busy machine"),
-    Variant(name="lines-2s-late", says="Tells everything 2 s late.", policy=Policy(line_delay_ms=2_000), seen="shims that buffer their stdout"),
+    Variant(name="starts-in-10s", says="Takes 10 s from the start of its process to its hello.", policy=Policy(start_ms=10_000), source="JVM, ts-node, docker run"),
+    Variant(name="lines-600ms-late", says="Tells everything 600 ms late.", policy=Policy(line_delay_ms=600), source="any shim on a busy machine"),
+    Variant(name="lines-2s-late", says="Tells everything 2 s late.", policy=Policy(line_delay_ms=2_000), source="shims that buffer their stdout"),
 )  # fmt: skip
 
 _ONCE_MORE: Final = (
@@ -90,7 +90,7 @@ _ONCE_MORE: Final = (
                 Override(api=Api.OFFSET_COMMIT, answers=(25,), effects=(*_REJOINS_AS_IT_IS, Effect.FAIL)),
             )
         ),
-        seen="sarama, kafka-go, franz-go, ruby-kafka",
+        source="sarama, kafka-go, franz-go, ruby-kafka",
     ),
     Variant(
         name="heartbeats-from-poll-of-0.10.0",
@@ -102,7 +102,7 @@ _ONCE_MORE: Final = (
             subscription_version=0,
             versions={Api.JOIN_GROUP: 0, Api.SYNC_GROUP: 0, Api.HEARTBEAT: 0, Api.LEAVE_GROUP: 0, Api.OFFSET_COMMIT: 2, Api.OFFSET_FETCH: 1},
         ),
-        seen="java 0.10.0",
+        source="java 0.10.0",
     ),
 )  # fmt: skip
 

@@ -12,8 +12,8 @@ from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, Api
 __all__ = ["CHOICES"]
 
 
-def _bug(name: str, says: str, breaks: str, *, seen: str = "", settings: dict[str, Any] | None = None, **choices: Any) -> Variant:
-    return Variant(name=name, says=says, policy=Policy(**choices), breaks=tuple(breaks.split()), seen=seen, settings=settings or {})
+def _bug(name: str, says: str, breaks: str, *, text: str = "", settings: dict[str, Any] | None = None, **choices: Any) -> Variant:
+    return Variant(name=name, says=says, policy=Policy(**choices), breaks=tuple(breaks.split()), source=text, settings=settings or {})
 
 
 _COOPERATIVE: Final = {"assignors": [COOPERATIVE_STICKY]}
@@ -36,7 +36,7 @@ CHOICES: Final = (
     _bug("wrong-protocol-type", "Joins with a protocol type of its own.", "CLIENT-11", protocol_type="consumers"),
     _bug("subscribes-to-first-topic", "Names only the first of its topics in its subscription.", "ASSIGN-10 CLIENT-74", topics_listed="first"),
     _bug("ends-its-subscription-early", "Says version 1 in its subscription and sends the bytes of version 0.", "ASSIGN-13",
-         subscription_version=1, ends_subscription_early=True, seen="kafka-go 0.4.51, platformatic <= 2.11"),
+         subscription_version=1, ends_subscription_early=True, text="kafka-go 0.4.51, platformatic <= 2.11"),
     _bug("rejoins-on-every-metadata", "Starts a rebalance at each refresh of the metadata.", "CLIENT-74", rejoins_on_any_metadata=True),
     _bug("rejoins-after-each-commit", "Starts a rebalance after each commit.", "CLIENT-65 COMMIT-30", rejoins_after_commit=True),
     _bug("ignores-growth", "As leader, never notices that a topic got partitions.", "CLIENT-74", rejoins_on_growth=False),
@@ -47,7 +47,7 @@ CHOICES: Final = (
     _bug("forgets-its-instance-id", "Joins as a dynamic member although it was given a group.instance.id.", "STATIC-01 STATIC-10",
          instance_id="never", settings=_STATIC),
     _bug("drops-the-id-of-an-outdated-join", "Drops the id that it was handed when its subscription has changed meanwhile, and is handed another.",
-         "CLIENT-18", keeps_outdated_id=False, seen="librdkafka since 1.3"),
+         "CLIENT-18", keeps_outdated_id=False, text="librdkafka since 1.3"),
     _bug("joins-with-its-first-subscription", "Joins again with the subscription of its first JoinGroup, whatever it is subscribed to by then.", "CLIENT-74",
          rejoins_with="first"),
     # Syncing and leading
@@ -57,7 +57,7 @@ CHOICES: Final = (
          sync_protocol="preferred"),
     _bug("follower-assigns", "Sends an assignment although it is not the leader.", "CLIENT-12", follower_assigns=True),
     _bug("leader-omits-members-without-partitions", "As leader, leaves out members that got no partition.", "CLIENT-12 ASSIGN-10",
-         leader_assigns="only-with-partitions", seen="sarama <= 1.34.1"),
+         leader_assigns="only-with-partitions", text="sarama <= 1.34.1"),
     _bug("leader-omits-a-partition", "As leader, assigns one partition to nobody.", "ASSIGN-09", leader_assigns="drops-partition"),
     _bug("leader-assigns-twice", "As leader, assigns every partition to every member.", "ASSIGN-09", leader_assigns="twice"),
     _bug("leader-assigns-to-itself-only", "As leader, assigns for itself alone.", "CLIENT-12", leader_assigns="itself-only"),
@@ -65,7 +65,7 @@ CHOICES: Final = (
     _bug("leader-keeps-everything", "As leader, assigns everything to itself, and has no entry for anybody else.", "CLIENT-12",
          leader_assigns="itself-everything"),
     _bug("leader-cannot-read-newer-subscriptions", "As leader, joins again and again where a member's subscription is newer than version 0.",
-         "CLIENT-36 ASSIGN-10", subscriptions_unread="newer", subscription_version=0, seen="sarama <= 1.38.1, kafka-go"),
+         "CLIENT-36 ASSIGN-10", subscriptions_unread="newer", subscription_version=0, text="sarama <= 1.38.1, kafka-go"),
     _bug("leader-cannot-read-later-subscriptions", "As leader, joins again and again where a member's subscription is of a version it does not know.",
          "CLIENT-36 ASSIGN-10", subscriptions_unread="later"),
     _bug("leader-cannot-read-user-data", "As leader, joins again and again where a member's subscription carries user data.", "CLIENT-36 ASSIGN-10",
@@ -79,7 +79,7 @@ CHOICES: Final = (
     _bug("tells-partitions-of-nobody", "Names a partition among those assigned that no SyncGroup answer gave it.", "CLIENT-30", tells_assigned="more"),
     _bug("tells-records-of-others", "Tells of records of a partition that it neither was assigned nor fetched.", "CLIENT-63", tells_records="of-everybody"),
     _bug("hides-what-it-reads-again", "Takes an OffsetFetch that failed for one that found nothing, and tells of no record before the committed offset.",
-         "CLIENT-79", overrides=(Override(api=Api.OFFSET_FETCH, effects=(Effect.ACCEPT,)),), tells_records_from=10, seen="aiokafka 0.13"),
+         "CLIENT-79", overrides=(Override(api=Api.OFFSET_FETCH, effects=(Effect.ACCEPT,)),), tells_records_from=10, text="aiokafka 0.13"),
     _bug("dies-on-empty-assignment", "Takes an assignment without partitions for a fatal error.", "CLIENT-81", empty_assignment="refused"),
     _bug("rejoins-on-empty-assignment", "Joins again for as long as it gets no partition.", "CLIENT-81", empty_assignment="rejoined"),
     # Handing over
@@ -98,7 +98,7 @@ CHOICES: Final = (
     _bug("cooperative-among-eager-members", "Keeps its partitions through the rebalance of a group that agreed on an eager assignor.",
          "CLIENT-62 ASSIGN-01", cooperative_where="any-listed", settings=_BOTH),
     _bug("loses-its-partitions-in-the-upgrade", "Revokes everything as an eager member and takes the assignment as a cooperative one.",
-         "CLIENT-30", cooperative_where="muddled", settings=_BOTH, seen="franz-go <= 1.16.1"),
+         "CLIENT-30", cooperative_where="muddled", settings=_BOTH, text="franz-go <= 1.16.1"),
     # Heartbeats and deadlines
     _bug("never-heartbeats", "Sends no heartbeat at all.", "CLIENT-40 CLIENT-41", heartbeats="never"),
     _bug("heartbeats-from-poll", "Sends heartbeats only while the application polls.", "CLIENT-40", heartbeats="polled"),
@@ -106,7 +106,7 @@ CHOICES: Final = (
     _bug("heartbeats-stop-after-a-late-answer", "Sends no further Heartbeat once one was answered later than the next was due.",
          "CLIENT-40 CLIENT-45", heartbeats="until-late"),
     _bug("heartbeats-need-a-prompt-assignment", "Sends no heartbeat where its assignment came after the poll that asked for it.", "CLIENT-40 CLIENT-30",
-         heartbeats="prompt", seen="kafka-python 2.2"),
+         heartbeats="prompt", text="kafka-python 2.2"),
     _bug("heartbeats-in-a-storm", "Sends a hundred heartbeats where one is due.", "CLIENT-41", heartbeat_factor=0.01),
     _bug("heartbeats-too-slowly", "Lets more than its session timeout pass between heartbeats.", "CLIENT-41 CLIENT-42", heartbeat_factor=25.0),
     _bug("heartbeats-with-first-generation", "Sends its first generation in every heartbeat.", "CLIENT-46 CLIENT-11", heartbeat_generation="first"),
@@ -121,17 +121,17 @@ CHOICES: Final = (
     _bug("commits-one-too-many", "Commits one record more than the application got.", "CLIENT-66", commit_shift=1),
     _bug("commits-backwards", "Commits one record less every other time.", "CLIENT-62", commit_wavers=True),
     _bug("looks-up-as-a-member-only", "Looks for no coordinator once it has left the group, whatever it commits.", "CLIENT-69 CLIENT-04",
-         looks_up_outside_groups=False, seen="java 2.4 to 3.0 (KAFKA-13563)"),
+         looks_up_outside_groups=False, text="java 2.4 to 3.0 (KAFKA-13563)"),
     _bug("swallows-async-commit-errors", "Reports success of every asynchronous commit.", "CLIENT-69 CLIENT-68", swallows_commit_errors="async"),
     _bug("swallows-sync-commit-errors", "Reports success of every synchronous commit.", "CLIENT-69 CLIENT-68", swallows_commit_errors="sync"),
-    _bug("tells-commits-when-sent", "Reports success of a commit before it is answered.", "CLIENT-69", commit_told="sent"),
+    _bug("tells-commits-when-sent", "Reports success of a commit before it is answered.", "CLIENT-69", commit_reported="sent"),
     _bug("takes-refused-commit-for-done-of-nothing", "Reports success of a commit whatever it is answered, and leaves out of which offsets.", "CLIENT-69",
          overrides=(Override(api=Api.OFFSET_COMMIT, effects=(Effect.ACCEPT,)),), tells_offsets_committed=False),
     _bug("ignores-committed-offsets", "Starts where auto.offset.reset says, whatever is committed.", "CLIENT-79 FETCH-06", fetches_offsets=False),
     # The goodbye
-    _bug("no-leave-on-close", "Closes without LeaveGroup.", "CLIENT-73 STATIC-15", leaves=0, seen="kafka-go 0.2.2"),
+    _bug("no-leave-on-close", "Closes without LeaveGroup.", "CLIENT-73 STATIC-15", leaves=0, text="kafka-go 0.2.2"),
     _bug("pretends-to-leave", "Reports that it closed or unsubscribed, and goes on as a member.", "CLIENT-73 CLIENT-20 CLIENT-71", goodbye="pretended"),
-    _bug("leaves-without-its-id", "Sends LeaveGroup with the empty member id.", "CLIENT-73 CLIENT-72", leaves_by_id=False, seen="franz-go <= 1.17.0"),
+    _bug("leaves-without-its-id", "Sends LeaveGroup with the empty member id.", "CLIENT-73 CLIENT-72", leaves_by_id=False, text="franz-go <= 1.17.0"),
     _bug("leaves-twice", "Sends LeaveGroup twice.", "CLIENT-71 CLIENT-80", leaves=2),
     _bug("static-leaves-on-close", "Leaves on close although it is a static member.", "STATIC-15", leaves_when_static=True, settings=_STATIC),
     _bug("heartbeats-after-leave", "Sends a heartbeat after its LeaveGroup.", "LEAVE-55", heartbeats_after_leave=True),

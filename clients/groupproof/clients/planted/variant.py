@@ -22,7 +22,7 @@ class Variant:
     says: str
     policy: Policy
     breaks: tuple[str, ...] = ()
-    seen: str = ""
+    source: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
 
     @property

@@ -16,7 +16,7 @@ from groupproof.clients.planted.variant import Variant
 __all__ = ["LEGAL", "MISBEHAVIOURS", "VARIANTS", "UnknownVariant", "Variant", "variant_named"]
 
 MISBEHAVIOURS: Final[tuple[Variant, ...]] = (*REACTIONS, *CHOICES)
-VARIANTS: Final[dict[str, Variant]] = {each.name: each for each in (*LEGAL, *MISBEHAVIOURS)}
+VARIANTS: Final[dict[str, Variant]] = {variant.name: variant for variant in (*LEGAL, *MISBEHAVIOURS)}
 
 
 class UnknownVariant(Exception):

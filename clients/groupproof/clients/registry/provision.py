@@ -16,7 +16,7 @@ from typing import Any
 
 import groupproof
 from groupproof.clients.registry.install_cache import ProvisionError, Say
-from groupproof.clients.registry.registered_clients import Argument, Registered, UnknownClient, nearest_releases
+from groupproof.clients.registry.registered_clients import Argument, RegisteredClient, UnknownClient, nearest_releases
 from groupproof.clients.registry.toolchains.by_language import toolchain_of
 from groupproof.clients.registry.toolchains.programs import NoSuchRelease
 
@@ -39,7 +39,7 @@ class Launch:
     arguments: tuple[Argument, ...] = ()
 
 
-def provision(client: Registered, cache: Path, say: Say) -> Launch:
+def provision(client: RegisteredClient, cache: Path, say: Say) -> Launch:
     """Install what `client` needs under `cache` unless it is there, and return how to start it.
 
     `say` gets a line before each thing that takes time. Raise `ProvisionError` (environment), `WrongPairing` (another Python or JDK is
@@ -67,7 +67,7 @@ def level0_arguments(arguments: Iterable[Argument], fields: Mapping[str, Any]) -
     return made
 
 
-def _reference(client: Registered) -> Launch:
+def _reference(client: RegisteredClient) -> Launch:
     roots = [str(Path(portion).parent) for portion in groupproof.__path__]
     inherited = os.environ.get("PYTHONPATH")
     path = os.pathsep.join([*roots, inherited] if inherited else roots)
@@ -76,7 +76,7 @@ def _reference(client: Registered) -> Launch:
 
 
 @contextmanager
-def _release_must_exist(client: Registered) -> Iterator[None]:
+def _release_must_exist(client: RegisteredClient) -> Iterator[None]:
     try:
         yield
     except NoSuchRelease as missing:

@@ -20,7 +20,7 @@ from packaging.version import InvalidVersion, Version
 
 __all__ = [
     "EXPECTATIONS",
-    "Argument", "Environment", "Registered", "UnknownClient", "WrongPairing", "check_profile", "names", "nearest_releases", "registered", "resolve",
+    "Argument", "Environment", "RegisteredClient", "UnknownClient", "WrongPairing", "check_profile", "names", "nearest_releases", "registered", "resolve",
 ]  # fmt: skip
 
 _HERE = Path(__file__).parent
@@ -66,7 +66,7 @@ class Environment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Registered:
+class RegisteredClient:
     """A client in one release. `shim` is its program, relative to the folder `shims` (None: the project's own member).
 
     `members_max` is how many members one process carries before they disturb each other's timing, measured at a heartbeat interval
@@ -121,12 +121,12 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(_clients()))
 
 
-def registered() -> tuple[Registered, ...]:
+def registered() -> tuple[RegisteredClient, ...]:
     """Return every registered client in its default release, by name."""
     return tuple(_clients()[name] for name in names())
 
 
-def resolve(subject: str) -> Registered:
+def resolve(subject: str) -> RegisteredClient:
     """Return the client named by `NAME` or `NAME@RELEASE`; raise `UnknownClient`.
 
     A release that is not listed is let through when its number is one: `provision` asks the package registry for it.
@@ -140,7 +140,7 @@ def resolve(subject: str) -> Registered:
     return _in_release(client, release)
 
 
-def check_profile(client: Registered, profile: str) -> None:
+def check_profile(client: RegisteredClient, profile: str) -> None:
     """Raise `WrongPairing` when this release can't speak to a broker of `profile` (`kafka-4.1`; others are left to the wire)."""
     kind, _, broker = profile.partition("-")
     brokers = client.environment.brokers
@@ -148,7 +148,7 @@ def check_profile(client: Registered, profile: str) -> None:
         raise WrongPairing(f"{client} speaks to brokers {brokers}, not to profile {profile}")
 
 
-def _named(name: str) -> Registered:
+def _named(name: str) -> RegisteredClient:
     clients = _clients()
     by_alias = {alias: client for client in clients.values() for alias in client.aliases}
     found = clients.get(name) or by_alias.get(name)
@@ -159,7 +159,7 @@ def _named(name: str) -> Registered:
     raise UnknownClient(f"no registered client is called {name!r}; {hint} A program of your own goes behind two hyphens: -- PROGRAM ARG…")
 
 
-def _in_release(client: Registered, release: str) -> Registered:
+def _in_release(client: RegisteredClient, release: str) -> RegisteredClient:
     try:
         Version(release)
     except InvalidVersion:
@@ -168,7 +168,7 @@ def _in_release(client: Registered, release: str) -> Registered:
     return replace(client, release=release)
 
 
-def nearest_releases(client: Registered) -> tuple[str, ...]:
+def nearest_releases(client: RegisteredClient) -> tuple[str, ...]:
     """Return the listed releases next to one that does not exist: the last before it and the first two after it."""
     ordered = sorted(client.releases, key=Version)
     older = [each for each in ordered if Version(each) < Version(client.release)]
@@ -177,17 +177,17 @@ def nearest_releases(client: Registered) -> tuple[str, ...]:
 
 
 @cache
-def _clients() -> Mapping[str, Registered]:
+def _clients() -> Mapping[str, RegisteredClient]:
     return {path.stem: _load(path) for path in sorted((_HERE / "registered").glob("*.toml"))}
 
 
-def _load(path: Path) -> Registered:
+def _load(path: Path) -> RegisteredClient:
     data = _table(path)
     environments = tuple(_environment(each) for each in data.pop("environment", ()))
     arguments = tuple(Argument(**each) for each in data.pop("arguments", ()))
     default = data.pop("default")
     rest: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
-    return Registered(
+    return RegisteredClient(
         name=path.stem,
         release=_own_release() if default == INSTALLED else default,
         default_release=default,

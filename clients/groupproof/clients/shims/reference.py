@@ -55,14 +55,14 @@ async def run_shim(
     """
     policy = REFERENCE if variant is None else variant_named(variant).policy
     async with trio.open_nursery() as nursery:
-        voice = _Voice(emit, policy.line_delay_ms / 1000)
-        nursery.start_soon(voice.run)
-        await _Process(nursery, voice, connect, seed, policy).run(lines)
-        await voice.flush()
+        writer = _LineWriter(emit, policy.line_delay_ms / 1000)
+        nursery.start_soon(writer.run)
+        await _Process(nursery, writer, connect, seed, policy).run(lines)
+        await writer.flush()
         nursery.cancel_scope.cancel()
 
 
-class _Voice:
+class _LineWriter:
     """Lines leave one after the other, in the order in which they were told."""
 
     def __init__(self, emit: Callable[[str], Awaitable[None]], delay_s: float = 0.0) -> None:
@@ -81,11 +81,11 @@ class _Voice:
         await flushed.wait()
 
     async def run(self) -> None:
-        async for each in self._to_emit:
-            if isinstance(each, trio.Event):
-                each.set()
+        async for item in self._to_emit:
+            if isinstance(item, trio.Event):
+                item.set()
             else:
-                due, line = each
+                due, line = item
                 if due > trio.current_time():
                     await trio.sleep_until(due)
                 await self._emit(line)
@@ -94,8 +94,8 @@ class _Voice:
 class _Process:
     """The members of one process by name; the name is empty for a kit that does not use `multi`."""
 
-    def __init__(self, nursery: trio.Nursery, voice: _Voice, connect: Connect, seed: int, policy: Policy) -> None:
-        self._nursery, self._voice, self._connect, self._seed, self._policy = nursery, voice, connect, seed, policy
+    def __init__(self, nursery: trio.Nursery, writer: _LineWriter, connect: Connect, seed: int, policy: Policy) -> None:
+        self._nursery, self._voice, self._connect, self._seed, self._policy = nursery, writer, connect, seed, policy
         self._members: dict[str, ShimMember] = {}
         self._ended = trio.Event()
 
@@ -186,7 +186,7 @@ def _hello(policy: Policy) -> Body:
     except PackageNotFoundError:
         release = "0"
     lacking = policy.lacks | {name for name, can in (("static", policy.can_be_static), ("cooperative", policy.can_cooperate)) if not can}
-    capabilities = [each for each in CAPABILITIES if each not in lacking]
+    capabilities = [capability for capability in CAPABILITIES if capability not in lacking]
     language = f"python {platform.python_version()}"
     return {"name": "hello", "contract": 1, "client": "groupproof", "version": release, "language": language, "capabilities": capabilities}
 

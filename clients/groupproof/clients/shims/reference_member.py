@@ -43,7 +43,7 @@ class ShimMember:
             subscribe.bootstrap,
             client_id=subscribe.client_id,
             listener=self._on_callback,
-            told=self._on_end,
+            report=self._on_end,
             policy=policy,
             seed=seed,
         )
@@ -169,7 +169,7 @@ class ShimMember:
         """Wait until the positions asked for are known, as Kafka's `position` does."""
         wanted = self._asked(command)
         await self._consumer.await_positions(wanted, _POSITION_MS_MAX)
-        return {"offsets": _offsets({each: self._consumer.positions.get(each, -1) for each in wanted})}
+        return {"offsets": _offsets({partition: self._consumer.positions.get(partition, -1) for partition in wanted})}
 
     async def _committed(self, command: Body) -> Body:
         wanted = self._asked(command)
@@ -208,9 +208,9 @@ class ShimMember:
     def _tell_records(self, deliveries: Iterable[Delivery]) -> None:
         """Say what was consumed, as it was unless a bug is planted."""
         first = self._policy.tells_records_from
-        said = [replace(each, first=max(each.first, first)) for each in deliveries if each.last >= first]
+        said = [replace(delivery, first=max(delivery.first, first)) for delivery in deliveries if delivery.last >= first]
         if self._policy.tells_records == "of-everybody":
-            said += [replace(each, partition=(each.partition[0], each.partition[1] + 1)) for each in said]
+            said += [replace(delivery, partition=(delivery.partition[0], delivery.partition[1] + 1)) for delivery in said]
         if said:
             self._tell(_records(said))
 
@@ -263,10 +263,10 @@ def _records(deliveries: Iterable[Delivery]) -> Body:
         {
             "topic": topic,
             "partition": partition,
-            "minOffset": min(each.first for each in ranges),
-            "maxOffset": max(each.last for each in ranges),
-            "count": sum(each.count for each in ranges),
+            "minOffset": min(span.first for span in ranges),
+            "maxOffset": max(span.last for span in ranges),
+            "count": sum(span.count for span in ranges),
         }
         for (topic, partition), ranges in sorted(by_partition.items())
     ]
-    return {"name": "records_consumed", "count": sum(each.count for ranges in by_partition.values() for each in ranges), "partitions": parts}
+    return {"name": "records_consumed", "count": sum(span.count for ranges in by_partition.values() for span in ranges), "partitions": parts}

@@ -73,7 +73,7 @@ class Subscribe:
         ignored = sorted(fields.keys() - _OTHERS - set(_PLAIN) | (asked.keys() & own.keys()))
         return cls(
             settings=_settings(fields, known),
-            bootstrap=tuple(_address(each) for each in str(fields["bootstrap"]).split(",")),
+            bootstrap=tuple(_address(part) for part in str(fields["bootstrap"]).split(",")),
             client_id=fields.get("client_id") or "groupproof",
             poll_timeout_ms=int(fields.get("poll_timeout_ms") or 100),
             handler_delay_ms=int(fields.get("handler_delay_ms") or 0),

@@ -30,14 +30,14 @@ def accepted(profile: str) -> Ranges:
 
 def advertised(profile: str) -> Ranges:
     """Return what ApiVersions tells; raise `UnknownProfile`."""
-    told, own = accepted(profile), api_versions(profile)
-    return told | {Api.PRODUCE: own[Api.PRODUCE]} if _refuses_old_produce(own) else told
+    versions, own = accepted(profile), api_versions(profile)
+    return versions | {Api.PRODUCE: own[Api.PRODUCE]} if _refuses_old_produce(own) else versions
 
 
 def deviations(profile: str) -> list[str]:
     """Return one sentence for each API whose versions differ from those of the profile's release."""
-    told, release = advertised(profile), api_versions(profile)
-    return [_deviation(api, own, told.get(api)) for api, own in sorted(release.items()) if told.get(api) != own]
+    versions, release = advertised(profile), api_versions(profile)
+    return [_deviation(api, own, versions.get(api)) for api, own in sorted(release.items()) if versions.get(api) != own]
 
 
 def _refuses_old_produce(release: Ranges) -> bool:

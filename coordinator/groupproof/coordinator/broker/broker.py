@@ -13,11 +13,11 @@ from typing import Any, Protocol
 
 import trio
 
-from groupproof.coordinator.broker.broker_host import Machine
+from groupproof.coordinator.broker.broker_host import BrokerHost
 from groupproof.coordinator.broker.group_coordinators import Coordinators, Ticket
 from groupproof.coordinator.broker.interception import Interception
 from groupproof.coordinator.broker.metadata import (
-    World,
+    ClusterMetadata,
     api_versions,
     describe_cluster,
     describe_topic_partitions,
@@ -75,7 +75,7 @@ class Broker:
         self,
         node_id: int,
         *,
-        world: World,
+        world: ClusterMetadata,
         coordinators: Coordinators,
         interception: Interception,
         recorder: Recorder,
@@ -84,7 +84,7 @@ class Broker:
         frame_bytes_max: int,
         line: Line | None = None,
     ) -> None:
-        self.machine = Machine()
+        self.machine = BrokerHost()
         self.line = line or Line()
         self.is_as_kafka = self.line == Line()
         self.peers: set[Peer] = set()

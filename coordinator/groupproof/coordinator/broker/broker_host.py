@@ -9,7 +9,7 @@ import trio
 
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["WRITE_S", "Machine"]
+__all__ = ["WRITE_S", "BrokerHost"]
 
 WRITE_S: Final = 0.5
 """Seconds that a slow disk takes for each append to the log."""
@@ -17,7 +17,7 @@ WRITE_S: Final = 0.5
 _APPENDING: Final = frozenset({Api.PRODUCE, Api.OFFSET_COMMIT, Api.TXN_OFFSET_COMMIT})
 
 
-class Machine:
+class BrokerHost:
     """Whole to begin with. What comes to one that stands still waits for it; one that is gone has no connections."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from groupproof.coordinator.broker.broker import Broker, Signal
 from groupproof.coordinator.broker.connection import Connection
 from groupproof.coordinator.broker.group_coordinators import Coordinators
 from groupproof.coordinator.broker.interception import Interception
-from groupproof.coordinator.broker.metadata import Node, World
+from groupproof.coordinator.broker.metadata import BrokerNode, ClusterMetadata
 from groupproof.coordinator.broker.topics import Topics
 from groupproof.coordinator.machine.outputs import GroupView
 from groupproof.coordinator.machine.settings import Settings
@@ -60,9 +60,9 @@ class Cluster:
         self._topics = Topics(records)
         for name, partitions in (topics or {}).items():
             self._topics.grow(name, partitions)
-        self._world = World(
-            nodes=[Node(node_id) for node_id in range(brokers)], topics=self._topics, owners=self._coordinators.owners,
-            epochs=self._coordinators.epochs, owner_of=self._owner_told(variant, brokers), versions=advertised(profile) | dict(variant.versions),
+        self._world = ClusterMetadata(
+            nodes=[BrokerNode(node_id) for node_id in range(brokers)], topics=self._topics, owners=self._coordinators.owners,
+            epochs=self._coordinators.epochs, owner_of=self._owner_of(variant, brokers), versions=advertised(profile) | dict(variant.versions),
             fields={**profile_named(profile).fields, **variant.fields},
         )  # fmt: skip
         appended, answered = Signal(), accepted(profile) | dict(variant.answered)
@@ -74,7 +74,7 @@ class Cluster:
             for node_id in range(brokers)
         ]  # fmt: skip
 
-    def _owner_told(self, variant: Variant, nodes: int) -> Callable[[str], int]:
+    def _owner_of(self, variant: Variant, nodes: int) -> Callable[[str], int]:
         """Return what clients are told of who coordinates a group."""
         owner_of, bent = self._coordinators.owner_of, variant.owner
         return owner_of if bent is None else lambda group: bent(group, owner_of(group), nodes)

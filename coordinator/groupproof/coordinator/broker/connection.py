@@ -21,7 +21,7 @@ from typing import Any
 import trio
 
 from groupproof.coordinator.broker.broker import Broker
-from groupproof.coordinator.broker.frame_faults import Severed, Strikes, Struck
+from groupproof.coordinator.broker.frame_faults import AppliedFault, Severed, Strikes
 from groupproof.coordinator.broker.group_coordinators import Ticket
 from groupproof.coordinator.broker.request_queue import Inbox
 from groupproof.coordinator.broker.sockets import Socket, has_all
@@ -54,7 +54,7 @@ class Ended(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Left:
+class _Unanswered:
     """What could not be answered where it was read: requests with their sizes, then what `broke` the stream, or its end."""
 
     arrived: list[tuple[IncomingRequest, int]]
@@ -108,12 +108,12 @@ class Connection:
 
     def end(self, reason: str, by: str = "broker") -> None:
         """End the connection, by the client, the broker or a fault; what it waits for is abandoned."""
-        self._told_closed(reason, by)
+        self._record_closed(reason, by)
         self._scope.cancel()
 
     async def close(self, reason: str, by: str = "broker", *, reset: bool = False) -> None:
         """Close the stream, with RST where `reset` asks for it and there is a socket; closing twice is no error."""
-        self._told_closed(reason, by)
+        self._record_closed(reason, by)
         with trio.move_on_after(1, shield=True), contextlib.suppress(OSError, trio.BrokenResourceError, trio.ClosedResourceError):
             if reset and (setsockopt := getattr(self._stream, "setsockopt", None)):
                 setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
@@ -140,7 +140,7 @@ class Connection:
     def _tell(self, name: str, **body: Any) -> None:
         self.broker.recorder.record("event", who="link", node=self.broker.node_id, connection=self.number, body={"name": name, **body})
 
-    def _told_closed(self, reason: str, by: str) -> None:
+    def _record_closed(self, reason: str, by: str) -> None:
         if self._is_open:
             self._is_open = False
             self._tell("closed", reason=reason, by=by)
@@ -166,8 +166,8 @@ class Connection:
         take = partial(self._take, framer)
         while True:
             left = await self._left(take)
-            for each, size in left.arrived:
-                await self._inbox.put(self._described(each), size)
+            for request, size in left.arrived:
+                await self._inbox.put(self._described(request), size)
             if left.broken is not None:
                 if self.broker.line.bad_frame != "ends":
                     await self._bear(left.broken)
@@ -182,7 +182,7 @@ class Connection:
         if self._waiting_for is not None:
             self._lost()
 
-    async def _left(self, take: Callable[[bytes], _Left | None]) -> _Left:
+    async def _left(self, take: Callable[[bytes], _Unanswered | None]) -> _Unanswered:
         """Let `take` answer what can be answered where it is read, and return the first that cannot."""
         if self._socket is not None:
             return await self._socket.left(take)
@@ -190,10 +190,10 @@ class Connection:
             pass
         return left
 
-    def _take(self, framer: Framer, data: bytes) -> _Left | None:
+    def _take(self, framer: Framer, data: bytes) -> _Unanswered | None:
         """Take up what came, all of it before the first is answered; return what could not be answered at once."""
         if not data:
-            return _Left([], is_end=True)
+            return _Unanswered([], is_end=True)
         arrived: list[tuple[IncomingRequest, int]] = []
         broken: Exception | None = None
         try:
@@ -204,7 +204,7 @@ class Connection:
         done = 0
         while done < min(len(arrived), _AT_ONCE_MAX) and self._at_once(arrived[done][0]):
             done += 1
-        return None if done == len(arrived) and broken is None else _Left(arrived[done:], broken)
+        return None if done == len(arrived) and broken is None else _Unanswered(arrived[done:], broken)
 
     def _arrived(self, payload: bytes) -> IncomingRequest:
         try:
@@ -252,7 +252,7 @@ class Connection:
         waits goes with its connection.
         """
         if self._waiting_for == "coordinator" and self._inbox.holds_any:
-            self._told_closed(self._farewell, by="client")
+            self._record_closed(self._farewell, by="client")
         else:
             self.end(self._farewell, by="client")
 
@@ -327,17 +327,17 @@ class Connection:
     async def _turn(self, arrived: IncomingRequest) -> None:
         if not self.broker.machine.is_whole:
             await self.broker.machine.ready(arrived.wire.api, arrived.wire.body)
-        struck = self._strikes.on_request(arrived)
+        fault = self._strikes.on_request(arrived)
         body: Body | None = None
         taken_up = None
-        if struck is not None:
-            arrived = replace(arrived, columns={**arrived.columns, "fault": struck.fault.name})
-            body = await self._strikes.before_processing(struck, arrived)
-            if struck.drops:
+        if fault is not None:
+            arrived = replace(arrived, columns={**arrived.columns, "fault": fault.fault.name})
+            body = await self._strikes.before_processing(fault, arrived)
+            if fault.drops:
                 return
-            arrived = self._strikes.altered(struck, arrived)
-            if struck.repeats:
-                taken_up = partial(self._strikes.taken_up_twice, struck)
+            arrived = self._strikes.altered(fault, arrived)
+            if fault.repeats:
+                taken_up = partial(self._strikes.taken_up_twice, fault)
         self._strikes.passed(arrived, "request")
         if body is None:
             body = await self.broker.process(arrived, self, taken_up_twice=taken_up)
@@ -346,7 +346,7 @@ class Connection:
         if not self.broker.machine.runs:
             await self.broker.machine.awake()
         if body is not None and self._is_open:
-            await self._answer(arrived, body, struck)
+            await self._answer(arrived, body, fault)
 
     async def _bent(self, arrived: IncomingRequest, body: dict[str, Any]) -> Body | None:
         """Return the answer as a variant gives it, when it gives it."""
@@ -357,7 +357,7 @@ class Connection:
             await trio.sleep(delay_s)
         return line.says(arrived, body)
 
-    async def _answer(self, arrived: IncomingRequest, body: Body, struck: Struck | None) -> None:
+    async def _answer(self, arrived: IncomingRequest, body: Body, fault: AppliedFault | None) -> None:
         """Send an answer, unless a fault has another idea; `struck` is the fault that struck the request."""
         api, asked = arrived.wire.api, arrived.wire.body
         columns = response_columns(api, asked, body)
@@ -368,7 +368,7 @@ class Connection:
                 return
             columns = columns if body is said else response_columns(api, asked, body)
             columns["fault"] = struck_now.fault.name
-        strikes = [each for each in (struck, struck_now) if each is not None]
+        strikes = [fault for fault in (fault, struck_now) if fault is not None]
         # Recorded before its bytes leave: whatever the client does because of it comes after it in the trace, however late this loop is.
         self.broker.recorder.record("response", **{**arrived.columns, **columns})
         try:

@@ -18,7 +18,7 @@ from groupproof.protocol.faults import Answer, Corrupt, Cut, Drop, Duplicate, Fa
 from groupproof.protocol.wire.error_responses import refusal
 from groupproof.protocol.wire.message_codec import WireError, WireRequest, read_request, write_request, write_response
 
-__all__ = ["FrameFaults", "KnownGroup", "Severed", "Strikes", "Struck"]
+__all__ = ["AppliedFault", "FrameFaults", "KnownGroup", "Severed", "Strikes"]
 
 Body = Mapping[str, Any]
 
@@ -27,7 +27,7 @@ class Severed(Exception):
     """A fault has ended the connection; `str()` is the reason."""
 
 
-class Line(Protocol):
+class FaultedConnection(Protocol):
     """What a fault needs of a connection."""
 
     def waits(self, what: str) -> AbstractContextManager[None]: ...
@@ -36,7 +36,7 @@ class Line(Protocol):
 
 
 @dataclass(slots=True)
-class Struck:
+class AppliedFault:
     """A fault that struck a frame; `answers` once it has given an answer of its own, which counts as delivered when it is taken."""
 
     fault: Fault
@@ -110,97 +110,97 @@ class FrameFaults:
 class Strikes(FrameFaults):
     """The faults of one connection's frames."""
 
-    def __init__(self, broker: Broker, line: Line) -> None:
+    def __init__(self, broker: Broker, line: FaultedConnection) -> None:
         super().__init__(broker.interception)
         self._broker = broker
         self._line = line
 
-    def on_request(self, arrived: IncomingRequest) -> Struck | None:
+    def on_request(self, arrived: IncomingRequest) -> AppliedFault | None:
         """Return the fault that strikes a request which is about to be processed."""
         if not self.interception.wants(arrived.wire.api.title, "request"):
             return None
         return self._strike(arrived, "request", arrived.columns)
 
-    def on_response(self, arrived: IncomingRequest, answer: Mapping[str, Any]) -> Struck | None:
+    def on_response(self, arrived: IncomingRequest, answer: Mapping[str, Any]) -> AppliedFault | None:
         """Return the fault that strikes an answer which is about to leave; `answer` are the columns of its observation."""
         if not self.interception.wants(arrived.wire.api.title, "response"):
             return None
         columns = {**arrived.columns, **{name: answer[name] for name in ("member", "generation", "error") if name in answer}}
         return self._strike(arrived, "response", columns)
 
-    async def before_processing(self, struck: Struck, arrived: IncomingRequest) -> Body | None:
+    async def before_processing(self, fault: AppliedFault, arrived: IncomingRequest) -> Body | None:
         """Perform a fault on a request; return the answer to give in the broker's stead, None where the request goes on."""
-        action = struck.fault.action
+        action = fault.fault.action
         if isinstance(action, Answer):
-            return self._answer(struck, arrived, None)
+            return self._answer(fault, arrived, None)
         if not isinstance(action, Duplicate):
-            await self._perform(struck, arrived)
+            await self._perform(fault, arrived)
         return None
 
-    async def before_sending(self, struck: Struck, arrived: IncomingRequest, said: Body) -> Body:
+    async def before_sending(self, fault: AppliedFault, arrived: IncomingRequest, said: Body) -> Body:
         """Perform a fault on an answer; return what is sent."""
-        action = struck.fault.action
+        action = fault.fault.action
         if isinstance(action, Answer):
-            return self._answer(struck, arrived, said) or said
+            return self._answer(fault, arrived, said) or said
         if isinstance(action, Duplicate):
-            self.failed(struck.fault, struck.columns, "an answer cannot be duplicated, only a request")
+            self.failed(fault.fault, fault.columns, "an answer cannot be duplicated, only a request")
             return said
-        await self._perform(struck, arrived)
+        await self._perform(fault, arrived)
         return said
 
-    def altered(self, struck: Struck, arrived: IncomingRequest) -> IncomingRequest:
+    def altered(self, fault: AppliedFault, arrived: IncomingRequest) -> IncomingRequest:
         """Return the request as a fault has corrupted it; raise `Severed` where nobody can read it any more, as Kafka ends a connection then."""
         wire = arrived.wire
-        if not isinstance(struck.fault.action, Corrupt):
+        if not isinstance(fault.fault.action, Corrupt):
             return arrived
         written = write_request(wire.api, wire.version, wire.correlation, wire.client_id, wire.body)
-        payload = self.corrupted(struck.fault, written, "request", struck.columns)
+        payload = self.corrupted(fault.fault, written, "request", fault.columns)
         if payload is None:
             return arrived
-        self.delivered(struck.fault, struck.columns)
+        self.delivered(fault.fault, fault.columns)
         try:
             return replace(arrived, wire=read_request(payload))
         except WireError as error:
             raise Severed(str(error)) from error
 
-    def spoilt(self, struck: Struck | None, payload: bytes) -> bytes:
+    def spoilt(self, fault: AppliedFault | None, payload: bytes) -> bytes:
         """Return an answer's bytes as they leave."""
-        if struck is None or not isinstance(struck.fault.action, Corrupt):
+        if fault is None or not isinstance(fault.fault.action, Corrupt):
             return payload
-        changed = self.corrupted(struck.fault, payload, "response", struck.columns)
-        struck.answers = changed is not None
+        changed = self.corrupted(fault.fault, payload, "response", fault.columns)
+        fault.answers = changed is not None
         return payload if changed is None else changed
 
     def passed(self, arrived: IncomingRequest, direction: str) -> None:
         """Take note that a frame goes on, for what waits for that on other connections."""
         self.interception.passed(arrived.wire.api.title, direction)
 
-    def taken_up_twice(self, struck: Struck) -> None:
+    def taken_up_twice(self, fault: AppliedFault) -> None:
         """Prove that the broker took the request up twice."""
-        self.delivered(struck.fault, struck.columns)
+        self.delivered(fault.fault, fault.columns)
 
-    def sent(self, strikes: Iterable[Struck], failure: str = "") -> None:
+    def sent(self, strikes: Iterable[AppliedFault], failure: str = "") -> None:
         """Prove, or disprove, that the peer took the answers that faults gave; `failure` says what came between."""
-        for struck in strikes:
-            if struck.answers and failure:
-                self.interception.unreceived(struck.fault, struck.columns, failure)
-            elif struck.answers:
-                self.delivered(struck.fault, struck.columns)
+        for fault in strikes:
+            if fault.answers and failure:
+                self.interception.unreceived(fault.fault, fault.columns, failure)
+            elif fault.answers:
+                self.delivered(fault.fault, fault.columns)
 
-    def _strike(self, arrived: IncomingRequest, direction: str, columns: Body) -> Struck | None:
+    def _strike(self, arrived: IncomingRequest, direction: str, columns: Body) -> AppliedFault | None:
         known = self._known(columns.get("group"), columns.get("member"))
         fault = self.struck(arrived.wire, direction, columns, known)
-        return None if fault is None else Struck(fault, columns)
+        return None if fault is None else AppliedFault(fault, columns)
 
     def _known(self, group: str | None, member: str | None) -> KnownGroup:
         view = None if group is None else self._broker.coordinators.view(group)
         if view is None:
             return KnownGroup()
-        is_member = any(member == each.member_id for each in view.members)
+        is_member = any(member == member_view.member_id for member_view in view.members)
         role = ("leader" if member == view.leader else "follower") if is_member else None
         return KnownGroup(view.generation, role, view.state.value)
 
-    async def _perform(self, struck: Struck, arrived: IncomingRequest) -> None:
+    async def _perform(self, struck: AppliedFault, arrived: IncomingRequest) -> None:
         """Perform what is the same in both directions."""
         fault, action = struck.fault, struck.fault.action
         if isinstance(action, Hold):
@@ -222,15 +222,15 @@ class Strikes(FrameFaults):
         elif isinstance(action, Move):
             self._move(struck, action, arrived)
 
-    def _move(self, struck: Struck, action: Move, arrived: IncomingRequest) -> None:
+    def _move(self, fault: AppliedFault, action: Move, arrived: IncomingRequest) -> None:
         group = arrived.columns.get("group")
         why = "the frame names no group" if group is None else self._broker.coordinators.move_group(group, action)
         if why is None:
-            self.interception.receipt(struck.fault, "delivered", struck.columns, body={"to": self._broker.coordinators.owner_of(str(group))})
+            self.interception.receipt(fault.fault, "delivered", fault.columns, body={"to": self._broker.coordinators.owner_of(str(group))})
         else:
-            self.failed(struck.fault, struck.columns, why)
+            self.failed(fault.fault, fault.columns, why)
 
-    def _answer(self, struck: Struck, arrived: IncomingRequest, said: Body | None) -> Body | None:
-        body = self.own_answer(struck.fault, arrived.wire, arrived.answer_version, struck.columns, said)
-        struck.answers = body is not None
+    def _answer(self, fault: AppliedFault, arrived: IncomingRequest, said: Body | None) -> Body | None:
+        body = self.own_answer(fault.fault, arrived.wire, arrived.answer_version, fault.columns, said)
+        fault.answers = body is not None
         return body

@@ -106,7 +106,9 @@ class Coordinators:
         """Fire the machines' timers when they are due; never returns."""
         while True:
             running = [machine for node, machine in enumerate(self._machines) if node not in self._still]
-            self._sleeping_until = min((deadline for each in running if (deadline := each.next_deadline_ms()) is not None), default=math.inf)
+            self._sleeping_until = min(
+                (deadline for coordinator in running if (deadline := coordinator.next_deadline_ms()) is not None), default=math.inf
+            )
             self._wake = trio.Event()
             with trio.move_on_at(self._origin + self._sleeping_until / 1000):
                 await self._wake.wait()
@@ -219,7 +221,7 @@ class Coordinators:
     def _next(self, node: int) -> int:
         """Return the node after this one that is up; where there is no other, this one."""
         others = [*range(node + 1, len(self._machines)), *range(node)]
-        return next((each for each in others if each not in self._gone), node)
+        return next((node for node in others if node not in self._gone), node)
 
     def move(self, partition: int, action: Move) -> str | None:
         """Give an offsets partition to another node (EMIG-01 to EMIG-05); return why that cannot be, None when it was done.

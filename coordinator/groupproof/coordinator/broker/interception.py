@@ -77,10 +77,10 @@ class Interception:
 
     def strike(self, frame: Frame, columns: Mapping[str, Any]) -> Fault | None:
         """Return the fault that strikes `frame`, with the receipt that it was triggered."""
-        struck = self._filter.strike(frame)
-        if struck is not None:
-            self.receipt(struck, "triggered", columns)
-        return struck
+        fault = self._filter.strike(frame)
+        if fault is not None:
+            self.receipt(fault, "triggered", columns)
+        return fault
 
     def unreceived(self, fault: Fault, columns: Mapping[str, Any], why: str) -> None:
         """Record that the fault's answer reached nobody; the next matching frame is struck instead."""
@@ -88,7 +88,7 @@ class Interception:
         self._given_back.add(fault.name)
         self.receipt(fault, "failed", columns, body={"why": why})
 
-    def told(self, name: str, columns: Mapping[str, Any]) -> None:
+    def record_event(self, name: str, columns: Mapping[str, Any]) -> None:
         """Record that the application has told of the answer that `name` gave: whatever became of the connection, it was taken."""
         if name not in self._armed:
             return
@@ -114,8 +114,8 @@ class Interception:
     def passed(self, api: str, direction: str) -> None:
         """Take note that such a frame goes on: what waits for it goes on after it. It is another connection's, for on its own it keeps back what follows."""
         for name, gate in list(self._reorders.items()):
-            on = self._armed[name].selector
-            if gate.held and (on.api, on.direction) == (api, direction):
+            selector = self._armed[name].selector
+            if gate.held and (selector.api, selector.direction) == (api, direction):
                 self.receipt(self._armed[name], "released", body={"held": self._open(self._reorders, name), "by": "passing"})
 
     async def silence(self, fault: Fault, columns: Mapping[str, Any]) -> None:
@@ -134,8 +134,8 @@ class Interception:
     def receipt(self, fault: Fault, stage: str, columns: Mapping[str, Any] | None = None, *, body: Mapping[str, Any] | None = None) -> None:
         """Record one receipt; `columns` are those of the frame."""
         kept = {name: value for name, value in (columns or {}).items() if name not in ("body", "detail", "fault", "rule")}
-        told = {"stage": stage, "action": fault.action.kind, **(body or {})}
-        self._recorder.record("fault", fault=fault.name, detail=stage, body=told, **{"who": "coordinator", **kept})
+        fields = {"stage": stage, "action": fault.action.kind, **(body or {})}
+        self._recorder.record("fault", fault=fault.name, detail=stage, body=fields, **{"who": "coordinator", **kept})
 
     @staticmethod
     def _open(gates: dict[str, _Hold], name: str) -> int:

@@ -16,7 +16,7 @@ from groupproof.protocol.vocabulary import Api, ErrorCode
 from groupproof.protocol.wire.messages import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 
 __all__ = [
-    "NO_LEADER", "OFFSETS_TOPIC", "TOPIC_NAME", "Node", "World", "api_versions", "describe_cluster", "describe_topic_partitions", "find_coordinator",
+    "NO_LEADER", "OFFSETS_TOPIC", "TOPIC_NAME", "BrokerNode", "ClusterMetadata", "api_versions", "describe_cluster", "describe_topic_partitions", "find_coordinator",
     "metadata", "unsupported_api_versions",
 ]  # fmt: skip
 
@@ -41,7 +41,7 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 @dataclass(slots=True)
-class Node:
+class BrokerNode:
     """One broker and the address that clients are told."""
 
     node_id: int
@@ -51,20 +51,20 @@ class Node:
 
 
 @dataclass(slots=True)
-class World:
+class ClusterMetadata:
     """The cluster as its brokers tell it; `owners` and `epochs` are leader and leader epoch of each offsets partition, `owner_of` a group's leader.
 
     `fields` are those of the profile: what differs in answers by release.
     """
 
-    nodes: Sequence[Node]
+    nodes: Sequence[BrokerNode]
     topics: Topics
     owners: Sequence[int]
     epochs: Sequence[int]
     owner_of: Callable[[str], int]
     versions: Mapping[Api, tuple[int, int]]
     cluster_id: str = "groupproof-cluster-id0"
-    offsets_topic_seen: bool = False
+    has_offsets_topic: bool = False
     producer_ids: int = 0
     fields: Mapping[str, int] = field(default_factory=lambda: profile().fields)
 
@@ -80,15 +80,15 @@ class World:
         return next(there, first)
 
 
-def api_versions(world: World, body: Mapping[str, Any], version: int) -> Body:
+def api_versions(world: ClusterMetadata, body: Mapping[str, Any], version: int) -> Body:
     """KIP-511: a client that names itself must do so in order (42)."""
     named = (body.get("client_software_name", ""), body.get("client_software_version", ""))
-    if version >= 3 and not all(_SOFTWARE.fullmatch(each) for each in named):
+    if version >= 3 and not all(_SOFTWARE.fullmatch(item) for item in named):
         return {"error_code": ErrorCode.INVALID_REQUEST.value}
     return {"error_code": 0, "api_keys": _keys(world.versions.items())}
 
 
-def unsupported_api_versions(world: World) -> Body:
+def unsupported_api_versions(world: ClusterMetadata) -> Body:
     """KIP-511: an unknown version is answered in v0, with the range of ApiVersions alone."""
     known = [(api, versions) for api, versions in world.versions.items() if api is Api.API_VERSIONS]
     return {"error_code": ErrorCode.UNSUPPORTED_VERSION.value, "api_keys": _keys(known)}
@@ -98,7 +98,7 @@ def _keys(versions: Iterable[tuple[Api, tuple[int, int]]]) -> tuple[Body, ...]:
     return tuple({"api_key": int(api), "min_version": low, "max_version": high} for api, (low, high) in sorted(versions))
 
 
-def metadata(world: World, body: Mapping[str, Any], version: int) -> Body:
+def metadata(world: ClusterMetadata, body: Mapping[str, Any], version: int) -> Body:
     """Answer for the topics asked, all when the list is null (v0: empty); topics are never created by asking."""
     return {
         "brokers": _brokers(world),
@@ -109,20 +109,20 @@ def metadata(world: World, body: Mapping[str, Any], version: int) -> Body:
     }
 
 
-def _topics(world: World, asked: Sequence[Mapping[str, Any]] | None, version: int) -> list[Body]:
+def _topics(world: ClusterMetadata, asked: Sequence[Mapping[str, Any]] | None, version: int) -> list[Body]:
     if asked is None or (version == 0 and not asked):
         known = [_topic(topic, world) for topic in world.topics.all()]
-        return [*known, _offsets_topic(world)] if world.offsets_topic_seen else known
-    if version in _IDS_UNREADY and any(each.get("name") is None or each.get("topic_id") is not None for each in asked):
-        return [_no_topic(each.get("name") or "", each.get("topic_id"), ErrorCode.INVALID_REQUEST) for each in asked]
-    return [_asked(each, world) for each in asked]
+        return [*known, _offsets_topic(world)] if world.has_offsets_topic else known
+    if version in _IDS_UNREADY and any(topic.get("name") is None or topic.get("topic_id") is not None for topic in asked):
+        return [_no_topic(topic.get("name") or "", topic.get("topic_id"), ErrorCode.INVALID_REQUEST) for topic in asked]
+    return [_asked(entry, world) for entry in asked]
 
 
-def _brokers(world: World, name: str = "node_id") -> tuple[Body, ...]:
+def _brokers(world: ClusterMetadata, name: str = "node_id") -> tuple[Body, ...]:
     return tuple({name: node.node_id, "host": node.host, "port": node.port, "rack": None} for node in world.nodes if node.is_up)
 
 
-def _asked(asked: Mapping[str, Any], world: World) -> Body:
+def _asked(asked: Mapping[str, Any], world: ClusterMetadata) -> Body:
     name, topic_id = asked.get("name"), asked.get("topic_id")
     if name == OFFSETS_TOPIC:
         return _offsets_topic(world)
@@ -146,12 +146,12 @@ def _no_topic(name: str | None, topic_id: str | None, code: int) -> Body:
     }
 
 
-def _topic(topic: Topic, world: World) -> Body:
+def _topic(topic: Topic, world: ClusterMetadata) -> Body:
     partitions = tuple(_partition(index, world.leader_of(topic, index), 0) for index in range(len(topic.partitions)))
     return _no_topic(topic.name, topic.topic_id, 0) | {"partitions": partitions}
 
 
-def _offsets_topic(world: World) -> Body:
+def _offsets_topic(world: ClusterMetadata) -> Body:
     partitions = tuple(_partition(index, *led) for index, led in enumerate(zip(world.owners, world.epochs, strict=True)))
     return _no_topic(OFFSETS_TOPIC, OFFSETS_TOPIC_ID, 0) | {"is_internal": True, "partitions": partitions}
 
@@ -168,7 +168,7 @@ def _partition(index: int, leader: int, epoch: int) -> Body:
     }
 
 
-def describe_cluster(world: World, body: Mapping[str, Any]) -> Body:
+def describe_cluster(world: ClusterMetadata, body: Mapping[str, Any]) -> Body:
     if body.get("endpoint_type", 1) != 1:
         return {"error_code": UNSUPPORTED_ENDPOINT_TYPE, "error_message": "this is a broker, not a controller", "cluster_id": world.cluster_id}
     return {
@@ -180,21 +180,21 @@ def describe_cluster(world: World, body: Mapping[str, Any]) -> Body:
     }
 
 
-def describe_topic_partitions(world: World, body: Mapping[str, Any]) -> Body:
+def describe_topic_partitions(world: ClusterMetadata, body: Mapping[str, Any]) -> Body:
     """KIP-966, without paging: `response_partition_limit` is a wish of the client's, and the topics here are small."""
-    asked = [each["name"] for each in body.get("topics") or ()] or [topic.name for topic in world.topics.all()]
+    asked = [topic["name"] for topic in body.get("topics") or ()] or [topic.name for topic in world.topics.all()]
     described = [_asked({"name": name}, world) for name in sorted(asked)]
     replicas: Body = {"eligible_leader_replicas": (), "last_known_elr": ()}
-    topics = tuple(topic | {"partitions": tuple(each | replicas for each in topic["partitions"])} for topic in described)
+    topics = tuple(topic | {"partitions": tuple(partition | replicas for partition in topic["partitions"])} for topic in described)
     return {"topics": topics, "next_cursor": None}
 
 
-def find_coordinator(world: World, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+def find_coordinator(world: ClusterMetadata, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
     """FIND-02 to FIND-05: the leader of the group's offsets partition, told alike by every broker; 15 where it has none.
 
     Transactions (key type 1) are coordinated by the node of their id's hash, share groups (2) by none (42).
     """
-    world.offsets_topic_seen = True
+    world.has_offsets_topic = True
     if request.key_type not in (0, 1):
         refused = (_refused(key, request.key_type) for key in request.coordinator_keys)
         return FindCoordinatorResponse(coordinators=tuple(refused))
@@ -205,7 +205,7 @@ def _refused(key: str, key_type: int) -> Coordinator:
     return Coordinator(key=key, error_code=ErrorCode.INVALID_REQUEST.value, error_message=f"coordinator type {key_type} is not kept here")
 
 
-def _coordinator(key: str, world: World) -> Coordinator:
+def _coordinator(key: str, world: ClusterMetadata) -> Coordinator:
     owner = world.owner_of(key)
     if owner == NO_LEADER:
         error = ErrorCode.COORDINATOR_NOT_AVAILABLE

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from groupproof.coordinator.broker.metadata import TOPIC_NAME, World
+from groupproof.coordinator.broker.metadata import TOPIC_NAME, ClusterMetadata
 from groupproof.coordinator.broker.topics import Log, OutOfRange, Topic
 from groupproof.protocol.vocabulary import ErrorCode
 from groupproof.protocol.wire.records import RecordsError
@@ -39,25 +39,25 @@ class Fetched:
     may_wait: bool = False
 
 
-def _find(world: World, asked: Asked) -> Topic | None:
+def _find(metadata: ClusterMetadata, asked: Asked) -> Topic | None:
     """Find a topic by its id (newer versions) or its name, under either of the wire's two names for it."""
     topic_id = asked.get("topic_id")
-    return world.topics.by_id(topic_id) if topic_id is not None else world.topics.named(asked.get("name") or asked.get("topic"))
+    return metadata.topics.by_id(topic_id) if topic_id is not None else metadata.topics.named(asked.get("name") or asked.get("topic"))
 
 
 def _named(asked: Asked, *names: str) -> Body:
     return {name: asked[name] for name in names if name in asked}
 
 
-def _log(world: World, node_id: int, asked: Asked, index: int, epoch: int = -1) -> Log | int:
+def _log(metadata: ClusterMetadata, node_id: int, asked: Asked, index: int, epoch: int = -1) -> Log | int:
     """Return the partition's log, or the code that says why this node does not serve it."""
-    topic = _find(world, asked)
+    topic = _find(metadata, asked)
     log = topic.log(index) if topic else None
     if topic is None and asked.get("topic_id") is not None:
         return ErrorCode.UNKNOWN_TOPIC_ID.value
     if topic is None or log is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.value
-    if world.leader_of(topic, index) != node_id:
+    if metadata.leader_of(topic, index) != node_id:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER.value
     return UNKNOWN_LEADER_EPOCH if epoch > _LEADER_EPOCH else log
 
@@ -65,25 +65,25 @@ def _log(world: World, node_id: int, asked: Asked, index: int, epoch: int = -1) 
 # Fetch
 
 
-def fetch(world: World, node_id: int, body: Asked) -> Fetched:
+def fetch(metadata: ClusterMetadata, node_id: int, body: Asked) -> Fetched:
     """Read what is there now; the caller waits and asks again while `may_wait` (fetch.max.wait.ms, fetch.min.bytes)."""
     if body.get("session_id") and (body.get("session_epoch") or 0) > 0:
         return Fetched({"error_code": ErrorCode.FETCH_SESSION_ID_NOT_FOUND.value, "session_id": 0, "responses": ()})
     room = [body.get("max_bytes", 2**31 - 1)]
     responses = []
     for topic in body.get("topics") or ():
-        partitions = tuple(_fetched(world, node_id, topic, each, room, body) for each in topic["partitions"])
+        partitions = tuple(_fetched(metadata, node_id, topic, partition, room, body) for partition in topic["partitions"])
         responses.append(_named(topic, "topic", "topic_id") | {"partitions": partitions})
-    told = [partition for topic in responses for partition in topic["partitions"]]
-    size = sum(len(partition["records"]) for partition in told)
-    may_wait = bool(told) and size < body.get("min_bytes", 0) and not any(partition["error_code"] for partition in told)
+    entries = [partition for topic in responses for partition in topic["partitions"]]
+    size = sum(len(partition["records"]) for partition in entries)
+    may_wait = bool(entries) and size < body.get("min_bytes", 0) and not any(partition["error_code"] for partition in entries)
     return Fetched({"error_code": 0, "session_id": 0, "responses": tuple(responses)}, may_wait)
 
 
-def _fetched(world: World, node_id: int, topic: Asked, asked: Asked, room: list[int], body: Asked) -> Body:
+def _fetched(metadata: ClusterMetadata, node_id: int, topic: Asked, asked: Asked, room: list[int], body: Asked) -> Body:
     """Read one partition within the bytes that are left in `room`; the first with data may exceed them (KIP-74)."""
     index = asked["partition"]
-    log = _log(world, node_id, topic, index, asked.get("current_leader_epoch", -1))
+    log = _log(metadata, node_id, topic, index, asked.get("current_leader_epoch", -1))
     if isinstance(log, int):
         return _unfetched(index, log)
     is_first = room[0] >= body.get("max_bytes", 2**31 - 1)
@@ -110,17 +110,17 @@ def _unfetched(index: int, code: int) -> Body:
 # Offsets
 
 
-def list_offsets(world: World, node_id: int, body: Asked) -> Body:
+def list_offsets(metadata: ClusterMetadata, node_id: int, body: Asked) -> Body:
     topics = (
-        _named(topic, "name") | {"partitions": tuple(_listed(world, node_id, topic, each) for each in topic["partitions"])}
+        _named(topic, "name") | {"partitions": tuple(_listed(metadata, node_id, topic, partition) for partition in topic["partitions"])}
         for topic in body.get("topics") or ()
     )
     return {"topics": tuple(topics)}
 
 
-def _listed(world: World, node_id: int, topic: Asked, asked: Asked) -> Body:
+def _listed(metadata: ClusterMetadata, node_id: int, topic: Asked, asked: Asked) -> Body:
     index = asked["partition_index"]
-    log = _log(world, node_id, topic, index, asked.get("current_leader_epoch", -1))
+    log = _log(metadata, node_id, topic, index, asked.get("current_leader_epoch", -1))
     if isinstance(log, int):
         return {"partition_index": index, "error_code": log, "timestamp": -1, "offset": -1, "leader_epoch": -1}
     timestamp, offset = _offset_at(log, asked["timestamp"])
@@ -137,18 +137,18 @@ def _offset_at(log: Log, timestamp_ms: int) -> tuple[int, int]:
     return (record.timestamp_ms, record.offset) if record else (-1, -1)
 
 
-def offset_for_leader_epoch(world: World, node_id: int, body: Asked) -> Body:
+def offset_for_leader_epoch(metadata: ClusterMetadata, node_id: int, body: Asked) -> Body:
     """There is one leader epoch, 0, and it ends where the log ends."""
     topics = (
-        _named(topic, "topic") | {"partitions": tuple(_epoch_end(world, node_id, topic, each) for each in topic["partitions"])}
+        _named(topic, "topic") | {"partitions": tuple(_epoch_end(metadata, node_id, topic, partition) for partition in topic["partitions"])}
         for topic in body.get("topics") or ()
     )
     return {"topics": tuple(topics)}
 
 
-def _epoch_end(world: World, node_id: int, topic: Asked, asked: Asked) -> Body:
+def _epoch_end(metadata: ClusterMetadata, node_id: int, topic: Asked, asked: Asked) -> Body:
     index = asked["partition"]
-    log = _log(world, node_id, topic, index, asked.get("current_leader_epoch", -1))
+    log = _log(metadata, node_id, topic, index, asked.get("current_leader_epoch", -1))
     known = not isinstance(log, int) and asked["leader_epoch"] == _LEADER_EPOCH
     code = log if isinstance(log, int) else 0
     end = log.end_offset if known and isinstance(log, Log) else -1
@@ -158,17 +158,18 @@ def _epoch_end(world: World, node_id: int, topic: Asked, asked: Asked) -> Body:
 # Writing
 
 
-def produce(world: World, node_id: int, body: Asked) -> Body:
+def produce(metadata: ClusterMetadata, node_id: int, body: Asked) -> Body:
     responses = (
-        _named(topic, "name", "topic_id") | {"partition_responses": tuple(_produced(world, node_id, topic, each) for each in topic["partition_data"])}
+        _named(topic, "name", "topic_id")
+        | {"partition_responses": tuple(_produced(metadata, node_id, topic, partition_item) for partition_item in topic["partition_data"])}
         for topic in body.get("topic_data") or ()
     )
     return {"responses": tuple(responses)}
 
 
-def _produced(world: World, node_id: int, topic: Asked, asked: Asked) -> Body:
+def _produced(metadata: ClusterMetadata, node_id: int, topic: Asked, asked: Asked) -> Body:
     index = asked["index"]
-    log = _log(world, node_id, topic, index)
+    log = _log(metadata, node_id, topic, index)
     answer: Body = {"index": index, "error_code": 0, "base_offset": -1, "log_append_time_ms": -1, "log_start_offset": -1}
     if isinstance(log, int):
         return answer | {"error_code": log}
@@ -179,32 +180,32 @@ def _produced(world: World, node_id: int, topic: Asked, asked: Asked) -> Body:
     return answer | {"base_offset": base_offset, "log_start_offset": log.start_offset}
 
 
-def init_producer_id(world: World, body: Asked) -> Body:
+def init_producer_id(metadata: ClusterMetadata, body: Asked) -> Body:
     """Hand out producer ids in order; transactions are not kept (15: no coordinator for them)."""
     if body.get("transactional_id") is not None:
         return {"error_code": ErrorCode.COORDINATOR_NOT_AVAILABLE.value, "producer_id": -1, "producer_epoch": -1}
-    world.producer_ids += 1
-    return {"error_code": 0, "producer_id": world.producer_ids, "producer_epoch": 0}
+    metadata.producer_ids += 1
+    return {"error_code": 0, "producer_id": metadata.producer_ids, "producer_epoch": 0}
 
 
-def create_topics(world: World, body: Asked) -> Body:
+def create_topics(metadata: ClusterMetadata, body: Asked) -> Body:
     validate_only = bool(body.get("validate_only"))
-    return {"topics": tuple(_created(world, topic, validate_only=validate_only) for topic in body.get("topics") or ())}
+    return {"topics": tuple(_created(metadata, topic, validate_only=validate_only) for topic in body.get("topics") or ())}
 
 
-def _created(world: World, asked: Asked, *, validate_only: bool) -> Body:
+def _created(metadata: ClusterMetadata, asked: Asked, *, validate_only: bool) -> Body:
     name, count = asked["name"], asked.get("num_partitions", 1)
     count = (len(asked.get("assignments") or ()) or 1) if count == -1 else count
-    code = _objection(world, name, count)
+    code = _objection(metadata, name, count)
     answer: Body = {"name": name, "error_code": code, "num_partitions": -1 if code else count, "replication_factor": -1 if code else 1}
     if code or validate_only:
         return answer
-    return answer | {"topic_id": world.topics.grow(name, count, records=0).topic_id}
+    return answer | {"topic_id": metadata.topics.grow(name, count, records=0).topic_id}
 
 
-def _objection(world: World, name: str, count: int) -> int:
+def _objection(metadata: ClusterMetadata, name: str, count: int) -> int:
     if not TOPIC_NAME.fullmatch(name) or name in (".", ".."):
         return INVALID_TOPIC_EXCEPTION
-    if world.topics.named(name):
+    if metadata.topics.named(name):
         return TOPIC_ALREADY_EXISTS
     return 0 if 1 <= count <= _PARTITIONS_MAX else INVALID_PARTITIONS

@@ -62,7 +62,7 @@ async def serve(
         profile=profile, settings=settings, brokers=len(ports), topics=topics, records=records, seed=seed, recorder=recorder, variant=variant
     )
     listeners = [await _listen(host, port) for port in ports]
-    addresses = tuple((advertise or host, _port_of(each)) for each in listeners)
+    addresses = tuple((advertise or host, _port_of(listener)) for listener in listeners)
     for node_id, address in enumerate(addresses):
         cluster.advertise(node_id, *address)
     serving = Serving(cluster=cluster, addresses=addresses)

@@ -41,7 +41,9 @@ def known_part(message: Asked, topics: Topics, *, by_partition: bool = True) -> 
     for topic in message.topics:
         found = topics.named(topic.name)
         partitions = tuple(
-            each for each in topic.partitions if found is not None and (not by_partition or found.log(each.partition_index) is not None)
+            partition
+            for partition in topic.partitions
+            if found is not None and (not by_partition or found.log(partition.partition_index) is not None)
         )
         if partitions:
             kept.append(topic if len(partitions) == len(topic.partitions) else replace(cast(Any, topic), partitions=partitions))
@@ -61,24 +63,27 @@ def with_unknown(message: OffsetRequest, answer: GroupResponse, *, known: Offset
     With `repeats_topics` a deletion's topic is told again for each of its partitions (before 2.6).
     """
     assert isinstance(answer, OffsetCommitResponse | TxnOffsetCommitResponse | OffsetDeleteResponse)
-    codes = {(topic.name, each.partition_index): each.error_code for topic in answer.topics for each in topic.partitions}
-    untold = {(topic.name, each.partition_index) for topic in (known.topics if known else ()) for each in topic.partitions} - codes.keys()
+    codes = {(topic.name, partition.partition_index): partition.error_code for topic in answer.topics for partition in topic.partitions}
+    untold = {(topic.name, partition.partition_index) for topic in (known.topics if known else ()) for partition in topic.partitions} - codes.keys()
 
     def code(topic: str, index: int) -> int:
         return codes.get((topic, index), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.value)
 
-    asked = [(topic.name, [at for each in topic.partitions if (topic.name, at := each.partition_index) not in untold]) for topic in message.topics]
+    asked = [
+        (topic.name, [at for partition in topic.partitions if (topic.name, at := partition.partition_index) not in untold])
+        for topic in message.topics
+    ]
     if isinstance(answer, OffsetDeleteResponse):
         if answer.error_code:
             return answer
         deleted = (
-            DeletedOffsetTopic(name=name, partitions=tuple(DeletedOffset(partition_index=each, error_code=code(name, each)) for each in indexes))
+            DeletedOffsetTopic(name=name, partitions=tuple(DeletedOffset(partition_index=index, error_code=code(name, index)) for index in indexes))
             for name, indexes in asked
             for _ in range(len(indexes) if repeats_topics else 1)
         )
         return OffsetDeleteResponse(topics=tuple(deleted))
     committed = (
-        CommittedTopic(name=name, partitions=tuple(CommittedPartition(partition_index=each, error_code=code(name, each)) for each in indexes))
+        CommittedTopic(name=name, partitions=tuple(CommittedPartition(partition_index=index, error_code=code(name, index)) for index in indexes))
         for name, indexes in asked
     )
     return type(answer)(topics=tuple(committed))

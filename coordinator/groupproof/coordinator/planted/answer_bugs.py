@@ -24,7 +24,7 @@ _KEYS_SINCE: Final = 4  # FindCoordinator of several keys (KIP-699)
 _WRONG_CODE: Final = ErrorCode.UNKNOWN_SERVER_ERROR.value
 
 
-def _on(api: Api, change: Change, version: int | None = None) -> Line:
+def _changing(api: Api, change: Change, version: int | None = None) -> Line:
     """Return the line that changes the answers to `api`, of one version or of all."""
 
     def says(arrived: IncomingRequest, said: Body) -> Body:
@@ -38,9 +38,9 @@ def _set(**fields: Any) -> Change:
     return lambda said: {**said, **fields} if not said.get("error_code") else said
 
 
-def _each(name: str, change: Change) -> Change:
+def _each_entry(name: str, change: Change) -> Change:
     """Return what changes each entry of a list."""
-    return lambda said: {**said, name: tuple(change(dict(each)) for each in said.get(name) or ())}
+    return lambda said: {**said, name: tuple(change(dict(item)) for item in said.get(name) or ())}
 
 
 def _fewer(name: str) -> Change:
@@ -56,16 +56,18 @@ def _code(said: Body) -> Body:
 
 
 _WRONG: Final[Mapping[Api, Change]] = {
-    Api.FIND_COORDINATOR: _each("coordinators", _code),
+    Api.FIND_COORDINATOR: _each_entry("coordinators", _code),
     Api.JOIN_GROUP: lambda said: _code(said) if said["error_code"] else {**said, "member_id": f"{said['member_id']}?"},
     Api.SYNC_GROUP: lambda said: {**said, "assignment": said["assignment"][::-1]} if said["assignment"] else _code(said),
     Api.HEARTBEAT: lambda said: {**said, "error_code": 0 if said["error_code"] else ErrorCode.REBALANCE_IN_PROGRESS.value},
     Api.LEAVE_GROUP: _code,
-    Api.OFFSET_COMMIT: _each("topics", _each("partitions", _code)),
-    Api.OFFSET_FETCH: _each("groups", _each("topics", _each("partitions", lambda said: {**said, "committed_offset": said["committed_offset"] + 1}))),
-    Api.DESCRIBE_GROUPS: _each("groups", lambda said: {**said, "group_state": "Dead" if said["members"] else "Stable"}),
+    Api.OFFSET_COMMIT: _each_entry("topics", _each_entry("partitions", _code)),
+    Api.OFFSET_FETCH: _each_entry(
+        "groups", _each_entry("topics", _each_entry("partitions", lambda said: {**said, "committed_offset": said["committed_offset"] + 1}))
+    ),
+    Api.DESCRIBE_GROUPS: _each_entry("groups", lambda said: {**said, "group_state": "Dead" if said["members"] else "Stable"}),
     Api.LIST_GROUPS: lambda said: {**said, "groups": ()},
-    Api.DELETE_GROUPS: _each("results", _code),
+    Api.DELETE_GROUPS: _each_entry("results", _code),
     Api.OFFSET_DELETE: _code,
     Api.API_VERSIONS: _code,
 }
@@ -77,7 +79,7 @@ def _by_version() -> Iterator[Variant]:
         for version in range(max(low, VERSIONS[api][0]), min(high, VERSIONS[api][1]) + 1):
             name = f"wrong/{api.title}-v{version}"
             yield Variant(
-                name=name, says=f"Answers to {api.title} v{version} tell something wrong.", breaks=("FIND-04",), line=_on(api, change, version)
+                name=name, says=f"Answers to {api.title} v{version} tell something wrong.", breaks=("FIND-04",), line=_changing(api, change, version)
             )
 
 
@@ -90,24 +92,24 @@ def _own_as_leader(said: Body) -> Body:
 
 def _swapped(said: Body) -> Body:
     members = tuple(said.get("members") or ())
-    metadata = [each["metadata"] for each in members]
-    return {**said, "members": tuple({**each, "metadata": other} for each, other in zip(members, metadata[1:] + metadata[:1], strict=True))}
+    metadata = [member["metadata"] for member in members]
+    return {**said, "members": tuple({**member, "metadata": other} for member, other in zip(members, metadata[1:] + metadata[:1], strict=True))}
 
 
 def _described(change: Change) -> Change:
-    return _each("groups", change)
+    return _each_entry("groups", change)
 
 
 def _fields() -> Iterator[Variant]:
     join, sync, describe = Api.JOIN_GROUP, Api.SYNC_GROUP, Api.DESCRIBE_GROUPS
-    member = _each("members", lambda said: {**said, "member_metadata": b""})
+    member = _each_entry("members", lambda said: {**said, "member_metadata": b""})
     for name, says, breaks, api, change in (
         ("leader-told-to-all", "Every member is told that it leads.", "JOIN-13", join, _own_as_leader),
         ("leader-is-nobody", "The leader told is no member.", "JOIN-13", join, _set(leader="nobody")),
         ("list-lacks-a-member", "The leader is not told of the last member.", "JOIN-14", join, _fewer("members")),
         ("metadata-swapped", "The leader is told each member's metadata as another's.", "JOIN-15", join, _swapped),
-        ("metadata-lost", "The leader is told no metadata.", "JOIN-15", join, _each("members", lambda said: {**said, "metadata": b""})),
-        ("instances-not-listed", "The leader is not told the instances of the members.", "JOIN-15", join, _each("members", lambda said: {**said, "group_instance_id": None})),
+        ("metadata-lost", "The leader is told no metadata.", "JOIN-15", join, _each_entry("members", lambda said: {**said, "metadata": b""})),
+        ("instances-not-listed", "The leader is not told the instances of the members.", "JOIN-15", join, _each_entry("members", lambda said: {**said, "group_instance_id": None})),
         ("protocol-not-told", "JoinGroup's answer names no protocol.", "JOIN-13", join, _set(protocol_name="")),
         ("assignment-lost", "SyncGroup's answer holds no assignment.", "SYNC-13", sync, _set(assignment=b"")),
         ("sync-names-nothing", "SyncGroup's answer names no protocol.", "SYNC-51", sync, _set(protocol_name=None)),
@@ -115,16 +117,16 @@ def _fields() -> Iterator[Variant]:
         ("described-without-members", "DescribeGroups tells no members.", "INV-02", describe, _described(_set(members=()))),
         ("described-without-metadata", "DescribeGroups tells no subscriptions.", "INV-02", describe, _described(member)),
         ("described-without-protocol", "DescribeGroups tells no protocol.", "INV-02", describe, _described(_set(protocol_data="", protocol_type=""))),
-        ("states-not-listed", "ListGroups tells no states.", "INV-02", Api.LIST_GROUPS, _each("groups", _set(group_state=""))),
+        ("states-not-listed", "ListGroups tells no states.", "INV-02", Api.LIST_GROUPS, _each_entry("groups", _set(group_state=""))),
         ("never-committed-is-zero", "An offset that was never committed is told as 0.", "TR-125", Api.OFFSET_FETCH,
-         _each("groups", _each("topics", _each("partitions", lambda said: {**said, "committed_offset": max(0, said["committed_offset"])})))),
+         _each_entry("groups", _each_entry("topics", _each_entry("partitions", lambda said: {**said, "committed_offset": max(0, said["committed_offset"])})))),
         ("fetched-without-metadata", "OffsetFetch tells no metadata.", "TR-125", Api.OFFSET_FETCH,
-         _each("groups", _each("topics", _each("partitions", _set(metadata=""))))),
-        ("leaves-told-as-one", "The codes of a LeaveGroup's entries are all 0.", "LEAVE-51", Api.LEAVE_GROUP, _each("members", lambda said: {**said, "error_code": 0})),
+         _each_entry("groups", _each_entry("topics", _each_entry("partitions", _set(metadata=""))))),
+        ("leaves-told-as-one", "The codes of a LeaveGroup's entries are all 0.", "LEAVE-51", Api.LEAVE_GROUP, _each_entry("members", lambda said: {**said, "error_code": 0})),
         ("keys-told-once", "FindCoordinator answers for its first key alone.", "FIND-03", Api.FIND_COORDINATOR, lambda said: {**said, "coordinators": said["coordinators"][:1]}),
-        ("commits-refused-unseen", "A commit's errors are told as 0.", "TR-123", Api.OFFSET_COMMIT, _each("topics", _each("partitions", lambda said: {**said, "error_code": 0}))),
+        ("commits-refused-unseen", "A commit's errors are told as 0.", "TR-123", Api.OFFSET_COMMIT, _each_entry("topics", _each_entry("partitions", lambda said: {**said, "error_code": 0}))),
     ):  # fmt: skip
-        yield Variant(name=name, says=says, breaks=(breaks,), line=_on(api, change))
+        yield Variant(name=name, says=says, breaks=(breaks,), line=_changing(api, change))
 
 
 # Connections -----------------------------------------------------------------------------------------------------------------------------
@@ -150,7 +152,7 @@ def _slow(api: Api, delay_s: float) -> Line:
 def _by_every_broker_itself(arrived: IncomingRequest, said: Body) -> Body:
     if arrived.wire.api is not Api.FIND_COORDINATOR:
         return said
-    return {**said, "coordinators": tuple({**each, "node_id": arrived.columns["node"]} for each in said["coordinators"])}
+    return {**said, "coordinators": tuple({**coordinator, "node_id": arrived.columns["node"]} for coordinator in said["coordinators"])}
 
 
 def _future_unanswered(arrived: IncomingRequest, said: Body) -> Body | None:
@@ -161,7 +163,10 @@ def _empty_key_refused(arrived: IncomingRequest, said: Body) -> Body:
     if arrived.wire.api is not Api.FIND_COORDINATOR:
         return said
     refused = ErrorCode.INVALID_GROUP_ID.value
-    return {**said, "coordinators": tuple(each if each["key"] else {**each, "error_code": refused} for each in said["coordinators"])}
+    return {
+        **said,
+        "coordinators": tuple(coordinator if coordinator["key"] else {**coordinator, "error_code": refused} for coordinator in said["coordinators"]),
+    }
 
 
 def _throttling(throttle_ms: int) -> Line:
@@ -172,15 +177,15 @@ def _with_another_group(arrived: IncomingRequest, said: Body) -> Body:
     """Tell another group's offsets before those asked for, as far as the version can tell groups apart."""
     if arrived.wire.api is not Api.OFFSET_FETCH or arrived.wire.version < _GROUPS_SINCE:
         return said
-    told = tuple(dict(each) for each in said["groups"])
-    return {**said, "groups": (*({**each, "group_id": f"{each['group_id']}-of-another"} for each in told[:1]), *told)}
+    groups = tuple(dict(group) for group in said["groups"])
+    return {**said, "groups": (*({**group, "group_id": f"{group['group_id']}-of-another"} for group in groups[:1]), *groups)}
 
 
 def _with_dead_port(arrived: IncomingRequest, said: Body) -> Body:
     """Tell a port at which nobody listens by the versions that know one key alone; the kit itself asks by a newer one."""
     if arrived.wire.api is not Api.FIND_COORDINATOR or arrived.wire.version >= _KEYS_SINCE:
         return said
-    return {**said, "coordinators": tuple({**each, "port": 1} for each in said["coordinators"])}
+    return {**said, "coordinators": tuple({**coordinator, "port": 1} for coordinator in said["coordinators"])}
 
 
 def _lines() -> Iterator[Variant]:

@@ -40,31 +40,31 @@ class _AnyLeads(Drawn):
 
 
 def _then_any_leads(next_generation: Do) -> Do:
-    def effect(engine: EffectContext, on: Input) -> None:
-        next_generation(engine, on)
-        members = on.here.members
-        members.leader = engine.choices.leader(on.group_id, tuple(members.by_id))
+    def effect(engine: EffectContext, event: Input) -> None:
+        next_generation(engine, event)
+        members = event.here.members
+        members.leader = engine.choices.leader(event.group_id, tuple(members.by_id))
 
     return effect
 
 
-def _next_generation_without_vote(engine: EffectContext, on: Input) -> None:
+def _next_generation_without_vote(engine: EffectContext, event: Input) -> None:
     """Count on without a vote: the protocol is the one that the leader names first, whoever else knows it."""
-    group = on.here
+    group = event.here
     group.members.elect_joined()
-    engine.timers.cancel(TimerKey(On.JOIN_DEADLINE, on.group_id))
+    engine.timers.cancel(TimerKey(On.JOIN_DEADLINE, event.group_id))
     group.generation += 1
     group.protocol_name = group.members.by_id[group.members.leader or ""].protocols[0].name
     group.newcomer_came = False
 
 
-def _names_nothing(on: Input) -> bool:
-    return not on.join.protocol_type or not on.join.protocols
+def _names_nothing(event: Input) -> bool:
+    return not event.join.protocol_type or not event.join.protocols
 
 
-def _waits(on: EventKind, states: tuple[GroupState, ...]) -> Change:
+def _waits(kind: EventKind, states: tuple[GroupState, ...]) -> Change:
     row = Row("waits-for-the-session", Guard.ALWAYS, None, "MGR-21", note="only a JoinGroup or a failed heartbeat begins a rebalance (DISC-17)")
-    return Change(on=on, states=states, rows=(row,))
+    return Change(on=kind, states=states, rows=(row,))
 
 
 _STAYS: Final = Row("told-and-kept", Guard.ALWAYS, ErrorCode.NONE, "MGR-21")

@@ -53,9 +53,9 @@ _LISTS: Final = ("members", "topics", "partitions", "groups", "results", "coordi
 
 def _reversed(value: Any, name: str = "") -> Any:
     if isinstance(value, Mapping):
-        return {key: _reversed(each, key) for key, each in value.items()}
+        return {key: _reversed(item, key) for key, item in value.items()}
     if isinstance(value, tuple | list):
-        entries = tuple(_reversed(each) for each in value)
+        entries = tuple(_reversed(item) for item in value)
         return entries[::-1] if name in _LISTS else entries
     return value
 
@@ -70,9 +70,9 @@ def _throttled(said: Body) -> Body:
 
 def _worded(said: Body) -> Body:
     """Say something with every refusal that has room for words."""
-    told = dict(said)
-    told.update((name, tuple(_worded(dict(each)) for each in said[name])) for name in ("groups", "coordinators") if name in said)
-    return {**told, "error_message": "no"} if "error_message" in told and told.get("error_code") else told
+    result = dict(said)
+    result.update((name, tuple(_worded(dict(item)) for item in said[name])) for name in ("groups", "coordinators") if name in said)
+    return {**result, "error_message": "no"} if "error_message" in result and result.get("error_code") else result
 
 
 def _slow_on_some(arrived: IncomingRequest) -> float:

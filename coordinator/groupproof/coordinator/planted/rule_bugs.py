@@ -32,23 +32,23 @@ LATE_MS: Final = 4_000
 # Timers --------------------------------------------------------------------------------------------------------------------------
 
 
-def _timer(name: str, says: str, breaks: str, on: On, bend: Callable[[int], int | None]) -> Variant:
+def _timer(name: str, says: str, breaks: str, kind: On, bend: Callable[[int], int | None]) -> Variant:
     def due(key: TimerKey, due_ms: int) -> int | None:
-        return bend(due_ms) if key.on is on else due_ms
+        return bend(due_ms) if key.on is kind else due_ms
 
     return Variant(name=name, says=says, breaks=(breaks,), due_ms=due)
 
 
 def _timers() -> Iterator[Variant]:
-    for name, of, on, breaks in (
+    for name, of, kind, breaks in (
         ("session", "a member's session", On.SESSION_END, "TR-120"),
         ("initial-delay", "the initial delay", On.INITIAL_DELAY_END, "IDJ-02"),
         ("join-deadline", "the join phase", On.JOIN_DEADLINE, "TR-048"),
         ("sync-deadline", "the wait for SyncGroup", On.SYNC_DEADLINE, "SYNC-16"),
     ):
-        yield _timer(f"{name}-never-ends", f"The timer of {of} never goes off.", breaks, on, lambda _: None)
-        yield _timer(f"{name}-ends-early", f"The timer of {of} goes off {EARLY_MS} ms early.", breaks, on, lambda due_ms: due_ms - EARLY_MS)
-        yield _timer(f"{name}-ends-late", f"The timer of {of} goes off {LATE_MS} ms late.", breaks, on, lambda due_ms: due_ms + LATE_MS)
+        yield _timer(f"{name}-never-ends", f"The timer of {of} never goes off.", breaks, kind, lambda _: None)
+        yield _timer(f"{name}-ends-early", f"The timer of {of} goes off {EARLY_MS} ms early.", breaks, kind, lambda due_ms: due_ms - EARLY_MS)
+        yield _timer(f"{name}-ends-late", f"The timer of {of} goes off {LATE_MS} ms late.", breaks, kind, lambda due_ms: due_ms + LATE_MS)
     yield _timer("cleanup-never-ends", "What has expired is never cleaned up.", "COMMIT-24", On.CLEANUP, lambda _: None)
 
 
@@ -58,91 +58,91 @@ def _timers() -> Iterator[Variant]:
 def _then(effect: Effect, more: Callable[[EffectContext, Input], None]) -> Callable[[EffectContext, Input], None]:
     """Return the effect followed by `more`."""
 
-    def both(engine: EffectContext, on: Input) -> None:
-        EFFECTS[effect](engine, on)
-        more(engine, on)
+    def both(engine: EffectContext, event: Input) -> None:
+        EFFECTS[effect](engine, event)
+        more(engine, event)
 
     return both
 
 
 def _count_by(difference: int) -> Callable[[EffectContext, Input], None]:
-    def count(_: EffectContext, on: Input) -> None:
-        on.here.generation += difference
+    def count(_: EffectContext, event: Input) -> None:
+        event.here.generation += difference
 
     return count
 
 
-def _leaders_protocol(_: EffectContext, on: Input) -> None:
-    group = on.here
+def _leaders_protocol(_: EffectContext, event: Input) -> None:
+    group = event.here
     group.protocol_name = group.members.by_id[group.members.leader or ""].protocols[0].name
 
 
-def _last_joiner_leads(_: EffectContext, on: Input) -> None:
-    on.here.members.leader = list(on.here.members.by_id)[-1]
+def _last_joiner_leads(_: EffectContext, event: Input) -> None:
+    event.here.members.leader = list(event.here.members.by_id)[-1]
 
 
-def _keep_newcomer(_: EffectContext, on: Input) -> None:
-    on.here.newcomer_came = True
+def _keep_newcomer(_: EffectContext, event: Input) -> None:
+    event.here.newcomer_came = True
 
 
-def _spend_nothing(_: EffectContext, on: Input) -> None:
-    on.here.budget_ms = 1_000_000
+def _spend_nothing(_: EffectContext, event: Input) -> None:
+    event.here.budget_ms = 1_000_000
 
 
-def _answer_all_as_leaders(engine: EffectContext, on: Input) -> None:
-    group = on.here
+def _answer_all_as_leaders(engine: EffectContext, event: Input) -> None:
+    group = event.here
     listed = group.members.listed(group.protocol_name)
     for member in group.members:
         parked = group.members.park_join(member, None)
         if parked is not None:
-            engine.reply(parked.token, join_answer(on, member, listed))
-        engine.timers.arm(session_of(group.group_id, member.member_id), on.now_ms + member.session_timeout_ms)
+            engine.reply(parked.token, join_answer(event, member, listed))
+        engine.timers.arm(session_of(group.group_id, member.member_id), event.now_ms + member.session_timeout_ms)
         member.is_new = False
 
 
 def _assign_to(turn: int) -> Callable[[EffectContext, Input], None]:
     """Return what gives each member the assignment of the one that stands `turn` after it."""
 
-    def assign(_: EffectContext, on: Input) -> None:
-        members, given = list(on.here.members), on.assignment or {}
+    def assign(_: EffectContext, event: Input) -> None:
+        members, given = list(event.here.members), event.assignment or {}
         for index, member in enumerate(members):
             member.assignment = given.get(members[(index + turn) % len(members)].member_id, b"")
 
     return assign
 
 
-def _assign_first(_: EffectContext, on: Input) -> None:
-    given = list((on.assignment or {}).values())
-    for member in on.here.members:
+def _assign_first(_: EffectContext, event: Input) -> None:
+    given = list((event.assignment or {}).values())
+    for member in event.here.members:
         member.assignment = given[0] if given else b""
 
 
-def _keep_old_assignment(_: EffectContext, on: Input) -> None:
-    for member in on.here.members:
-        member.assignment = member.assignment or (on.assignment or {}).get(member.member_id, b"")
+def _keep_old_assignment(_: EffectContext, event: Input) -> None:
+    for member in event.here.members:
+        member.assignment = member.assignment or (event.assignment or {}).get(member.member_id, b"")
 
 
-def _keep_what_is_left_out(_: EffectContext, on: Input) -> None:
-    for member in on.here.members:
-        member.assignment = (on.assignment or {}).get(member.member_id, member.assignment)
+def _keep_what_is_left_out(_: EffectContext, event: Input) -> None:
+    for member in event.here.members:
+        member.assignment = (event.assignment or {}).get(member.member_id, member.assignment)
 
 
-def _end_session_of_synced(engine: EffectContext, on: Input) -> None:
-    engine.timers.arm(session_of(on.group_id, on.member_id), on.now_ms + 500)
+def _end_session_of_synced(engine: EffectContext, event: Input) -> None:
+    engine.timers.arm(session_of(event.group_id, event.member_id), event.now_ms + 500)
 
 
 def _commit(keep: Callable[[int, int | None], int], *, metadata: bool = True, first_only: bool = False) -> Callable[[EffectContext, Input], None]:
     """Return what stores `keep(offset, offset before)`, with the metadata or none."""
 
-    def store(engine: EffectContext, on: Input) -> None:
-        before = {key: each.offset for key, each in engine.offsets(on.group_id).by_partition.items()}
-        EFFECTS[Effect.STORE_OFFSETS](engine, on)
-        stored = engine.offsets(on.group_id).by_partition
-        for index, (key, each) in enumerate(tuple(stored.items())):
+    def store(engine: EffectContext, event: Input) -> None:
+        before = {key: committed.offset for key, committed in engine.offsets(event.group_id).by_partition.items()}
+        EFFECTS[Effect.STORE_OFFSETS](engine, event)
+        stored = engine.offsets(event.group_id).by_partition
+        for index, (key, item) in enumerate(tuple(stored.items())):
             if first_only and index:
                 del stored[key]
                 continue
-            stored[key] = replace(each, offset=keep(each.offset, before.get(key)), metadata=each.metadata if metadata else "")
+            stored[key] = replace(item, offset=keep(item.offset, before.get(key)), metadata=item.metadata if metadata else "")
 
     return store
 
@@ -215,32 +215,32 @@ def _effects() -> Iterator[Variant]:
 # Guards --------------------------------------------------------------------------------------------------------------------------
 
 
-def _strictly_within(on: Input) -> bool:
-    bounds = on.settings
-    return not bounds.group_min_session_timeout_ms < on.join.session_timeout_ms < bounds.group_max_session_timeout_ms
+def _strictly_within(event: Input) -> bool:
+    bounds = event.settings
+    return not bounds.group_min_session_timeout_ms < event.join.session_timeout_ms < bounds.group_max_session_timeout_ms
 
 
-def _one_more_fits(on: Input) -> bool:
-    members, limit = on.here.members, on.settings.group_max_size + 1
-    member = members.get(on.member_id)
+def _one_more_fits(event: Input) -> bool:
+    members, limit = event.here.members, event.settings.group_max_size + 1
+    member = members.get(event.member_id)
     return member is None and len(members) >= limit
 
 
-def _pending_count_too(on: Input) -> bool:
-    members = on.here.members
-    return on.member_id not in members and len(members) + len(members.pending) >= on.settings.group_max_size
+def _pending_count_too(event: Input) -> bool:
+    members = event.here.members
+    return event.member_id not in members and len(members) + len(members.pending) >= event.settings.group_max_size
 
 
-def _same_names(on: Input) -> bool:
-    return [each.name for each in on.member.protocols] == [each.name for each in on.join.protocols]
+def _same_names(event: Input) -> bool:
+    return [protocol.name for protocol in event.member.protocols] == [protocol.name for protocol in event.join.protocols]
 
 
-def _same_set(on: Input) -> bool:
-    return set(on.member.protocols) == set(on.join.protocols)
+def _same_set(event: Input) -> bool:
+    return set(event.member.protocols) == set(event.join.protocols)
 
 
-def _no_new_protocol(on: Input) -> bool:
-    return set(on.join.protocols) >= set(on.member.protocols)
+def _no_new_protocol(event: Input) -> bool:
+    return set(event.join.protocols) >= set(event.member.protocols)
 
 
 def _guards() -> Iterator[Variant]:
@@ -268,28 +268,28 @@ def _guards() -> Iterator[Variant]:
         "A generation later than the group's is taken for it.",
         "TR-119",
         Guard.OTHER_GENERATION,
-        lambda on: on.generation < on.here.generation,
+        lambda event: event.generation < event.here.generation,
     )
     yield made(
         "earlier-generation-accepted",
         "A generation earlier than the group's is taken for it.",
         "TR-119",
         Guard.OTHER_GENERATION,
-        lambda on: on.generation > on.here.generation,
+        lambda event: event.generation > event.here.generation,
     )
     yield made(
         "no-generation-accepted",
         "No generation is taken for the group's.",
         "TR-119",
         Guard.OTHER_GENERATION,
-        lambda on: on.generation >= 0 and GUARDS[Guard.OTHER_GENERATION](on),
+        lambda event: event.generation >= 0 and GUARDS[Guard.OTHER_GENERATION](event),
     )
     yield made(
         "id-required-of-all",
         "A member id is required of JoinGroup before v4 too.",
         "TR-022",
         Guard.MEMBER_ID_NEEDED,
-        lambda on: not on.member_id and on.instance_id is None,
+        lambda event: not event.member_id and event.instance_id is None,
     )
     yield made("id-never-required", "No newcomer is given a member id first.", "TR-022", Guard.MEMBER_ID_NEEDED, lambda _: False)
     yield made("everyone-leads", "Every SyncGroup is taken for the leader's.", "TR-081", Guard.LEADER, lambda _: True)
@@ -300,35 +300,35 @@ def _guards() -> Iterator[Variant]:
         "A member is admitted whose protocols only the newest member supports.",
         "JOIN-09",
         Guard.PROTOCOLS_UNFIT,
-        lambda on: not on.join.protocols,
+        lambda event: not event.join.protocols,
     )
     yield made(
         "initial-delay-always",
         "The initial delay is waited for before every generation.",
         "IDJ-02",
         Guard.INITIAL_DELAY_RUNS,
-        lambda on: on.here.generation > 0 or GUARDS[Guard.INITIAL_DELAY_RUNS](on),
+        lambda event: event.here.generation > 0 or GUARDS[Guard.INITIAL_DELAY_RUNS](event),
     )
 
 
 # Forms, choices, settings ----------------------------------------------------------------------------------------------------------
 
 
-def _listed_unfiltered(on: Input) -> GroupResponse:
-    asked = on.request
+def _listed_unfiltered(event: Input) -> GroupResponse:
+    asked = event.request
     assert isinstance(asked, ListGroupsRequest)
-    on.request = replace(asked, states_filter=(), types_filter=())
-    return DESCRIPTIONS[Form.LISTED](on)
+    event.request = replace(asked, states_filter=(), types_filter=())
+    return DESCRIPTIONS[Form.LISTED](event)
 
 
-def _own_assignment_lost(on: Input) -> GroupResponse:
-    answer = FORMS[Form.OWN_ASSIGNMENT](on)
+def _own_assignment_lost(event: Input) -> GroupResponse:
+    answer = FORMS[Form.OWN_ASSIGNMENT](event)
     assert isinstance(answer, SyncGroupResponse)
     return replace(answer, assignment=b"")
 
 
-def _without_list(on: Input) -> GroupResponse:
-    answer = FORMS[Form.CURRENT_GENERATION](on)
+def _without_list(event: Input) -> GroupResponse:
+    answer = FORMS[Form.CURRENT_GENERATION](event)
     assert isinstance(answer, JoinGroupResponse)
     return replace(answer, members=())
 
@@ -344,7 +344,7 @@ def _forgotten(kind: type[GroupResponse]) -> Callable[[Sequence[Output], Hashabl
     """Return what drops the answers of that kind to requests that were parked."""
 
     def outputs(out: Sequence[Output], token: Hashable) -> Sequence[Output]:
-        return [each for each in out if not (isinstance(each, Reply) and each.token != token and isinstance(each.message, kind))]
+        return [output for output in out if not (isinstance(output, Reply) and output.token != token and isinstance(output.message, kind))]
 
     return outputs
 

@@ -33,30 +33,30 @@ _OTHER: Final = ErrorCode.UNKNOWN_SERVER_ERROR
 
 def mutants(profile: Profile) -> Iterator[Variant]:
     """Yield every mutant of the profile's table."""
-    for on, cell in profile.table.before_group.items():
+    for kind, cell in profile.table.before_group.items():
         for row in cell:
-            yield from _mutants_of(on, None, row, cell, is_before=True)
-    for on, state, row in profile.table.rules():
-        yield from _mutants_of(on, state, row, profile.table.cells[on][state], is_before=False)
+            yield from _mutants_of(kind, None, row, cell, is_before=True)
+    for kind, state, row in profile.table.rules():
+        yield from _mutants_of(kind, state, row, profile.table.cells[kind][state], is_before=False)
 
 
-def _mutants_of(on: EventKind, state: State, row: Row, cell: tuple[Row, ...], *, is_before: bool) -> Iterator[Variant]:
-    where = f"{on.value}/before/{row.name}" if is_before else rule_name(on, state, row)
+def _mutants_of(kind: EventKind, state: State, row: Row, cell: tuple[Row, ...], *, is_before: bool) -> Iterator[Variant]:
+    where = f"{kind.value}/before/{row.name}" if is_before else rule_name(kind, state, row)
 
     def made(name: str, says: str, *rows: Row) -> Variant:
         if is_before:
-            change = Change(on=on, states=(), name=row.name, rows=rows)
-            return Variant(name=name, says=says, breaks=(row.requirement,), before={on: applied(change, cell)})
-        return Variant(name=name, says=says, breaks=(row.requirement,), rows=(Change(on=on, states=(state,), name=row.name, rows=rows),))
+            change = Change(on=kind, states=(), name=row.name, rows=rows)
+            return Variant(name=name, says=says, breaks=(row.requirement,), before={kind: applied(change, cell)})
+        return Variant(name=name, says=says, breaks=(row.requirement,), rows=(Change(on=kind, states=(state,), name=row.name, rows=rows),))
 
     if row is not cell[-1] or is_before:
         yield made(f"gone/{where}", f"The rule {where} is not there: the next that fits applies.")
-    elif row.effects or row.after or (row.answer is not None and on is not On.LEAVE_ENTRY):
-        answer = row.answer if on is On.LEAVE_ENTRY else None
+    elif row.effects or row.after or (row.answer is not None and kind is not On.LEAVE_ENTRY):
+        answer = row.answer if kind is On.LEAVE_ENTRY else None
         yield made(
             f"gone/{where}", f"Nothing is done, and nothing said, by the rule {where}.", replace(row, answer=answer, effects=(), then=None, after=())
         )
-    if on in REQUESTS or on is On.LEAVE_ENTRY:
+    if kind in REQUESTS or kind is On.LEAVE_ENTRY:
         yield made(f"code/{where}", f"The rule {where} answers another code.", replace(row, answer=_other(row.answer)))
     if row.then is not None:
         yield made(f"stays/{where}", f"The rule {where} leaves the group in its state.", replace(row, then=None))
@@ -66,7 +66,7 @@ def _mutants_of(on: EventKind, state: State, row: Row, cell: tuple[Row, ...], *,
 
 
 def _less(effects: tuple[EffectName, ...], effect: EffectName) -> tuple[EffectName, ...]:
-    return tuple(each for each in effects if each is not effect)
+    return tuple(effect_name for effect_name in effects if effect_name is not effect)
 
 
 def _other(answer: ErrorCode | AnswerName | None) -> ErrorCode:

@@ -30,12 +30,12 @@ class UnknownVariant(ValueError):
 @cache
 def variants() -> dict[str, Variant]:
     """Return every variant by its name."""
-    return {each.name: each for each in (*LEGAL, *BUGS)}
+    return {variant.name: variant for variant in (*LEGAL, *BUGS)}
 
 
 def variant_named(name: str) -> Variant:
     """Return a variant, or a reading of DataLink's design, which holds for its profiles alone; raise `UnknownVariant`."""
-    known = variants() | {each.name: each for each in READINGS}
+    known = variants() | {reading.name: reading for reading in READINGS}
     try:
         return known[name]
     except KeyError:

@@ -107,4 +107,4 @@ def _is_frozen(steps: Sequence[Step], name: str) -> bool:
 def _is_paused(steps: Sequence[Step], name: str) -> bool:
     done = [step for step in steps if isinstance(step, Command | Start) and step.member == name]
     asked = ["start" if isinstance(step, Start) else step.command for step in done]
-    return [each for each in asked if each in ("start", "pause", "resume")][-1] == "pause"
+    return [name for name in asked if name in ("start", "pause", "resume")][-1] == "pause"

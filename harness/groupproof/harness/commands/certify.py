@@ -10,8 +10,8 @@ from groupproof.harness.commands.base.command_tree import Group
 from groupproof.harness.commands.base.options import NEWEST_PROFILE, ProgramCommand, RunOptions, broker_options, program_of, run_options
 
 if TYPE_CHECKING:
-    from groupproof.harness.commands.base.progress import Shown
-    from groupproof.harness.running.runs.whole_run import Campaign
+    from groupproof.harness.commands.base.progress import ProgressDisplay
+    from groupproof.harness.running.runs.whole_run import CertifyRun
     from groupproof.harness.subjects.shims.contract_lines import Hello
 
 __all__ = ["client", "coordinator", "group"]
@@ -41,7 +41,7 @@ def client(ctx: click.Context, /, subject: str | None, **given: Any) -> int:
 def _certify_client(subject: str | None, program: tuple[str, ...], options: RunOptions) -> int:
     from groupproof.harness.commands.base.certification import Certification
     from groupproof.harness.running.hold import Hold
-    from groupproof.harness.running.runs.client_run import Run
+    from groupproof.harness.running.runs.client_run import ClientRun
     from groupproof.harness.subjects.client_registry import candidate
 
     certification = Certification(options, "client")
@@ -58,13 +58,13 @@ def _certify_client(subject: str | None, program: tuple[str, ...], options: RunO
     certification.known_from(found.expectations)
     if options.hold is not None and found.subject.is_virtual:
         raise click.UsageError("--hold waits for a debugger at a shim's process; the reference runs inside groupproof, in virtual time")
-    order = certification.order(profile=profile, jobs=found.jobs, hold=Hold(certification.say) if options.hold else None)
+    config = certification.order(profile=profile, jobs=found.jobs, hold=Hold(certification.say) if options.hold else None)
 
     def greeted(hello: Hello) -> None:
         name, release = (found.name, found.release) if found.release else (hello.client, hello.version)
         certification.settle_output(f"{name}-{release}")
 
-    return certification.run(lambda shown: Run(found, order, say=shown.told, on_hello=greeted))
+    return certification.run(lambda display: ClientRun(found, config, say=display.report, on_hello=greeted))
 
 
 @click.command()
@@ -95,9 +95,9 @@ def _certify_coordinator(named: str, options: RunOptions) -> int:
     certification.known_from(expectations_of(found))
     version = found.release or found.version
     certification.settle_output(f"{found.name}-{version}" if version else found.spec)
-    order = certification.order(profile=options.profile or found.profile, jobs=options.jobs or JOBS)
+    config = certification.order(profile=options.profile or found.profile, jobs=options.jobs or JOBS)
 
-    def campaign(shown: Shown) -> Campaign:
-        return CoordinatorRun(found, order, say=shown.told, prefix=options.group_prefix)
+    def campaign(display: ProgressDisplay) -> CertifyRun:
+        return CoordinatorRun(found, config, say=display.report, prefix=options.group_prefix)
 
     return certification.run(campaign)

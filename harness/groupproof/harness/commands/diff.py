@@ -12,7 +12,7 @@ import click
 from groupproof.harness.commands.base.options import seed_of
 
 if TYPE_CHECKING:
-    from groupproof.harness.running.fuzzing.histories.coordinator_diff import Compared
+    from groupproof.harness.running.fuzzing.histories.coordinator_diff import ScriptComparison
     from groupproof.harness.subjects.brokers.cluster import BrokerSubject
 
 __all__ = ["command"]
@@ -83,7 +83,7 @@ def _diff_clients(
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     cases, rules = select(cases_of("client"), only=only, skip=skip), profile or NEWEST_PROFILE
-    one, other = (candidate(each, (), profile=rules, seed=seed, jobs=jobs, say=say) for each in (first, second))
+    one, other = (candidate(name, (), profile=rules, seed=seed, jobs=jobs, say=say) for name in (first, second))
     return ClientDiff((one, other), cases, profile=rules, seed=seed, say=say).go(console, as_json=as_json)
 
 
@@ -108,17 +108,17 @@ def _diff(
     subjects = _subjects((first, second), profile, properties, say)
     comparison = Comparison(subjects, select(cases_of("coordinator"), only=only, skip=skip), steps=steps, seed=seed, jobs=jobs or JOBS, say=say)
     comparison.go()
-    compared = sorted(comparison.compared, key=lambda each: each.case.id)
+    compared = sorted(comparison.compared, key=lambda result: result.case.id)
     if as_json:
-        click.echo(json.dumps([_json(each) for each in compared if each.contrast is not None], indent=1, default=str))
+        click.echo(json.dumps([_json(result) for result in compared if result.contrast is not None], indent=1, default=str))
     else:
         _print(compared, subjects)
-    troubles = [each.trouble for each in compared if each.trouble is not None]
+    troubles = [result.trouble for result in compared if result.trouble is not None]
     for trouble in dict.fromkeys(map(str, troubles)):
         say(trouble)
-    if any(each.contrast is not None for each in compared):
+    if any(result.contrast is not None for result in compared):
         return DIVERGE
-    return max((each.exit_code for each in troubles), default=0)
+    return max((trouble.exit_code for trouble in troubles), default=0)
 
 
 def _subjects(specs: tuple[str, str], profile: str | None, properties: Path | None, say: Any) -> tuple[BrokerSubject, BrokerSubject]:
@@ -143,20 +143,20 @@ def _subjects(specs: tuple[str, str], profile: str | None, properties: Path | No
     return one, other
 
 
-def _print(compared: list[Compared], subjects: tuple[BrokerSubject, BrokerSubject]) -> None:
-    width = max(len(each.spec) for each in subjects)
-    for each in compared:
-        if each.contrast is not None:
-            click.echo(f"{each.case.id}: {each.contrast.label}")
-            click.echo(f"  {subjects[0].spec:<{width}}  {each.contrast.first[:WIDTH]}")
-            click.echo(f"  {subjects[1].spec:<{width}}  {each.contrast.second[:WIDTH]}")
-    diverge = sum(each.contrast is not None for each in compared)
-    failed = sum(each.trouble is not None for each in compared)
+def _print(compared: list[ScriptComparison], subjects: tuple[BrokerSubject, BrokerSubject]) -> None:
+    width = max(len(comparison.spec) for comparison in subjects)
+    for result in compared:
+        if result.contrast is not None:
+            click.echo(f"{result.case.id}: {result.contrast.label}")
+            click.echo(f"  {subjects[0].spec:<{width}}  {result.contrast.first[:WIDTH]}")
+            click.echo(f"  {subjects[1].spec:<{width}}  {result.contrast.second[:WIDTH]}")
+    diverge = sum(comparison.contrast is not None for comparison in compared)
+    failed = sum(comparison.trouble is not None for comparison in compared)
     rest = f", {failed} not carried out" if failed else ""
     click.echo(f"{subjects[0].spec} and {subjects[1].spec}: {diverge} of {len(compared)} schedules diverge{rest}")
 
 
-def _json(compared: Compared) -> dict[str, Any]:
+def _json(compared: ScriptComparison) -> dict[str, Any]:
     assert compared.contrast is not None
     first, second = compared.contrast.bodies
     return {"case": compared.case.id, "exchange": compared.contrast.label, "first": first, "second": second}

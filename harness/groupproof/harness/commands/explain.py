@@ -73,7 +73,7 @@ def _unknown(name: str) -> Exception:
     from groupproof.protocol.rules.profiles import known_profiles
     from groupproof.protocol.rules.requirements import requirements
 
-    known = [*(case.id for case in CASES), *(each.id for each in requirements()), *known_profiles(), *names()]
+    known = [*(case.id for case in CASES), *(requirement.id for requirement in requirements()), *known_profiles(), *names()]
     hint = nearest(name, known) or nearest(name.upper(), known)
     return WrongUsage(f"{name!r} is no case, requirement, profile, subject or input of the table{hint}; see groupproof list")
 
@@ -92,9 +92,9 @@ def _case_lines(case: Case) -> Iterator[str]:
     yield from _wrapped(case.title)
     yield ""
     yield "Requirements"
-    for each in case.requirements:
-        requirement = by_id(each)
-        yield from _wrapped(f"{each} ({requirement.level.value}): {requirement.text}", "  ")
+    for name in case.requirements:
+        requirement = by_id(name)
+        yield from _wrapped(f"{name} ({requirement.level.value}): {requirement.text}", "  ")
     yield from _listed(f"Needs of the {'shim' if case.side == 'client' else 'broker'}", sorted(case.needs))
     yield ""
     yield "Course"
@@ -164,10 +164,10 @@ def _judging(requirement: str) -> list[str]:
     speaking = {case for side in SIDES for case in judged()[side].get(requirement, ())}
     listing = {case.id: f"{case.id}  {case.title}" for case in CASES if requirement in case.requirements}
     more = len(speaking - listing.keys())
-    told = [line for case, line in listing.items() if case in speaking] + ([f"{more} more, in passing"] if more else [])
+    lines = [line for case, line in listing.items() if case in speaking] + ([f"{more} more, in passing"] if more else [])
     whys = [f"none: {gap.why}" for gap in unjudged() if requirement in gap.ids]
     silent = [line for case, line in listing.items() if case not in speaking]
-    return [*_listed("Cases that judge it", [*told, *whys]), *_listed("Cases that list it, whose findings cite another", silent)]
+    return [*_listed("Cases that judge it", [*lines, *whys]), *_listed("Cases that list it, whose findings cite another", silent)]
 
 
 def _witnesses_of(requirement: str) -> list[str]:
@@ -184,9 +184,9 @@ def _rows_of(requirement: str) -> list[str]:
 
     found: dict[str, list[str]] = {}
     for profile in known_profiles():
-        for on, state, row in rows(profile):
+        for kind, state, row in rows(profile):
             if row.requirement == requirement:
-                found.setdefault(rule_name(on, state, row), []).append(profile)
+                found.setdefault(rule_name(kind, state, row), []).append(profile)
     return [f"{name}  ({', '.join(_runs(having, known_profiles()))})" for name, having in found.items()]
 
 
@@ -219,7 +219,7 @@ def _profile(name: str) -> list[str] | None:
 def _readings() -> list[str]:
     from groupproof.coordinator.planted.variants import READINGS
 
-    return [f"{each.name}: {each.says}" for each in READINGS]
+    return [f"{reading.name}: {reading.says}" for reading in READINGS]
 
 
 def _subject(name: str) -> list[str] | None:
@@ -237,7 +237,7 @@ def _subject(name: str) -> list[str] | None:
 
 
 def _listed(title: str, lines: Iterable[str]) -> list[str]:
-    wrapped = [each for line in lines for each in _wrapped(line, "  ")]
+    wrapped = [name for line in lines for name in _wrapped(line, "  ")]
     return ["", title, *wrapped] if wrapped else []
 
 

@@ -13,8 +13,8 @@ from groupproof.harness.commands.base.command_tree import Group
 from groupproof.harness.commands.base.options import SET, seed_of
 
 if TYPE_CHECKING:
-    from groupproof.harness.running.fuzzing.histories.coordinator_fuzz import Diverged, Fuzzing
-    from groupproof.harness.running.runs.whole_run import Order
+    from groupproof.harness.running.fuzzing.histories.coordinator_fuzz import FuzzFinding, Fuzzing
+    from groupproof.harness.running.runs.whole_run import RunConfig
     from groupproof.harness.subjects.brokers.cluster import BrokerSubject
 
 __all__ = ["coordinator", "group", "need_hypothesis"]
@@ -70,8 +70,8 @@ def _fuzz(
     from rich.console import Console
 
     from groupproof.harness.commands.base.certification import as_folder
-    from groupproof.harness.running.fuzzing.histories.coordinator_fuzz import Fuzzing, Steps
-    from groupproof.harness.running.runs.whole_run import Order
+    from groupproof.harness.running.fuzzing.histories.coordinator_fuzz import FuzzEffort, Fuzzing
+    from groupproof.harness.running.runs.whole_run import RunConfig
     from groupproof.harness.subjects.brokers.broker_providers import meet, subject_named
     from groupproof.harness.subjects.client_registry import check_profile_name
 
@@ -84,23 +84,23 @@ def _fuzz(
         check_profile_name(profile)
     found = subject_named(named, properties=properties, profile=profile, say=say, by_hand=by_hand)
     meet(found, say, group_prefix)
-    order = Order(
+    config = RunConfig(
         cases=(), profile=profile or found.profile, level="info", seed=seed, jobs=jobs, command=["groupproof", *sys.argv[1:]], timeout_s=timeout
     )
     folder = output or Path("fuzz") / as_folder(found.spec)
 
-    def tell(diverged: Diverged) -> None:
-        _tell(diverged, order, found, folder, with_frames=frames)
+    def tell(diverged: FuzzFinding) -> None:
+        _tell(diverged, config, found, folder, with_frames=frames)
 
-    run = Fuzzing(found, order, Steps(steps=steps, length=length, goes_on=goes_on), say=say, found=tell, prefix=group_prefix)
+    run = Fuzzing(found, config, FuzzEffort(steps=steps, length=length, goes_on=goes_on), say=say, found=tell, prefix=group_prefix)
     outcome = run.go()
     for (kind, rule), count in run.more.items():
         click.echo(f"{count} more histories diverged, not kept: {kind} than {rule} says")
-    click.echo(_summary(run, found, order))
+    click.echo(_summary(run, found, config))
     return _code(run, is_interrupted=outcome.summary.run.interrupted)
 
 
-def _tell(diverged: Diverged, order: Order, subject: BrokerSubject, output: Path, *, with_frames: bool) -> None:
+def _tell(diverged: FuzzFinding, config: RunConfig, subject: BrokerSubject, output: Path, *, with_frames: bool) -> None:
     """Print a divergence and keep its schedule and trace."""
     from groupproof.harness.model.case import script_of
     from groupproof.harness.running.fuzzing.histories.divergence import side_by_side
@@ -110,9 +110,9 @@ def _tell(diverged: Diverged, order: Order, subject: BrokerSubject, output: Path
     ruling, case = diverged.ruling, diverged.case
     schedule = Schedule(
         case=case.id,
-        seed=order.seed,
+        seed=config.seed,
         subject=subject.spec,
-        profile=order.profile,
+        profile=config.profile,
         plan=script_of(case),
         verdict=ruling.verdict,
         fingerprint=ruling.fingerprint,
@@ -122,16 +122,16 @@ def _tell(diverged: Diverged, order: Order, subject: BrokerSubject, output: Path
     file = output / f"{name}.json"
     file.write_text(json.dumps(schedule_to_json(schedule), indent=1) + "\n", encoding="utf-8")
     (output / f"{name}.ndjson").write_text("".join(f"{line}\n" for line in write_trace(diverged.trace)), encoding="utf-8")
-    click.echo(f"{ruling.verdict.value} {case.id} by {subject.spec}, under {order.profile}:")
+    click.echo(f"{ruling.verdict.value} {case.id} by {subject.spec}, under {config.profile}:")
     for line in side_by_side(diverged.met, diverged.trace, with_frames=with_frames):
         click.echo(line)
     fleeting = "  (it did not show again in this run)" if diverged.is_fleeting else ""
     click.echo(f"  replay: groupproof replay {file}{fleeting}")
 
 
-def _summary(run: Fuzzing, subject: BrokerSubject, order: Order) -> str:
-    told = f"{subject.spec} under {order.profile}, seed {order.seed}: {run.answered} requests answered in {len(run.results)} histories"
-    return f"{told}, {run.divergences} divergences, {len(run.undecided)} histories undecided"
+def _summary(run: Fuzzing, subject: BrokerSubject, config: RunConfig) -> str:
+    text = f"{subject.spec} under {config.profile}, seed {config.seed}: {run.answered} requests answered in {len(run.results)} histories"
+    return f"{text}, {run.divergences} divergences, {len(run.undecided)} histories undecided"
 
 
 def _code(run: Fuzzing, *, is_interrupted: bool) -> int:
@@ -141,5 +141,5 @@ def _code(run: Fuzzing, *, is_interrupted: bool) -> int:
         return DIVERGED
     if is_interrupted:
         return INTERRUPTED
-    troubles = [each.trouble for each in run.undecided if each.trouble is not None]
-    return max((each.exit_code for each in troubles), default=UNDECIDED if run.undecided else 0)
+    troubles = [result.trouble for result in run.undecided if result.trouble is not None]
+    return max((trouble.exit_code for trouble in troubles), default=UNDECIDED if run.undecided else 0)

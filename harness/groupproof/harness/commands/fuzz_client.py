@@ -16,7 +16,7 @@ from groupproof.harness.commands.fuzz import need_hypothesis
 if TYPE_CHECKING:
     from groupproof.harness.running.fuzzing.plans.client_fuzz import ClientFuzzing
     from groupproof.harness.running.fuzzing.plans.finds import Find
-    from groupproof.harness.running.runs.whole_run import Order
+    from groupproof.harness.running.runs.whole_run import RunConfig
     from groupproof.harness.subjects.client_registry import Candidate
 
 __all__ = ["client", "seconds_of"]
@@ -78,7 +78,7 @@ def _fuzz(
     from groupproof.harness.commands.base.certification import as_folder
     from groupproof.harness.judging.summary.expectations import Expectations, load
     from groupproof.harness.running.fuzzing.plans.client_fuzz import ClientFuzzing, Effort
-    from groupproof.harness.running.runs.whole_run import Order
+    from groupproof.harness.running.runs.whole_run import RunConfig
     from groupproof.harness.subjects.client_registry import candidate
 
     console = Console(stderr=True)
@@ -89,22 +89,22 @@ def _fuzz(
     level = None if shim_level is None else int(shim_level)
     found = candidate(named, program, profile=profile, seed=seed, shim_level=level, jobs=jobs, say=say)
     known = expect or found.expectations
-    order = Order(
+    config = RunConfig(
         cases=(), profile=profile, level="info", seed=seed, jobs=found.jobs, command=["groupproof", *sys.argv[1:]], timeout_s=timeout, bind=bind,
         advertise=advertise, expectations=Expectations() if known is None else load(known),
     )  # fmt: skip
     folder = output or Path("fuzz") / as_folder(_name(found))
-    told: list[str] = []
+    lines: list[str] = []
 
     def tell(find: Find) -> None:
-        told.append(find.kind)
-        _tell(find, order, found, folder)
+        lines.append(find.kind)
+        _tell(find, config, found, folder)
 
     effort = Effort(max_time_s=max_time, plans=plans, members=members, goes_on=goes_on, shrink_s=shrink_time)
-    run = ClientFuzzing(found, order, effort, say=say, found=tell)
+    run = ClientFuzzing(found, config, effort, say=say, found=tell)
     outcome = run.go()
     for find in run.finds.found.values():
-        if find.kind not in told:
+        if find.kind not in lines:
             tell(find)
     for kind, count in run.finds.excused.items():
         click.echo(f"known, in {count} plans: {run.finds.met[kind].observed} {run.finds.reason(kind)}")
@@ -118,7 +118,7 @@ def _name(found: Candidate) -> str:
     return found.spec if isinstance(found.spec, str) else found.name
 
 
-def _tell(find: Find, order: Order, found: Candidate, folder: Path) -> None:
+def _tell(find: Find, config: RunConfig, found: Candidate, folder: Path) -> None:
     """Print a find and keep its schedule and trace."""
     from groupproof.harness.cases.drawn_case import head_of
     from groupproof.harness.model.case import plan_of
@@ -129,7 +129,7 @@ def _tell(find: Find, order: Order, found: Candidate, folder: Path) -> None:
 
     plan, ruling, finding = plan_of(find.case), find.ruling, find.finding
     schedule = Schedule(
-        case=find.case.id, seed=order.seed, subject=found.spec if isinstance(found.spec, str) else tuple(found.spec), profile=order.profile, plan=plan,
+        case=find.case.id, seed=config.seed, subject=found.spec if isinstance(found.spec, str) else tuple(found.spec), profile=config.profile, plan=plan,
         verdict=ruling.verdict if ruling else None, fingerprint=ruling.fingerprint if ruling else None,
     )  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
@@ -152,7 +152,7 @@ def _code(run: ClientFuzzing, *, is_interrupted: bool) -> int:
     from groupproof.harness.running.fuzzing.plans.finds import Steadiness
 
     finds = run.finds.found.values()
-    troubles = [each.trouble.exit_code for each in run.undecided if each.trouble is not None]
+    troubles = [result.trouble.exit_code for result in run.undecided if result.trouble is not None]
     if any(find.steadiness is Steadiness.OURS for find in finds) or KitFailure.exit_code in troubles:
         return KitFailure.exit_code
     if is_interrupted:

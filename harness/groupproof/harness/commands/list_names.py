@@ -75,16 +75,16 @@ def _requirements(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> l
 
     rows: list[Row] = [
         {
-            "id": each.id,
-            "level": each.level.value,
-            "judged": " and ".join(side for side in SIDES if each.id in judged()[side]) or "-",
-            "text": each.text,
-            "profiles": list(each.profiles),
-            "cases": cases(judged(), each.id),
-            "listed_by": cases(listed(), each.id),
+            "id": requirement.id,
+            "level": requirement.level.value,
+            "judged": " and ".join(side for side in SIDES if requirement.id in judged()[side]) or "-",
+            "text": requirement.text,
+            "profiles": list(requirement.profiles),
+            "cases": cases(judged(), requirement.id),
+            "listed_by": cases(listed(), requirement.id),
         }
-        for each in requirements()
-        if each.level in LEVELS[level]
+        for requirement in requirements()
+        if requirement.level in LEVELS[level]
     ]
     return _filtered(rows, "id", only, skip)
 
@@ -115,15 +115,15 @@ def _subjects(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[
 
     rows: list[Row] = [
         {
-            "name": each.name,
-            "release": each.release,
-            "title": each.title,
-            "language": each.language,
+            "name": client.name,
+            "release": client.release,
+            "title": client.title,
+            "language": client.language,
             "side": "client",
-            "aliases": list(each.aliases),
-            "releases": list(each.releases),
+            "aliases": list(client.aliases),
+            "releases": list(client.releases),
         }
-        for each in registered()
+        for client in registered()
     ]
     return _filtered([*rows, *_coordinators()], "name", only, skip)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from groupproof.harness.judging.case_result import CaseResult
     from groupproof.harness.model.case import Case
-    from groupproof.harness.running.runs.client_run import Outcome
+    from groupproof.harness.running.runs.client_run import RunOutcome
     from groupproof.harness.running.schedule_file import Schedule
     from groupproof.harness.subjects.client_registry import Candidate
 
@@ -79,7 +79,7 @@ def _replay(
     from groupproof.harness.model.script import Script
     from groupproof.harness.reports.output_folder import check_output
     from groupproof.harness.running.hold import Hold
-    from groupproof.harness.running.runs.client_run import Order, Run
+    from groupproof.harness.running.runs.client_run import ClientRun, RunConfig
     from groupproof.harness.running.schedule_file import load_schedule
 
     schedule = load_schedule(file)
@@ -90,16 +90,16 @@ def _replay(
         if hold:
             raise click.UsageError("the schedule is a scenario's, in which time cannot be stopped; leave --hold out")
         outcome = _of_scenario(schedule, subject, program, shim_level, lambda line: console.print(line, markup=False, highlight=False))
-        return _told(schedule, outcome, file, output, as_json=as_json)
+        return _print_outcome(schedule, outcome, file, output, as_json=as_json)
     case = schedule.as_case()
     if isinstance(schedule.plan, Script):
         if program or hold or shim_level is not None:
             raise click.UsageError("the schedule is a coordinator's: there is no program, no shim and nothing to hold")
-        return _told(schedule, _of_coordinator(schedule, case, subject, console), file, output, as_json=as_json)
+        return _print_outcome(schedule, _of_coordinator(schedule, case, subject, console), file, output, as_json=as_json)
     found = _candidate(schedule, subject, program, shim_level, lambda line: console.print(line, markup=False, highlight=False))
     if hold and found.subject.is_virtual:
         raise click.UsageError("--hold waits for a debugger at a shim's process; the reference runs inside groupproof, in virtual time")
-    order = Order(
+    config = RunConfig(
         cases=[case],
         profile=schedule.profile,
         level="info",
@@ -110,25 +110,25 @@ def _replay(
         advertise=advertise,
         hold=Hold(lambda line: console.print(line, markup=False, highlight=False)) if hold else None,
     )
-    return _told(schedule, Run(found, order, say=lambda *_: None, on_hello=lambda _: None).go(), file, output, as_json=as_json)
+    return _print_outcome(schedule, ClientRun(found, config, say=lambda *_: None, on_hello=lambda _: None).go(), file, output, as_json=as_json)
 
 
-def _of_scenario(schedule: Schedule, subject: str | None, program: tuple[str, ...], shim_level: str | None, say: Any) -> Outcome:
+def _of_scenario(schedule: Schedule, subject: str | None, program: tuple[str, ...], shim_level: str | None, say: Any) -> RunOutcome:
     from groupproof.harness.running.plugins import REPLAYS, plugin
 
-    outcome: Outcome = plugin(REPLAYS, "chaos")(schedule, subject, program, None if shim_level is None else int(shim_level), say)
+    outcome: RunOutcome = plugin(REPLAYS, "chaos")(schedule, subject, program, None if shim_level is None else int(shim_level), say)
     return outcome
 
 
-def _of_coordinator(schedule: Schedule, case: Case, named: str | None, console: Console) -> Outcome:
+def _of_coordinator(schedule: Schedule, case: Case, named: str | None, console: Console) -> RunOutcome:
     from groupproof.harness.running.runs.coordinator_run import CoordinatorRun
-    from groupproof.harness.running.runs.whole_run import Order
+    from groupproof.harness.running.runs.whole_run import RunConfig
     from groupproof.harness.subjects.brokers.broker_providers import subject_named
 
     spec = named or (schedule.subject if isinstance(schedule.subject, str) else " ".join(schedule.subject))
     found = subject_named(spec, profile=schedule.profile, say=lambda line: console.print(line, markup=False, highlight=False))
-    order = Order(cases=[case], profile=schedule.profile, level="info", seed=schedule.seed, jobs=1, command=["groupproof", *sys.argv[1:]])
-    return CoordinatorRun(found, order, say=lambda *_: None).go()
+    config = RunConfig(cases=[case], profile=schedule.profile, level="info", seed=schedule.seed, jobs=1, command=["groupproof", *sys.argv[1:]])
+    return CoordinatorRun(found, config, say=lambda *_: None).go()
 
 
 def _candidate(schedule: Schedule, subject: str | None, program: tuple[str, ...], shim_level: str | None, say: Any) -> Candidate:
@@ -140,7 +140,7 @@ def _candidate(schedule: Schedule, subject: str | None, program: tuple[str, ...]
     return candidate(subject, program, profile=schedule.profile, seed=schedule.seed, shim_level=level, say=say)
 
 
-def _told(schedule: Schedule, outcome: Outcome, file: Path, output: Path | None, *, as_json: bool) -> int:
+def _print_outcome(schedule: Schedule, outcome: RunOutcome, file: Path, output: Path | None, *, as_json: bool) -> int:
     from groupproof.harness.reports.report_writer import write_report
 
     if output is not None:
@@ -169,7 +169,7 @@ def _lines(schedule: Schedule, result: CaseResult, title: str) -> list[str]:
     return [*lines, f"  observed  {ruling.observed}"]
 
 
-def _code(schedule: Schedule, result: CaseResult, outcome: Outcome) -> int:
+def _code(schedule: Schedule, result: CaseResult, outcome: RunOutcome) -> int:
     """Return 1 when it is reproduced, or broke a MUST in another way; else what kept it from a verdict, or 0."""
     from groupproof.harness.judging.summary.grade import exit_code
     from groupproof.harness.model.verdicts import Verdict

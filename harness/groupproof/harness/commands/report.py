@@ -35,7 +35,7 @@ def command(dirs: tuple[Path, ...], output: Path, *, history: bool, baseline: Pa
     sets = sets_of(named)
     if baseline is not None and len(sets) != 1:
         raise click.UsageError("--baseline is for the shards of one run; certify takes it for a run that is whole")
-    joined = [_joined(each, output, baseline) for each in sets]
+    joined = [_joined(set_, output, baseline) for set_ in sets]
     whole = [*(folder for folder, _ in joined), *(path for path, report in named if not is_shard(report))]
     if history:
         write_history(whole, output)
@@ -55,14 +55,14 @@ def _joined(shards: list[Named], output: Path, baseline: Path | None) -> tuple[P
     from groupproof.harness.judging.summary.exit_codes import ending_of
     from groupproof.harness.reports.report_writer import write_report
     from groupproof.harness.running.runs.shard_merge import join
-    from groupproof.harness.running.runs.whole_run import Outcome
+    from groupproof.harness.running.runs.whole_run import RunOutcome
 
     joined = join(shards)
     run = joined.run if baseline is None else _against(joined.run, baseline)
     folder = output / _folder(run)
     write_report(run, folder)
     code = max(ending_of(run, cases_of(run.subject.side)), 2 if joined.missing else 0, key=_GRAVITY.index)
-    print_summary(Console(highlight=False), Outcome(summary=run, exit_code=code), folder)
+    print_summary(Console(highlight=False), RunOutcome(summary=run, exit_code=code), folder)
     _tell_missing(joined)
     return folder, code
 

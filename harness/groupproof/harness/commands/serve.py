@@ -118,8 +118,8 @@ def report_watched(summary: RunSummary, output: Path, *, as_json: bool, nobody: 
     write_report(summary, output)
     if as_json:
         click.echo(json.dumps(summary.to_json(str(output)), ensure_ascii=False, indent=1))
-    for each in summary.cases:
-        for line in _lines(each):
+    for case in summary.cases:
+        for line in _lines(case):
             click.echo(line, err=as_json)
     if not summary.results:
         click.echo(nobody, err=as_json)
@@ -127,9 +127,9 @@ def report_watched(summary: RunSummary, output: Path, *, as_json: bool, nobody: 
     return exit_code(summary.counted, summary.grade)
 
 
-def _lines(each: CaseReport) -> list[str]:
-    ruling = each.result.ruling
+def _lines(case: CaseReport) -> list[str]:
+    ruling = case.result.ruling
     goodbye = f"; goodbye {ruling.goodbye.value}" + (f": {ruling.goodbye_reason}" if ruling.goodbye_reason else "")
-    lines = [f"{each.verdict.value} {each.case.id}: {ruling.observed}{goodbye}"]
+    lines = [f"{case.verdict.value} {case.case.id}: {ruling.observed}{goodbye}"]
     wrong = [finding for finding in ruling.findings if finding.verdict.value in ("FAILED", "NON_STRICT")]
     return lines + [f"  {finding.verdict.value} {finding.requirement}: {finding.observed} {finding.detail}".rstrip() for finding in wrong]

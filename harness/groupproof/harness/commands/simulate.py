@@ -35,7 +35,7 @@ def seeds_of(value: str) -> range:
 
 
 def _faults(value: str) -> tuple[str, ...] | str:
-    return value if value == "swarm" else tuple(each.strip() for each in value.split(",") if each.strip() and each.strip() != "none")
+    return value if value == "swarm" else tuple(part.strip() for part in value.split(",") if part.strip() and part.strip() != "none")
 
 
 @click.command(name="simulate", short_help="Run members and coordinator in virtual time.")
@@ -102,7 +102,7 @@ def _check(simulation: Simulation) -> None:
     if simulation.profile in relatives():
         raise click.UsageError(f"{simulation.profile} has workers for members: groupproof datalink simulate runs them")
     for names, known, what in ((simulation.faults, FAULTS, "fault"), (simulation.assignors or (), ASSIGNORS, "assignor")):
-        unknown = next((each for each in names if each not in known), None) if names != SWARM else None
+        unknown = next((name for name in names if name not in known), None) if names != SWARM else None
         if unknown is not None:
             raise click.UsageError(f"no {what} is called {unknown!r}{nearest(unknown, known)}; there are {', '.join(known)}")
     try:

@@ -66,7 +66,7 @@ def command(
         output=output,
     )  # fmt: skip
     tapped = tap.run(lambda now: _announce(now, upstream, judge=judge, quiet=as_json))
-    return _told(tapped, tap, output, as_json=as_json)
+    return _print_result(tapped, tap, output, as_json=as_json)
 
 
 def _announce(tapping: Tapping, upstream: str, *, judge: bool, quiet: bool) -> None:
@@ -77,7 +77,7 @@ def _announce(tapping: Tapping, upstream: str, *, judge: bool, quiet: bool) -> N
     )
 
 
-def _told(tapped: Tapped, tap: Tap, output: Path, *, as_json: bool) -> int:
+def _print_result(tapped: Tapped, tap: Tap, output: Path, *, as_json: bool) -> int:
     from groupproof.harness.commands.serve import report_watched
     from groupproof.harness.commands.work.judging_server import summed_up
     from groupproof.harness.commands.work.tap_server import TRACE
@@ -89,7 +89,7 @@ def _told(tapped: Tapped, tap: Tap, output: Path, *, as_json: bool) -> int:
         return 0
     if tapped.served.is_cut:
         click.echo("groupproof: more was seen than is kept; only the first part was judged", err=True)
-    for each in tapped.unjudged:
-        click.echo(str(each), err=as_json)
+    for unjudged in tapped.unjudged:
+        click.echo(str(unjudged), err=as_json)
     nobody = "no group could be judged" if tapped.unjudged else "nobody spoke of a group"
     return report_watched(summed_up(tapped.served, tapped, ["groupproof", *sys.argv[1:]]), output, as_json=as_json, nobody=nobody)

@@ -57,11 +57,11 @@ def check(files: tuple[Path, ...], *, engine: str, url: str, as_json: bool, mete
         raise click.UsageError("--meters goes with --engine process")
     results = _with_meters(files) if metered else _checked(files, engine, url)
     if as_json:
-        click.echo(json.dumps([_row(each, metered=metered) for each in results], ensure_ascii=False, indent=1))
+        click.echo(json.dumps([_row(result, metered=metered) for result in results], ensure_ascii=False, indent=1))
     else:
-        for each in results:
-            click.echo("\n".join(_lines(each, metered=metered)))
-    counted = [Counted(case=each.case, verdict=each.ruling.verdict, goodbye=each.ruling.goodbye) for each in results]
+        for item in results:
+            click.echo("\n".join(_lines(item, metered=metered)))
+    counted = [Counted(case=result.case, verdict=result.ruling.verdict, goodbye=result.ruling.goodbye) for result in results]
     return exit_code(counted, "PASSED" if results else "NO_VERDICT")
 
 
@@ -78,12 +78,12 @@ def _checked(files: tuple[Path, ...], engine: str, url: str) -> list[CaseResult]
     from groupproof.harness.cases.catalogue import CASES
     from groupproof.harness.judging.case_checkers import UNIVERSAL
     from groupproof.harness.running.plugins import CHECK_ENGINES, plugin
-    from groupproof.harness.running.trace_check import Checked, check_files
+    from groupproof.harness.running.trace_check import CheckResult, check_files
     from groupproof.harness.running.trace_files import need_columns
 
     if engine == "spark":
         need_columns()
-        checked: Checked = plugin(CHECK_ENGINES, engine)(files, url=url)
+        checked: CheckResult = plugin(CHECK_ENGINES, engine)(files, url=url)
     else:
         checked = check_files(files, CASES, UNIVERSAL)
     if checked.duplicates or checked.displaced:

@@ -37,8 +37,8 @@ def command(files: tuple[Path, ...], groups: tuple[str, ...], output: Path | Non
 
     documents = []
     for trace in read_any(files, ports=ports):
-        found = [each for each in rebalances_of(trace) if not groups or each.group in groups]
-        waves = [each for each in waves_of(trace) if not groups or each.group in groups]
+        found = [rebalance for rebalance in rebalances_of(trace) if not groups or rebalance.group in groups]
+        waves = [wave for wave in waves_of(trace) if not groups or wave.group in groups]
         documents.append(explanation_to_json(found, epoch_ms_of(trace)) | ({"watched": msgspec.to_builtins(waves)} if waves else {}))
         if not as_json and waves:
             click.echo("\n".join(tell_waves(waves)))
@@ -61,8 +61,8 @@ def command(files: tuple[Path, ...], groups: tuple[str, ...], output: Path | Non
 def _show(found: list[Rebalance], trace: Trace) -> None:
     from groupproof.harness.reports.texts.rebalance_text import epoch_ms_of, tell, tell_summary
 
-    for each in found:
-        click.echo("\n".join(tell(each, epoch_ms_of(trace))) + "\n")
+    for rebalance in found:
+        click.echo("\n".join(tell(rebalance, epoch_ms_of(trace))) + "\n")
     click.echo("\n".join(tell_summary(found)))
 
 
@@ -71,7 +71,7 @@ def _draw(found: list[Rebalance], trace: Trace, output: Path) -> None:
     from groupproof.harness.reports.output_folder import check_folder, write_text
     from groupproof.harness.reports.pictures.rebalance_picture import picture_of
 
-    for group in dict.fromkeys(each.group for each in found):
+    for group in dict.fromkeys(rebalance.group for rebalance in found):
         name = case_place(group).rpartition("/")[2]
         with check_folder(output):
-            write_text(output / f"{name}.svg", picture_of(group, trace, [each for each in found if each.group == group]))
+            write_text(output / f"{name}.svg", picture_of(group, trace, [rebalance for rebalance in found if rebalance.group == group]))

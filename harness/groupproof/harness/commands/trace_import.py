@@ -35,5 +35,5 @@ def command(files: tuple[Path, ...], output: Path | None, ports: tuple[int, ...]
         click.echo(text, nl=False)
         return 0
     write_text(output, text)
-    click.echo(f"{len(trace)} observations of {len({seen.group for seen in trace if seen.group})} groups in {output}", err=True)
+    click.echo(f"{len(trace)} observations of {len({obs.group for obs in trace if obs.group})} groups in {output}", err=True)
     return 0

@@ -105,10 +105,10 @@ def _partial(run: RunSummary, gave_up: str | None) -> Iterator[str]:
 
 def _known(run: RunSummary, files: list[str]) -> Iterator[str]:
     """Yield what the known failures excuse: whoever verifies is to see that they are failures."""
-    excused = [each for each in run.cases if each.excuse is not None]
+    excused = [case for case in run.cases if case.excuse is not None]
     if excused:
-        yield f"excused: {_named([each.case.id for each in excused])} failed as {' and '.join(files)} in the certificate tells"
-    yield from (f"stale: {each}" for each in run.settled.stale)
+        yield f"excused: {_named([case.case.id for case in excused])} failed as {' and '.join(files)} in the certificate tells"
+    yield from (f"stale: {name}" for name in run.settled.stale)
 
 
 def _signed(found: Verification) -> str:

@@ -56,8 +56,8 @@ class CaseNames:
         put = _Words({**self.group, **self.topics}, self.codes).value
         return replace(
             plan,
-            members=tuple(_member(each, put) for each in plan.members),
-            steps=tuple(_step(each, put) for each in plan.steps),
+            members=tuple(_member(member, put) for member in plan.members),
+            steps=tuple(_step(step, put) for step in plan.steps),
             topics=put(plan.topics),
         )
 
@@ -65,7 +65,7 @@ class CaseNames:
         """Return the trace with the names that the case is written with in place of the drawn ones."""
         words = {name: written for written, name in (*self.group.items(), *self.topics.items())}
         back = _Words(words, {code: written for written, code in self.codes.items()}, within=True)
-        return [back.observation(seen) for seen in trace]
+        return [back.observation(obs) for obs in trace]
 
 
 def drawn(plan: Plan, seed: int) -> CaseNames:
@@ -81,19 +81,19 @@ def drawn(plan: Plan, seed: int) -> CaseNames:
 
 def as_written(trace: Trace) -> Trace:
     """Return a case's trace with the names that the case is written with: as it is where none were drawn."""
-    told = next((seen.body for seen in trace if seen.who == "kit" and seen.body.get("name") == NAMES), None)
-    return trace if told is None else msgspec.convert(told, CaseNames, strict=False).written(trace)
+    names = next((obs.body for obs in trace if obs.who == "kit" and obs.body.get("name") == NAMES), None)
+    return trace if names is None else msgspec.convert(names, CaseNames, strict=False).written(trace)
 
 
 # What a plan names.
 
 
 def _groups_of(plan: Plan) -> set[str]:
-    return {str(each.settings.get("group", DEFAULT_NAMES["group"])) for each in plan.members}
+    return {str(member.settings.get("group", DEFAULT_NAMES["group"])) for member in plan.members}
 
 
 def _topics_of(plan: Plan) -> set[str]:
-    subscribed = {topic for each in plan.members for topic in each.settings.get("topics", DEFAULT_NAMES["topics"])}
+    subscribed = {topic for member in plan.members for topic in member.settings.get("topics", DEFAULT_NAMES["topics"])}
     resubscribed = {topic for step in plan.steps if isinstance(step, Command) for topic in step.fields.get("topics", ())}
     changed = {step.topic for step in plan.steps if isinstance(step, Grow | Append)}
     return {*plan.topics, *subscribed, *resubscribed, *changed}
@@ -109,14 +109,14 @@ def _codes_of(plan: Plan) -> Iterator[int]:
 
 def _codes_in(value: Any) -> Iterator[int]:
     if isinstance(value, Mapping):
-        yield from (each for key, each in value.items() if key in _CODE_KEYS and isinstance(each, int))
+        yield from (item for key, item in value.items() if key in _CODE_KEYS and isinstance(item, int))
         value = tuple(value.values())
     if isinstance(value, list | tuple):
-        for each in value:
-            yield from _codes_in(each)
+        for entry in value:
+            yield from _codes_in(entry)
 
 
-_KNOWN: Final = frozenset(int(each) for each in ErrorCode)
+_KNOWN: Final = frozenset(int(code) for code in ErrorCode)
 
 
 # The draw.
@@ -144,7 +144,7 @@ def _place(group: str) -> int:
 
 def _code(seed: int, code: int) -> int:
     tries = (_CODES[_number(seed, f"{code}/{count}") % len(_CODES)] for count in range(1 << 16))
-    return next(each for each in tries if each not in _KNOWN and each != code)
+    return next(try_number for try_number in tries if try_number not in _KNOWN and try_number != code)
 
 
 # The plan in other names.
@@ -167,9 +167,9 @@ def _step(step: Step, put: _Put) -> Step:
 
 
 def _fault(fault: Fault, put: _Put) -> Fault:
-    on = fault.selector
-    told = put({"group": on.group, "error": on.error})
-    return replace(fault, selector=replace(on, **told), action=_action(fault.action, put))
+    selector = fault.selector
+    renamed = put({"group": selector.group, "error": selector.error})
+    return replace(fault, selector=replace(selector, **renamed), action=_action(fault.action, put))
 
 
 def _action(action: Action, put: _Put) -> Action:
@@ -199,21 +199,21 @@ class _Words:
         self._codes = codes
         self._within = within
         self._framed = {_framed(old): _framed(new) for old, new in names.items()}
-        self._codes_told = re.compile("|".join(rf"(?<!\d){code}(?!\d)" for code in codes)) if codes else None
+        self._code_pattern = re.compile("|".join(rf"(?<!\d){code}(?!\d)" for code in codes)) if codes else None
 
-    def observation(self, seen: Observation) -> Observation:
-        is_told = seen.who in ("shim", "kit")
-        if is_told and seen.body.get("name") == NAMES:
-            return seen
+    def observation(self, obs: Observation) -> Observation:
+        is_told = obs.who in ("shim", "kit")
+        if is_told and obs.body.get("name") == NAMES:
+            return obs
         return replace(
-            seen,
-            group=self.value(seen.group),
-            member=self.value(seen.member),
-            error=self._codes.get(seen.error, seen.error) if seen.error is not None else None,
-            partitions=self.value(seen.partitions),
-            offsets=self.value(seen.offsets),
-            body=self._told(self.value(seen.body)) if is_told else self.value(seen.body),
-            detail=self.value(seen.detail),
+            obs,
+            group=self.value(obs.group),
+            member=self.value(obs.member),
+            error=self._codes.get(obs.error, obs.error) if obs.error is not None else None,
+            partitions=self.value(obs.partitions),
+            offsets=self.value(obs.offsets),
+            body=self._with_codes(self.value(obs.body)) if is_told else self.value(obs.body),
+            detail=self.value(obs.detail),
         )
 
     def value(self, value: Any, *, is_code: bool = False) -> Any:
@@ -223,9 +223,9 @@ class _Words:
         if isinstance(value, bytes):
             return self._blob(value)
         if isinstance(value, Mapping):
-            return {self.value(key): self.value(each, is_code=_is_code(key)) for key, each in value.items()}
+            return {self.value(key): self.value(item, is_code=_is_code(key)) for key, item in value.items()}
         if isinstance(value, list | tuple):
-            return type(value)(self.value(each) for each in value)
+            return type(value)(self.value(item) for item in value)
         return self._codes.get(value, value) if is_code and isinstance(value, int) else value
 
     def _text(self, text: str) -> str:
@@ -235,15 +235,15 @@ class _Words:
             text = text.replace(old, new)
         return text
 
-    def _told(self, value: Any) -> Any:
+    def _with_codes(self, value: Any) -> Any:
         """Return what a shim tells with other codes in its texts: `CODE_4711` is a code, whatever is written around the number."""
-        if self._codes_told is None:
+        if self._code_pattern is None:
             return value
         if isinstance(value, str):
-            return self._codes_told.sub(lambda found: str(self._codes[int(found[0])]), value)
+            return self._code_pattern.sub(lambda found: str(self._codes[int(found[0])]), value)
         if isinstance(value, Mapping):
-            return {key: self._told(each) for key, each in value.items()}
-        return type(value)(self._told(each) for each in value) if isinstance(value, list | tuple) else value
+            return {key: self._with_codes(item) for key, item in value.items()}
+        return type(value)(self._with_codes(item) for item in value) if isinstance(value, list | tuple) else value
 
     def _blob(self, blob: bytes) -> bytes:
         """Return a subscription or an assignment with other names in it, whose user data may so be of another length; in all else names are texts with a length."""

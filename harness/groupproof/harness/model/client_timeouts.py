@@ -58,16 +58,16 @@ class Terms:
         # Kafka advises a third of the session, and no client known takes more.
         return max(wished, self.session_ms / 3) if "heartbeat_interval_ms" in self.ignored else wished
 
-    def follow(self, seen: Observation) -> None:
+    def follow(self, obs: Observation) -> None:
         """Take the next observation of this client."""
-        if seen.who == "kit" and seen.body.get("command") == "subscribe":
-            self.settings, self.ignored, self.subscribed = seen.body.get("fields") or {}, frozenset(), None
-        elif seen.who == "shim" and seen.body.get("name") == "answer" and self.subscribed is None and self.settings:
-            self.ignored, self.subscribed = frozenset(seen.body.get("ignored") or ()), seen
-        elif seen.kind == "request" and seen.api == _JOIN and seen.body.get("session_timeout_ms"):
-            self.join, self._beat = seen, None
-        elif seen.kind == "request" and seen.api == _BEAT:
-            self._follow_heartbeat(seen)
+        if obs.who == "kit" and obs.body.get("command") == "subscribe":
+            self.settings, self.ignored, self.subscribed = obs.body.get("fields") or {}, frozenset(), None
+        elif obs.who == "shim" and obs.body.get("name") == "answer" and self.subscribed is None and self.settings:
+            self.ignored, self.subscribed = frozenset(obs.body.get("ignored") or ()), obs
+        elif obs.kind == "request" and obs.api == _JOIN and obs.body.get("session_timeout_ms"):
+            self.join, self._beat = obs, None
+        elif obs.kind == "request" and obs.api == _BEAT:
+            self._follow_heartbeat(obs)
 
     def _follow_heartbeat(self, beat: Observation) -> None:
         before, self._beat = self._beat, beat
@@ -82,16 +82,16 @@ class TermsReader:
         self._terms: dict[str, Terms] = {}
         self.stretch = 1.0
 
-    def feed(self, seen: Observation) -> None:
-        if seen.client is not None:
-            self._terms.setdefault(seen.client, Terms()).follow(seen)
-        elif seen.who == "kit" and seen.body.get("name") == "rhythm":
-            self.stretch = max(1.0, float(seen.body["react_ms"]) / REACT_MS)
+    def feed(self, obs: Observation) -> None:
+        if obs.client is not None:
+            self._terms.setdefault(obs.client, Terms()).follow(obs)
+        elif obs.who == "kit" and obs.body.get("name") == "rhythm":
+            self.stretch = max(1.0, float(obs.body["react_ms"]) / REACT_MS)
 
     def of(self, client: str) -> Terms:
         return self._terms.get(client) or Terms()
 
     def session_surplus_ms(self) -> float:
         """Return by how much the session of some client is longer than the plan wished: so much longer a ghost keeps its place."""
-        wished = ((each.session_ms, each.settings.get("session_timeout_ms")) for each in self._terms.values() if each.join is not None)
+        wished = ((term.session_ms, term.settings.get("session_timeout_ms")) for term in self._terms.values() if term.join is not None)
         return max((max(0.0, on_the_wire - float(plan)) for on_the_wire, plan in wished if plan), default=0.0)

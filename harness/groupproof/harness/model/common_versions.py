@@ -49,5 +49,5 @@ def _said(need: str, ranges: Ranges, readable: Ranges) -> str:
     api = api_named(read_need(need).group("api"))
     theirs, newest = ranges.get(api), readable.get(api, (0, 0))[1]
     wanted = need.replace(">=", " v").replace("=", " v") + (" or newer" if ">=" in need else "")
-    told = f"v{theirs[0]} to v{theirs[1]}" if theirs else "nothing of it"
-    return f"{wanted} (its ApiVersions say {told}{f', yet nothing newer than v{newest} works' if theirs and newest < theirs[1] else ''})"
+    text = f"v{theirs[0]} to v{theirs[1]}" if theirs else "nothing of it"
+    return f"{wanted} (its ApiVersions say {text}{f', yet nothing newer than v{newest} works' if theirs and newest < theirs[1] else ''})"

@@ -46,34 +46,34 @@ class Evidence:
     def _marks(self) -> dict[str, int]:
         marks: dict[str, int] = {}
         triggered: dict[str, int] = {}
-        for seen in self.trace:
-            if seen.kind == "fault" and seen.fault is not None and seen.detail == "triggered":
-                triggered.setdefault(seen.fault, seen.seq)
-            elif seen.kind == "fault" and seen.fault is not None and seen.detail == "delivered":
+        for obs in self.trace:
+            if obs.kind == "fault" and obs.fault is not None and obs.detail == "triggered":
+                triggered.setdefault(obs.fault, obs.seq)
+            elif obs.kind == "fault" and obs.fault is not None and obs.detail == "delivered":
                 # An answer counts as delivered when its bytes are gone; the client may have acted on it by then, never before the trigger.
-                marks.setdefault(seen.fault, triggered.get(seen.fault, seen.seq))
-            elif seen.who == "kit" and seen.body.get("name") == "mark":
-                marks.setdefault(seen.body["mark"], seen.seq)
+                marks.setdefault(obs.fault, triggered.get(obs.fault, obs.seq))
+            elif obs.who == "kit" and obs.body.get("name") == "mark":
+                marks.setdefault(obs.body["mark"], obs.seq)
         return marks
 
     @cached_property
     def _answers(self) -> dict[ExchangeId, Observation]:
-        answers = (seen for seen in self.trace if seen.kind == "response")
-        return {at: seen for seen in answers if (at := seen.exchange_id) not in self._unsent}
+        answers = (obs for obs in self.trace if obs.kind == "response")
+        return {at: obs for obs in answers if (at := obs.exchange_id) not in self._unsent}
 
     @cached_property
     def _unsent(self) -> set[ExchangeId]:
-        links = (seen for seen in self.trace if seen.who == "link" and seen.body.get("name") == "unsent")
-        return {seen.exchange_id for seen in links}
+        links = (obs for obs in self.trace if obs.who == "link" and obs.body.get("name") == "unsent")
+        return {obs.exchange_id for obs in links}
 
     @cached_property
     def sent(self) -> Trace:
         """Return the trace without the answers that never left, as folds read it."""
-        return [seen for seen in self.trace if seen.kind != "response" or seen.exchange_id not in self._unsent]
+        return [obs for obs in self.trace if obs.kind != "response" or obs.exchange_id not in self._unsent]
 
     @cached_property
     def _processed(self) -> dict[ExchangeId, Observation]:
-        return {seen.exchange_id: seen for seen in self.trace if seen.kind == "processed"}
+        return {obs.exchange_id: obs for obs in self.trace if obs.kind == "processed"}
 
     def at(self, name: str | None) -> int:
         """Return the `seq` of mark `name`, or of the trigger that led to fault `name`'s first delivery (None: before everything).
@@ -88,7 +88,7 @@ class Evidence:
 
     def is_answer_to(self, fault: str, api: Api) -> bool:
         """Tell whether fault `fault` answered, or struck, a request of `api`."""
-        return any(seen.api == api.title for seen in self.receipts(fault, "triggered"))
+        return any(obs.api == api.title for obs in self.receipts(fault, "triggered"))
 
     def reached(self, name: str) -> bool:
         return name in self._marks
@@ -96,12 +96,12 @@ class Evidence:
     @cached_property
     def timeout(self) -> str | None:
         """Return what the plan was waiting for when it first ran out of time, or None."""
-        return next((seen.body.get("waiting") for seen in self.trace if seen.who == "kit" and seen.body.get("name") == "timeout"), None)
+        return next((obs.body.get("waiting") for obs in self.trace if obs.who == "kit" and obs.body.get("name") == "timeout"), None)
 
     @cached_property
     def closing(self) -> int:
         """Return the `seq` at which the driver began to close the members (or the trace's end): later frames belong to the goodbye."""
-        ends = (seen.seq for seen in self.trace if seen.who == "kit" and seen.body.get("name") == "end")
+        ends = (obs.seq for obs in self.trace if obs.who == "kit" and obs.body.get("name") == "end")
         return next(ends, len(self.trace))
 
     def select(
@@ -117,12 +117,12 @@ class Evidence:
     def _index(self) -> dict[tuple[str, Api | None, str | None], list[Observation]]:
         """Return the observations by kind, API and client, each of the latter two also left open: judges ask for the same ones time and again."""
         index: dict[tuple[str, Api | None, str | None], list[Observation]] = {}
-        for seen in self.trace:
-            if seen.kind == "response" and seen.exchange_id in self._unsent:
+        for obs in self.trace:
+            if obs.kind == "response" and obs.exchange_id in self._unsent:
                 continue
-            for api in {None, _api(seen)}:
-                for client in {None, seen.client}:
-                    index.setdefault((seen.kind, api, client), []).append(seen)
+            for api in {None, _api(obs)}:
+                for client in {None, obs.client}:
+                    index.setdefault((obs.kind, api, client), []).append(obs)
         return index
 
     def requests(self, api: Api, client: str | None = None, after: str | int | None = None, before: str | int | None = None) -> list[Observation]:
@@ -133,10 +133,10 @@ class Evidence:
 
     def events(self, name: str, client: str | None = None, after: str | int | None = None, before: str | int | None = None) -> list[Observation]:
         """Return the shim's events called `name`."""
-        return [seen for seen in self.select("event", None, client, after, before) if seen.who == "shim" and seen.body.get("name") == name]
+        return [obs for obs in self.select("event", None, client, after, before) if obs.who == "shim" and obs.body.get("name") == name]
 
     def receipts(self, fault: str, stage: str | None = None) -> list[Observation]:
-        return [seen for seen in self.trace if seen.kind == "fault" and seen.fault == fault and stage in (None, seen.detail)]
+        return [obs for obs in self.trace if obs.kind == "fault" and obs.fault == fault and stage in (None, obs.detail)]
 
     def answer(self, request: Observation) -> Observation | None:
         """Return the response that answered `request`, or None."""
@@ -149,8 +149,8 @@ class Evidence:
     @cached_property
     def _terms(self) -> TermsReader:
         reader = TermsReader()
-        for seen in self.trace[: self.closing]:
-            reader.feed(seen)
+        for obs in self.trace[: self.closing]:
+            reader.feed(obs)
         return reader
 
     def terms(self, client: str) -> Terms:
@@ -159,8 +159,8 @@ class Evidence:
 
     def capabilities(self, client: str) -> frozenset[str]:
         """Return what the client's shim declared in its hello."""
-        hellos = (seen for seen in self.select("event", client=client) if seen.who == "kit" and seen.body.get("name") == "hello")
-        return frozenset(next((seen.body.get("capabilities") or () for seen in hellos), ()))
+        hellos = (obs for obs in self.select("event", client=client) if obs.who == "kit" and obs.body.get("name") == "hello")
+        return frozenset(next((obs.body.get("capabilities") or () for obs in hellos), ()))
 
     @property
     def stretch(self) -> float:
@@ -178,7 +178,7 @@ class Evidence:
         A member whose process still starts can't act, and neither can others that wait for it (contract, amendment 2).
         """
         last = self.closing if until is None else until.seq
-        answers = [seen for seen in self._subscribed if since.seq < seen.seq < last]
+        answers = [obs for obs in self._subscribed if since.seq < obs.seq < last]
         return answers[-1] if answers else since
 
     @cached_property
@@ -186,26 +186,26 @@ class Evidence:
         """Return the answers to `subscribe`, of all members, in order."""
         asked: set[str | None] = set()
         answers: list[Observation] = []
-        for seen in self.trace:
-            if seen.who == "kit" and seen.body.get("command") == "subscribe":
-                asked.add(seen.client)
-            elif seen.who == "shim" and seen.body.get("name") == "answer" and seen.client in asked:
-                asked.discard(seen.client)
-                answers.append(seen)
+        for obs in self.trace:
+            if obs.who == "kit" and obs.body.get("command") == "subscribe":
+                asked.add(obs.client)
+            elif obs.who == "shim" and obs.body.get("name") == "answer" and obs.client in asked:
+                asked.discard(obs.client)
+                answers.append(obs)
         return answers
 
     def member_ids(self, client: str, before: str | int | None = None) -> list[str]:
         """Return the member ids that JoinGroup answers have given `client`, in order, without repeats."""
-        ids = (seen.member for seen in self.responses(Api.JOIN_GROUP, client, before=before) if seen.member)
+        ids = (obs.member for obs in self.responses(Api.JOIN_GROUP, client, before=before) if obs.member)
         return list(dict.fromkeys(ids))
 
 
 _APIS = {api.title: api for api in Api}
 
 
-def _seq(seen: Observation) -> int:
-    return seen.seq
+def _seq(obs: Observation) -> int:
+    return obs.seq
 
 
-def _api(seen: Observation) -> Api | None:
-    return _APIS.get(seen.api) if seen.api else None
+def _api(obs: Observation) -> Api | None:
+    return _APIS.get(obs.api) if obs.api else None

@@ -12,7 +12,7 @@ from typing import Any, Final
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import VERSIONS, WireError, WireRequest, read_request, read_response
 
-__all__ = ["STOPPED", "Passing", "answer_of", "correlation_of", "passing_of"]
+__all__ = ["STOPPED", "ForwardedFrame", "answer_of", "correlation_of", "passing_of"]
 
 STOPPED: Final = "the tap was stopped"
 """Why a connection ended that was open to the end of the run."""
@@ -23,7 +23,7 @@ _CORRELATION: Final = struct.Struct(">i")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passing:
+class ForwardedFrame:
     """One request. `wire` is None where it cannot be read, and `why` says why; without a header `api_key` is None.
 
     `api` is None where its version is beyond this kit; then its answer can't be read either. Else it can, whatever the request holds: brokers
@@ -55,18 +55,18 @@ class Passing:
         return self.api_key == Api.SASL_HANDSHAKE and self.version == 0
 
 
-def passing_of(payload: bytes) -> Passing:
+def passing_of(payload: bytes) -> ForwardedFrame:
     """Return what a request tells; one that cannot be read is none the less passed on."""
     if len(payload) < _HEADER.size:
         why = f"a request of {len(payload)} bytes is shorter than its header"
-        return Passing(payload=payload, api_key=None, version=0, correlation=0, wire=None, why=why)
+        return ForwardedFrame(payload=payload, api_key=None, version=0, correlation=0, wire=None, why=why)
     api_key, version, correlation = _HEADER.unpack_from(payload)
     wire, why = None, ""
     try:
         wire = read_request(payload)
     except WireError as error:
         why = str(error)
-    return Passing(payload=payload, api_key=api_key, version=version, correlation=correlation, wire=wire, why=why)
+    return ForwardedFrame(payload=payload, api_key=api_key, version=version, correlation=correlation, wire=wire, why=why)
 
 
 def correlation_of(payload: bytes) -> int | None:
@@ -74,7 +74,7 @@ def correlation_of(payload: bytes) -> int | None:
     return int(_CORRELATION.unpack_from(payload)[0]) if len(payload) >= _CORRELATION.size else None
 
 
-def answer_of(asked: Passing, payload: bytes) -> tuple[dict[str, Any] | None, str]:
+def answer_of(asked: ForwardedFrame, payload: bytes) -> tuple[dict[str, Any] | None, str]:
     """Return the body of the answer to `asked`, or None and why it cannot be read."""
     if asked.api is None:
         return None, asked.why

@@ -289,7 +289,7 @@ def _step_to_json(step: Step) -> dict[str, Any]:
         return {"step": step.kind, "fault": fault_to_json(step.fault)}
     value = {"step": step.kind, **asdict(step)}
     if isinstance(step, Impair):
-        value["toxics"] = [toxic_to_json(each) for each in step.toxics]
+        value["toxics"] = [toxic_to_json(impairment) for impairment in step.toxics]
     if isinstance(step, Await):
         value["until"] = {"kind": step.until.kind, **asdict(step.until)}
     return value
@@ -301,7 +301,7 @@ def _step_from_json(value: dict[str, Any]) -> Step:
     if make is Arm:
         fields["fault"] = fault_from_json(fields["fault"])
     if make is Impair:
-        fields["toxics"] = tuple(toxic_from_json(each) for each in fields["toxics"])
+        fields["toxics"] = tuple(toxic_from_json(impairment) for impairment in fields["toxics"])
         fields |= {name: tuple(fields[name]) for name in ("members", "nodes") if name in fields}
     if make is Await:
         until = dict(fields["until"])

@@ -77,8 +77,8 @@ def plan(
 ) -> Plan:
     """Return a plan of these members; groups of steps are flattened."""
     flat: list[Step] = []
-    for each in steps:
-        flat.extend([each] if isinstance(each, Step) else each)
+    for step in steps:
+        flat.extend([step] if isinstance(step, Step) else step)
     settings = {"group.initial.rebalance.delay.ms": INITIAL_DELAY_MS, **(coordinator or {})}
     return Plan(members=members, steps=tuple(flat), topics=dict(topics or {"t": 2}), records=records, coordinator=settings)
 
@@ -165,16 +165,16 @@ def requested(
     client: str, api: Api, *, after: str | None = None, count: int = 1, within_ms: int = REACT_MS, go_on: bool = False, **where: Any
 ) -> Await:
     """Wait for a request of `client`."""
-    seen = Seen(kind_of="request", api=api.title, client=client, after=after, count=count, where=where)
-    return Await(until=seen, within_ms=within_ms, go_on=go_on)
+    condition = Seen(kind_of="request", api=api.title, client=client, after=after, count=count, where=where)
+    return Await(until=condition, within_ms=within_ms, go_on=go_on)
 
 
 def answered(
     client: str, api: Api, *, error: int | None = 0, after: str | None = None, count: int = 1, within_ms: int = REACT_MS, go_on: bool = False
 ) -> Await:
     """Wait for an answer to `client`."""
-    seen = Seen(kind_of="response", api=api.title, client=client, after=after, count=count, error=error)
-    return Await(until=seen, within_ms=within_ms, go_on=go_on)
+    condition = Seen(kind_of="response", api=api.title, client=client, after=after, count=count, error=error)
+    return Await(until=condition, within_ms=within_ms, go_on=go_on)
 
 
 def event(client: str, name: str, *, after: str | None = None, count: int = 1, within_ms: int = REACT_MS, go_on: bool = False) -> Await:
@@ -184,9 +184,9 @@ def event(client: str, name: str, *, after: str | None = None, count: int = 1, w
 
 def assigned(client: str, *partitions: tuple[str, int], after: str | None = None, go_on: bool = False) -> Await:
     """Wait until the application of `client` is told that it was assigned these partitions and no others."""
-    told = [{"topic": topic, "partition": partition} for topic, partition in sorted(partitions)]
-    seen = Seen(kind_of="event", event="partitions_assigned", client=client, after=after, where={"partitions": told})
-    return Await(until=seen, within_ms=REACT_MS, go_on=go_on)
+    listed = [{"topic": topic, "partition": partition} for topic, partition in sorted(partitions)]
+    condition = Seen(kind_of="event", event="partitions_assigned", client=client, after=after, where={"partitions": listed})
+    return Await(until=condition, within_ms=REACT_MS, go_on=go_on)
 
 
 def consumed(client: str, *, after: str | None = None, count: int = 1, within_ms: int = REACT_MS, go_on: bool = False) -> Await:
@@ -238,7 +238,7 @@ def commit(member: str, *offsets: tuple[str, int, int], mode: str = "sync", wait
     """Commit `offsets` (topic, partition, offset), or the current positions."""
     fields: dict[str, Any] = {"mode": mode}
     if offsets:
-        fields["offsets"] = [list(each) for each in offsets]
+        fields["offsets"] = [list(offset) for offset in offsets]
     return command(member, "commit", wait=wait, within_ms=within_ms, **fields)
 
 

@@ -218,20 +218,20 @@ def script_to_json(script: Script) -> dict[str, Any]:
 
 
 def _names(value: Any) -> list[str]:
-    return [each.name for each in fields(value)]
+    return [column.name for column in fields(value)]
 
 
 def _to_json(name: str, value: Any) -> Any:
     if name == "api":
         return Api(value).title
     if type(value) in _MARKED:
-        return {f"${_MARKED[type(value)]}": {each: _to_json("", getattr(value, each)) for each in _names(value)}}
+        return {f"${_MARKED[type(value)]}": {name: _to_json("", getattr(value, name)) for name in _names(value)}}
     if isinstance(value, bytes):
         return {"$bytes": value.hex()}
     if isinstance(value, Mapping):
-        return {key: _to_json("", each) for key, each in value.items()}
+        return {key: _to_json("", item) for key, item in value.items()}
     if isinstance(value, tuple | list):
-        return [_to_json("", each) for each in value]
+        return [_to_json("", item) for item in value]
     return value
 
 
@@ -245,7 +245,7 @@ def script_from_json(value: Mapping[str, Any]) -> Script:
 
 
 def _step_from_json(value: Mapping[str, Any]) -> ScriptStep:
-    given = {name: _from_json(each) for name, each in value.items() if name != "step"}
+    given = {name: _from_json(item) for name, item in value.items() if name != "step"}
     if "api" in given:
         given["api"] = api_named(given["api"])
     made: ScriptStep = _STEPS[value["step"]](**given)
@@ -254,12 +254,12 @@ def _step_from_json(value: Mapping[str, Any]) -> ScriptStep:
 
 def _from_json(value: Any) -> Any:
     if isinstance(value, list):
-        return tuple(_from_json(each) for each in value)
+        return tuple(_from_json(item) for item in value)
     if not isinstance(value, Mapping):
         return value
     name = next(iter(value), "")
     if name == "$bytes":
         return bytes.fromhex(value[name])
     if name.startswith("$"):
-        return _MARKERS[name[1:]](**{each: _from_json(field) for each, field in value[name].items()})
-    return {key: _from_json(each) for key, each in value.items()}
+        return _MARKERS[name[1:]](**{key: _from_json(field) for key, field in value[name].items()})
+    return {key: _from_json(item) for key, item in value.items()}

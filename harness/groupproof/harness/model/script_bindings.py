@@ -57,7 +57,7 @@ class Names:
 
 
 @dataclass(slots=True)
-class _Given:
+class _Membership:
     """What one member was last given by an answer to JoinGroup."""
 
     member_id: str = ""
@@ -71,11 +71,11 @@ class Memory:
     """What the members of one run were given, and with it the values that a script's markers stand for."""
 
     names: Names
-    _members: dict[str, _Given] = field(default_factory=dict)
+    _members: dict[str, _Membership] = field(default_factory=dict)
 
     def joined(self, member: str, body: Mapping[str, Any]) -> None:
         """Take an answer to JoinGroup in: an id whenever there is one, the rest where there is a generation."""
-        given = self._members.setdefault(member, _Given())
+        given = self._members.setdefault(member, _Membership())
         given.member_id = body.get("member_id") or given.member_id
         if body.get("generation_id", -1) >= 0:
             given.generation = body["generation_id"]
@@ -85,9 +85,9 @@ class Memory:
     def resolved(self, value: Any) -> Any:
         """Return `value` with each marker in it replaced by what it stands for now."""
         if isinstance(value, Mapping):
-            return {name: self.resolved(each) for name, each in value.items()}
+            return {name: self.resolved(item) for name, item in value.items()}
         if isinstance(value, tuple | list):
-            return tuple(self.resolved(each) for each in value)
+            return tuple(self.resolved(item) for item in value)
         return self._marked(value)
 
     def _marked(self, value: Any) -> Any:
@@ -104,14 +104,14 @@ class Memory:
     def _ref(self, ref: Ref) -> Any:
         if ref.what == "producer_id":
             return self.names.producer_id(ref.member)
-        given = getattr(self._members.get(ref.member, _Given()), ref.what)
+        given = getattr(self._members.get(ref.member, _Membership()), ref.what)
         return given + ref.plus if ref.what == "generation" else given
 
-    def _subscription(self, told: Subscribed) -> bytes:
-        topics = tuple(self.names.topic(each) for each in told.topics)
-        owned = self.names.partitions(told.owned)
-        return encode_subscription(Subscription(topics=topics, owned=owned, user_data=told.user_data or None, version=told.version))
+    def _subscription(self, subscription: Subscribed) -> bytes:
+        topics = tuple(self.names.topic(topic) for topic in subscription.topics)
+        owned = self.names.partitions(subscription.owned)
+        return encode_subscription(Subscription(topics=topics, owned=owned, user_data=subscription.user_data or None, version=subscription.version))
 
-    def _assignment(self, told: Assigned) -> bytes:
-        partitions = self.names.partitions(told.partitions)
-        return encode_assignment(Assignment(partitions=partitions, user_data=told.user_data or None, version=told.version))
+    def _assignment(self, assignment: Assigned) -> bytes:
+        partitions = self.names.partitions(assignment.partitions)
+        return encode_assignment(Assignment(partitions=partitions, user_data=assignment.user_data or None, version=assignment.version))

@@ -151,9 +151,9 @@ def stable(*members: str, **given: Any) -> tuple[ScriptStep, ...]:
     for index, member in enumerate(members):
         steps += joined(member, **given)
         steps += [join(earlier, **given) for earlier in members[:index]]
-        steps += [answered(f"join {each}", code=0) for each in members[: index + 1]]
+        steps += [answered(f"join {member}", code=0) for member in members[: index + 1]]
     leader, *followers = members
-    steps += [sync(each, wait=False, is_parked=True) for each in followers]
-    steps.append(sync(leader, {each: [("t", index)] for index, each in enumerate(members)}, code=0))
-    steps += [answered(f"sync {each}", code=0) for each in followers]
+    steps += [sync(follower, wait=False, is_parked=True) for follower in followers]
+    steps.append(sync(leader, {member: [("t", index)] for index, member in enumerate(members)}, code=0))
+    steps += [answered(f"sync {follower}", code=0) for follower in followers]
     return tuple(steps)

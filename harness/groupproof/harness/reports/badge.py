@@ -27,10 +27,10 @@ def badge(run: RunSummary) -> dict[str, Any]:
 
 
 def _message(run: RunSummary) -> str:
-    told = [run.grade.lower().replace("_", " ")]
-    told += [f"{count} {verdict.value.lower()}" for verdict in (Verdict.FAILED, Verdict.EXCUSED) if (count := run.totals[verdict.value])]
+    parts = [run.grade.lower().replace("_", " ")]
+    parts += [f"{count} {verdict.value.lower()}" for verdict in (Verdict.FAILED, Verdict.EXCUSED) if (count := run.totals[verdict.value])]
     if run.settled.stale:
-        told.append("stale expectations")
+        parts.append("stale expectations")
     if run.run.interrupted:
-        told.append("interrupted")
-    return ", ".join(told)
+        parts.append("interrupted")
+    return ", ".join(parts)

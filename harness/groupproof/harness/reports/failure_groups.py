@@ -20,8 +20,8 @@ T = TypeVar("T")
 def folded(items: Iterable[T], cause: Callable[[T], Hashable]) -> list[list[T]]:
     """Return the items, those of one cause together, in the order of the first of each."""
     causes: dict[Hashable, list[T]] = {}
-    for each in items:
-        causes.setdefault(cause(each), []).append(each)
+    for failure in items:
+        causes.setdefault(cause(failure), []).append(failure)
     return list(causes.values())
 
 

@@ -36,10 +36,10 @@ def junit(run: RunSummary, output: str) -> str:
     """Return the file; `output` is the report's folder as the user wrote it."""
     suite = xml.Element("testsuite")
     cases = [
-        *(_case(each, run, output) for each in run.cases),
+        *(_case(case, run, output) for case in run.cases),
         *(_unreached(case) for case in run.unreached),
-        *(_stale(each) for each in run.settled.stale),
-        *(_vanished(each) for each in (run.delta.vanished if run.delta is not None else ())),
+        *(_stale(name) for name in run.settled.stale),
+        *(_vanished(change) for change in (run.delta.vanished if run.delta is not None else ())),
     ]
     counts: dict[str, str] = {
         "tests": str(len(cases)),
@@ -59,7 +59,7 @@ def junit(run: RunSummary, output: str) -> str:
 
 
 def _properties(run: RunSummary) -> xml.Element:
-    told = {
+    by_name = {
         "grade": run.grade,
         "subject": run.subject.title,
         "profile": run.suite.profile,
@@ -68,7 +68,7 @@ def _properties(run: RunSummary) -> xml.Element:
         "catalogue_sha256": run.suite.catalogue_sha256,
     }
     element = xml.Element("properties")
-    for name, value in told.items():
+    for name, value in by_name.items():
         xml.SubElement(element, "property", name=name, value=_clean(value))
     return element
 
@@ -85,7 +85,7 @@ def _testcase(id: str, seconds: float) -> xml.Element:
 def _case(report: CaseReport, run: RunSummary, output: str) -> xml.Element:
     element = _testcase(report.case.id, report.result.duration_s)
     outcome = _outcome(report, run)
-    lines = list(_told(report, output))
+    lines = list(_output_lines(report, output))
     if outcome is None:
         _add(element, "system-out", lines)
     else:
@@ -101,7 +101,7 @@ def _outcome(report: CaseReport, run: RunSummary) -> _Outcome | None:
         return outcome
     if outcome is not None and outcome.element != _SKIPPED and report.case.id in run.delta.known and report.result.trouble is None:
         return _Outcome(element=_SKIPPED, type=outcome.type, message=f"no worse than in {run.delta.name}: {outcome.message}")
-    moved = next((each for each in run.delta.moved if each.id == report.case.id), None)
+    moved = next((change for change in run.delta.moved if change.id == report.case.id), None)
     if moved is not None and (outcome is None or outcome.element == _SKIPPED):
         return _Outcome(element=_FAILURE, type="MOVED", message=str(moved))
     return outcome
@@ -128,7 +128,7 @@ def _outcomes(report: CaseReport, fail_on: frozenset[str]) -> Iterator[_Outcome]
         yield _Outcome(element=_FAILURE, type=ruling.goodbye.value, message=ruling.goodbye_reason)
 
 
-def _told(report: CaseReport, output: str) -> Iterator[str]:
+def _output_lines(report: CaseReport, output: str) -> Iterator[str]:
     case, ruling = report.case, report.result.ruling
     yield f"{report.verdict.value} · {case.level.value} · {case.title}"
     yield f"requirements: {', '.join(case.requirements)}"

@@ -46,7 +46,7 @@ def _head(run: RunSummary) -> Iterator[str]:
 
 def _totals(run: RunSummary) -> Iterator[str]:
     counted = {name: count for name, count in run.totals.items() if count}
-    unclean = sum(each.result.ruling.goodbye is Goodbye.UNCLEAN for each in run.cases)
+    unclean = sum(case.result.ruling.goodbye is Goodbye.UNCLEAN for case in run.cases)
     if unclean:
         counted["goodbye UNCLEAN"] = unclean
     if counted:
@@ -59,14 +59,14 @@ def _totals(run: RunSummary) -> Iterator[str]:
 def _stale(run: RunSummary) -> Iterator[str]:
     if run.settled.stale:
         yield "**Stale expectations** (the run fails until they are corrected):"
-        yield from (f"- {plain(each)}" for each in run.settled.stale)
+        yield from (f"- {plain(name)}" for name in run.settled.stale)
         yield ""
 
 
 def _ended(run: RunSummary) -> Iterator[str]:
     if run.shared_ends:
         yield "**Crashes in company** (whose doing they were no case can tell):"
-        yield from (f"- {plain(each)}" for each in run.shared_ends)
+        yield from (f"- {plain(name)}" for name in run.shared_ends)
         yield ""
 
 
@@ -77,11 +77,11 @@ def _difference(run: RunSummary) -> Iterator[str]:
         return
     worse = ", ".join(f"{len(changes)} {word}" for word, changes in delta.lists() if changes in (delta.moved, delta.vanished, delta.otherwise))
     yield f"**Against {plain(delta.name)}:** {f'worse: {worse}' if worse else 'no case moved off OK, came to fail, or vanished'}."
-    yield from (f"- {plain(delta.name)} is a run of {plain(each)}" for each in delta.unlike)
+    yield from (f"- {plain(delta.name)} is a run of {plain(name)}" for name in delta.unlike)
     yield ""
     for word, changes in delta.lists():
         yield from (f"#### {word}", "", "| case | before | now | observed |", "| --- | --- | --- | --- |")
-        yield from (f"| `{each.id}` | {each.before} | {each.now} | {plain(each.observed)} |" for each in changes[:LISTED_MAX])
+        yield from (f"| `{change.id}` | {change.before} | {change.now} | {plain(change.observed)} |" for change in changes[:LISTED_MAX])
         yield from [f"| … and {left} more | | | |"] if (left := len(changes) - LISTED_MAX) > 0 else []
         yield ""
 
@@ -90,7 +90,7 @@ def _found(run: RunSummary, output: str) -> Iterator[str]:
     listed = 0
     failed: list[CaseReport] = []
     for verdict in _LISTED:
-        causes = folded((each for each in run.cases if each.verdict is verdict), cause_of)
+        causes = folded((case for case in run.cases if case.verdict is verdict), cause_of)
         if not causes:
             continue
         failed += [alike[0] for alike in causes if verdict is Verdict.FAILED]
@@ -102,7 +102,7 @@ def _found(run: RunSummary, output: str) -> Iterator[str]:
         listed += len(causes)
         yield ""
     if failed:
-        lines = (replay_line(output, each.case.id) for each in failed[:LISTED_MAX])
+        lines = (replay_line(output, case.case.id) for case in failed[:LISTED_MAX])
         yield from ("<details><summary>replay</summary>", "", "```", *lines, "```", "</details>", "")
 
 
@@ -113,7 +113,7 @@ def _row(alike: Sequence[CaseReport]) -> str:
     preview = " (preview, not counted)" if first.case.preview else ""
     known = f" Known: {first.excuse.reason} ({first.excuse.source})" if first.excuse is not None else ""
     requirements = ", ".join(first.case.requirements)
-    more = f" {and_more(f'`{each.case.id}`' for each in alike[1:])}" if len(alike) > 1 else ""
+    more = f" {and_more(f'`{case.case.id}`' for case in alike[1:])}" if len(alike) > 1 else ""
     grounds = f" ({plain(first.grounds)})" if first.grounds else ""
     return f"| `{first.case.id}`{preview} {plain(requirements)}{more} | {plain(ruling.expected)} | {plain(ruling.observed + known)}{grounds} |"
 

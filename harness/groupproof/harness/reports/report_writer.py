@@ -22,7 +22,7 @@ from groupproof.harness.reports.badge import badge
 from groupproof.harness.reports.junit import junit
 from groupproof.harness.reports.markdown import summary
 from groupproof.harness.reports.output_folder import MARK, check_folder, check_output, write_text
-from groupproof.harness.reports.pages.case_view import CaseView, Shown, case_view, shown_of
+from groupproof.harness.reports.pages.case_view import CaseView, TracePicture, case_view, shown_of
 from groupproof.harness.reports.pages.run_page import page
 from groupproof.harness.reports.pictures.timeline import timeline_of
 from groupproof.harness.reports.pictures.timeline_svg import Drawing, draw
@@ -64,12 +64,12 @@ def _write_cases(run: RunSummary, output: Path) -> tuple[list[CaseView], dict[st
     fresh = Path(tempfile.mkdtemp(dir=output, prefix=".groupproof-"))
     try:
         views, pictures = [], {}
-        for each in run.cases:
-            shown = shown_of(each.result)
-            views.append(case_view(each, shown))
-            picture = _write_case(run, each, shown, fresh, str(output))
+        for case in run.cases:
+            shown = shown_of(case.result)
+            views.append(case_view(case, shown))
+            picture = _write_case(run, case, shown, fresh, str(output))
             if picture is not None:
-                pictures[each.case.id] = picture
+                pictures[case.case.id] = picture
         (fresh / CASES).mkdir(exist_ok=True)
         (fresh / CASES / MARK).write_text(_MARK_TEXT)
         _change_over(fresh, output / CASES)
@@ -91,7 +91,7 @@ def _change_over(fresh: Path, cases: Path) -> None:
         raise
 
 
-def _write_case(run: RunSummary, report: CaseReport, shown: Shown | None, fresh: Path, output: str) -> str | None:
+def _write_case(run: RunSummary, report: CaseReport, picture: TracePicture | None, fresh: Path, output: str) -> str | None:
     """Write one case's folder; return its timeline for the page, or None where there was no run."""
     folder = fresh / case_place(report.case.id)
     folder.mkdir(parents=True)
@@ -100,18 +100,18 @@ def _write_case(run: RunSummary, report: CaseReport, shown: Shown | None, fresh:
     for number, play in enumerate(report.result.plays):
         with (folder / trace_name(number)).open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
             file.writelines(f"{line}\n" for line in write_trace(play.trace))
-    if shown is None:
+    if picture is None:
         return None
     if is_story(report.case.id):
         (folder / METERS).write_text(_json(to_json(figures_of(play.trace for play in report.result.plays))), encoding="utf-8")
-    (folder / STDERR).write_text(_stderr(report, shown), encoding="utf-8", errors="replace")
-    drawing = draw(timeline_of(with_transitions(shown.trace)), shown.flags)
-    (folder / TIMELINE).write_text(_picture(run, report, shown, drawing), encoding="utf-8", errors="replace")
+    (folder / STDERR).write_text(_stderr(report, picture), encoding="utf-8", errors="replace")
+    drawing = draw(timeline_of(with_transitions(picture.trace)), picture.flags)
+    (folder / TIMELINE).write_text(_picture(run, report, picture, drawing), encoding="utf-8", errors="replace")
     return drawing.inline(title=f"timeline of {report.case.id}")
 
 
-def _picture(run: RunSummary, report: CaseReport, shown: Shown, drawing: Drawing) -> str:
-    number = f" · run {shown.run + 1} of {len(report.result.plays)}" if len(report.result.plays) > 1 else ""
+def _picture(run: RunSummary, report: CaseReport, picture: TracePicture, drawing: Drawing) -> str:
+    number = f" · run {picture.run + 1} of {len(report.result.plays)}" if len(report.result.plays) > 1 else ""
     subtitle = f"{run.subject.title} · {report.verdict.value} · {report.case.title}{number}"
     return drawing.alone(title=report.case.id, subtitle=subtitle)
 
@@ -139,9 +139,9 @@ def _write_plan(run: RunSummary, report: CaseReport, folder: Path) -> None:
     (folder / PLAN).write_text(_json(schedule), encoding="utf-8")
 
 
-def _stderr(report: CaseReport, shown: Shown) -> str:
+def _stderr(report: CaseReport, picture: TracePicture) -> str:
     """Return what the members' shims have logged in the run that is shown, each line behind its member's name."""
-    logged = report.result.plays[shown.run].stderr
+    logged = report.result.plays[picture.run].stderr
     return "".join(f"{member} | {line}\n" for member, lines in logged.items() for line in lines)
 
 

@@ -49,8 +49,8 @@ def _made(report: Mapping[str, Any]) -> Iterator[str]:
     share = run.get("shard")
     yield f"### {plain(title_of(report))}: {report['grade']}{_share(share)}"
     yield ""
-    told = f"{len(report['cases'])} cases against {plain(suite['profile'])}, in {run['duration_s']:.0f} s, seed {run['seed']}."
-    yield f"{GRADES[grade_word(report['grade'])]} {told}{' **Interrupted.**' if run['interrupted'] else ''}"
+    text = f"{len(report['cases'])} cases against {plain(suite['profile'])}, in {run['duration_s']:.0f} s, seed {run['seed']}."
+    yield f"{GRADES[grade_word(report['grade'])]} {text}{' **Interrupted.**' if run['interrupted'] else ''}"
     yield ""
     yield from _table({name: count for name, count in report["totals"].items() if count})
     for verdict in _LISTED:
@@ -81,7 +81,7 @@ def _cases(verdict: str, cases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def _row(alike: Sequence[Mapping[str, Any]]) -> str:
     case = alike[0]
     preview = " (preview, not counted)" if case["preview"] else ""
-    more = f" {and_more(_code(each) for each in alike[1:])}" if len(alike) > 1 else ""
+    more = f" {and_more(_code(entry) for entry in alike[1:])}" if len(alike) > 1 else ""
     grounds = f" ({plain(case['grounds'])})" if case.get("grounds") else ""
     return (
         f"| `{case['id']}`{preview} {plain(', '.join(case['requirements']))}{more} | {plain(case['expected'])} | {plain(case['observed'])}{grounds} |"

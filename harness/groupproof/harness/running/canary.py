@@ -21,7 +21,7 @@ __all__ = ["Canary", "watch_lags"]
 
 PERIOD_S = 0.025
 # Smaller lags are told as well, so that whoever starts processes can hold back before the limit is reached.
-TOLD_MS = 30.0
+REPORTED_MS = 30.0
 
 _CHILD = """
 import os, sys, time
@@ -38,7 +38,7 @@ OnLag = Callable[[str, float], None]
 
 
 class Canary:
-    """Tells its listeners each lag above `TOLD_MS` with its source, loop or child.
+    """Tells its listeners each lag above `REPORTED_MS` with its source, loop or child.
 
     `worst_ms` is the longest so far, `last_at` when the newest was told, on trio's clock.
     """
@@ -70,11 +70,11 @@ class Canary:
             slept = trio.current_time()
             await trio.sleep(PERIOD_S)
             lag_ms = (trio.current_time() - slept - PERIOD_S) * 1000
-            if lag_ms >= TOLD_MS:
+            if lag_ms >= REPORTED_MS:
                 self.tell("loop", lag_ms)
 
     async def _watch_child(self) -> None:
-        argv = [sys.executable, "-I", "-S", "-c", _CHILD, str(PERIOD_S), str(TOLD_MS)]
+        argv = [sys.executable, "-I", "-S", "-c", _CHILD, str(PERIOD_S), str(REPORTED_MS)]
         child = await trio.lowlevel.open_process(argv, stdout=PIPE, stderr=DEVNULL, stdin=DEVNULL)
         assert child.stdout is not None
         try:

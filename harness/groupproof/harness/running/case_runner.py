@@ -94,10 +94,10 @@ class Runner:
                 await self._pace.enter()
                 nursery.start_soon(self._rule, case)
 
-    def give_up(self, cases: Sequence[Case], trouble: Trouble) -> None:
+    def give_up(self, cases: Sequence[Case], error: Trouble) -> None:
         """Take down that the cases cannot be run at all."""
         for case in cases:
-            self.results.append(unfinished(case, [], trouble))
+            self.results.append(unfinished(case, [], error))
             self._say(Progress.DONE, case, self.results[-1])
 
     async def _rule(self, case: Case) -> None:

@@ -29,5 +29,5 @@ def trouble_in(error: BaseException, case: Case | None = None) -> Trouble:
 
 def _leaves(error: BaseException) -> list[BaseException]:
     if isinstance(error, BaseExceptionGroup):
-        return [leaf for each in error.exceptions for leaf in _leaves(each)]
+        return [leaf for exception in error.exceptions for leaf in _leaves(exception)]
     return [] if isinstance(error, trio.Cancelled) else [error]

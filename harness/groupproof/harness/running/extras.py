@@ -40,7 +40,7 @@ def absent(extra: str) -> tuple[str, ...]:
 def need(what: str, *packages: str) -> None:
     """Raise `BrokenEnvironment` with the cure where one of these packages is missing; `what` says who needs them."""
     if missing := _missing(packages):
-        extras = dict.fromkeys(extra for each in packages for extra, names in EXTRAS.items() if each in names)
+        extras = dict.fromkeys(extra for package in packages for extra, names in EXTRAS.items() if package in names)
         raise BrokenEnvironment(f"{what} needs {missing[0]}, which is not installed; get it with: {cure(*extras)}")
 
 

@@ -33,9 +33,12 @@ def read_traces(paths: Iterable[Path]) -> list[Trace]:
 def split(trace: Trace) -> list[Trace]:
     """Return each run of each case by itself, in its own order (`seq`, never time) and numbered without gaps, as judges read it."""
     runs: dict[tuple[str, str], Trace] = {}
-    for seen in trace:
-        runs.setdefault((seen.run, seen.case), []).append(seen)
-    return [[replace(seen, seq=seq) for seq, seen in enumerate(sorted(run, key=lambda seen: seen.seq))] for run in runs.values()]
+    for obs in trace:
+        runs.setdefault((obs.run, obs.case), []).append(obs)
+    return [
+        [replace(observation, seq=seq) for seq, observation in enumerate(sorted(run, key=lambda observation: observation.seq))]
+        for run in runs.values()
+    ]
 
 
 def rejudged(traces: Sequence[Trace], catalogue: Sequence[Case], universal: Sequence[Judge]) -> list[CaseResult]:
@@ -62,11 +65,11 @@ def rejudged(traces: Sequence[Trace], catalogue: Sequence[Case], universal: Sequ
 
 def _made_of(trace: Trace) -> Case | None:
     """Return the case that the trace's head tells, a drawn plan's or a scenario's; None where it tells none."""
-    told = next((seen.body for seen in trace if seen.who == "kit" and seen.body.get("name") == "origin"), None)
-    if told is None:
+    origin = next((obs.body for obs in trace if obs.who == "kit" and obs.body.get("name") == "origin"), None)
+    if origin is None:
         return None
     try:
-        return _case_of(trace[0].case, told)
+        return _case_of(trace[0].case, origin)
     except (KeyError, ValueError) as error:
         raise WrongUsage(f"the trace of {trace[0].case} can't be judged again: {error}") from error
 

@@ -20,7 +20,7 @@ from groupproof.harness.running.rejudge import rejudged, split
 from groupproof.harness.running.trace_files import stream, traces_in
 from groupproof.protocol.trace import Observation, Trace
 
-__all__ = ["HEAD_ROWS", "TELLS_WHOLE", "Checked", "check_files", "files_of", "is_whole"]
+__all__ = ["HEAD_ROWS", "TELLS_WHOLE", "CheckResult", "check_files", "files_of", "is_whole"]
 
 HEAD_ROWS: Final = 1_000
 """Within so many observations a tap has told of its upstream, and a case that is in no catalogue what it is made of."""
@@ -29,7 +29,7 @@ TELLS_WHOLE: Final = ("upstream", "origin")
 
 
 @dataclass(slots=True, kw_only=True)
-class Checked:
+class CheckResult:
     """The results, and what was met in the streams: observations that were there twice or out of their place."""
 
     results: list[CaseResult] = field(default_factory=list)
@@ -42,34 +42,34 @@ def files_of(paths: Iterable[Path]) -> list[Path]:
     return [file for path in paths for file in (traces_in(path) if path.is_dir() else [path])]
 
 
-def is_whole(seen: Observation, known: Mapping[str, Case]) -> bool:
+def is_whole(obs: Observation, known: Mapping[str, Case]) -> bool:
     """Tell whether an observation belongs to what is judged whole: a case, or what a report keeps of a coordinator's answers."""
-    return seen.case in known or seen.case.startswith(f"{ANSWERED}/")
+    return obs.case in known or obs.case.startswith(f"{ANSWERED}/")
 
 
-def check_files(paths: Iterable[Path], catalogue: Sequence[Case], universal: Sequence[Judge]) -> Checked:
+def check_files(paths: Iterable[Path], catalogue: Sequence[Case], universal: Sequence[Judge]) -> CheckResult:
     """Judge the traces; raise `WrongUsage` for what is no trace."""
     known = {case.id: case for case in catalogue}
-    checked, whole = Checked(), list[Trace]()
+    checked, whole = CheckResult(), list[Trace]()
     live: list[CaseResult] = []
     for file in files_of(paths):
-        taken, order = _Taken(known), InOrder()
+        taken, order = _FileReader(known), InOrder()
         taken.take(order.sorted(stream(file)))
         if order.late:
-            taken = _Taken(known)
-            taken.take(sorted(stream(file), key=lambda seen: seen.seq))
+            taken = _FileReader(known)
+            taken.take(sorted(stream(file), key=lambda obs: obs.seq))
         checked.displaced += order.displaced
         # Runs that were written side by side, or one after the other and numbered alike, come in one order whoever reads them.
         traces = sorted(taken.whole.values(), key=lambda trace: (trace[0].seq, trace[0].run, trace[0].case))
         whole += [run for trace in traces for run in split(trace)]
-        for told in taken.fleet.told():
-            checked.duplicates += told.duplicates
-            live += results_of(told)
+        for group in taken.fleet.told():
+            checked.duplicates += group.duplicates
+            live += results_of(group)
     checked.results = [*rejudged(whole, catalogue, universal), *live]
     return checked
 
 
-class _Taken:
+class _FileReader:
     """One file, dealt to what is judged whole and to the fleet, run by run."""
 
     def __init__(self, known: Mapping[str, Case]) -> None:
@@ -80,27 +80,27 @@ class _Taken:
         self._live: set[tuple[str, str]] = set()
 
     def take(self, observations: Iterable[Observation]) -> None:
-        for seen in observations:
-            key = (seen.run, seen.case)
+        for obs in observations:
+            key = (obs.run, obs.case)
             if key in self._live:
-                self.fleet.feed(seen)
-            elif key in self.whole or is_whole(seen, self._known):
-                self.whole.setdefault(key, []).append(seen)
+                self.fleet.feed(obs)
+            elif key in self.whole or is_whole(obs, self._known):
+                self.whole.setdefault(key, []).append(obs)
             else:
-                self._look(key, seen)
+                self._look(key, obs)
         for key in list(self._heads):
             self._is_live(key)
 
-    def _look(self, key: tuple[str, str], seen: Observation) -> None:
+    def _look(self, key: tuple[str, str], obs: Observation) -> None:
         """Keep the head of a run until it is certain that it tells of no tap and of no case."""
         head = self._heads.setdefault(key, [])
-        head.append(seen)
-        if seen.who == "kit" and seen.body.get("name") in TELLS_WHOLE:
+        head.append(obs)
+        if obs.who == "kit" and obs.body.get("name") in TELLS_WHOLE:
             self.whole[key] = self._heads.pop(key)
         elif len(head) >= HEAD_ROWS:
             self._is_live(key)
 
     def _is_live(self, key: tuple[str, str]) -> None:
         self._live.add(key)
-        for seen in self._heads.pop(key):
-            self.fleet.feed(seen)
+        for obs in self._heads.pop(key):
+            self.fleet.feed(obs)

@@ -15,7 +15,7 @@ from groupproof.clients.assignors.assignment import Cluster
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.member.member import Member
 from groupproof.clients.member.policy import REFERENCE, Policy
-from groupproof.clients.outputs import Callback, CallbackKind, Committed, Drop, Fail, Fetched, Gone, NeedMetadata, Node, Output, Send
+from groupproof.clients.outputs import Callback, CallbackKind, Closed, Committed, Drop, Fail, Fetched, NeedMetadata, Node, Output, Send
 from groupproof.harness.simulation.heap import Heap
 from groupproof.harness.simulation.invariants.one_owner import Ownership
 from groupproof.harness.simulation.random_streams import Streams
@@ -330,7 +330,7 @@ class Process:
         if self.is_wanted:
             self.start()
 
-    def _gone(self, _: Gone) -> None:
+    def _gone(self, _: Closed) -> None:
         self._end()
         if self.is_wanted:  # it was to come back before it had gone
             self._heap.after(0, self._start_again)
@@ -339,7 +339,7 @@ class Process:
         """Take no note of the end of a commit: the application commits again at the next interval."""
 
     _do: Final[dict[type, Callable[..., None]]] = {
-        Drop: _drop, Callback: _call, Committed: _ignore, Fetched: _fetched, NeedMetadata: _need_topics, Fail: _fail, Gone: _gone,
+        Drop: _drop, Callback: _call, Committed: _ignore, Fetched: _fetched, NeedMetadata: _need_topics, Fail: _fail, Closed: _gone,
     }  # fmt: skip
 
     # Metadata

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
 
-from groupproof.harness.simulation.fault_schedule import Happening, Schedule
+from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
 from groupproof.harness.simulation.faults import FAULTS
 from groupproof.harness.simulation.random_streams import Streams
 from groupproof.harness.simulation.settings import BOUNCES, SWARM, Simulation
@@ -23,8 +23,8 @@ def drawn(simulation: Simulation) -> Schedule:
     """Return the schedule of a simulation whose settings are all told: in a swarm about half of all kinds of faults, else those that it names."""
     streams = Streams(simulation.seed)
     kinds = _kinds(streams) if simulation.faults == SWARM else simulation.faults
-    found = [each for kind in kinds for each in _of_kind(kind, simulation, streams)]
-    return Schedule(happenings=tuple(sorted(found, key=lambda each: each.at_ms)))
+    found = [happening for kind in kinds for happening in _of_kind(kind, simulation, streams)]
+    return Schedule(happenings=tuple(sorted(found, key=lambda happening: happening.at_ms)))
 
 
 def _kinds(streams: Streams) -> Collection[str]:
@@ -32,12 +32,12 @@ def _kinds(streams: Streams) -> Collection[str]:
     return [kind for kind in FAULTS if chance.random() < 0.5]
 
 
-def _of_kind(kind: str, simulation: Simulation, streams: Streams) -> list[Happening]:
+def _of_kind(kind: str, simulation: Simulation, streams: Streams) -> list[ScheduledFault]:
     chance = streams.named("faults", kind)
     return _rolling(simulation, chance) if kind == "upgrade" else _now_and_then(kind, simulation, chance)
 
 
-def _rolling(simulation: Simulation, chance: random.Random) -> list[Happening]:
+def _rolling(simulation: Simulation, chance: random.Random) -> list[ScheduledFault]:
     """Draw both bounces of an upgrade: nobody takes range away before everyone was given the new assignor. Only who has range alone upgrades."""
     if simulation.assignors != ("range",):
         return []
@@ -46,14 +46,14 @@ def _rolling(simulation: Simulation, chance: random.Random) -> list[Happening]:
     begins = sorted(chance.randrange(1, simulation.duration_ms) for _ in turns)
     away_ms = FAULTS["upgrade"].lasts_ms
     return [
-        Happening(at_ms=at_ms, kind="upgrade", who=(name,), for_ms=chance.randint(*away_ms), how={"bounce": bounce})
+        ScheduledFault(at_ms=at_ms, kind="upgrade", who=(name,), for_ms=chance.randint(*away_ms), how={"bounce": bounce})
         for at_ms, (bounce, name) in zip(begins, turns, strict=True)
     ]
 
 
-def _now_and_then(kind: str, simulation: Simulation, chance: random.Random) -> list[Happening]:
+def _now_and_then(kind: str, simulation: Simulation, chance: random.Random) -> list[ScheduledFault]:
     pause_ms = chance.choice(_PAUSES_MS)
-    found: list[Happening] = []
+    found: list[ScheduledFault] = []
     at_ms = 0
     while (at_ms := at_ms + 1 + int(chance.expovariate(1 / pause_ms))) < simulation.duration_ms:
         found.append(FAULTS[kind].drawn(chance, simulation, at_ms))

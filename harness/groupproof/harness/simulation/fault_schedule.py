@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Happening", "Schedule"]
+__all__ = ["Schedule", "ScheduledFault"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Happening:
+class ScheduledFault:
     """One fault: from `at_ms` on, for `for_ms` (0: at that instant alone); `who` it strikes are processes (m0) or brokers (node0)."""
 
     at_ms: int
@@ -20,11 +20,11 @@ class Happening:
     how: Mapping[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        told: dict[str, Any] = {"at_ms": self.at_ms, "kind": self.kind}
-        return told | {name: value for name, value in (("who", list(self.who)), ("for_ms", self.for_ms), ("how", dict(self.how))) if value}
+        document: dict[str, Any] = {"at_ms": self.at_ms, "kind": self.kind}
+        return document | {name: value for name, value in (("who", list(self.who)), ("for_ms", self.for_ms), ("how", dict(self.how))) if value}
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Happening:
+    def from_json(cls, value: Mapping[str, Any]) -> ScheduledFault:
         """Raise `ValueError` for a value that is none."""
         if unknown := sorted(value.keys() - {"at_ms", "kind", "who", "for_ms", "how"}):
             raise ValueError(f"a happening has no {unknown[0]!r}")
@@ -41,21 +41,21 @@ class Happening:
 class Schedule:
     """Happenings in the order of their times."""
 
-    happenings: tuple[Happening, ...] = ()
+    happenings: tuple[ScheduledFault, ...] = ()
 
     def __len__(self) -> int:
         return len(self.happenings)
 
     def without(self, indexes: Collection[int]) -> Schedule:
         """Return the schedule without the happenings at these places."""
-        return Schedule(happenings=tuple(each for index, each in enumerate(self.happenings) if index not in indexes))
+        return Schedule(happenings=tuple(happening for index, happening in enumerate(self.happenings) if index not in indexes))
 
     def to_json(self) -> list[dict[str, Any]]:
-        return [each.to_json() for each in self.happenings]
+        return [happening.to_json() for happening in self.happenings]
 
     @classmethod
     def from_json(cls, value: Any) -> Schedule:
         """Raise `ValueError` for a value that is no list of happenings."""
-        if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
+        if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
             raise ValueError("a schedule is a list of happenings")
-        return cls(happenings=tuple(sorted((Happening.from_json(each) for each in value), key=lambda each: each.at_ms)))
+        return cls(happenings=tuple(sorted((ScheduledFault.from_json(item) for item in value), key=lambda happening: happening.at_ms)))

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from groupproof.harness.simulation.client_process import Process
-from groupproof.harness.simulation.fault_schedule import Happening
+from groupproof.harness.simulation.fault_schedule import ScheduledFault
 from groupproof.harness.simulation.settings import BOUNCES, OTHER_TOPIC, TOPIC, Simulation
 from groupproof.harness.simulation.simulated_brokers import Brokers
 from groupproof.harness.simulation.simulated_network import Network, Path
@@ -17,7 +17,7 @@ from groupproof.protocol.vocabulary import ErrorCode
 if TYPE_CHECKING:
     import random
 
-__all__ = ["APPEND_ERRORS", "FAULTS", "Fault", "World"]
+__all__ = ["APPEND_ERRORS", "FAULTS", "Fault", "FaultTargets"]
 
 Who = tuple[str, ...]
 APPEND_ERRORS: Final = (
@@ -27,7 +27,7 @@ APPEND_ERRORS: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class World:
+class FaultTargets:
     """What faults strike: processes by name, the network, the brokers."""
 
     processes: Mapping[str, Process]
@@ -41,7 +41,7 @@ class World:
         return [self.network.path(name, node) for name, node in ends]
 
 
-Strike = Callable[[World, Happening], bool]
+Strike = Callable[[FaultTargets, ScheduledFault], bool]
 """Injects or heals; tells whether there was anything to strike."""
 
 
@@ -60,7 +60,7 @@ class Fault:
     lasts_ms: tuple[int, int] = (0, 0)
     how: Mapping[str, tuple[int, int]]
 
-    def drawn(self, chance: random.Random, simulation: Simulation, at_ms: int) -> Happening:
+    def drawn(self, chance: random.Random, simulation: Simulation, at_ms: int) -> ScheduledFault:
         names = [f"m{number}" for number in range(simulation.members)]
         who: Who = ()
         if self.who == "process":
@@ -71,7 +71,7 @@ class Fault:
             who = (f"node{chance.randrange(simulation.brokers)}",)
         for_ms = _duration(chance, self.lasts_ms, simulation)
         how = {name: chance.randint(*bounds) for name, bounds in self.how.items()}
-        return Happening(at_ms=at_ms, kind=self.name, who=who, for_ms=for_ms, how=how)
+        return ScheduledFault(at_ms=at_ms, kind=self.name, who=who, for_ms=for_ms, how=how)
 
 
 def _duration(chance: random.Random, bounds: tuple[int, int], simulation: Simulation) -> int:
@@ -80,70 +80,70 @@ def _duration(chance: random.Random, bounds: tuple[int, int], simulation: Simula
         return 0
     if chance.randrange(3):
         return chance.randint(*bounds)
-    timeouts = [each for each in (simulation.session_timeout_ms, simulation.max_poll_interval_ms) if each is not None]
+    timeouts = [item for item in (simulation.session_timeout_ms, simulation.max_poll_interval_ms) if item is not None]
     return chance.choice(timeouts) + chance.randint(-500, 5_000)
 
 
 # The network ---------------------------------------------------------------------------------------------------------------------
 
 
-def _on_paths(change: Callable[[Path, Happening], None], world: World, happening: Happening) -> bool:
-    for path in world.paths(happening.who):
-        change(path, happening)
-        world.network.flow(path)
+def _on_paths(change: Callable[[Path, ScheduledFault], None], targets: FaultTargets, fault: ScheduledFault) -> bool:
+    for path in targets.paths(fault.who):
+        change(path, fault)
+        targets.network.flow(path)
     return True
 
 
-def _slow(path: Path, happening: Happening) -> None:
-    path.slow_ms += happening.how["delay_ms"]
+def _slow(path: Path, fault: ScheduledFault) -> None:
+    path.slow_ms += fault.how["delay_ms"]
 
 
-def _fast(path: Path, happening: Happening) -> None:
-    path.slow_ms -= happening.how["delay_ms"]
+def _fast(path: Path, fault: ScheduledFault) -> None:
+    path.slow_ms -= fault.how["delay_ms"]
 
 
-def _silence(out: int, back: int) -> Callable[[Path, Happening], None]:
-    def change(path: Path, _: Happening) -> None:
+def _silence(out: int, back: int) -> Callable[[Path, ScheduledFault], None]:
+    def change(path: Path, _: ScheduledFault) -> None:
         path.silent_out += out
         path.silent_back += back
 
     return change
 
 
-def _repeat(by: int) -> Callable[[Path, Happening], None]:
-    def change(path: Path, _: Happening) -> None:
+def _repeat(by: int) -> Callable[[Path, ScheduledFault], None]:
+    def change(path: Path, _: ScheduledFault) -> None:
         path.repeats += by
 
     return change
 
 
-def _unorder(by: int) -> Callable[[Path, Happening], None]:
-    def change(path: Path, _: Happening) -> None:
+def _unorder(by: int) -> Callable[[Path, ScheduledFault], None]:
+    def change(path: Path, _: ScheduledFault) -> None:
         path.is_unordered += by
 
     return change
 
 
-def _reset(world: World, happening: Happening) -> bool:
-    return sum(world.network.reset(name=name) for name in happening.who) > 0
+def _reset(targets: FaultTargets, fault: ScheduledFault) -> bool:
+    return sum(targets.network.reset(name=name) for name in fault.who) > 0
 
 
 # Processes -----------------------------------------------------------------------------------------------------------------------
 
 
-def _each(act: Callable[[Process], object]) -> Strike:
+def _on_each(act: Callable[[Process], object]) -> Strike:
     """Return what does something to each process that is named; to those alone that it applies to."""
 
-    def strike(world: World, happening: Happening) -> bool:
-        return any([act(world.processes[name]) is not False for name in happening.who])
+    def strike(targets: FaultTargets, fault: ScheduledFault) -> bool:
+        return any([act(targets.processes[name]) is not False for name in fault.who])
 
     return strike
 
 
 def _callbacks(factor: int) -> Strike:
-    def strike(world: World, happening: Happening) -> bool:
-        for name in happening.who:
-            world.processes[name].callback_ms += factor * happening.how["callback_ms"]
+    def strike(targets: FaultTargets, fault: ScheduledFault) -> bool:
+        for name in fault.who:
+            targets.processes[name].callback_ms += factor * fault.how["callback_ms"]
         return True
 
     return strike
@@ -161,55 +161,55 @@ def _leave(process: Process) -> bool:
     return was_wanted
 
 
-def _upgrade(world: World, happening: Happening) -> bool:
-    for name in happening.who:
-        world.processes[name].upgrade(BOUNCES[happening.how["bounce"]])
+def _upgrade(targets: FaultTargets, fault: ScheduledFault) -> bool:
+    for name in fault.who:
+        targets.processes[name].upgrade(BOUNCES[fault.how["bounce"]])
     return True
 
 
 # Brokers -------------------------------------------------------------------------------------------------------------------------
 
 
-def _node(happening: Happening) -> int:
-    return int(happening.who[0].removeprefix("node"))
+def _node(fault: ScheduledFault) -> int:
+    return int(fault.who[0].removeprefix("node"))
 
 
-def _move(world: World, happening: Happening) -> bool:
-    return world.brokers.move(_node(happening), drops=bool(happening.how["drops"]), after_ms=happening.how["load_ms"])
+def _move(targets: FaultTargets, fault: ScheduledFault) -> bool:
+    return targets.brokers.move(_node(fault), drops=bool(fault.how["drops"]), after_ms=fault.how["load_ms"])
 
 
-def _crash_broker(world: World, happening: Happening) -> bool:
-    return world.brokers.crash(_node(happening), failover_ms=happening.how["failover_ms"], load_ms=happening.how["load_ms"])
+def _crash_broker(targets: FaultTargets, fault: ScheduledFault) -> bool:
+    return targets.brokers.crash(_node(fault), failover_ms=fault.how["failover_ms"], load_ms=fault.how["load_ms"])
 
 
-def _restart_broker(world: World, happening: Happening) -> bool:
-    world.brokers.restart(_node(happening))
+def _restart_broker(targets: FaultTargets, fault: ScheduledFault) -> bool:
+    targets.brokers.restart(_node(fault))
     return True
 
 
-def _stop_broker(world: World, happening: Happening) -> bool:
-    return world.brokers.stop(_node(happening))
+def _stop_broker(targets: FaultTargets, fault: ScheduledFault) -> bool:
+    return targets.brokers.stop(_node(fault))
 
 
-def _go_on_broker(world: World, happening: Happening) -> bool:
-    world.brokers.go_on(_node(happening))
+def _go_on_broker(targets: FaultTargets, fault: ScheduledFault) -> bool:
+    targets.brokers.go_on(_node(fault))
     return True
 
 
-def _refuse(world: World, happening: Happening) -> bool:
-    for node in range(world.brokers.count):
-        world.brokers.refuse_appends(node, APPEND_ERRORS[happening.how["error"] % len(APPEND_ERRORS)])
+def _refuse(targets: FaultTargets, fault: ScheduledFault) -> bool:
+    for node in range(targets.brokers.count):
+        targets.brokers.refuse_appends(node, APPEND_ERRORS[fault.how["error"] % len(APPEND_ERRORS)])
     return True
 
 
-def _accept(world: World, happening: Happening) -> bool:
-    for node in range(world.brokers.count):
-        world.brokers.refuse_appends(node, ErrorCode.NONE)
+def _accept(targets: FaultTargets, fault: ScheduledFault) -> bool:
+    for node in range(targets.brokers.count):
+        targets.brokers.refuse_appends(node, ErrorCode.NONE)
     return True
 
 
-def _grow(world: World, happening: Happening) -> bool:
-    world.brokers.topics[TOPIC] += happening.how["partitions"]
+def _grow(targets: FaultTargets, fault: ScheduledFault) -> bool:
+    targets.brokers.topics[TOPIC] += fault.how["partitions"]
     return True
 
 
@@ -243,19 +243,19 @@ FAULTS: Final[dict[str, Fault]] = {
         Fault(name="broker-pause", says="A broker does nothing for a while.", who="broker", lasts_ms=(100, 20_000),
               inject=_stop_broker, heal=_go_on_broker, how={}),
         Fault(name="crash", says="Programs crash and are started again.", who="processes", lasts_ms=(100, 60_000),
-              inject=_each(_crash), heal=_each(Process.start), how={}),
+              inject=_on_each(_crash), heal=_on_each(Process.start), how={}),
         Fault(name="pause", says="Programs do nothing at all for a while.", who="processes", lasts_ms=(100, 60_000),
-              inject=_each(Process.freeze), heal=_each(Process.thaw), how={}),
+              inject=_on_each(Process.freeze), heal=_on_each(Process.thaw), how={}),
         Fault(name="stall", says="Applications work on their records and do not poll.", who="processes", lasts_ms=(1_000, 60_000),
-              inject=_each(Process.stall), heal=_each(Process.go_on), how={}),
+              inject=_on_each(Process.stall), heal=_on_each(Process.go_on), how={}),
         Fault(name="callbacks", says="The applications' callbacks take their time.", who="processes", lasts_ms=(1_000, 60_000),
               inject=_callbacks(1), heal=_callbacks(-1), how={"callback_ms": (10, 10_000)}),
         Fault(name="leave", says="Members leave in order and come back.", who="processes", lasts_ms=(100, 60_000),
-              inject=_each(_leave), heal=_each(Process.start), how={}),
+              inject=_on_each(_leave), heal=_on_each(Process.start), how={}),
         Fault(name="resubscribe", says="Members change their subscription for a while.", who="processes", lasts_ms=(1_000, 60_000), how={},
-              inject=_each(lambda process: process.resubscribe((TOPIC, OTHER_TOPIC))), heal=_each(lambda process: process.resubscribe((TOPIC,)))),
+              inject=_on_each(lambda process: process.resubscribe((TOPIC, OTHER_TOPIC))), heal=_on_each(lambda process: process.resubscribe((TOPIC,)))),
         Fault(name="grow", says="A topic gets more partitions.", who="nobody", inject=_grow, how={"partitions": (1, 3)}),
         Fault(name="upgrade", says="Members go from range to cooperative-sticky by two rolling bounces.", who="process", lasts_ms=(100, 5_000),
-              inject=_upgrade, heal=_each(Process.start), how={"bounce": (1, 1)}),
+              inject=_upgrade, heal=_on_each(Process.start), how={"bounce": (1, 1)}),
     )
 }  # fmt: skip

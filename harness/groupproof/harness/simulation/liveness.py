@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupproof.harness.simulation.faults import World
+from groupproof.harness.simulation.faults import FaultTargets
 from groupproof.harness.simulation.invariants.all_invariants import Invariants
-from groupproof.harness.simulation.settings import Broken, Simulation
+from groupproof.harness.simulation.settings import InvariantBroken, Simulation
 from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, GroupState, TopicPartition
 
 __all__ = ["Liveness", "settles_within_ms"]
@@ -24,8 +24,8 @@ def settles_within_ms(simulation: Simulation) -> int:
 class Liveness:
     """Tells what keeps the group from being settled; None when it is: Stable, every process a member, every partition owned once."""
 
-    def __init__(self, simulation: Simulation, world: World, invariants: Invariants) -> None:
-        self._world, self._invariants = world, invariants
+    def __init__(self, simulation: Simulation, targets: FaultTargets, invariants: Invariants) -> None:
+        self._world, self._invariants = targets, invariants
         self._cooperates = simulation.assignors == (COOPERATIVE_STICKY,)
 
     def unsettled(self) -> tuple[str, str] | None:
@@ -55,10 +55,10 @@ class Liveness:
         return None
 
     def check(self, when: str) -> None:
-        """Raise `Broken` where the group is not settled."""
+        """Raise `InvariantBroken` where the group is not settled."""
         found = self.unsettled()
         if found is not None:
-            raise Broken(found[0], f"{when}: {found[1]}")
+            raise InvariantBroken(found[0], f"{when}: {found[1]}")
 
 
 def _listed(names: list[str]) -> str:

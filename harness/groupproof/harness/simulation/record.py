@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from groupproof.clients.member.member import error_of
 from groupproof.clients.outputs import Callback
 from groupproof.coordinator.machine.coordinator import Applied, Output, Transition
-from groupproof.harness.simulation.fault_schedule import Happening
+from groupproof.harness.simulation.fault_schedule import ScheduledFault
 from groupproof.harness.simulation.heap import Heap
 from groupproof.harness.simulation.trace_writer import Observer
 from groupproof.protocol.wire.messages import (
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Record"]
 
-_TOLD_MAX: Final = 2_000
+_BATCH_MAX: Final = 2_000
 _MARSHAL: Final = 2  # the last format in which bytes depend on values alone, not on which of them are one object
 
 # What the digest holds of a request and its answer. Written out, for a whole message's own words take longer than to decide it.
-_TOLD: Final[Mapping[type, Callable[[Any, Any], object]]] = {
+_FIELDS_OF: Final[Mapping[type, Callable[[Any, Any], object]]] = {
     HeartbeatResponse: lambda asked, said: (asked.generation_id, int(said.error_code)),
     JoinGroupResponse: lambda asked, said: (asked.member_id, int(said.error_code), said.generation_id, said.member_id, said.leader, len(said.members)),
     SyncGroupResponse: lambda asked, said: (asked.generation_id, len(asked.assignments), int(said.error_code), said.assignment),
-    LeaveGroupResponse: lambda asked, said: ([each.member_id for each in asked.members], int(error_of(said))),
+    LeaveGroupResponse: lambda asked, said: ([member.member_id for member in asked.members], int(error_of(said))),
     OffsetCommitResponse: lambda asked, said: (
-        asked.generation_id, [(each.partition_index, each.committed_offset) for topic in asked.topics for each in topic.partitions], int(error_of(said)),
+        asked.generation_id, [(partition.partition_index, partition.committed_offset) for topic in asked.topics for partition in topic.partitions], int(error_of(said)),
     ),
     OffsetFetchResponse: lambda _, said: [
-        (each.partition_index, each.committed_offset) for group in said.groups for topic in group.topics for each in topic.partitions
+        (partition.partition_index, partition.committed_offset) for group in said.groups for topic in group.topics for partition in topic.partitions
     ],
 }  # fmt: skip
 
@@ -58,13 +58,13 @@ class Record:
         self.observer = observer
         self._heap = heap
         self._digest = hashlib.blake2b(digest_size=16)
-        self._told: list[tuple[object, ...]] = []
+        self._batch: list[tuple[object, ...]] = []
 
-    def answered(self, taken: PendingRequest, answer: GroupResponse) -> None:
+    def answered(self, pending: PendingRequest, answer: GroupResponse) -> None:
         """Take an answer into the digest, with what tells it from others of its kind."""
-        self._note(taken.connection.owner.name, _TOLD[type(answer)](taken.request, answer))
+        self._note(pending.connection.owner.name, _FIELDS_OF[type(answer)](pending.request, answer))
         if self.observer is not None:
-            self.observer.answered(taken, answer)
+            self.observer.answered(pending, answer)
 
     def performed(self, node: int, outputs: Sequence[Output], taken: Mapping[Hashable, PendingRequest]) -> None:
         """Tell the observer which rows were applied, to requests that are still in `taken` or to timers."""
@@ -94,17 +94,17 @@ class Record:
         if self.observer is not None:
             self.observer.process(name, what)
 
-    def fault(self, index: int, happening: Happening, *, is_over: bool = False) -> None:
+    def fault(self, index: int, fault: ScheduledFault, *, is_over: bool = False) -> None:
         """Take note of a fault that strikes, or that is over."""
-        self._note("healed" if is_over else "struck", index, happening.kind)
+        self._note("healed" if is_over else "struck", index, fault.kind)
         if not is_over:
-            self.injected[happening.kind] += 1
+            self.injected[fault.kind] += 1
         if self.observer is not None:
-            self.observer.fault(index, happening, is_over=is_over)
+            self.observer.fault(index, fault, is_over=is_over)
 
     def _note(self, *what: object) -> None:
-        self._told.append((self._heap.now_ms, what))
-        if len(self._told) >= _TOLD_MAX:
+        self._batch.append((self._heap.now_ms, what))
+        if len(self._batch) >= _BATCH_MAX:
             self._flush()
 
     def trace_hash(self) -> str:
@@ -112,5 +112,5 @@ class Record:
         return self._digest.hexdigest()
 
     def _flush(self) -> None:
-        self._digest.update(marshal.dumps(self._told, _MARSHAL))
-        self._told.clear()
+        self._digest.update(marshal.dumps(self._batch, _MARSHAL))
+        self._batch.clear()

@@ -11,15 +11,15 @@ from groupproof.clients.planted.variants import variant_named
 from groupproof.coordinator.machine.coordinator import Settings
 from groupproof.harness.simulation.client_process import Process
 from groupproof.harness.simulation.fault_mix import drawn
-from groupproof.harness.simulation.fault_schedule import Happening, Schedule
-from groupproof.harness.simulation.faults import FAULTS, World
+from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
+from groupproof.harness.simulation.faults import FAULTS, FaultTargets
 from groupproof.harness.simulation.heap import Heap
 from groupproof.harness.simulation.invariants.all_invariants import Invariants
 from groupproof.harness.simulation.invariants.rebalance_deadlines import Timeouts
 from groupproof.harness.simulation.liveness import Liveness, settles_within_ms
 from groupproof.harness.simulation.random_streams import Streams
 from groupproof.harness.simulation.record import Record
-from groupproof.harness.simulation.settings import GROUP, OTHER_TOPIC, STATIC_SINCE, TOPIC, Broken, Outcome, Simulation, Violation, settled
+from groupproof.harness.simulation.settings import GROUP, OTHER_TOPIC, STATIC_SINCE, TOPIC, InvariantBroken, Outcome, Simulation, Violation, settled
 from groupproof.harness.simulation.simulated_brokers import Brokers, spoken_versions
 from groupproof.harness.simulation.simulated_network import Network
 from groupproof.harness.simulation.trace_writer import MakeRecorder, Observer
@@ -64,7 +64,7 @@ class Run:
         self.record = Record(self.heap, observer)
         broker_settings = Settings.of(simulation.coordinator_settings, simulation.profile)
         timeouts = Timeouts(
-            session_ms=_told(simulation.session_timeout_ms), rebalance_ms=_told(simulation.max_poll_interval_ms),
+            session_ms=_number(simulation.session_timeout_ms), rebalance_ms=_number(simulation.max_poll_interval_ms),
             initial_delay_ms=broker_settings.group_initial_rebalance_delay_ms, newcomer_ms=broker_settings.new_member_join_timeout_ms,
             bounds_syncs=bool(release.table.cells.get(On.SYNC_DEADLINE)), spares_newcomers=release.release < _NEWCOMERS_HAVE_SESSIONS,
         )  # fmt: skip
@@ -73,13 +73,13 @@ class Run:
             takes_late=release.release >= STATIC_SINCE and release.rule(_RETURNS_LATE).then is None,
         )  # fmt: skip
         brokers = Brokers(simulation, self.heap, streams, self.invariants, self.record)
-        brokers.topics = {TOPIC: _told(simulation.partitions), OTHER_TOPIC: 2}
+        brokers.topics = {TOPIC: _number(simulation.partitions), OTHER_TOPIC: 2}
         network = brokers.network = Network(self.heap, streams.named("network"), simulation.latency_ms, brokers.arrive, brokers.is_up)
         if observer is not None:
             network.opened, network.closed = observer.opened, observer.closed
-        self.world = World(processes=self._processes(network, streams), network=network, brokers=brokers)
+        self.world = FaultTargets(processes=self._processes(network, streams), network=network, brokers=brokers)
         self._liveness = Liveness(simulation, self.world, self.invariants)
-        self._injected: dict[int, Happening] = {}
+        self._injected: dict[int, ScheduledFault] = {}
         self._converged_at_ms: int | None = None
 
     def _processes(self, network: Network, streams: Streams) -> dict[str, Process]:
@@ -97,9 +97,9 @@ class Run:
     def _settings_of(self, name: str, number: int) -> MemberSettings:
         simulation = self.simulation
         return MemberSettings(
-            group=GROUP, topics=(TOPIC,), instance_id=f"{name}-instance" if number < _told(simulation.static_members) else None,
-            assignors=simulation.assignors or (), session_timeout_ms=_told(simulation.session_timeout_ms),
-            heartbeat_interval_ms=_told(simulation.heartbeat_interval_ms), max_poll_interval_ms=_told(simulation.max_poll_interval_ms),
+            group=GROUP, topics=(TOPIC,), instance_id=f"{name}-instance" if number < _number(simulation.static_members) else None,
+            assignors=simulation.assignors or (), session_timeout_ms=_number(simulation.session_timeout_ms),
+            heartbeat_interval_ms=_number(simulation.heartbeat_interval_ms), max_poll_interval_ms=_number(simulation.max_poll_interval_ms),
             auto_commit_interval_ms=simulation.auto_commit_interval_ms, auto_offset_reset="earliest",
             metadata_max_age_ms=_METADATA_MS,
         )  # fmt: skip
@@ -113,7 +113,7 @@ class Run:
             self._break_things()
             self._heal_everything()
             self._settle()
-        except Broken as broken:
+        except InvariantBroken as broken:
             violations = (Violation(requirement=broken.requirement, at_ms=self.heap.now_ms, what=broken.what),)
         record = self.record
         return Outcome(
@@ -126,11 +126,11 @@ class Run:
         starts = Streams(self.simulation.seed).named("starts")
         for process in self.world.processes.values():
             self.heap.at(starts.randint(0, self.simulation.starts_within_ms), process.start)
-        for index, happening in enumerate(self.plan.happenings):
-            self.heap.at(happening.at_ms, self._inject, index, happening)
+        for index, fault in enumerate(self.plan.happenings):
+            self.heap.at(fault.at_ms, self._inject, index, fault)
         self.heap.run(self.simulation.duration_ms)
 
-    def _inject(self, index: int, happening: Happening) -> None:
+    def _inject(self, index: int, happening: ScheduledFault) -> None:
         fault = FAULTS[happening.kind]
         if not fault.inject(self.world, happening):
             return
@@ -140,12 +140,12 @@ class Run:
             self.heap.after(max(1, happening.for_ms), self._heal, index)
 
     def _heal(self, index: int) -> None:
-        happening = self._injected.pop(index, None)
-        if happening is not None:
-            heal = FAULTS[happening.kind].heal
+        fault = self._injected.pop(index, None)
+        if fault is not None:
+            heal = FAULTS[fault.kind].heal
             assert heal is not None, "only what can be healed is kept"
-            self.record.fault(index, happening, is_over=True)
-            heal(self.world, happening)
+            self.record.fault(index, fault, is_over=True)
+            heal(self.world, fault)
 
     def _heal_everything(self) -> None:
         for index in sorted(self._injected):
@@ -156,7 +156,7 @@ class Run:
 
         Who was silent until the healing may be evicted still: what it sends then can come later than its session ends.
         """
-        session_ms = _told(self.simulation.session_timeout_ms)
+        session_ms = _number(self.simulation.session_timeout_ms)
         bound_ms, silent_until_ms = self.heap.now_ms + settles_within_ms(self.simulation), self.heap.now_ms + session_ms
         while True:
             self._await_settlement(bound_ms)
@@ -167,17 +167,19 @@ class Run:
             at_ms, _, state, after, _, rule = self.record.transitions[before]
             was_silent = rule.startswith(f"{On.SESSION_END.value}/") and at_ms <= silent_until_ms
             if not was_silent and not rule.startswith(_DISTURBS_LATER):
-                raise Broken("COMMIT-22", f"the group was settled, and at {at_ms} ms it went from {state} to {after} by {rule} without cause")
+                raise InvariantBroken(
+                    "COMMIT-22", f"the group was settled, and at {at_ms} ms it went from {state} to {after} by {rule} without cause"
+                )
         self._liveness.check("the group was settled, and is so no more")
 
     def _await_settlement(self, bound_ms: int) -> None:
         while (missing := self._liveness.unsettled()) is not None:
             if self.heap.now_ms >= bound_ms:
-                raise Broken(missing[0], f"{settles_within_ms(self.simulation)} ms after the healing {missing[1]}")
+                raise InvariantBroken(missing[0], f"{settles_within_ms(self.simulation)} ms after the healing {missing[1]}")
             self.heap.run(self.heap.now_ms + _LOOK_MS)
         self._converged_at_ms = self.heap.now_ms
 
 
-def _told(value: int | None) -> int:
+def _number(value: int | None) -> int:
     assert value is not None, "the settings are all told"
     return value

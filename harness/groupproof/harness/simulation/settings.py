@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 from groupproof.harness.simulation.random_streams import Streams
 from groupproof.protocol.vocabulary import COOPERATIVE_STICKY
 
-__all__ = ["BOUNCES", "GROUP", "OTHER_TOPIC", "SWARM", "TOPIC", "Broken", "Outcome", "Simulation", "Transitions", "Violation", "settled"]
+__all__ = ["BOUNCES", "GROUP", "OTHER_TOPIC", "SWARM", "TOPIC", "InvariantBroken", "Outcome", "Simulation", "Transitions", "Violation", "settled"]
 
 GROUP: Final = "g"
 BOUNCES: Final = {1: (COOPERATIVE_STICKY, "range"), 2: (COOPERATIVE_STICKY,)}
@@ -60,7 +60,7 @@ class Simulation:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Simulation:
         """Raise `ValueError` for a field that there is not, or one that is missing."""
-        known = {each.name for each in fields(cls)}
+        known = {column.name for column in fields(cls)}
         if unknown := sorted(value.keys() - known):
             raise ValueError(f"a simulation has no {unknown[0]!r}; it has {', '.join(sorted(known))}")
         if "seed" not in value:
@@ -112,7 +112,7 @@ class Violation:
     what: str
 
 
-class Broken(Exception):
+class InvariantBroken(Exception):
     """A law was broken: the requirement's id, and what was seen. It ends the run."""
 
     def __init__(self, requirement: str, what: str) -> None:

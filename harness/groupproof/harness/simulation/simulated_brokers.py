@@ -20,7 +20,7 @@ from groupproof.harness.simulation.invariants.all_invariants import Invariants
 from groupproof.harness.simulation.pending_request import PendingRequest
 from groupproof.harness.simulation.random_streams import Streams
 from groupproof.harness.simulation.record import Record
-from groupproof.harness.simulation.settings import GROUP, Broken, Simulation
+from groupproof.harness.simulation.settings import GROUP, InvariantBroken, Simulation
 from groupproof.harness.simulation.simulated_network import Answer, AskTopics, Connection, Network, Request, Topics
 from groupproof.protocol.vocabulary import Api, ErrorCode
 from groupproof.protocol.wire.message_codec import VERSIONS
@@ -117,7 +117,7 @@ class Brokers:
 
     def _take_up(self, connection: Connection, request_id: int, request: Request) -> None:
         if isinstance(request, _ANSWERED_BY_ALL):
-            self.network.answer(connection, request_id, self._told(request))
+            self.network.answer(connection, request_id, self._answer(request))
             return
         repeats = connection.path.repeats
         connection.owed.add(request_id)
@@ -131,21 +131,21 @@ class Brokers:
     def _handle(self, connection: Connection, request_id: int, request: GroupRequest) -> int:
         machine = self._nodes[connection.node].machine
         token = self._tokens = self._tokens + 1
-        self._taken[token] = taken = PendingRequest(connection.node, connection, request_id, request)
+        self._taken[token] = pending = PendingRequest(connection.node, connection, request_id, request)
         arrival = Arrival(token=token, api_version=self._versions[type(request)], client_id=connection.owner.name, client_host="/127.0.0.1")
         self._record.requests[type(request)] += 1
-        self._invariants.taken_up(token, taken)
+        self._invariants.taken_up(token, pending)
         try:
             outputs = machine.handle(request, arrival, self._heap.now_ms)
         except _FAULTS_OF_MACHINES as error:
-            raise Broken(_OWN_LAWS, f"the machine cannot go on after {request.api.title}: {error!r}") from error
+            raise InvariantBroken(_OWN_LAWS, f"the machine cannot go on after {request.api.title}: {error!r}") from error
         self._perform(connection.node, outputs)
-        self._invariants.settled(taken)
+        self._invariants.settled(pending)
         if type(request) not in _ARMS_NOTHING_EARLIER:
             self._look_at_timers(connection.node)
         return token
 
-    def _told(self, request: FindCoordinatorRequest | AskTopics) -> Answer:
+    def _answer(self, request: FindCoordinatorRequest | AskTopics) -> Answer:
         if isinstance(request, AskTopics):
             return Topics(tuple(self.topics.items()))
         (key,) = request.coordinator_keys
@@ -159,22 +159,22 @@ class Brokers:
             self._record.performed(node, outputs, self._taken)
         for output in outputs:
             if type(output) is Reply:
-                taken = self._taken.pop(output.token, None)
-                if taken is not None:
-                    self._record.answered(taken, output.message)
-                self._invariants.answered(output, taken)
-                if taken is not None:
-                    self._send_back(taken, output)
+                pending = self._taken.pop(output.token, None)
+                if pending is not None:
+                    self._record.answered(pending, output.message)
+                self._invariants.answered(output, pending)
+                if pending is not None:
+                    self._send_back(pending, output)
             elif type(output) is Transition:
                 self._record.moved(node, output)
                 self._invariants.moved(output)
 
-    def _send_back(self, taken: PendingRequest, reply: Reply) -> None:
+    def _send_back(self, pending: PendingRequest, reply: Reply) -> None:
         """Send an answer; the second to a request that was taken up twice goes nowhere."""
-        connection = taken.connection
-        if taken.request_id in connection.owed:
-            connection.owed.discard(taken.request_id)
-            self.network.answer(connection, taken.request_id, reply.message)
+        connection = pending.connection
+        if pending.request_id in connection.owed:
+            connection.owed.discard(pending.request_id)
+            self.network.answer(connection, pending.request_id, reply.message)
         if connection.taken_up == reply.token:
             self._go_on(connection)
 
@@ -211,7 +211,7 @@ class Brokers:
         try:
             outputs = node.machine.advance(self._heap.now_ms, was_stopped=was_stopped)
         except _FAULTS_OF_MACHINES as error:
-            raise Broken(_OWN_LAWS, f"the machine cannot go on after a timer: {error!r}") from error
+            raise InvariantBroken(_OWN_LAWS, f"the machine cannot go on after a timer: {error!r}") from error
         self._perform(number, outputs)
         self._invariants.settled(None)
         self._look_at_timers(number)
@@ -278,7 +278,7 @@ class Brokers:
             self._log = stored if self._variant.stored is None else self._variant.stored(stored)
         self.owner, self._is_loaded = None, False
         self._perform(number, machine.unload(self.partition, self._heap.now_ms, "drop" if drops else "answer"))
-        dropped = [token for token, taken in self._taken.items() if taken.node == number]
+        dropped = [token for token, pending in self._taken.items() if pending.node == number]
         for token in dropped:
             taken = self._taken.pop(token)
             taken.connection.taken_up = None

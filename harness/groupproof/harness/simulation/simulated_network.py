@@ -193,7 +193,7 @@ class Network:
     def reset(self, *, name: str | None = None, node: int | None = None) -> int:
         """Reset the connections of a process, or of a broker, or of both together; return how many."""
         clients = self._open.values() if name is None else [self._open.get(name, {})]
-        found = [each for mine in clients for key, each in mine.items() if node in (None, key[0])]
+        found = [connection for mine in clients for key, connection in mine.items() if node in (None, key[0])]
         for connection in found:
             self.cut(connection)
         return len(found)
@@ -218,9 +218,9 @@ class Network:
         if path.silent_back and connection.is_made:
             path.held_back.append(lambda: self._tell_lost(connection))
         else:
-            self._heap.after(1 + self._way_ms(path), self._told_lost, connection)
+            self._heap.after(1 + self._way_ms(path), self._report_lost, connection)
 
-    def _told_lost(self, connection: Connection) -> None:
+    def _report_lost(self, connection: Connection) -> None:
         if connection.is_open:
             connection.is_open = False
             self._open[connection.owner.name].pop((connection.node, connection.lane), None)

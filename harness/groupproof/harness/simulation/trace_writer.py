@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from groupproof.clients.outputs import Callback
 from groupproof.coordinator.machine.coordinator import Applied, Transition
-from groupproof.harness.simulation.fault_schedule import Happening
+from groupproof.harness.simulation.fault_schedule import ScheduledFault
 from groupproof.harness.simulation.settings import GROUP
 from groupproof.harness.simulation.simulated_network import AskTopics, Connection, Request
 from groupproof.protocol.trace import Recorder
@@ -53,17 +53,17 @@ class Observer:
         if is_news and not connection.is_open:
             self.closed(connection, "client")
 
-    def taken_up(self, taken: PendingRequest, applied: Applied) -> None:
-        frame, _ = self._frame(taken.connection, taken.request_id, taken.request)
+    def taken_up(self, pending: PendingRequest, applied: Applied) -> None:
+        frame, _ = self._frame(pending.connection, pending.request_id, pending.request)
         self._recorder.record("processed", **frame, rule=applied.rule, body={"requirement": applied.requirement})
 
-    def answered(self, taken: PendingRequest, answer: GroupResponse) -> None:
+    def answered(self, pending: PendingRequest, answer: GroupResponse) -> None:
         """Tell of an answer; one that no connection takes any more is none, nor is the second to a request that a fault repeats."""
-        connection = taken.connection
-        if not connection.is_open or connection.is_reset or taken.request_id not in connection.owed:
+        connection = pending.connection
+        if not connection.is_open or connection.is_reset or pending.request_id not in connection.owed:
             return
-        frame, _ = self._frame(connection, taken.request_id, taken.request)
-        self._recorder.record("response", **frame | response_columns(taken.request.api, body_of(taken.request), body_of(answer)))
+        frame, _ = self._frame(connection, pending.request_id, pending.request)
+        self._recorder.record("response", **frame | response_columns(pending.request.api, body_of(pending.request), body_of(answer)))
 
     def closed(self, connection: Connection, by: str) -> None:
         """Tell of a connection that ended, closed by the `client` or cut by a fault."""
@@ -81,20 +81,20 @@ class Observer:
             self._recorder.record("timer", node=node, **applied.timer_columns())
 
     def called(self, name: str, callback: Callback) -> None:
-        told = {"name": f"partitions_{callback.kind.value}", "member_id": callback.member_id, "generation": callback.generation}
-        self._recorder.record("event", who="shim", client=self._client(name), group=GROUP, partitions=tuple(sorted(callback.partitions)), body=told)
+        body = {"name": f"partitions_{callback.kind.value}", "member_id": callback.member_id, "generation": callback.generation}
+        self._recorder.record("event", who="shim", client=self._client(name), group=GROUP, partitions=tuple(sorted(callback.partitions)), body=body)
 
     def process(self, name: str, what: str) -> None:
         """Tell what happens to a program: it starts, ends, freezes, thaws."""
-        told = {"starts": {"name": "command", "command": "subscribe"}, "ends": {"name": "exit", "how": "ended"}}
+        bodies = {"starts": {"name": "command", "command": "subscribe"}, "ends": {"name": "exit", "how": "ended"}}
         self._lives[name] += what == "starts"
-        self._recorder.record("event", who="kit", client=self._client(name), group=GROUP, body=told.get(what, {"name": what}))
+        self._recorder.record("event", who="kit", client=self._client(name), group=GROUP, body=bodies.get(what, {"name": what}))
 
-    def fault(self, index: int, happening: Happening, *, is_over: bool) -> None:
-        client = self._client(happening.who[0]) if len(happening.who) == 1 and happening.who[0].startswith("m") else None
-        body: dict[str, Any] = {"action": "lasts" if happening.for_ms else "strikes", "who": list(happening.who), **happening.how}
+    def fault(self, index: int, fault: ScheduledFault, *, is_over: bool) -> None:
+        client = self._client(fault.who[0]) if len(fault.who) == 1 and fault.who[0].startswith("m") else None
+        body: dict[str, Any] = {"action": "lasts" if fault.for_ms else "strikes", "who": list(fault.who), **fault.how}
         self._recorder.record(
-            "fault", who="kit", client=client, fault=f"{happening.kind} {index}", detail="healed" if is_over else "delivered", body=body
+            "fault", who="kit", client=client, fault=f"{fault.kind} {index}", detail="healed" if is_over else "delivered", body=body
         )  # fmt: skip
 
     def _frame(self, connection: Connection, request_id: int, request: GroupRequest) -> tuple[dict[str, Any], dict[str, Any]]:

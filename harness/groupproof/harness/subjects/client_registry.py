@@ -10,7 +10,7 @@ from pathlib import Path
 
 from groupproof.clients.registry.install_cache import default_cache
 from groupproof.clients.registry.provision import Launch, ProvisionError, provision
-from groupproof.clients.registry.registered_clients import Registered, UnknownClient, WrongPairing, check_profile, resolve
+from groupproof.clients.registry.registered_clients import RegisteredClient, UnknownClient, WrongPairing, check_profile, resolve
 from groupproof.clients.shims.reference import run_shim
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.harness.model.selection import nearest
@@ -57,7 +57,7 @@ def check_reading(reading: str | None, profile: str) -> None:
     """Raise `WrongUsage` for what is no reading of DataLink's design, or where the profile is none of DataLink's."""
     from groupproof.coordinator.planted.datalink_readings import READINGS
 
-    names = [each.name for each in READINGS]
+    names = [reading.name for reading in READINGS]
     if reading is not None and profile not in relatives():
         raise WrongUsage(f"a reading is of DataLink's design: it goes with --profile {' or '.join(relatives())}, not {profile}")
     if reading is not None and reading not in names:
@@ -91,7 +91,7 @@ def shim_of(named: str, say: Say) -> Program:
     return Program(argv=launch.argv, env=launch.env, cwd=launch.cwd)
 
 
-def installed(named: str, say: Say) -> tuple[Registered, Launch]:
+def installed(named: str, say: Say) -> tuple[RegisteredClient, Launch]:
     """Return a registered client and how its release is started, installed; raise as `candidate` does."""
     with _blamed():
         client = resolve(named)
@@ -114,7 +114,7 @@ def company(*, is_virtual: bool) -> Subject:
     return ReferenceSubject(run_shim, is_virtual=is_virtual)
 
 
-def _reference(client: Registered, jobs: int | None) -> Candidate:
+def _reference(client: RegisteredClient, jobs: int | None) -> Candidate:
     return Candidate(
         name=client.name,
         release=client.release,
@@ -126,7 +126,7 @@ def _reference(client: Registered, jobs: int | None) -> Candidate:
     )
 
 
-def _of_client(client: Registered, launch: Launch, shim_level: int | None, seed: int, jobs: int | None) -> Candidate:
+def _of_client(client: RegisteredClient, launch: Launch, shim_level: int | None, seed: int, jobs: int | None) -> Candidate:
     level = launch.level if shim_level is None else shim_level
     if level != launch.level:
         raise WrongUsage(f"{client.name} speaks level {launch.level} of the shim contract; leave --shim-level out")

@@ -36,16 +36,16 @@ class Java:
 
 def find_java() -> Java | None:
     """Return the first Java that fits: the one of JAVA_HOME, the one on PATH, then what is installed; None where there is none."""
-    return next((each for each in javas() if each.fits), None)
+    return next((java for java in javas() if java.fits), None)
 
 
 def javas() -> Iterator[Java]:
     """Yield every Java that is here, the one that a user would expect first."""
-    seen: set[Path] = set()
+    entries: set[Path] = set()
     for home in _homes():
-        if home in seen or not (home / "bin" / "java").is_file():
+        if home in entries or not (home / "bin" / "java").is_file():
             continue
-        seen.add(home)
+        entries.add(home)
         if (release := _release(home)) is not None:
             yield Java(home=home, release=release)
 
@@ -57,7 +57,7 @@ def _homes() -> Iterator[Path]:
         yield Path(on_path).resolve().parent.parent
     for folder in map(Path, _FOLDERS):
         if folder.is_dir():
-            yield from (each.resolve() for path in sorted(folder.iterdir()) for each in (path, path / "Contents" / "Home"))
+            yield from (item.resolve() for path in sorted(folder.iterdir()) for item in (path, path / "Contents" / "Home"))
 
 
 def _release(home: Path) -> str | None:

@@ -55,7 +55,7 @@ class Connector:
 def connector() -> Connector:
     """Return what is pinned."""
     given = tomllib.loads((files("groupproof.harness") / "spark_connector.toml").read_text("utf-8"))
-    return Connector(pyspark=given["pyspark"], jars=tuple(Jar(**each) for each in given["jar"]))
+    return Connector(pyspark=given["pyspark"], jars=tuple(Jar(**item) for item in given["jar"]))
 
 
 def fetched_connector(cache: Path) -> Path | None:

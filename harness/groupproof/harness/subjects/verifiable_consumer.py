@@ -104,7 +104,7 @@ class VerifiableSubject:
         given = {argument.field for argument in self._template}
         if not {"bootstrap", "topics", "group"} <= given:
             raise BrokenShim(f"no program of level 0: its --help names no --topic, --group-id or --bootstrap-server: {self.program}")
-        capabilities = frozenset({CLASSIC_CAPABILITY, *(each for name, each in _CAPABILITIES.items() if name in given)})
+        capabilities = frozenset({CLASSIC_CAPABILITY, *(value for name, value in _CAPABILITIES.items() if name in given)})
         self.hello = Hello(contract=CONTRACT, client=self.name, version=self._version, language=self._language, capabilities=capabilities)
         with TemporaryDirectory(prefix="groupproof-") as folder:
             self._folder = Path(folder)
@@ -147,7 +147,7 @@ class VerifiableSubject:
     def _spoken(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         if not self._speaks_java:
             return fields
-        return {**fields, "assignors": [f"{_JAVA_PACKAGE}.{_JAVA_ASSIGNORS[each]}" for each in fields["assignors"]]}
+        return {**fields, "assignors": [f"{_JAVA_PACKAGE}.{_JAVA_ASSIGNORS[assignor]}" for assignor in fields["assignors"]]}
 
     def _config(self, key: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
         """Write the file of properties, in Kafka's own form, and return the option that names it; neither where the program reads none."""
@@ -170,7 +170,7 @@ class VerifiableSubject:
         return sorted(name for name in fields if name not in given)
 
 
-class _Watched:
+class _EventWatcher:
     """Hears a program that gives up: for want of an `error` event it says `shutdown_complete`, unasked or with `failed`, and ends in order."""
 
     def __init__(self, listener: Listener) -> None:
@@ -202,7 +202,7 @@ class _Verifiable:
     def __init__(self, subject: VerifiableSubject, key: str, listener: Listener, entrance: Entrance) -> None:
         self.key = key
         self.listener = listener
-        self.watched = _Watched(listener)
+        self.watched = _EventWatcher(listener)
         self._subject = subject
         self._entrance = entrance
         self._scope = trio.CancelScope()
@@ -231,7 +231,7 @@ class _Verifiable:
         if command == "subscribe" and not self._subject.takes(fields["topics"]):
             body |= {"unimplemented": "the program takes one topic"}
         elif command == "subscribe":
-            self.watched = _Watched(self.listener)
+            self.watched = _EventWatcher(self.listener)
             self._process = await self._subject.start(self, fields)
             self._name(str(fields["client_id"]))
             await self.watched.has_spoken.wait()  # a virtual machine is slow to start, and the case's timers are not for that

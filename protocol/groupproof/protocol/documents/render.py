@@ -84,7 +84,7 @@ def stale(folder: Path) -> list[str]:
     """Return the names of the documents whose copy in `folder` is missing or not current, and of files there that are none."""
     made = documents()
     changed = [name for name, text in made.items() if not (folder / name).is_file() or (folder / name).read_text() != text]
-    return changed + sorted(each.name for each in folder.glob("*") if each.name not in made)
+    return changed + sorted(path.name for path in folder.glob("*") if path.name not in made)
 
 
 def _contents() -> str:
@@ -107,29 +107,33 @@ def _contents() -> str:
 def requirements_markdown(catalogue: Iterable[Requirement]) -> str:
     """Return the catalogue by area and topic, then the reasons of its levels."""
     rows = list(catalogue)
-    counts = Counter(each.level for each in rows)
+    counts = Counter(row.level for row in rows)
     levels = ", ".join(f"{counts[level]} {level.value}" for level in Level)
     lines = [generated("requirements.json and levels.toml"), "", _CATALOGUE_HEAD.format(count=len(rows), levels=levels)]
-    for area, of_area in groupby(rows, key=lambda each: each.area):
+    for area, of_area in groupby(rows, key=lambda row: row.area):
         lines += [f"## {area}", ""]
-        for topic, of_topic in groupby(of_area, key=lambda each: each.topic):
+        for topic, of_topic in groupby(of_area, key=lambda requirement: requirement.topic):
             lines += [f"### {topic}", "", *table(_COLUMNS, map(_sentence, of_topic))]
     lines += ["## Reasons of the levels", "", *table(("requirements", "level", "because"), _reasons(rows))]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _sentence(each: Requirement) -> tuple[str, ...]:
-    return (each.id, each.level.value, each.text, ", ".join(each.profiles), each.source, each.observe)
+def _sentence(requirement: Requirement) -> tuple[str, ...]:
+    return (requirement.id, requirement.level.value, requirement.text, ", ".join(requirement.profiles), requirement.source, requirement.observe)
 
 
 def _reasons(rows: list[Requirement]) -> Iterator[tuple[str, ...]]:
     """Yield the reasons: one that several ids of a family share with one level stands once, at the family."""
-    for family in dict.fromkeys(each.family for each in rows):
-        of_family = [each for each in rows if each.family == family]
-        (level, reason), size = Counter((each.level, each.reason) for each in of_family).most_common(1)[0]
+    for family in dict.fromkeys(row.family for row in rows):
+        of_family = [row for row in rows if row.family == family]
+        (level, reason), size = Counter((requirement.level, requirement.reason) for requirement in of_family).most_common(1)[0]
         if size > 1:
             yield (f"{family}-…", level.value, reason)
-        yield from ((each.id, each.level.value, each.reason) for each in of_family if size == 1 or (each.level, each.reason) != (level, reason))
+        yield from (
+            (requirement.id, requirement.level.value, requirement.reason)
+            for requirement in of_family
+            if size == 1 or (requirement.level, requirement.reason) != (level, reason)
+        )
 
 
 def main(arguments: list[str]) -> int:

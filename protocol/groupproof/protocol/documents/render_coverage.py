@@ -38,14 +38,14 @@ def coverage_markdown() -> str:
     titles = ("section", "requirements", "with a witness", "judged in a client", "judged in a coordinator", "with a rule of the tables")
     lines += table(titles, _sections())
     bound = binding_clients()
-    lines += [_CLIENT_MUSTS.format(judged=sum(each in judged()["client"] for each in bound), all=len(bound))]
+    lines += [_CLIENT_MUSTS.format(judged=sum(name in judged()["client"] for name in bound), all=len(bound))]
     lines += _gaps(unjudged())
     lines += ["## Without a witness", "", *(_gaps(gaps()) or ["Nothing.", ""])]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _counts() -> dict[str, int]:
-    ids = {each.id for each in requirements()}
+    ids = {requirement.id for requirement in requirements()}
     in_client, in_coordinator = (ids & judged()[side].keys() for side in SIDES)
     either = in_client | in_coordinator
     only_listed = listed()["coordinator"].keys() - either
@@ -66,8 +66,8 @@ def _counts() -> dict[str, int]:
 
 def _sections() -> Iterator[tuple[str, ...]]:
     counted = (witnesses(), *(judged()[side] for side in SIDES), cited())
-    for area, of_area in groupby(requirements(), key=lambda each: each.area):
-        ids = {each.id for each in of_area}
+    for area, of_area in groupby(requirements(), key=lambda requirement: requirement.area):
+        ids = {requirement.id for requirement in of_area}
         yield (area, str(len(ids)), *(str(len(ids & of.keys())) for of in counted))
 
 
@@ -78,16 +78,16 @@ def _gaps(gaps: Sequence[Gap]) -> list[str]:
 def _ids(gap: Gap) -> str:
     """Return the ids, those of a family that follow each other as a range."""
     runs: list[list[str]] = []
-    for each in gap.ids:
-        if runs and _follows(each, runs[-1][-1]):
-            runs[-1].append(each)
+    for id in gap.ids:
+        if runs and _follows(id, runs[-1][-1]):
+            runs[-1].append(id)
         else:
-            runs.append([each])
+            runs.append([id])
     return ", ".join(_range(run) for run in runs)
 
 
-def _follows(each: str, before: str) -> bool:
-    (family, _, number), (earlier, _, last) = each.rpartition("-"), before.rpartition("-")
+def _follows(text: str, before: str) -> bool:
+    (family, _, number), (earlier, _, last) = text.rpartition("-"), before.rpartition("-")
     return family == earlier and int(number) == int(last) + 1
 
 

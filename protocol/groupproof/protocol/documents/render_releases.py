@@ -36,9 +36,9 @@ def _profile(name: str) -> tuple[str, ...]:
 
 def _came(older: Profile, newer: Profile) -> Iterator[str]:
     """Yield what the releases after `older`, up to `newer`, brought, in the words of the deltas."""
-    deltas = [each for each in (delta for dialect in newer.dialects for delta in dialect.deltas) if each.line in (None, older.line)]
-    brought = sorted((each for each in deltas if older.release < each.since <= newer.release), key=lambda each: each.since)
-    yield from (f"- {'.'.join(map(str, each.since))}: {each.what}." for each in brought)
+    deltas = [item for item in (delta for dialect in newer.dialects for delta in dialect.deltas) if item.line in (None, older.line)]
+    brought = sorted((delta for delta in deltas if older.release < delta.since <= newer.release), key=lambda delta: delta.since)
+    yield from (f"- {'.'.join(map(str, delta.since))}: {delta.what}." for delta in brought)
     yield from ("",) * bool(brought)
 
 
@@ -46,7 +46,7 @@ def _differences(found: Contrast) -> Iterator[str]:
     if not found:
         yield from ("No difference that the tables know of.", "")
     if found.behaviour:
-        yield from table(("difference", "where"), ((each.says, "; ".join(each.rules)) for each in found.behaviour))
+        yield from table(("difference", "where"), ((difference.says, "; ".join(difference.rules)) for difference in found.behaviour))
     for title, lines in (("Fields of answers", found.fields), ("Default settings", found.settings), ("API versions", found.versions)):
         if lines:
             yield from (f"{title} ({found.one} | {found.other}):", "", *(f"- {line}" for line in lines), "")

@@ -39,11 +39,11 @@ The rules behind each arrow are in [the table](classic-group.md); how older rele
 def moves(profile: Profile) -> dict[tuple[State, StrEnum], list[str]]:
     """Return the rules that move a group, by the states they move it between; one that is made without a member is made Empty."""
     found: dict[tuple[State, StrEnum], list[str]] = {}
-    for on, state, row in profile.table.rules():
+    for kind, state, row in profile.table.rules():
         is_made = state is None and Effect.CREATE_GROUP in row.effects
         then = row.then or (_EMPTY if is_made else None)
         if then is not None and then is not state:
-            found.setdefault((state, then), []).append(f"{on.value}/{row.name}")
+            found.setdefault((state, then), []).append(f"{kind.value}/{row.name}")
     return found
 
 
@@ -56,21 +56,21 @@ def states_markdown(profile: Profile) -> str:
     lines += ["## Transitions", "", *table(("from", "to", "by"), rows)]
     lines += [
         "## States and inputs", "", "The rules of each cell; an empty cell cannot come up, which the machine asserts. Why not stands below.", "",
-        *table(("input", *map(state_name, STATES)), (_inputs(profile, on) for on in On)), *_impossible(profile),
+        *table(("input", *map(state_name, STATES)), (_inputs(profile, kind) for kind in On)), *_impossible(profile),
     ]  # fmt: skip
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _inputs(profile: Profile, on: On) -> tuple[str, ...]:
-    cells = profile.table.cells.get(on, {})
-    return (on.value, *(", ".join(row.name for row in cells.get(state, ())) for state in STATES))
+def _inputs(profile: Profile, kind: On) -> tuple[str, ...]:
+    cells = profile.table.cells.get(kind, {})
+    return (kind.value, *(", ".join(row.name for row in cells.get(state, ())) for state in STATES))
 
 
 def _impossible(profile: Profile) -> Iterator[str]:
     """Yield why cells cannot come up: each reason with the inputs and states that it holds for."""
     reasons: dict[str, dict[str, list[str]]] = {}
-    for (on, state), reason in profile.table.unreachable.items():
-        reasons.setdefault(reason, {}).setdefault(on.value, []).append(state_name(state))
+    for (kind, state), reason in profile.table.unreachable.items():
+        reasons.setdefault(reason, {}).setdefault(kind.value, []).append(state_name(state))
     rows = ((on, ", ".join(states), reason) for reason, inputs in reasons.items() for on, states in inputs.items())
     yield from ("## What cannot come up", "", *table(("input", "states", "because"), rows))
 
@@ -155,6 +155,6 @@ def _label(before: State, after: StrEnum, inputs: list[str]) -> str:
     start, end = _border(before, bend), _border(after, bend)
     at = start.towards(bend, along).towards(bend.towards(end, along), along)
     top, width = at.y - len(inputs) * _LINE / 2, max(map(len, inputs)) * 7.2
-    lines = "".join(f'<tspan x="{at.x:.0f}" y="{top + _LINE * (number + 0.8):.0f}">{escape(each)}</tspan>' for number, each in enumerate(inputs))
+    lines = "".join(f'<tspan x="{at.x:.0f}" y="{top + _LINE * (number + 0.8):.0f}">{escape(input_)}</tspan>' for number, input_ in enumerate(inputs))
     behind = f'<rect class="behind" x="{at.x - width / 2:.0f}" y="{top:.0f}" width="{width:.0f}" height="{len(inputs) * _LINE}"/>'
     return f'{behind}<text class="move">{lines}</text>'

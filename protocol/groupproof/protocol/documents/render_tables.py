@@ -37,15 +37,17 @@ def group_markdown(profile: Profile) -> str:
     """Return the table of `profile`."""
     lines = [generated("protocol/…/rules/classic/group_table.py"), "", _GROUP_HEAD.format(name=profile.name)]
     lines += ["## Before the group is looked at", "", *_before_group(profile.table.before_group)]
-    for on, states in profile.table.cells.items():
-        is_request = on in profile.table.dialect.requests
+    for kind, states in profile.table.cells.items():
+        is_request = kind in profile.table.dialect.requests
         rows = chain.from_iterable(_cell(state, cell, is_request=is_request) for state, cell in states.items())
-        lines += [f"## {on.value}", "", *table(_COLUMNS, rows)]
+        lines += [f"## {kind.value}", "", *table(_COLUMNS, rows)]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _before_group(checks: Mapping[EventKind, tuple[Row, ...]]) -> Iterator[str]:
-    rows = ((on.value, row.name, row.guard.value, answer_words(row, is_request=True), row.requirement) for on, cell in checks.items() for row in cell)
+    rows = (
+        (kind.value, row.name, row.guard.value, answer_words(row, is_request=True), row.requirement) for kind, cell in checks.items() for row in cell
+    )
     return table(("request", "rule", "when", "answer", "requirement"), rows)
 
 
@@ -91,16 +93,16 @@ def member_markdown() -> str:
 
 
 def _reactions(reactions: Reactions) -> Iterator[tuple[str, ...]]:
-    yield from (_reaction(_name(answer), None, each) for answer, each in reactions.rows.items())
+    yield from (_reaction(_name(answer), None, reaction) for answer, reaction in reactions.rows.items())
     yield _reaction("any other", None, reactions.other)
     for phase in Phase:
-        yield from (_reaction(_name(answer), phase, each) for answer, each in reactions.phases.get(phase, {}).items())
+        yield from (_reaction(_name(answer), phase, reaction) for answer, reaction in reactions.phases.get(phase, {}).items())
         if phase in reactions.phase_others:
             yield _reaction("any other", phase, reactions.phase_others[phase])
 
 
-def _reaction(answer: str, phase: Phase | None, each: Reaction) -> tuple[str, ...]:
-    return (answer, phase.value if phase else "", "; ".join(effect.value for effect in each.effects), ", ".join(each.requirements))
+def _reaction(answer: str, phase: Phase | None, reaction: Reaction) -> tuple[str, ...]:
+    return (answer, phase.value if phase else "", "; ".join(effect.value for effect in reaction.effects), ", ".join(reaction.requirements))
 
 
 def _name(answer: Answer) -> str:

@@ -170,4 +170,4 @@ def _amounts(named: Mapping[str, float]) -> tuple[dict[str, Any], ...]:
 
 
 def _by_name(amounts: list[dict[str, Any]]) -> dict[str, float]:
-    return {each["name"]: each["milli"] / _MILLI for each in amounts}
+    return {amount["name"]: amount["milli"] / _MILLI for amount in amounts}

@@ -113,7 +113,7 @@ def _fetch_response_old(body: Mapping[str, Any], version: int) -> Body:
 def _fetched_topic(topic: Mapping[str, Any], code: int) -> Body:
     partitions = topic.get("partitions", ())
     if code:
-        partitions = tuple({**each, "error_code": code, "committed_offset": -1} for each in partitions)
+        partitions = tuple({**partition, "error_code": code, "committed_offset": -1} for partition in partitions)
     return {"name": topic.get("name", ""), "partitions": partitions}
 
 
@@ -133,13 +133,13 @@ def _commit_request_newest(body: Body, version: int) -> Body:
 
 
 def _commit_topic_newest(topic: Mapping[str, Any]) -> Body:
-    partitions = tuple(_kept(each, *_COMMITTED) | {"committed_leader_epoch": -1} for each in topic["partitions"])
+    partitions = tuple(_kept(partition, *_COMMITTED) | {"committed_leader_epoch": -1} for partition in topic["partitions"])
     return {"name": topic["name"], "topic_id": None, "partitions": partitions}
 
 
 def _commit_request_old(body: Mapping[str, Any], version: int) -> Body:
     topics = tuple(
-        _kept(topic, "name") | {"partitions": tuple(_kept(each, *_COMMITTED) for each in topic.get("partitions", ()))}
+        _kept(topic, "name") | {"partitions": tuple(_kept(partition, *_COMMITTED) for partition in topic.get("partitions", ()))}
         for topic in body.get("topics", ())
     )
     return _kept(body, "group_id", "generation_id", "member_id") | {"topics": topics}

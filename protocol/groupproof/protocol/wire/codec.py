@@ -62,7 +62,7 @@ class Shape:
     @property
     def names(self) -> tuple[str, ...]:
         """Return the fields in the order in which a dictionary has them that was read."""
-        return tuple(dict.fromkeys((*self.absent, *(each.name for each in self.columns))))
+        return tuple(dict.fromkeys((*self.absent, *(column.name for column in self.columns))))
 
 
 NUMBERS: Final = {"int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint16": "H", "uint32": "I", "float64": "d"}

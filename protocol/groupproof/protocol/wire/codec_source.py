@@ -92,9 +92,9 @@ class _Function:
 
 def _runs(shape: Shape) -> Iterator[list[Column]]:
     """Yield the untagged columns in order: numbers side by side together, each other one alone."""
-    for is_number, run in groupby((each for each in shape.columns if each.tag is None), _is_number):
+    for is_number, run in groupby((column for column in shape.columns if column.tag is None), _is_number):
         columns = list(run)
-        yield from [columns] if is_number else [[each] for each in columns]
+        yield from [columns] if is_number else [[column] for column in columns]
 
 
 def _is_number(column: Column) -> bool:
@@ -102,11 +102,11 @@ def _is_number(column: Column) -> bool:
 
 
 def _letters(columns: list[Column]) -> str:
-    return "".join(NUMBERS[each.kind] for each in columns)
+    return "".join(NUMBERS[column.kind] for column in columns)
 
 
 def _tagged(shape: Shape) -> list[Column]:
-    return sorted((each for each in shape.columns if each.tag is not None), key=lambda each: each.tag or 0)
+    return sorted((column for column in shape.columns if column.tag is not None), key=lambda column: column.tag or 0)
 
 
 def _entry(column: Column) -> Column:
@@ -151,7 +151,7 @@ def _made(function: _Function, shape: Shape, items: Mapping[str, str]) -> str:
 
 
 def _fields(message: type[Any]) -> frozenset[str]:
-    return frozenset(each.name for each in fields(message))
+    return frozenset(field.name for field in fields(message))
 
 
 def _default(function: _Function, value: Any) -> str:
@@ -161,7 +161,7 @@ def _default(function: _Function, value: Any) -> str:
 def _read_numbers(function: _Function, run: list[Column]) -> list[str]:
     names = [function.name() for _ in run]
     function.line(f"{', '.join(names)}, = {function.number(_letters(run), 'unpack_from')}(frame, at)")
-    function.line(f"at += {sum(SIZES[each.kind] for each in run)}")
+    function.line(f"at += {sum(SIZES[column.kind] for column in run)}")
     return names
 
 
@@ -313,8 +313,8 @@ def _write_numbers(function: _Function, run: list[Column], values: list[str]) ->
     with function.block("try:"):
         function.line(f"out += {function.number(_letters(run), 'pack')}({', '.join(values)})")
     with function.block("except error as why:"):
-        told = (f"({column.name!r}, {NUMBERS[column.kind]!r}, {value})" for column, value in zip(run, values, strict=True))
-        function.line(f"raise refused_number(why, {', '.join(told)}) from None")
+        lines = (f"({column.name!r}, {NUMBERS[column.kind]!r}, {value})" for column, value in zip(run, values, strict=True))
+        function.line(f"raise refused_number(why, {', '.join(lines)}) from None")
 
 
 def _write(function: _Function, column: Column, value: str) -> None:
@@ -347,18 +347,18 @@ def _write_nullable(function: _Function, column: Column, value: str) -> None:
 
 
 def _write_entries(function: _Function, column: Column, value: str) -> None:
-    entry, each = _entry(column), function.name()
+    entry, entry_name = _entry(column), function.name()
     _write_length(function, column, value, "i")
     if not _is_number(entry):
-        with function.block(f"for {each} in {value}:"):
-            _write(function, entry, each)
+        with function.block(f"for {entry_name} in {value}:"):
+            _write(function, entry, entry_name)
         return
     letter = NUMBERS[entry.kind]
     function.values["pack"] = struct.pack
     with function.block("try:"):
         function.line(f"out += pack(f'>{{len({value})}}{letter}', *{value})")
     with function.block("except error as why:"):
-        function.line(f"raise refused_number(why, *(({entry.name!r}, {letter!r}, {each}) for {each} in {value})) from None")
+        function.line(f"raise refused_number(why, *(({entry.name!r}, {letter!r}, {entry_name}) for {entry_name} in {value})) from None")
 
 
 def _write_bytes(function: _Function, column: Column, value: str, letter: str) -> None:

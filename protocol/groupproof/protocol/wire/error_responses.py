@@ -94,8 +94,8 @@ def _delete_topics(request: Body, code: int) -> dict[str, Any]:
 
 
 def _describe_configs(request: Body, code: int) -> dict[str, Any]:
-    resources = ({name: each[name] for name in ("resource_type", "resource_name")} for each in request.get("resources", ()))
-    return {"results": tuple({**each, "error_code": code} for each in resources)}
+    resources = ({name: resource[name] for name in ("resource_type", "resource_name")} for resource in request.get("resources", ()))
+    return {"results": tuple({**resource, "error_code": code} for resource in resources)}
 
 
 def _create_partitions(request: Body, code: int) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def _elect_leaders(request: Body, code: int) -> dict[str, Any]:
     """Refuse partition by partition: v0 has no code at its top."""
     asked = request.get("topic_partitions") or ()
     refused = (
-        {"topic": each["topic"], "partition_result": tuple({"partition_id": at, "error_code": code} for at in each["partitions"])} for each in asked
+        {"topic": item["topic"], "partition_result": tuple({"partition_id": at, "error_code": code} for at in item["partitions"])} for item in asked
     )
     return {"error_code": code, "replica_election_results": tuple(refused)}
 

@@ -63,16 +63,16 @@ def _union(api: Api, side: Side, version: int) -> _Union:
     rewrite = REWRITES.get((api, side))
     if rewrite is not None and rewrite.is_other_shape and version <= rewrite.version_max:
         return _merged([_entity(api, rewrite.version_max, side)])
-    return _merged(_entity(api, each, side) for each in (*_LAST_WITH.get(api, ()), newest))
+    return _merged(_entity(api, number, side) for number in (*_LAST_WITH.get(api, ()), newest))
 
 
 def _merged(entities: Iterable[Any]) -> _Union:
     union: _Union = {}
     for entity in entities:
-        for each in fields(entity):
-            nested = _nested(each.type)
-            known = union.get(_name(each), (None, {}))[1]
-            union[_name(each)] = (_default(each), _over(known, _merged([nested])) if nested is not None else {})
+        for field in fields(entity):
+            nested = _nested(field.type)
+            known = union.get(_name(field), (None, {}))[1]
+            union[_name(field)] = (_default(field), _over(known, _merged([nested])) if nested is not None else {})
     return union
 
 
@@ -81,33 +81,33 @@ def _over(older: _Union, newer: _Union) -> _Union:
 
 
 def _shape(entity: Any, title: str, union: _Union) -> Shape:
-    columns = tuple(_column(entity, each, title, union[_name(each)][1]) for each in fields(entity))
+    columns = tuple(_column(entity, field, title, union[_name(field)][1]) for field in fields(entity))
     own = {column.name for column in columns}
     absent = {name: default for name, (default, _) in union.items() if name not in own}
     return Shape(title=title, is_flexible=entity.__flexible__, columns=columns, absent=absent)
 
 
-def _column(entity: Any, each: Field[Any], title: str, union: _Union) -> Column:
-    nested = _nested(each.type)
-    name = _name(each)
-    tag = each.metadata.get("tag")
+def _column(entity: Any, field: Field[Any], title: str, union: _Union) -> Column:
+    nested = _nested(field.type)
+    name = _name(field)
+    tag = field.metadata.get("tag")
     return Column(
         name=name,
-        kind=_KINDS.get(each.metadata.get("kafka_type", "struct"), each.metadata.get("kafka_type", "struct")),
-        is_array=_is_array(each.type),
-        is_nullable=type(None) in typing.get_args(each.type),
+        kind=_KINDS.get(field.metadata.get("kafka_type", "struct"), field.metadata.get("kafka_type", "struct")),
+        is_array=_is_array(field.type),
+        is_nullable=type(None) in typing.get_args(field.type),
         is_flexible=entity.__flexible__,
         tag=None if tag is None else int(tag),
-        default=_default(each),
+        default=_default(field),
         shape=None if nested is None else _shape(nested, f"{title}, {name}", union),
     )
 
 
-def _name(each: Field[Any]) -> str:
-    kind = each.metadata.get("kafka_type", "")
-    if each.name == "generation_id_or_member_epoch":
+def _name(field: Field[Any]) -> str:
+    kind = field.metadata.get("kafka_type", "")
+    if field.name == "generation_id_or_member_epoch":
         return "generation_id"
-    return f"{each.name}_ms" if kind.startswith(("timedelta", "datetime")) else each.name
+    return f"{field.name}_ms" if kind.startswith(("timedelta", "datetime")) else field.name
 
 
 def _is_array(hint: Any) -> bool:
@@ -121,18 +121,18 @@ def _nested(hint: Any) -> Any:
     return next((found for part in typing.get_args(hint) if (found := _nested(part)) is not None), None)
 
 
-def _default(each: Field[Any]) -> Any:
-    kind = each.metadata.get("kafka_type", "struct")
+def _default(field: Field[Any]) -> Any:
+    kind = field.metadata.get("kafka_type", "struct")
     if kind == "datetime_i64":
         return -1
-    if each.default is not MISSING:
-        return _plain(each.default)
-    is_nullable = type(None) in typing.get_args(each.type)
-    if _is_array(each.type):
-        return None if is_nullable and each.name in _NULL_LISTS else ()
+    if field.default is not MISSING:
+        return _plain(field.default)
+    is_nullable = type(None) in typing.get_args(field.type)
+    if _is_array(field.type):
+        return None if is_nullable and field.name in _NULL_LISTS else ()
     if is_nullable:
         return None
-    nested = _nested(each.type)
+    nested = _nested(field.type)
     if nested is not None:
         return {_name(inner): _default(inner) for inner in fields(nested)}
     return _EMPTY.get(kind, 0)
@@ -142,7 +142,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, timedelta):
         return value // timedelta(milliseconds=1)
     if is_dataclass(value):
-        return {_name(each): _plain(getattr(value, each.name)) for each in fields(value)}
+        return {_name(field): _plain(getattr(value, field.name)) for field in fields(value)}
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 

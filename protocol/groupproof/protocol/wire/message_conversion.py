@@ -64,7 +64,7 @@ def message_shape(shape: Shape, api: Api, side: str) -> Shape | None:
 
 def _typed(shape: Shape, message: type[Any]) -> Shape | None:
     entries = _nested(message)
-    if not entries.keys() <= set(shape.names) or any(each.tag is not None for each in shape.columns):
+    if not entries.keys() <= set(shape.names) or any(column.tag is not None for column in shape.columns):
         return None
     columns = []
     for column in shape.columns:
@@ -81,19 +81,19 @@ def _typed(shape: Shape, message: type[Any]) -> Shape | None:
 def is_whole(shape: Shape) -> bool:
     """Tell whether the messages of a shape hold every field of its bodies."""
     assert shape.message is not None, f"{shape.title} has no message class"
-    return _nested(shape.message).keys() == set(shape.names) and all(is_whole(each.shape) for each in shape.columns if each.shape is not None)
+    return _nested(shape.message).keys() == set(shape.names) and all(is_whole(column.shape) for column in shape.columns if column.shape is not None)
 
 
 def body_maker(shape: Shape) -> BodyMaker:
     """Return what makes of a message the body that would have been read in its place."""
-    entries = {each.name: body_maker(each.shape) for each in shape.columns if each.shape is not None}
+    entries = {column.name: body_maker(column.shape) for column in shape.columns if column.shape is not None}
     return _body_maker((name, entries.get(name)) for name in shape.names)
 
 
 def _nested(message: Any) -> dict[str, Any]:
     """Return each field's name with the message class of its entries, None for a plain value."""
     hints = typing.get_type_hints(message, {**vars(messages), **vars(sys.modules[message.__module__])})
-    return {each.name: _entry(hints[each.name]) for each in fields(message)}
+    return {field.name: _entry(hints[field.name]) for field in fields(message)}
 
 
 def _entry(hint: Any) -> Any:

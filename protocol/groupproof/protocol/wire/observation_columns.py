@@ -91,15 +91,15 @@ def _leave_request(body: Body) -> tuple[Columns, Columns]:
 
 def _commit_request(body: Body) -> tuple[Columns, Columns]:
     offsets = (
-        (topic.get("name") or str(topic.get("topic_id")), each["partition_index"], each["committed_offset"])
+        (topic.get("name") or str(topic.get("topic_id")), partition["partition_index"], partition["committed_offset"])
         for topic in body.get("topics") or ()
-        for each in topic.get("partitions") or ()
+        for partition in topic.get("partitions") or ()
     )
     return _who(body), {"offsets": tuple(offsets)}
 
 
 def _delete_request(body: Body) -> tuple[Columns, Columns]:
-    asked = ((topic["name"], each["partition_index"]) for topic in body.get("topics") or () for each in topic.get("partitions") or ())
+    asked = ((topic["name"], partition["partition_index"]) for topic in body.get("topics") or () for partition in topic.get("partitions") or ())
     return {"group": body.get("group_id")}, {"partitions": tuple(asked)}
 
 
@@ -117,9 +117,9 @@ def _offset_fetch_request(body: Body) -> tuple[Columns, Columns]:
 
 def _fetched(body: Body, named: Named) -> Columns:
     offsets = (
-        (topic.get("topic") or named(str(topic.get("topic_id"))), each["partition"], each["fetch_offset"])
+        (topic.get("topic") or named(str(topic.get("topic_id"))), partition["partition"], partition["fetch_offset"])
         for topic in body.get("topics") or ()
-        for each in topic.get("partitions") or ()
+        for partition in topic.get("partitions") or ()
     )
     return {"offsets": tuple(offsets)}
 
@@ -162,10 +162,10 @@ def _sync_response(body: Body, request: Body) -> Columns:
 
 def _offset_fetch_response(body: Body, request: Body) -> Columns:
     offsets = (
-        (topic.get("name") or str(topic.get("topic_id")), each["partition_index"], each["committed_offset"])
+        (topic.get("name") or str(topic.get("topic_id")), partition["partition_index"], partition["committed_offset"])
         for group in (body.get("groups") or ())[:1]
         for topic in group.get("topics") or ()
-        for each in topic.get("partitions") or ()
+        for partition in topic.get("partitions") or ()
     )
     return {"offsets": tuple(offsets)}
 

@@ -186,10 +186,10 @@ def _partitions(partitions: Iterable[TopicPartition]) -> bytes:
     order: dict[str, int] = {}
     for topic, _ in partitions:
         order.setdefault(topic, len(order))
-    grouped = groupby(sorted(partitions, key=lambda each: order[each[0]]), key=lambda each: each[0])
+    grouped = groupby(sorted(partitions, key=lambda entries: order[entries[0]]), key=lambda entries: entries[0])
     out = bytearray(_INT32.pack(len(order)))
-    for topic, each in grouped:
-        numbers = [number for _, number in each]
+    for topic, item in grouped:
+        numbers = [number for _, number in item]
         out += _text(topic) + _INT32.pack(len(numbers)) + struct.pack(f">{len(numbers)}i", *numbers)
     return bytes(out)
 

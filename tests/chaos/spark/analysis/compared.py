@@ -43,10 +43,10 @@ def _agreed(query: Query, tables: Tables, oracle: Oracle) -> list[dict[str, Any]
     facts = kept(query.name, query.facts(tables))
     figures = figures_of(query, facts)
     rows = facts.collect()
-    told = [row.asDict(recursive=True) for row in rows]
+    entries = [row.asDict(recursive=True) for row in rows]
     assert _sorted(tuple(row) for row in rows) == _sorted(oracle.facts(query, facts.columns)), query.name
     assert _sorted(tuple(row) for row in figures.collect()) == _sorted(oracle.figures(query, figures.columns)), f"the figures of {query.name}"
-    return told
+    return entries
 
 
 def _sorted(rows: Iterable[tuple[Any, ...]]) -> list[tuple[str, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.chaos.spark.analysis.analysis import Found, Results
+from groupproof.chaos.spark.analysis.analysis import QueryResult, Results
 from groupproof.chaos.spark.analysis.queries import QUERIES
 
 __all__ = ["results"]
@@ -45,11 +45,11 @@ def results(*, is_empty: bool = False) -> Results:
         figures: list[dict[str, Any]] = []
         keyed = [{"cause": row["cause"]} for row in REBALANCES] if query.name == "rebalances" else [KEYS.get(query.name, {})]
         for keys in [] if is_empty else keyed:
-            measures = {each.name: 1 if each.kind in ("count", "distinct") else 2.5 for each in query.measures}
+            measures = {measure.name: 1 if measure.kind in ("count", "distinct") else 2.5 for measure in query.measures}
             if query.name == "rebalances":
                 measures |= {"formed": 1, "members_only": 0, "coordinator_only": 0}
             figures.append({"dimension": "all", "value": None, "run": None, "case": None, **keys, **measures})
-            figures += [{"dimension": each, "value": "x" * 40, "run": "r", "case": "", **keys, **measures} for each in query.by]
+            figures += [{"dimension": name, "value": "x" * 40, "run": "r", "case": "", **keys, **measures} for name in query.by]
         kept = FACTS.get(query.name, []) if query.is_kept else None
-        found[query.name] = Found(query=query, figures=figures, facts=[] if is_empty and kept else kept)
+        found[query.name] = QueryResult(query=query, figures=figures, facts=[] if is_empty and kept else kept)
     return Results(inputs=("load",), found=found)

@@ -27,15 +27,15 @@ Side = tuple[Path, str, str | None]
 
 def _cause(reason: str | None, own: str | None, is_initial: bool | None) -> str:
     said = reason or ""
-    told = reason_of(said if own is None or "; client reason:" in said else f"{said}; client reason: {own}")
-    if told is None or told.cause is Cause.NEW_MEMBER:
-        return (Cause.FIRST_MEMBER if is_initial else Cause.UNTOLD if told is None else Cause.NEW_MEMBER).value
-    finer = cause_of_client_reason(told.client)
-    if told.cause is Cause.LEFT:
+    entry = reason_of(said if own is None or "; client reason:" in said else f"{said}; client reason: {own}")
+    if entry is None or entry.cause is Cause.NEW_MEMBER:
+        return (Cause.FIRST_MEMBER if is_initial else Cause.UNTOLD if entry is None else Cause.NEW_MEMBER).value
+    finer = cause_of_client_reason(entry.client)
+    if entry.cause is Cause.LEFT:
         return (finer or Cause.LEFT).value
-    if told.cause in (Cause.LEADER_REJOINED, Cause.METADATA) and finer in (Cause.HANDOVER, Cause.PARTITIONS, Cause.SUBSCRIPTION):
+    if entry.cause in (Cause.LEADER_REJOINED, Cause.METADATA) and finer in (Cause.HANDOVER, Cause.PARTITIONS, Cause.SUBSCRIPTION):
         return finer.value
-    return told.cause.value
+    return entry.cause.value
 
 
 def _left(said: str | None) -> str:
@@ -56,8 +56,8 @@ class Oracle:
 
     @staticmethod
     def _read(file: Path, side: str, release: str | None) -> str:
-        told = "NULL::VARCHAR" if release is None else f"'{release}'"
-        return f"SELECT *, filename AS file, file_row_number AS pos, '{side}' AS side, {told} AS told_release FROM read_parquet('{file}', filename = true, file_row_number = true)"
+        text = "NULL::VARCHAR" if release is None else f"'{release}'"
+        return f"SELECT *, filename AS file, file_row_number AS pos, '{side}' AS side, {text} AS told_release FROM read_parquet('{file}', filename = true, file_row_number = true)"
 
     def facts(self, query: Query, columns: Iterable[str]) -> list[tuple[Any, ...]]:
         named = ", ".join(f'"{name}"' for name in columns)
@@ -66,18 +66,18 @@ class Oracle:
     def figures(self, query: Query, columns: Iterable[str]) -> list[tuple[Any, ...]]:
         """Return each level's figures, by a GROUP BY of its own."""
         parts = [self._level(query, "all", ()), self._level(query, "case", ("run", "case"))]
-        parts += [self._level(query, each, ("release",) if each == "release" else ("run", "case", each)) for each in query.by]
+        parts += [self._level(query, name, ("release",) if name == "release" else ("run", "case", name)) for name in query.by]
         named = ", ".join(f'"{name}"' for name in columns)
         return self._duck.execute(f"SELECT {named} FROM ({' UNION ALL BY NAME '.join(parts)})").fetchall()
 
     def _level(self, query: Query, dimension: str, by: tuple[str, ...]) -> str:
-        measures = [f"{_TAKEN[each.kind].format(self._sql(each.of))} AS {each.name}" for each in query.measures]
+        measures = [f"{_TAKEN[measure.kind].format(self._sql(measure.of))} AS {measure.name}" for measure in query.measures]
         value = f'"{dimension}"' if dimension in query.by else "NULL"
         runs = [f'"{name}"' if name in by else f'NULL AS "{name}"' for name in ("run", "case")]
         keys = [f'"{name}"' for name in query.keys]
         grouped = ", ".join([*(f'"{name}"' for name in by), *keys])
-        told = f"SELECT '{dimension}' AS dimension, {value} AS value, {', '.join([*runs, *keys, *measures])} FROM \"facts {query.name}\""
-        return f"({told} GROUP BY {grouped})" if grouped else f"({told} HAVING count(*) > 0)"
+        text = f"SELECT '{dimension}' AS dimension, {value} AS value, {', '.join([*runs, *keys, *measures])} FROM \"facts {query.name}\""
+        return f"({text} GROUP BY {grouped})" if grouped else f"({text} HAVING count(*) > 0)"
 
     @staticmethod
     def _sql(of: str) -> str:

@@ -142,14 +142,12 @@ def planted_groups(run: str = "planted") -> Trace:
     stories = {**{name: make().trace for name, make in GROUPS.items()}, **{f"law {law}": make().trace for law, make in PLANTED.items()}}
     dealt = [
         [
-            replace(
-                seen, group=name, client=_own(seen.client, number), connection=None if seen.connection is None else seen.connection + 100 * number
-            )
-            for seen in trace
+            replace(obs, group=name, client=_own(obs.client, number), connection=None if obs.connection is None else obs.connection + 100 * number)
+            for obs in trace
         ]
         for number, (name, trace) in enumerate(stories.items())
     ]
-    return [replace(seen, seq=seq, run=run) for seq, seen in enumerate(heapq.merge(*dealt, key=lambda seen: seen.at_ns))]
+    return [replace(obs, seq=seq, run=run) for seq, obs in enumerate(heapq.merge(*dealt, key=lambda obs: obs.at_ns))]
 
 
 def _own(client: str | None, group: int) -> str | None:

@@ -15,7 +15,7 @@ def test_the_summary_is_as_its_schema_says() -> None:
 
     validate("analysis", summary)
     assert summary["rebalances"] == {"formed": 6, "members_only": 0, "coordinator_only": 0}
-    (zombies,) = (each for each in summary["queries"] if each["name"] == "zombie-commits")
+    (zombies,) = (query for query in summary["queries"] if query["name"] == "zombie-commits")
     assert zombies["all"] == [{"outcome": "accepted", "commits": 1, "offsets": 2.5}]
     assert set(zombies["by"]) == {"case", "group", "client", "release", "member"}
 

@@ -34,7 +34,7 @@ def test_an_analysis_is_a_page_a_summary_and_parquet(spark: SparkSession, tmp_pa
     summary = json.loads((tmp_path / "out" / SUMMARY).read_text())
     validate("analysis", summary)
     assert (tmp_path / "out" / PAGE).read_text().startswith("<!doctype html>")
-    assert {each.name for each in (tmp_path / "out").iterdir()} == {SUMMARY, PAGE, "facts", "figures"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {SUMMARY, PAGE, "facts", "figures"}
     assert spark.read.parquet(str(tmp_path / "out" / "facts" / "storms")).where("`group` = 'stormy'").count() == 1
 
 
@@ -63,7 +63,7 @@ def test_many_rows_have_a_session_for_minutes(bytes_at_least: int, is_long: bool
 
 
 def refused(*arguments: object) -> BaseException | None:
-    return CliRunner().invoke(command, [str(each) for each in arguments], standalone_mode=False).exception
+    return CliRunner().invoke(command, [str(argument) for argument in arguments], standalone_mode=False).exception
 
 
 def test_what_is_no_trace_and_where_nothing_can_be_written_is_told_before_spark_is_started(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ def drawn(picture: str) -> ElementTree.Element:
 def test_a_timeline_has_a_bar_for_each_rebalance_and_marks_for_what_went_wrong() -> None:
     picture = drawn(timeline(REBALANCES, FACTS["storms"], FACTS["two-owners"], FACTS["session-expiries"]))
 
-    hints = [each.text or "" for each in picture.iter("title")]
+    hints = [element.text or "" for element in picture.iter("title")]
     assert sum(hint.startswith("generation ") for hint in hints) == 6
     assert "generation 3: heartbeat-timeout (m3), settled; at 6 s, 310 ms" in hints
     assert any(hint.startswith("storm: 6 rebalances") for hint in hints)
@@ -26,7 +26,7 @@ def test_a_timeline_has_a_bar_for_each_rebalance_and_marks_for_what_went_wrong()
 def test_lanes_are_those_of_the_groups_that_rebalanced_longest() -> None:
     rows = [{**row, "group": f"g{number}", "lasted_ms": float(number)} for number in range(30) for row in REBALANCES[:1]]
 
-    names = [each.text for each in drawn(timeline(rows, [], [], [])).iter("text") if (each.get("class") or "") == "name"]
+    names = [element.text for element in drawn(timeline(rows, [], [], [])).iter("text") if (element.get("class") or "") == "name"]
 
     assert len(names) == 24
     assert not any(name and name.endswith("g3") for name in names)
@@ -35,13 +35,13 @@ def test_lanes_are_those_of_the_groups_that_rebalanced_longest() -> None:
 def test_curves_end_at_the_longest() -> None:
     picture = drawn(curves({"join phase": [1.0, 3.0, 2.0], "sync phase": []}))
 
-    assert [each.text for each in picture.iter("title")][-1] == "join phase: 3"
+    assert [element.text for element in picture.iter("title")][-1] == "join phase: 3"
     assert "3 ms" in "".join(picture.itertext())
     assert "sync phase" not in "".join(picture.itertext())
 
 
 def test_bars_are_as_wide_as_their_share() -> None:
-    widths = [float(each.get("width") or 0) for each in drawn(bars([("a", 10.0, "x"), ("b", 5.0, "y"), ("c", 0.0, "z")])).iter("rect")]
+    widths = [float(element.get("width") or 0) for element in drawn(bars([("a", 10.0, "x"), ("b", 5.0, "y"), ("c", 0.0, "z")])).iter("rect")]
 
     assert widths[0] == pytest.approx(2 * widths[1], abs=0.2)
     assert widths[2] == 1

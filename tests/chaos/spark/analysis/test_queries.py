@@ -57,7 +57,7 @@ def test_some_queries_answer_as_the_oracle_does_of_a_stream_that_arrived_badly(s
 def test_every_query_answers_as_the_oracle_does_and_finds_what_was_planted_and_nothing_else(spark: SparkSession, tmp_path: Path) -> None:
     trace, badly = arrived_badly(planted_groups())
     write_parquet(tmp_path / "planted.parquet", trace)
-    write_parquet(tmp_path / "cases.parquet", [seen for id in SOME if id in BY_ID for seen in played(BY_ID[id]).trace])
+    write_parquet(tmp_path / "cases.parquet", [obs for id in SOME if id in BY_ID for obs in played(BY_ID[id]).trace])
 
     facts = agreed(spark, [(tmp_path / "planted.parquet", "", None), (tmp_path / "cases.parquet", "", None)])
 
@@ -85,7 +85,7 @@ def test_a_real_load_and_all_cases_are_answered_as_the_oracle_does(spark: SparkS
     loaded(tmp_path / "load", order(duration_s=300.0), DAY, shown=Until(lambda now: now.at_s > 8 and now.members == 3 and now.stable == 1))
     for side in ("members", "coordinator"):
         write_parquet(tmp_path / f"{side}.parquet", read_parquet(tmp_path / "load" / side))
-    write_parquet(tmp_path / "cases.parquet", [seen for case in CASES for seen in played(case).trace])
+    write_parquet(tmp_path / "cases.parquet", [obs for case in CASES for obs in played(case).trace])
 
     sides = [(tmp_path / f"{side}.parquet", side, "reference") for side in ("members", "coordinator")]
     facts = agreed(spark, [*sides, (tmp_path / "cases.parquet", "", None)])

@@ -35,7 +35,7 @@ def load(folder: Path, *sides: str, run: str = "load-1", log: bool = False) -> P
 def test_a_load_has_sides_and_a_release(tmp_path: Path) -> None:
     found = sources_of([load(tmp_path / "load", "members", "coordinator")])
 
-    assert [(each.side, each.release, each.run) for each in found] == [
+    assert [(source.side, source.release, source.run) for source in found] == [
         ("members", "librdkafka 2.10.0", None),
         ("coordinator", "librdkafka 2.10.0", None),
     ]
@@ -44,7 +44,7 @@ def test_a_load_has_sides_and_a_release(tmp_path: Path) -> None:
 def test_a_brokers_log_belongs_to_the_run_of_its_load(tmp_path: Path) -> None:
     found = sources_of([load(tmp_path / "load", "tap", "coordinator", log=True)])
 
-    assert {each.side: each.run for each in found} == {"tap": None, "coordinator": "load-1"}
+    assert {source.side: source.run for source in found} == {"tap": None, "coordinator": "load-1"}
 
 
 def test_traces_and_logs_are_told_apart(tmp_path: Path) -> None:
@@ -54,7 +54,11 @@ def test_traces_and_logs_are_told_apart(tmp_path: Path) -> None:
 
     found = sources_of([tmp_path / "trace.ndjson", tmp_path / "server.log", tmp_path / "x.parquet"])
 
-    assert [(each.path.name, each.told is not None) for each in found] == [("trace.ndjson", False), ("x.parquet", False), ("server.log", True)]
+    assert [(source.path.name, source.observations is not None) for source in found] == [
+        ("trace.ndjson", False),
+        ("x.parquet", False),
+        ("server.log", True),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.java, pytest.mark.slow]
 
 
 def told_by(who: str, trace: Trace) -> Trace:
-    return [replace(seen, who=who, run="r") for seen in trace]
+    return [replace(obs, who=who, run="r") for obs in trace]
 
 
 def test_frames_are_those_of_the_best_witness_and_each_observation_counts_once(spark: SparkSession, tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ def test_frames_are_those_of_the_best_witness_and_each_observation_counts_once(s
     assert tables.raw.count() == 2 * len(story) + 4
     assert tables.rows.count() == 2 * len(story) + 1
     assert {row["side"] for row in tables.frames.select("side").distinct().collect()} == {"coordinator"}
-    (told,) = tables.told.collect()
-    assert (told["witness"], told["own_witness"]) == (1, 1)
+    (entry,) = tables.subscriptions.collect()
+    assert (entry["witness"], entry["own_witness"]) == (1, 1)
     assert {(row["client"], row["release"]) for row in tables.answers.collect()} == {("m0", "load 1"), ("m1", "own 2")}
     assert [row["generation"] for row in tables.formed.orderBy("seq").collect()] == [1, 2]

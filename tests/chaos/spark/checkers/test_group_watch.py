@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from tests.harness.judging.checkers.fleets import planted_fleet
 
-from groupproof.chaos.spark.checkers.group_watch import Alert, Watched, buckets_of
+from groupproof.chaos.spark.checkers.group_watch import Alert, WatchedGroups, buckets_of
 from groupproof.harness.cases.catalogue import CASES
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_result import CaseResult
@@ -20,7 +20,7 @@ SECOND_NS = 1_000_000_000
 
 
 def verdicts(results: Sequence[CaseResult]) -> set[tuple[str, str, str]]:
-    return {(each.case.id, each.ruling.verdict.value, each.ruling.observed) for each in results}
+    return {(result.case.id, result.ruling.verdict.value, result.ruling.observed) for result in results}
 
 
 def checked(trace: Trace, folder: Path) -> set[tuple[str, str, str]]:
@@ -30,21 +30,21 @@ def checked(trace: Trace, folder: Path) -> set[tuple[str, str, str]]:
     return verdicts(check_files([file], CASES, UNIVERSAL).results)
 
 
-def watched(batches: Sequence[Trace], *, delay_ns: int = SECOND_NS, buckets: int = 3) -> tuple[list[Alert], list[Watched]]:
+def watched(batches: Sequence[Trace], *, delay_ns: int = SECOND_NS, buckets: int = 3) -> tuple[list[Alert], list[WatchedGroups]]:
     """Deal batches to buckets whose state is kept as bytes between any two, and let them rest at the end."""
-    kept = [pickle.dumps(Watched(delay_ns=delay_ns, bucket=number)) for number in range(buckets)]
+    kept = [pickle.dumps(WatchedGroups(delay_ns=delay_ns, bucket=number)) for number in range(buckets)]
     alerts: list[Alert] = []
     for batch in batches:
         for number in range(buckets):
-            state: Watched = pickle.loads(kept[number])
-            alerts += state.take(seen for seen in batch if number in buckets_of(seen, buckets))
+            state: WatchedGroups = pickle.loads(kept[number])
+            alerts += state.take(obs for obs in batch if number in buckets_of(obs, buckets))
             kept[number] = pickle.dumps(state)
-    states = [pickle.loads(each) for each in kept]
+    states = [pickle.loads(data) for data in kept]
     return alerts + [alert for state in states for alert in state.rest()], states
 
 
-def results(states: Sequence[Watched]) -> set[tuple[str, str, str]]:
-    return verdicts([result for state in states for told in state.told() for result in results_of(told)])
+def results(states: Sequence[WatchedGroups]) -> set[tuple[str, str, str]]:
+    return verdicts([result for state in states for group in state.told() for result in results_of(group)])
 
 
 def in_batches(trace: Trace, rows: int) -> list[Trace]:
@@ -66,7 +66,7 @@ def test_whatever_the_batches_the_verdicts_are_those_of_the_whole_trace(rows: in
 def test_what_is_out_of_order_by_less_than_the_delay_changes_nothing(tmp_path: Path) -> None:
     trace = planted_fleet()
     random = Random(7)
-    mixed = sorted(trace, key=lambda seen: seen.at_ns + random.randrange(SECOND_NS // 2))
+    mixed = sorted(trace, key=lambda obs: obs.at_ns + random.randrange(SECOND_NS // 2))
 
     _, states = watched(in_batches(mixed, 25))
 
@@ -78,31 +78,31 @@ def test_an_alert_comes_as_soon_as_the_watermark_has_passed_its_proof() -> None:
     trace = planted_fleet()
     proof = next(alert for alert in watched([trace])[0] if alert.requirement == "ASSIGN-09")
 
-    before = watched([[seen for seen in trace if seen.at_ns < proof.at_ns + SECOND_NS]])[1]
-    state = Watched(delay_ns=SECOND_NS)
-    early = state.take(seen for seen in trace if seen.at_ns < proof.at_ns + SECOND_NS)
-    then = state.take(seen for seen in trace if seen.at_ns >= proof.at_ns + SECOND_NS)
+    before = watched([[obs for obs in trace if obs.at_ns < proof.at_ns + SECOND_NS]])[1]
+    state = WatchedGroups(delay_ns=SECOND_NS)
+    early = state.take(obs for obs in trace if obs.at_ns < proof.at_ns + SECOND_NS)
+    then = state.take(obs for obs in trace if obs.at_ns >= proof.at_ns + SECOND_NS)
 
     assert proof.group == "ASSIGN-09"
     assert "ASSIGN-09" not in {alert.requirement for alert in early}
     assert "ASSIGN-09" in {alert.requirement for alert in then}
-    assert all(each.waiting == 0 for each in before)
+    assert all(item.waiting == 0 for item in before)
 
 
 def test_what_comes_after_its_turn_is_counted_and_not_judged(tmp_path: Path) -> None:
     trace = planted_fleet()
-    straggler = next(seen for seen in trace if seen.group == "kept" and seen.api == "Heartbeat")
+    straggler = next(obs for obs in trace if obs.group == "kept" and obs.api == "Heartbeat")
 
-    _, states = watched([[seen for seen in trace if seen is not straggler], [straggler]])
+    _, states = watched([[obs for obs in trace if obs is not straggler], [straggler]])
 
     assert sum(state.late for state in states) == 1
     assert sum(state.rows for state in states) == len(trace) - 1
-    assert results(states) <= checked([seen for seen in trace if seen is not straggler], tmp_path)
+    assert results(states) <= checked([obs for obs in trace if obs is not straggler], tmp_path)
 
 
 def test_what_a_group_came_to_can_be_asked_before_it_ends() -> None:
-    state = Watched(delay_ns=0)
-    trace = [seen for seen in planted_fleet() if seen.group == "kept"]
+    state = WatchedGroups(delay_ns=0)
+    trace = [obs for obs in planted_fleet() if obs.group == "kept"]
     state.take(trace[:10])
 
     first, again = state.told(), state.told()

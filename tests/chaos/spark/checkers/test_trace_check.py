@@ -47,8 +47,15 @@ MISBEHAVIOUR = ("leader-assigns-twice", "cooperative/classic/hand-over")
 def rulings(results: Sequence[CaseResult]) -> set[tuple[str, str, str, str, str, str]]:
     """Return everything that a ruling says, by case."""
     return {
-        (each.case.id, each.ruling.verdict.value, each.ruling.goodbye.value, each.ruling.stability, each.ruling.observed, each.ruling.fingerprint)
-        for each in results
+        (
+            result.case.id,
+            result.ruling.verdict.value,
+            result.ruling.goodbye.value,
+            result.ruling.stability,
+            result.ruling.observed,
+            result.ruling.fingerprint,
+        )
+        for result in results
     }
 
 
@@ -71,20 +78,20 @@ def save(path: Path, trace: Sequence[Observation]) -> Path:
 
 
 def runs(ids: Sequence[str]) -> Trace:
-    return [replace(seen, run=f"1.{number}") for number, id in enumerate(ids) for seen in played(BY_ID[id]).trace]
+    return [replace(obs, run=f"1.{number}") for number, id in enumerate(ids) for obs in played(BY_ID[id]).trace]
 
 
 def test_cases_and_planted_fleets_get_the_same_verdicts_by_spark(spark: SparkSession, tmp_path: Path) -> None:
     some = sorted(BY_ID)[:: len(BY_ID) // 6]
-    misbehaving = [replace(seen, run="1.bad") for seen in played(BY_ID[MISBEHAVIOUR[1]], variant=MISBEHAVIOUR[0]).trace]
+    misbehaving = [replace(obs, run="1.bad") for obs in played(BY_ID[MISBEHAVIOUR[1]], variant=MISBEHAVIOUR[0]).trace]
     cases = save(tmp_path / "trace.ndjson", [*runs(some), *misbehaving])
     write_parquet(tmp_path / "fleet.parquet", [*planted_fleet("one"), *planted_fleet("two")])
 
     results = agreed(spark, cases, tmp_path / "fleet.parquet")
 
-    broken = {each.case.id for each in results if each.case.id.startswith("laws/") and each.ruling.verdict.value != "OK"}
+    broken = {result.case.id for result in results if result.case.id.startswith("laws/") and result.ruling.verdict.value != "OK"}
     assert len(broken) == 9
-    assert {each.case.id for each in results} >= {*some, MISBEHAVIOUR[1]}
+    assert {result.case.id for result in results} >= {*some, MISBEHAVIOUR[1]}
 
 
 @pytest.mark.soak
@@ -96,18 +103,18 @@ def test_every_case_of_the_client_suites_gets_the_same_verdict_by_spark(spark: S
 def test_every_case_of_the_coordinator_suite_gets_the_same_verdict_by_spark(spark: SparkSession, tmp_path: Path) -> None:
     results = agreed(spark, save(tmp_path / "trace.ndjson", coordinators_runs(SCRIPTS)))
 
-    assert {each.case.id for each in results} == {case.id for case in SCRIPTS}
-    assert {each.ruling.verdict for each in results} <= {Verdict.OK, Verdict.UNIMPLEMENTED}
+    assert {result.case.id for result in results} == {case.id for case in SCRIPTS}
+    assert {result.ruling.verdict for result in results} <= {Verdict.OK, Verdict.UNIMPLEMENTED}
 
 
 @pytest.mark.soak
 def test_every_planted_misbehaviour_of_clients_gets_the_same_verdict_by_spark(spark: SparkSession, tmp_path: Path) -> None:
     pairs: dict[str, str] = tomllib.loads((POWER / "caught.toml").read_text())["misbehaviours"]
-    trace = [replace(seen, run=f"1.{variant}") for variant, id in pairs.items() if id in BY_ID for seen in played(BY_ID[id], variant=variant).trace]
+    trace = [replace(obs, run=f"1.{variant}") for variant, id in pairs.items() if id in BY_ID for obs in played(BY_ID[id], variant=variant).trace]
 
     results = agreed(spark, save(tmp_path / "trace.ndjson", trace))
 
-    assert {each.case.id for each in results if each.ruling.verdict is not Verdict.OK} == {id for id in pairs.values() if id in BY_ID}
+    assert {result.case.id for result in results if result.ruling.verdict is not Verdict.OK} == {id for id in pairs.values() if id in BY_ID}
 
 
 @pytest.mark.soak
@@ -115,28 +122,28 @@ def test_planted_bugs_of_coordinators_get_the_same_verdict_by_spark(spark: Spark
     pairs: dict[str, str] = tomllib.loads((POWER / "caught_of_coordinators.toml").read_text())["bugs"]
     some = {bug: id for bug, id in list(pairs.items())[::12] if id in {case.id for case in SCRIPTS}}
     trace = [
-        replace(seen, run=f"1.{bug}")
+        replace(obs, run=f"1.{bug}")
         for bug, id in some.items()
-        for seen in played_by_coordinator(bug, [case for case in SCRIPTS if case.id == id])[id].trace
+        for obs in played_by_coordinator(bug, [case for case in SCRIPTS if case.id == id])[id].trace
     ]
 
     results = agreed(spark, save(tmp_path / "trace.ndjson", trace))
 
-    assert {each.case.id for each in results if each.ruling.verdict is not Verdict.OK} == set(some.values())
+    assert {result.case.id for result in results if result.ruling.verdict is not Verdict.OK} == set(some.values())
 
 
 def coordinators_runs(cases: Sequence[Case], *, variant: str | None = None) -> Trace:
     plays = played_by_coordinator(variant, cases)
-    return [replace(seen, run=f"1.{number}") for number, case in enumerate(cases) for seen in plays[case.id].trace]
+    return [replace(obs, run=f"1.{number}") for number, case in enumerate(cases) for obs in plays[case.id].trace]
 
 
 def test_what_is_there_twice_or_out_of_its_place_changes_no_verdict(spark: SparkSession, tmp_path: Path) -> None:
     trace = planted_fleet()
-    mixed = save(tmp_path / "trace.ndjson", [*reversed(trace), *(seen for seen in trace if seen.group == "kept")])
+    mixed = save(tmp_path / "trace.ndjson", [*reversed(trace), *(obs for obs in trace if obs.group == "kept")])
 
     results = agreed(spark, mixed)
 
-    assert [each.ruling.verdict.value for each in results if each.case.id == "laws/classic/kept"] == ["OK"]
+    assert [result.ruling.verdict.value for result in results if result.case.id == "laws/classic/kept"] == ["OK"]
 
 
 def test_what_is_out_of_its_place_is_counted_in_every_piece_of_a_file(spark: SparkSession, tmp_path: Path) -> None:
@@ -160,11 +167,11 @@ def test_what_is_out_of_its_place_is_counted_in_every_piece_of_a_file(spark: Spa
 
 
 def test_a_folder_that_is_partitioned_by_run_and_group_is_one_trace(spark: SparkSession, tmp_path: Path) -> None:
-    trace = [replace(seen, run="007") for seen in planted_fleet()]
-    for group in {seen.group for seen in trace}:
+    trace = [replace(obs, run="007") for obs in planted_fleet()]
+    for group in {obs.group for obs in trace}:
         folder = tmp_path / "fleet" / "run=007" / f"group={group or '__HIVE_DEFAULT_PARTITION__'}"
         folder.mkdir(parents=True)
-        mine = to_batch(seen for seen in trace if seen.group == group)
+        mine = to_batch(obs for obs in trace if obs.group == group)
         pq.write_table(
             mine.to_struct_array().type and __import__("pyarrow").Table.from_batches([mine]).drop(["run", "group"]), folder / "part-0.parquet"
         )

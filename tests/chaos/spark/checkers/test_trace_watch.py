@@ -30,17 +30,17 @@ def append(file: Path, trace: Trace) -> None:
 
 
 def test_an_alert_is_written_and_told_once_though_spark_does_its_batch_again(tmp_path: Path) -> None:
-    told: list[Alert] = []
+    entries: list[Alert] = []
     alert = row("alert", msgspec.json.encode(ALERT).decode())
-    first = Watcher(tmp_path / ALERTS, told.append)
+    first = Watcher(tmp_path / ALERTS, entries.append)
     first.take([alert], 4)
     first.take([alert], 4)
 
-    again = Watcher(tmp_path / ALERTS, told.append)
+    again = Watcher(tmp_path / ALERTS, entries.append)
     again.take([alert], 4)
     again.take([alert], 5)
 
-    assert told == [ALERT, ALERT]
+    assert entries == [ALERT, ALERT]
     assert (first.alerts, again.alerts) == (1, 2)
     assert [json.loads(line)["batch"] for line in (tmp_path / ALERTS).read_text().splitlines()] == [4, 5]
 
@@ -77,19 +77,19 @@ def test_a_trace_that_is_watched_while_it_is_written_gets_the_verdicts_of_the_wh
     assert verdicts(watcher.results()) == checked(trace, tmp_path)
     assert goes_on(spark, watch, tmp_path) == verdicts(watcher.results())
     written = [json.loads(line) for line in (tmp_path / ALERTS).read_text().splitlines()]
-    assert {each["requirement"] for each in written} >= {"INV-01", "INV-04", "JOIN-13", "ASSIGN-09", "COMMIT-06", "HB-11"}
+    assert {item["requirement"] for item in written} >= {"INV-01", "INV-04", "JOIN-13", "ASSIGN-09", "COMMIT-06", "HB-11"}
 
 
 def goes_on(spark: SparkSession, watch: Watch, folder: Path) -> set[tuple[str, str, str]]:
     """Watch again with the same checkpoint, and return what the groups came to; no alert is told again."""
-    told: list[Alert] = []
-    watcher = Watcher(folder / ALERTS, told.append)
+    entries: list[Alert] = []
+    watcher = Watcher(folder / ALERTS, entries.append)
     query = started(spark, watch, watcher, folder / "checkpoint")
     try:
         until_at_rest(query, watcher, len(planted_fleet()))
     finally:
         stopped(query)
-    assert not told
+    assert not entries
     return verdicts(watcher.results())
 
 

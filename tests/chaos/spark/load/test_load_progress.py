@@ -34,10 +34,10 @@ def test_a_lost_tasks_members_are_gone_and_its_counts_stay() -> None:
 
 def test_elsewhere_than_on_a_terminal_it_is_a_line_now_and_then() -> None:
     out = io.StringIO()
-    with watched(Console(file=out, width=80)) as shown:
+    with watched(Console(file=out, width=80)) as display:
         for second in range(12):
-            shown.figures(Figures(at_s=float(second), members=3, groups=1, stable=1, errors={"A": 1}))
-        shown.line("a [note]")
+            display.figures(Figures(at_s=float(second), members=3, groups=1, stable=1, errors={"A": 1}))
+        display.line("a [note]")
 
     lines = out.getvalue().splitlines()
     assert len(lines) == 4
@@ -47,9 +47,9 @@ def test_elsewhere_than_on_a_terminal_it_is_a_line_now_and_then() -> None:
 
 def test_on_a_terminal_it_is_a_table() -> None:
     out = io.StringIO()
-    with watched(Console(file=out, force_terminal=True, width=80)) as shown:
-        shown.figures(Figures(at_s=2.0, members=1000, errors={"REBALANCE_IN_PROGRESS": 9}))
-        shown.line("a task is gone")
+    with watched(Console(file=out, force_terminal=True, width=80)) as display:
+        display.figures(Figures(at_s=2.0, members=1000, errors={"REBALANCE_IN_PROGRESS": 9}))
+        display.line("a task is gone")
 
     assert "1000" in out.getvalue()
     assert "REBALANCE_IN_PROGRESS" in out.getvalue()

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tests.chaos.spark.loads import START, ThreadJob, Until, loaded, order
 
-from groupproof.chaos.spark.load.load_summary import both_sides, summed_up, told
-from groupproof.chaos.spark.load.resume import COORDINATOR, MEMBERS, Sitting
+from groupproof.chaos.spark.load.load_summary import both_sides, summary_lines, summed_up
+from groupproof.chaos.spark.load.resume import COORDINATOR, MEMBERS, LoadSession
 from groupproof.chaos.spark.members.load_order import TaskOrder
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.protocol.trace_columns import read_parquet, write_parquet
@@ -31,14 +31,14 @@ def test_members_and_coordinator_tell_of_the_same_rebalances(tmp_path: Path) -> 
     assert members >= 1
     assert comparison is not None
     assert comparison.is_same, comparison
-    seen = list(read_parquet(tmp_path / MEMBERS))
-    assert len({each.seq for each in seen}) == len(seen) == sum(each.rows for each in job.manifest)
-    events = Counter(each.body["name"] for each in seen if each.kind == "event")
+    observations = list(read_parquet(tmp_path / MEMBERS))
+    assert len({obs.seq for obs in observations}) == len(observations) == sum(segment.rows for segment in job.manifest)
+    events = Counter(obs.body["name"] for obs in observations if obs.kind == "event")
     assert events["died"] == 1
     assert events["started"] == events["left"] + events["died"] >= 6
-    assert {each.who for each in seen} == {"member"}
-    assert any(each.kind == "transition" for each in read_parquet(tmp_path / COORDINATOR))
-    assert any("the coordinator of the same" in line for line in told(summed_up(tmp_path, order(), ended)))
+    assert {obs.who for obs in observations} == {"member"}
+    assert any(obs.kind == "transition" for obs in read_parquet(tmp_path / COORDINATOR))
+    assert any("the coordinator of the same" in line for line in summary_lines(summed_up(tmp_path, order(), ended)))
 
 
 def test_a_full_disk_ends_the_load_and_leaves_what_was_sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,19 +50,19 @@ def test_a_full_disk_ends_the_load_and_leaves_what_was_sealed(tmp_path: Path, mo
         return real(path, rows)  # type: ignore[arg-type]  # handed through as it came
 
     monkeypatch.setattr("groupproof.chaos.spark.traces.trace_segments.write_parquet", filling)
-    job = ThreadJob(lambda each: _bearing(job, each))
+    job = ThreadJob(lambda task_order: _bearing(job, task_order))
 
     ended = loaded(tmp_path, order(duration_s=LONG_S), START, job)
 
     assert isinstance(ended.trouble, BrokenEnvironment)
     assert "No space left on device; what was sealed before stays readable" in str(ended.trouble)
     assert list(read_parquet(tmp_path / MEMBERS))
-    assert Sitting.open(tmp_path, order(duration_s=LONG_S)).is_resumed
+    assert LoadSession.open(tmp_path, order(duration_s=LONG_S)).is_resumed
 
 
-def _bearing(job: ThreadJob, each: object) -> None:
+def _bearing(job: ThreadJob, item: object) -> None:
     try:
-        job._play(each)  # type: ignore[arg-type]  # a task's order, as a job hands it on
+        job._play(item)  # type: ignore[arg-type]  # a task's order, as a job hands it on
     except OSError:
         return  # a worker of Spark would fail its task
 
@@ -71,27 +71,27 @@ def test_an_interruption_lets_members_leave_and_seals_what_was_seen(tmp_path: Pa
     ended = loaded(tmp_path, order(duration_s=LONG_S), START, shown=Until(lambda now: now.members == 4))
 
     assert (ended.interrupted, ended.end) == (True, "interrupted")
-    seen = list(read_parquet(tmp_path / MEMBERS))
-    assert Counter(each.body["name"] for each in seen if each.kind == "event")["left"] == 4
+    observations = list(read_parquet(tmp_path / MEMBERS))
+    assert Counter(obs.body["name"] for obs in observations if obs.kind == "event")["left"] == 4
 
 
 def test_a_second_run_goes_on_with_the_plan_where_the_first_stood(tmp_path: Path) -> None:
     wanted = order(members=2, tasks=1, duration_s=3.0)
-    first = Sitting.open(tmp_path, wanted)
+    first = LoadSession.open(tmp_path, wanted)
     first.passed(2.0)
 
     ended = loaded(tmp_path, wanted, START + '[[phase]]\naction = "leave"\nat = "1s"\nshare = "50%"\n')
 
     assert (ended.end, ended.interrupted) == ("finished", False)
-    seen = list(read_parquet(tmp_path / MEMBERS))
-    assert {each.run for each in seen} == {"load-2"}
-    assert min(each.at_ns for each in seen) >= 2_000_000_000
-    assert [each.body["name"] for each in seen if each.kind == "event" and each.body["name"] == "started"] == ["started"]
+    observations = list(read_parquet(tmp_path / MEMBERS))
+    assert {obs.run for obs in observations} == {"load-2"}
+    assert min(obs.at_ns for obs in observations) >= 2_000_000_000
+    assert [obs.body["name"] for obs in observations if obs.kind == "event" and obs.body["name"] == "started"] == ["started"]
 
 
 def test_a_task_without_a_slot_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("groupproof.chaos.spark.load.load_run._SLOTS_S", 1.0)
-    job = ThreadJob(lambda each: job._play(each) if each.task == 0 else None)
+    job = ThreadJob(lambda task_order: job._play(task_order) if task_order.task == 0 else None)
 
     ended = loaded(tmp_path, order(), START, job)
 
@@ -100,14 +100,14 @@ def test_a_task_without_a_slot_is_told(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_a_load_on_every_address_tells_tasks_the_one_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("groupproof.chaos.spark.load.load_run.socket.gethostbyname", lambda _: "127.0.0.1")
-    told: set[str] = set()
+    lines: set[str] = set()
 
-    def noted(each: TaskOrder) -> None:
-        told.update((each.channel[0], *(host for host, _ in each.bootstrap)))
-        job._play(each)
+    def noted(task_order: TaskOrder) -> None:
+        lines.update((task_order.channel[0], *(host for host, _ in task_order.bootstrap)))
+        job._play(task_order)
 
     job = ThreadJob(noted)
 
     ended = loaded(tmp_path, order(members=1, tasks=1, duration_s=1.0), START, job, bind="0.0.0.0")
 
-    assert (ended.end, told) == ("finished", {"127.0.0.1"})
+    assert (ended.end, lines) == ("finished", {"127.0.0.1"})

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 import trio
 
-from groupproof.chaos.spark.load.load_server import Backstage, BackstageOrder, is_kept
+from groupproof.chaos.spark.load.load_server import LoadServer, LoadServerConfig, is_kept
 from groupproof.chaos.spark.members.churn_plan import Strike
 from groupproof.chaos.spark.traces.trace_segments import NoRoom
 from groupproof.harness.subjects.networks.broker_address import Address
@@ -22,34 +22,34 @@ from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.framing import Framer, frame
 from groupproof.protocol.wire.message_codec import read_response, write_request
 
-Story = Callable[[Backstage, Address], Any]
+Story = Callable[[LoadServer, Address], Any]
 
 
-def order(folder: Path, **given: Any) -> BackstageOrder:
-    return BackstageOrder(**{"output": str(folder), "run": "r", "seed": 1, "topics": {"t": 2}, "seal_s": 0.05, **given})
+def order(folder: Path, **given: Any) -> LoadServerConfig:
+    return LoadServerConfig(**{"output": str(folder), "run": "r", "seed": 1, "topics": {"t": 2}, "seal_s": 0.05, **given})
 
 
-def run(wanted: BackstageOrder, story: Story) -> list[dict[str, Any]]:
-    told: list[dict[str, Any]] = []
+def run(wanted: LoadServerConfig, story: Story) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = []
 
     async def main() -> None:
         over, ready = trio.Event(), trio.Event()
 
         def tell(line: dict[str, Any]) -> None:
-            told.append(line)
+            entries.append(line)
             ready.set()
 
-        backstage = Backstage(wanted, tell)
+        server = LoadServer(wanted, tell)
         with trio.fail_after(60):
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(backstage.run, over)
+                nursery.start_soon(server.run, over)
                 await ready.wait()
-                backstage.begin(0)
-                await story(backstage, tuple(told[0]["bootstrap"][0]))
+                server.begin(0)
+                await story(server, tuple(entries[0]["bootstrap"][0]))
                 over.set()
 
     trio.run(main)
-    return told
+    return entries
 
 
 async def ask(address: Address, api: Api, body: dict[str, Any]) -> dict[str, Any]:
@@ -65,22 +65,22 @@ BEAT = {"group_id": "g", "generation_id": 1, "member_id": "m"}
 
 
 def test_the_coordinators_own_trace_is_sealed_and_holds_what_is_the_groups(tmp_path: Path) -> None:
-    async def story(_: Backstage, address: Address) -> None:
+    async def story(_: LoadServer, address: Address) -> None:
         assert (await ask(address, Api.HEARTBEAT, BEAT))["error_code"] == 25
         await ask(address, Api.METADATA, {"topics": ({"name": "t"},)})
 
-    told = run(order(tmp_path), story)
+    entries = run(order(tmp_path), story)
 
     trace = list(read_parquet(tmp_path))
-    assert {each.api for each in trace if each.api} == {"Heartbeat"}
-    assert {each.run for each in trace} == {"r"}
-    assert len({each.seq for each in trace}) == len(trace)
-    assert "failed" not in json.dumps(told)
+    assert {obs.api for obs in trace if obs.api} == {"Heartbeat"}
+    assert {obs.run for obs in trace} == {"r"}
+    assert len({obs.seq for obs in trace}) == len(trace)
+    assert "failed" not in json.dumps(entries)
 
 
 def test_a_tap_stands_before_any_other_broker_and_its_faults_strike(tmp_path: Path) -> None:
-    async def behind(_: Backstage, upstream: Address) -> None:
-        async def story(_: Backstage, address: Address) -> None:
+    async def behind(_: LoadServer, upstream: Address) -> None:
+        async def story(_: LoadServer, address: Address) -> None:
             assert address != upstream
             assert (await ask(address, Api.HEARTBEAT, BEAT))["error_code"] == 27
 
@@ -89,14 +89,14 @@ def test_a_tap_stands_before_any_other_broker_and_its_faults_strike(tmp_path: Pa
 
     run(order(tmp_path / "coordinator"), behind)
 
-    assert [each.error for each in read_parquet(tmp_path / "tap") if each.kind == "response"] == [27]
+    assert [obs.error for obs in read_parquet(tmp_path / "tap") if obs.kind == "response"] == [27]
 
 
 def test_members_of_other_machines_are_told_where_they_reach_the_coordinator_and_the_tap(tmp_path: Path) -> None:
-    async def behind(_: Backstage, upstream: Address) -> None:
+    async def behind(_: LoadServer, upstream: Address) -> None:
         assert upstream[0] == "localhost"
 
-        async def story(_: Backstage, address: Address) -> None:
+        async def story(_: LoadServer, address: Address) -> None:
             assert address[0] == "localhost"
             assert (await ask(address, Api.HEARTBEAT, BEAT))["error_code"] == 25
 
@@ -104,27 +104,27 @@ def test_members_of_other_machines_are_told_where_they_reach_the_coordinator_and
 
     run(order(tmp_path / "coordinator", bind="0.0.0.0", advertise="localhost"), behind)
 
-    assert [each.error for each in read_parquet(tmp_path / "tap") if each.kind == "response"] == [25]
+    assert [obs.error for obs in read_parquet(tmp_path / "tap") if obs.kind == "response"] == [25]
 
 
 def test_a_strike_comes_in_its_time_and_is_healed(tmp_path: Path) -> None:
     strike = Strike(at_s=0.0, lasts_s=0.3, fault="Heartbeat,answer=16")
 
-    async def story(_: Backstage, address: Address) -> None:
+    async def story(_: LoadServer, address: Address) -> None:
         for code in (16, 25):
             while (await ask(address, Api.HEARTBEAT, BEAT))["error_code"] != code:
                 await trio.lowlevel.checkpoint()
 
     run(order(tmp_path, strikes=(strike,)), story)
 
-    marks = [each.body["name"] for each in read_parquet(tmp_path) if each.who == "kit"]
+    marks = [obs.body["name"] for obs in read_parquet(tmp_path) if obs.who == "kit"]
     assert marks == ["strike", "healed"]
 
 
 def test_an_order_survives_json(tmp_path: Path) -> None:
     wanted = order(tmp_path, upstream=(("h", 1),), strikes=(Strike(at_s=1.0, lasts_s=2.0, impair={"kind": "down"}),), faults=("Heartbeat,drop",))
 
-    assert msgspec.json.decode(json.dumps(asdict(wanted)), type=BackstageOrder) == wanted
+    assert msgspec.json.decode(json.dumps(asdict(wanted)), type=LoadServerConfig) == wanted
 
 
 def test_without_room_members_are_served_on_and_it_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,14 +133,14 @@ def test_without_room_members_are_served_on_and_it_is_said_once(tmp_path: Path, 
 
     monkeypatch.setattr("groupproof.chaos.spark.load.load_server.Sealer.seal", full)
 
-    async def story(_: Backstage, address: Address) -> None:
+    async def story(_: LoadServer, address: Address) -> None:
         began = trio.current_time()
         while trio.current_time() < began + 0.3:
             assert (await ask(address, Api.HEARTBEAT, BEAT))["error_code"] == 25
 
-    told = run(order(tmp_path), story)
+    entries = run(order(tmp_path), story)
 
-    assert [each["why"] for each in told if "failed" in each] == ["out can't be written: No space left on device"]
+    assert [entry["why"] for entry in entries if "failed" in entry] == ["out can't be written: No space left on device"]
 
 
 def test_what_fetching_asks_is_not_kept() -> None:

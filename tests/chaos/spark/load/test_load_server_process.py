@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 import trio
 
-from groupproof.chaos.spark.load.load_server import BackstageOrder
+from groupproof.chaos.spark.load.load_server import LoadServerConfig
 from groupproof.chaos.spark.load.load_server_process import running_backstage
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.harness.running.error_search import trouble_in
 
 
-def order(folder: Path, **given: Any) -> BackstageOrder:
-    return BackstageOrder(**{"output": str(folder), "run": "r", "seed": 1, "topics": {"t": 2}, **given})
+def order(folder: Path, **given: Any) -> LoadServerConfig:
+    return LoadServerConfig(**{"output": str(folder), "run": "r", "seed": 1, "topics": {"t": 2}, **given})
 
 
 def test_it_serves_while_it_is_wanted_and_then_ends(tmp_path: Path) -> None:
@@ -46,6 +46,6 @@ def test_what_it_does_not_come_up_for_is_raised_here(tmp_path: Path, wrong: dict
     with pytest.raises(BaseException) as raised:  # noqa: PT011 (a group around a trouble, which is looked into below)
         trio.run(main)
 
-    trouble = trouble_in(raised.value)
-    assert isinstance(trouble, kind)
-    assert said in str(trouble)
+    error = trouble_in(raised.value)
+    assert isinstance(error, kind)
+    assert said in str(error)

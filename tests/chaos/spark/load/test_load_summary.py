@@ -7,8 +7,8 @@ import pytest
 from tests.chaos.spark.loads import order
 
 from groupproof.chaos.spark.load.load_progress import Figures
-from groupproof.chaos.spark.load.load_run import Loaded
-from groupproof.chaos.spark.load.load_summary import both_sides, summed_up, told
+from groupproof.chaos.spark.load.load_run import LoadResult
+from groupproof.chaos.spark.load.load_summary import both_sides, summary_lines, summed_up
 from groupproof.chaos.spark.load.resume import COORDINATOR, MEMBERS, TAP
 from groupproof.chaos.spark.traces.trace_segments import Sealer
 from groupproof.protocol.trace import Observation
@@ -19,8 +19,8 @@ PREPARING = "[2026-01-01 00:00:00,000] INFO [GroupCoordinator 0]: Preparing to r
 
 def write(folder: Path, *trace: Observation) -> None:
     sealer = Sealer(folder, "load-1", "w")
-    for each in trace:
-        sealer.add(each)
+    for obs in trace:
+        sealer.add(obs)
     sealer.seal()
 
 
@@ -34,8 +34,8 @@ def moved(generation: int) -> Observation:
     )
 
 
-def loaded(**given: object) -> Loaded:
-    return Loaded(end="finished", last=Figures(at_s=1.0), **given)  # type: ignore[arg-type]  # what a test names
+def loaded(**given: object) -> LoadResult:
+    return LoadResult(end="finished", last=Figures(at_s=1.0), **given)  # type: ignore[arg-type]  # what a test names
 
 
 def test_the_summary_says_whether_both_sides_agree(tmp_path: Path) -> None:
@@ -46,14 +46,14 @@ def test_the_summary_says_whether_both_sides_agree(tmp_path: Path) -> None:
 
     assert summary["rebalances"] == {"members": 2, "compared": {"both": 2, "members_only": [], "coordinator_only": [], "counted_apart": []}}
     assert summary["observations"]["members"]["rows"] == 2
-    assert "rebalances: members tell of 2, the coordinator of the same" in told(summary)
+    assert "rebalances: members tell of 2, the coordinator of the same" in summary_lines(summary)
 
 
 def test_what_one_side_lacks_is_said(tmp_path: Path) -> None:
     write(tmp_path / MEMBERS, joined(1, 1), joined(2, 3))
     write(tmp_path / COORDINATOR, moved(1), moved(2))
 
-    lines = told(summed_up(tmp_path, order(), loaded()))
+    lines = summary_lines(summed_up(tmp_path, order(), loaded()))
 
     assert "  only members tell of generation 3 of load-0" in lines
     assert "  only the coordinator tells of generation 2 of load-0" in lines

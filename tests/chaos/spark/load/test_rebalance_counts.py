@@ -24,7 +24,7 @@ def test_both_sides_count_a_generation_once() -> None:
 
     assert comparison.is_same
     assert comparison.both == 2
-    assert [(formed.generation, formed.count) for formed in members.values()] == [(1, 2), (2, 1)]
+    assert [(generation.generation, generation.count) for generation in members.values()] == [(1, 2), (2, 1)]
 
 
 def test_what_one_side_alone_tells_is_named() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from groupproof.chaos.spark.load.resume import FILE, SUMMARY, Sitting
+from groupproof.chaos.spark.load.resume import FILE, SUMMARY, LoadSession
 from groupproof.chaos.spark.members.load_order import LoadOrder
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 
@@ -17,55 +17,55 @@ ORDER = LoadOrder(
 
 
 def test_a_load_that_was_cut_short_goes_on_where_it_stood(tmp_path: Path) -> None:
-    first = Sitting.open(tmp_path / "new", ORDER)
+    first = LoadSession.open(tmp_path / "new", ORDER)
     assert (first.run, first.skip_s, first.is_resumed) == ("load-1", 0.0, False)
     first.passed(12.5)
 
-    second = Sitting.open(tmp_path / "new", ORDER)
+    second = LoadSession.open(tmp_path / "new", ORDER)
     assert (second.run, second.skip_s, second.is_resumed) == ("load-2", 12.5, True)
     second.passed(20.0)
     second.ended("interrupted")
 
-    assert Sitting.open(tmp_path / "new", ORDER).skip_s == 20.0
+    assert LoadSession.open(tmp_path / "new", ORDER).skip_s == 20.0
     assert msgspec.convert(json.loads((tmp_path / "new" / FILE).read_text())["order"], LoadOrder) == ORDER
 
 
 def test_a_finished_load_is_not_gone_on_with(tmp_path: Path) -> None:
-    Sitting.open(tmp_path, ORDER).ended("finished", {"figures": 1})
+    LoadSession.open(tmp_path, ORDER).ended("finished", {"figures": 1})
 
     assert json.loads((tmp_path / SUMMARY).read_text()) == {"figures": 1}
     with pytest.raises(WrongUsage, match="holds a finished load; choose another --output"):
-        Sitting.open(tmp_path, ORDER)
+        LoadSession.open(tmp_path, ORDER)
 
 
 def test_another_load_in_the_folder_is_told_by_what_differs(tmp_path: Path) -> None:
-    Sitting.open(tmp_path, ORDER)
+    LoadSession.open(tmp_path, ORDER)
 
     with pytest.raises(WrongUsage, match=r"another load \(members 4 there and 9 here, seed 1 there and 2 here\)"):
-        Sitting.open(tmp_path, replace(ORDER, members=9, seed=2))
+        LoadSession.open(tmp_path, replace(ORDER, members=9, seed=2))
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").touch()
     with pytest.raises(WrongUsage, match="not empty and holds no load"):
-        Sitting.open(tmp_path, ORDER)
+        LoadSession.open(tmp_path, ORDER)
     (tmp_path / FILE).write_text("{")
     with pytest.raises(WrongUsage, match="is no load's"):
-        Sitting.open(tmp_path, ORDER)
+        LoadSession.open(tmp_path, ORDER)
     (tmp_path / FILE).write_text('{"schema": "x/1"}')
     with pytest.raises(WrongUsage, match=r"is of 'x/1', not groupproof\.load/1"):
-        Sitting.open(tmp_path, ORDER)
+        LoadSession.open(tmp_path, ORDER)
 
 
 def test_a_folder_that_cannot_be_written_is_the_environments_fault(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     with pytest.raises(BrokenEnvironment, match="choose another --output"):
-        Sitting.open(tmp_path / "file" / "below", ORDER)
+        LoadSession.open(tmp_path / "file" / "below", ORDER)
 
 
 def test_without_room_the_last_that_was_kept_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sitting = Sitting.open(tmp_path, ORDER)
+    sitting = LoadSession.open(tmp_path, ORDER)
     sitting.passed(3.0)
 
     def full(*_: object) -> None:
@@ -76,4 +76,4 @@ def test_without_room_the_last_that_was_kept_stands(tmp_path: Path, monkeypatch:
     sitting.failed("no room")
     monkeypatch.undo()
 
-    assert Sitting.open(tmp_path, ORDER).skip_s == 3.0
+    assert LoadSession.open(tmp_path, ORDER).skip_s == 3.0

@@ -17,7 +17,7 @@ from groupproof.chaos.spark.load.load_progress import Figures
 from groupproof.chaos.spark.load.load_summary import both_sides
 from groupproof.chaos.spark.load.resume import MEMBERS
 from groupproof.chaos.spark.load.spark_job import SparkJob, _cause
-from groupproof.chaos.spark.load.task_channel import Hall
+from groupproof.chaos.spark.load.task_channel import TaskRegistry
 from groupproof.protocol.trace_columns import read_parquet
 
 if TYPE_CHECKING:
@@ -46,14 +46,14 @@ def test_spark_tasks_play_the_members_and_hand_over_the_manifest(spark: SparkSes
     assert comparison is not None
     assert comparison.is_same
     rows = spark.read.parquet(str(tmp_path / MEMBERS))
-    assert rows.count() == sum(each["rows"] for each in job.manifest) == len(list(read_parquet(tmp_path / MEMBERS)))
-    assert {each["run"] for each in rows.select("run").distinct().collect()} == {"load-1"}
+    assert rows.count() == sum(item["rows"] for item in job.manifest) == len(list(read_parquet(tmp_path / MEMBERS)))
+    assert {row["run"] for row in rows.select("run").distinct().collect()} == {"load-1"}
 
 
 class Killing(Until):
     """Kills the worker of one task once the group is stable, and waits until it is stable again with everybody."""
 
-    def __init__(self, halls: list[Hall]) -> None:
+    def __init__(self, halls: list[TaskRegistry]) -> None:
         super().__init__(lambda now: self.is_killed and now.tasks_lost == 1 and now.members == 4 and now.stable == 1)
         self._halls, self.is_killed = halls, False
 
@@ -68,27 +68,27 @@ class Killing(Until):
 def test_a_worker_that_is_killed_loses_nothing_that_was_sealed_and_its_members_come_back(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    halls: list[Hall] = []
-    begin = Hall.begin
+    halls: list[TaskRegistry] = []
+    begin = TaskRegistry.begin
 
-    def begun(hall: Hall, start_ns: int) -> None:
-        halls.append(hall)
-        begin(hall, start_ns)
+    def begun(registry: TaskRegistry, start_ns: int) -> None:
+        halls.append(registry)
+        begin(registry, start_ns)
 
-    monkeypatch.setattr(Hall, "begin", begun)
+    monkeypatch.setattr(TaskRegistry, "begin", begun)
     shown = Killing(halls)
 
     ended = loaded(tmp_path, order(duration_s=LONG_S), START, SparkJob(MASTER), shown)
 
     assert ended.trouble is None
     assert "task 1 is gone, with its members; what it had sealed stays" in shown.lines
-    seen = list(read_parquet(tmp_path / MEMBERS))
-    started = Counter((each.client, each.body.get("attempt", 0)) for each in seen if each.kind == "event" and each.body["name"] == "started")
+    observations = list(read_parquet(tmp_path / MEMBERS))
+    started = Counter((obs.client, obs.body.get("attempt", 0)) for obs in observations if obs.kind == "event" and obs.body["name"] == "started")
     again = {client for client, attempt in started if attempt == 1}
     assert again == {"m2", "m3"}
     assert len(started) == 6
-    first_again = min(each.seq for each in seen if each.client in again and each.body.get("attempt") == 1)
-    assert any(each.client in again and each.kind == "response" and each.seq < first_again for each in seen)
+    first_again = min(obs.seq for obs in observations if obs.client in again and obs.body.get("attempt") == 1)
+    assert any(obs.client in again and obs.kind == "response" and obs.seq < first_again for obs in observations)
     members, comparison = both_sides(tmp_path)
     assert comparison is not None
     assert members >= 2

@@ -6,24 +6,24 @@ from typing import Any
 import pytest
 import trio
 
-from groupproof.chaos.spark.load.task_channel import Channel, Dismissed, Hall, Task
+from groupproof.chaos.spark.load.task_channel import Channel, Dismissed, Task, TaskRegistry
 
-Story = Callable[[Hall, tuple[str, int]], Any]
+Story = Callable[[TaskRegistry, tuple[str, int]], Any]
 
 
-def run(story: Story, tasks: int = 1) -> tuple[Hall, list[Mapping[str, Any]], list[Task]]:
+def run(story: Story, tasks: int = 1) -> tuple[TaskRegistry, list[Mapping[str, Any]], list[Task]]:
     failed: list[Mapping[str, Any]] = []
     lost: list[Task] = []
-    halls: list[Hall] = []
+    halls: list[TaskRegistry] = []
 
     async def main() -> None:
-        hall = Hall(tasks, "secret", failed.append, lost.append)
-        halls.append(hall)
+        registry = TaskRegistry(tasks, "secret", failed.append, lost.append)
+        halls.append(registry)
         async with trio.open_nursery() as nursery:
             listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
-            nursery.start_soon(trio.serve_listeners, hall.serve, listeners)
+            nursery.start_soon(trio.serve_listeners, registry.serve, listeners)
             with trio.fail_after(60):
-                await story(hall, ("127.0.0.1", listeners[0].socket.getsockname()[1]))
+                await story(registry, ("127.0.0.1", listeners[0].socket.getsockname()[1]))
             nursery.cancel_scope.cancel()
 
     trio.run(main)
@@ -39,28 +39,28 @@ def test_tasks_begin_when_all_are_there_and_report_until_they_are_done() -> None
         channel.close()
         return began
 
-    async def story(hall: Hall, address: tuple[str, int]) -> None:
+    async def story(registry: TaskRegistry, address: tuple[str, int]) -> None:
         async with trio.open_nursery() as nursery:
             for number in range(2):
                 nursery.start_soon(trio.to_thread.run_sync, task, address, number)
-            await hall.all_there.wait()
-            hall.begin(77)
+            await registry.all_there.wait()
+            registry.begin(77)
 
     hall, failed, lost = run(story, 2)
 
-    assert [each.counts for each in hall.tasks] == [{"rows": 5}] * 2
+    assert [task.counts for task in hall.tasks] == [{"rows": 5}] * 2
     assert (failed, lost) == ([], [])
 
 
 def test_a_task_that_is_gone_without_a_word_is_lost_and_its_next_attempt_takes_its_place() -> None:
-    async def story(hall: Hall, address: tuple[str, int]) -> None:
-        hall.begin(1)
+    async def story(registry: TaskRegistry, address: tuple[str, int]) -> None:
+        registry.begin(1)
         for attempt in range(2):
             channel = await trio.to_thread.run_sync(Channel, address, "secret", 0, attempt)
             assert await trio.to_thread.run_sync(channel.wait) == 1
             channel.report({"rows": attempt})
             channel.close()
-            while hall.tasks[0].is_there or hall.tasks[0].attempt < attempt:
+            while registry.tasks[0].is_there or registry.tasks[0].attempt < attempt:
                 await trio.lowlevel.checkpoint()
 
     hall, _, lost = run(story)
@@ -69,15 +69,15 @@ def test_a_task_that_is_gone_without_a_word_is_lost_and_its_next_attempt_takes_i
 
 
 def test_a_stopped_hall_tells_its_tasks_and_what_they_fail_of_is_told() -> None:
-    async def story(hall: Hall, address: tuple[str, int]) -> None:
-        hall.begin(1)
+    async def story(registry: TaskRegistry, address: tuple[str, int]) -> None:
+        registry.begin(1)
         channel = await trio.to_thread.run_sync(Channel, address, "secret", 0, 0)
         await trio.to_thread.run_sync(channel.wait)
-        await hall.stop()
+        await registry.stop()
         while channel.report({}):
             await trio.lowlevel.checkpoint()
         channel.report({"failed": "no room", "why": "full"})
-        while not hall.tasks[0].is_done:
+        while not registry.tasks[0].is_done:
             await trio.lowlevel.checkpoint()
         late = await trio.to_thread.run_sync(Channel, address, "secret", 0, 1)
         with pytest.raises(Dismissed):
@@ -87,14 +87,14 @@ def test_a_stopped_hall_tells_its_tasks_and_what_they_fail_of_is_told() -> None:
 
     _, failed, lost = run(story)
 
-    assert [each["why"] for each in failed] == ["full"]
+    assert [entry["why"] for entry in failed] == ["full"]
     assert lost == []
 
 
 @pytest.mark.parametrize("hello", [("wrong", 0), ("secret", 9)])
 def test_a_stranger_is_sent_away(hello: tuple[str, int]) -> None:
-    async def story(hall: Hall, address: tuple[str, int]) -> None:
-        hall.begin(1)
+    async def story(registry: TaskRegistry, address: tuple[str, int]) -> None:
+        registry.begin(1)
         channel = await trio.to_thread.run_sync(Channel, address, *hello, 0)
         with pytest.raises(Dismissed, match=r"before it began|never began"):
             await trio.to_thread.run_sync(channel.wait)

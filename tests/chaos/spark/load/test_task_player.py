@@ -9,15 +9,15 @@ from tests.chaos.spark.loads import order
 
 from groupproof.chaos.spark.load import task_player
 from groupproof.chaos.spark.load.task_player import MANIFEST, play, player
-from groupproof.chaos.spark.members.churn_plan import Action, Deed
-from groupproof.chaos.spark.members.load_order import Chosen, TaskOrder, task_orders
-from groupproof.chaos.spark.traces.trace_segments import Sealed
+from groupproof.chaos.spark.members.churn_plan import Action, MemberAction
+from groupproof.chaos.spark.members.load_order import ClientChoice, TaskOrder, task_orders
+from groupproof.chaos.spark.traces.trace_segments import Segment
 
 
 def tasks(folder: Path, channel: tuple[str, int]) -> list[TaskOrder]:
     return task_orders(
-        order(members=1, tasks=1), [(Deed(0.0, Action.START),)], run="r", output=str(folder), bootstrap=[("127.0.0.1", 1)],
-        client=Chosen(kind="reference"), channel=channel, secret="s", settings={},
+        order(members=1, tasks=1), [(MemberAction(0.0, Action.START),)], run="r", output=str(folder), bootstrap=[("127.0.0.1", 1)],
+        client=ClientChoice(kind="reference"), channel=channel, secret="s", settings={},
     )  # fmt: skip
 
 
@@ -57,10 +57,10 @@ def test_the_manifest_leaves_as_arrow(monkeypatch: pytest.MonkeyPatch, tmp_path:
     import pyarrow as pa
 
     pytest.importorskip("pyspark")
-    sealed = Sealed(path="p", group="g", rows=2, first_seq=1, last_seq=9)
-    monkeypatch.setattr(task_player, "play", lambda _task, _attempt: iter([sealed]))
+    segment = Segment(path="p", group="g", rows=2, first_seq=1, last_seq=9)
+    monkeypatch.setattr(task_player, "play", lambda _task, _attempt: iter([segment]))
 
     [batch] = player(tasks(tmp_path, ("", 0)))([pa.RecordBatch.from_arrays([pa.array([0])], names=["id"])])
 
     assert batch.to_pylist() == [{"task": 0, "attempt": 0, "path": "p", "group": "g", "rows": 2, "first_seq": 1, "last_seq": 9}]
-    assert [each.split()[0].strip("`") for each in MANIFEST.split(", ")] == batch.schema.names
+    assert [part.split()[0].strip("`") for part in MANIFEST.split(", ")] == batch.schema.names

@@ -11,10 +11,10 @@ HEAD = 'title = "t"\n[[phase]]\naction = "start"\nat = "0%"\n'
 
 
 def test_what_the_issue_names_ships() -> None:
-    names = {each.name for each in shipped()}
+    names = {churn.name for churn in shipped()}
 
     assert {"steady", "ramp", "flapping", "rolling-restart", "third-dies", "join-storm", "slow-pollers", "zombies"} <= names
-    assert all(each.story and each.title for each in shipped())
+    assert all(churn.story and churn.title for churn in shipped())
     storm = churn_named("join-storm")
     assert storm.phases[0].spread.seconds(60) * 1000 < storm.coordinator["group.initial.rebalance.delay.ms"]
     slow = churn_named("slow-pollers")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groupproof.chaos.spark.members.churn_file import shipped
-from groupproof.chaos.spark.members.churn_plan import Action, Churn, Deed, Phase, Span, Strike, deeds_of, strikes_of
+from groupproof.chaos.spark.members.churn_plan import Action, Churn, MemberAction, Phase, Span, Strike, deeds_of, strikes_of
 
 
 def share(percent: float) -> Span:
@@ -20,10 +20,10 @@ START = Phase(action=Action.START, at=share(0))
 
 
 def test_all_start_at_once_unless_they_are_spread() -> None:
-    assert deeds_of(plan(START), members=3, duration_s=60, seed=1) == [(Deed(0.0, Action.START),)] * 3
+    assert deeds_of(plan(START), members=3, duration_s=60, seed=1) == [(MemberAction(0.0, Action.START),)] * 3
     spread = Phase(action=Action.START, at=Span(1), spread=share(50))
 
-    assert [each[0].at_s for each in deeds_of(plan(spread), members=3, duration_s=60, seed=1)] == [1.0, 11.0, 21.0]
+    assert [deed[0].at_s for deed in deeds_of(plan(spread), members=3, duration_s=60, seed=1)] == [1.0, 11.0, 21.0]
 
 
 def test_a_third_dies_and_only_who_is_down_is_started_again() -> None:
@@ -32,9 +32,9 @@ def test_a_third_dies_and_only_who_is_down_is_started_again() -> None:
 
     deeds = deeds_of(plan(START, dies, again), members=9, duration_s=10, seed=4)
 
-    died = [each for each in deeds if len(each) > 1]
+    died = [deed for deed in deeds if len(deed) > 1]
     assert len(died) == 3
-    assert died == [(Deed(0.0, Action.START), Deed(5.0, Action.DIE), Deed(8.0, Action.START))] * 3
+    assert died == [(MemberAction(0.0, Action.START), MemberAction(5.0, Action.DIE), MemberAction(8.0, Action.START))] * 3
 
 
 def test_waves_take_members_in_the_order_of_their_numbers() -> None:
@@ -42,7 +42,7 @@ def test_waves_take_members_in_the_order_of_their_numbers() -> None:
 
     deeds = deeds_of(plan(START, rolls), members=6, duration_s=60, seed=1)
 
-    assert [each[1] for each in deeds] == [Deed(at_s, Action.RESTART, 0.5) for at_s in (10.0, 10.0, 12.0, 12.0, 14.0, 14.0)]
+    assert [deed[1] for deed in deeds] == [MemberAction(at_s, Action.RESTART, 0.5) for at_s in (10.0, 10.0, 12.0, 12.0, 14.0, 14.0)]
 
 
 def test_nobody_suffers_two_things_at_once() -> None:
@@ -50,7 +50,7 @@ def test_nobody_suffers_two_things_at_once() -> None:
 
     [deeds] = deeds_of(plan(START, flaps), members=1, duration_s=10, seed=1)
 
-    assert [each.at_s for each in deeds] == [0.0, 1.0, 5.0]
+    assert [deed.at_s for deed in deeds] == [0.0, 1.0, 5.0]
 
 
 @given(st.sampled_from(shipped()), st.integers(1, 40), st.floats(5, 600), st.integers(0, 99))
@@ -61,20 +61,20 @@ def test_every_plan_gives_each_member_a_life_that_makes_sense(churn: Churn, memb
     assert len(deeds) == members
     for mine in deeds:
         is_up, free_at_s = False, 0.0
-        for deed in mine:
-            assert is_up is (deed.action is not Action.START)
-            assert deed.at_s >= free_at_s - 1e-6
-            is_up, free_at_s = deed.action not in (Action.DIE, Action.LEAVE), deed.at_s + deed.lasts_s
+        for action in mine:
+            assert is_up is (action.action is not Action.START)
+            assert action.at_s >= free_at_s - 1e-6
+            is_up, free_at_s = action.action not in (Action.DIE, Action.LEAVE), action.at_s + action.lasts_s
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_seed_says_who(seed: int) -> None:
     dies = Phase(action=Action.DIE, at=Span(1), share=0.5)
 
-    drawn = [len(each) for each in deeds_of(plan(START, dies), members=50, duration_s=10, seed=seed)]
+    drawn = [len(deed) for deed in deeds_of(plan(START, dies), members=50, duration_s=10, seed=seed)]
 
     assert drawn.count(2) == 25
-    assert drawn != [len(each) for each in deeds_of(plan(START, dies), members=50, duration_s=10, seed=seed + 2)]
+    assert drawn != [len(deed) for deed in deeds_of(plan(START, dies), members=50, duration_s=10, seed=seed + 2)]
 
 
 def test_faults_from_outside_are_in_the_order_of_time() -> None:

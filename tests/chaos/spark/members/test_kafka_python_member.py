@@ -57,7 +57,7 @@ def test_settings_become_kafka_pythons_own() -> None:
 
 
 def test_a_member_polls_commits_and_tells_its_callbacks(told: list[object]) -> None:
-    member = KafkaPythonMember(MEMBER, ["t"], [("h", 1)], {}, lambda *each: told.append(each))
+    member = KafkaPythonMember(MEMBER, ["t"], [("h", 1)], {}, lambda *item: told.append(item))
     client = member._consumer
 
     member.poll(0.25)

@@ -19,7 +19,7 @@ def told() -> list[object]:
 @pytest.fixture
 def member(told: list[object], monkeypatch: pytest.MonkeyPatch) -> LibrdkafkaMember:
     monkeypatch.setitem(sys.modules, "confluent_kafka", confluent())
-    return LibrdkafkaMember(MEMBER, ["t"], [("h", 1)], {}, lambda *each: told.append(each))
+    return LibrdkafkaMember(MEMBER, ["t"], [("h", 1)], {}, lambda *item: told.append(item))
 
 
 def test_settings_become_librdkafkas_own() -> None:

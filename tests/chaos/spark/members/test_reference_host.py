@@ -10,10 +10,10 @@ import pytest
 import trio
 import trio.testing
 
-from groupproof.chaos.spark.members.churn_plan import Action, Deed
-from groupproof.chaos.spark.members.load_order import Chosen, MemberOrder, TaskOrder
+from groupproof.chaos.spark.members.churn_plan import Action, MemberAction
+from groupproof.chaos.spark.members.load_order import ClientChoice, MemberOrder, TaskOrder
 from groupproof.chaos.spark.members.reference_host import ReferenceHost
-from groupproof.chaos.spark.members.task_recorder import Desk
+from groupproof.chaos.spark.members.task_recorder import TaskRecorder
 from groupproof.chaos.spark.traces.trace_segments import Sealer, Stamp
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
 from groupproof.protocol.trace import Observation
@@ -23,48 +23,48 @@ SETTINGS = {"session_timeout_ms": 6_000, "heartbeat_interval_ms": 1_000, "max_po
 
 
 class Played:
-    def __init__(self, trace: list[Observation], told: list[dict[str, Any]]) -> None:
-        self.trace, self.told = trace, told
+    def __init__(self, trace: list[Observation], entries: list[dict[str, Any]]) -> None:
+        self.trace, self.told = trace, entries
 
     def events(self, client: str) -> list[str]:
-        return [each.body["name"] for each in self.trace if each.kind == "event" and each.client == client and "_" not in each.body["name"]]
+        return [obs.body["name"] for obs in self.trace if obs.kind == "event" and obs.client == client and "_" not in obs.body["name"]]
 
     def requests(self, client: str) -> Counter[str]:
-        return Counter(str(each.api) for each in self.trace if each.kind == "request" and each.client == client)
+        return Counter(str(obs.api) for obs in self.trace if obs.kind == "request" and obs.client == client)
 
     def errors(self, client: str, api: str) -> list[int]:
-        return [each.error for each in self.trace if each.kind == "response" and each.client == client and each.api == api and each.error]
+        return [obs.error for obs in self.trace if obs.kind == "response" and obs.client == client and obs.api == api and obs.error]
 
 
-def play(folder: Path, *lives: tuple[Deed, ...], duration_s: float = 60.0, skip_s: float = 0.0, stops_after: int = 10_000) -> Played:
-    told: list[dict[str, Any]] = []
+def play(folder: Path, *lives: tuple[MemberAction, ...], duration_s: float = 60.0, skip_s: float = 0.0, stops_after: int = 10_000) -> Played:
+    entries: list[dict[str, Any]] = []
 
     async def main() -> None:
         brokers = ReferenceBrokers(profile="kafka-4.1")
         async with brokers.cluster(settings={"group.initial.rebalance.delay.ms": 500}, brokers=1, topics={"t": 4}) as cluster:
             order = TaskOrder(
-                task=0, slot=1, run="r", output=str(folder), topics=("t",), bootstrap=tuple(cluster.addresses), client=Chosen(kind="reference"),
-                members=tuple(MemberOrder(client=f"m{number}", group="g", deeds=each) for number, each in enumerate(lives)),
+                task=0, slot=1, run="r", output=str(folder), topics=("t",), bootstrap=tuple(cluster.addresses), client=ClientChoice(kind="reference"),
+                members=tuple(MemberOrder(client=f"m{number}", group="g", deeds=life) for number, life in enumerate(lives)),
                 rate=1.0, duration_s=duration_s, seed=1, settings=SETTINGS, channel=("", 0), secret="", skip_s=skip_s,
             )  # fmt: skip
             began = trio.current_time()
-            desk = Desk(
+            recorder = TaskRecorder(
                 Stamp(1, lambda: round((trio.current_time() - began + skip_s) * 1e9)), Sealer(folder, "r", "w"), run="r", seed=1, slot=1, attempt=0
             )
 
             def tick() -> bool:
-                desk.seal()
-                told.append(desk.counted())
-                return len(told) < stops_after
+                recorder.seal()
+                entries.append(recorder.counted())
+                return len(entries) < stops_after
 
-            await ReferenceHost(order, desk, lambda: trio.current_time() - began + skip_s, tick, cluster.connect).live()
+            await ReferenceHost(order, recorder, lambda: trio.current_time() - began + skip_s, tick, cluster.connect).live()
             tick()
 
     trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
-    return Played(list(read_parquet(folder)), told)
+    return Played(list(read_parquet(folder)), entries)
 
 
-START = Deed(0.0, Action.START)
+START = MemberAction(0.0, Action.START)
 
 
 def test_members_join_commit_and_leave_when_the_plan_is_over(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_members_join_commit_and_leave_when_the_plan_is_over(tmp_path: Path) -> 
 
 
 def test_who_dies_says_no_goodbye_and_is_waited_for_until_its_session_ends(tmp_path: Path) -> None:
-    played = play(tmp_path, (START,), (START, Deed(10.0, Action.DIE)), duration_s=30.0)
+    played = play(tmp_path, (START,), (START, MemberAction(10.0, Action.DIE)), duration_s=30.0)
 
     assert played.events("m1") == ["started", "died"]
     assert played.requests("m1")["LeaveGroup"] == 0
@@ -87,7 +87,7 @@ def test_who_dies_says_no_goodbye_and_is_waited_for_until_its_session_ends(tmp_p
 
 
 def test_a_restart_leaves_and_a_crash_does_not_and_both_come_back(tmp_path: Path) -> None:
-    played = play(tmp_path, (START, Deed(10.0, Action.RESTART, 0.5)), (START, Deed(30.0, Action.CRASH, 0.5)))
+    played = play(tmp_path, (START, MemberAction(10.0, Action.RESTART, 0.5)), (START, MemberAction(30.0, Action.CRASH, 0.5)))
 
     assert played.events("m0") == ["started", "left", "started", "left"]
     assert played.events("m1") == ["started", "died", "started", "left"]
@@ -95,7 +95,7 @@ def test_a_restart_leaves_and_a_crash_does_not_and_both_come_back(tmp_path: Path
 
 
 def test_a_slow_poller_leaves_the_group_and_comes_back(tmp_path: Path) -> None:
-    played = play(tmp_path, (START, Deed(10.0, Action.STALL, 15.0)), (START,))
+    played = play(tmp_path, (START, MemberAction(10.0, Action.STALL, 15.0)), (START,))
 
     assert played.events("m0") == ["started", "stalled", "polls again", "left"]
     assert played.requests("m0")["LeaveGroup"] == 2
@@ -103,25 +103,25 @@ def test_a_slow_poller_leaves_the_group_and_comes_back(tmp_path: Path) -> None:
 
 
 def test_a_zombie_commits_what_others_own_and_is_refused(tmp_path: Path) -> None:
-    played = play(tmp_path, (START,), (START, Deed(20.0, Action.FREEZE, 15.0)))
+    played = play(tmp_path, (START,), (START, MemberAction(20.0, Action.FREEZE, 15.0)))
 
     assert played.events("m1") == ["started", "frozen", "thawed", "left"]
-    silent = [each for each in played.trace if each.client == "m1" and 20.5e9 < each.at_ns < 34.9e9 and each.kind == "response"]
+    silent = [obs for obs in played.trace if obs.client == "m1" and 20.5e9 < obs.at_ns < 34.9e9 and obs.kind == "response"]
     assert silent == []
     assert set(played.errors("m1", "OffsetCommit") + played.errors("m1", "Heartbeat")) & {22, 25}
     assert played.told[55]["groups"]["g"][1:] == [2, 2]
 
 
 def test_the_driver_can_end_it_before_its_time(tmp_path: Path) -> None:
-    played = play(tmp_path, (START, Deed(50.0, Action.DIE)), stops_after=5)
+    played = play(tmp_path, (START, MemberAction(50.0, Action.DIE)), stops_after=5)
 
     assert played.events("m0") == ["started", "left"]
-    assert max(each.at_ns for each in played.trace) < 10e9
+    assert max(obs.at_ns for obs in played.trace) < 10e9
 
 
-@pytest.mark.parametrize(("deeds", "events"), [((START,), ["started", "left"]), ((START, Deed(1.0, Action.DIE)), [])])
-def test_a_plan_is_entered_where_it_stands(tmp_path: Path, deeds: tuple[Deed, ...], events: list[str]) -> None:
+@pytest.mark.parametrize(("deeds", "events"), [((START,), ["started", "left"]), ((START, MemberAction(1.0, Action.DIE)), [])])
+def test_a_plan_is_entered_where_it_stands(tmp_path: Path, deeds: tuple[MemberAction, ...], events: list[str]) -> None:
     played = play(tmp_path, deeds, duration_s=10.0, skip_s=5.0)
 
     assert played.events("m0") == events
-    assert all(each.at_ns >= 5e9 for each in played.trace)
+    assert all(obs.at_ns >= 5e9 for obs in played.trace)

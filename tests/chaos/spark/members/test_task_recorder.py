@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from groupproof.chaos.spark.members.load_order import MemberOrder
-from groupproof.chaos.spark.members.task_recorder import Desk
+from groupproof.chaos.spark.members.task_recorder import TaskRecorder
 from groupproof.chaos.spark.traces.trace_segments import Sealer, Stamp
 from groupproof.clients.consumer.connection import Exchange
 from groupproof.protocol.trace_columns import read_parquet
@@ -16,15 +16,15 @@ MEMBER = MemberOrder(client="m0", group="g", deeds=())
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(Stamp(3, lambda: 0), Sealer(tmp_path, "r", "w"), run="r", seed=7, slot=3, attempt=1)
+def desk(tmp_path: Path) -> TaskRecorder:
+    return TaskRecorder(Stamp(3, lambda: 0), Sealer(tmp_path, "r", "w"), run="r", seed=7, slot=3, attempt=1)
 
 
 def exchange(api: Api, request: dict[str, Any], answer: dict[str, Any] | None = None) -> Exchange:
     return Exchange(1, api, 4, 9, {"group_id": "g", **request}, answer)
 
 
-def test_frames_become_observations_of_their_member(desk: Desk, tmp_path: Path) -> None:
+def test_frames_become_observations_of_their_member(desk: TaskRecorder, tmp_path: Path) -> None:
     watch = desk.watch(MEMBER)
     watch(exchange(Api.HEARTBEAT, {"member_id": "id", "generation_id": 2}))
     watch(exchange(Api.HEARTBEAT, {"member_id": "id", "generation_id": 2}, {"error_code": 27}))
@@ -39,15 +39,15 @@ def test_frames_become_observations_of_their_member(desk: Desk, tmp_path: Path) 
     assert desk.counted()["errors"] == {"REBALANCE_IN_PROGRESS": 1}
 
 
-def test_each_life_has_connections_of_its_own(desk: Desk, tmp_path: Path) -> None:
+def test_each_life_has_connections_of_its_own(desk: TaskRecorder, tmp_path: Path) -> None:
     for _ in range(2):
         desk.watch(MEMBER)(exchange(Api.HEARTBEAT, {}))
     desk.seal()
 
-    assert len({each.connection for each in read_parquet(tmp_path)}) == 2
+    assert len({obs.connection for obs in read_parquet(tmp_path)}) == 2
 
 
-def test_a_member_is_settled_from_its_assignment_to_its_next_join(desk: Desk) -> None:
+def test_a_member_is_settled_from_its_assignment_to_its_next_join(desk: TaskRecorder) -> None:
     watch = desk.watch(MEMBER)
     desk.event(MEMBER, "started", standing=True)
     assert desk.counted()["groups"] == {"g": [0, 1, 0]}
@@ -62,7 +62,7 @@ def test_a_member_is_settled_from_its_assignment_to_its_next_join(desk: Desk) ->
     assert desk.counted()["groups"] == {"g": [5, 0, 0]}
 
 
-def test_an_application_that_shows_no_frames_is_counted_by_what_it_is_told(desk: Desk, tmp_path: Path) -> None:
+def test_an_application_that_shows_no_frames_is_counted_by_what_it_is_told(desk: TaskRecorder, tmp_path: Path) -> None:
     desk.event(MEMBER, "started", standing=True)
     desk.assigned(MEMBER, 4)
     desk.committed(None)

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from tests.chaos.spark.loads import order
 
-from groupproof.chaos.spark.members.churn_plan import Action, Deed
-from groupproof.chaos.spark.members.load_order import Chosen, task_orders
+from groupproof.chaos.spark.members.churn_plan import Action, MemberAction
+from groupproof.chaos.spark.members.load_order import ClientChoice, task_orders
 from groupproof.chaos.spark.members.member_api import MemberEvent
-from groupproof.chaos.spark.members.task_recorder import Desk
+from groupproof.chaos.spark.members.task_recorder import TaskRecorder
 from groupproof.chaos.spark.members.thread_host import ThreadHost
 from groupproof.chaos.spark.traces.trace_segments import Sealer, Stamp
 from groupproof.protocol.trace_columns import read_parquet
 
-START = Deed(0.0, Action.START)
+START = MemberAction(0.0, Action.START)
 
 
 class Fake:
@@ -44,8 +44,8 @@ class Fake:
 
 
 def run(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, deeds: tuple[Deed, ...], poll: Callable[[], None] = lambda: None, duration_s: float = 0.6
-) -> tuple[list[str], Desk]:
+    folder: Path, monkeypatch: pytest.MonkeyPatch, deeds: tuple[MemberAction, ...], poll: Callable[[], None] = lambda: None, duration_s: float = 0.6
+) -> tuple[list[str], TaskRecorder]:
     calls: list[str] = []
 
     def maker(_: Any) -> Any:
@@ -53,43 +53,43 @@ def run(
 
     monkeypatch.setattr("groupproof.chaos.spark.members.thread_host._maker", maker)
     [task] = task_orders(
-        order(members=1, tasks=1, duration_s=duration_s), [deeds], run="r", output=str(folder), bootstrap=[], client=Chosen(kind="librdkafka"),
+        order(members=1, tasks=1, duration_s=duration_s), [deeds], run="r", output=str(folder), bootstrap=[], client=ClientChoice(kind="librdkafka"),
         channel=("", 0), secret="", settings={},
     )  # fmt: skip
     began = time.monotonic()
-    desk = Desk(Stamp(1, lambda: round((time.monotonic() - began) * 1e9)), Sealer(folder, "r", "w"), run="r", seed=1, slot=1, attempt=0)
+    recorder = TaskRecorder(Stamp(1, lambda: round((time.monotonic() - began) * 1e9)), Sealer(folder, "r", "w"), run="r", seed=1, slot=1, attempt=0)
 
     def tick() -> bool:
-        desk.seal()
+        recorder.seal()
         return True
 
-    ThreadHost(replace(task, seal_s=0.05), desk, lambda: time.monotonic() - began, tick).run()
+    ThreadHost(replace(task, seal_s=0.05), recorder, lambda: time.monotonic() - began, tick).run()
     tick()
-    return calls, desk
+    return calls, recorder
 
 
 def test_a_member_polls_and_commits_until_it_is_over_and_then_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls, desk = run(tmp_path, monkeypatch, (START,))
+    calls, recorder = run(tmp_path, monkeypatch, (START,))
 
     assert calls.count("poll") > 1
     assert calls[-1] == "leave"
-    assert desk.counted()["errors"]["ILLEGAL_GENERATION"] == calls.count("commit") >= 1
-    assert [each.body["name"] for each in read_parquet(tmp_path)] == ["started", "partitions_assigned", "left"]
+    assert recorder.counted()["errors"]["ILLEGAL_GENERATION"] == calls.count("commit") >= 1
+    assert [obs.body["name"] for obs in read_parquet(tmp_path)] == ["started", "partitions_assigned", "left"]
 
 
 def test_deeds_end_and_begin_consumers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    deeds = (START, Deed(0.1, Action.CRASH, 0.05), Deed(0.3, Action.RESTART, 0.05), Deed(0.5, Action.DIE))
+    deeds = (START, MemberAction(0.1, Action.CRASH, 0.05), MemberAction(0.3, Action.RESTART, 0.05), MemberAction(0.5, Action.DIE))
 
     calls, _ = run(tmp_path, monkeypatch, deeds, duration_s=0.8)
 
-    assert [each for each in calls if each in ("leave", "die")] == ["die", "leave", "die"]
-    assert [each.body["name"] for each in read_parquet(tmp_path) if "_" not in each.body["name"]] == [
+    assert [call for call in calls if call in ("leave", "die")] == ["die", "leave", "die"]
+    assert [obs.body["name"] for obs in read_parquet(tmp_path) if "_" not in obs.body["name"]] == [
         "started", "died", "started", "left", "started", "died",
     ]  # fmt: skip
 
 
 def test_who_stalls_does_not_poll(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls, _ = run(tmp_path, monkeypatch, (START, Deed(0.0, Action.STALL, 9.0)))
+    calls, _ = run(tmp_path, monkeypatch, (START, MemberAction(0.0, Action.STALL, 9.0)))
 
     assert "poll" not in calls
 
@@ -98,11 +98,11 @@ def test_a_client_that_fails_is_a_member_that_is_gone(tmp_path: Path, monkeypatc
     def fails() -> None:
         raise OSError("fenced")
 
-    calls, desk = run(tmp_path, monkeypatch, (START,), fails)
+    calls, recorder = run(tmp_path, monkeypatch, (START,), fails)
 
     assert calls[-1] == "die"
-    assert desk.counted()["errors"] == {"OSError": 1}
-    [failed] = [each for each in read_parquet(tmp_path) if each.body["name"] == "failed"]
+    assert recorder.counted()["errors"] == {"OSError": 1}
+    [failed] = [obs for obs in read_parquet(tmp_path) if obs.body["name"] == "failed"]
     assert failed.detail == "fenced"
 
 

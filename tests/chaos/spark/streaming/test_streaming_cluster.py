@@ -12,30 +12,30 @@ from groupproof.protocol.vocabulary import Api, ErrorCode
 
 def test_the_topic_grows_until_it_is_told_to_rest_and_what_fills_it_is_not_in_the_trace() -> None:
     async def main() -> None:
-        async with opened(None, profile="kafka-4.1", seed=1, topic="t", partitions=2, rate=3) as ground:
+        async with opened(None, profile="kafka-4.1", seed=1, topic="t", partitions=2, rate=3) as cluster:
             with trio.fail_after(10):
-                while ground.topic.produced < 6:
+                while cluster.topic.produced < 6:
                     await trio.lowlevel.checkpoint()
-            resting = await ground.topic.stop()
-            assert resting == dict.fromkeys(range(2), ground.topic.produced)
-            assert ground.topic.produced % 3 == 0
-            assert not [seen for seen in ground.trace if seen.client == CLIENT_ID]
-            assert abs(ground.began_s - time.time()) < 30
-            ground.topic.go_on()
-            assert ground.topic.flows
+            resting = await cluster.topic.stop()
+            assert resting == dict.fromkeys(range(2), cluster.topic.produced)
+            assert cluster.topic.produced % 3 == 0
+            assert not [obs for obs in cluster.trace if obs.client == CLIENT_ID]
+            assert abs(cluster.began_s - time.time()) < 30
+            cluster.topic.go_on()
+            assert cluster.topic.flows
 
     trio.run(main)
 
 
 def test_a_fault_strikes_clients_of_the_ground_and_leaves_its_receipt() -> None:
     async def main() -> int:
-        async with opened(None, profile="kafka-4.1", seed=1, topic="t", partitions=1, rate=1) as ground:
+        async with opened(None, profile="kafka-4.1", seed=1, topic="t", partitions=1, rate=1) as cluster:
             fault = Fault(name="f", selector=Selector(api=Api.FIND_COORDINATOR.title, client="stranger"), action=Answer(error_code=15))
-            ground.interception.arm(fault)
-            host, _, port = ground.bootstrap.partition(",")[0].partition(":")
+            cluster.interception.arm(fault)
+            host, _, port = cluster.bootstrap.partition(",")[0].partition(":")
             async with asking(await trio.open_tcp_stream(host, int(port)), client_id="stranger") as asker:
-                told = await asker.ask(Api.FIND_COORDINATOR, {"key_type": 0, "coordinator_keys": ("g",)})
-            assert told["coordinators"][0]["error_code"] == ErrorCode.COORDINATOR_NOT_AVAILABLE
-            return ground.delivered("f")
+                answer = await asker.ask(Api.FIND_COORDINATOR, {"key_type": 0, "coordinator_keys": ("g",)})
+            assert answer["coordinators"][0]["error_code"] == ErrorCode.COORDINATOR_NOT_AVAILABLE
+            return cluster.delivered("f")
 
     assert trio.run(main) == 1

@@ -9,7 +9,7 @@ from tests.chaos.spark.streaming.test_streaming_verdict import JOINED, played, r
 
 from groupproof.chaos.spark import session as session_module
 from groupproof.chaos.spark.streaming import streaming_scenario_run
-from groupproof.chaos.spark.streaming.streaming_run import Played
+from groupproof.chaos.spark.streaming.streaming_run import StreamingResult
 from groupproof.chaos.spark.streaming.streaming_scenarios import SCENARIOS, Scenario
 from groupproof.harness.commands.base import boundary
 from groupproof.harness.subjects import spark_connector
@@ -29,7 +29,7 @@ def had(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Play nothing: every scenario comes to one query that joins and reads all; what it was called with."""
     calls: list[dict[str, Any]] = []
 
-    def play(spark: object, scenario: Scenario, brokers: object, **given: Any) -> Played:
+    def play(spark: object, scenario: Scenario, brokers: object, **given: Any) -> StreamingResult:
         calls.append({"scenario": scenario.name, "brokers": brokers, **given})
         return played(scenario.name, JOINED, read("a", 0, 1))
 
@@ -41,7 +41,7 @@ def had(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
 def test_the_scenarios_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert boundary.run([*RUN, "--list"]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [each.name for each in SCENARIOS]
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [scenario.name for scenario in SCENARIOS]
 
 
 def test_what_is_as_expected_ends_with_0_and_leaves_a_report(had: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,12 +3,15 @@ from __future__ import annotations
 from tests.chaos.spark.streaming.test_streaming_verdict import SHARED, played, read
 
 from groupproof.chaos.spark.streaming.streaming_picture import drawn
-from groupproof.chaos.spark.streaming.streaming_reads import Given
+from groupproof.chaos.spark.streaming.streaming_reads import GenerationAssignment
 
 
 def test_each_partition_has_a_lane_for_each_query_with_what_it_was_given_until_the_next_generation() -> None:
     had = played("shared-group", SHARED, read("a", 0, 1), read("b", 1))
-    given = [Given(generation=1, at_s=1.0, partitions={"a": (0, 1)}), Given(generation=2, at_s=3.0, partitions={"a": (0,), "b": (1,)})]
+    given = [
+        GenerationAssignment(generation=1, at_s=1.0, partitions={"a": (0, 1)}),
+        GenerationAssignment(generation=2, at_s=3.0, partitions={"a": (0,), "b": (1,)}),
+    ]
 
     picture = drawn(had, given, 2)
 

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from groupproof.chaos.spark.streaming.streaming_query import Order, _batches, _reason
+from groupproof.chaos.spark.streaming.streaming_query import QueryConfig, _batches, _reason
 
 
 def test_rows_are_put_into_batches_by_partition() -> None:
     rows = [(0, 5, 2.0), (0, 4, 2.0), (1, 9, 2.0), (0, 6, 3.5)]
 
-    assert [(each.partition, each.at_s, each.first, each.last, each.rows) for each in _batches(rows)] == [
+    assert [(batch.partition, batch.at_s, batch.first, batch.last, batch.rows) for batch in _batches(rows)] == [
         (0, 2.0, 4, 5, 2), (1, 2.0, 9, 9, 1), (0, 3.5, 6, 6, 1),
     ]  # fmt: skip
 
@@ -20,6 +20,6 @@ def test_the_reason_of_a_failure_is_one_line_without_what_spark_wraps_around_it(
 
 
 def test_rows_of_a_query_have_a_folder_of_their_own(tmp_path: Path) -> None:
-    order = Order(name="a", bootstrap="x:1", topic="t", group="g", is_deprecated=False, fails_on_loss=False, folder=tmp_path)
+    query = QueryConfig(name="a", bootstrap="x:1", topic="t", group="g", is_deprecated=False, fails_on_loss=False, folder=tmp_path)
 
-    assert order.rows == tmp_path / "reads" / "query=a"
+    assert query.rows == tmp_path / "reads" / "query=a"

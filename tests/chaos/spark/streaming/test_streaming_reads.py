@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from groupproof.chaos.spark.streaming.streaming_reads import Batch, Read, asked_by, drivers_of, given_by_coordinator, joins_of, who_read
+from groupproof.chaos.spark.streaming.streaming_reads import Batch, QueryReads, asked_by, drivers_of, given_by_coordinator, joins_of, who_read
 from groupproof.protocol.trace import Observation
 
 
@@ -10,18 +10,23 @@ def seen(seq: int, kind: str, api: str, client: str, **columns: object) -> Obser
 
 
 def synced(seq: int, client: str, generation: int, *partitions: int, error: int = 0) -> Observation:
-    return seen(seq, "response", "SyncGroup", client, generation=generation, error=error, partitions=tuple(("t", each) for each in partitions))
+    return seen(
+        seq, "response", "SyncGroup", client, generation=generation, error=error, partitions=tuple(("t", partition) for partition in partitions)
+    )
 
 
-def read(offsets: dict[tuple[int, int], int], due: dict[int, int]) -> Read:
-    return Read(query="a", batches=(Batch(partition=0, at_s=1.0, first=0, last=1, rows=2),), offsets=offsets, due=due)
+def read(offsets: dict[tuple[int, int], int], due: dict[int, int]) -> QueryReads:
+    return QueryReads(query="a", batches=(Batch(partition=0, at_s=1.0, first=0, last=1, rows=2),), offsets=offsets, due=due)
 
 
 def test_what_was_missed_and_what_was_read_again_is_counted_by_partition() -> None:
-    told = who_read(read({(0, 0): 1, (0, 1): 3}, {0: 2, 1: 5}))
+    query_read = who_read(read({(0, 0): 1, (0, 1): 3}, {0: 2, 1: 5}))
 
-    assert [(each.partition, each.distinct, each.missed, each.twice) for each in told.partitions] == [(0, 2, 0, 2), (1, 0, 5, 0)]
-    assert (told.due, told.distinct, told.missed, told.twice, told.is_whole) == (7, 2, 5, 2, False)
+    assert [(partition.partition, partition.distinct, partition.missed, partition.twice) for partition in query_read.partitions] == [
+        (0, 2, 0, 2),
+        (1, 0, 5, 0),
+    ]
+    assert (query_read.due, query_read.distinct, query_read.missed, query_read.twice, query_read.is_whole) == (7, 2, 5, 2, False)
 
 
 def test_who_read_every_record_once_read_the_whole() -> None:
@@ -29,9 +34,9 @@ def test_who_read_every_record_once_read_the_whole() -> None:
 
 
 def test_records_that_came_after_the_end_count_for_nothing() -> None:
-    told = who_read(read({(0, 0): 1, (0, 1): 1, (0, 2): 1}, {0: 2}))
+    query_read = who_read(read({(0, 0): 1, (0, 1): 1, (0, 2): 1}, {0: 2}))
 
-    assert (told.distinct, told.is_whole) == (2, True)
+    assert (query_read.distinct, query_read.is_whole) == (2, True)
 
 
 def test_drivers_are_told_by_the_order_in_which_they_join() -> None:
@@ -58,7 +63,11 @@ def test_a_generation_is_split_where_two_queries_were_given_different_partitions
 
     given = given_by_coordinator(trace, {"x": "a", "y": "b"})
 
-    assert [(each.generation, each.at_s, each.is_split) for each in given] == [(1, 1.0, False), (2, 2.0, True), (3, 5.0, False)]
+    assert [(assignment.generation, assignment.at_s, assignment.is_split) for assignment in given] == [
+        (1, 1.0, False),
+        (2, 2.0, True),
+        (3, 5.0, False),
+    ]
     assert given[1].partitions == {"a": (0,), "b": (1,)}
     assert given[2].partitions == {"a": (0, 1)}
 

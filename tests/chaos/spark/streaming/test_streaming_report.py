@@ -12,4 +12,4 @@ def test_a_scenario_is_judged_by_the_trace_that_it_leaves(tmp_path: Path) -> Non
     outcome = judged(played("shared-group", SHARED, read("a", 0, 1), read("b", 1)), tmp_path / "one")
 
     assert list(read_trace((tmp_path / "one" / TRACE).read_text("utf-8").splitlines())) == SHARED
-    assert [each.case.id for each in outcome.judged] == ["observed/classic/g", "laws/classic/g"]
+    assert [result.case.id for result in outcome.judged] == ["observed/classic/g", "laws/classic/g"]

@@ -12,10 +12,10 @@ import trio
 import trio.testing
 
 from groupproof.chaos.spark.streaming import streaming_run
-from groupproof.chaos.spark.streaming.streaming_cluster import Ground
-from groupproof.chaos.spark.streaming.streaming_query import Order
-from groupproof.chaos.spark.streaming.streaming_reads import Read
-from groupproof.chaos.spark.streaming.streaming_run import Course, Pace, Played
+from groupproof.chaos.spark.streaming.streaming_cluster import StreamingCluster
+from groupproof.chaos.spark.streaming.streaming_query import QueryConfig
+from groupproof.chaos.spark.streaming.streaming_reads import QueryReads
+from groupproof.chaos.spark.streaming.streaming_run import Pace, StreamingResult, StreamingRun
 from groupproof.chaos.spark.streaming.streaming_scenarios import chosen
 from groupproof.coordinator.broker.interception import Interception
 from groupproof.harness.model.errors import BrokenEnvironment
@@ -29,7 +29,7 @@ T = TypeVar("T")
 class FakeQuery:
     """Reads a batch a second, and all that is there; `fails_at_s` after its start it ends, `is_deaf` it reads nothing."""
 
-    order: Order
+    order: QueryConfig
     topic: FakeTopic
     told: list[str]
     fails_at_s: float = float("inf")
@@ -51,16 +51,16 @@ class FakeQuery:
     def stop(self) -> None:
         self.told.append(f"stop {self.order.name}")
 
-    def read(self, began_s: float, due: Mapping[int, int]) -> Read:
-        return Read(query=self.order.name, batches=(), offsets={}, due=due, failed=self.failed)
+    def read(self, began_s: float, due: Mapping[int, int]) -> QueryReads:
+        return QueryReads(query=self.order.name, batches=(), offsets={}, due=due, failed=self.failed)
 
 
 class FakeTopic:
     name = "t"
     produced = 7
 
-    def __init__(self, told: list[str]) -> None:
-        self._told = told
+    def __init__(self, lines: list[str]) -> None:
+        self._told = lines
 
     async def stop(self) -> dict[int, int]:
         self._told.append("rest")
@@ -76,25 +76,25 @@ async def at_once(do: Callable[[], T]) -> T:
 
 
 def course_of(
-    scenario: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, told: list[str], *, strikes: bool = True, **query: object
-) -> Callable[[], Played]:
+    scenario: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lines: list[str], *, strikes: bool = True, **query: object
+) -> Callable[[], StreamingResult]:
     """Return what plays a scenario with played queries, whose faults take effect as soon as they are armed."""
     monkeypatch.setattr(streaming_run, "in_a_thread", at_once)
     (named,) = chosen([scenario])
-    topic = FakeTopic(told)
+    topic = FakeTopic(lines)
 
-    async def main() -> Played:
+    async def main() -> StreamingResult:
         recorder = Recorder(lambda: round(trio.current_time() * 1e9))
         interception = Interception(recorder)
         if strikes:
-            recorder.listen(lambda seen: interception.receipt(_fault_of(seen.fault, interception), "delivered") if seen.detail == "armed" else None)
-        ground = Ground(bootstrap="x:1", topic=topic, interception=interception, trace=recorder.trace, began_s=0.0)  # type: ignore[arg-type]  # played, or of any type by nature
+            recorder.listen(lambda obs: interception.receipt(_fault_of(obs.fault, interception), "delivered") if obs.detail == "armed" else None)
+        cluster = StreamingCluster(bootstrap="x:1", topic=topic, interception=interception, trace=recorder.trace, began_s=0.0)  # type: ignore[arg-type]  # played, or of any type by nature
 
-        def start(order: Order) -> FakeQuery:
-            told.append(f"start {order.name} {order.group} {order.is_deprecated}")
-            return FakeQuery(order, topic, told, **query)  # type: ignore[arg-type]  # played, or of any type by nature
+        def start(order: QueryConfig) -> FakeQuery:
+            lines.append(f"start {order.name} {order.group} {order.is_deprecated}")
+            return FakeQuery(order, topic, lines, **query)  # type: ignore[arg-type]  # played, or of any type by nature
 
-        return await Course(scenario=named, ground=ground, start=start, folder=tmp_path, pace=Pace(batches=3)).play()
+        return await StreamingRun(scenario=named, ground=cluster, start=start, folder=tmp_path, pace=Pace(batches=3)).play()
 
     return lambda: trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
 
@@ -104,39 +104,39 @@ def _fault_of(name: str | None, interception: Interception) -> Fault:
 
 
 def test_a_second_query_comes_when_the_first_is_at_work_and_goes_before_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    told: list[str] = []
+    lines: list[str] = []
 
-    played = course_of("shared-group", monkeypatch, tmp_path, told)()
+    result = course_of("shared-group", monkeypatch, tmp_path, lines)()
 
-    assert told == ["start a shared-group True", "start b shared-group True", "rest", "stop b", "flow", "rest", "stop a"]
-    assert [each.query for each in played.reads] == ["b", "a"]
-    assert [what for _, what in played.marks] == ["a starts", "b starts", "b ends", "a ends"]
-    assert played.marks[1][0] - played.marks[0][0] >= 3
+    assert lines == ["start a shared-group True", "start b shared-group True", "rest", "stop b", "flow", "rest", "stop a"]
+    assert [read_row.query for read_row in result.reads] == ["b", "a"]
+    assert [what for _, what in result.marks] == ["a starts", "b starts", "b ends", "a ends"]
+    assert result.marks[1][0] - result.marks[0][0] >= 3
 
 
 def test_a_fault_strikes_a_query_that_is_at_work_and_is_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    played = course_of("deprecated-path-evicted", monkeypatch, tmp_path, [])()
+    result = course_of("deprecated-path-evicted", monkeypatch, tmp_path, [])()
 
-    assert [what for _, what in played.marks] == ["a starts", "fault", "a ends"]
-    assert played.delivered == {"fault-1": 1}
+    assert [what for _, what in result.marks] == ["a starts", "fault", "a ends"]
+    assert result.delivered == {"fault-1": 1}
 
 
 def test_what_is_struck_from_the_start_is_armed_before_anybody_comes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    played = course_of("default-path-without-coordinator", monkeypatch, tmp_path, [], strikes=False)()
+    result = course_of("default-path-without-coordinator", monkeypatch, tmp_path, [], strikes=False)()
 
-    assert [what for _, what in played.marks] == ["fault", "a starts", "a ends"]
-    assert played.delivered == {"fault-1": 0}
+    assert [what for _, what in result.marks] == ["fault", "a starts", "a ends"]
+    assert result.delivered == {"fault-1": 0}
 
 
 def test_a_query_that_ends_with_an_error_is_waited_for_no_longer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    played = course_of("shared-group-by-default", monkeypatch, tmp_path, [], fails_at_s=1.0)()
+    result = course_of("shared-group-by-default", monkeypatch, tmp_path, [], fails_at_s=1.0)()
 
-    assert [each.failed for each in played.reads] == ["gone", "gone"]
+    assert [read_row.failed for read_row in result.reads] == ["gone", "gone"]
 
 
 def test_a_query_that_reads_nothing_is_stopped_and_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    told: list[str] = []
+    lines: list[str] = []
 
     with pytest.raises(BrokenEnvironment, match="default-path: the query a read nothing for 120 s"):
-        course_of("default-path", monkeypatch, tmp_path, told, is_deaf=True)()
-    assert told[-1] == "stop a"
+        course_of("default-path", monkeypatch, tmp_path, lines, is_deaf=True)()
+    assert lines[-1] == "stop a"

@@ -37,7 +37,7 @@ def test_every_scenario_is_as_expected(coordinator: str, tmp_path: Path) -> None
     done = subprocess.run(argv, capture_output=True, text=True, timeout=900, check=False)
 
     assert done.returncode == 0, done.stderr[-2_000:]
-    shared = next(each for each in json.loads(done.stdout)["scenarios"] if each["name"] == "shared-group")
+    shared = next(scenario for scenario in json.loads(done.stdout)["scenarios"] if scenario["name"] == "shared-group")
     a, b = shared["queries"]
     assert (a["missed"], b["missed"]) == (0, b["due"] // 2)
     assert a["again"] > 0, "the partitions that come back when b goes are new to a, which reads them from their beginning"

@@ -8,8 +8,8 @@ from groupproof.harness.subjects.tap.fault_syntax import faults_of
 
 
 def test_scenarios_are_named_by_name_by_glob_and_all_of_them() -> None:
-    assert [each.name for each in chosen(["shared-group"])] == ["shared-group"]
-    assert [each.name for each in chosen(["default-path*", "default-path"])] == [
+    assert [scenario.name for scenario in chosen(["shared-group"])] == ["shared-group"]
+    assert [scenario.name for scenario in chosen(["default-path*", "default-path"])] == [
         "default-path",
         "default-path-shared",
         "default-path-without-coordinator",
@@ -22,8 +22,8 @@ def test_a_wrong_name_is_answered_with_the_nearest() -> None:
         chosen(["shared-groups"])
 
 
-@pytest.mark.parametrize("each", SCENARIOS, ids=[each.name for each in SCENARIOS])
-def test_a_scenario_is_about_members_on_the_deprecated_path_alone_and_its_faults_can_be_armed(each: Scenario) -> None:
-    assert each.expects.joins is each.is_deprecated
-    assert len(faults_of(each.faults)) == len(each.faults)
-    assert each.queries == (("a", "b") if each.is_shared else ("a",))
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=[scenario.name for scenario in SCENARIOS])
+def test_a_scenario_is_about_members_on_the_deprecated_path_alone_and_its_faults_can_be_armed(scenario: Scenario) -> None:
+    assert scenario.expects.joins is scenario.is_deprecated
+    assert len(faults_of(scenario.faults)) == len(scenario.faults)
+    assert scenario.queries == (("a", "b") if scenario.is_shared else ("a",))

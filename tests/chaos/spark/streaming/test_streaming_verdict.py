@@ -5,31 +5,31 @@ from pathlib import Path
 import pytest
 from tests.chaos.spark.streaming.test_streaming_reads import seen, synced
 
-from groupproof.chaos.spark.streaming.streaming_reads import Batch, Read
+from groupproof.chaos.spark.streaming.streaming_reads import Batch, QueryReads
 from groupproof.chaos.spark.streaming.streaming_report import judged, write_streaming_report
-from groupproof.chaos.spark.streaming.streaming_run import Played
+from groupproof.chaos.spark.streaming.streaming_run import StreamingResult
 from groupproof.chaos.spark.streaming.streaming_scenarios import chosen
-from groupproof.chaos.spark.streaming.streaming_verdict import Outcome, outcome_of
+from groupproof.chaos.spark.streaming.streaming_verdict import ScenarioOutcome, outcome_of
 from groupproof.protocol.trace import Observation
 
 JOINED = [seen(0, "request", "JoinGroup", "consumer-1"), synced(1, "consumer-1", 1, 0, 1)]
 SHARED = [*JOINED, seen(2, "request", "JoinGroup", "consumer-2"), synced(3, "consumer-1", 2, 0), synced(4, "consumer-2", 2, 1)]
 
 
-def read(query: str, *partitions: int, failed: str | None = None, again: int = 0) -> Read:
+def read(query: str, *partitions: int, failed: str | None = None, again: int = 0) -> QueryReads:
     """Return what a query read of two partitions with three records each: these partitions, and the first of them so many times again."""
     offsets = {(partition, offset): 1 + again * (partition == partitions[0]) for partition in partitions for offset in range(3)}
-    batches = tuple(Batch(partition=each, at_s=1.0, first=0, last=2, rows=3) for each in partitions for _ in range(2))
-    return Read(query=query, batches=batches, offsets=offsets, due={0: 3, 1: 3}, failed=failed)
+    batches = tuple(Batch(partition=partition, at_s=1.0, first=0, last=2, rows=3) for partition in partitions for _ in range(2))
+    return QueryReads(query=query, batches=batches, offsets=offsets, due={0: 3, 1: 3}, failed=failed)
 
 
-def played(scenario: str, trace: list[Observation], *reads: Read, delivered: dict[str, int] | None = None) -> Played:
+def played(scenario: str, trace: list[Observation], *reads: QueryReads, delivered: dict[str, int] | None = None) -> StreamingResult:
     (named,) = chosen([scenario])
-    return Played(scenario=named, reads=list(reads), trace=trace, delivered=delivered or {}, ended_s=5.0, marks=[(1.0, "b starts")])
+    return StreamingResult(scenario=named, reads=list(reads), trace=trace, delivered=delivered or {}, ended_s=5.0, marks=[(1.0, "b starts")])
 
 
-def broken(outcome: Outcome) -> list[str]:
-    return [each.says for each in outcome.checks if not each.holds]
+def broken(outcome: ScenarioOutcome) -> list[str]:
+    return [check.says for check in outcome.checks if not check.holds]
 
 
 def test_a_query_on_the_default_path_that_joins_is_not_as_expected() -> None:
@@ -38,7 +38,7 @@ def test_a_query_on_the_default_path_that_joins_is_not_as_expected() -> None:
 
 
 @pytest.mark.parametrize("had", [read("a", 0), read("a", 0, 1, again=1)])
-def test_a_query_that_misses_records_or_reads_them_again_is_not_as_expected(had: Read) -> None:
+def test_a_query_that_misses_records_or_reads_them_again_is_not_as_expected(had: QueryReads) -> None:
     assert broken(outcome_of(played("deprecated-path", JOINED, had), ())) == ["Each query reads every record, and none again."]
 
 
@@ -46,7 +46,7 @@ def test_two_queries_that_split_the_partitions_are_what_is_expected_of_a_shared_
     outcome = outcome_of(played("shared-group", SHARED, read("a", 0, 1, again=1), read("b", 1)), ())
 
     assert outcome.holds
-    assert [each.observed for each in outcome.checks[:3]] == [
+    assert [check.observed for check in outcome.checks[:3]] == [
         "Joined: a as consumer-1, b as consumer-2.",
         "a read 6 of 6 records, 3 rows again; b read 3 of 6 records, 3 never.",
         "generation 2: a 0, b 1.",
@@ -80,7 +80,7 @@ def test_the_report_tells_who_read_what_and_holds_its_pictures(tmp_path: Path) -
     value = write_streaming_report(tmp_path, head, [(had, outcome)], partitions=2)
 
     (scenario,) = value["scenarios"]
-    assert [(each["query"], each["read"], each["missed"], each["again"]) for each in scenario["queries"]] == [("a", 6, 0, 3), ("b", 3, 3, 0)]
+    assert [(query["query"], query["read"], query["missed"], query["again"]) for query in scenario["queries"]] == [("a", 6, 0, 3), ("b", 3, 3, 0)]
     assert scenario["generations"][1] == {"generation": 2, "at_s": 3.0, "partitions": {"a": [0], "b": [1]}}
     page = (tmp_path / "report.html").read_text("utf-8")
     assert "a &lt;broker&gt;" in page

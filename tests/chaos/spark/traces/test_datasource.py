@@ -23,15 +23,15 @@ def write(file: Path, trace: Trace, mode: str = "w") -> None:
 
 
 def observations(frame: DataFrame) -> list[Observation]:
-    return sorted((seen for batch in frame.toArrow().to_batches() for seen in from_batch(batch)), key=lambda seen: seen.seq)
+    return sorted((obs for batch in frame.toArrow().to_batches() for obs in from_batch(batch)), key=lambda obs: obs.seq)
 
 
 def test_spark_finds_the_format_by_itself_and_reads_lines_and_segments_alike(spark: SparkSession, tmp_path: Path) -> None:
     trace = planted_fleet()[:120]
     write(tmp_path / "trace.ndjson", trace)
     sealer = Sealer(tmp_path / "load", "r", "0-0", rows_max=40)
-    for seen in trace:
-        sealer.add(seen)
+    for obs in trace:
+        sealer.add(obs)
     sealer.seal()
 
     lines = spark.read.format("groupproof").load(str(tmp_path / "trace.ndjson"))
@@ -57,10 +57,10 @@ def test_a_trace_that_grows_is_read_as_a_stream_each_line_once(spark: SparkSessi
             query.stop()
 
     follow()
-    write(live, [replace(seen, detail="later") for seen in trace[50:]], "a")
+    write(live, [replace(obs, detail="later") for obs in trace[50:]], "a")
     follow()
 
-    assert observations(spark.read.parquet(str(out))) == [*trace[:50], *(replace(seen, detail="later") for seen in trace[50:])]
+    assert observations(spark.read.parquet(str(out))) == [*trace[:50], *(replace(obs, detail="later") for obs in trace[50:])]
 
 
 def test_a_trace_that_is_not_there_is_told_by_name(spark: SparkSession, tmp_path: Path) -> None:

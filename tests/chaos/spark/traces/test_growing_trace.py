@@ -25,7 +25,7 @@ def lines(trace: list[Observation]) -> str:
 def held(growing: Growing, start: dict[str, int] | None = None, end: dict[str, int] | None = None) -> list[int]:
     """Return the numbers of what is between two places, in the order of the pieces."""
     pieces = growing.pieces(start or {}, growing.stand() if end is None else end)
-    return [seen.seq for piece in pieces for some in read_piece(piece, 3) for seen in some]
+    return [obs.seq for piece in pieces for some in read_piece(piece, 3) for obs in some]
 
 
 def test_a_line_that_is_half_written_is_left_for_later(tmp_path: Path) -> None:
@@ -60,11 +60,11 @@ def test_every_line_is_in_one_piece_wherever_it_is_cut(size: int, tmp_path_facto
 def test_segments_are_taken_in_the_order_of_their_writers(tmp_path: Path) -> None:
     sealers = [Sealer(tmp_path, "r", f"0-{number}") for number in range(2)]
     growing, places = Growing(tmp_path), []
-    for seen in TRACE[:12]:
-        sealers[seen.seq % 2].add(replace(seen, group="ab"[seen.seq % 2]))
-        if seen.seq % 4 == 3:
-            for each in sealers:
-                each.seal()
+    for obs in TRACE[:12]:
+        sealers[obs.seq % 2].add(replace(obs, group="ab"[obs.seq % 2]))
+        if obs.seq % 4 == 3:
+            for sealer in sealers:
+                sealer.seal()
             places.append(growing.stand())
 
     assert sorted(held(growing, {}, places[0])) == [0, 1, 2, 3]

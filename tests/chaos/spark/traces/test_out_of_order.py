@@ -9,7 +9,7 @@ def told(*rows: tuple[int | None, str, int], before: dict[tuple[str, int], int] 
     batches = [
         pa.RecordBatch.from_pylist([{"seq": seq, "piece": piece, "start": start} for seq, piece, start in some]) for some in (rows[:3], rows[3:])
     ]
-    return [tuple(row.values()) for batch in _counter(before or {})([each for each in batches if each.num_rows]) for row in batch.to_pylist()]
+    return [tuple(row.values()) for batch in _counter(before or {})([batch for batch in batches if batch.num_rows]) for row in batch.to_pylist()]
 
 
 def test_each_piece_tells_how_far_it_goes_and_what_is_behind() -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(
-    ("said", "kind", "told"),
+    ("said", "kind", "text"),
     [
         (
             "An error occurred.\n: java.nio.file.NoSuchFileException: /tmp/blocks/0e\n\tat java.base",
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
         ("ValueError: something else", Py4JError, "something else"),
     ],
 )
-def test_what_is_no_trace_and_what_spark_lacks_are_told_apart(said: str, kind: type[Exception], told: str) -> None:
+def test_what_is_no_trace_and_what_spark_lacks_are_told_apart(said: str, kind: type[Exception], text: str) -> None:
     from groupproof.chaos.spark.traces.trace_rows import readable
 
-    with pytest.raises(kind, match=re.escape(told)), readable():
+    with pytest.raises(kind, match=re.escape(text)), readable():
         raise Py4JError(said)
 
 
@@ -53,7 +53,7 @@ def test_rows_tell_the_file_and_where_in_it_they_stand(spark: SparkSession, tmp_
     frame = frame_of(spark, [tmp_path / "first.parquet", lines], is_placed=True)
     rows = sorted(frame.select("seq", "file", *PLACE).collect(), key=lambda row: (row["file"], row["segment"], row["block"], row["row"]))
 
-    assert [row["seq"] for row in rows] == [seen.seq for seen in trace]
+    assert [row["seq"] for row in rows] == [obs.seq for obs in trace]
     assert {Path(row["file"]).name for row in rows} == {"first.parquet", "rest.ndjson"}
     assert set(PLACE).isdisjoint(frame_of(spark, [lines]).columns)
 
@@ -75,7 +75,7 @@ def test_columns_of_other_types_or_none_are_taken_as_the_traces(spark: SparkSess
     frames = [frame_of(spark, [tmp_path / f"{name}.parquet"]).drop("file") for name in ("whole", "narrow", "narrower")]
     rows = [[row.asDict() for row in frame.orderBy("seq").collect()] for frame in frames]
 
-    assert [frame.dtypes for frame in frames] == [[(each.name, each.dataType.simpleString()) for each in spark_schema()]] * 3
+    assert [frame.dtypes for frame in frames] == [[(item.name, item.dataType.simpleString()) for item in spark_schema()]] * 3
     assert rows[1] == [{**row, "fault": None, "who": "coordinator"} for row in rows[0]]
     assert rows[2] == [{**row, "correlation": None} for row in rows[1]]
 

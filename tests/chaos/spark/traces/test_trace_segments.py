@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from groupproof.chaos.spark.traces.trace_segments import NOBODY, SLOTS, NoRoom, Sealed, Sealer, Stamp, folder_of, since
+from groupproof.chaos.spark.traces.trace_segments import NOBODY, SLOTS, NoRoom, Sealer, Segment, Stamp, folder_of, since
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.trace_columns import parquet_files, read_parquet, write_parquet
 
@@ -32,10 +32,10 @@ def test_there_is_no_slot_beyond_the_last() -> None:
 
 
 def test_a_segment_for_each_group_is_there_when_it_is_whole(tmp_path: Path) -> None:
-    told: list[Sealed] = []
-    sealer = Sealer(tmp_path, "r", "task-0000-0", told=told.append)
-    for each in (seen(1), seen(2, "a/b"), seen(3), seen(4, None)):
-        sealer.add(each)
+    entries: list[Segment] = []
+    sealer = Sealer(tmp_path, "r", "task-0000-0", report=entries.append)
+    for obs in (seen(1), seen(2, "a/b"), seen(3), seen(4, None)):
+        sealer.add(obs)
     assert parquet_files(tmp_path) == []
 
     sealer.seal()
@@ -43,10 +43,10 @@ def test_a_segment_for_each_group_is_there_when_it_is_whole(tmp_path: Path) -> N
     sealer.seal()
 
     assert (sealer.rows, sealer.segments) == (5, 4)
-    assert told[0] == Sealed(path="run=r/group=g/task-0000-0-000000.parquet", group="g", rows=2, first_seq=1, last_seq=3)
-    assert {each.path.split("/")[1] for each in told} == {"group=g", "group=a%2Fb", f"group={NOBODY}"}
-    assert [each.seq for each in read_parquet(tmp_path)] == [1, 2, 3, 4, 9]
-    assert [each.group for each in read_parquet(tmp_path)] == ["g", "a/b", "g", None, "g"]
+    assert entries[0] == Segment(path="run=r/group=g/task-0000-0-000000.parquet", group="g", rows=2, first_seq=1, last_seq=3)
+    assert {segment.path.split("/")[1] for segment in entries} == {"group=g", "group=a%2Fb", f"group={NOBODY}"}
+    assert [item.seq for item in read_parquet(tmp_path)] == [1, 2, 3, 4, 9]
+    assert [item.group for item in read_parquet(tmp_path)] == ["g", "a/b", "g", None, "g"]
 
 
 def test_many_observations_are_sealed_early(tmp_path: Path) -> None:
@@ -70,11 +70,11 @@ def test_without_room_what_was_sealed_stays_and_what_was_not_waits(tmp_path: Pat
     monkeypatch.setattr("groupproof.chaos.spark.traces.trace_segments.write_parquet", full)
     with pytest.raises(NoRoom, match="can't be written: No space left"):
         sealer.seal()
-    assert [each.seq for each in read_parquet(tmp_path)] == [1]
+    assert [obs.seq for obs in read_parquet(tmp_path)] == [1]
 
     monkeypatch.setattr("groupproof.chaos.spark.traces.trace_segments.write_parquet", real)
     sealer.seal()
-    assert [each.seq for each in read_parquet(tmp_path)] == [1, 2]
+    assert [obs.seq for obs in read_parquet(tmp_path)] == [1, 2]
 
 
 def test_the_clock_of_a_run_counts_from_its_start() -> None:

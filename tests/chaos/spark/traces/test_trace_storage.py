@@ -7,7 +7,7 @@ from pyarrow import fs
 from tests.chaos.spark.loads import order
 
 from groupproof.chaos.spark.load.load_summary import both_sides
-from groupproof.chaos.spark.load.resume import MEMBERS, Sitting
+from groupproof.chaos.spark.load.resume import MEMBERS, LoadSession
 from groupproof.chaos.spark.traces.trace_segments import Sealer
 from groupproof.chaos.spark.traces.trace_storage import Place, is_uri
 from groupproof.harness.model.errors import WrongUsage
@@ -31,13 +31,13 @@ def seen(seq: int, generation: int, group: str | None = "g") -> Observation:
 
 def test_what_is_sealed_somewhere_is_read_from_there(place: Place, tmp_path: Path) -> None:
     sealer = Sealer(place / MEMBERS, "r", "task-0000-0")
-    for each in (seen(1, 1), seen(2, 1, "a b"), seen(3, 2)):
-        sealer.add(each)
+    for obs in (seen(1, 1), seen(2, 1, "a b"), seen(3, 2)):
+        sealer.add(obs)
     sealer.seal()
 
-    assert [each.seq for each in (place / MEMBERS).observations()] == [2, 1, 3]
+    assert [observation.seq for observation in (place / MEMBERS).observations()] == [2, 1, 3]
     assert [rows for rows, _ in (place / MEMBERS).sizes()] == [1, 2]
-    assert sorted(each.seq for each in read_parquet(tmp_path / MEMBERS)) == [1, 2, 3]
+    assert sorted(item.seq for item in read_parquet(tmp_path / MEMBERS)) == [1, 2, 3]
     assert both_sides(place) == (3, None)
     assert not [file for file in tmp_path.rglob(".*")], "nothing unfinished stays"
 
@@ -53,10 +53,10 @@ def test_a_text_is_there_whole_and_replaced(place: Place) -> None:
 
 
 def test_a_load_that_stands_elsewhere_is_gone_on_with(tmp_path: Path) -> None:
-    first = Sitting.open(f"file://{tmp_path}/load", order())
+    first = LoadSession.open(f"file://{tmp_path}/load", order())
     first.passed(2.0)
 
-    assert Sitting.open(tmp_path / "load", order()).skip_s == 2.0
+    assert LoadSession.open(tmp_path / "load", order()).skip_s == 2.0
 
 
 def test_a_place_is_told_without_its_keys(place: Place) -> None:

@@ -41,7 +41,7 @@ class Desk:
         given = {"group": "g", "bootstrap": (("manager", 8899),), "name": "w", **settings}
         self.worker = Worker(WorkerSettings(**given), random=random.Random(1))
         self.board = Board()
-        self.board.add("g", *(Task(name=each) for each in tasks or "abc"))
+        self.board.add("g", *(Task(name=task) for task in tasks or "abc"))
         self.now_ms = 0
         self.at_once = at_once
         self.sent: list[Send] = []
@@ -63,16 +63,16 @@ class Desk:
     # What was asked
 
     def last(self, kind: type[Request]) -> Request:
-        return next(each.message for each in reversed(self.sent) if isinstance(each.message, kind))
+        return next(send.message for send in reversed(self.sent) if isinstance(send.message, kind))
 
     def count(self, kind: type[GroupRequest]) -> int:
-        return sum(isinstance(each.message, kind) for each in self.sent)
+        return sum(isinstance(send.message, kind) for send in self.sent)
 
     def times(self, kind: type[GroupRequest]) -> list[int]:
-        return [at_ms for each, at_ms in zip(self.sent, self.sent_ms, strict=True) if isinstance(each.message, kind)]
+        return [at_ms for send, at_ms in zip(self.sent, self.sent_ms, strict=True) if isinstance(send.message, kind)]
 
     def told(self, kind: type[Wish]) -> list[Wish]:
-        return [each for each in self.wishes if isinstance(each, kind)]
+        return [option for option in self.wishes if isinstance(option, kind)]
 
     @property
     def state(self) -> WorkerState:
@@ -82,26 +82,30 @@ class Desk:
 
     def answer(self, kind: type[GroupRequest], message: GroupResponse) -> Desk:
         """Answer the last request of a kind."""
-        request_id = next(each.request_id for each in reversed(self.sent) if isinstance(each.message, kind))
+        request_id = next(send.request_id for send in reversed(self.sent) if isinstance(send.message, kind))
         self._take(self.worker.response(request_id, message, self.now_ms))
         return self
 
     def cut(self, kind: type[GroupRequest]) -> Desk:
         """End the connection of the last request of a kind."""
-        request_id = next(each.request_id for each in reversed(self.sent) if isinstance(each.message, kind))
+        request_id = next(send.request_id for send in reversed(self.sent) if isinstance(send.message, kind))
         self._take(self.worker.unanswered(request_id, self.now_ms))
         return self
 
     def found(self, node: int = 0, error: int = 0) -> Desk:
-        told = Coordinator(key="g", node_id=node, host="manager", port=8899, error_code=error)
-        return self.answer(FindCoordinatorRequest, FindCoordinatorResponse(coordinators=(told,)))
+        coordinator = Coordinator(key="g", node_id=node, host="manager", port=8899, error_code=error)
+        return self.answer(FindCoordinatorRequest, FindCoordinatorResponse(coordinators=(coordinator,)))
 
     def joined(self, *others: WorkerStatus, leads: bool = True, generation: int = 1, error: int = 0) -> Desk:
         """Answer JoinGroup: with the list of the members, the worker itself first, where it leads."""
         if error:
             return self.answer(JoinGroupRequest, JoinGroupResponse(error_code=error))
         mine = JoinMember(member_id=ME, metadata=self.last(JoinGroupRequest).protocols[0].metadata)
-        members = (mine, *(JoinMember(member_id=f"{each.url}-1", metadata=encode_status(each)) for each in others)) if leads else ()
+        members = (
+            (mine, *(JoinMember(member_id=f"{worker_status.url}-1", metadata=encode_status(worker_status)) for worker_status in others))
+            if leads
+            else ()
+        )
         answer = JoinGroupResponse(
             generation_id=generation, protocol_name="default", leader=ME if leads else "other-1", member_id=ME, members=members
         )
@@ -152,22 +156,22 @@ class Desk:
         return self
 
     def _take(self, outputs: Iterable[Output]) -> None:
-        for each in outputs:
-            if isinstance(each, Send):
-                self.sent.append(each)
+        for output in outputs:
+            if isinstance(output, Send):
+                self.sent.append(output)
                 self.sent_ms.append(self.now_ms)
             else:
-                self.wishes.append(each)
-                if isinstance(each, StopTasks) and self.at_once:
+                self.wishes.append(output)
+                if isinstance(output, StopTasks) and self.at_once:
                     self.stopped()
 
     def started(self) -> list[set[str]]:
         """Return the names of the tasks of each wish to start some."""
-        return [{task.name for task in each.tasks} for each in self.told(StartTasks)]
+        return [{task.name for task in start_tasks.tasks} for start_tasks in self.told(StartTasks)]
 
     def assignments(self) -> Mapping[str, bytes]:
         """Return what the last SyncGroup gives to whom."""
-        return {each.member_id: each.assignment for each in self.last(SyncGroupRequest).assignments}
+        return {assignment.member_id: assignment.assignment for assignment in self.last(SyncGroupRequest).assignments}
 
     def refreshes(self) -> int:
         return len(self.told(RefreshConfigs))

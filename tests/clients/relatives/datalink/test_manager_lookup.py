@@ -18,7 +18,7 @@ def _sought() -> tuple[Lookup, Post, Pending]:
     post = Post(settings)
     lookup = Lookup(settings, post)
     lookup.seek(0)
-    (sent,) = [each for each in post.taken() if isinstance(each, Send)]
+    (sent,) = [item for item in post.taken() if isinstance(item, Send)]
     assert sent.message == FindCoordinatorRequest(coordinator_keys=("g",))
     pending = post.requests.take(sent.request_id)
     assert pending is not None
@@ -29,9 +29,9 @@ def _sought() -> tuple[Lookup, Post, Pending]:
 def test_the_answer_names_the_active_manager() -> None:
     lookup, post, pending = _sought()
     assert lookup.is_under_way
-    told = FindCoordinatorResponse(coordinators=(Coordinator(key="g", node_id=1, host="standby", port=8899),))
+    response = FindCoordinatorResponse(coordinators=(Coordinator(key="g", node_id=1, host="standby", port=8899),))
 
-    assert lookup.has_found(pending, 0, told)
+    assert lookup.has_found(pending, 0, response)
     assert post.coordinator == Node(node_id=1, host="standby", port=8899)
     assert not lookup.is_under_way
 

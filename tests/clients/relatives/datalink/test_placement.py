@@ -47,7 +47,7 @@ def test_every_task_is_given_to_exactly_one_worker(name: str, group: tuple[int, 
 
     placed = ASSIGNORS[name](workers, tasks, group[3])
 
-    assert placed.keys() == {each.member_id for each in workers}
+    assert placed.keys() == {worker.member_id for worker in workers}
     assert sorted(task for own in placed.values() for task in own) == sorted(task.name for task in tasks)
 
 
@@ -69,9 +69,9 @@ def test_round_robin_deals_shuffled_tasks_to_workers_in_the_order_of_their_ids()
 
     placed = [round_robin(workers, tasks, random.Random(seed)) for seed in range(20)]
 
-    assert {tuple(len(own) for own in each.values()) for each in placed} == {(3, 2, 2)}
+    assert {tuple(len(own) for own in entry.values()) for entry in placed} == {(3, 2, 2)}
     assert [*placed[0]] == ["a-id", "b-id", "c-id"]
-    assert len({each["a-id"] for each in placed}) > 10, "the order of the tasks is drawn"
+    assert len({entry["a-id"] for entry in placed}) > 10, "the order of the tasks is drawn"
 
 
 @pytest.mark.requirement("PLAN-03")
@@ -81,8 +81,8 @@ def test_sticky_moves_no_more_tasks_than_balance_needs(group: tuple[int, list[in
     workers, tasks = _drawn(group)
     placed = sticky(workers, tasks, group[3])
 
-    kept = sum(len({*each.status.held} & {*placed[each.member_id]}) for each in workers)
-    held = sorted((len(each.status.held) for each in workers), reverse=True)
+    kept = sum(len({*worker.status.held} & {*placed[worker.member_id]}) for worker in workers)
+    held = sorted((len(worker.status.held) for worker in workers), reverse=True)
     share, more = divmod(len(tasks), len(workers))
     most = sum(min(count, share) for count in held) + min(more, sum(count > share for count in held))
 
@@ -113,9 +113,9 @@ def test_resources_and_measured_traffic_reach_the_leader_s_assignor() -> None:
         url="w", config_version=1, capacity=4.0, resources={"cpu": 0.25, "memory": 8.0, "network": 1.5}, traffic={"t": 12.5}, version=1
     )
 
-    seen = Candidate(member_id="id", status=decode_status(encode_status(sent))).status
+    worker_status = Candidate(member_id="id", status=decode_status(encode_status(sent))).status
 
-    assert (seen.resources, seen.traffic, seen.capacity) == (sent.resources, sent.traffic, 4.0)
+    assert (worker_status.resources, worker_status.traffic, worker_status.capacity) == (sent.resources, sent.traffic, 4.0)
 
 
 @pytest.mark.requirement("PLAN-01")
@@ -145,14 +145,14 @@ def test_an_incremental_hand_over_gives_nobody_what_another_still_runs_and_takes
     group: tuple[int, list[int], int, random.Random],
 ) -> None:
     idle, tasks = _drawn(group)
-    workers = [_worker(each.name, running=each.status.held) for each in idle]
+    workers = [_worker(candidate.name, running=candidate.status.held) for candidate in idle]
     target = round_robin(workers, tasks, group[3])
 
     now = in_this_generation(target, workers)
 
-    runs = {each.member_id: {*each.status.running} for each in workers}
+    runs = {worker.member_id: {*worker.status.running} for worker in workers}
     for member_id, own in now.items():
         assert not {*own} & {task for other, theirs in runs.items() if other != member_id for task in theirs}
         assert runs[member_id] & {*target[member_id]} <= {*own}
-    after = [_worker(each.name, running=now[each.member_id]) for each in workers]
+    after = [_worker(worker.name, running=now[worker.member_id]) for worker in workers]
     assert in_this_generation(target, after) == target, "in the next generation everything is where it is to be"

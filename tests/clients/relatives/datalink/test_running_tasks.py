@@ -46,7 +46,7 @@ def test_what_runs_by_an_older_revision_is_restarted_once() -> None:
     bench.restart_changed()
     bench.restart_changed()
 
-    assert [each for each in out if isinstance(each, RestartTask)] == [RestartTask(task=Task(name="a", revision=2))]
+    assert [item for item in out if isinstance(item, RestartTask)] == [RestartTask(task=Task(name="a", revision=2))]
 
 
 def test_a_worker_says_datalink_s_two_fields_of_itself_or_what_the_planned_assignors_need() -> None:

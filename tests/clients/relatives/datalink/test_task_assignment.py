@@ -28,18 +28,18 @@ def _leading(*versions: int) -> Leading:
 def test_every_task_is_given_to_one_worker() -> None:
     given = _leading(3, 3).assignments("w0", Configs(version=3, tasks=TASKS))
 
-    tasks = [task for each in given for task in decode_assigned(each.assignment).tasks]
+    tasks = [task for sync_assignment in given for task in decode_assigned(sync_assignment.assignment).tasks]
     assert sorted(tasks) == sorted(TASKS)
-    assert {each.member_id for each in given} == {"w0", "w1"}
+    assert {sync_assignment.member_id for sync_assignment in given} == {"w0", "w1"}
 
 
 @pytest.mark.requirement("MGR-10")
 def test_a_leader_whose_configurations_are_too_old_gives_nothing_and_says_so() -> None:
     leading = _leading(2, 5)
-    found = [decode_assigned(each.assignment) for each in leading.assignments("w0", Configs(version=2, tasks=TASKS))]
+    found = [decode_assigned(assignment.assignment) for assignment in leading.assignments("w0", Configs(version=2, tasks=TASKS))]
 
     assert leading.newest_version == 5
-    assert [(each.error, each.tasks, each.config_version) for each in found] == [(CONFIG_MISMATCH, (), 5)] * 2
+    assert [(assignment.error, assignment.tasks, assignment.config_version) for assignment in found] == [(CONFIG_MISMATCH, (), 5)] * 2
 
 
 def test_a_state_that_cannot_be_read_is_refused() -> None:

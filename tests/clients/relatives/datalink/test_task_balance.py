@@ -20,7 +20,7 @@ def _best(capacities: dict[str, float], costs: dict[str, float]) -> float:
         loads = dict.fromkeys(capacities, 0.0)
         for place, cost in zip(places, costs.values(), strict=True):
             loads[place] += cost
-        found = min(found, max(loads[each] / capacities[each] for each in capacities))
+        found = min(found, max(loads[capacity] / capacities[capacity] for capacity in capacities))
     return found
 
 
@@ -64,7 +64,7 @@ def test_where_greed_goes_wrong_the_search_finds_the_best() -> None:
 def test_equal_costs_are_balanced_within_one(workers: int, tasks: int) -> None:
     placed = balanced({f"w{index}": 1.0 for index in range(workers)}, {f"t{index}": 1.0 for index in range(tasks)})
 
-    counts = [len(each) for each in placed.values()]
+    counts = [len(item) for item in placed.values()]
     assert max(counts) - min(counts) <= 1
 
 
@@ -80,4 +80,4 @@ def test_of_very_many_tasks_greed_is_enough_and_quick() -> None:
 def test_a_bigger_worker_bears_more() -> None:
     placed = balanced({"big": 3.0, "small": 1.0}, {f"t{index}": 1.0 for index in range(8)})
 
-    assert {each: len(tasks) for each, tasks in placed.items()} == {"big": 6, "small": 2}
+    assert {key: len(tasks) for key, tasks in placed.items()} == {"big": 6, "small": 2}

@@ -16,73 +16,73 @@ def _incremental(*tasks: str) -> Desk:
 
 @pytest.mark.requirement("PLAN-02")
 def test_a_task_that_stays_on_its_worker_is_not_restarted() -> None:
-    desk = _incremental("a", "b").beating().beaten(27).after(500).joined(leads=False, generation=2).synced("a", "b", "c")
+    recorder = _incremental("a", "b").beating().beaten(27).after(500).joined(leads=False, generation=2).synced("a", "b", "c")
 
-    assert desk.told(StopTasks) == []
-    assert desk.told(RestartTask) == []
-    assert desk.started() == [{"a", "b"}, {"c"}]
+    assert recorder.told(StopTasks) == []
+    assert recorder.told(RestartTask) == []
+    assert recorder.started() == [{"a", "b"}, {"c"}]
 
 
 @pytest.mark.requirement("PLAN-02")
 def test_only_what_moves_is_stopped_and_then_the_worker_joins_again_at_once() -> None:
-    desk = _incremental("a", "b").beating().beaten(27).after(500).joined(leads=False, generation=2)
-    before = desk.count(JoinGroupRequest)
+    recorder = _incremental("a", "b").beating().beaten(27).after(500).joined(leads=False, generation=2)
+    before = recorder.count(JoinGroupRequest)
 
-    desk.synced("a")
+    recorder.synced("a")
 
-    assert [each.names for each in desk.told(StopTasks)] == [("b",)]
-    assert desk.count(JoinGroupRequest) == before + 1
-    assert decode_status(desk.last(JoinGroupRequest).protocols[0].metadata).running == ("a",)
+    assert [stop_tasks.names for stop_tasks in recorder.told(StopTasks)] == [("b",)]
+    assert recorder.count(JoinGroupRequest) == before + 1
+    assert decode_status(recorder.last(JoinGroupRequest).protocols[0].metadata).running == ("a",)
 
 
 @pytest.mark.requirement("PLAN-02")
 @pytest.mark.parametrize("code", [22, 25])
 def test_who_has_lost_its_membership_stops_everything_for_it_may_run_elsewhere(code: int) -> None:
-    desk = _incremental("a", "b").beating().beaten(code).after(500)
+    recorder = _incremental("a", "b").beating().beaten(code).after(500)
 
-    assert [each.names for each in desk.told(StopTasks)] == [("a", "b")]
-    assert decode_status(desk.last(JoinGroupRequest).protocols[0].metadata).running == ()
+    assert [stop_tasks.names for stop_tasks in recorder.told(StopTasks)] == [("a", "b")]
+    assert decode_status(recorder.last(JoinGroupRequest).protocols[0].metadata).running == ()
 
 
 def test_a_membership_that_is_lost_while_tasks_are_given_away_makes_the_assignment_void() -> None:
-    desk = _incremental("a", "b").beating().beaten(27).after(500).joined(leads=False, generation=2)
-    desk.at_once = False
-    desk.synced("a", "c").beating().beaten(25)
+    recorder = _incremental("a", "b").beating().beaten(27).after(500).joined(leads=False, generation=2)
+    recorder.at_once = False
+    recorder.synced("a", "c").beating().beaten(25)
 
-    desk.stopped()
+    recorder.stopped()
 
-    assert desk.started() == [{"a", "b"}]
+    assert recorder.started() == [{"a", "b"}]
 
 
 def test_a_deleted_task_is_stopped_before_the_worker_joins() -> None:
-    desk = _incremental("a", "b")
-    desk.board.delete("g", "b")
+    recorder = _incremental("a", "b")
+    recorder.board.delete("g", "b")
 
-    desk.polled().after(1_000)
+    recorder.polled().after(1_000)
 
-    assert [each.names for each in desk.told(StopTasks)] == [("b",)]
+    assert [stop_tasks.names for stop_tasks in recorder.told(StopTasks)] == [("b",)]
 
 
 def test_a_task_that_was_updated_meanwhile_is_restarted_when_the_assignment_comes() -> None:
-    desk = _incremental("a").beating().beaten(27)
-    desk.board.update("g", "a")
-    desk.polled().after(500).joined(leads=False, generation=2).synced("a")
+    recorder = _incremental("a").beating().beaten(27)
+    recorder.board.update("g", "a")
+    recorder.polled().after(500).joined(leads=False, generation=2).synced("a")
 
-    assert [each.task.revision for each in desk.told(RestartTask)] == [2]
+    assert [restart_task.task.revision for restart_task in recorder.told(RestartTask)] == [2]
 
 
 @pytest.mark.requirement("PLAN-02")
 def test_the_leader_ends_one_hand_over_before_it_deals_anew() -> None:
-    desk = Desk("a", "b", "c", "d", "e", "f", hand_over="incremental").joining().joined()
-    own = decode_assigned(next(iter(desk.assignments().values()))).tasks
-    desk.synced(*own)
-    desk.beating().beaten(27).after(500)
+    recorder = Desk("a", "b", "c", "d", "e", "f", hand_over="incremental").joining().joined()
+    own = decode_assigned(next(iter(recorder.assignments().values()))).tasks
+    recorder.synced(*own)
+    recorder.beating().beaten(27).after(500)
     newcomer = WorkerStatus(url="x", config_version=1, version=1)
 
-    desk.joined(newcomer, generation=2)
-    first = {member: decode_assigned(blob).tasks for member, blob in desk.assignments().items()}
-    desk.synced(*first["w-1"]).joined(newcomer, generation=3)
-    second = {member: decode_assigned(blob).tasks for member, blob in desk.assignments().items()}
+    recorder.joined(newcomer, generation=2)
+    first = {member: decode_assigned(blob).tasks for member, blob in recorder.assignments().items()}
+    recorder.synced(*first["w-1"]).joined(newcomer, generation=3)
+    second = {member: decode_assigned(blob).tasks for member, blob in recorder.assignments().items()}
 
     assert (len(first["w-1"]), len(first["x-1"])) == (3, 0)
     assert second["w-1"] == first["w-1"]

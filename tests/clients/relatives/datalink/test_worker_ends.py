@@ -11,22 +11,22 @@ DOWN = WorkerState.DOWN
 
 
 def test_a_worker_that_ends_stops_its_tasks_then_says_goodbye() -> None:
-    desk = Desk(at_once=False).stable("a").closed()
-    assert (desk.state, desk.count(LeaveGroupRequest)) == (DOWN, 0)
+    recorder = Desk(at_once=False).stable("a").closed()
+    assert (recorder.state, recorder.count(LeaveGroupRequest)) == (DOWN, 0)
 
-    desk.stopped()
-    assert desk.count(LeaveGroupRequest) == 1
-    desk.cut(LeaveGroupRequest)
+    recorder.stopped()
+    assert recorder.count(LeaveGroupRequest) == 1
+    recorder.cut(LeaveGroupRequest)
 
-    assert len(desk.told(Left)) == 1
-    assert desk.worker.next_deadline_ms() is None
+    assert len(recorder.told(Left)) == 1
+    assert recorder.worker.next_deadline_ms() is None
 
 
 def test_one_that_ends_while_its_tasks_stop_waits_for_them() -> None:
-    desk = Desk(at_once=False).stable("a").beating().beaten(27).after(500).closed()
-    assert desk.count(LeaveGroupRequest) == 0
+    recorder = Desk(at_once=False).stable("a").beating().beaten(27).after(500).closed()
+    assert recorder.count(LeaveGroupRequest) == 0
 
-    assert desk.stopped().count(LeaveGroupRequest) == 1
+    assert recorder.stopped().count(LeaveGroupRequest) == 1
 
 
 def test_one_that_was_never_a_member_ends_without_a_word() -> None:

@@ -13,7 +13,7 @@ import trio
 from tests.coordinator.helpers import virtually
 
 from groupproof.clients.relatives.datalink.tasks import Board, Task
-from groupproof.clients.relatives.datalink.worker_main import VERSIONS, Keeper, WorkerFailed
+from groupproof.clients.relatives.datalink.worker_main import VERSIONS, WorkerFailed, WorkerMain
 from groupproof.clients.relatives.datalink.worker_outputs import WorkerState
 from groupproof.clients.relatives.datalink.worker_settings import WorkerSettings
 from groupproof.coordinator.broker.advertised_versions import accepted
@@ -27,20 +27,20 @@ class _Site:
 
     def __init__(self, nursery: trio.Nursery, network: MemoryNetwork, addresses: list[tuple[str, int]]) -> None:
         self.board = Board()
-        self.board.add("g", *(Task(name=each) for each in "abc"))
+        self.board.add("g", *(Task(name=name) for name in "abc"))
         self.log: list[tuple[str, str]] = []
         self._nursery, self._network, self._addresses = nursery, network, addresses
 
-    async def worker(self, name: str) -> Keeper:
+    async def worker(self, name: str) -> WorkerMain:
         keeper = await self.made(name)
         await self._nursery.start(keeper.run)
         return keeper
 
-    async def made(self, name: str, **more: Any) -> Keeper:
+    async def made(self, name: str, **more: Any) -> WorkerMain:
         entrance = await self._network.entrance(name)
-        return Keeper(
+        return WorkerMain(
             WorkerSettings(group="g", bootstrap=tuple(self._addresses), name=name, **more), connect=entrance.connect,
-            read=lambda: self.board.configs("g"), work=self._work, random=random.Random(name), told=partial(self._told, name),
+            read=lambda: self.board.configs("g"), work=self._work, random=random.Random(name), report=partial(self._told, name),
         )  # fmt: skip
 
     def _told(self, name: str, what: str, task: str) -> None:

@@ -22,7 +22,7 @@ def test_lookups_go_to_any_manager_and_everything_else_to_the_coordinator() -> N
     post.send(FindCoordinatorRequest(coordinator_keys=("g",)), 0)
     post.send(BEAT, 0)
 
-    assert [(each.to, each.lane) for each in post.taken() if isinstance(each, Send)] == [(None, "any"), (MANAGER, "group")]
+    assert [(item.to, item.lane) for item in post.taken() if isinstance(item, Send)] == [(None, "any"), (MANAGER, "group")]
     assert post.taken() == []
 
 
@@ -31,7 +31,7 @@ def test_an_answer_is_waited_for_as_long_as_the_settings_say() -> None:
     request_id = post.send(BEAT, 100)
 
     assert post.requests.next_deadline_ms() == 800
-    assert [each.request_id for each in post.requests.overdue(800)] == [request_id]
+    assert [pending.request_id for pending in post.requests.overdue(800)] == [request_id]
 
 
 def test_a_coordinator_that_is_forgotten_takes_along_what_was_asked_of_it() -> None:
@@ -42,7 +42,7 @@ def test_a_coordinator_that_is_forgotten_takes_along_what_was_asked_of_it() -> N
     post.forget_coordinator()
     post.forget_coordinator()
 
-    assert [each for each in post.taken() if isinstance(each, Drop)] == [Drop(to=MANAGER)]
+    assert [item for item in post.taken() if isinstance(item, Drop)] == [Drop(to=MANAGER)]
     assert len(post.requests.overdue(10_000)) == 1
 
 
@@ -52,9 +52,9 @@ def test_a_goodbye_is_said_by_a_member_to_a_coordinator_alone() -> None:
     post.coordinator, post.member_id = MANAGER, "w-1"
     assert post.say_goodbye(0)
 
-    (sent,) = [each for each in post.taken() if isinstance(each, Send)]
+    (sent,) = [item for item in post.taken() if isinstance(item, Send)]
     assert isinstance(sent.message, LeaveGroupRequest)
-    assert [each.member_id for each in sent.message.members] == ["w-1"]
+    assert [member.member_id for member in sent.message.members] == ["w-1"]
 
 
 def test_join_group_carries_the_worker_s_own_state() -> None:

@@ -14,4 +14,4 @@ def test_nobody_beats_who_joins_syncs_or_has_ended() -> None:
 
 
 def test_configurations_are_read_anew_by_who_leads_and_by_who_follows() -> None:
-    assert [each in SYNCING for each in REFRESHING] == [True, False]
+    assert [stage in SYNCING for stage in REFRESHING] == [True, False]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from groupproof.clients.outputs import Node
-from groupproof.clients.relatives.zookeeper.consumer_machine import Machine
+from groupproof.clients.relatives.zookeeper.consumer_machine import ConsumerMachine
 from groupproof.clients.relatives.zookeeper.consumer_outputs import (
     Ask,
     CommitToKafka,
@@ -39,7 +39,7 @@ class Player:
     def __init__(self, bench: Bench, name: str, settings: ConsumerSettings) -> None:
         self.bench = bench
         self.name = name
-        self.machine = Machine(settings, consumer_id=name)
+        self.machine = ConsumerMachine(settings, consumer_id=name)
         self.session_id = 0
         self.is_cut = False
         self.log: list[Output] = []

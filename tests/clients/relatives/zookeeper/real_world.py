@@ -110,9 +110,9 @@ class RealWorld:
             try:
                 yield world
             finally:
-                for each in world.clients:
-                    if not each.is_over:
-                        await each.close()
+                for client in world.clients:
+                    if not client.is_over:
+                        await client.close()
                 nursery.cancel_scope.cancel()
 
     async def open(self) -> RealClient:
@@ -125,9 +125,9 @@ class RealWorld:
         return client
 
     async def settle(self) -> None:
-        for each in self.clients:
-            if not each.is_over:
-                await each.sync()
+        for client in self.clients:
+            if not client.is_over:
+                await client.sync()
 
     async def lapse(self) -> None:
         await trio.sleep(self._session_ms / 1000 + 2 * _TICK_S)

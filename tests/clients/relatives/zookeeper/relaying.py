@@ -20,8 +20,8 @@ class Relay:
 
     def cut(self) -> None:
         self._is_cut = True
-        for each in self._scopes:
-            each.cancel()
+        for scope in self._scopes:
+            scope.cancel()
 
     def heal(self) -> None:
         self._is_cut = False

@@ -34,21 +34,21 @@ class Group:
         self._hosts, self._network, self._nursery = hosts, network, nursery
 
     async def begin(self, name: str, storage: str = "zookeeper") -> ZooKeeperConsumer:
-        told, took = self.told.setdefault(name, []), self.took.setdefault(name, [])
+        entries, took = self.told.setdefault(name, []), self.took.setdefault(name, [])
         settings = ConsumerSettings(
             group="g", topics={"t": 1}, auto_offset_reset="smallest", zookeeper_session_timeout_ms=1_000, offsets_storage=storage,
             rebalance_backoff_ms=300,
         )  # fmt: skip
         made = self.consumers[name] = ZooKeeperConsumer(
             settings, consumer_id=consumer_id("g", name, 0, 0), hosts=self._hosts, connect=self._network.connect, bootstrap=self._network.addresses,
-            told=told.append, delivered=lambda record: took.append((record.partition, record.offset)),
+            report=entries.append, delivered=lambda record: took.append((record.partition, record.offset)),
         )  # fmt: skip
         await self._nursery.start(made.run)
         return made
 
     def owns(self, **counts: int) -> bool:
         return {name: len(self.consumers[name].machine.owned) for name in counts} == counts and all(
-            each.machine.is_idle for each in (self.consumers[name] for name in counts)
+            consumer.machine.is_idle for consumer in (self.consumers[name] for name in counts)
         )
 
 
@@ -65,7 +65,7 @@ async def a_group(logs: Path) -> AsyncIterator[tuple[Group, RealClient]]:
             await looker.ask(Create(path))
         for node in cluster.nodes:
             await looker.ask(Create(broker_path(node), broker_data(Node(node_id=node, host=f"broker-{node}", port=9092), 0), is_ephemeral=True))
-        await looker.ask(Create(topic_path("t"), topic_data({each: [cluster.nodes[0]] for each in range(PARTITIONS)})))
+        await looker.ask(Create(topic_path("t"), topic_data({number: [cluster.nodes[0]] for number in range(PARTITIONS)})))
         async with trio.open_nursery() as nursery:
             yield Group(f"{server.address[0]}:{server.address[1]}/kafka", network, nursery, server), looker
             nursery.cancel_scope.cancel()
@@ -89,11 +89,13 @@ def test_records_flow_and_a_successor_goes_on_at_the_offset_that_was_committed(t
 
             b = await group.begin("b")
             await wait_until(lambda: group.owns(a=2, b=2))
-            assert [each.partitions for each in group.told["a"] if isinstance(each, Released)] == [
-                frozenset({("t", each) for each in range(PARTITIONS)})
+            assert [item.partitions for item in group.told["a"] if isinstance(item, Released)] == [
+                frozenset({("t", number) for number in range(PARTITIONS)})
             ]
             # What a had consumed it committed before it let go: b begins behind it.
-            assert [each.offsets for each in group.told["a"] if isinstance(each, Committed)] == [{("t", each): RECORDS for each in range(PARTITIONS)}]
+            assert [item.offsets for item in group.told["a"] if isinstance(item, Committed)] == [
+                {("t", number): RECORDS for number in range(PARTITIONS)}
+            ]
             assert (await _asked(looker, Get("/consumers/g/offsets/t/3"))).data == str(RECORDS).encode()
             assert (await _asked(looker, Get("/consumers/g/owners/t/3"))).data == f"{b.machine.consumer_id}-0".encode()
             assert group.took["b"] == []
@@ -115,11 +117,11 @@ def test_offsets_in_kafka_take_the_place_of_those_in_zookeeper(tmp_path: Path) -
             a = await group.begin("a", storage="kafka")
             await wait_until(lambda: len(group.took["a"]) == PARTITIONS * RECORDS)
             a.commit()
-            await wait_until(lambda: any(isinstance(each, Committed) for each in group.told["a"]))
-            assert {each.store for each in group.told["a"] if isinstance(each, Committed)} <= {"kafka", "zookeeper"}
+            await wait_until(lambda: any(isinstance(item, Committed) for item in group.told["a"]))
+            assert {item.store for item in group.told["a"] if isinstance(item, Committed)} <= {"kafka", "zookeeper"}
             await a.close()
             await group.begin("b", storage="kafka")
-            await wait_until(lambda: any(isinstance(each, Owned) and len(each.partitions) == PARTITIONS for each in group.told["b"]))
+            await wait_until(lambda: any(isinstance(item, Owned) and len(item.partitions) == PARTITIONS for item in group.told["b"]))
             assert group.took["b"] == []
             assert (await _asked(looker, Children("/consumers/g/ids"))).children == (group.consumers["b"].machine.consumer_id,)
 

@@ -13,10 +13,10 @@ def note(said: list[str], word: str, wanted: Wanted) -> Body:
 
 
 def test_a_thread_runs_until_it_waits_and_goes_on_with_the_reply() -> None:
-    threads, seen = Threads(), []
+    threads, observed = Threads(), []
 
     def body() -> Body:
-        seen.append((yield Ask(threads.new_ask(), Exists("/"))))
+        observed.append((yield Ask(threads.new_ask(), Exists("/"))))
         threads.outputs.append(Streaming())
 
     threads.start("one", body())
@@ -24,7 +24,7 @@ def test_a_thread_runs_until_it_waits_and_goes_on_with_the_reply() -> None:
     assert threads.run(0) == [Ask(1, Exists("/"))]
     threads.answer(1, OK)
     assert threads.run(0) == [Streaming()]
-    assert (seen, threads.names) == ([OK], frozenset())
+    assert (observed, threads.names) == ([OK], frozenset())
 
 
 def test_a_reply_that_nobody_waits_for_is_ignored() -> None:

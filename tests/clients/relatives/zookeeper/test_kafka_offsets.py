@@ -16,12 +16,12 @@ def test_what_is_committed_is_fetched_and_what_is_not_is_minus_one() -> None:
             offsets = KafkaOffsets(brokers, "g")
             found: list[None] = []
             await offsets.find(found.append)
-            told: list[Told] = []
-            offsets.commit({("t", 1): 7}, told.append)
-            offsets.fetch((("t", 0), ("t", 1)), told.append)
-            await wait_until(lambda: len(told) == 2)
+            entries: list[Told] = []
+            offsets.commit({("t", 1): 7}, entries.append)
+            offsets.fetch((("t", 0), ("t", 1)), entries.append)
+            await wait_until(lambda: len(entries) == 2)
             assert found == [None]
-            assert told == [{("t", 1): 0}, {("t", 0): -1, ("t", 1): 7}]
+            assert entries == [{("t", 1): 0}, {("t", 0): -1, ("t", 1): 7}]
 
     in_virtual_time(live)
 
@@ -32,12 +32,12 @@ def test_a_manager_that_is_gone_is_told_as_no_answer_and_another_is_found() -> N
             offsets = KafkaOffsets(brokers, "g")
             await offsets.find(lambda _: None)
             cluster.kill(cluster.coordinator_node("g"))
-            told: list[Told] = []
-            offsets.commit({("t", 0): 1}, told.append)
-            await wait_until(lambda: len(told) == 1)
+            entries: list[Told] = []
+            offsets.commit({("t", 0): 1}, entries.append)
+            await wait_until(lambda: len(entries) == 1)
             await offsets.find(lambda _: None)
-            offsets.commit({("t", 0): 1}, told.append)
-            await wait_until(lambda: len(told) == 2)
-            assert told == [None, {("t", 0): 0}]
+            offsets.commit({("t", 0): 1}, entries.append)
+            await wait_until(lambda: len(entries) == 2)
+            assert entries == [None, {("t", 0): 0}]
 
     in_virtual_time(live)

@@ -16,9 +16,9 @@ pytestmark = [pytest.mark.java, pytest.mark.network, pytest.mark.slow, NEEDS_JAV
 def test_a_real_zookeeper_tells_what_each_scene_says(tmp_path: Path) -> None:
     wrong: list[str] = []
 
-    def check(where: str, seen: Sequence[Seen], expected: Sequence[Seen]) -> None:
-        if list(seen) != list(expected):
-            wrong.append(f"{where} saw\n  {seen}, not\n  {list(expected)}")
+    def check(where: str, pairs: Sequence[Seen], expected: Sequence[Seen]) -> None:
+        if list(pairs) != list(expected):
+            wrong.append(f"{where} saw\n  {pairs}, not\n  {list(expected)}")
 
     async def one(scene: Scene, root: str, address: tuple[str, int]) -> None:
         # A session that vanishes is waited for; the others outlive any hitch of the machine.

@@ -41,11 +41,11 @@ class Host:
 async def _leaders(reader: LogReader) -> dict[TopicPartition, Node]:
     """Ask until a broker answers, as the finder does."""
     while True:
-        told: list[Leaders] = []
-        reader.find_leaders(frozenset({"t"}), told.append)
-        await wait_until(lambda told=told: bool(told))  # type: ignore[misc]  # bound as it is now
-        if told[0] is not None:
-            return dict(told[0])
+        entries: list[Leaders] = []
+        reader.find_leaders(frozenset({"t"}), entries.append)
+        await wait_until(lambda entry=entries: bool(entry))  # type: ignore[misc]  # bound as it is now
+        if entries[0] is not None:
+            return dict(entries[0])
 
 
 def test_records_come_from_the_leader_from_the_offset_on() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.clients.relatives.zookeeper.bench import PATHS, Bench, Player
 
-from groupproof.clients.relatives.zookeeper.consumer_machine import Machine
+from groupproof.clients.relatives.zookeeper.consumer_machine import ConsumerMachine
 from groupproof.clients.relatives.zookeeper.consumer_outputs import Committed, CommitToKafka, FetchFromKafka, FindOffsetManager
 from groupproof.protocol.relatives.zookeeper_messages import Set
 
@@ -73,7 +73,7 @@ def test_another_group_has_offsets_of_its_own() -> None:
     player = bench.consumer("a").start()
     consume(player, 0)
     other = Player(bench, "b", player.machine.settings)
-    other.machine = Machine(type(player.machine.settings)(group="h", topics={"t": 1}), consumer_id="b")
+    other.machine = ConsumerMachine(type(player.machine.settings)(group="h", topics={"t": 1}), consumer_id="b")
     other.start()
 
     assert player.machine.owned == other.machine.owned == {FIRST}

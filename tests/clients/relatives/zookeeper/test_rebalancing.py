@@ -77,7 +77,7 @@ def test_releasing_deletes_every_owner_node_and_empties_the_registry() -> None:
 
     assert bench.owners() == {}
     assert player.machine.owned == frozenset()
-    assert [told.partitions for told in player.told(Released)] == [{("t", 0), ("t", 1)}]
+    assert [entry.partitions for entry in player.told(Released)] == [{("t", 0), ("t", 1)}]
 
 
 @pytest.mark.requirement("ZK-42")
@@ -87,7 +87,7 @@ def test_the_callbacks_are_told_what_is_released_and_who_gets_what() -> None:
     bench.consumer("b").start()
     bench.pass_time(4_000)
 
-    assert [told.partitions for told in player.told(BeforeReleasing)][:2] == [set(), {("t", 0), ("t", 1)}]
+    assert [entry.partitions for entry in player.told(BeforeReleasing)][:2] == [set(), {("t", 0), ("t", 1)}]
     last = player.told(BeforeStarting)[-1]
     assert (last.consumer_id, last.assignment) == ("a", {"a": {("t", 0): "a-0"}, "b": {("t", 1): "b-0"}})
 

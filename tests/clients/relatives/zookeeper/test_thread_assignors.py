@@ -42,13 +42,13 @@ def test_five_partitions_over_four_threads_come_out_as_in_the_source() -> None:
 def test_each_thread_gets_its_run_of_partitions_by_the_formula(partitions: int, consumers: dict[str, int]) -> None:
     one = view({"t": partitions}, consumers)
     threads = dict(one.threads)["t"]
-    each, extra = partitions // len(threads), partitions % len(threads)
+    count, extra = partitions // len(threads), partitions % len(threads)
 
     found = by_thread(assign("range", one))
 
     for position, thread in enumerate(threads):
-        start = each * position + min(position, extra)
-        assert found.get(thread, []) == list(range(start, start + each + (1 if position < extra else 0)))
+        start = count * position + min(position, extra)
+        assert found.get(thread, []) == list(range(start, start + count + (1 if position < extra else 0)))
     assert sorted(number for run in found.values() for number in run) == list(range(partitions))
 
 

@@ -131,10 +131,10 @@ def client_of(threads: Threads) -> ZkClient:
 def test_events_are_handled_one_after_the_other() -> None:
     threads = Threads()
     client = client_of(threads)
-    told: list[str] = []
+    lines: list[str] = []
     threads.start("events", client.run_events())
     threads.run(0)
-    threads.start("subscribe", client.subscribe_data("/p", lambda: told.append("p")))
+    threads.start("subscribe", client.subscribe_data("/p", lambda: lines.append("p")))
     (exists,) = threads.run(0)
     assert exists == Ask(1, Exists("/p", True))
     threads.answer(1, OK)
@@ -148,7 +148,7 @@ def test_events_are_handled_one_after_the_other() -> None:
     for ask_id in (2, 3, 4, 5):
         threads.answer(ask_id, OK)
         threads.run(0)
-    assert (told, client.is_idle) == (["p", "p"], True)
+    assert (lines, client.is_idle) == (["p", "p"], True)
 
 
 def test_a_topic_that_is_deleted_sets_nothing_off() -> None:

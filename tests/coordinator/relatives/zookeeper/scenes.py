@@ -127,8 +127,8 @@ async def play(scene: Scene, world: World, check: Callable[[str, Sequence[Seen],
                 await clients[name].ask(operation)
             case Expect(name, expected):
                 await world.settle()
-                seen, clients[name].seen[:] = [_named(each, clients) for each in clients[name].seen], []
-                check(f"{scene.name}, step {number}: session {name}", seen, expected)
+                pairs, clients[name].seen[:] = [_named(item, clients) for item in clients[name].seen], []
+                check(f"{scene.name}, step {number}: session {name}", pairs, expected)
             case _:
                 await _move(step, clients[step.name], world.lapse)
 
@@ -146,12 +146,12 @@ async def _move(step: Close | Vanish | Cut | Heal, client: Client, lapse: Callab
             await client.heal()
 
 
-def _named(seen: Seen, clients: dict[str, Client]) -> Seen:
+def _named(observed: Seen, clients: dict[str, Client]) -> Seen:
     """Return it with the owner, which each server names in its own way, as the letter's place."""
-    if not isinstance(seen, Answer) or seen.owner == 0:
-        return seen
-    letter = next((name for name, client in clients.items() if client.session_id == seen.owner), "?")
-    return seen._replace(owner=ord(letter) - ord("a") + 1)
+    if not isinstance(observed, Answer) or observed.owner == 0:
+        return observed
+    letter = next((name for name, client in clients.items() if client.session_id == observed.owner), "?")
+    return observed._replace(owner=ord(letter) - ord("a") + 1)
 
 
 _DONE: Final = Answer(Code.OK)

@@ -82,8 +82,8 @@ class VirtualWorld:
                 self.clients[one.session_id].seen.append(one.answer)
 
 
-def expect_same(where: str, seen: Sequence[Seen], expected: Sequence[Seen]) -> None:
-    assert list(seen) == list(expected), where
+def expect_same(where: str, pairs: Sequence[Seen], expected: Sequence[Seen]) -> None:
+    assert list(pairs) == list(expected), where
 
 
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)

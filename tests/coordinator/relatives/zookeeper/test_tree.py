@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.coordinator.relatives.zookeeper.tree import Created, Deleted, Fired, Tree, Written
+from groupproof.coordinator.relatives.zookeeper.tree import Created, Deleted, Fired, NodeWritten, Tree
 from groupproof.protocol.relatives.zookeeper_messages import Answer, Code, EventKind, GetEach, WatchEvent
 
 
@@ -32,7 +32,7 @@ def test_reads_of_the_same_names_are_one_answer_until_a_child_changes() -> None:
 
     assert (first.code, first.values) == (Code.OK, (b"/p/b", b"/p/a"))
     assert tree.get_each(ask) is first
-    tree.apply(Written("/p/a", b"new"), 4)
+    tree.apply(NodeWritten("/p/a", b"new"), 4)
     assert tree.get_each(ask).values == (b"/p/b", b"new")
     tree.apply(Deleted("/p/a"), 5)
     assert tree.get_each(ask) == (Code.NO_NODE, b"", 0, 0, (), (b"/p/b",))
@@ -51,7 +51,7 @@ def test_a_watch_on_children_does_not_hear_of_data() -> None:
     tree = tree_of("/p", "/p/a")
     tree.watch_children("/p", 7)
 
-    assert tree.apply(Written("/p/a", b"1"), 3) == tree.apply(Written("/p", b"1"), 4) == []
+    assert tree.apply(NodeWritten("/p/a", b"1"), 3) == tree.apply(NodeWritten("/p", b"1"), 4) == []
     assert tree.apply(Created("/p/b", b"", 0), 5) == [Fired(7, WatchEvent(EventKind.CHILDREN_CHANGED, "/p"))]
     assert tree.apply(Created("/p/c", b"", 0), 6) == []
 

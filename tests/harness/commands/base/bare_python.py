@@ -42,7 +42,7 @@ def called(words: Sequence[str]) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    sys.meta_path[:] = [Bare if each is importlib.machinery.PathFinder else each for each in sys.meta_path]
+    sys.meta_path[:] = [Bare if protocol is importlib.machinery.PathFinder else protocol for protocol in sys.meta_path]
     signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
     for each in json.load(sys.stdin):
         print(json.dumps(called(each)), flush=True)

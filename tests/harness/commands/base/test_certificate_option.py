@@ -12,7 +12,7 @@ from groupproof.harness.commands.base.certificate_option import check_bundling, 
 from groupproof.harness.judging.summary.shards import Share
 from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.reports.report_writer import write_report
-from groupproof.harness.running.runs.whole_run import Outcome
+from groupproof.harness.running.runs.whole_run import RunOutcome
 
 
 def test_options_that_make_no_certificate_together_are_wrong_usage(tmp_path: Path) -> None:
@@ -38,10 +38,10 @@ def test_what_was_chosen_is_what_it_takes_to_have_the_run_again() -> None:
 
 @pytest.mark.slow
 def test_a_line_tells_where_the_certificate_lies_and_that_nobody_signed_it(tmp_path: Path) -> None:
-    outcome = Outcome(summary=client().summary, exit_code=0)
+    outcome = RunOutcome(summary=client().summary, exit_code=0)
     write_report(outcome.summary, tmp_path / "report")
 
     assert pack_outcome(OPTIONS, outcome, tmp_path / "report", []) == ""
-    told = pack_outcome(replace(OPTIONS, bundle=tmp_path / "out.tar.zst"), outcome, tmp_path / "report", [])
-    assert told == f"certificate: {tmp_path / 'out.tar.zst'}, not signed, so that it does not prove who made it (--sign)"
+    text = pack_outcome(replace(OPTIONS, bundle=tmp_path / "out.tar.zst"), outcome, tmp_path / "report", [])
+    assert text == f"certificate: {tmp_path / 'out.tar.zst'}, not signed, so that it does not prove who made it (--sign)"
     assert (tmp_path / "out.tar.zst").is_file()

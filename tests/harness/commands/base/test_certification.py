@@ -45,11 +45,13 @@ def test_the_known_failures_that_ship_give_way_to_the_users(tmp_path: Path) -> N
     shipped.write_text(KNOWN)
     own.write_text(KNOWN.replace("heartbeat", "join"))
 
-    plain, told = Certification(OPTIONS, "coordinator"), Certification(replace(OPTIONS, expect=(own,)), "coordinator")
-    for each in (plain, told):
-        each.known_from(shipped)
+    plain, certification = Certification(OPTIONS, "coordinator"), Certification(replace(OPTIONS, expect=(own,)), "coordinator")
+    for item in (plain, certification):
+        item.known_from(shipped)
 
-    cases = [[known.case for known in each.order(profile="kafka-4.1", jobs=1).expectations.known] for each in (plain, told)]
+    cases = [
+        [known.case for known in certification.order(profile="kafka-4.1", jobs=1).expectations.known] for certification in (plain, certification)
+    ]
     assert cases == [["heartbeat"], ["join"]]
 
 
@@ -63,15 +65,15 @@ def test_a_shard_takes_its_share_and_knows_what_the_others_have() -> None:
     shards = [Certification(replace(OPTIONS, shard=Share(number=number, of=3)), "client") for number in (1, 2, 3)]
     orders = [shard.order(profile="kafka-4.1", jobs=1) for shard in shards]
 
-    assert sorted(case.id for order in orders for case in order.cases) == sorted(whole)
-    assert all({case.id for case in order.cases} | order.elsewhere == whole for order in orders)
-    assert [str(order.shard) for order in orders] == ["1/3", "2/3", "3/3"]
+    assert sorted(case.id for config in orders for case in config.cases) == sorted(whole)
+    assert all({case.id for case in config.cases} | config.elsewhere == whole for config in orders)
+    assert [str(config.shard) for config in orders] == ["1/3", "2/3", "3/3"]
 
 
 def test_the_only_shard_of_one_is_the_whole() -> None:
-    order = Certification(replace(OPTIONS, shard=Share(number=1, of=1)), "client").order(profile="kafka-4.1", jobs=1)
+    config = Certification(replace(OPTIONS, shard=Share(number=1, of=1)), "client").order(profile="kafka-4.1", jobs=1)
 
-    assert (order.shard, order.elsewhere) == (None, frozenset())
+    assert (config.shard, config.elsewhere) == (None, frozenset())
 
 
 def test_cases_are_dealt_out_by_ones_own_durations(tmp_path: Path) -> None:
@@ -87,10 +89,10 @@ def test_a_baseline_is_of_the_same_side(tmp_path: Path) -> None:
     (tmp_path / "report.json").write_text(json.dumps(report({"heartbeat/classic/steady": ("OK", None)})))
     options = replace(OPTIONS, baseline=tmp_path / "report.json", only=("heartbeat",), skip=("heartbeat/classic/steady",))
 
-    order = Certification(options, "client").order(profile="kafka-4.1", jobs=1)
+    config = Certification(options, "client").order(profile="kafka-4.1", jobs=1)
 
-    assert order.baseline is not None
-    assert order.baseline.name.endswith("report.json")
-    assert (order.wanted.only, order.wanted.level, order.wanted.selected) == (("heartbeat",), "must", frozenset(case.id for case in order.cases))
+    assert config.baseline is not None
+    assert config.baseline.name.endswith("report.json")
+    assert (config.wanted.only, config.wanted.level, config.wanted.selected) == (("heartbeat",), "must", frozenset(case.id for case in config.cases))
     with pytest.raises(WrongUsage, match="is the report of a client, and tells nothing of a coordinator"):
         Certification(options, "coordinator")

@@ -162,6 +162,6 @@ def test_without_the_extras_each_command_works_or_ends_with_4_and_the_cure(tmp_p
     )  # fmt: skip
     came = [json.loads(line) for line in done.stdout.splitlines()]
 
-    assert [(each["code"], tuple(each["words"]), each["said"]) for each in came if each["code"] == 5] == []
-    assert [(each["code"], tuple(each["words"])) for each in came] == list(WITHOUT_EXTRAS)
-    assert [each for each in came if each["code"] == 4 and "pip install 'groupproof[" not in each["said"]] == []
+    assert [(item["code"], tuple(item["words"]), item["said"]) for item in came if item["code"] == 5] == []
+    assert [(item["code"], tuple(item["words"])) for item in came] == list(WITHOUT_EXTRAS)
+    assert [item for item in came if item["code"] == 4 and "pip install 'groupproof[" not in item["said"]] == []

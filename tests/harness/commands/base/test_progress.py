@@ -26,22 +26,22 @@ def shown(*reports: CaseReport, terminal: bool) -> str:
     out = io.StringIO()
     console = Console(file=out, force_terminal=terminal, width=120, color_system=None)
     with watched(console, len(reports)) as progress:
-        for each in reports:
-            progress.told(Progress.STARTED, each.case, None)
-            progress.told(Progress.DONE, each.case, each)
+        for case in reports:
+            progress.report(Progress.STARTED, case.case, None)
+            progress.report(Progress.DONE, case.case, case)
     return out.getvalue()
 
 
 @pytest.mark.parametrize(
-    ("told", "line"),
+    ("case", "line"),
     [
         (report(), f"OK            {CASES[0].id} 1.2 s"),
         (report(Verdict.FAILED, goodbye=Goodbye.UNCLEAN), f"FAILED        {CASES[0].id} UNCLEAN 1.2 s"),
         (report(Verdict.INCONCLUSIVE, stability="unstable 1/3"), f"INCONCLUSIVE  {CASES[0].id} unstable 1/3 1.2 s"),
     ],
 )
-def test_a_finished_case_is_a_line(told: CaseReport, line: str) -> None:
-    assert verdict_line(told).plain == line
+def test_a_finished_case_is_a_line(case: CaseReport, line: str) -> None:
+    assert verdict_line(case).plain == line
 
 
 def test_without_a_terminal_each_case_is_counted_on_a_plain_line() -> None:

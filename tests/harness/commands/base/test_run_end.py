@@ -18,7 +18,7 @@ from groupproof.harness.judging.summary.run_summary import RunInfo, RunSummary, 
 from groupproof.harness.judging.summary.shards import Share
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.verdicts import Goodbye, Verdict
-from groupproof.harness.running.runs.client_run import Outcome
+from groupproof.harness.running.runs.client_run import RunOutcome
 
 FIRST, SECOND, THIRD = CASES[:3]
 
@@ -43,7 +43,7 @@ def run(*results: CaseResult) -> RunSummary:
 
 def printed(summary: RunSummary, *, gave_up: str | None = None, left_out: int = 0) -> list[str]:
     out = io.StringIO()
-    outcome = Outcome(summary=summary, exit_code=1, gave_up=gave_up, left_out=left_out)
+    outcome = RunOutcome(summary=summary, exit_code=1, gave_up=gave_up, left_out=left_out)
     print_summary(Console(file=out, width=60, color_system=None), outcome, Path("out"))
     return out.getvalue().splitlines()
 
@@ -65,8 +65,8 @@ def test_a_failure_is_told_with_what_was_expected_what_was_seen_and_how_to_have_
 def test_the_gravest_stands_last() -> None:
     lines = printed(run(result(FIRST, Verdict.FAILED), result(SECOND, Verdict.NON_STRICT), result(THIRD, Verdict.INCONCLUSIVE)))
 
-    told = [line.split()[0] for line in lines if not line.startswith("  ")]
-    assert told == ["NON_STRICT", "INCONCLUSIVE", "FAILED", "FAILED", "report:"]
+    parts = [line.split()[0] for line in lines if not line.startswith("  ")]
+    assert parts == ["NON_STRICT", "INCONCLUSIVE", "FAILED", "FAILED", "report:"]
 
 
 def test_what_a_broken_shim_does_everywhere_is_told_once() -> None:
@@ -140,10 +140,10 @@ def test_the_difference_to_a_baseline_is_told_at_length_where_it_is_grave() -> N
 def test_a_run_that_is_better_than_its_baseline_says_how_to_make_it_the_next() -> None:
     better = Delta(name="old.json", improved=(Change(id=FIRST.id, before="FAILED", now="OK"),))
 
-    told = [printed(replace(run(result(FIRST, Verdict.OK)), delta=delta)) for delta in (better, Delta(name="old.json"))]
+    entries = [printed(replace(run(result(FIRST, Verdict.OK)), delta=delta)) for delta in (better, Delta(name="old.json"))]
 
-    assert "take the run as the baseline from now on: cp out/report.json old.json" in told[0]
-    assert "as in old.json" in told[1]
+    assert "take the run as the baseline from now on: cp out/report.json old.json" in entries[0]
+    assert "as in old.json" in entries[1]
 
 
 def test_a_shard_says_that_the_grade_is_that_of_all() -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from groupproof.harness.cases.catalogue import cases_of
-from groupproof.harness.commands.pytest_plugin.pytest_options import Wishes
-from groupproof.harness.commands.pytest_plugin.run_plan import Commission
-from groupproof.harness.commands.pytest_plugin.xdist_shares import About, Standing, Told
+from groupproof.harness.commands.pytest_plugin.pytest_options import PytestOptions
+from groupproof.harness.commands.pytest_plugin.run_plan import RunPlan
+from groupproof.harness.commands.pytest_plugin.xdist_shares import RunEnd, SharedResult, SubjectRecord
 from groupproof.harness.judging.ruling import Ruling
 from groupproof.harness.judging.summary.expectations import Expectations
 from groupproof.harness.judging.summary.run_summary import SubjectInfo
@@ -23,17 +23,17 @@ OTHER = next(case for case in cases_of("client") if case.id == "heartbeat/classi
 SUBJECT = SubjectInfo(name="odd", version="1.2", language="python", capabilities=("classic",), spec="odd@1.2")
 
 
-def wishes(**changed: Any) -> Wishes:
+def wishes(**changed: Any) -> PytestOptions:
     plain: dict[str, Any] = {
         "side": "client", "named": "groupproof", "program": (), "profile": None, "only": (), "skip": (), "level": "info", "seed": 1, "jobs": None,
         "timeout_s": None, "shim_level": None, "fail_on": frozenset(), "expect": (), "output": None,
     }  # fmt: skip
-    return Wishes(**{**plain, **changed})
+    return PytestOptions(**{**plain, **changed})
 
 
-def commission(expectations: Expectations | None = None, **changed: Any) -> Commission:
+def commission(expectations: Expectations | None = None, **changed: Any) -> RunPlan:
     named = {"expect": (Path("known.toml"),)} if expectations is not None else {}
-    return Commission(wishes=wishes(**{**named, **changed}), cases=(CASE, OTHER), expectations=expectations or Expectations())
+    return RunPlan(wishes=wishes(**{**named, **changed}), cases=(CASE, OTHER), expectations=expectations or Expectations())
 
 
 def ruling(verdict: Verdict, *, observed: str = "It went on.", goodbye: Goodbye = Goodbye.CLEAN, fingerprint: str = "") -> Ruling:
@@ -51,14 +51,14 @@ def ruling(verdict: Verdict, *, observed: str = "It went on.", goodbye: Goodbye 
     )
 
 
-def standing() -> Standing:
-    return Standing(subject=SUBJECT, release="1.2", profile="kafka-4.1", shipped=None)
+def standing() -> SubjectRecord:
+    return SubjectRecord(subject=SUBJECT, release="1.2", profile="kafka-4.1", shipped=None)
 
 
-def told(verdict: Verdict, case: str = CASE.id, *, trouble: Trouble | None = None, **of_ruling: Any) -> Told:
-    return Told(case=case, standing=standing(), ruling=ruling(verdict, **of_ruling), plays=(), duration_s=0.5, trouble=trouble)
+def told(verdict: Verdict, case: str = CASE.id, *, trouble: Trouble | None = None, **of_ruling: Any) -> SharedResult:
+    return SharedResult(case=case, standing=standing(), ruling=ruling(verdict, **of_ruling), plays=(), duration_s=0.5, trouble=trouble)
 
 
-def about(started_s: int = 0, duration_s: float = 2.0, **changed: Any) -> About:
+def about(started_s: int = 0, duration_s: float = 2.0, **changed: Any) -> RunEnd:
     plain: dict[str, Any] = {"subject": SUBJECT, "standing": standing(), "jobs": 4, "is_virtual": False, "environment": {"lag_ms_worst": 3.0}}
-    return About(**{**plain, "started": datetime.fromtimestamp(started_s, UTC), "duration_s": duration_s, **changed})
+    return RunEnd(**{**plain, "started": datetime.fromtimestamp(started_s, UTC), "duration_s": duration_s, **changed})

@@ -7,21 +7,21 @@ from pathlib import Path
 from tests.harness.commands.pytest_plugin.known import KNOWN
 from tests.harness.commands.pytest_plugin.made import CASE, OTHER, about, commission, told
 
-from groupproof.harness.commands.pytest_plugin.case_queue import Alone, Result, Shared
-from groupproof.harness.commands.pytest_plugin.run_plan import Commission
-from groupproof.harness.commands.pytest_plugin.xdist_shares import ENDED, Ended, Folder, Told
+from groupproof.harness.commands.pytest_plugin.case_queue import Result, SingleProcessQueue, WorkerQueue
+from groupproof.harness.commands.pytest_plugin.run_plan import RunPlan
+from groupproof.harness.commands.pytest_plugin.xdist_shares import ENDED, SharedFolder, SharedResult, ShareEnd
 from groupproof.harness.judging.summary.expectations import Expectations, Known
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.verdicts import Verdict
 
 
-def _waited(tmp_path: Path, known: Sequence[Known], *seen: Told) -> dict[str, Result]:
+def _waited(tmp_path: Path, known: Sequence[Known], *entries: SharedResult) -> dict[str, Result]:
     """Return what items are told of cases that another worker has run."""
-    other, folder = Folder(tmp_path), Folder(tmp_path)
+    other, folder = SharedFolder(tmp_path), SharedFolder(tmp_path)
     assert other.claim(0)
-    for each in seen:
-        other.tell(each)
-    engine = Shared(commission(Expectations(known=tuple(known))), (CASE, OTHER), folder, worker=0, workers=1)
+    for result in entries:
+        other.tell(result)
+    engine = WorkerQueue(commission(Expectations(known=tuple(known))), (CASE, OTHER), folder, worker=0, workers=1)
     results = {case.id: engine.wait(case) for case in (CASE, OTHER)}
     engine.stop()
     other.let_go()
@@ -58,8 +58,8 @@ def test_an_entry_for_several_cases_excuses_them_while_each_fails_as_it_says(tmp
 
     results = _waited(tmp_path, [every], told(Verdict.FAILED, fingerprint="f00"), told(Verdict.FAILED, OTHER.id, fingerprint="f00"))
 
-    assert [each.report.verdict for each in results.values() if each.report] == [Verdict.EXCUSED, Verdict.EXCUSED]
-    assert [each.stale for each in results.values()] == ["", ""]
+    assert [result.report.verdict for result in results.values() if result.report] == [Verdict.EXCUSED, Verdict.EXCUSED]
+    assert [result.stale for result in results.values()] == ["", ""]
 
 
 def test_an_entry_for_several_cases_of_which_one_passes_excuses_none(tmp_path: Path) -> None:
@@ -67,8 +67,8 @@ def test_an_entry_for_several_cases_of_which_one_passes_excuses_none(tmp_path: P
 
     results = _waited(tmp_path, [every], told(Verdict.FAILED, fingerprint="f00"), told(Verdict.OK, OTHER.id))
 
-    assert [each.report.verdict for each in results.values() if each.report] == [Verdict.FAILED, Verdict.OK]
-    assert [bool(each.stale) for each in results.values()] == [False, True]
+    assert [result.report.verdict for result in results.values() if result.report] == [Verdict.FAILED, Verdict.OK]
+    assert [bool(result.stale) for result in results.values()] == [False, True]
     assert f"{OTHER.id} is OK" in results[OTHER.id].stale
 
 
@@ -77,42 +77,42 @@ def test_of_several_cases_that_all_pass_one_tells_that_their_entry_is_stale(tmp_
 
     results = _waited(tmp_path, [every], told(Verdict.OK), told(Verdict.OK, OTHER.id))
 
-    assert [bool(each.stale) for each in results.values()] == [True, False]
+    assert [bool(result.stale) for result in results.values()] == [True, False]
 
 
 def test_a_case_whose_worker_is_gone_is_not_waited_for(tmp_path: Path) -> None:
-    gone = Folder(tmp_path)
+    gone = SharedFolder(tmp_path)
     gone.claim(0)
     gone.let_go()
-    engine = Shared(commission(), (CASE,), Folder(tmp_path), worker=0, workers=1)
+    engine = WorkerQueue(commission(), (CASE,), SharedFolder(tmp_path), worker=0, workers=1)
 
     assert engine.wait(CASE).missing == "not reached: the worker that ran this case is gone"
 
 
 def test_a_case_that_a_share_did_not_reach_tells_why(tmp_path: Path) -> None:
-    folder, other = Folder(tmp_path), Folder(tmp_path)
+    folder, other = SharedFolder(tmp_path), SharedFolder(tmp_path)
     other.claim(0)
-    other.put(f"0{ENDED}", Ended(about=about(gave_up="the first 8 cases are all BROKEN"), trouble=None))
-    engine = Shared(commission(), (CASE,), folder, worker=0, workers=1)
+    other.put(f"0{ENDED}", ShareEnd(about=about(gave_up="the first 8 cases are all BROKEN"), trouble=None))
+    engine = WorkerQueue(commission(), (CASE,), folder, worker=0, workers=1)
 
     assert engine.wait(CASE).missing == "not reached: the first 8 cases are all BROKEN"
-    other.put(f"0{ENDED}", Ended(about=None, trouble=BrokenEnvironment("no such program")))
+    other.put(f"0{ENDED}", ShareEnd(about=None, trouble=BrokenEnvironment("no such program")))
     assert engine.wait(CASE).missing == "no such program"
     other.let_go()
 
 
 def test_a_worker_runs_its_share_and_takes_up_that_of_one_who_has_no_item_yet(tmp_path: Path) -> None:
-    engine = Shared(Commission.of(commission().wishes, [CASE.id, OTHER.id]), (CASE, OTHER), Folder(tmp_path), worker=0, workers=2)
+    engine = WorkerQueue(RunPlan.of(commission().wishes, [CASE.id, OTHER.id]), (CASE, OTHER), SharedFolder(tmp_path), worker=0, workers=2)
 
     reports = [engine.wait(case).report for case in (CASE, OTHER)]
     engine.stop()
 
     assert [report.verdict for report in reports if report is not None] == [Verdict.OK, Verdict.OK]
-    assert len(Folder(tmp_path).everything(ENDED)) == 2
+    assert len(SharedFolder(tmp_path).everything(ENDED)) == 2
 
 
 def test_one_process_runs_all_of_them_once() -> None:
-    engine = Alone(commission(), (CASE, OTHER))
+    engine = SingleProcessQueue(commission(), (CASE, OTHER))
 
     reports = [engine.wait(case).report for case in (OTHER, CASE)]
     engine.stop()
@@ -125,7 +125,7 @@ def test_one_process_runs_all_of_them_once() -> None:
 
 
 def test_a_run_that_is_stopped_at_once_reaches_nothing() -> None:
-    engine = Alone(commission(named="", program=("no-such-program",)), (CASE,))
+    engine = SingleProcessQueue(commission(named="", program=("no-such-program",)), (CASE,))
 
     assert "can't start no-such-program" in engine.wait(CASE).missing
     engine.stop()

@@ -19,7 +19,7 @@ def test_the_marker_says_what_is_served(groupproof_coordinator: GroupproofCoordi
 
     assert groupproof_coordinator.profile == "kafka-2.8"
     assert len(groupproof_coordinator.bootstrap.split(",")) == 2
-    assert (view.group_id, view.state, [each.client_id for each in view.members]) == ("orders", GroupState.STABLE, ["a"])
+    assert (view.group_id, view.state, [member.client_id for member in view.members]) == ("orders", GroupState.STABLE, ["a"])
     assert groupproof_group.assignments == {"a": {("orders", 0), ("orders", 1), ("orders", 2)}}
     assert groupproof_coordinator.group("nobody's") is None
 
@@ -33,7 +33,7 @@ def test_an_answer_in_its_stead_is_taken_back_as_an_error(groupproof_coordinator
     fault.wait()
     groupproof_coordinator.wait_for("JoinGroup", client="a", since=before)
 
-    errors = [each.error for each in groupproof_coordinator.trace.responses("Heartbeat", client="a")]
+    errors = [obs.error for obs in groupproof_coordinator.trace.responses("Heartbeat", client="a")]
     assert errors.count(ErrorCode.REBALANCE_IN_PROGRESS) == fault.struck == 1
 
 
@@ -71,11 +71,11 @@ def test_a_frame_is_held_until_it_is_let_go(groupproof_coordinator: GroupproofCo
 def test_the_coordinator_moves_and_members_follow(groupproof_coordinator: GroupproofCoordinator, groupproof_group: GroupproofGroup) -> None:
     groupproof_group.add("a")
     groupproof_group.wait_until_stable(members=1)
-    seen = len(groupproof_coordinator.trace)
+    number = len(groupproof_coordinator.trace)
 
     groupproof_coordinator.move()
 
-    groupproof_coordinator.wait_for("FindCoordinator", client="a", since=seen)
+    groupproof_coordinator.wait_for("FindCoordinator", client="a", since=number)
     answered = groupproof_coordinator.wait_for("Heartbeat", kind="response", error="NONE", client="a", since=len(groupproof_coordinator.trace))
     assert answered.node is not None
 

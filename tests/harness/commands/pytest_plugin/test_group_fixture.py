@@ -11,12 +11,12 @@ from groupproof.protocol.vocabulary import GroupState
 def test_members_share_what_there_is_and_leave_in_order(groupproof_group: GroupproofGroup, groupproof_trace: GroupproofTrace) -> None:
     one, other = groupproof_group.add("one"), groupproof_group.add("other")
     groupproof_group.wait_until_stable(members=2)
-    assert sorted(len(each) for each in groupproof_group.assignments.values()) == [1, 1]
+    assert sorted(len(assignment) for assignment in groupproof_group.assignments.values()) == [1, 1]
     assert one.commit([("t", next(iter(one.assignment()))[1], 5)])["ok"]
 
     other.close()
 
-    assert [each.client_id for each in groupproof_group.wait_until_stable(members=1).members] == ["one"]
+    assert [member.client_id for member in groupproof_group.wait_until_stable(members=1).members] == ["one"]
     assert one.assignment() == {("t", 0), ("t", 1)}
     assert groupproof_trace.requests("LeaveGroup", client="other")
     assert list(groupproof_trace.committed("g").values()) == [5]

@@ -4,7 +4,7 @@ import pytest
 from tests.harness.commands.pytest_plugin.made import CASE
 
 from groupproof.harness.commands.pytest_plugin.items import CaseItem, Cases
-from groupproof.harness.commands.pytest_plugin.outcome_text import Kind, Saying
+from groupproof.harness.commands.pytest_plugin.outcome_text import ItemOutcome, Kind
 
 pytest_plugins = ["pytester"]
 
@@ -12,7 +12,7 @@ pytest_plugins = ["pytester"]
 def _item(pytester: pytest.Pytester, kind: Kind) -> CaseItem:
     pytester.makeini("[pytest]\n")
     session = pytest.Session.from_config(pytester.parseconfigure("-p", "no:randomly"))
-    (item,) = Cases.made(session, [CASE], lambda case: Saying(kind=kind, text=f"{case.id} says so")).collect()
+    (item,) = Cases.made(session, [CASE], lambda case: ItemOutcome(kind=kind, text=f"{case.id} says so")).collect()
     return item
 
 

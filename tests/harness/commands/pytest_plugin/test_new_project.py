@@ -52,7 +52,7 @@ def _check_project(tmp_path: Path, source: Path, *selection: str) -> None:
         assert part in failure, older.stdout
     assert "Traceback" not in older.stdout
     written = json.loads((project / "reports" / "kafka-python-2.2.3" / "report.json").read_text())
-    assert [each["verdict"] for each in written["cases"] if each["id"] == STALE_COMMIT] == ["FAILED"]
+    assert [case["verdict"] for case in written["cases"] if case["id"] == STALE_COMMIT] == ["FAILED"]
 
 
 def test_one_case_is_green_for_a_release_that_was_mended_and_red_for_the_one_before(tmp_path: Path) -> None:

@@ -8,14 +8,14 @@ from tests.harness.commands.pytest_plugin.known import KNOWN
 from tests.harness.commands.pytest_plugin.made import CASE, told
 
 from groupproof.harness.commands.pytest_plugin.case_queue import Result
-from groupproof.harness.commands.pytest_plugin.outcome_text import Kind, Saying, framed, saying_of
+from groupproof.harness.commands.pytest_plugin.outcome_text import ItemOutcome, Kind, framed, saying_of
 from groupproof.harness.judging.summary.run_summary import CaseReport
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.verdicts import Goodbye, Verdict
-from groupproof.harness.reports.texts.frame_text import Line
+from groupproof.harness.reports.texts.frame_text import FrameLine
 
 
-def _saying(verdict: Verdict, *, fail_on: frozenset[str] = frozenset(), stale: str = "", **more: object) -> Saying:
+def _saying(verdict: Verdict, *, fail_on: frozenset[str] = frozenset(), stale: str = "", **more: object) -> ItemOutcome:
     result = told(verdict, **more).result(CASE)  # type: ignore[arg-type]  # whatever a ruling takes
     return saying_of(Result(report=CaseReport(result=result), stale=stale), Path("reports/odd"), fail_on)
 
@@ -58,13 +58,13 @@ def test_the_environments_trouble_is_an_error_in_its_own_words() -> None:
 
 
 def test_a_case_that_was_not_reached_is_an_error() -> None:
-    assert saying_of(Result(missing="not reached: given up"), None) == Saying(kind=Kind.ERROR, text="not reached: given up")
+    assert saying_of(Result(missing="not reached: given up"), None) == ItemOutcome(kind=Kind.ERROR, text="not reached: given up")
 
 
 def test_a_known_failure_is_expected_with_its_reason_unless_pytest_runs_those_too() -> None:
     report = CaseReport(result=told(Verdict.FAILED).result(CASE), excuse=KNOWN)
 
-    assert saying_of(Result(report=report), None) == Saying(kind=Kind.EXPECTED, text="drops its id (https://example.org/7)")
+    assert saying_of(Result(report=report), None) == ItemOutcome(kind=Kind.EXPECTED, text="drops its id (https://example.org/7)")
     assert saying_of(Result(report=report), None, runs_xfail=True).kind is Kind.FAILED
 
 
@@ -89,6 +89,8 @@ def test_a_preview_is_shown_and_not_counted() -> None:
 
 
 def test_frames_stand_under_one_heading() -> None:
-    lines = list(framed([Line(seq=0, ms=1.0, who="m0", arrow="→", text="JoinGroup"), Line(seq=1, ms=2.5, who="m0", arrow="←", text="NONE")]))
+    lines = list(
+        framed([FrameLine(seq=0, ms=1.0, who="m0", arrow="→", text="JoinGroup"), FrameLine(seq=1, ms=2.5, who="m0", arrow="←", text="NONE")])
+    )
 
     assert lines == ["  frames             1.0 ms  m0           → JoinGroup", "                     2.5 ms  m0           ← NONE"]

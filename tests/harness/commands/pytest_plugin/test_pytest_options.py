@@ -5,20 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from groupproof.harness.commands.pytest_plugin.pytest_options import Wishes, wishes_of
+from groupproof.harness.commands.pytest_plugin.pytest_options import PytestOptions, wishes_of
 
 pytest_plugins = ["pytester"]
 
 
-def _wishes(pytester: pytest.Pytester, *arguments: str) -> Wishes:
+def _wishes(pytester: pytest.Pytester, *arguments: str) -> PytestOptions:
     return wishes_of(pytester.parseconfig("-p", "no:randomly", *arguments))
 
 
 def test_a_registered_name_is_no_program_and_takes_the_defaults(pytester: pytest.Pytester) -> None:
-    wishes = _wishes(pytester, "--groupproof-client", "kafka-python@2.2.3")
+    options = _wishes(pytester, "--groupproof-client", "kafka-python@2.2.3")
 
-    assert (wishes.side, wishes.named, wishes.program) == ("client", "kafka-python@2.2.3", ())
-    assert (wishes.level, wishes.seed, wishes.jobs, wishes.output) == ("info", 1, None, None)
+    assert (options.side, options.named, options.program) == ("client", "kafka-python@2.2.3", ())
+    assert (options.level, options.seed, options.jobs, options.output) == ("info", 1, None, None)
 
 
 def test_python_is_the_one_that_runs_pytest(pytester: pytest.Pytester) -> None:
@@ -31,23 +31,23 @@ def test_a_program_in_the_file_is_found_from_a_folder_below(pytester: pytest.Pyt
     (pytester.path / "below").mkdir()
     monkeypatch.chdir(pytester.path / "below")
 
-    wishes = _wishes(pytester)
+    options = _wishes(pytester)
 
-    assert wishes.program == (sys.executable, str(shim))
-    assert wishes.expect == (pytester.path / "known.toml",)
-    assert wishes.only == ("join", "HB-03")
+    assert options.program == (sys.executable, str(shim))
+    assert options.expect == (pytester.path / "known.toml",)
+    assert options.only == ("join", "HB-03")
 
 
 def test_the_command_line_goes_before_the_file(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\ngroupproof_client = aiokafka\ngroupproof_profile = kafka-2.4\ngroupproof_jobs = 3\ngroupproof_shim_level = 0\n")
 
-    wishes = _wishes(
+    options = _wishes(
         pytester, "--groupproof-coordinator", "kfake", "--groupproof-seed", "0x1f", "--groupproof-output", "out", "--groupproof-jobs", "5"
     )
 
-    assert (wishes.side, wishes.named, wishes.profile, wishes.seed, wishes.jobs) == ("coordinator", "kfake", "kafka-2.4", 31, 5)
-    assert wishes.output == Path("out")
-    assert wishes.shim_level == 0
+    assert (options.side, options.named, options.profile, options.seed, options.jobs) == ("coordinator", "kfake", "kafka-2.4", 31, 5)
+    assert options.output == Path("out")
+    assert options.shim_level == 0
 
 
 @pytest.mark.parametrize(

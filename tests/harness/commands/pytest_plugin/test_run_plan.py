@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.harness.commands.pytest_plugin.made import CASE, SUBJECT, wishes
 
-from groupproof.harness.commands.pytest_plugin.run_plan import Commission
+from groupproof.harness.commands.pytest_plugin.run_plan import RunPlan
 from groupproof.harness.model.errors import WrongUsage
 
 
@@ -21,16 +21,16 @@ from groupproof.harness.model.errors import WrongUsage
 )
 def test_a_wrong_name_is_answered_with_the_nearest(changed: dict[str, object], said: str) -> None:
     with pytest.raises(WrongUsage, match=said):
-        Commission.of(wishes(**changed))
+        RunPlan.of(wishes(**changed))
 
 
 def test_a_node_id_narrows_what_the_file_selects() -> None:
-    chosen = Commission.of(wishes(only=("heartbeat", "join")), [CASE.id])
+    chosen = RunPlan.of(wishes(only=("heartbeat", "join")), [CASE.id])
 
     assert [case.id for case in chosen.cases] == [CASE.id]
-    assert len(Commission.of(wishes(only=("heartbeat", "join"))).cases) > 1
+    assert len(RunPlan.of(wishes(only=("heartbeat", "join"))).cases) > 1
 
 
 def test_the_report_goes_where_certify_puts_it_unless_told() -> None:
-    assert Commission.of(wishes()).output(SUBJECT) == Path("reports/odd-1.2")
-    assert Commission(wishes=wishes(output=Path("out")), cases=(), expectations=Commission.of(wishes()).expectations).output(SUBJECT) == Path("out")
+    assert RunPlan.of(wishes()).output(SUBJECT) == Path("reports/odd-1.2")
+    assert RunPlan(wishes=wishes(output=Path("out")), cases=(), expectations=RunPlan.of(wishes()).expectations).output(SUBJECT) == Path("out")

@@ -6,8 +6,8 @@ from pathlib import Path
 from tests.harness.commands.pytest_plugin.known import KNOWN
 from tests.harness.commands.pytest_plugin.made import CASE, OTHER, about, commission, told
 
-from groupproof.harness.commands.pytest_plugin.session_end import Closing, closed
-from groupproof.harness.commands.pytest_plugin.xdist_shares import ENDED, Ended, Folder, Told
+from groupproof.harness.commands.pytest_plugin.session_end import SessionEnd, closed
+from groupproof.harness.commands.pytest_plugin.xdist_shares import ENDED, SharedFolder, SharedResult, ShareEnd
 from groupproof.harness.judging.summary.expectations import Expectations
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.verdicts import Verdict
@@ -29,18 +29,18 @@ class Terminal:
         self.text += f"{text}\n"
 
 
-def _told_by(closing: Closing) -> str:
+def _told_by(closing: SessionEnd) -> str:
     terminal = Terminal()
     closing.tell(terminal)  # type: ignore[arg-type]  # as much of a terminal as is used
     return terminal.text
 
 
-def _workers(folder: Path, *seen: Told) -> None:
+def _workers(folder: Path, *entries: SharedResult) -> None:
     """Leave behind what two workers leave who have run one case each."""
-    for number, each in enumerate(seen):
-        Folder(folder).tell(each)
-        Folder(folder).put(f"{number}{ENDED}", Ended(about=about(started_s=number, duration_s=2 + number), trouble=None))
-    Folder(folder).put("selected", [CASE.id, OTHER.id])
+    for number, result in enumerate(entries):
+        SharedFolder(folder).tell(result)
+        SharedFolder(folder).put(f"{number}{ENDED}", ShareEnd(about=about(started_s=number, duration_s=2 + number), trouble=None))
+    SharedFolder(folder).put("selected", [CASE.id, OTHER.id])
 
 
 def test_what_the_workers_have_run_becomes_one_report(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_what_the_workers_have_run_becomes_one_report(tmp_path: Path) -> None:
     assert closing is not None
     assert not closing.is_vacuous
     written = json.loads((tmp_path / "out" / "report.json").read_text())
-    assert {each["id"]: each["verdict"] for each in written["cases"]} == {CASE.id: "OK", OTHER.id: "NON_STRICT"}
+    assert {case["id"]: case["verdict"] for case in written["cases"]} == {CASE.id: "OK", OTHER.id: "NON_STRICT"}
     assert (written["run"]["jobs"], written["run"]["duration_s"]) == (8, 4.0)
     text = _told_by(closing)
     assert f"NON_STRICT {OTHER.id}: It went on." in text
@@ -69,7 +69,7 @@ def test_nothing_that_reached_a_verdict_is_never_a_pass(tmp_path: Path) -> None:
 
 
 def test_a_subject_that_cannot_be_had_leaves_no_report_and_says_so(tmp_path: Path) -> None:
-    Folder(tmp_path).put(f"0{ENDED}", Ended(about=None, trouble=BrokenEnvironment("no Java")))
+    SharedFolder(tmp_path).put(f"0{ENDED}", ShareEnd(about=None, trouble=BrokenEnvironment("no Java")))
 
     closing = closed(commission(output=tmp_path / "out"), (), None, tmp_path)
 

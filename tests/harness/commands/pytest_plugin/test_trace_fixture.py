@@ -35,9 +35,9 @@ def test_a_member_that_goes_without_a_word_is_unclean(
     member = groupproof_group.add("rude")
     groupproof_group.wait_until_stable(members=1)
     member.kill()
-    closed = [seen for seen in groupproof_trace if seen.who == "link" and seen.body.get("name") == "connected"]
+    closed = [obs for obs in groupproof_trace if obs.who == "link" and obs.body.get("name") == "connected"]
     groupproof_coordinator.stand.done(
-        lambda: groupproof_coordinator.observed(lambda seen: seen.who == "link" and seen.body.get("name") == "closed", len(closed), 0, 10, "no end"),
+        lambda: groupproof_coordinator.observed(lambda obs: obs.who == "link" and obs.body.get("name") == "closed", len(closed), 0, 10, "no end"),
         "",
     )
 
@@ -54,8 +54,8 @@ def test_a_trace_can_be_looked_through_and_kept(groupproof_group: GroupproofGrou
     groupproof_trace.save(tmp_path / "trace.ndjson")
 
     kept = list(read_trace((tmp_path / "trace.ndjson").read_text().splitlines()))
-    assert [seen.to_json() for seen in kept[:place]] == [seen.to_json() for seen in groupproof_trace[:place]]
-    assert groupproof_trace.requests("JoinGroup")[0] == next(seen for seen in groupproof_trace if seen.api == "JoinGroup")
+    assert [obs.to_json() for obs in kept[:place]] == [obs.to_json() for obs in groupproof_trace[:place]]
+    assert groupproof_trace.requests("JoinGroup")[0] == next(obs for obs in groupproof_trace if obs.api == "JoinGroup")
     assert groupproof_trace.requests("JoinGroup", since=place) == []
     assert "SyncGroup" in groupproof_trace.tail()
     with pytest.raises(ValueError, match="did you mean JoinGroup"):

@@ -21,7 +21,7 @@ def test_workers_run_each_case_once_and_leave_one_report(tmp_path: Path) -> None
 
     assert done.returncode == 0, done.stdout + done.stderr
     report = json.loads((tmp_path / "reports" / next((tmp_path / "reports").iterdir()).name / "report.json").read_text())
-    ids = [each["id"] for each in report["cases"]]
+    ids = [case["id"] for case in report["cases"]]
     assert len(ids) == len(set(ids)) == report["totals"]["OK"] > 10
     assert f"{len(ids) + 1} passed" in done.stdout
     assert report["run"]["environment"]["processes"] == 2

@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.harness.commands.pytest_plugin.made import CASE, OTHER, about, told
 
 from groupproof.harness.cases.catalogue import cases_of
-from groupproof.harness.commands.pytest_plugin.xdist_shares import ENDED, Ended, Folder, dealt
+from groupproof.harness.commands.pytest_plugin.xdist_shares import ENDED, SharedFolder, ShareEnd, dealt
 from groupproof.harness.judging.case_result import Play
 from groupproof.harness.model.case_length import length_ms
 from groupproof.harness.model.errors import BrokenEnvironment
@@ -28,7 +28,7 @@ def test_the_same_cases_are_dealt_in_the_same_way_whatever_their_order() -> None
 
 
 def test_a_share_is_claimed_once(tmp_path: Path) -> None:
-    one, other = Folder(tmp_path), Folder(tmp_path)
+    one, other = SharedFolder(tmp_path), SharedFolder(tmp_path)
 
     assert one.claim(0)
     assert not other.claim(0)
@@ -40,7 +40,7 @@ def test_a_share_is_claimed_once(tmp_path: Path) -> None:
 
 
 def test_a_share_whose_worker_is_gone_is_deserted_and_taken_up_by_nobody(tmp_path: Path) -> None:
-    one, other = Folder(tmp_path), Folder(tmp_path)
+    one, other = SharedFolder(tmp_path), SharedFolder(tmp_path)
     one.claim(0)
     one.let_go()
 
@@ -50,10 +50,10 @@ def test_a_share_whose_worker_is_gone_is_deserted_and_taken_up_by_nobody(tmp_pat
 
 
 def test_what_one_process_has_seen_another_reads(tmp_path: Path) -> None:
-    folder = Folder(tmp_path)
+    folder = SharedFolder(tmp_path)
     sent = told(Verdict.FAILED, trouble=BrokenEnvironment("no port"))
     folder.tell(sent)
-    folder.put(f"0{ENDED}", Ended(about=about(), trouble=None))
+    folder.put(f"0{ENDED}", ShareEnd(about=about(), trouble=None))
 
     read = folder.told(sent.case)
 
@@ -65,10 +65,10 @@ def test_what_one_process_has_seen_another_reads(tmp_path: Path) -> None:
 
 
 def test_traces_are_read_where_there_are_frames_to_show_or_all_is_wanted(tmp_path: Path) -> None:
-    folder, play = Folder(tmp_path), Play(trace=[], stderr={}, duration_s=1.0)
+    folder, play = SharedFolder(tmp_path), Play(trace=[], stderr={}, duration_s=1.0)
     for verdict, case in ((Verdict.OK, CASE), (Verdict.FAILED, OTHER)):
         folder.tell(replace(told(verdict, case.id), plays=[play]))
 
-    seen = [folder.told(CASE.id), folder.told(CASE.id, whole=True), folder.told(OTHER.id)]
+    entries = [folder.told(CASE.id), folder.told(CASE.id, whole=True), folder.told(OTHER.id)]
 
-    assert [len(each.plays) for each in seen if each is not None] == [0, 1, 1]
+    assert [len(result.plays) for result in entries if result is not None] == [0, 1, 1]

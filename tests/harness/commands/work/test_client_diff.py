@@ -50,8 +50,8 @@ def test_each_case_that_clients_end_otherwise_is_told_with_both_verdicts_and_whe
     assert moved != moved_else
     assert last == "groupproof and java@0.0.0: 1 of 1 cases differ"
 
-    (told,) = groupproof("diff", "groupproof", "java@0.0.0", *ONLY, "--json").json
-    assert (told["case"], told["first"]["verdict"], told["second"]["verdict"]) == ("heartbeat/classic/steady", "OK", "FAILED")
+    (entry,) = groupproof("diff", "groupproof", "java@0.0.0", *ONLY, "--json").json
+    assert (entry["case"], entry["first"]["verdict"], entry["second"]["verdict"]) == ("heartbeat/classic/steady", "OK", "FAILED")
 
 
 @pytest.mark.parametrize(("given", "complaint"), [

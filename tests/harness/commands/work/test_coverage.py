@@ -6,7 +6,7 @@ from groupproof.harness.cases.catalogue import CASES
 from groupproof.protocol.rules.coverage import SIDES, gaps, judged, unjudged, witnesses
 from groupproof.protocol.rules.requirements import requirements
 
-PROVEN = len({each.id for each in requirements()} & witnesses().keys())
+PROVEN = len({requirement.id for requirement in requirements()} & witnesses().keys())
 
 
 def test_it_says_how_many_are_proven_and_why_the_others_are_not(groupproof: Call) -> None:
@@ -24,18 +24,18 @@ def test_it_says_how_many_are_proven_and_why_the_others_are_not(groupproof: Call
 
 
 def test_the_sections_are_told_apart_and_add_up(groupproof: Call) -> None:
-    told = groupproof("list", "--coverage", "--json").json
+    entry = groupproof("list", "--coverage", "--json").json
 
-    assert sum(each["requirements"] for each in told["sections"]) == told["requirements"] == 672
-    assert sum(each["witnessed"] for each in told["sections"]) == told["witnessed"] == PROVEN
-    missing = {each for gap in told["missing"] for each in gap["ids"]}
-    assert {each for each, by in told["by_id"].items() if not by["witnesses"]} == missing
+    assert sum(section["requirements"] for section in entry["sections"]) == entry["requirements"] == 672
+    assert sum(section["witnessed"] for section in entry["sections"]) == entry["witnessed"] == PROVEN
+    missing = {id for gap in entry["missing"] for id in gap["ids"]}
+    assert {key for key, by in entry["by_id"].items() if not by["witnesses"]} == missing
 
 
 def test_an_id_tells_its_witnesses_rules_and_cases(groupproof: Call) -> None:
-    told = groupproof("list", "--coverage", "--json").json["by_id"]["TR-118"]
+    entry = groupproof("list", "--coverage", "--json").json["by_id"]["TR-118"]
 
-    assert all(each.startswith("tests/") and "::test_" in each for each in told["witnesses"])
-    assert told["rules"] == ["Heartbeat/Stable/alive"]
-    assert told["cases"]
-    assert {*told["cases"], *told["listed_by"]} <= {case.id for case in CASES}
+    assert all(witness.startswith("tests/") and "::test_" in witness for witness in entry["witnesses"])
+    assert entry["rules"] == ["Heartbeat/Stable/alive"]
+    assert entry["cases"]
+    assert {*entry["cases"], *entry["listed_by"]} <= {case.id for case in CASES}

@@ -17,9 +17,9 @@ from groupproof.harness.commands.work.environment import Part
 def test_containers_of_killed_runs_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environment, "_answer", lambda argv: None)
     monkeypatch.setattr(environment, "left", lambda: ["groupproof-1", "groupproof-2"])
-    told = next(part.found for part in environment.examine() if part.name == "leftovers")
+    text = next(part.found for part in environment.examine() if part.name == "leftovers")
 
-    assert told == "groupproof-1, groupproof-2; the next run with containers removes them"
+    assert text == "groupproof-1, groupproof-2; the next run with containers removes them"
 
 
 def test_a_toxiproxy_is_found_as_a_run_would_take_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -31,20 +31,20 @@ def test_a_toxiproxy_is_found_as_a_run_would_take_it(monkeypatch: pytest.MonkeyP
     def found() -> str | None:
         return next(part.found for part in environment.examine() if part.name == "toxiproxy")
 
-    told = [found()]
+    lines = [found()]
     there["go"] = "/usr/bin/go"
-    told.append(found())
+    lines.append(found())
     server = tmp_path / "go" / "toxiproxy-2.12.0" / "server"
     server.parent.mkdir(parents=True)
     server.touch()
-    told.append(found())
+    lines.append(found())
     there["toxiproxy-server"] = "toxiproxy-server version 2.12.0, /usr/bin/toxiproxy-server"
-    told.append(found())
+    lines.append(found())
     there["docker"] = "sha256:1, /usr/bin/docker"
-    told.append(found())
+    lines.append(found())
 
     by_go = f"built by Go, {server}"
-    assert told == [None, "built by Go when it is first needed", by_go, there["toxiproxy-server"], "image ghcr.io/shopify/toxiproxy:2.12.0"]
+    assert lines == [None, "built by Go when it is first needed", by_go, there["toxiproxy-server"], "image ghcr.io/shopify/toxiproxy:2.12.0"]
 
 
 def test_every_program_of_every_toolchain_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:

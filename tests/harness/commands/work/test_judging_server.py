@@ -9,7 +9,7 @@ from tests.traces import Story
 
 from groupproof.coordinator.broker.serve import Serving
 from groupproof.harness.commands.work import judging_server
-from groupproof.harness.commands.work.judging_server import Serve, Served, summed_up
+from groupproof.harness.commands.work.judging_server import Serve, ServedGroups, summed_up
 from groupproof.harness.judging.observed.observed_group import judge_live
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.protocol.schemas import validate
@@ -19,8 +19,8 @@ def stop(serving: Serving) -> None:
     signal.raise_signal(signal.SIGINT)
 
 
-def served(story: Story) -> Served:
-    return Served(results=tuple(judge_live(story.trace)), started=datetime.now(UTC), duration_s=1.0, is_cut=False)
+def served(story: Story) -> ServedGroups:
+    return ServedGroups(results=tuple(judge_live(story.trace)), started=datetime.now(UTC), duration_s=1.0, is_cut=False)
 
 
 def test_it_serves_until_it_is_interrupted_and_judges_nobody() -> None:

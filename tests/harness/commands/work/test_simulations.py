@@ -46,6 +46,6 @@ def test_a_replay_says_whether_it_came_out_as_recorded(
 def test_what_is_told_names_the_times_as_people_do(capsys: pytest.CaptureFixture[str]) -> None:
     one(Simulation.from_json({**QUICK.to_json(), "duration_ms": 3_700_000}), Schedule(), None, as_json=False)
 
-    told = capsys.readouterr().out
-    assert "1 h 1 min of virtual time" in told
-    assert "settled 0 ms after everything was healed" in told
+    text = capsys.readouterr().out
+    assert "1 h 1 min of virtual time" in text
+    assert "settled 0 ms after everything was healed" in text

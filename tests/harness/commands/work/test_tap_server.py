@@ -12,7 +12,7 @@ from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.tap import upstream as upstream_module
 from groupproof.harness.subjects.tap.fault_syntax import faults_of
-from groupproof.harness.subjects.tap.upstream import Met
+from groupproof.harness.subjects.tap.upstream import UpstreamInfo
 from groupproof.protocol.trace import Observation, read_trace
 
 
@@ -20,9 +20,9 @@ from groupproof.protocol.trace import Observation, read_trace
 def upstream(monkeypatch: pytest.MonkeyPatch) -> list[Address]:
     """Stand brokers in that are only told of; nobody connects to them."""
 
-    async def meet(connect: object, bootstrap: object, *, profile: str | None) -> Met:
+    async def meet(connect: object, bootstrap: object, *, profile: str | None) -> UpstreamInfo:
         await trio.lowlevel.checkpoint()
-        return Met(profile=profile or "kafka-4.1", brokers=(), groups=(), settings={})
+        return UpstreamInfo(profile=profile or "kafka-4.1", brokers=(), groups=(), settings={})
 
     monkeypatch.setattr(tap_server, "meet_upstream", meet)
     return [("broker", 9092), ("broker", 9093)]
@@ -33,18 +33,18 @@ def stop(tapping: Tapping) -> None:
 
 
 def test_it_taps_until_it_is_interrupted_and_writes_what_it_saw(upstream: list[Address], tmp_path: Path) -> None:
-    told: list[Tapping] = []
+    entries: list[Tapping] = []
 
     def on_tapping(tapping: Tapping) -> None:
-        told.append(tapping)
+        entries.append(tapping)
         stop(tapping)
 
     tapped = Tap(upstream=upstream, judged=True, output=tmp_path, faults=faults_of(["Heartbeat,cut"])).run(on_tapping)
 
-    assert told[0].bootstrap.count("127.0.0.1:") == 2
+    assert entries[0].bootstrap.count("127.0.0.1:") == 2
     assert (tapped.served.results, tapped.unjudged, tapped.profile, tapped.delivered) == ((), (), "kafka-4.1", {"fault-1": 0})
     trace = list(read_trace((tmp_path / TRACE).read_text().splitlines()))
-    assert [seen.body.get("name", seen.detail) for seen in trace] == ["upstream", "routed", "routed", "armed"]
+    assert [obs.body.get("name", obs.detail) for obs in trace] == ["upstream", "routed", "routed", "armed"]
 
 
 def test_the_profile_that_is_named_holds(upstream: list[Address]) -> None:
@@ -82,12 +82,12 @@ def test_a_trace_that_cannot_be_written_is_told_before_and_borne_after(
         for seq in range(2):
             lines.write(Observation(seq=seq, at_ns=0, kind="event", detail="x" * 100_000))
 
-    assert [each.message for each in caplog.records] == [f"can't write {tmp_path / TRACE} any more: No space left on device"]
+    assert [record.message for record in caplog.records] == [f"can't write {tmp_path / TRACE} any more: No space left on device"]
 
 
 def test_whoever_follows_the_file_sees_each_line_when_it_is_written(tmp_path: Path) -> None:
-    seen = Observation(seq=0, at_ns=0, kind="event")
+    obs = Observation(seq=0, at_ns=0, kind="event")
 
     with tap_server._Lines(tmp_path / TRACE) as lines:
-        lines.write(seen)
-        assert list(read_trace((tmp_path / TRACE).read_text().splitlines(keepends=True))) == [seen]
+        lines.write(obs)
+        assert list(read_trace((tmp_path / TRACE).read_text().splitlines(keepends=True))) == [obs]

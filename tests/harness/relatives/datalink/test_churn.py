@@ -17,6 +17,6 @@ def test_the_same_seed_draws_the_same_and_another_one_other_things() -> None:
 def test_kinds_take_turns_and_who_is_away_is_back_before_the_next() -> None:
     events = drawn(3, kinds=tuple(KINDS), events=40, every_ms=60_000, workers=5)
 
-    assert [each.kind for each in events[:8]] == list(KINDS)
-    assert {each.who for each in events} == set(range(5))
-    assert all(each.at_ms + each.for_ms < later.at_ms for each, later in itertools.pairwise(events))
+    assert [event.kind for event in events[:8]] == list(KINDS)
+    assert {event.who for event in events} == set(range(5))
+    assert all(event.at_ms + event.for_ms < later.at_ms for event, later in itertools.pairwise(events))

@@ -20,7 +20,7 @@ def test_a_simulation_tells_what_was_lost_and_that_all_is_well(groupproof: Call)
 def test_several_seeds_are_told_as_json(groupproof: Call) -> None:
     called = groupproof("datalink", "simulate", "--seeds", "1..2", "--workers", "2", "--tasks", "3", "--events", "2", "--kind", "force", "--json")
 
-    assert [(each["seed"], each["happened"], each["violations"]) for each in called.json] == [(1, ["force"] * 2, []), (2, ["force"] * 2, [])]
+    assert [(item["seed"], item["happened"], item["violations"]) for item in called.json] == [(1, ["force"] * 2, []), (2, ["force"] * 2, [])]
 
 
 def test_policies_are_compared_in_a_table(groupproof: Call) -> None:
@@ -64,17 +64,17 @@ def test_what_cannot_be_meant_is_refused_in_one_line(groupproof: Call, words: tu
 
 
 def test_the_profile_explains_itself_with_the_readings_of_the_design(groupproof: Call) -> None:
-    told = groupproof("explain", "datalink").out
+    text = groupproof("explain", "datalink").out
 
-    assert "as DataLink's Manager keeps it" in told
-    assert "datalink-any-leader" in told
-    assert "JoinGroup 0–1" in told
+    assert "as DataLink's Manager keeps it" in text
+    assert "datalink-any-leader" in text
+    assert "JoinGroup 0–1" in text
 
 
 def test_what_it_does_otherwise_than_kafka_can_be_asked(groupproof: Call) -> None:
-    told = groupproof("explain", "--profile", "datalink", "--against", "kafka-1.1").out
+    text = groupproof("explain", "--profile", "datalink", "--against", "kafka-1.1").out
 
-    assert "Forced" in told
+    assert "Forced" in text
 
 
 @pytest.mark.requirement("MGR-32", "PLAN-05")

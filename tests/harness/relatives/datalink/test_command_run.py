@@ -21,16 +21,16 @@ from groupproof.protocol.trace import Recorder
 @contextmanager
 def _managers() -> Iterator[str]:
     """Serve a pair of Managers on real ports by a thread of their own; yield where."""
-    told: queue.Queue[tuple[str, trio.lowlevel.TrioToken, trio.CancelScope]] = queue.Queue()
+    entry: queue.Queue[tuple[str, trio.lowlevel.TrioToken, trio.CancelScope]] = queue.Queue()
 
     async def main() -> None:
         async with trio.open_nursery() as nursery:
             serving: Serving = await nursery.start(partial(serve, profile="datalink", recorder=Recorder(lambda: 0, keeps=False)))
-            told.put((serving.bootstrap, trio.lowlevel.current_trio_token(), nursery.cancel_scope))
+            entry.put((serving.bootstrap, trio.lowlevel.current_trio_token(), nursery.cancel_scope))
 
     thread = threading.Thread(target=trio.run, args=(main,), daemon=True)
     thread.start()
-    bootstrap, token, scope = told.get(timeout=10)
+    bootstrap, token, scope = entry.get(timeout=10)
     try:
         yield bootstrap
     finally:

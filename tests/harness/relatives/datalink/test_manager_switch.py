@@ -5,33 +5,33 @@ from __future__ import annotations
 import pytest
 
 from groupproof.clients.relatives.datalink.worker_settings import HandOver
-from groupproof.harness.relatives.datalink.manager_switch import Switched, Switching, play
+from groupproof.harness.relatives.datalink.manager_switch import Switching, SwitchResult, play
 
 
 @pytest.fixture(scope="module")
-def switched() -> Switched:
+def switched() -> SwitchResult:
     return play(Switching(seed=3, workers=4, tasks=12, before_s=20.0))
 
 
 @pytest.mark.requirement("MGR-33", "MGR-05", "TIMER-28")
-def test_all_workers_come_back_and_each_task_runs_exactly_once(switched: Switched) -> None:
+def test_all_workers_come_back_and_each_task_runs_exactly_once(switched: SwitchResult) -> None:
     assert (switched.rejoined, switched.wrong, switched.is_well) == (4, {}, True)
     assert switched.settled_ms is not None
     assert switched.settled_ms < 20_000
-    nodes = [each.node for each in switched.trace if each.kind == "transition"]
+    nodes = [obs.node for obs in switched.trace if obs.kind == "transition"]
     assert nodes == sorted(nodes, key=bool), "first the one Manager alone, then the other alone"
 
 
-def test_the_overlap_is_what_tasks_did_twice_and_is_reported_in_milliseconds(switched: Switched) -> None:
-    assert switched.overlap_ms == sum(each.ms for each in switched.overlaps)
+def test_the_overlap_is_what_tasks_did_twice_and_is_reported_in_milliseconds(switched: SwitchResult) -> None:
+    assert switched.overlap_ms == sum(overlap.ms for overlap in switched.overlaps)
     assert switched.longest_overlap_ms <= switched.overlap_ms
-    assert all(len(each.workers) == 2 for each in switched.overlaps)
+    assert all(len(overlap.workers) == 2 for overlap in switched.overlaps)
     assert switched.items > switched.items_doubled
 
 
 @pytest.mark.requirement("MGR-13", "MGR-04")
-def test_on_the_wire_are_join_group_v1_and_the_others_in_their_first_version(switched: Switched) -> None:
-    versions = {(each.api, each.version) for each in switched.trace if each.kind == "request" and each.api != "ApiVersions"}
+def test_on_the_wire_are_join_group_v1_and_the_others_in_their_first_version(switched: SwitchResult) -> None:
+    versions = {(obs.api, obs.version) for obs in switched.trace if obs.kind == "request" and obs.api != "ApiVersions"}
 
     assert versions == {("FindCoordinator", 0), ("JoinGroup", 1), ("SyncGroup", 0), ("Heartbeat", 0)}
 

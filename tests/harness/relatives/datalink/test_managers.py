@@ -72,7 +72,7 @@ def test_while_none_is_active_nobody_is_named_and_then_the_other_one_is() -> Non
 
 
 def test_what_is_parked_with_a_manager_that_ends_is_told_so_and_with_one_that_stays_is_not() -> None:
-    for ends, told in ((True, [None]), (False, [])):
+    for ends, entries in ((True, [None]), (False, [])):
         scene = _Scene()
         (first,) = scene.ask(0, JOIN)
         assert isinstance(first, JoinGroupResponse)
@@ -81,7 +81,7 @@ def test_what_is_parked_with_a_manager_that_ends_is_told_so_and_with_one_that_st
 
         scene.pair.switch(ends=ends)
 
-        assert parked == told
+        assert parked == entries
 
 
 def test_sessions_end_by_the_heap_s_own_time() -> None:

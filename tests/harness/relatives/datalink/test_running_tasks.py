@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from groupproof.harness.relatives.datalink.running_tasks import Ledger
+from groupproof.harness.relatives.datalink.running_tasks import TaskLedger
 
 
 def test_a_task_is_lost_from_where_it_stops_to_where_it_starts_again() -> None:
-    ledger = Ledger()
+    ledger = TaskLedger()
     ledger.wanted("t", 0)
     ledger.started("t", "a", 1_000)
     ledger.stopped("t", "a", 5_000)
@@ -17,7 +17,7 @@ def test_a_task_is_lost_from_where_it_stops_to_where_it_starts_again() -> None:
 
 
 def test_what_nobody_wants_is_not_missed() -> None:
-    ledger = Ledger()
+    ledger = TaskLedger()
     ledger.wanted("t", 0)
     ledger.started("t", "a", 0)
     ledger.unwanted("t", 100)
@@ -28,18 +28,18 @@ def test_what_nobody_wants_is_not_missed() -> None:
 
 
 def test_two_runners_overlap_and_one_that_goes_on_is_one_overlap() -> None:
-    ledger = Ledger()
+    ledger = TaskLedger()
     ledger.started("t", "a", 0)
     ledger.started("t", "b", 100)
     assert ledger.overlap_ms(150) == 50
     ledger.stopped("t", "a", 300)
 
     assert ledger.overlap_ms(1_000) == 200
-    assert [(each.workers, each.ms) for each in ledger.overlaps] == [(("a", "b"), 200)]
+    assert [(overlap.workers, overlap.ms) for overlap in ledger.overlaps] == [(("a", "b"), 200)]
 
 
 def test_what_is_not_run_once_is_told_with_who_runs_it() -> None:
-    ledger = Ledger()
+    ledger = TaskLedger()
     for worker in ("a", "b"):
         ledger.started("twice", worker, 0)
     ledger.started("stray", "a", 0)
@@ -49,7 +49,7 @@ def test_what_is_not_run_once_is_told_with_who_runs_it() -> None:
 
 
 def test_a_stop_of_what_never_ran_there_is_nothing() -> None:
-    ledger = Ledger()
+    ledger = TaskLedger()
     ledger.stopped("t", "a", 5)
 
     assert (ledger.runners("t"), ledger.runners("x"), ledger.last_runner("x")) == ((), (), None)

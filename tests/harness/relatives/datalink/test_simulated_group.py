@@ -11,17 +11,17 @@ from groupproof.clients.relatives.datalink.tasks import Task
 from groupproof.clients.relatives.datalink.worker_settings import HAND_OVERS, HandOver
 from groupproof.coordinator.planted.variants import READINGS
 from groupproof.harness.relatives.datalink.churn import KINDS, Event, drawn
-from groupproof.harness.relatives.datalink.simulated_group import Course, Outcome, World, run
+from groupproof.harness.relatives.datalink.simulated_group import Outcome, SimulatedWorkers, WorkerRun, run
 from groupproof.harness.relatives.datalink.worker_process import TaskTimes
 
 
-def _course(seed: int, *kinds: str, events: int = 8, **given: Any) -> Course:
+def _course(seed: int, *kinds: str, events: int = 8, **given: Any) -> WorkerRun:
     happens = drawn(seed, kinds=kinds or tuple(KINDS), events=events, every_ms=60_000, workers=5)
-    return Course(seed=seed, workers=5, tasks=17, events=happens, **given)
+    return WorkerRun(seed=seed, workers=5, tasks=17, events=happens, **given)
 
 
 def _longest(outcome: Outcome) -> int:
-    return max((each.ms for each in outcome.overlaps), default=0)
+    return max((overlap.ms for overlap in outcome.overlaps), default=0)
 
 
 @pytest.mark.requirement("MGR-05", "WTASK-02")
@@ -35,7 +35,7 @@ def test_after_everything_that_can_happen_each_task_runs_exactly_once(assignor: 
     assert outcome.generations > 8
 
 
-@pytest.mark.parametrize("reading", [each.name for each in READINGS])
+@pytest.mark.parametrize("reading", [reading.name for reading in READINGS])
 def test_so_it_is_by_every_reading_of_the_design(reading: str) -> None:
     assert run(_course(4, reading=reading)).violations == ()
 
@@ -54,49 +54,49 @@ def test_the_same_seed_gives_the_same_run_to_the_last_event() -> None:
 
 @pytest.mark.requirement("MGR-33", "TIMER-28")
 def test_of_two_managers_one_is_active_and_after_a_switch_every_worker_joins_the_other_anew() -> None:
-    world = World(_course(8, events=0))
-    world.go()
-    before = world.managers.view("g")
+    workers = SimulatedWorkers(_course(8, events=0))
+    workers.go()
+    before = workers.managers.view("g")
     assert before is not None
-    assert world.managers.active == 0
+    assert workers.managers.active == 0
 
-    world.managers.switch()
-    world.heap.run(world.heap.now_ms + 30_000)
+    workers.managers.switch()
+    workers.heap.run(workers.heap.now_ms + 30_000)
 
-    after = world.managers.view("g")
+    after = workers.managers.view("g")
     assert after is not None
-    assert (world.managers.active, world.unsettled(), len(after.members)) == (1, "", 5)
+    assert (workers.managers.active, workers.unsettled(), len(after.members)) == (1, "", 5)
     assert after.generation <= 3, "generations begin anew"
-    assert not {each.member_id for each in before.members} & {each.member_id for each in after.members}
+    assert not {member.member_id for member in before.members} & {member.member_id for member in after.members}
 
 
 @pytest.mark.requirement("MGR-33")
 def test_a_manager_that_stays_as_the_standby_tells_workers_to_look_elsewhere() -> None:
-    world = World(_course(9, events=0))
-    world.go()
+    workers = SimulatedWorkers(_course(9, events=0))
+    workers.go()
 
-    world.managers.switch(ends=False)
-    world.heap.run(world.heap.now_ms + 60_000)
+    workers.managers.switch(ends=False)
+    workers.heap.run(workers.heap.now_ms + 60_000)
 
-    assert world.unsettled() == ""
+    assert workers.unsettled() == ""
 
 
 def test_while_there_is_no_manager_workers_go_on_working() -> None:
-    world = World(_course(10, events=0))
-    world.go()
-    world.managers.switch(without_ms=60_000)
-    world.heap.run(world.heap.now_ms + 50_000)
-    assert world.managers.view("g") is None
-    world.managers.force("g")
+    workers = SimulatedWorkers(_course(10, events=0))
+    workers.go()
+    workers.managers.switch(without_ms=60_000)
+    workers.heap.run(workers.heap.now_ms + 50_000)
+    assert workers.managers.view("g") is None
+    workers.managers.force("g")
 
-    assert not world.ledger.not_run_once(world.board.configs("g").tasks.keys())
+    assert not workers.ledger.not_run_once(workers.board.configs("g").tasks.keys())
 
 
 def test_a_worker_that_is_cut_off_runs_on_what_others_have_been_given_unless_it_fences_itself() -> None:
     cut = [Event(at_ms=30_000, kind="cut", who=2, for_ms=40_000)]
 
-    as_it_is = run(Course(workers=5, tasks=17, events=tuple(cut)))
-    fenced = run(Course(workers=5, tasks=17, events=tuple(cut), fences=True))
+    as_it_is = run(WorkerRun(workers=5, tasks=17, events=tuple(cut)))
+    fenced = run(WorkerRun(workers=5, tasks=17, events=tuple(cut), fences=True))
 
     assert _longest(as_it_is) > 15_000
     assert _longest(fenced) == 0
@@ -122,7 +122,7 @@ def test_a_forced_rebalance_stops_all_tasks_or_by_increments_none() -> None:
 
 
 def test_a_group_that_cannot_settle_is_said_to_be_so() -> None:
-    hopeless = Course(workers=2, tasks=4, times=TaskTimes(cold_start_ms=500_000), settles_within_ms=10_000)
+    hopeless = WorkerRun(workers=2, tasks=4, times=TaskTimes(cold_start_ms=500_000), settles_within_ms=10_000)
 
     outcome = run(hopeless)
 
@@ -135,64 +135,64 @@ def test_unequal_costs_are_placed_by_resources_and_all_run() -> None:
 
 
 def test_tasks_that_come_and_go_down_to_none_are_borne() -> None:
-    course = Course(workers=2, tasks=1, events=drawn(1, kinds=["delete", "update", "delete", "add"], events=4, every_ms=30_000, workers=2))
+    course = WorkerRun(workers=2, tasks=1, events=drawn(1, kinds=["delete", "update", "delete", "add"], events=4, every_ms=30_000, workers=2))
 
     assert run(course).violations == ()
 
 
 @pytest.mark.requirement("WORKER-20")
 def test_who_is_parked_at_the_manager_is_joining_while_it_prepares_and_syncing_while_it_awaits() -> None:
-    world = World(_course(14, events=0))
-    for bay in world.bays:
-        world.heap.after(100 * len(bay.name), bay.start)
-    seen = set()
+    workers = SimulatedWorkers(_course(14, events=0))
+    for worker in workers.bays:
+        workers.heap.after(100 * len(worker.name), worker.start)
+    observed = set()
     for _ in range(12_000):
-        world.heap.run(world.heap.now_ms + 1)
-        view = world.managers.view("g")
+        workers.heap.run(workers.heap.now_ms + 1)
+        view = workers.managers.view("g")
         for member in () if view is None else view.members:
             if member.parked:
-                (state,) = {bay.worker.state for bay in world.bays if bay.name == member.client_id}
-                seen.add((member.parked, state.value, view.state.value if view else ""))
+                (state,) = {bay.worker.state for bay in workers.bays if bay.name == member.client_id}
+                observed.add((member.parked, state.value, view.state.value if view else ""))
 
-    assert seen == {("JoinGroup", "Joining", "PreparingRebalance"), ("SyncGroup", "Syncing", "CompletingRebalance")}
+    assert observed == {("JoinGroup", "Joining", "PreparingRebalance"), ("SyncGroup", "Syncing", "CompletingRebalance")}
 
 
 @pytest.mark.requirement("WTASK-06", "WTASK-07")
 @pytest.mark.parametrize("who", range(5))
 def test_a_worker_that_is_shown_old_configurations_starts_nothing_until_it_has_caught_up(who: int) -> None:
-    world = World(_course(16, events=0))
-    world.go()
-    bay = world.bays[who]
-    bay.stale = world.board.configs("g")
-    world.add_task()
-    world.heap.run(world.heap.now_ms + 30_000)
-    assert world.unsettled() != ""
-    assert not world.ledger.runners("t17") or bay.name not in world.ledger.runners("t17")
+    workers = SimulatedWorkers(_course(16, events=0))
+    workers.go()
+    worker = workers.bays[who]
+    worker.stale = workers.board.configs("g")
+    workers.add_task()
+    workers.heap.run(workers.heap.now_ms + 30_000)
+    assert workers.unsettled() != ""
+    assert not workers.ledger.runners("t17") or worker.name not in workers.ledger.runners("t17")
 
-    bay.stale = None
-    world.heap.run(world.heap.now_ms + 15_000)
+    worker.stale = None
+    workers.heap.run(workers.heap.now_ms + 15_000)
 
-    assert world.unsettled() == ""
+    assert workers.unsettled() == ""
 
 
 @pytest.mark.requirement("WTASK-05", "MGR-02")
 def test_no_worker_runs_a_task_of_another_group() -> None:
-    world = World(_course(15, events=0))
-    world.board.add("h", Task(name="theirs"))
-    world.go()
+    workers = SimulatedWorkers(_course(15, events=0))
+    workers.board.add("h", Task(name="theirs"))
+    workers.go()
 
-    assert not world.ledger.runners("theirs")
-    assert all("theirs" not in bay.worker.running for bay in world.bays)
-    assert world.bays[0].worker.configs == world.board.configs("g")
+    assert not workers.ledger.runners("theirs")
+    assert all("theirs" not in worker.worker.running for worker in workers.bays)
+    assert workers.bays[0].worker.configs == workers.board.configs("g")
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(150))
 def test_courses_of_every_kind_settle(seed: int) -> None:
     workers = 1 + seed % 9
-    course = Course(
+    course = WorkerRun(
         seed=seed, workers=workers, tasks=seed * 7 % 53, assignor=tuple(ASSIGNORS)[seed % 3], hand_over=HAND_OVERS[seed // 3 % 2], fences=bool(seed % 2),
-        reading=(None, *(each.name for each in READINGS))[seed % 6], profile=("datalink", "datalink-dead")[seed // 2 % 2], unequal=bool(seed % 5),
+        reading=(None, *(reading.name for reading in READINGS))[seed % 6], profile=("datalink", "datalink-dead")[seed // 2 % 2], unequal=bool(seed % 5),
         events=drawn(seed, kinds=tuple(KINDS), events=24, every_ms=60_000, workers=workers),
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from groupproof.clients.relatives.datalink.placement import ASSIGNORS
 from groupproof.clients.relatives.datalink.worker_outputs import WorkerState
 from groupproof.clients.relatives.datalink.worker_settings import HAND_OVERS, HandOver
-from groupproof.harness.relatives.datalink.simulated_group import Course, World
+from groupproof.harness.relatives.datalink.simulated_group import SimulatedWorkers, WorkerRun
 
 WHO = st.integers(0, 3)
 HEALED_WITHIN_MS = 200_000
@@ -19,13 +19,13 @@ HEALED_WITHIN_MS = 200_000
 class Histories(RuleBasedStateMachine):
     """Four workers, whose tasks come and go."""
 
-    world: World
+    world: SimulatedWorkers
 
     @initialize(seed=st.integers(0, 1_000), assignor=st.sampled_from(sorted(ASSIGNORS)), hand_over=st.sampled_from(HAND_OVERS), fences=st.booleans())
     def begin(self, seed: int, assignor: str, hand_over: HandOver, fences: bool) -> None:
-        self.world = World(Course(seed=seed, workers=4, tasks=6, assignor=assignor, hand_over=hand_over, fences=fences))
-        for bay in self.world.bays:
-            bay.start()
+        self.world = SimulatedWorkers(WorkerRun(seed=seed, workers=4, tasks=6, assignor=assignor, hand_over=hand_over, fences=fences))
+        for worker in self.world.bays:
+            worker.start()
 
     @rule(ms=st.sampled_from((1, 7, 120, 900, 3_500, 11_000, 45_000)))
     def time_passes(self, ms: int) -> None:
@@ -83,34 +83,34 @@ class Histories(RuleBasedStateMachine):
         view = self.world.managers.view("g")
         if view is None:
             return
-        members = {each.member_id for each in view.members}
+        members = {member.member_id for member in view.members}
         mine = [
-            bay.worker for bay in self.world.bays
-            if bay.is_up and bay.worker.state is WorkerState.STABLE and bay.worker.member_id in members and bay.worker.generation == view.generation
+            worker.worker for worker in self.world.bays
+            if worker.is_up and worker.worker.state is WorkerState.STABLE and worker.worker.member_id in members and worker.worker.generation == view.generation
         ]  # fmt: skip
         running = [task for worker in mine for task in worker.running]
         assert len(running) == len(set(running)), f"generation {view.generation}: {sorted(running)}"
 
     @invariant()
     def a_worker_that_is_down_runs_nothing(self) -> None:
-        down = {bay.name for bay in self.world.bays if not bay.is_up}
+        down = {worker.name for worker in self.world.bays if not worker.is_up}
         runners = {worker for name in self.world.board.configs("g").tasks for worker in self.world.ledger.runners(name)}
         assert not down & runners
 
     def teardown(self) -> None:
         if not hasattr(self, "world"):
             return
-        world = self.world
-        world.managers.restore()
-        for bay in world.bays:
-            bay.is_cut, bay.stale = False, None
-            bay.start()
-        until_ms = world.heap.now_ms + HEALED_WITHIN_MS
-        while world.unsettled() and world.heap.now_ms < until_ms:
-            for bay in world.bays:
-                bay.start()
-            world.heap.run(world.heap.now_ms + 1_000)
-        assert world.unsettled() == ""
+        workers = self.world
+        workers.managers.restore()
+        for worker in workers.bays:
+            worker.is_cut, worker.stale = False, None
+            worker.start()
+        until_ms = workers.heap.now_ms + HEALED_WITHIN_MS
+        while workers.unsettled() and workers.heap.now_ms < until_ms:
+            for worker in workers.bays:
+                worker.start()
+            workers.heap.run(workers.heap.now_ms + 1_000)
+        assert workers.unsettled() == ""
 
 
 Histories.TestCase.settings = settings(max_examples=25, stateful_step_count=25)

@@ -8,18 +8,18 @@ from groupproof.clients.relatives.zookeeper.group_settings import ConsumerSettin
 from groupproof.coordinator.relatives.zookeeper.ensemble import Ensemble
 from groupproof.harness.relatives.zookeeper.connections import Member
 from groupproof.harness.relatives.zookeeper.costs import Costs
-from groupproof.harness.relatives.zookeeper.simulated_consumers import World
+from groupproof.harness.relatives.zookeeper.simulated_consumers import SimulatedGroup
 
 __all__ = ["SETTINGS", "formed", "world_of"]
 
 SETTINGS = ConsumerSettings(group="g", topics={"t": 1})
 
 
-def world_of(partitions: int, *, servers: int = 1, seed: int = 1) -> World:
-    return World(topics={"t": partitions}, costs=Costs(), zookeeper=Ensemble(servers=servers), chance=random.Random(seed))
+def world_of(partitions: int, *, servers: int = 1, seed: int = 1) -> SimulatedGroup:
+    return SimulatedGroup(topics={"t": partitions}, costs=Costs(), zookeeper=Ensemble(servers=servers), chance=random.Random(seed))
 
 
-def formed(members: int, partitions: int, *, servers: int = 1) -> tuple[World, list[Member]]:
+def formed(members: int, partitions: int, *, servers: int = 1) -> tuple[SimulatedGroup, list[Member]]:
     """Return a world with a group whose members came one after the other, settled."""
     world = world_of(partitions, servers=servers)
     group = []

@@ -39,4 +39,4 @@ def test_more_lists_than_are_kept_are_cut_all_the_same() -> None:
     answers = [(Answer(Code.OK, values=(b"%d" % number,)), Answer(Code.OK)) for number in range(200)]
 
     assert [pieces.of(GetEach("/p", names), 0).names for names in lists] == lists
-    assert [pieces.joined(each).values for each in answers] == [(b"%d" % number,) for number in range(200)]
+    assert [pieces.joined(answer).values for answer in answers] == [(b"%d" % number,) for number in range(200)]

@@ -7,14 +7,14 @@ from tests.harness.relatives.zookeeper.made import SETTINGS, formed, world_of
 
 from groupproof.clients.relatives.zookeeper.group_settings import ConsumerSettings
 from groupproof.clients.relatives.zookeeper.paths import GroupPaths
-from groupproof.harness.relatives.zookeeper.simulated_consumers import MS, World
+from groupproof.harness.relatives.zookeeper.simulated_consumers import MS, SimulatedGroup
 
 PATHS = GroupPaths("g")
 SECOND = 1_000 * MS
 
 
-def owners(world: World) -> dict[int, str]:
-    found = {number: world.zookeeper.tree().node(PATHS.owner((topic, number))) for topic, number in sorted(world.partitions)}
+def owners(group: SimulatedGroup) -> dict[int, str]:
+    found = {number: group.zookeeper.tree().node(PATHS.owner((topic, number))) for topic, number in sorted(group.partitions)}
     return {number: node.data.decode() for number, node in found.items() if node is not None}
 
 
@@ -29,7 +29,12 @@ def test_members_that_come_one_after_the_other_share_all_partitions() -> None:
 def test_the_same_seed_has_the_same_course() -> None:
     first, second = formed(4, 8)[0], formed(4, 8)[0]
 
-    assert (first.now_us, first.operations, first.told, first.heap.events) == (second.now_us, second.operations, second.told, second.heap.events)
+    assert (first.now_us, first.operations, first.reports, first.heap.events) == (
+        second.now_us,
+        second.operations,
+        second.reports,
+        second.heap.events,
+    )
 
 
 def test_members_that_are_registered_when_they_start_see_nobody_come() -> None:
@@ -39,7 +44,7 @@ def test_members_that_are_registered_when_they_start_see_nobody_come() -> None:
         world.start(member)
     world.settle(SECOND)
 
-    assert (world.watch_events, world.told["rebalances"], len(owners(world))) == (0, 4, 4)
+    assert (world.watch_events, world.reports["rebalances"], len(owners(world))) == (0, 4, 4)
 
 
 @pytest.mark.requirement("ZK-24", "TIMER-34")
@@ -73,13 +78,13 @@ def test_a_member_that_is_cut_off_from_zookeeper_goes_on_consuming_what_another_
 
 def test_a_member_that_comes_back_in_time_keeps_what_it_has() -> None:
     world, group = formed(2, 2)
-    before = world.told["rebalances"]
+    before = world.reports["rebalances"]
     world.cut(group[1])
     world.run(world.now_us + 2 * SECOND)
     world.heal(group[1])
     world.run(world.now_us + 20 * SECOND)
 
-    assert (world.told["rebalances"], world.consuming.doubled_us) == (before, 0)
+    assert (world.reports["rebalances"], world.consuming.doubled_us) == (before, 0)
 
 
 def test_a_member_that_is_cut_off_again_before_it_has_a_new_session_gets_one_when_it_is_back() -> None:
@@ -132,12 +137,12 @@ def test_a_member_that_leaves_hands_over_at_once() -> None:
 
 @pytest.mark.requirement("ZK-70")
 def test_a_topic_that_grows_is_an_event_for_each_member() -> None:
-    world, _ = formed(3, 3)
-    world.watch_events = 0
-    world.grow("t", 6)
-    world.settle(30 * SECOND)
+    group, _ = formed(3, 3)
+    group.watch_events = 0
+    group.grow("t", 6)
+    group.settle(30 * SECOND)
 
-    assert (world.watch_events, len(owners(world))) == (3, 6)
+    assert (group.watch_events, len(owners(group))) == (3, 6)
 
 
 @pytest.mark.requirement("ZK-71")
@@ -149,34 +154,34 @@ def test_servers_that_lag_give_members_different_views_and_still_one_owner_each(
     assert {member.name: len(member.machine.owned) for member in (*group, new)} == {"m0": 2, "m1": 2, "m9": 0}  # m1 has not heard of m9
     world.run(world.now_us + 60 * SECOND)
 
-    assert world.told["conflicts"] > 0
+    assert world.reports["conflicts"] > 0
     assert sorted(owners(world).values()) == ["m0-0", "m0-0", "m1-0", "m9-0"]
 
 
 @pytest.mark.requirement("ZK-72")
 def test_behind_a_slow_server_a_member_takes_longer_than_others_try_and_a_partition_stays_without_an_owner() -> None:
-    world, _ = formed(2, 4, servers=2)
-    world.zookeeper.lag(1, 3 * SECOND)
-    world.add("m9", SETTINGS, way_us=200)
-    world.run(world.now_us + 600 * SECOND)
+    group, _ = formed(2, 4, servers=2)
+    group.zookeeper.lag(1, 3 * SECOND)
+    group.add("m9", SETTINGS, way_us=200)
+    group.run(group.now_us + 600 * SECOND)
 
-    assert world.told["failures"] > 0
-    assert len(owners(world)) == 3
-    assert world.is_quiet  # nobody is about to do anything
-    world.zookeeper.lag(1, 0)
-    world.grow("t", 4)
-    world.settle(30 * SECOND)
-    assert len(owners(world)) == 4
+    assert group.reports["failures"] > 0
+    assert len(owners(group)) == 3
+    assert group.is_quiet  # nobody is about to do anything
+    group.zookeeper.lag(1, 0)
+    group.grow("t", 4)
+    group.settle(30 * SECOND)
+    assert len(owners(group)) == 4
 
 
 def test_offsets_may_be_kept_by_the_brokers() -> None:
-    world = world_of(2)
+    group = world_of(2)
     settings = ConsumerSettings(group="g", topics={"t": 1}, offsets_storage="kafka", dual_commit_enabled=False)
-    world.add("m0", settings, way_us=200)
-    world.run(SECOND)
-    world.grow("t", 3)
-    world.settle(10 * SECOND)
+    group.add("m0", settings, way_us=200)
+    group.run(SECOND)
+    group.grow("t", 3)
+    group.settle(10 * SECOND)
 
-    assert len(owners(world)) == 3
-    assert world.operations["set"] == 0
-    assert world.zookeeper.tree().node(PATHS.offset(("t", 0))) is None
+    assert len(owners(group)) == 3
+    assert group.operations["set"] == 0
+    assert group.zookeeper.tree().node(PATHS.offset(("t", 0))) is None

@@ -24,4 +24,4 @@ def test_the_table_is_by_churn_size_engine_and_design() -> None:
     rows = tuple(
         msgspec.convert({**ROW.to_json(), "churn": churn, "members": members}, Row) for churn, members in (("leave", 4), ("join", 16), ("join", 4))
     )
-    assert [each[:2] for each in table(Comparison(seed=1, parts={}, rows=rows))] == [("join", 4), ("join", 16), ("leave", 4)]
+    assert [item[:2] for item in table(Comparison(seed=1, parts={}, rows=rows))] == [("join", 4), ("join", 16), ("leave", 4)]

@@ -17,7 +17,7 @@ def _row(**other: object) -> Row:
 
 
 def _hints(svg: str) -> list[str]:
-    return [each.text or "" for each in ElementTree.fromstring(svg).iter(f"{_SVG}title")]
+    return [element.text or "" for element in ElementTree.fromstring(svg).iter(f"{_SVG}title")]
 
 
 def test_each_size_is_a_point_in_both_diagrams_that_tells_its_value() -> None:

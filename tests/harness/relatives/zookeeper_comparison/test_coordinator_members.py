@@ -4,7 +4,7 @@ import trio
 from tests.clients.relatives.zookeeper.in_memory import in_virtual_time, reference_cluster, wait_for_a_second
 
 from groupproof.harness.relatives.zookeeper_comparison.coordinator_members import CoordinatorSide
-from groupproof.harness.relatives.zookeeper_comparison.read_ledger import Ledger
+from groupproof.harness.relatives.zookeeper_comparison.read_ledger import ReadLedger
 from groupproof.harness.relatives.zookeeper_comparison.side import TOPIC, Common, until_stable
 
 A, B = (TOPIC, 0), (TOPIC, 1)
@@ -14,7 +14,7 @@ def test_who_holds_reads_and_commits_what_stands_in_the_ledger() -> None:
     async def live() -> None:
         common = Common(partitions=2, session_ms=6_000, pace_ms=0)
         async with reference_cluster(2, brokers=1) as (_, network), trio.open_nursery() as nursery:
-            ledger = Ledger((A, B))
+            ledger = ReadLedger((A, B))
             side = CoordinatorSide(common, nursery, ledger, connect_of=lambda _: (network.connect, network.addresses))
             await side.begin("a")
             assert await until_stable(side, 60, 1) is not None

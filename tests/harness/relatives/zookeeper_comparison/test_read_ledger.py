@@ -1,18 +1,18 @@
 from __future__ import annotations
 
-from groupproof.harness.relatives.zookeeper_comparison.read_ledger import Ledger
+from groupproof.harness.relatives.zookeeper_comparison.read_ledger import ReadLedger
 
 P, Q = ("t", 0), ("t", 1)
 
 
-def _read(ledger: Ledger, member: str, *, first: int, at_ms: int, count: int) -> None:
+def _read(ledger: ReadLedger, member: str, *, first: int, at_ms: int, count: int) -> None:
     """Read a record each 10 ms."""
     for number in range(count):
         ledger.read(member, P, first + number, at_ms + 10 * number)
 
 
 def test_two_who_read_at_a_time_are_owners_only_as_far_as_their_commits_were_accepted() -> None:
-    ledger = Ledger([P])
+    ledger = ReadLedger([P])
     ledger.holds("a", [P], 0)
     _read(ledger, "a", first=0, at_ms=0, count=11)
     ledger.holds("b", [P], 50)
@@ -29,7 +29,7 @@ def test_two_who_read_at_a_time_are_owners_only_as_far_as_their_commits_were_acc
 
 
 def test_a_commit_counts_for_the_holding_that_a_member_has_now_though_it_read_farther_in_one_that_it_lost() -> None:
-    ledger = Ledger([P])
+    ledger = ReadLedger([P])
     ledger.holds("a", [P], 0)
     _read(ledger, "a", first=0, at_ms=0, count=11)
     ledger.holds("b", [P], 40)
@@ -45,7 +45,7 @@ def test_a_commit_counts_for_the_holding_that_a_member_has_now_though_it_read_fa
 
 
 def test_a_time_without_a_holder_is_counted_for_each_partition_and_the_longest_is_told() -> None:
-    ledger = Ledger([P, Q])
+    ledger = ReadLedger([P, Q])
     ledger.holds("a", [P, Q], 10)
     ledger.lets_go("a", 100, [P])
     ledger.holds("b", [P], 130)
@@ -59,7 +59,7 @@ def test_a_time_without_a_holder_is_counted_for_each_partition_and_the_longest_i
 
 
 def test_only_the_time_that_is_looked_at_counts() -> None:
-    ledger = Ledger([P])
+    ledger = ReadLedger([P])
     for member in "ab":
         ledger.holds(member, [P], 0)
         _read(ledger, member, first=0, at_ms=0, count=11)

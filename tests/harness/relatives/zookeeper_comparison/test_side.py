@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import trio
 from tests.clients.relatives.zookeeper.in_memory import in_virtual_time
 
-from groupproof.harness.relatives.zookeeper_comparison.read_ledger import Ledger
+from groupproof.harness.relatives.zookeeper_comparison.read_ledger import ReadLedger
 from groupproof.harness.relatives.zookeeper_comparison.side import until_stable
 
 
@@ -17,7 +17,7 @@ class Settling:
     rebalances = failures = heard = 0
 
     def __init__(self, *spans: tuple[float, float]) -> None:
-        self.ledger = Ledger([])
+        self.ledger = ReadLedger([])
         self._spans = spans
 
     @property

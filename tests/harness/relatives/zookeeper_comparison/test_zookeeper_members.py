@@ -9,7 +9,7 @@ from tests.clients.relatives.zookeeper.real_world import NEEDS_JAVA, real_zookee
 
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.relatives.zookeeper_comparison.churn_run import churned
-from groupproof.harness.relatives.zookeeper_comparison.read_ledger import Ledger
+from groupproof.harness.relatives.zookeeper_comparison.read_ledger import ReadLedger
 from groupproof.harness.relatives.zookeeper_comparison.side import TOPIC, Common, until_stable
 from groupproof.harness.relatives.zookeeper_comparison.zookeeper_members import ZooKeeperSide, registered_brokers
 
@@ -28,7 +28,7 @@ def test_each_churn_of_real_members_costs_every_member_a_rebalance(tmp_path: Pat
             hosts = f"{server.address[0]}:{server.address[1]}/side"
             addresses = {cluster.nodes[0]: network.addresses[0]}
             async with registered_brokers(hosts, addresses, PARTITIONS), trio.open_nursery() as nursery:
-                ledger = Ledger((TOPIC, each) for each in range(PARTITIONS))
+                ledger = ReadLedger((TOPIC, number) for number in range(PARTITIONS))
                 side = ZooKeeperSide(common, nursery, ledger, hosts_of=lambda _: hosts, connect_of=lambda _: (network.connect, network.addresses))
                 rows = [row async for row in churned(side, 3, PARTITIONS, 1, within_s=60)]
                 assert [(row.churn, row.failures) for row in rows] == [("join", 0), ("leave", 0), ("crash", 0)]
@@ -43,7 +43,7 @@ def test_each_churn_of_real_members_costs_every_member_a_rebalance(tmp_path: Pat
                 assert ledger.figures(0, 10**12).two_owners_ms == 0
                 for name in list(side.members):
                     await side.leave(name)
-                assert not any(ledger.holders((TOPIC, each)) for each in range(PARTITIONS))
+                assert not any(ledger.holders((TOPIC, number)) for number in range(PARTITIONS))
                 nursery.cancel_scope.cancel()
 
     trio.run(live)

@@ -18,13 +18,13 @@ from groupproof.harness.judging.summary.expectations import load
 from groupproof.harness.judging.summary.run_summary import RunSummary
 from groupproof.harness.model.case import Case
 from groupproof.harness.reports.bundle.archive import pack, unpack
-from groupproof.harness.reports.bundle.manifest import Given
+from groupproof.harness.reports.bundle.manifest import UserChoices
 from groupproof.harness.reports.bundle.pack import write_bundle
 from groupproof.harness.reports.bundle.verify_bundle import Verification, verify
 from groupproof.harness.reports.report_writer import write_report
-from groupproof.harness.running.runs.client_run import Run
+from groupproof.harness.running.runs.client_run import ClientRun
 from groupproof.harness.running.runs.coordinator_run import CoordinatorRun
-from groupproof.harness.running.runs.whole_run import Campaign, Order
+from groupproof.harness.running.runs.whole_run import CertifyRun, RunConfig
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers, as_variant
 from groupproof.harness.subjects.client_registry import Candidate
 from groupproof.harness.subjects.subject import ReferenceSubject
@@ -55,9 +55,9 @@ def client() -> Made:
     subject = ReferenceSubject(run_shim, variant="no-leave-on-close", is_virtual=True)
     found = Candidate(name="groupproof", release=None, subject=subject, words=("groupproof",), jobs=4)
     cases = [case for case in CASES if case.id in (CLOSE, REJOIN)]
-    first = Run(found, _order(cases), say=lambda *_: None, on_hello=lambda _: None).go().summary
-    (failed,) = (each.result.ruling for each in first.cases if each.case.id == CLOSE)
-    return _made(lambda order: Run(found, order, say=lambda *_: None, on_hello=lambda _: None), cases, _known(failed.fingerprint))
+    first = ClientRun(found, _order(cases), say=lambda *_: None, on_hello=lambda _: None).go().summary
+    (failed,) = (case.result.ruling for case in first.cases if case.case.id == CLOSE)
+    return _made(lambda config: ClientRun(found, config, say=lambda *_: None, on_hello=lambda _: None), cases, _known(failed.fingerprint))
 
 
 @cache
@@ -65,11 +65,11 @@ def coordinator() -> Made:
     """Return the certificate of a coordinator that answers Heartbeat v4 wrongly."""
     cases = [case for case in CASES if case.side == "coordinator" and case.id.startswith("heartbeat/classic/")][:3]
     subject = as_variant(ReferenceBrokers(profile="kafka-4.1"), "wrong/Heartbeat-v4")
-    return _made(lambda order: CoordinatorRun(subject, order, say=lambda *_: None), cases, None)
+    return _made(lambda config: CoordinatorRun(subject, config, say=lambda *_: None), cases, None)
 
 
-def _order(cases: list[Case], **changed: Any) -> Order:
-    return Order(cases=cases, profile="kafka-4.1", level="info", seed=1, jobs=4, command=["groupproof", "certify"], **changed)
+def _order(cases: list[Case], **changed: Any) -> RunConfig:
+    return RunConfig(cases=cases, profile="kafka-4.1", level="info", seed=1, jobs=4, command=["groupproof", "certify"], **changed)
 
 
 def _known(fingerprint: str) -> str:
@@ -84,7 +84,7 @@ def _known(fingerprint: str) -> str:
     return "[[known]]\n" + "".join(f"{name} = {json.dumps(value)}\n" for name, value in fields.items())
 
 
-def _made(campaign: Callable[[Order], Campaign], cases: list[Case], known: str | None) -> Made:
+def _made(campaign: Callable[[RunConfig], CertifyRun], cases: list[Case], known: str | None) -> Made:
     with tempfile.TemporaryDirectory() as folder:
         expectations, changed = [Path(folder) / "known.toml"] if known is not None else [], {}
         for path in expectations:
@@ -93,7 +93,7 @@ def _made(campaign: Callable[[Order], Campaign], cases: list[Case], known: str |
         outcome = campaign(_order(cases, **changed)).go()
         report, bundle = Path(folder) / "report", Path(folder) / "out.tar.zst"
         write_report(outcome.summary, report)
-        write_bundle(outcome.summary, report, bundle, given=Given(only=[case.id for case in cases]), expectations=expectations)
+        write_bundle(outcome.summary, report, bundle, given=UserChoices(only=[case.id for case in cases]), expectations=expectations)
         return Made(bundle.read_bytes(), outcome.summary)
 
 
@@ -103,7 +103,7 @@ def unpacked(contents: bytes) -> Files:
 
 def packed(files: Mapping[str, bytes]) -> bytes:
     out = io.BytesIO()
-    pack(((name, len(each), partial(io.BytesIO, each)) for name, each in files.items()), out)
+    pack(((name, len(data), partial(io.BytesIO, data)) for name, data in files.items()), out)
     return out.getvalue()
 
 
@@ -118,8 +118,8 @@ def rehashed(files: Files) -> Files:
     """Return the files with the manifest's hashes made anew, as somebody does who has read how a certificate is made."""
 
     def hashes(manifest: dict[str, Any]) -> None:
-        others = sorted((name, each) for name, each in files.items() if not name.startswith("manifest.json"))
-        manifest["files"] = {name: {"sha256": hashlib.sha256(each).hexdigest(), "bytes": len(each)} for name, each in others}
+        others = sorted((name, data) for name, data in files.items() if not name.startswith("manifest.json"))
+        manifest["files"] = {name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)} for name, data in others}
 
     return edited(files, "manifest.json", hashes)
 

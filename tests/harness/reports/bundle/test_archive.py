@@ -25,8 +25,8 @@ def frame(contents: bytes) -> bytes:
 def tar_of(*members: tarfile.TarInfo) -> bytes:
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as made:
-        for each in members:
-            made.addfile(each, io.BytesIO(b"x" * each.size))
+        for tar_info in members:
+            made.addfile(tar_info, io.BytesIO(b"x" * tar_info.size))
     return frame(out.getvalue())
 
 
@@ -45,12 +45,12 @@ def test_what_is_packed_comes_out_the_manifest_first() -> None:
 def test_the_same_files_are_the_same_bytes_in_whatever_order_they_come_and_bear_no_date_and_no_owner() -> None:
     assert packed(FILES) == packed(dict(reversed(FILES.items())))
     with tarfile.open(fileobj=io.BytesIO(plain(packed(FILES)))) as read:
-        assert {(each.mtime, each.uid, each.gid, each.uname, each.mode) for each in read} == {(0, 0, 0, "", 0o644)}
+        assert {(tar_info.mtime, tar_info.uid, tar_info.gid, tar_info.uname, tar_info.mode) for tar_info in read} == {(0, 0, 0, "", 0o644)}
 
 
 def test_any_other_tar_reads_it() -> None:
     with tarfile.open(fileobj=io.BytesIO(plain(packed(FILES)))) as read:
-        assert {each.name: each.size for each in read} == {name: len(each) for name, each in FILES.items()}
+        assert {tar_info.name: tar_info.size for tar_info in read} == {name: len(data) for name, data in FILES.items()}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tests.harness.reports.bundle.made import CLOSE, REJOIN, client
 
 from groupproof.harness.cases.catalogue import cases_of
 from groupproof.harness.judging.summary.grade import required_of
-from groupproof.harness.reports.bundle.manifest import Given, cases_sha256, libraries, manifest_of, reproduction
+from groupproof.harness.reports.bundle.manifest import UserChoices, cases_sha256, libraries, manifest_of, reproduction
 from groupproof.protocol.rules.requirements import catalogue_sha256
 from groupproof.protocol.schemas import validate
 
@@ -27,7 +27,7 @@ def told(**subject: Any) -> dict[str, Any]:
 @pytest.mark.slow
 def test_the_manifest_of_a_run_says_by_what_and_of_whom_and_which_cases_it_takes() -> None:
     run = client().summary
-    manifest = manifest_of(run, Given(skip=["x"]), expectations=[], files={"report.json": ("0" * 64, 3)})
+    manifest = manifest_of(run, UserChoices(skip=["x"]), expectations=[], files={"report.json": ("0" * 64, 3)})
 
     validate("bundle", manifest)
     assert manifest["kit"]["catalogue_sha256"] == catalogue_sha256()
@@ -38,7 +38,7 @@ def test_the_manifest_of_a_run_says_by_what_and_of_whom_and_which_cases_it_takes
     assert manifest["files"] == {"report.json": {"sha256": "0" * 64, "bytes": 3}}
     assert {"trio", "kio", "zstandard"} <= manifest["made_with"]["libraries"].keys()
     assert manifest["reproduce"].endswith("--seed 1 --skip x")
-    assert manifest_of(replace(run, results=()), Given(), expectations=[], files={})["unreached"] == manifest["selected"]
+    assert manifest_of(replace(run, results=()), UserChoices(), expectations=[], files={})["unreached"] == manifest["selected"]
 
 
 def test_the_command_that_has_the_run_again_names_release_profile_and_seed() -> None:

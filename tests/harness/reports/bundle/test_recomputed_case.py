@@ -9,7 +9,7 @@ from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Plan
 from groupproof.harness.model.verdicts import Level, Proof, Verdict
-from groupproof.harness.reports.bundle.recomputed_case import Marks, Retold, read_json, retell
+from groupproof.harness.reports.bundle.recomputed_case import Marks, RecomputedCase, read_json, retell
 from groupproof.protocol.trace import Trace, write_trace
 
 CASE = Case(
@@ -24,16 +24,16 @@ MARKS = Marks(seed=1, clock="wall")
 
 
 def traced(run: str = "1.c1") -> Trace:
-    return [replace(seen, run=run, case=CASE.id, seed=1) for seen in Story().member().trace]
+    return [replace(obs, run=run, case=CASE.id, seed=1) for obs in Story().member().trace]
 
 
 def lines(trace: Trace) -> bytes:
     return "".join(f"{line}\n" for line in write_trace(trace)).encode()
 
 
-def told(*traces: bytes, **others: bytes) -> Retold:
+def told(*traces: bytes, **others: bytes) -> RecomputedCase:
     names = ["trace.ndjson", "trace-2.ndjson", "trace-3.ndjson"]
-    return retell(CASE, "cases/x", {**dict(zip(names, traces, strict=False)), **{f"{name}.json": each for name, each in others.items()}}, MARKS)
+    return retell(CASE, "cases/x", {**dict(zip(names, traces, strict=False)), **{f"{name}.json": data for name, data in others.items()}}, MARKS)
 
 
 def test_three_runs_are_judged_together_as_in_the_run() -> None:
@@ -57,9 +57,9 @@ def test_a_verdict_that_rests_on_three_runs_wants_three() -> None:
         (lambda trace: trace[1:], "line 1 has the number 1 where 0 is due"),
         (lambda trace: [replace(trace[0], case="join/classic/y"), *trace[1:]], "line 1 is of the case 'join/classic/y'"),
         (lambda trace: [*trace[:1], replace(trace[1], run="1.c9"), *trace[2:]], "line 2 is of the run '1.c9'"),
-        (lambda trace: [replace(seen, run="2.c1") for seen in trace], "line 1 is of the run '2.c1'"),
-        (lambda trace: [replace(seen, seed=2) for seen in trace], "line 1 is of the seed 2 by wall time"),
-        (lambda trace: [replace(seen, clock="virtual") for seen in trace], "by virtual time, the run of 1 by wall time"),
+        (lambda trace: [replace(observed, run="2.c1") for observed in trace], "line 1 is of the run '2.c1'"),
+        (lambda trace: [replace(observed, seed=2) for observed in trace], "line 1 is of the seed 2 by wall time"),
+        (lambda trace: [replace(observed, clock="virtual") for observed in trace], "by virtual time, the run of 1 by wall time"),
         (lambda trace: [replace(trace[0], at_ns=10**15), *trace[1:]], "line 2 lies before the line above it in time"),
     ],
 )
@@ -67,7 +67,7 @@ def test_a_trace_that_is_none_of_this_case_in_this_run_is_named_once(spoilt: obj
     assert callable(spoilt)
     found = told(lines(spoilt(traced())))
 
-    (named,) = [each for each in found.altered if "rests on" not in each]
+    (named,) = [name for name in found.altered if "rests on" not in name]
     assert named.startswith("cases/x/trace.ndjson: ")
     assert said in named
 
@@ -86,7 +86,7 @@ def test_whatever_stands_for_a_trace_comes_out_as_words(contents: bytes, said: s
     found = told(contents)
 
     assert found.ruling is None
-    assert any(f"cases/x/trace.ndjson {said}" in each for each in found.altered)
+    assert any(f"cases/x/trace.ndjson {said}" in name for name in found.altered)
 
 
 def test_a_schedule_that_is_no_json_is_named() -> None:

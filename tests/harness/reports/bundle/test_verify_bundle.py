@@ -33,10 +33,10 @@ def set_case(id: str, /, **fields: Any) -> Edit:
 
 def without(files: Files, *ids: str) -> Files:
     """Drop cases, their files, and each count of them, and hash anew."""
-    kept = {name: each for name, each in files.items() if not any(name.startswith(f"{case_place(id)}/") for id in ids)}
+    kept = {name: data for name, data in files.items() if not any(name.startswith(f"{case_place(id)}/") for id in ids)}
 
     def drop(report: dict[str, Any]) -> None:
-        for case in [each for each in report["cases"] if each["id"] in ids]:
+        for case in [case for case in report["cases"] if case["id"] in ids]:
             report["totals"][case["verdict"]] -= 1
             report["cases"].remove(case)
         report["grade"] = report["grade"].replace("2/", "1/")
@@ -62,7 +62,7 @@ def test_repetition_and_known_failures_are_recomputed_too(tmp_path: Path) -> Non
     found = verified(client().contents, tmp_path)
 
     assert found.summary is not None
-    verdicts = {each.case.id: (each.verdict.value, each.result.ruling.stability) for each in found.summary.cases}
+    verdicts = {case.case.id: (case.verdict.value, case.result.ruling.stability) for case in found.summary.cases}
     assert verdicts == {CLOSE: ("EXCUSED", "3/3"), REJOIN: ("OK", "1/1")}
     assert found.traces == 4
     assert {CLOSE, REJOIN}.isdisjoint(found.left_out)
@@ -92,7 +92,7 @@ def expectations_swapped(files: Files) -> Files:
 
 
 def case_hidden_as_lacking(files: Files) -> Files:
-    kept = {name: each for name, each in files.items() if not name.startswith(f"{case_place(CLOSE)}/trace")}
+    kept = {name: data for name, data in files.items() if not name.startswith(f"{case_place(CLOSE)}/trace")}
     changed = edited(kept, "report.json", set_case(CLOSE, verdict="UNIMPLEMENTED", stability="0/0", trace=None))
     return rehashed(changed)
 
@@ -108,7 +108,7 @@ def repetition_copied(files: Files) -> Files:
 
 
 def repetition_dropped(files: Files) -> Files:
-    kept = {name: each for name, each in files.items() if not name.startswith(f"{case_place(CLOSE)}/trace-")}
+    kept = {name: data for name, data in files.items() if not name.startswith(f"{case_place(CLOSE)}/trace-")}
     return rehashed(edited(kept, "report.json", set_case(CLOSE, stability="1/1")))
 
 
@@ -146,8 +146,8 @@ def in_report(edit: Edit) -> Callable[[Files], Files]:
         (in_manifest(lambda manifest: manifest.update(reproduce="groupproof; rm -rf /")), "manifest.json: reproduce is"),
         (in_manifest(lambda manifest: manifest["run"].update(seed=2)), "is of the run '1.c"),
         (lambda files: rehashed({**files, f"{case_place(CLOSE)}/notes.txt": b"x"}), "notes.txt belongs to no case of the report"),
-        (lambda files: {name: each for name, each in files.items() if name != OTHER}, f"{OTHER} is missing"),
-        (lambda files: {name: each for name, each in files.items() if name != "report.json"}, "report.json is missing"),
+        (lambda files: {name: value for name, value in files.items() if name != OTHER}, f"{OTHER} is missing"),
+        (lambda files: {name: value for name, value in files.items() if name != "report.json"}, "report.json is missing"),
         (lambda files: rehashed({**files, TRACE: b"[]\n"}), f"{TRACE} is no trace: line 1"),
         (lambda files: rehashed({**files, TRACE: b""}), f"{TRACE} is empty"),
         (lambda files: rehashed({**files, "report.json": b"{}"}), "report.json is no report"),
@@ -216,8 +216,8 @@ def test_who_made_it_and_with_what_are_claims_that_only_a_signature_proves(tmp_p
 
 
 def test_a_run_that_was_interrupted_is_told_to_be_partial(tmp_path: Path) -> None:
-    def interrupt(told: dict[str, Any]) -> None:
-        told["run"]["interrupted"] = True
+    def interrupt(fields: dict[str, Any]) -> None:
+        fields["run"]["interrupted"] = True
 
     selected = json.loads(client().files["manifest.json"])["selected"]
     files = edited(edited(without(client().files, CLOSE), "report.json", interrupt), "manifest.json", interrupt)

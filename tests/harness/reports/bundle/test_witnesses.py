@@ -4,7 +4,7 @@ from typing import Any
 
 from groupproof.harness.cases.catalogue import cases_of
 from groupproof.harness.model.prerequisites import needs_of
-from groupproof.harness.reports.bundle.recomputed_case import Facts, Retold
+from groupproof.harness.reports.bundle.recomputed_case import RecomputedCase, TraceFacts
 from groupproof.harness.reports.bundle.witnesses import contradictions
 
 HELLO = {"name": "hello", "client": "kafka-python", "version": "3.0.12", "language": "python 3.11", "capabilities": ["classic", "pause"]}
@@ -16,21 +16,21 @@ CLIENT, OTHER = cases_of("client")[:2]
 SCRIPT = next(case for case in cases_of("coordinator") if needs_of(case) == {"Heartbeat"})
 
 
-def told(side: str, *facts: Facts, **subject: Any) -> list[str]:
+def told(side: str, *facts: TraceFacts, **subject: Any) -> list[str]:
     report = {
         "suite": {"profile": "kafka-4.1"},
         "subject": {"name": "kafka-python", "version": "3.0.12", "language": "python 3.11", "capabilities": ["classic", "pause"], **subject},
     }
     case = CLIENT if side == "client" else SCRIPT
     manifest = {"subject": {"side": side, "spec": ["python", "shim.py"]}}
-    return list(contradictions(manifest, report, {case.id: Retold(case=case, facts=list(facts))}))
+    return list(contradictions(manifest, report, {case.id: RecomputedCase(case=case, facts=list(facts))}))
 
 
 def test_a_client_is_who_its_shim_said_in_every_trace() -> None:
-    fact = Facts(run="1.c1", hellos=(HELLO,))
+    fact = TraceFacts(run="1.c1", hellos=(HELLO,))
 
     assert told("client", fact) == []
-    assert told("client", Facts(run="1.c1")) == []
+    assert told("client", TraceFacts(run="1.c1")) == []
     assert "subject.version is '9.9', and '3.0.12', by the traces in cases/" in told("client", fact, version="9.9")[0]
     assert "subject.name is 'x', and 'kafka-python'" in told("client", fact, name="x")[0]
     assert "subject.language is 'rust', and 'python 3.11'" in told("client", fact, language="rust")[0]
@@ -38,17 +38,17 @@ def test_a_client_is_who_its_shim_said_in_every_trace() -> None:
 
 
 def test_what_many_traces_say_is_named_once() -> None:
-    assert len(told("client", *(Facts(run=f"1.c{number}", hellos=(HELLO, HELLO)) for number in range(3)), version="9.9")) == 1
+    assert len(told("client", *(TraceFacts(run=f"1.c{number}", hellos=(HELLO, HELLO)) for number in range(3)), version="9.9")) == 1
 
 
 def test_one_run_is_no_two() -> None:
-    (named,) = told("client", Facts(run="1.c1"), Facts(run="1.c1"))
+    (named,) = told("client", TraceFacts(run="1.c1"), TraceFacts(run="1.c1"))
 
     assert "has the run 1.c1 for a trace" in named
 
 
 def test_a_coordinator_is_who_and_speaks_what_its_traces_say() -> None:
-    fact = Facts(run="1.c1", ground=GROUND)
+    fact = TraceFacts(run="1.c1", ground=GROUND)
     apache = {"name": "apache-kafka", "version": "4.1.0", "capabilities": ["JoinGroup 2-9", "Heartbeat 0-4"]}
 
     assert told("coordinator", fact, **apache) == []
@@ -58,10 +58,10 @@ def test_a_coordinator_is_who_and_speaks_what_its_traces_say() -> None:
 
 def test_a_case_is_not_beyond_a_broker_that_by_other_traces_can_be_put_through_it() -> None:
     apache = {"name": "apache-kafka", "version": "4.1.0", "capabilities": ["JoinGroup 2-9", "Heartbeat 0-4"]}
-    unspoken = Facts(run="1.c2", is_unspoken=True)
+    unspoken = TraceFacts(run="1.c2", is_unspoken=True)
 
-    (named,) = told("coordinator", Facts(run="1.c1", ground=GROUND), unspoken, **apache)
+    (named,) = told("coordinator", TraceFacts(run="1.c1", ground=GROUND), unspoken, **apache)
     assert "is said to need versions that the broker does not speak" in named
     without = {**GROUND, "versions": {"JoinGroup": [2, 9]}}
-    assert told("coordinator", Facts(run="1.c1", ground=without), unspoken, **{**apache, "capabilities": ["JoinGroup 2-9"]}) == []
+    assert told("coordinator", TraceFacts(run="1.c1", ground=without), unspoken, **{**apache, "capabilities": ["JoinGroup 2-9"]}) == []
     assert told("coordinator", unspoken, **apache) == []

@@ -37,42 +37,44 @@ def test_a_case_without_a_run_shows_nothing() -> None:
 def test_the_gravest_finding_comes_first_and_is_flagged() -> None:
     findings = [finding(Verdict.OK, "fine"), finding(Verdict.NON_STRICT, "lax", 1), finding(Verdict.FAILED, "wrong", 2)]
 
-    shown = shown_of(a_result(Verdict.FAILED, findings=findings, traces=[trace_of(4)]))
+    picture = shown_of(a_result(Verdict.FAILED, findings=findings, traces=[trace_of(4)]))
 
-    assert shown is not None
-    assert [each.observed for each, _ in shown.findings] == ["wrong", "lax"]
-    assert [(flag.at.seq, flag.words, flag.client) for flag in shown.flags] == [(2, "HB-03: wrong", "m0"), (1, "HB-03: lax", "m0")]
+    assert picture is not None
+    assert [item.observed for item, _ in picture.findings] == ["wrong", "lax"]
+    assert [(flag.at.seq, flag.words, flag.client) for flag in picture.flags] == [(2, "HB-03: wrong", "m0"), (1, "HB-03: lax", "m0")]
 
 
 def test_a_finding_without_a_place_flags_nothing() -> None:
-    shown = shown_of(a_result(Verdict.FAILED, findings=[finding(Verdict.FAILED, "silent"), finding(Verdict.FAILED, "far", 99)], traces=[trace_of(4)]))
+    picture = shown_of(
+        a_result(Verdict.FAILED, findings=[finding(Verdict.FAILED, "silent"), finding(Verdict.FAILED, "far", 99)], traces=[trace_of(4)])
+    )
 
-    assert shown is not None
-    assert shown.flags == ()
+    assert picture is not None
+    assert picture.flags == ()
 
 
 def test_of_repeated_runs_that_is_shown_which_shows_the_failure() -> None:
     """The reference member passes, its misbehaving twin fails: of the two runs the second bears the finding."""
     sound, sick = played(REBALANCE)[0], played(REBALANCE, variant="ignores-heartbeat-27")[0]
-    ruling = rule_on(sick.case, [judge_run(sick.case, each.plays[0].trace, UNIVERSAL) for each in (sick, sick, sick)])
-    second = [each if each.grounds is None else replace(each, grounds=replace(each.grounds, run=2)) for each in ruling.findings]
+    ruling = rule_on(sick.case, [judge_run(sick.case, result.plays[0].trace, UNIVERSAL) for result in (sick, sick, sick)])
+    second = [item if item.grounds is None else replace(item, grounds=replace(item.grounds, run=2)) for item in ruling.findings]
     mixed = CaseResult(case=sick.case, ruling=replace(ruling, findings=tuple(second), run=2), plays=[sound.plays[0], sick.plays[0]], duration_s=1.0)
 
-    shown = shown_of(mixed)
+    picture = shown_of(mixed)
 
-    assert shown is not None
-    assert shown.run == 1
-    assert shown.trace is sick.plays[0].trace
+    assert picture is not None
+    assert picture.run == 1
+    assert picture.trace is sick.plays[0].trace
     assert "trace of run 2" in dict(view(mixed).files)
 
 
 def test_the_run_in_which_the_shim_broke_is_shown() -> None:
     broken = [*trace_of(2), Observation(seq=2, at_ns=5, kind="event", who="kit", client="m0", body={"name": "broken", "reason": "a bad line"})]
 
-    shown = shown_of(a_result(Verdict.BROKEN, run=2, traces=[trace_of(3), broken]))
+    picture = shown_of(a_result(Verdict.BROKEN, run=2, traces=[trace_of(3), broken]))
 
-    assert shown is not None
-    assert shown.run == 1
+    assert picture is not None
+    assert picture.run == 1
 
 
 def test_requirements_are_told_in_full_with_those_of_universal_judges() -> None:
@@ -80,11 +82,11 @@ def test_requirements_are_told_in_full_with_those_of_universal_judges() -> None:
         Verdict.FAILED, findings=[finding(Verdict.FAILED, "wrong", 1, "INV-02"), finding(Verdict.FAILED, "odd", 1, "XX-99")], traces=[trace_of(3)]
     )
 
-    told = view(result).requirements
+    entries = view(result).requirements
 
-    assert [each if isinstance(each, str) else each.id for each in told] == ["HB-03", "INV-02", "XX-99"]
-    assert isinstance(told[0], Requirement)
-    assert told[0].text
+    assert [item if isinstance(item, str) else item.id for item in entries] == ["HB-03", "INV-02", "XX-99"]
+    assert isinstance(entries[0], Requirement)
+    assert entries[0].text
 
 
 def test_what_decided_the_verdict_stands_in_pairs() -> None:
@@ -104,7 +106,7 @@ def test_each_instant_is_excerpted_once_and_only_a_few_are() -> None:
 
     adverse = view(a_result(Verdict.FAILED, findings=findings, traces=[trace_of(20)])).adverse
 
-    assert [each.excerpt is not None for each in adverse] == [True, False, True, False, True] + [False] * 7
+    assert [finding_view.excerpt is not None for finding_view in adverse] == [True, False, True, False, True] + [False] * 7
 
 
 def test_a_case_without_a_verdict_shows_what_led_to_it() -> None:

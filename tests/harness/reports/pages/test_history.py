@@ -10,7 +10,7 @@ import pytest
 from tests.harness.reports.report_of import report
 
 from groupproof.harness.model.errors import WrongUsage
-from groupproof.harness.reports.pages.history import Course, courses_of, write_history
+from groupproof.harness.reports.pages.history import SubjectHistory, courses_of, write_history
 from groupproof.harness.reports.pages.matrix import read_columns
 
 A, B = "join/classic/a", "sync/classic/b"
@@ -40,7 +40,7 @@ def runs(tmp_path: Path) -> list[Path]:
     ]
 
 
-def course(runs: list[Path], tmp_path: Path) -> Course:
+def course(runs: list[Path], tmp_path: Path) -> SubjectHistory:
     (found,) = courses_of(read_columns(runs, tmp_path))
     return found
 
@@ -61,7 +61,7 @@ def test_it_is_told_when_each_case_moved(runs: list[Path], tmp_path: Path) -> No
 def test_each_bar_is_as_high_as_its_run_has_cases(runs: list[Path], tmp_path: Path) -> None:
     found = course(runs, tmp_path)
 
-    assert [[(each.verdict.value, each.top, each.height) for each in run.stacks(found.cases_max)] for run in found.runs[:2]] == [
+    assert [[(stack.verdict.value, stack.top, stack.height) for stack in run.stacks(found.cases_max)] for run in found.runs[:2]] == [
         [("OK", 0.0, 120.0)], [("FAILED", 60.0, 60.0)],
     ]  # fmt: skip
 
@@ -120,6 +120,6 @@ def test_a_browser_shows_what_moved(runs: list[Path], tmp_path: Path) -> None:
     address = f"file://{tmp_path / 'out' / 'history.html'}#same=differs&q=join"
     dom = subprocess.run([CHROMIUM, *flags, address], capture_output=True, text=True, timeout=110, check=True).stdout
 
-    seen = _Seen(dom)
-    assert seen.rows == {f"client/odd/{A}": True, f"client/odd/{B}": False, f"client/even/{A}": False}
-    assert seen.bars == 5
+    observed = _Seen(dom)
+    assert observed.rows == {f"client/odd/{A}": True, f"client/odd/{B}": False, f"client/even/{A}": False}
+    assert observed.bars == 5

@@ -101,9 +101,9 @@ def test_what_is_no_report_is_wrong_usage(tmp_path: Path, content: str | None, m
     if content is not None:
         (tmp_path / "report.json").write_text(content)
 
-    with pytest.raises(WrongUsage, match=message) as told:
+    with pytest.raises(WrongUsage, match=message) as exception_info:
         write_matrix([tmp_path], tmp_path)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(exception_info.value)
 
 
 def test_no_report_at_all_is_wrong_usage(tmp_path: Path) -> None:
@@ -132,9 +132,9 @@ def test_runs_that_were_judged_differently_are_pointed_out(both: list[Path], tmp
 
 def test_runs_of_both_sides_can_be_told_apart_and_filtered(both: list[Path], tmp_path: Path) -> None:
     made = report_in(tmp_path / "broker", a_result(case=a_case("join/classic/asked")))
-    told = json.loads((made / "report.json").read_text())
-    told["subject"] |= {"side": "coordinator", "name": "a broker"}
-    (made / "report.json").write_text(json.dumps(told))
+    entry = json.loads((made / "report.json").read_text())
+    entry["subject"] |= {"side": "coordinator", "name": "a broker"}
+    (made / "report.json").write_text(json.dumps(entry))
 
     write_matrix([*both, made], tmp_path / "merged")
 

@@ -48,9 +48,9 @@ class Elements(HTMLParser):
 
 
 def page_of(run: RunSummary) -> str:
-    shown = {each.case.id: shown_of(each.result) for each in run.cases}
-    pictures = {id: draw(timeline_of(each.trace), each.flags).inline(title=id) for id, each in shown.items() if each is not None}
-    return page(run, [case_view(each, shown[each.case.id]) for each in run.cases], pictures, "out")
+    shown = {case.case.id: shown_of(case.result) for case in run.cases}
+    pictures = {id: draw(timeline_of(view.trace), view.flags).inline(title=id) for id, view in shown.items() if view is not None}
+    return page(run, [case_view(case, shown[case.case.id]) for case in run.cases], pictures, "out")
 
 
 @pytest.fixture(scope="module")
@@ -84,25 +84,25 @@ def test_links_lead_into_the_page_or_beside_it(real: str) -> None:
 
 
 def test_every_verdict_is_defined_on_the_page(real: str) -> None:
-    told = text_of(real)
+    text = text_of(real)
 
     for verdict, meaning in VERDICTS.items():
-        assert f"{verdict.value} {meaning}" in told
+        assert f"{verdict.value} {meaning}" in text
 
 
 @pytest.mark.requirement("TUNE-09")
 def test_a_failure_is_told_with_requirement_frames_timeline_and_replay(real: str) -> None:
-    told = text_of(real)
+    text = text_of(real)
 
     requirement = by_id("HB-58")
-    assert f"HB-58 {requirement.level.value} {' '.join(requirement.text.split())}" in told
-    assert "Expected Observed" in told
-    assert "No JoinGroup came." in told
-    assert "REBALANCE_IN_PROGRESS · put in by fault" in told
-    assert "3/3 under the same schedule" in told
-    assert f"groupproof replay out/cases/{REBALANCE}/plan.json" in told
+    assert f"HB-58 {requirement.level.value} {' '.join(requirement.text.split())}" in text
+    assert "Expected Observed" in text
+    assert "No JoinGroup came." in text
+    assert "REBALANCE_IN_PROGRESS · put in by fault" in text
+    assert "3/3 under the same schedule" in text
+    assert f"groupproof replay out/cases/{REBALANCE}/plan.json" in text
     assert 'class="flag"' in real
-    assert "Arm fault" in told
+    assert "Arm fault" in text
 
 
 def test_what_is_grave_comes_first(real: str) -> None:

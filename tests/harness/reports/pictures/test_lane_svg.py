@@ -78,9 +78,9 @@ def test_errors_and_commands_are_labelled_where_there_is_room_and_before_the_edg
     lane = Lane(name="m0", states=[Span(start=Instant(0, 0), state="STABLE")], ticks=[*crowd, late])
 
     root = xml.fromstring(f"<g>{''.join(lane_parts(lane, 0, placing(400), 400))}</g>")
-    labels = {each.text: float(each.get("x") or 0) for each in root.iter("text")}
+    labels = {element.text: float(element.get("x") or 0) for element in root.iter("text")}
 
-    assert [each.text for each in root.iter("text")].count("pause") == 1
+    assert [element.text for element in root.iter("text")].count("pause") == 1
     assert labels["UNKNOWN_MEMBER_ID"] < 300
 
 

@@ -21,5 +21,5 @@ def test_the_legend_explains_every_state_sign_and_letter() -> None:
 def test_the_legend_fits() -> None:
     root = xml.fromstring(legend_inline())
 
-    for each in root.iter("text"):
-        assert float(each.get("x") or 0) + 0.86 * text_width(each.text or "") <= LEGEND_WIDTH
+    for element in root.iter("text"):
+        assert float(element.get("x") or 0) + 0.86 * text_width(element.text or "") <= LEGEND_WIDTH

@@ -13,7 +13,7 @@ from groupproof.harness.reports.pictures.rebalance_picture import picture_of
 def _texts(svg: str) -> list[str]:
     """Return what is written in a picture, without the hints."""
     found = ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
-    return ["".join([each.text or "", *(child.tail or "" for child in each)]) for each in found]
+    return ["".join([element.text or "", *(child.tail or "" for child in element)]) for element in found]
 
 
 @pytest.mark.parametrize("what", ["info", "all", "wire"])

@@ -41,7 +41,7 @@ def test_a_long_quiet_stretch_is_shortened_and_marked() -> None:
 
     short, long = scale.xs[1] - scale.xs[0], scale.xs[2] - scale.xs[1]
     assert 1 < long / short < 10
-    assert [each.ms for each in scale.breaks] == [10_000]
+    assert [item.ms for item in scale.breaks] == [10_000]
 
 
 def test_what_happens_in_one_millisecond_still_has_an_order() -> None:
@@ -63,5 +63,5 @@ def test_what_lasts_ends_where_the_picture_does() -> None:
     placing = Placing(scale=scale_of([Instant(0, 0), end], width_min=100, width_max=100), left=10, end=end)
 
     assert placing.edges(Instant(0, 0), None) == (10, 110)
-    assert placing.told(Instant(0, 0), None, "frozen") == "<title>frozen: 0 ms to 2 s (2 s)</title>"
-    assert placing.told(end, end, "struck") == "<title>struck: 2 s</title>"
+    assert placing.titled(Instant(0, 0), None, "frozen") == "<title>frozen: 0 ms to 2 s (2 s)</title>"
+    assert placing.titled(end, end, "struck") == "<title>struck: 2 s</title>"

@@ -8,11 +8,11 @@ from tests.harness.simulation.runs import calm
 from tests.harness.simulation.test_trace_writer import observed
 
 from groupproof.harness.reports.pictures.simulation_picture import picture_of
-from groupproof.harness.simulation.fault_schedule import Happening, Schedule
+from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
 
 
 def test_a_picture_shows_members_states_and_faults_and_can_be_read_as_svg() -> None:
-    outcome, trace = observed(calm(), Schedule(happenings=(Happening(at_ms=9_000, kind="crash", who=("m1",), for_ms=9_000),)))
+    outcome, trace = observed(calm(), Schedule(happenings=(ScheduledFault(at_ms=9_000, kind="crash", who=("m1",), for_ms=9_000),)))
     picture = picture_of(trace, outcome)
 
     assert ElementTree.fromstring(picture).tag.endswith("svg")

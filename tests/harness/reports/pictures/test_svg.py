@@ -16,7 +16,7 @@ def test_an_element_is_written_from_its_arguments() -> None:
 
 @given(st.text())
 def test_whatever_the_words_are_the_xml_is_sound(words: str) -> None:
-    made = xml.fromstring(text(0, 0, words, "name", told=f"told {words}"))
+    made = xml.fromstring(text(0, 0, words, "name", title=f"told {words}"))
 
     hidden = made.find("title")
     assert hidden is not None

@@ -10,7 +10,7 @@ from groupproof.protocol.trace import Observation, Trace
 
 
 def trace_of(*columns: dict[str, Any]) -> Trace:
-    return [Observation(seq=seq, at_ns=seq * 1_000_000, **{"kind": "event", **each}) for seq, each in enumerate(columns)]
+    return [Observation(seq=seq, at_ns=seq * 1_000_000, **{"kind": "event", **column}) for seq, column in enumerate(columns)]
 
 
 def kit(name: str, client: str | None = "m0", **body: Any) -> dict[str, Any]:
@@ -18,7 +18,7 @@ def kit(name: str, client: str | None = "m0", **body: Any) -> dict[str, Any]:
 
 
 def shim(name: str, *partitions: int) -> dict[str, Any]:
-    return {"who": "shim", "client": "m0", "partitions": tuple(("t", each) for each in partitions), "body": {"name": name}}
+    return {"who": "shim", "client": "m0", "partitions": tuple(("t", partition) for partition in partitions), "body": {"name": name}}
 
 
 def asks(api: str, number: int = 1, **columns: Any) -> dict[str, Any]:
@@ -68,10 +68,10 @@ def test_a_refused_join_leaves_a_member_unjoined() -> None:
 
 
 def test_a_heartbeat_puts_a_member_out_only_by_what_ends_its_membership() -> None:
-    told = lane_of(*JOINED, asks("Heartbeat", 3), answers("Heartbeat", 3, error=27, **OF_A))
+    lane = lane_of(*JOINED, asks("Heartbeat", 3), answers("Heartbeat", 3, error=27, **OF_A))
     thrown = lane_of(*JOINED, asks("Heartbeat", 3), answers("Heartbeat", 3, error=25, **OF_A))
 
-    assert states(told)[-1] == "STABLE"
+    assert states(lane)[-1] == "STABLE"
     assert states(thrown)[-1] == "UNJOINED"
 
 

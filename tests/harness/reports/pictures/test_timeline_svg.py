@@ -16,7 +16,9 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def words(picture: str) -> list[str]:
     """Return the texts that a reader sees."""
-    return ["".join(part for part in [each.text, *(child.tail for child in each)] if part) for each in xml.fromstring(picture).iter(f"{SVG}text")]
+    return [
+        "".join(part for part in [element.text, *(child.tail for child in element)] if part) for element in xml.fromstring(picture).iter(f"{SVG}text")
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -25,21 +27,21 @@ def shared() -> Timeline:
 
 
 def test_a_real_run_shows_the_group_its_members_and_what_they_own(shared: Timeline) -> None:
-    told = words(draw(shared).alone(title=SHARED))
+    lines = words(draw(shared).alone(title=SHARED))
 
-    assert [name for name in told if name in ("group", "m0", "m1")] == ["group", "m0", "m1"]
-    assert "newcomer" in told
-    assert "closing" in told
-    assert "t-0, t-1" in told
-    assert any(text.startswith("stable · gen") and text.endswith("leader") for text in told)
+    assert [name for name in lines if name in ("group", "m0", "m1")] == ["group", "m0", "m1"]
+    assert "newcomer" in lines
+    assert "closing" in lines
+    assert "t-0, t-1" in lines
+    assert any(text.startswith("stable · gen") and text.endswith("leader") for text in lines)
 
 
 def test_a_picture_of_its_own_has_title_legend_and_colours(shared: Timeline) -> None:
     picture = draw(shared).alone(title="a title", subtitle="a subject")
 
-    told = words(picture)
-    assert told[:2] == ["a title", "a subject"]
-    assert {"stable", "fault (a bar while it lasts)", "what the verdict rests on"} <= set(told)
+    lines = words(picture)
+    assert lines[:2] == ["a title", "a subject"]
+    assert {"stable", "fault (a bar while it lasts)", "what the verdict rests on"} <= set(lines)
     assert "<style>" in picture
     assert 'id="tl-held"' in picture
 
@@ -108,8 +110,8 @@ def test_names_that_would_overlap_take_rows_of_their_own() -> None:
 
     root = xml.fromstring(draw(Timeline(end=Instant(9, 1_000), marks=marks)).inline(title="x"))
 
-    names = [each for each in root.iter(f"{SVG}text") if each.get("class") == "strong markname"]
-    rows = [(float(each.get("y") or 0), float(each.get("x") or 0)) for each in names]
+    names = [element for element in root.iter(f"{SVG}text") if element.get("class") == "strong markname"]
+    rows = [(float(name.get("y") or 0), float(name.get("x") or 0)) for name in names]
     for row in {y for y, _ in rows}:
         beside = sorted(x for y, x in rows if y == row)
         assert all(after - before >= text_width("a mark called 0") for before, after in pairwise(beside))
@@ -120,7 +122,7 @@ def test_a_mark_at_the_end_has_its_name_to_its_left() -> None:
     end = Instant(9, 1_000)
     root = xml.fromstring(draw(Timeline(end=end, marks=[Tick(at=end, kind="timeout", name="time out")])).inline(title="x"))
 
-    name = next(each for each in root.iter(f"{SVG}text") if each.get("class") == "strong latename")
+    name = next(element for element in root.iter(f"{SVG}text") if element.get("class") == "strong latename")
     assert name.get("text-anchor") == "end"
 
 

@@ -37,10 +37,12 @@ def test_a_heartbeat_timeout_is_laid_at_the_host_s_door() -> None:
 @pytest.mark.requirement("DIAG-28")
 @pytest.mark.parametrize(("release", "what"), [("1.1.0", "all"), ("4.1.0", "info")])
 def test_of_what_brokers_log_heartbeat_timeouts_and_nothing_else_are_laid_at_the_host_s_door(release: str, what: str) -> None:
-    told = {each.cause: {advice.id for advice in advice_for(each)} for of in by_group(explained(release, what)).values() for each in of}
+    by_name = {
+        rebalance.cause: {advice.id for advice in advice_for(rebalance)} for of in by_group(explained(release, what)).values() for rebalance in of
+    }
 
-    assert Cause.HEARTBEAT_TIMEOUT in told
-    assert [cause for cause, advice in told.items() if "DIAG-28" in advice] == [Cause.HEARTBEAT_TIMEOUT]
+    assert Cause.HEARTBEAT_TIMEOUT in by_name
+    assert [cause for cause, advice in by_name.items() if "DIAG-28" in advice] == [Cause.HEARTBEAT_TIMEOUT]
 
 
 @pytest.mark.requirement("DIAG-27")
@@ -51,7 +53,7 @@ def test_a_join_phase_as_long_as_the_timeout_is_laid_at_the_door_of_who_was_stuc
 
     assert (first.id, first.about) == ("DIAG-27", "slow-stuck")
     assert "session.timeout.ms would change nothing" in first.text
-    assert "DIAG-27" not in [each.id for each in advice_for(by_group(explained(release, what))["new-member"][1])]
+    assert "DIAG-27" not in [advice.id for advice in advice_for(by_group(explained(release, what))["new-member"][1])]
 
 
 def test_a_join_phase_near_the_timeout_counts_though_everybody_joined_in_the_end() -> None:
@@ -75,7 +77,7 @@ def test_a_first_generation_is_advised_on_the_initial_delay() -> None:
 @pytest.mark.requirement("TUNE-07")
 def test_debug_is_advised_where_the_log_does_not_tell_and_tells_there() -> None:
     by_info, by_debug = (
-        sum("TUNE-07" in {advice.id for advice in advice_for(each)} for of in by_group(explained("1.1.0", what)).values() for each in of)
+        sum("TUNE-07" in {advice.id for advice in advice_for(rebalance)} for of in by_group(explained("1.1.0", what)).values() for rebalance in of)
         for what in ("info", "all")
     )
 

@@ -11,7 +11,7 @@ from groupproof.protocol.trace import Observation, Trace
 
 
 def trace_of(*columns: dict[str, Any]) -> Trace:
-    return [Observation(seq=number, at_ns=number * 1_000_000, **each) for number, each in enumerate(columns)]
+    return [Observation(seq=number, at_ns=number * 1_000_000, **column) for number, column in enumerate(columns)]
 
 
 JOIN = {"kind": "request", "api": "JoinGroup", "version": 9, "client": "m0", "member": ""}
@@ -55,9 +55,9 @@ def test_heartbeats_in_a_row_are_one_line() -> None:
 
 
 def test_a_heartbeat_that_fails_is_never_folded_away() -> None:
-    told = {**ALIVE, "error": 27}
+    fields = {**ALIVE, "error": 27}
 
-    assert "Heartbeat · REBALANCE_IN_PROGRESS" in texts(trace_of(JOIN, *[BEAT, ALIVE] * 3, BEAT, told, JOIN), 9)
+    assert "Heartbeat · REBALANCE_IN_PROGRESS" in texts(trace_of(JOIN, *[BEAT, ALIVE] * 3, BEAT, fields, JOIN), 9)
 
 
 def test_an_excerpt_is_short_on_both_sides() -> None:
@@ -81,7 +81,7 @@ def test_a_real_failure_is_told_by_the_fault_that_came_before() -> None:
     result = played(REBALANCE, variant="ignores-heartbeat-27")[0]
     trace, finding = result.plays[0].trace, result.ruling.findings[-1]
 
-    lines = excerpt_of(trace, next(each.seq for each in result.ruling.findings if each.seq is not None)).lines
+    lines = excerpt_of(trace, next(finding.seq for finding in result.ruling.findings if finding.seq is not None)).lines
 
     assert any("REBALANCE_IN_PROGRESS" in line.text for line in lines), finding
     assert all(line == line_of(trace[line.seq]) for line in lines if line.arrow in ("→", "←"))
@@ -89,7 +89,7 @@ def test_a_real_failure_is_told_by_the_fault_that_came_before() -> None:
 
 def test_the_names_that_the_run_drew_come_first() -> None:
     named = Observation(seq=0, at_ns=0, kind="event", who="kit", body={"name": "names", "group": {"g": "ledger-3f2a"}, "topics": {}, "codes": {}})
-    trace = [named, *(replace(seen, seq=seen.seq + 1) for seen in played(REBALANCE)[0].plays[0].trace)]
+    trace = [named, *(replace(obs, seq=obs.seq + 1) for obs in played(REBALANCE)[0].plays[0].trace)]
 
     lines = excerpt_of(trace, 60).lines
 

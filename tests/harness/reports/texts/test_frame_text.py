@@ -127,7 +127,7 @@ def test_an_id_is_told_from_others_by_its_end() -> None:
 
 def test_every_observation_of_real_runs_has_words() -> None:
     for result in (*played(REBALANCE, SHARED), *played(REBALANCE, variant="ignores-heartbeat-27")):
-        assert all(line_of(seen).text for seen in result.plays[0].trace)
+        assert all(line_of(obs).text for obs in result.plays[0].trace)
 
 
 @given(st.builds(Observation, seq=st.just(0), at_ns=st.just(0), kind=st.text(), who=st.text(), body=st.dictionaries(st.text(), st.text())))

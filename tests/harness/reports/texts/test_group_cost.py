@@ -38,7 +38,7 @@ def test_a_case_that_is_no_story_and_one_that_was_not_run_have_no_cost() -> None
 
 
 def test_every_run_of_it_is_measured() -> None:
-    assert [(name, each["rebalances"]) for name, each in figures_of([_trace().trace, _trace().trace[:8]]).items()] == [("run 1", 2), ("run 2", 1)]
+    assert [(name, value["rebalances"]) for name, value in figures_of([_trace().trace, _trace().trace[:8]]).items()] == [("run 1", 2), ("run 2", 1)]
 
 
 def test_its_folder_holds_the_meters_and_that_of_a_case_does_not(tmp_path: Path) -> None:

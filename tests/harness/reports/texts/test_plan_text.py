@@ -104,4 +104,4 @@ def test_every_step_of_every_case_is_a_sentence() -> None:
     for case in CASES:
         words = plan_in_words(plan_of(case))
         assert len(words) == len(plan_of(case).steps)
-        assert all(each[0].isupper() and each.endswith(".") and " object at " not in each for each in words)
+        assert all(word[0].isupper() and word.endswith(".") and " object at " not in word for word in words)

@@ -20,27 +20,27 @@ def _told(group: str, number: int, release: str = "4.1.0", what: str = "info") -
 @pytest.mark.requirement("TUNE-09")
 @pytest.mark.parametrize(("group", "number"), [("slow-member", 1), ("heartbeat-timeout", 2), ("poll-interval", 2), ("sync-timeout", 1)])
 def test_each_report_names_the_marker_lines_and_the_requirement_ids(group: str, number: int) -> None:
-    told = _told(group, number)
+    text = _told(group, number)
 
-    assert re.search(r"shown by DIAG-01 at [-0-9:., ]+: \[GroupCoordinator id=\d .*\] Preparing to rebalance group", told)
-    assert re.search(r"shown by DIAG-03 .*Assignment received from leader", told)
-    assert re.search(r"advice   (TUNE|DIAG|DISC)-\d\d ", told)
+    assert re.search(r"shown by DIAG-01 at [-0-9:., ]+: \[GroupCoordinator id=\d .*\] Preparing to rebalance group", text)
+    assert re.search(r"shown by DIAG-03 .*Assignment received from leader", text)
+    assert re.search(r"advice   (TUNE|DIAG|DISC)-\d\d ", text)
 
 
 @pytest.mark.requirement("DIAG-26")
 def test_join_and_sync_are_told_apart_with_who_was_waited_for() -> None:
-    told = _told("slow-member", 1)
+    text = _told("slow-member", 1)
 
-    assert re.search(r"phases   join 4 s, sync \d+ ms; 4\.\d+ s in all", told)
-    assert re.search(r"waited   4 s to join for slow-stuck: did not join again", told)
+    assert re.search(r"phases   join 4 s, sync \d+ ms; 4\.\d+ s in all", text)
+    assert re.search(r"waited   4 s to join for slow-stuck: did not join again", text)
 
 
 @pytest.mark.requirement("DIAG-29")
 def test_27_and_22_are_told_as_what_they_mean_to_an_application() -> None:
-    told = "\n".join(tell(Rebalance(group="g", number=1, start_seq=0, started_ms=0.0, answers={27: 8, 22: 1})))
+    text = "\n".join(tell(Rebalance(group="g", number=1, start_seq=0, started_ms=0.0, answers={27: 8, 22: 1})))
 
-    assert "REBALANCE_IN_PROGRESS (27) ×8: a rebalance is running" in told
-    assert "ILLEGAL_GENERATION (22) ×1: the rebalance is over, and my generation is old" in told
+    assert "REBALANCE_IN_PROGRESS (27) ×8: a rebalance is running" in text
+    assert "ILLEGAL_GENERATION (22) ×1: the rebalance is over, and my generation is old" in text
     assert "REBALANCE_IN_PROGRESS (27)" in _told("slow-member", 1, "1.1.0", "all"), "as the request log tells"
 
 
@@ -68,17 +68,17 @@ def test_the_summary_begins_with_what_was_met_most_often() -> None:
 
 
 def test_of_causes_met_as_often_the_one_met_most_in_the_field_comes_first() -> None:
-    each = [
+    item = [
         Rebalance(group="g", number=1, start_seq=0, started_ms=0.0, cause=cause)
         for cause in (Cause.CLOSED, Cause.HEARTBEAT_TIMEOUT, Cause.POLL_INTERVAL)
     ]
 
-    assert [row.split()[2] for row in list(tell_summary(each))[1:]] == ["poll-interval", "heartbeat-timeout", "closed"]
+    assert [row.split()[2] for row in list(tell_summary(item))[1:]] == ["poll-interval", "heartbeat-timeout", "closed"]
 
 
 def test_as_json_it_is_one_document() -> None:
-    told = json.loads(json.dumps(explanation_to_json(explained("4.1.0", "info"), 1)))
+    entry = json.loads(json.dumps(explanation_to_json(explained("4.1.0", "info"), 1)))
 
-    assert (told["schema"], told["epoch_ms"]) == (SCHEMA, 1)
-    assert sum(told["causes"].values()) == len(told["rebalances"])
-    assert all(each["advice"] for each in told["rebalances"] if each["cause"] == "poll-interval")
+    assert (entry["schema"], entry["epoch_ms"]) == (SCHEMA, 1)
+    assert sum(entry["causes"].values()) == len(entry["rebalances"])
+    assert all(rebalance["advice"] for rebalance in entry["rebalances"] if rebalance["cause"] == "poll-interval")

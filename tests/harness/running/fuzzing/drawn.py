@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from groupproof.coordinator.machine.settings import Settings
-from groupproof.harness.running.fuzzing.histories.model_state import Outlook
+from groupproof.harness.running.fuzzing.histories.model_state import ModelState
 from groupproof.protocol.wire.message_codec import VERSIONS
 
 __all__ = ["SETTINGS", "Dice", "outlook"]
@@ -33,5 +33,5 @@ class Dice:
         return self._random.choice(options)
 
 
-def outlook(profile: str = "kafka-4.1") -> Outlook:
-    return Outlook(profile=profile, settings=Settings.of(SETTINGS, profile), ranges=VERSIONS, random=random.Random(0))
+def outlook(profile: str = "kafka-4.1") -> ModelState:
+    return ModelState(profile=profile, settings=Settings.of(SETTINGS, profile), ranges=VERSIONS, random=random.Random(0))

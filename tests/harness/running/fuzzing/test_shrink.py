@@ -15,15 +15,15 @@ def without_one(letters: Letters) -> Iterator[Letters]:
 
 
 def lowered(letters: Letters) -> Iterator[Letters]:
-    return (letters[:index] + each.lower() + letters[index + 1 :] for index, each in enumerate(letters) if each.isupper())
+    return (letters[:index] + letter.lower() + letters[index + 1 :] for index, letter in enumerate(letters) if letter.isupper())
 
 
 def size_of(letters: Letters) -> tuple[int, ...]:
-    return (len(letters), sum(each.isupper() for each in letters))
+    return (len(letters), sum(letter.isupper() for letter in letters))
 
 
 def common(letters: Letters, found: Sequence[Letters]) -> Iterator[Letters]:
-    yield "".join(each for each in letters if all(each in other for other in found))
+    yield "".join(letter for letter in letters if all(letter in other for other in found))
 
 
 class Attempts:
@@ -35,7 +35,7 @@ class Attempts:
 
     async def __call__(self, candidates: Sequence[Letters]) -> list[bool]:
         self.rounds.append(list(candidates))
-        return [set(self.needed) <= set(each.lower()) for each in candidates]
+        return [set(self.needed) <= set(candidate.lower()) for candidate in candidates]
 
 
 @pytest.mark.parametrize("needed", ["c", "bd", "abcdef"])

@@ -15,8 +15,8 @@ BROKER = ("10.0.0.2", 9_092)
 def tcp(source: tuple[str, int], target: tuple[str, int], number: int, data: bytes = b"", *, flags: int = 0x10) -> bytes:
     """Return an IP packet with a segment."""
     segment = struct.pack(">HHIIBBHHH", source[1], target[1], number % (1 << 32), 0, 5 << 4, flags, 0xFFFF, 0, 0) + data
-    addresses = [ipaddress.ip_address(each[0]) for each in (source, target)]
-    packed = b"".join(each.packed for each in addresses)
+    addresses = [ipaddress.ip_address(partition[0]) for partition in (source, target)]
+    packed = b"".join(address.packed for address in addresses)
     if addresses[0].version == 6:
         return struct.pack(">IHBB", 6 << 28, len(segment), 6, 64) + packed + segment
     return struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(segment), 0, 0x4000, 64, 6, 0) + packed + segment

@@ -32,9 +32,9 @@ ID = "m0-0dfaaeb3-2a54-4f7c-9c1b-1f6e0d6a5a11"
     ],
 )  # fmt: skip
 def test_each_wording_is_told_by_its_name(line: str, name: str, member: str | None) -> None:
-    (told,) = read_broker_log([f"[2024-02-15 12:34:56,789] INFO [GroupCoordinator 1]: {line} (kafka.coordinator.group.GroupCoordinator)"])
+    (result,) = read_broker_log([f"[2024-02-15 12:34:56,789] INFO [GroupCoordinator 1]: {line} (kafka.coordinator.group.GroupCoordinator)"])
 
-    assert (told.columns["body"]["name"], told.columns["member"], told.columns["node"]) == (name, member, 1)
+    assert (result.columns["body"]["name"], result.columns["member"], result.columns["node"]) == (name, member, 1)
 
 
 def test_the_speaker_names_broker_and_offsets_partition() -> None:
@@ -45,7 +45,7 @@ def test_the_speaker_names_broker_and_offsets_partition() -> None:
 
 
 def test_marks_are_requirements_of_the_catalogue() -> None:
-    marks = {each.marks for each in WORDINGS} - {""}
+    marks = {wording.marks for wording in WORDINGS} - {""}
 
     assert {"DIAG-01", "DIAG-02", "DIAG-03", "DIAG-04", "DIAG-05", "DIAG-06", "DIAG-09", "LEAVE-09"} == marks
     assert marks <= set(everything())

@@ -18,7 +18,7 @@ def test_pcap_is_read_in_either_order_and_resolution(order: str, nanos: bool) ->
     file = pcap(PACKETS, link=101, order=order, nanos=nanos)
 
     assert file[:4] in CAPTURE_MAGIC
-    assert [(each.at_ms, each.data, each.link) for each in packets_of(file)] == [(ms, data, 101) for ms, data in PACKETS]
+    assert [(packet.at_ms, packet.data, packet.link) for packet in packets_of(file)] == [(ms, data, 101) for ms, data in PACKETS]
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
@@ -27,14 +27,14 @@ def test_pcapng_is_read_in_either_order_and_resolution(order: str, ticks: int) -
     file = pcapng(PACKETS, order=order, ticks_per_s=ticks)
 
     assert file[:4] in CAPTURE_MAGIC
-    assert [(each.at_ms, each.data) for each in packets_of(file)] == PACKETS
+    assert [(packet.at_ms, packet.data) for packet in packets_of(file)] == PACKETS
 
 
 @pytest.mark.parametrize("make", [pcap, pcapng])
 def test_a_capture_that_was_killed_keeps_its_whole_packets(make: object) -> None:
     file = pcap(PACKETS) if make is pcap else pcapng(PACKETS)
 
-    assert [each.data for each in packets_of(file[:-3])] == [b"one"]
+    assert [packet.data for packet in packets_of(file[:-3])] == [b"one"]
 
 
 def test_blocks_of_other_kinds_are_passed_over() -> None:

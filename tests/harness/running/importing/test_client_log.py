@@ -24,8 +24,8 @@ def _read(said: str, level: str = "INFO") -> list[Told]:
 @pytest.mark.parametrize("release", ["1.1.0", "4.1.0"])
 def test_a_real_client_logs_each_leave_that_the_wire_shows(release: str) -> None:
     """From 2.4 on with its reason; before that the line of a member over its poll interval stands beside it."""
-    sent = {seen.client for seen in recorded(release, "wire") if seen.api == "LeaveGroup" and seen.kind == "request"} - {"adminclient-1"}
-    logged = {each.columns["client"]: each.columns["body"] for each in _log(release) if each.columns["body"]["name"] == "leaving"}
+    sent = {obs.client for obs in recorded(release, "wire") if obs.api == "LeaveGroup" and obs.kind == "request"} - {"adminclient-1"}
+    logged = {result.columns["client"]: result.columns["body"] for result in _log(release) if result.columns["body"]["name"] == "leaving"}
 
     assert set(logged) == sent == {"closed-a", "closed-b", "poll-b"}
     assert all(body["marks"] == "DIAG-07" for body in logged.values())
@@ -35,19 +35,19 @@ def test_a_real_client_logs_each_leave_that_the_wire_shows(release: str) -> None
 
 @pytest.mark.requirement("DIAG-07")
 def test_a_client_of_1_1_logs_its_leave_at_debug() -> None:
-    (told,) = _read("Sending LeaveGroup request to coordinator 10.0.0.1:9092 (id: 2147483646 rack: null)", "DEBUG")
+    (result,) = _read("Sending LeaveGroup request to coordinator 10.0.0.1:9092 (id: 2147483646 rack: null)", "DEBUG")
 
-    assert (told.columns["body"]["name"], told.columns["body"]["level"], told.columns["group"]) == ("leaving", "DEBUG", "g")
+    assert (result.columns["body"]["name"], result.columns["body"]["level"], result.columns["group"]) == ("leaving", "DEBUG", "g")
 
 
 @pytest.mark.requirement("DIAG-08")
 def test_a_real_client_logs_each_heartbeat_that_was_told_of_a_rebalance() -> None:
     """The clients beside the 1.1.0 broker; of those that played by hand nothing is logged."""
     wire = recorded("1.1.0", "wire")
-    told = [seen.client for seen in wire if seen.api == "Heartbeat" and seen.kind == "response" and seen.error == 27 and not _is_played(seen.client)]
-    logged = [each.columns["client"] for each in _log("1.1.0") if each.columns["body"].get("cause") == "group rebalancing"]
+    lines = [obs.client for obs in wire if obs.api == "Heartbeat" and obs.kind == "response" and obs.error == 27 and not _is_played(obs.client)]
+    logged = [result.columns["client"] for result in _log("1.1.0") if result.columns["body"].get("cause") == "group rebalancing"]
 
-    assert sorted(logged) == sorted(str(client) for client in told)
+    assert sorted(logged) == sorted(str(client) for client in lines)
 
 
 def _is_played(client: str | None) -> bool:
@@ -67,9 +67,13 @@ def _is_played(client: str | None) -> bool:
     ],
 )  # fmt: skip
 def test_a_failed_heartbeat_is_told_with_its_cause(said: str, cause: str) -> None:
-    (told,) = _read(said)
+    (result,) = _read(said)
 
-    assert (told.columns["body"]["name"], told.columns["body"]["cause"], told.columns["body"]["marks"]) == ("heartbeat-failed", cause, "DIAG-08")
+    assert (result.columns["body"]["name"], result.columns["body"]["cause"], result.columns["body"]["marks"]) == (
+        "heartbeat-failed",
+        cause,
+        "DIAG-08",
+    )
 
 
 def test_other_words_of_consumers_and_of_others_are_passed_over() -> None:

@@ -26,10 +26,10 @@ def test_files_are_told_apart_by_how_they_begin(file: Path, kind: FileKind) -> N
 def test_logs_of_several_brokers_and_of_clients_are_one_trace() -> None:
     trace = import_files([*sorted((RECORDED / "1.1.0").glob("server-*.log")), RECORDED / "1.1.0/client.log"])
 
-    assert {seen.node for seen in trace if seen.kind == "transition"} == {0, 1}
-    assert {seen.who for seen in trace} == {"kit", "coordinator", "member"}
-    assert [seen.seq for seen in trace] == list(range(len(trace)))
-    assert [seen.at_ns for seen in trace] == sorted(seen.at_ns for seen in trace)
+    assert {obs.node for obs in trace if obs.kind == "transition"} == {0, 1}
+    assert {obs.who for obs in trace} == {"kit", "coordinator", "member"}
+    assert [obs.seq for obs in trace] == list(range(len(trace)))
+    assert [obs.at_ns for obs in trace] == sorted(obs.at_ns for obs in trace)
 
 
 def test_traces_stay_apart_from_what_is_imported_beside_them() -> None:

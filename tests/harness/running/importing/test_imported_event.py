@@ -12,8 +12,8 @@ def test_files_are_merged_by_time_and_by_their_order_where_times_are_the_same() 
     two = [Told(at_ms=DAY_MS + 5, kind="event", columns={"detail": "b"}), Told(at_ms=DAY_MS + 9, kind="event", columns={"detail": "c"})]
     trace = merged([one, two], run="logs")
 
-    assert [seen.detail for seen in trace[1:]] == ["a", "b", "c", "d"]
-    assert [(seen.seq, seen.at_ms) for seen in trace] == [(0, 0), (1, 0), (2, 0), (3, 4), (4, 15)]
+    assert [obs.detail for obs in trace[1:]] == ["a", "b", "c", "d"]
+    assert [(obs.seq, obs.at_ms) for obs in trace] == [(0, 0), (1, 0), (2, 0), (3, 4), (4, 15)]
     assert trace[0].body == {"name": "clock", "epoch_ms": round(DAY_MS) + 5}
 
 
@@ -22,7 +22,7 @@ def test_lines_without_a_day_are_of_the_day_on_which_the_dated_begin() -> None:
         [[Told(at_ms=DAY_MS + 1_000, kind="event")], [Told(at_ms=900, is_dated=False, kind="event", columns={"who": "member"})]], run="logs"
     )
 
-    assert [(seen.who, seen.at_ms) for seen in trace[1:]] == [("member", 0), ("coordinator", 100)]
+    assert [(obs.who, obs.at_ms) for obs in trace[1:]] == [("member", 0), ("coordinator", 100)]
 
 
 def test_nothing_told_is_no_trace() -> None:

@@ -50,4 +50,4 @@ def test_what_belongs_to_the_line_before_is_left_out() -> None:
         "[2024-13-45 99:34:56,789] INFO no such day (y.z)",
     ]
 
-    assert [(each.number, each.message) for each in log_lines(lines)] == [(4, "x")]
+    assert [(log_line.number, log_line.message) for log_line in log_lines(lines)] == [(4, "x")]

@@ -38,7 +38,10 @@ def test_a_leave_of_several() -> None:
         {"group_id": "g", "members": [{"member_id": "a-1", "group_instance_id": "null"}, {"member_id": "", "group_instance_id": "i", "reason": "x"}]},
     )
 
-    assert [(each["member_id"], each["group_instance_id"], each["reason"]) for each in body["members"]] == [("a-1", None, None), ("", "i", "x")]
+    assert [(member["member_id"], member["group_instance_id"], member["reason"]) for member in body["members"]] == [
+        ("a-1", None, None),
+        ("", "i", "x"),
+    ]
 
 
 def test_a_lookup_in_all_its_shapes() -> None:
@@ -54,7 +57,7 @@ def test_a_lookup_in_all_its_shapes() -> None:
         {"error_code": 0, "node_id": 1},
         {"coordinators": [{"node_id": 1, "error_code": 0}]},
     ):
-        assert [each["node_id"] for each in newest_response(Api.FIND_COORDINATOR, said)["coordinators"]] == [1]
+        assert [coordinator["node_id"] for coordinator in newest_response(Api.FIND_COORDINATOR, said)["coordinators"]] == [1]
 
 
 def test_commits_and_their_answers() -> None:

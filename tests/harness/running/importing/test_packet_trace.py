@@ -29,10 +29,10 @@ def _read(packets: list[bytes], port: int = 9_092) -> list[Told]:
 
 def test_a_real_capture_tells_the_rebalances_and_their_causes() -> None:
     trace = merged([read_capture(REAL.read_bytes(), ports=PORTS)], run="capture")
-    told = causes(rebalances_of(trace))
+    by_name = causes(rebalances_of(trace))
 
-    assert told == {group: list(EXPECTED[group]) for group in ("leader-rejoined", "closed")}
-    assert {seen.node for seen in trace if seen.api == "SyncGroup"} <= {0, 1}, "brokers are told apart by what FindCoordinator said"
+    assert by_name == {group: list(EXPECTED[group]) for group in ("leader-rejoined", "closed")}
+    assert {obs.node for obs in trace if obs.api == "SyncGroup"} <= {0, 1}, "brokers are told apart by what FindCoordinator said"
 
 
 def test_requests_and_answers_carry_the_columns_of_any_trace() -> None:
@@ -44,24 +44,24 @@ def test_requests_and_answers_carry_the_columns_of_any_trace() -> None:
 
 def test_frames_that_are_cut_into_segments_in_any_order_are_whole_again() -> None:
     parts = [tcp(CLIENT, BROKER, 100 + at, BEAT[at : at + 10]) for at in range(0, len(BEAT), 10)]
-    told = _read([tcp(CLIENT, BROKER, 99, flags=2), parts[1], parts[0], *parts[2:], parts[1]])
+    entries = _read([tcp(CLIENT, BROKER, 99, flags=2), parts[1], parts[0], *parts[2:], parts[1]])
 
-    assert [each.kind for each in told] == ["event", "request"]
+    assert [result.kind for result in entries] == ["event", "request"]
 
 
 def test_a_connection_seen_from_its_middle_is_read_from_the_first_whole_request() -> None:
     rest = b"\xff\xff the end of something"
-    told = _read([tcp(CLIENT, BROKER, 100, rest), tcp(CLIENT, BROKER, 100 + len(rest), BEAT)])
+    entries = _read([tcp(CLIENT, BROKER, 100, rest), tcp(CLIENT, BROKER, 100 + len(rest), BEAT)])
 
-    assert [each.columns["api"] for each in told] == ["Heartbeat"]
+    assert [result.columns["api"] for result in entries] == ["Heartbeat"]
 
 
 def test_the_beginning_and_the_end_of_a_connection_are_told_once() -> None:
-    told = _read(
+    entries = _read(
         [tcp(CLIENT, BROKER, 1, flags=2), tcp(BROKER, CLIENT, 1, flags=0x12), tcp(CLIENT, BROKER, 2, flags=0x11), tcp(BROKER, CLIENT, 2, flags=0x11)]
     )
 
-    assert [each.columns["body"]["name"] for each in told] == ["connected", "closed"]
+    assert [result.columns["body"]["name"] for result in entries] == ["connected", "closed"]
 
 
 def test_other_ports_are_not_read() -> None:
@@ -70,7 +70,7 @@ def test_other_ports_are_not_read() -> None:
 
 @pytest.mark.parametrize("noise", [b"\x16\x03\x01\x02\x00\x01\x00\x01", b"GET / HTTP/1.1\r\n\r\n", b"\x00" * 64, BEAT[:20] + b"\xff" * 400])
 def test_what_is_no_kafka_does_no_harm(noise: bytes) -> None:
-    assert [each for each in _read([tcp(CLIENT, BROKER, 100, noise)] * 3) if each.kind != "request"] == []
+    assert [result for result in _read([tcp(CLIENT, BROKER, 100, noise)] * 3) if result.kind != "request"] == []
 
 
 def test_pcapng_is_the_same_to_it() -> None:

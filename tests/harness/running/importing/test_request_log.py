@@ -18,23 +18,23 @@ COMPARED = ("JoinGroup", "SyncGroup", "LeaveGroup")
 
 def _log(release: str) -> list[Told]:
     files = sorted((RECORDED / release).glob("debug-*.log.gz"))
-    return [told for file in files for told in read_request_log(gzip.decompress(file.read_bytes()).decode().splitlines())]
+    return [result for file in files for result in read_request_log(gzip.decompress(file.read_bytes()).decode().splitlines())]
 
 
 def _key(columns: dict[str, object], kind: str) -> tuple[object, ...]:
     return (kind, *(columns.get(name) for name in ("api", "client", "correlation", "group", "member", "generation", "error", "instance")))
 
 
-def _columns(seen: Observation) -> dict[str, object]:
-    return {name: getattr(seen, name) for name in ("api", "client", "correlation", "group", "member", "generation", "error", "instance")}
+def _columns(obs: Observation) -> dict[str, object]:
+    return {name: getattr(obs, name) for name in ("api", "client", "correlation", "group", "member", "generation", "error", "instance")}
 
 
 @pytest.mark.parametrize("release", ["1.1.0", "4.1.0"])
 def test_what_the_log_tells_is_what_the_wire_showed(release: str) -> None:
     """But for what a broker that was killed never answered: that it did not log."""
-    log = Counter(_key(dict(told.columns), told.kind) for told in _log(release) if told.columns["api"] in COMPARED)
-    answers = [seen for seen in recorded(release, "wire") if seen.api in COMPARED and seen.kind == "response"]
-    wire = Counter(_key(_columns(seen), "response") for seen in answers)
+    log = Counter(_key(dict(result.columns), result.kind) for result in _log(release) if result.columns["api"] in COMPARED)
+    answers = [obs for obs in recorded(release, "wire") if obs.api in COMPARED and obs.kind == "response"]
+    wire = Counter(_key(_columns(obs), "response") for obs in answers)
 
     assert {key: count for key, count in wire.items() if log[key] != count} == {}
     assert len(wire) > 70
@@ -43,9 +43,9 @@ def test_what_the_log_tells_is_what_the_wire_showed(release: str) -> None:
 @pytest.mark.parametrize("release", ["1.1.0", "4.1.0"])
 def test_a_request_came_as_long_before_its_answer_as_the_log_says(release: str) -> None:
     pairs: dict[tuple[object, object, object], dict[str, Told]] = {}
-    for told in _log(release):
-        if told.columns["group"] == "slow-member" if "group" in told.columns else False:
-            pairs.setdefault((told.columns["client"], told.columns["connection"], told.columns["correlation"]), {})[told.kind] = told
+    for result in _log(release):
+        if result.columns["group"] == "slow-member" if "group" in result.columns else False:
+            pairs.setdefault((result.columns["client"], result.columns["connection"], result.columns["correlation"]), {})[result.kind] = result
     parked = [
         both["response"].at_ms - both["request"].at_ms
         for both in pairs.values()
@@ -57,8 +57,8 @@ def test_a_request_came_as_long_before_its_answer_as_the_log_says(release: str) 
 
 
 def test_blobs_are_told_by_json_and_only_their_length_by_structs() -> None:
-    old = next(told for told in _log("1.1.0") if told.columns["api"] == "JoinGroup").columns["body"]["protocols"]
-    new = next(told for told in _log("4.1.0") if told.columns["api"] == "JoinGroup").columns["body"]["protocols"]
+    old = next(result for result in _log("1.1.0") if result.columns["api"] == "JoinGroup").columns["body"]["protocols"]
+    new = next(result for result in _log("4.1.0") if result.columns["api"] == "JoinGroup").columns["body"]["protocols"]
 
     assert old == ({"name": "range", "metadata": b"", "metadata_bytes": 13},)
     assert new[0]["metadata"].startswith(b"\x00")
@@ -68,9 +68,9 @@ def test_metadata_keeps_how_many_partitions_each_topic_has() -> None:
     for release in ("1.1.0", "4.1.0"):
         counts = {
             topic["partitions"]
-            for told in _log(release)
-            if told.columns["api"] == "Metadata"
-            for topic in told.columns["body"]["topics"]
+            for result in _log(release)
+            if result.columns["api"] == "Metadata"
+            for topic in result.columns["body"]["topics"]
             if topic["name"] == "grow"
         }
         assert counts == {3, 10}

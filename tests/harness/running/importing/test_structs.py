@@ -11,18 +11,18 @@ from groupproof.harness.running.importing.structs import parse_struct
 
 def test_values_lists_and_structs_within_are_read_and_the_end_is_told() -> None:
     text = "{group_id=g,member_id=,topics=[{topic=t,partitions=[{partition=0,offset=7}]},{topic=u,partitions=[]}],n=-1},response:{}"
-    told, end = parse_struct(text)
+    fields, end = parse_struct(text)
 
-    assert told == {
+    assert fields == {
         "group_id": "g", "member_id": "", "n": "-1", "topics": [{"topic": "t", "partitions": [{"partition": "0", "offset": "7"}]}, {"topic": "u", "partitions": []}],
     }  # fmt: skip
     assert text[end:] == ",response:{}"
 
 
 def test_a_buffer_with_brackets_is_one_value() -> None:
-    told, _ = parse_struct("{a=java.nio.HeapByteBuffer[pos=0 lim=13 cap=13],b=[1,2]}")
+    fields, _ = parse_struct("{a=java.nio.HeapByteBuffer[pos=0 lim=13 cap=13],b=[1,2]}")
 
-    assert told == {"a": "java.nio.HeapByteBuffer[pos=0 lim=13 cap=13]", "b": ["1", "2"]}
+    assert fields == {"a": "java.nio.HeapByteBuffer[pos=0 lim=13 cap=13]", "b": ["1", "2"]}
 
 
 @pytest.mark.parametrize("text", ["", "x", "{a=1", "{a=[1,2", "{a=Buffer[pos"])

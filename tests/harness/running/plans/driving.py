@@ -81,11 +81,11 @@ def play(
 
 
 def kit(trace: Sequence[Observation], *names: str) -> list[Observation]:
-    return [seen for seen in trace if seen.who == "kit" and seen.body.get("name") in names]
+    return [obs for obs in trace if obs.who == "kit" and obs.body.get("name") in names]
 
 
 def requests(trace: Sequence[Observation], api: str) -> list[Observation]:
-    return [seen for seen in trace if seen.kind == "request" and seen.api == api]
+    return [obs for obs in trace if obs.kind == "request" and obs.api == api]
 
 
 def shim(reply: Callable[[dict[str, Any]], Sequence[dict[str, Any]] | None], *capabilities: str) -> RunShim:
@@ -109,8 +109,8 @@ def shim(reply: Callable[[dict[str, Any]], Sequence[dict[str, Any]] | None], *ca
             said = reply(command)
             if said is None:
                 raise RuntimeError("as the test asked")
-            for each in said:
-                await emit(json.dumps(each) if each else "{not json")
+            for entry in said:
+                await emit(json.dumps(entry) if entry else "{not json")
 
     return run
 

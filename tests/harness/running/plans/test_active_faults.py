@@ -50,13 +50,13 @@ class Told(MemoryNetwork):
 
 
 def stages(recorder: Recorder) -> list[tuple[str | None, str | None]]:
-    return [(seen.fault, seen.detail) for seen in recorder.trace if seen.kind == "fault"]
+    return [(obs.fault, obs.detail) for obs in recorder.trace if obs.kind == "fault"]
 
 
-async def damage(told: Told) -> tuple[Damage, Recorder]:
+async def damage(result: Told) -> tuple[Damage, Recorder]:
     recorder = Recorder(lambda: 0)
-    cluster = DrivenReference(Cluster(recorder=recorder), told)
-    made = Damage(cluster, told, recorder, group="g", mend_s=5)
+    cluster = DrivenReference(Cluster(recorder=recorder), result)
+    made = Damage(cluster, result, recorder, group="g", mend_s=5)
     await made.impair(IMPAIR)
     await made.break_broker(BREAK)
     return made, recorder
@@ -64,13 +64,13 @@ async def damage(told: Told) -> tuple[Damage, Recorder]:
 
 def test_each_stage_leaves_a_receipt_and_mending_twice_is_no_error() -> None:
     async def main() -> None:
-        made, recorder = await damage(told := Told())
-        node = next(seen.body["node"] for seen in recorder.trace if seen.fault == "b")
+        made, recorder = await damage(result := Told())
+        node = next(obs.body["node"] for obs in recorder.trace if obs.fault == "b")
         await made.mend("i")
         await made.mend("i")
         await made.mend_all()
 
-        assert told.said == [IMPAIR, (node, "kill"), "i", node]
+        assert result.said == [IMPAIR, (node, "kill"), "i", node]
         expected = [("i", "armed"), ("i", "delivered"), ("b", "triggered"), ("b", "delivered"), ("i", "healed"), ("b", "healed")]
         assert stages(recorder) == expected
         begun, healed = recorder.trace[0], recorder.trace[4]
@@ -93,12 +93,12 @@ def test_a_name_is_used_once_at_a_time() -> None:
 
 def test_what_would_not_go_keeps_nothing_else_from_being_mended() -> None:
     async def main() -> None:
-        made, recorder = await damage(told := Told(stays=True))
+        made, recorder = await damage(result := Told(stays=True))
         with pytest.raises(BrokenEnvironment, match="it would not go"):
             await made.mend_all()
 
         assert stages(recorder)[-1] == ("b", "healed")
-        assert told.said[-1] in (0, 1)
+        assert result.said[-1] in (0, 1)
         await made.mend_all()
 
     trio.run(main)

@@ -39,8 +39,8 @@ def play(case: Case = CASE, *, canary: Canary | None = None) -> Play:
 def test_every_observation_says_of_which_run_and_case_it_is() -> None:
     trace = play().trace
 
-    assert {(seen.run, seen.case, seen.seed, seen.clock) for seen in trace} == {("7.c1", "a/classic/a", 7, "virtual")}
-    assert [seen.at_ns for seen in trace] == sorted(seen.at_ns for seen in trace)
+    assert {(obs.run, obs.case, obs.seed, obs.clock) for obs in trace} == {("7.c1", "a/classic/a", 7, "virtual")}
+    assert [obs.at_ns for obs in trace] == sorted(obs.at_ns for obs in trace)
 
 
 def test_the_reference_plays_in_memory_and_programs_over_loopback() -> None:
@@ -73,7 +73,7 @@ def test_the_canarys_lags_that_matter_stand_in_the_trace() -> None:
             listener("child", LAG_MS_MAX - 1)
             return super().listen(listener)
 
-    lags = [seen.body for seen in play(canary=Late()).trace if seen.body.get("name") == "lag"]
+    lags = [obs.body for obs in play(canary=Late()).trace if obs.body.get("name") == "lag"]
 
     assert lags == [{"name": "lag", "source": "loop", "lag_ms": LAG_MS_MAX}]
 
@@ -109,7 +109,7 @@ class Measured(Stage):
 
 def in_rhythm(*, is_virtual: bool) -> tuple[Stage, list[str]]:
     made = stage(is_virtual=is_virtual)
-    measured = Measured(**{each.name: getattr(made, each.name) for each in fields(made)})
+    measured = Measured(**{field.name: getattr(made, field.name) for field in fields(made)})
     Measured.played.clear()
 
     async def main() -> Stage:

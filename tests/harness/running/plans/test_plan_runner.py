@@ -39,19 +39,19 @@ def test_a_plan_is_carried_out_and_its_members_are_closed_in_order() -> None:
     a0, m0 = Member(name="a0", kind="reference"), M0
     trace = play([*JOINED, Start(member="a0"), Await(until=Stable(members=("m0", "a0"))), Pass(ms=700)], m0, a0)
 
-    names = [seen.body["name"] for seen in kit(trace, "end", "closed")]
+    names = [obs.body["name"] for obs in kit(trace, "end", "closed")]
     assert names == ["end", "closed"]
     (end,) = kit(trace, "end")
-    leaves = [seen.client for seen in requests(trace, "LeaveGroup") if seen.seq > end.seq]
+    leaves = [obs.client for obs in requests(trace, "LeaveGroup") if obs.seq > end.seq]
     assert leaves == ["m0", "a0"]
-    assert [seen.body["step"] for seen in kit(trace, "step")] == ["start", "await", "start", "await", "pass"]
-    assert all(seen.body["commanded"] for seen in kit(trace, "exit"))
+    assert [obs.body["step"] for obs in kit(trace, "step")] == ["start", "await", "start", "await", "pass"]
+    assert all(obs.body["commanded"] for obs in kit(trace, "exit"))
 
 
 def test_members_are_subscribed_with_the_defaults_and_their_own_settings() -> None:
     trace = play(JOINED, Member(name="m0", settings={"session_timeout_ms": 7_000}))
 
-    (subscribe,) = [seen for seen in kit(trace, "command") if seen.body["command"] == "subscribe"]
+    (subscribe,) = [obs for obs in kit(trace, "command") if obs.body["command"] == "subscribe"]
     fields = subscribe.body["fields"]
     assert (fields["client_id"], fields["group"], fields["session_timeout_ms"]) == ("m0", "g", 7_000)
     assert fields["bootstrap"] == "broker-0:9092,broker-1:9092"
@@ -61,7 +61,7 @@ def test_members_are_subscribed_with_the_defaults_and_their_own_settings() -> No
 def test_events_carry_the_members_name_and_its_partitions() -> None:
     trace = play(JOINED)
 
-    (assigned,) = [seen for seen in trace if seen.who == "shim" and seen.body["name"] == "partitions_assigned"]
+    (assigned,) = [obs for obs in trace if obs.who == "shim" and obs.body["name"] == "partitions_assigned"]
     assert (assigned.client, assigned.partitions) == ("m0", (("t", 0), ("t", 1)))
     assert "member" not in assigned.body
 
@@ -105,7 +105,7 @@ def test_what_the_machine_loses_of_a_wait_is_waited_for_beside_once_whoever_tell
     trace = play([*JOINED, Await(until=Seen(kind_of="request", api="LeaveGroup"), within_ms=800)], subject=lagging, on_started=keep)
 
     (timeout,), begun = kit(trace, "timeout"), kit(trace, "step")[-1]
-    lags = [seen for seen in kit(trace, "lag") if begun.seq < seen.seq < timeout.seq and seen.body["source"] == "loop"]
+    lags = [obs for obs in kit(trace, "lag") if begun.seq < obs.seq < timeout.seq and obs.body["source"] == "loop"]
     assert len(lags) > 1
     assert timeout.at_ms - begun.at_ms == 800 + 150 * len(lags)
 
@@ -121,7 +121,7 @@ def test_faults_are_armed_released_and_in_the_end_healed() -> None:
     delivered = Await(until=Seen(kind_of="fault", fault="slow"))
     trace = play([Arm(fault=hold), Start(member="m0"), delivered, Release(fault="slow"), Await(until=Stable(members=("m0",)))])
 
-    stages = [seen.detail for seen in trace if seen.fault == "slow" and seen.kind == "fault"]
+    stages = [obs.detail for obs in trace if obs.fault == "slow" and obs.kind == "fault"]
     assert stages == ["armed", "triggered", "delivered", "released", "healed"]
     assert kit(trace, "timeout") == []
 
@@ -138,14 +138,14 @@ def test_the_coordinator_moves_and_topics_grow_where_the_plan_says() -> None:
     trace = play([*JOINED, MoveCoordinator(), Grow(topic="t", partitions=3), Await(until=Seen(kind_of="response", error=16))])
 
     assert kit(trace, "timeout") == []
-    assert [seen.body["to"] for seen in trace if seen.body.get("name") == "moved"] == [None]
+    assert [obs.body["to"] for obs in trace if obs.body.get("name") == "moved"] == [None]
 
 
 def test_a_command_is_asked_and_its_answer_recorded_after_its_events() -> None:
     trace = play([*JOINED, Command(member="m0", command="commit", fields={"mode": "sync", "offsets": [["t", 0, 5]]})])
 
-    told = [seen.body["name"] for seen in trace if seen.who == "shim" and seen.body["name"] in ("offsets_committed", "answer")]
-    assert told == ["answer", "offsets_committed", "answer", "answer"]
+    entries = [obs.body["name"] for obs in trace if obs.who == "shim" and obs.body["name"] in ("offsets_committed", "answer")]
+    assert entries == ["answer", "offsets_committed", "answer", "answer"]
 
 
 def test_a_command_without_wait_lets_the_plan_go_on() -> None:
@@ -154,7 +154,7 @@ def test_a_command_without_wait_lets_the_plan_go_on() -> None:
     trace = play([*JOINED, Arm(fault=hold), commit, Mark(name="at-once"), Pass(ms=1_000)])
 
     (mark,) = kit(trace, "mark")
-    (answer,) = [seen for seen in trace if seen.body.get("name") == "answer" and "offsets" in seen.body]
+    (answer,) = [obs for obs in trace if obs.body.get("name") == "answer" and "offsets" in obs.body]
     assert mark.seq < answer.seq
 
 
@@ -163,7 +163,7 @@ def test_a_command_that_is_not_answered_in_time_ends_the_steps() -> None:
     commit = Command(member="m0", command="commit", fields={"mode": "sync", "offsets": [["t", 0, 5]]}, within_ms=500)
     trace = play([*JOINED, Arm(fault=hold), commit, Mark(name="not-reached")])
 
-    assert [seen.body["waiting"] for seen in kit(trace, "timeout")] == ["the answer of m0 to commit"]
+    assert [obs.body["waiting"] for obs in kit(trace, "timeout")] == ["the answer of m0 to commit"]
     assert kit(trace, "mark") == []
 
 
@@ -231,5 +231,5 @@ class Unbelievable(ReferenceSubject):
 def test_a_shim_that_can_not_be_believed_never_plays() -> None:
     trace = play([Start(member="m0"), Mark(name="not-reached")], of=Unbelievable(run_shim))
 
-    assert [seen.body["reason"] for seen in kit(trace, "broken")] == ["the shim answers ok to 'made-up-1'"]
+    assert [obs.body["reason"] for obs in kit(trace, "broken")] == ["the shim answers ok to 'made-up-1'"]
     assert kit(trace, "mark", "command") == []

@@ -72,7 +72,7 @@ def test_a_frozen_member_is_silent_and_is_thawed_for_its_goodbye() -> None:
 
     (frozen,) = kit(trace, "mark")
     (end,) = kit(trace, "end")
-    assert [seen for seen in requests(trace, "Heartbeat") if frozen.seq < seen.seq < end.seq] == []
+    assert [obs for obs in requests(trace, "Heartbeat") if frozen.seq < obs.seq < end.seq] == []
     assert len(requests(trace, "LeaveGroup")) == 1
 
 
@@ -80,13 +80,13 @@ def test_a_thawed_member_goes_on() -> None:
     trace = play([*JOINED, Freeze(member="m0"), Pass(ms=1_000), Thaw(member="m0"), Mark(name="thawed"), Pass(ms=1_000)])
 
     (thawed,) = kit(trace, "mark")
-    assert any(seen.seq > thawed.seq for seen in requests(trace, "Heartbeat"))
+    assert any(obs.seq > thawed.seq for obs in requests(trace, "Heartbeat"))
 
 
 def test_a_member_that_the_plan_closes_is_not_closed_twice() -> None:
     trace = play([*JOINED, Command(member="m0", command="close"), Pass(ms=100)])
 
-    assert len([seen for seen in kit(trace, "command") if seen.body["command"] == "close"]) == 1
+    assert len([obs for obs in kit(trace, "command") if obs.body["command"] == "close"]) == 1
 
 
 def test_a_close_that_the_plan_does_not_wait_for_is_waited_for_in_the_end() -> None:
@@ -94,7 +94,7 @@ def test_a_close_that_the_plan_does_not_wait_for_is_waited_for_in_the_end() -> N
     trace = play([*JOINED, Arm(fault=hold), Command(member="m0", command="close", wait=False)])
 
     (closed,) = kit(trace, "closed")
-    answers = [seen.seq for seen in trace if seen.who == "shim" and seen.body["name"] == "answer"]
+    answers = [obs.seq for obs in trace if obs.who == "shim" and obs.body["name"] == "answer"]
     assert max(answers) < closed.seq
     assert kit(trace, "overdue") == []
 
@@ -145,7 +145,7 @@ def test_who_started_is_shown_before_it_is_asked_anything() -> None:
     trace = play(JOINED, on_started=show, limits=Limits(steps_s=7_200))
 
     assert len(shown) == 1
-    (subscribe,) = [seen for seen in kit(trace, "command") if seen.body["command"] == "subscribe"]
+    (subscribe,) = [obs for obs in kit(trace, "command") if obs.body["command"] == "subscribe"]
     assert subscribe.at_ms >= 3_600_000
 
 
@@ -156,7 +156,7 @@ def test_a_member_that_is_gone_is_started_again_under_its_name(ending: Step) -> 
 
     assert kit(trace, "timeout") == []
     assert len(kit(trace, "hello")) == 2
-    joined = {seen.member for seen in trace if seen.kind == "response" and seen.api == "JoinGroup" and not seen.error}
+    joined = {obs.member for obs in trace if obs.kind == "response" and obs.api == "JoinGroup" and not obs.error}
     assert len(joined) == 2
 
 
@@ -175,7 +175,7 @@ def test_a_broker_that_can_not_be_broken_here_ends_the_run() -> None:
 
 
 def receipts(trace: Sequence[Observation], name: str) -> list[str | None]:
-    return [seen.detail for seen in trace if seen.kind == "fault" and seen.fault == name]
+    return [obs.detail for obs in trace if obs.kind == "fault" and obs.fault == name]
 
 
 def test_an_impaired_way_is_proven_and_mended_by_its_step_or_at_the_end() -> None:
@@ -189,7 +189,7 @@ def test_an_impaired_way_is_proven_and_mended_by_its_step_or_at_the_end() -> Non
     assert receipts(trace, "i") == ["armed", "delivered", "healed"]
     assert receipts(trace, "j") == ["armed", "healed"]
     (mark,), (end,) = kit(trace, "mark"), kit(trace, "end")
-    healed = {seen.fault: seen for seen in trace if seen.detail == "healed"}
+    healed = {obs.fault: obs for obs in trace if obs.detail == "healed"}
     assert healed["i"].seq < mark.seq < end.seq < healed["j"].seq
     assert healed["i"].body["connections"] >= 1
 
@@ -200,5 +200,5 @@ def test_a_member_behind_a_black_hole_loses_its_session_and_its_neighbour_does_n
     trace = play([*both, Await(until=Stable(members=("m1",), after="cut"), within_ms=30_000)], M0, Member(name="m1"))
 
     assert kit(trace, "timeout") == []
-    given = [seen for seen in trace if seen.body.get("name") == "partitions_assigned" and seen.client == "m1"]
+    given = [obs for obs in trace if obs.body.get("name") == "partitions_assigned" and obs.client == "m1"]
     assert given[-1].partitions == (("t", 0), ("t", 1))

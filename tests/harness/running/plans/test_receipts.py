@@ -8,7 +8,7 @@ import trio
 import trio.testing
 from tests.traces import Story
 
-from groupproof.harness.running.plans.receipts import TellTale, names_code, watch_receipts
+from groupproof.harness.running.plans.receipts import RefusalTracker, names_code, watch_receipts
 from groupproof.protocol.trace import Observation, Recorder
 from groupproof.protocol.vocabulary import Api
 
@@ -22,8 +22,8 @@ def struck(code: int = 999, client: str = "m0") -> Story:
 
 
 def shown(story: Story) -> list[str]:
-    tale = TellTale()
-    return [name for seen in story.trace for name, _ in tale.feed(seen)]
+    tale = RefusalTracker()
+    return [name for obs in story.trace for name, _ in tale.feed(obs)]
 
 
 @pytest.mark.parametrize(
@@ -88,14 +88,14 @@ def test_a_code_is_meant_by_its_name_or_its_number(words: str, code: int, *, nam
 
 
 def test_a_receipt_is_told_after_what_tells_it_is_known_to_all() -> None:
-    told: list[tuple[str, str, int]] = []
+    pairs: list[tuple[str, str, int]] = []
 
     async def main() -> None:
         recorder = Recorder(lambda: 0)
         heard: list[Observation] = []
 
         def tell(name: str, columns: Mapping[str, Any]) -> None:
-            told.append((name, columns["client"], len(heard)))
+            pairs.append((name, columns["client"], len(heard)))
 
         async with trio.open_nursery() as nursery:
             await nursery.start(watch_receipts, recorder, tell)
@@ -106,4 +106,4 @@ def test_a_receipt_is_told_after_what_tells_it_is_known_to_all() -> None:
             nursery.cancel_scope.cancel()
 
     trio.run(main)
-    assert told == [("error", "m0", 2)]
+    assert pairs == [("error", "m0", 2)]

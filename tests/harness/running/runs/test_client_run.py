@@ -13,7 +13,7 @@ from groupproof.harness.model.case import Case
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.running.case_runner import Progress
-from groupproof.harness.running.runs.client_run import BROKEN_MAX, Order, Run
+from groupproof.harness.running.runs.client_run import BROKEN_MAX, ClientRun, RunConfig
 from groupproof.harness.subjects.client_registry import Candidate, candidate
 
 pytestmark = pytest.mark.slow
@@ -25,8 +25,8 @@ def reference() -> Candidate:
     return candidate("groupproof", (), profile="kafka-4.1", seed=1, say=lambda _: None)
 
 
-def order(cases: list[Case], **changed: object) -> Order:
-    made = Order(cases=cases, profile="kafka-4.1", level="must", seed=1, jobs=2, command=["groupproof"])
+def order(cases: list[Case], **changed: object) -> RunConfig:
+    made = RunConfig(cases=cases, profile="kafka-4.1", level="must", seed=1, jobs=2, command=["groupproof"])
     return replace(made, **changed)  # type: ignore[arg-type] # fields by name
 
 
@@ -47,20 +47,20 @@ class Told:
 
 
 def test_every_case_is_told_and_summed_up_in_the_catalogues_order() -> None:
-    told = Told()
+    result = Told()
 
-    outcome = Run(reference(), order(LEAVING[:3]), say=told, on_hello=lambda _: None).go()
+    outcome = ClientRun(reference(), order(LEAVING[:3]), say=result, on_hello=lambda _: None).go()
 
-    assert sorted(told.done) == sorted(case.id for case in LEAVING[:3])
-    assert [each.case.id for each in outcome.summary.cases] == [case.id for case in LEAVING[:3]]
+    assert sorted(result.done) == sorted(case.id for case in LEAVING[:3])
+    assert [case.case.id for case in outcome.summary.cases] == [case.id for case in LEAVING[:3]]
     assert outcome.summary.totals["OK"] == 3
     assert outcome.summary.run.clock == "virtual"
 
 
 def test_the_same_seed_gives_the_same_history_of_cases_side_by_side() -> None:
     def histories() -> list[str]:
-        outcome = Run(reference(), order(LEAVING[:3]), say=Told(), on_hello=lambda _: None).go()
-        return [repr(play.trace) for each in outcome.summary.results for play in each.plays]
+        outcome = ClientRun(reference(), order(LEAVING[:3]), say=Told(), on_hello=lambda _: None).go()
+        return [repr(play.trace) for result in outcome.summary.results for play in result.plays]
 
     first = histories()
 
@@ -71,7 +71,7 @@ def test_the_same_seed_gives_the_same_history_of_cases_side_by_side() -> None:
 def test_a_case_that_needs_what_the_shim_lacks_is_unimplemented() -> None:
     impossible = replace(LEAVING[0], needs=frozenset({"classic", "regex"}))
 
-    outcome = Run(reference(), order([impossible]), say=Told(), on_hello=lambda _: None).go()
+    outcome = ClientRun(reference(), order([impossible]), say=Told(), on_hello=lambda _: None).go()
 
     (report,) = outcome.summary.cases
     assert report.verdict is Verdict.UNIMPLEMENTED
@@ -80,13 +80,13 @@ def test_a_case_that_needs_what_the_shim_lacks_is_unimplemented() -> None:
 
 
 def test_an_interruption_keeps_what_was_reached() -> None:
-    told = Told(at_first=lambda: signal.raise_signal(signal.SIGINT))
+    result = Told(at_first=lambda: signal.raise_signal(signal.SIGINT))
 
-    outcome = Run(reference(), order(LEAVING, jobs=1), say=told, on_hello=lambda _: None).go()
+    outcome = ClientRun(reference(), order(LEAVING, jobs=1), say=result, on_hello=lambda _: None).go()
 
     assert outcome.exit_code == 130
     assert outcome.summary.run.interrupted
-    assert [each.case.id for each in outcome.summary.cases] == told.done
+    assert [case.case.id for case in outcome.summary.cases] == result.done
     assert outcome.summary.unreached
 
 
@@ -96,13 +96,13 @@ def test_a_run_in_vain_is_given_up() -> None:
     stage = replace(order(many, jobs=1), bind="203.0.113.1")  # an address that is nobody's
     program = candidate(None, _good_shim(), profile="kafka-4.1", seed=1, say=lambda _: None)
 
-    outcome = Run(program, stage, say=Told(), on_hello=lambda _: None).go()
+    outcome = ClientRun(program, stage, say=Told(), on_hello=lambda _: None).go()
 
     assert len(outcome.summary.results) == BROKEN_MAX
     assert outcome.exit_code == 4
     assert outcome.gave_up is not None
     assert "can't listen on 203.0.113.1" in outcome.gave_up
-    assert all(isinstance(each.trouble, BrokenEnvironment) for each in outcome.summary.results)
+    assert all(isinstance(result.trouble, BrokenEnvironment) for result in outcome.summary.results)
 
 
 def _good_shim() -> tuple[str, ...]:
@@ -122,7 +122,7 @@ def test_a_known_failure_that_passes_now_makes_the_run_stale() -> None:
         where="entry 1",
     )
 
-    outcome = Run(reference(), order(LEAVING[:1], expectations=Expectations(known=(known,))), say=Told(), on_hello=lambda _: None).go()
+    outcome = ClientRun(reference(), order(LEAVING[:1], expectations=Expectations(known=(known,))), say=Told(), on_hello=lambda _: None).go()
 
     assert outcome.exit_code == 1
     assert outcome.summary.settled.stale == (f"entry 1 ({LEAVING[0].id}): {LEAVING[0].id} is OK, not FAILED any more",)

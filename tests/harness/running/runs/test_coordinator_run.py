@@ -15,7 +15,7 @@ from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.running.case_runner import Progress
 from groupproof.harness.running.runs.coordinator_run import CoordinatorRun, expectations_of
-from groupproof.harness.running.runs.whole_run import BROKEN_MAX, Order
+from groupproof.harness.running.runs.whole_run import BROKEN_MAX, RunConfig
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
 
@@ -30,15 +30,15 @@ class Unstartable(ReferenceBrokers):
 
 
 def run(subject: ReferenceBrokers, profile: str = "kafka-4.1") -> CoordinatorRun:
-    order = Order(cases=SOME, profile=profile, level="must", seed=1, jobs=64, command=["groupproof"])
-    return CoordinatorRun(subject, order, say=lambda *_: None)
+    config = RunConfig(cases=SOME, profile=profile, level="must", seed=1, jobs=64, command=["groupproof"])
+    return CoordinatorRun(subject, config, say=lambda *_: None)
 
 
 def test_the_reference_keeps_its_profile_and_is_summed_up_as_a_coordinator() -> None:
     outcome = run(ReferenceBrokers(profile="kafka-4.1")).go()
 
-    assert {each.verdict for each in outcome.summary.cases} == {Verdict.OK}
-    assert [each.case.id for each in outcome.summary.cases] == [case.id for case in SOME]
+    assert {case.verdict for case in outcome.summary.cases} == {Verdict.OK}
+    assert [case.case.id for case in outcome.summary.cases] == [case.id for case in SOME]
     assert outcome.summary.subject.side == "coordinator"
     assert "JoinGroup 0-9" in outcome.summary.subject.capabilities
     assert outcome.summary.run.environment["provided_by"] == "in process"
@@ -48,19 +48,19 @@ def test_the_reference_keeps_its_profile_and_is_summed_up_as_a_coordinator() -> 
 def test_the_same_seed_gives_the_same_traces() -> None:
     first, second = (run(ReferenceBrokers(profile="kafka-4.1")).go().summary.cases for _ in range(2))
 
-    assert [each.result.plays[0].trace for each in first] == [each.result.plays[0].trace for each in second]
+    assert [case.result.plays[0].trace for case in first] == [case.result.plays[0].trace for case in second]
 
 
 def test_what_brokers_are_known_to_end_of_comes_when_all_else_is_done() -> None:
     began: list[Case] = []
     cases = [case for case in CASES if case.id.startswith(("malformed/", "channel/", "join/classic/first"))]
-    order = Order(cases=cases, profile="kafka-4.1", level="must", seed=1, jobs=64, command=["groupproof"])
+    config = RunConfig(cases=cases, profile="kafka-4.1", level="must", seed=1, jobs=64, command=["groupproof"])
 
     def say(progress: Progress, case: Case, result: CaseReport | None) -> None:
         if progress is Progress.STARTED:
             began.append(case)
 
-    CoordinatorRun(ReferenceBrokers(profile="kafka-4.1"), order, say=say).go()
+    CoordinatorRun(ReferenceBrokers(profile="kafka-4.1"), config, say=say).go()
 
     roughs = [script_of(case).is_rough for case in began]
     assert roughs == sorted(roughs)
@@ -69,12 +69,12 @@ def test_what_brokers_are_known_to_end_of_comes_when_all_else_is_done() -> None:
 
 
 def test_a_subject_that_cannot_be_started_is_given_up_with_a_report() -> None:
-    told: list[Progress] = []
-    order = Order(cases=SOME, profile="kafka-4.1", level="must", seed=1, jobs=64, command=["groupproof"])
-    outcome = CoordinatorRun(Unstartable(profile="kafka-4.1"), order, say=lambda progress, *_: told.append(progress)).go()
+    entries: list[Progress] = []
+    config = RunConfig(cases=SOME, profile="kafka-4.1", level="must", seed=1, jobs=64, command=["groupproof"])
+    outcome = CoordinatorRun(Unstartable(profile="kafka-4.1"), config, say=lambda progress, *_: entries.append(progress)).go()
 
     assert outcome.exit_code == 4
-    assert told.count(Progress.DONE) == BROKEN_MAX < len(SOME)
+    assert entries.count(Progress.DONE) == BROKEN_MAX < len(SOME)
     assert outcome.gave_up == f"none of the first {BROKEN_MAX} cases could be carried through: java is not here"
     assert outcome.summary.subject.capabilities == []
 
@@ -94,7 +94,7 @@ def test_a_coordinator_is_certified_on_the_command_line(groupproof: Call, tmp_pa
     schedule = json.loads((tmp_path / "out" / "cases" / case / "plan.json").read_text())
     assert schedule["script"]["steps"]
     again = groupproof("trace", "check", tmp_path / "out" / "cases" / case, "--json")
-    assert [each["verdict"] for each in again.json] == [called.json["cases"][0]["verdict"]]
+    assert [item["verdict"] for item in again.json] == [called.json["cases"][0]["verdict"]]
 
 
 def test_options_that_make_no_sense_for_a_coordinator_are_refused(groupproof: Call) -> None:

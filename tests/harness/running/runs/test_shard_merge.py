@@ -50,17 +50,17 @@ def test_the_whole_is_what_one_run_would_have_been(results: dict[str, CaseResult
 
     run = whole.run
     assert whole.missing == ()
-    assert [each.case.id for each in run.cases] == [id for id in BY_ID if id in results]
+    assert [case.case.id for case in run.cases] == [id for id in BY_ID if id in results]
     assert run.grade == "FAILED"
     assert (run.run.started, run.run.duration_s, run.run.shard) == ("2026-01-02T03:04:05+00:00", 9.0, None)
     assert run.run.command == ["x", "--level", "must"]
     assert run.subject.spec == "example@1.2"
-    for each in run.cases:
-        assert each.result.ruling == replace(results[each.case.id].ruling, findings=each.result.ruling.findings)
-        assert [list(write_trace(play.trace)) for play in each.result.plays] == [
-            list(write_trace(play.trace)) for play in results[each.case.id].plays
+    for item in run.cases:
+        assert item.result.ruling == replace(results[item.case.id].ruling, findings=item.result.ruling.findings)
+        assert [list(write_trace(play.trace)) for play in item.result.plays] == [
+            list(write_trace(play.trace)) for play in results[item.case.id].plays
         ]
-    found = {each.case.id: [finding.observed for finding in each.result.ruling.findings] for each in run.cases}
+    found = {case.case.id: [finding.observed for finding in case.result.ruling.findings] for case in run.cases}
     assert found[REBALANCE] == [finding.observed for finding in results[REBALANCE].ruling.findings]
 
 
@@ -69,7 +69,7 @@ def test_a_crash_in_company_is_kept_in_the_whole(results: dict[str, CaseResult],
 
     run = joined(tmp_path, a_shard(1, crashed), a_shard(2, results[REBALANCE])).run
 
-    assert [each.result.ruling.shared_ends for each in run.cases if each.case.id == SHARED] == [("exited with status 1: panic",)]
+    assert [case.result.ruling.shared_ends for case in run.cases if case.case.id == SHARED] == [("exited with status 1: panic",)]
 
 
 def test_the_joined_report_is_written_like_any_other(results: dict[str, CaseResult], tmp_path: Path) -> None:
@@ -91,8 +91,8 @@ def test_reports_without_their_traces_can_be_joined(results: dict[str, CaseResul
 
     run = join(shards).run
 
-    assert {each.case.id: each.verdict for each in run.cases} == {SHARED: Verdict.OK, REBALANCE: Verdict.FAILED}
-    assert not any(each.result.plays for each in run.cases)
+    assert {case.case.id: case.verdict for case in run.cases} == {SHARED: Verdict.OK, REBALANCE: Verdict.FAILED}
+    assert not any(case.result.plays for case in run.cases)
 
 
 def test_shards_that_are_not_there_are_named(results: dict[str, CaseResult], tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_known_failures_are_excused_in_the_whole_as_in_their_shard(results: dict
         tmp_path, a_shard(1, results[REBALANCE], excused={REBALANCE: known(REBALANCE)}), a_shard(2, results[SHARED], stale=["entry 7: passes"])
     )
 
-    (excused,) = [each for each in whole.run.cases if each.verdict is Verdict.EXCUSED]
+    (excused,) = [case for case in whole.run.cases if case.verdict is Verdict.EXCUSED]
     assert (excused.case.id, excused.result.ruling.verdict) == (REBALANCE, Verdict.FAILED)
     assert excused.excuse is not None
     assert excused.excuse.reason == "drops its id on 27"
@@ -117,13 +117,13 @@ def test_an_entry_that_is_stale_in_one_shard_excuses_nothing_in_another(results:
     whole = joined(tmp_path, a_shard(1, results[REBALANCE], excused={REBALANCE: known(REBALANCE)}), a_shard(2, results[SHARED], stale=[stale]))
 
     assert whole.run.settled.stale == (stale,)
-    assert {each.case.id: each.verdict for each in whole.run.cases}[REBALANCE] is Verdict.FAILED
+    assert {case.case.id: case.verdict for case in whole.run.cases}[REBALANCE] is Verdict.FAILED
 
 
 def test_what_was_not_reached_and_whose_fault_it_was_is_kept(results: dict[str, CaseResult], tmp_path: Path) -> None:
-    def troubled(id: str, trouble: Trouble) -> CaseResult:
-        ruling = replace(results[id].ruling, verdict=Verdict.INCONCLUSIVE, observed=str(trouble), fingerprint="")
-        return replace(results[id], ruling=ruling, plays=[], trouble=trouble)
+    def troubled(id: str, error: Trouble) -> CaseResult:
+        ruling = replace(results[id].ruling, verdict=Verdict.INCONCLUSIVE, observed=str(error), fingerprint="")
+        return replace(results[id], ruling=ruling, plays=[], trouble=error)
 
     cut: list[Case] = [BY_ID[SHARED], BY_ID[CLOSING]]
     whole = joined(
@@ -134,7 +134,7 @@ def test_what_was_not_reached_and_whose_fault_it_was_is_kept(results: dict[str, 
 
     assert [case.id for case in whole.run.unreached] == [CLOSING]
     assert whole.run.run.interrupted
-    troubles = {each.case.id: each.result.trouble for each in whole.run.cases}
+    troubles = {case.case.id: case.result.trouble for case in whole.run.cases}
     assert isinstance(troubles[SHARED], BrokenEnvironment)
     assert isinstance(troubles[REBALANCE], KitFailure)
 
@@ -144,7 +144,7 @@ def test_runs_are_told_apart_and_a_shard_is_named_once(results: dict[str, CaseRe
         return Path(name), run.to_json()
 
     one, two, other = a_shard(1, results[SHARED]), a_shard(2, results[REBALANCE]), a_shard(1, results[SHARED], seed=8)
-    assert [[path.name for path, _ in each] for each in sets_of([named("b", two), named("c", other), named("a", one)])] == [["a", "b"], ["c"]]
+    assert [[path.name for path, _ in set_] for set_ in sets_of([named("b", two), named("c", other), named("a", one)])] == [["a", "b"], ["c"]]
     with pytest.raises(WrongUsage, match=r"a and b are both shard 1/2 of example 1\.2; name one of them"):
         sets_of([named("a", one), named("b", one)])
 

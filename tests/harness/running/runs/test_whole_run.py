@@ -14,7 +14,7 @@ from groupproof.harness.model.errors import BrokenEnvironment, Trouble
 from groupproof.harness.model.script import Script
 from groupproof.harness.model.verdicts import Goodbye, Level, Verdict
 from groupproof.harness.running.case_runner import Progress
-from groupproof.harness.running.runs.whole_run import BROKEN_MAX, Campaign, Order, info_of
+from groupproof.harness.running.runs.whole_run import BROKEN_MAX, CertifyRun, RunConfig, info_of
 from groupproof.harness.subjects.client_registry import candidate
 from groupproof.harness.subjects.shims.contract_lines import Hello
 
@@ -25,7 +25,7 @@ CASES = [
 INFO = SubjectInfo(name="made-up", version="1", language=None, capabilities=(), spec="made-up", side="coordinator")
 
 
-class Made(Campaign):
+class Made(CertifyRun):
     """Each case comes out as `verdict`; `after` cases it stops to wait, and is known from the first on."""
 
     release = "1"
@@ -40,7 +40,7 @@ class Made(Campaign):
                 os.kill(os.getpid(), signal.SIGINT)
                 await trio.sleep_forever()
             results.append(CaseResult(case=case, ruling=ruling(self.verdict), trouble=self.trouble))
-            self.told(Progress.DONE, case, results[-1])
+            self.report(Progress.DONE, case, results[-1])
             await trio.lowlevel.checkpoint()
 
     def subject_info(self) -> SubjectInfo | None:
@@ -54,8 +54,8 @@ def ruling(verdict: Verdict) -> Ruling:
 
 
 def made(cases: list[Case], *, is_virtual: bool = True) -> Made:
-    order = Order(cases=cases, profile="kafka-4.1", level="must", seed=1, jobs=2, command=["groupproof"])
-    return Made(order, CASES, say=lambda *_: None, is_virtual=is_virtual)
+    config = RunConfig(cases=cases, profile="kafka-4.1", level="must", seed=1, jobs=2, command=["groupproof"])
+    return Made(config, CASES, say=lambda *_: None, is_virtual=is_virtual)
 
 
 def test_a_client_is_called_as_it_is_registered_and_a_program_as_it_says() -> None:
@@ -63,11 +63,11 @@ def test_a_client_is_called_as_it_is_registered_and_a_program_as_it_says() -> No
     program = candidate(None, ("python", "shim.py"), profile="kafka-4.1", seed=1, say=lambda _: None)
     hello = Hello(contract=1, client="made-up", version="7", language="go", capabilities=frozenset({"commit", "classic"}))
 
-    known, told = info_of(registered, hello), info_of(program, hello)
+    known, subject_info = info_of(registered, hello), info_of(program, hello)
 
     assert (known.name, known.version, known.spec) == (registered.name, registered.release, registered.spec)
-    assert (told.name, told.version, told.spec) == ("made-up", "7", ("python", "shim.py"))
-    assert (told.language, told.capabilities) == ("go", ["classic", "commit"])
+    assert (subject_info.name, subject_info.version, subject_info.spec) == ("made-up", "7", ("python", "shim.py"))
+    assert (subject_info.language, subject_info.capabilities) == ("go", ["classic", "commit"])
 
 
 def test_what_is_reached_is_summed_up_against_the_sides_own_catalogue() -> None:

@@ -7,7 +7,7 @@ import trio
 from groupproof.harness.model.script import Script
 from groupproof.harness.model.script_bindings import Names, topics_of
 from groupproof.harness.running.scripts.script_runner import IsLost, perform
-from groupproof.harness.subjects.brokers.cluster_map import Whereabouts
+from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.protocol.trace import Recorder, Trace
@@ -25,7 +25,7 @@ def performed(script: Script, *, seed: int = 1, profile: str = "kafka-4.1", step
         subject = ReferenceBrokers(profile=profile, seed=seed)
         settings = {**SETTINGS, **script.settings}
         async with subject.cluster(settings=settings, brokers=script.brokers, topics=topics_of(script.topics)) as cluster:
-            where = Whereabouts(cluster)
+            where = ClusterMap(cluster)
             await where.learn()
             began = trio.current_time()
             recorders.append(Recorder(lambda: round((trio.current_time() - began) * 1e9)))

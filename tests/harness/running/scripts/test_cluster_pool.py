@@ -15,7 +15,7 @@ from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.script import Closed, Raw
 from groupproof.harness.model.script_builders import beat, stable
 from groupproof.harness.model.verdicts import Verdict
-from groupproof.harness.running.scripts.cluster_pool import DEATHS_MAX, Ground, GroundKeeper, opened, world_of
+from groupproof.harness.running.scripts.cluster_pool import DEATHS_MAX, ClusterKeeper, PooledCluster, opened, world_of
 from groupproof.harness.running.scripts.coordinator_stage import BrokerStage
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
@@ -54,8 +54,8 @@ class _Mortal:
         async def listening(data: bytes) -> None:
             if data == b"die!":
                 self.is_dead, self.ends_at = True, trio.current_time() + 0.2
-                for each in self._streams:
-                    await trio.aclose_forcefully(each)
+                for stream in self._streams:
+                    await trio.aclose_forcefully(stream)
                 return
             await send_all(data)
 
@@ -68,11 +68,11 @@ class _Mortal:
 
 
 def test_a_cluster_that_has_died_is_replaced_for_those_still_to_come() -> None:
-    started: list[Ground] = []
+    started: list[PooledCluster] = []
 
     async def main() -> None:
         subject = Mortal(profile="kafka-4.1")
-        keeper = GroundKeeper(lambda: opened(subject, world_of(HARMLESS), [HARMLESS]))
+        keeper = ClusterKeeper(lambda: opened(subject, world_of(HARMLESS), [HARMLESS]))
         async with trio.open_nursery() as nursery:
             started.append(await nursery.start(keeper.run))
             assert await keeper.current() is started[0]
@@ -91,13 +91,13 @@ def test_a_cluster_that_has_died_is_replaced_for_those_still_to_come() -> None:
 def test_one_that_dies_again_and_again_is_given_up() -> None:
     async def main() -> None:
         subject = Mortal(profile="kafka-4.1")
-        keeper = GroundKeeper(lambda: opened(subject, world_of(HARMLESS), [HARMLESS]))
+        keeper = ClusterKeeper(lambda: opened(subject, world_of(HARMLESS), [HARMLESS]))
         async with trio.open_nursery() as nursery:
             await nursery.start(keeper.run)
             for _ in range(DEATHS_MAX):
-                ground = await keeper.current()
-                ground.where.cluster.ends_at = 0.0  # type: ignore[attr-defined] # the double's own
-                assert await keeper.has_died(ground)
+                cluster = await keeper.current()
+                cluster.where.cluster.ends_at = 0.0  # type: ignore[attr-defined] # the double's own
+                assert await keeper.has_died(cluster)
 
     with pytest.raises(ExceptionGroup) as raised:
         run_virtually(main, seed=1)
@@ -108,11 +108,11 @@ def test_the_case_that_kills_the_broker_is_found_among_those_it_died_under() -> 
     plays: dict[str, Play] = {}
 
     async def main() -> None:
-        subject, world = Mortal(profile="kafka-4.1"), world_of(HARMLESS)
-        keeper = GroundKeeper(lambda: opened(subject, world, [HARMLESS, DEADLY, SLY]))
+        subject, spec = Mortal(profile="kafka-4.1"), world_of(HARMLESS)
+        keeper = ClusterKeeper(lambda: opened(subject, spec, [HARMLESS, DEADLY, SLY]))
         async with trio.open_nursery() as keeping:
             await keeping.start(keeper.run)
-            stage = BrokerStage(subject=subject, world=world, ground=None, profile="kafka-4.1", seed=1, token="", keeper=keeper)
+            stage = BrokerStage(subject=subject, world=spec, ground=None, profile="kafka-4.1", seed=1, token="", keeper=keeper)
 
             async def play(name: str, which: Any) -> None:
                 plays[name] = await stage.play(which, key=name)

@@ -15,9 +15,9 @@ from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.script import MoveGroup, Pass, Script, ScriptStep
 from groupproof.harness.model.script_builders import beat, describe, join, stable
 from groupproof.harness.model.verdicts import Level, Verdict
-from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, Ground, Stages, opened, world_of, worlds_of
+from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, PooledCluster, Stages, opened, world_of, worlds_of
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
-from groupproof.harness.subjects.brokers.cluster_map import Whereabouts
+from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 
@@ -37,12 +37,12 @@ def played(*cases: Case, subject: Any = None, profile: str = "kafka-4.1") -> lis
     """Run the cases, which share a world, side by side in virtual time."""
     plays: dict[int, Play] = {}
     subject = subject or ReferenceBrokers(profile=profile)
-    world = world_of(cases[0])
+    spec = world_of(cases[0])
 
     async def main() -> None:
-        async with opened(subject, world, cases) as ground, trio.open_nursery() as nursery:
-            held = None if world.only else ground
-            stage = BrokerStage(subject=subject, world=world, ground=held, profile=profile, seed=1, token="x")
+        async with opened(subject, spec, cases) as cluster, trio.open_nursery() as nursery:
+            held = None if spec.only else cluster
+            stage = BrokerStage(subject=subject, world=spec, ground=held, profile=profile, seed=1, token="x")
 
             async def play(number: int) -> None:
                 plays[number] = await stage.play(cases[number], key=f"c{number}")
@@ -66,16 +66,16 @@ def test_cases_of_the_same_settings_share_a_cluster_and_one_that_stops_brokers_h
 
     worlds = worlds_of([plain, same, slow, two, moving])
 
-    assert [[each.id[-1] for each in cases] for cases in worlds.values()] == [["a", "b"], ["c"], ["d"], ["e"]]
-    assert [world.only for world in worlds] == [None, None, None, "a/classic/e"]
+    assert [[item.id[-1] for item in cases] for cases in worlds.values()] == [["a", "b"], ["c"], ["d"], ["e"]]
+    assert [spec.only for spec in worlds] == [None, None, None, "a/classic/e"]
 
 
 def test_cases_side_by_side_do_not_meet() -> None:
     plays = played(*(case(*stable("a", "b"), id=f"a/classic/{number}") for number in range(5)))
 
-    assert len({seen.group for play in plays for seen in play.trace if seen.api == "JoinGroup"}) == 5
+    assert len({obs.group for play in plays for obs in play.trace if obs.api == "JoinGroup"}) == 5
     for play in plays:
-        assert [seen.generation for seen in play.trace if seen.kind == "response" and seen.detail == "sync a"] == [2]
+        assert [obs.generation for obs in play.trace if obs.kind == "response" and obs.detail == "sync a"] == [2]
 
 
 def test_a_run_is_judged_by_the_oracle_from_its_trace_alone() -> None:
@@ -85,8 +85,8 @@ def test_a_run_is_judged_by_the_oracle_from_its_trace_alone() -> None:
     judgement = judge_script_run(right, play.trace)
 
     assert judgement.verdict is Verdict.OK
-    assert {each.verdict for each in judgement.findings} == {Verdict.OK}
-    (ground,) = (seen.body for seen in play.trace if seen.body.get("name") == "ground")
+    assert {finding.verdict for finding in judgement.findings} == {Verdict.OK}
+    (ground,) = (obs.body for obs in play.trace if obs.body.get("name") == "ground")
     assert (ground["profile"], ground["settings"], ground["topics"]) == ("kafka-4.1", PROMPT, {"groupproof-t3": 3})
 
 
@@ -98,7 +98,7 @@ def test_what_the_broker_does_not_speak_makes_a_case_unimplemented() -> None:
 
     assert judgement.verdict is Verdict.UNIMPLEMENTED
     assert judgement.reason == "It does not speak JoinGroup v5 or newer (its ApiVersions say v0 to v2)."
-    assert not [seen for seen in play.trace if seen.kind == "request"]
+    assert not [obs for obs in play.trace if obs.kind == "request"]
 
 
 def test_a_setting_that_the_subject_cannot_have_makes_a_case_inconclusive_and_is_named() -> None:
@@ -117,7 +117,7 @@ def test_a_case_that_stops_brokers_has_a_cluster_of_its_own_each_time() -> None:
     plays = played(moving, moving)
 
     for play in plays:
-        assert [seen.error for seen in play.trace if seen.kind == "response" and seen.detail == "after"] == [0]
+        assert [obs.error for obs in play.trace if obs.kind == "response" and obs.detail == "after"] == [0]
 
 
 class Dying(ReferenceBrokers):
@@ -143,11 +143,11 @@ def test_a_broker_that_dies_in_the_middle_is_trouble_and_the_trace_so_far_is_kep
 
     assert isinstance(play.trouble, BrokenEnvironment)
     assert "nobody listens" in str(play.trouble)
-    assert any(seen.kind == "response" for seen in play.trace)
+    assert any(obs.kind == "response" for obs in play.trace)
 
 
 @pytest.mark.parametrize(
-    ("told", "steps", "hindered"),
+    ("by_name", "steps", "hindered"),
     [
         ({"group.initial.rebalance.delay.ms": 3_000}, (join("a"),), []),
         ({}, (join("a"),), ["group.initial.rebalance.delay.ms=0: it says no"]),
@@ -158,13 +158,13 @@ def test_a_broker_that_dies_in_the_middle_is_trouble_and_the_trace_so_far_is_kep
     ],
 )
 def test_a_setting_that_only_takes_longer_or_is_not_used_hinders_nothing(
-    told: Mapping[str, int], steps: tuple[ScriptStep, ...], hindered: list[str]
+    by_name: Mapping[str, int], steps: tuple[ScriptStep, ...], hindered: list[str]
 ) -> None:
-    asked = {**PROMPT, **({"group.max.size": 2} if "group.max.size" in told else {})}
-    unmet = dict.fromkeys(told or ["group.initial.rebalance.delay.ms"], "it says no")
-    ground = Ground(where=Whereabouts(None), settings=told, unmet=unmet)  # type: ignore[arg-type] # it is not asked anything
+    asked = {**PROMPT, **({"group.max.size": 2} if "group.max.size" in by_name else {})}
+    unmet = dict.fromkeys(by_name or ["group.initial.rebalance.delay.ms"], "it says no")
+    cluster = PooledCluster(where=ClusterMap(None), settings=by_name, unmet=unmet)  # type: ignore[arg-type] # it is not asked anything
 
-    found = ground.hindrances(Script(steps=steps, settings=asked))
+    found = cluster.hindrances(Script(steps=steps, settings=asked))
 
     assert len(found) == len(hindered)
     assert all(part in line for part, line in zip(hindered, found, strict=True))
@@ -177,8 +177,8 @@ def test_a_case_goes_to_the_stage_of_its_world() -> None:
 
     async def main() -> None:
         subject = ReferenceBrokers(profile="kafka-4.1")
-        async with opened(subject, world_of(right), [right]) as ground:
-            stages.of[world_of(right)] = BrokerStage(subject=subject, world=world_of(right), ground=ground, profile="kafka-4.1", seed=1, token="")
+        async with opened(subject, world_of(right), [right]) as cluster:
+            stages.of[world_of(right)] = BrokerStage(subject=subject, world=world_of(right), ground=cluster, profile="kafka-4.1", seed=1, token="")
             plays.append(await stages.play(right, key="c1"))
 
     run_virtually(main, seed=1)

@@ -49,7 +49,7 @@ def answer(correlation: int, code: int = 0) -> bytes:
 
 
 def told(recorder: Recorder) -> list[tuple[str, str]]:
-    return [(seen.who, seen.body["name"]) for seen in recorder.trace if seen.kind == "event"]
+    return [(obs.who, obs.body["name"]) for obs in recorder.trace if obs.kind == "event"]
 
 
 def test_an_answer_is_recorded_and_told_before_anyone_who_waits_for_it_goes_on() -> None:
@@ -60,7 +60,7 @@ def test_an_answer_is_recorded_and_told_before_anyone_who_waits_for_it_goes_on()
         assert exchange.answer == {"throttle_time_ms": 0, "error_code": 25}
         assert recorder.trace[-1].error == 25
 
-    assert [each.label for each in run(body)] == ["beat a"]
+    assert [exchange.label for exchange in run(body)] == ["beat a"]
 
 
 def test_answers_in_pieces_and_out_of_order_find_their_requests() -> None:

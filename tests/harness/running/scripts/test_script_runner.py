@@ -17,34 +17,34 @@ def script(*steps: object, **given: object) -> Script:
 
 
 def answers(trace: Trace, label: str) -> list[Observation]:
-    return [seen for seen in trace if seen.kind == "response" and seen.detail == label]
+    return [obs for obs in trace if obs.kind == "response" and obs.detail == label]
 
 
 def kit(trace: Trace, name: str) -> list[Observation]:
-    return [seen for seen in trace if seen.who == "kit" and seen.body["name"] == name]
+    return [obs for obs in trace if obs.who == "kit" and obs.body["name"] == name]
 
 
 def links(trace: Trace, name: str) -> list[Observation]:
-    return [seen for seen in trace if seen.who == "link" and seen.body["name"] == name]
+    return [obs for obs in trace if obs.who == "link" and obs.body["name"] == name]
 
 
 def steps_passed(trace: Trace) -> list[int]:
-    return [seen.body["index"] for seen in kit(trace, "step")]
+    return [obs.body["index"] for obs in kit(trace, "step")]
 
 
 def test_a_group_is_led_to_stable_and_each_answer_is_in_the_trace() -> None:
     trace = performed(script(*stable("a", "b"), beat("a"), commit("b"), fetch("b"), leave("a")))
 
-    told = {label: answers(trace, label)[-1].error for label in ("sync a", "sync b", "beat a", "commit b", "fetch b", "leave a")}
-    assert told == dict.fromkeys(told, 0)
-    assert {seen.generation for seen in trace if seen.kind == "response" and seen.api == "SyncGroup"} == {2}
+    by_name = {label: answers(trace, label)[-1].error for label in ("sync a", "sync b", "beat a", "commit b", "fetch b", "leave a")}
+    assert by_name == dict.fromkeys(by_name, 0)
+    assert {obs.generation for obs in trace if obs.kind == "response" and obs.api == "SyncGroup"} == {2}
     assert not kit(trace, "timeout")
 
 
 def test_requests_and_answers_have_the_columns_of_a_clients_trace_and_their_frames() -> None:
     trace = performed(script(*stable("a"), beat("a")))
 
-    request = next(seen for seen in trace if seen.kind == "request" and seen.detail == "beat a")
+    request = next(obs for obs in trace if obs.kind == "request" and obs.detail == "beat a")
     (response,) = answers(trace, "beat a")
     assert (request.who, request.client, request.group) == ("member", "a", "groupproof-join-classic-x-1-g")
     assert (request.connection, request.correlation, request.node) == (response.connection, response.correlation, response.node)
@@ -57,9 +57,9 @@ def test_requests_and_answers_have_the_columns_of_a_clients_trace_and_their_fram
 def test_a_request_that_is_parked_is_taken_up_before_the_next_is_sent() -> None:
     trace = performed(script(*stable("a"), *joined("b"), beat("a", code=27), join("a"), answered("join b")))
 
-    assert [seen.error for seen in answers(trace, "beat a")] == [27]
+    assert [obs.error for obs in answers(trace, "beat a")] == [27]
     assert answers(trace, "join b")[0].error == 0
-    assert not [seen for seen in trace if seen.client not in (None, "a", "b")]
+    assert not [obs for obs in trace if obs.client not in (None, "a", "b")]
 
 
 @pytest.mark.parametrize("is_failed", [True, False])
@@ -81,9 +81,7 @@ def test_a_case_that_has_failed_already_is_not_waited_for(long: ScriptStep, is_f
 def test_what_does_not_settle_is_followed_at_once() -> None:
     at = [
         next(
-            seen.at_ms
-            for seen in kit(performed(script(*stable("a"), *joined("b", settles=settles), Pass(ms=1))), "step")
-            if seen.body["step"] == "pass"
+            obs.at_ms for obs in kit(performed(script(*stable("a"), *joined("b", settles=settles), Pass(ms=1))), "step") if obs.body["step"] == "pass"
         )
         for settles in (True, False)
     ]
@@ -111,8 +109,8 @@ def test_the_steps_end_when_their_time_is_up() -> None:
 def test_a_connection_that_is_cut_is_opened_anew_when_it_is_used_again() -> None:
     trace = performed(script(*stable("a"), Cut(connection="a"), beat("a")))
 
-    assert [seen.body["by"] for seen in links(trace, "closed")] == ["client", "client"]
-    assert len({seen.connection for seen in trace if seen.kind == "request"}) == 2
+    assert [obs.body["by"] for obs in links(trace, "closed")] == ["client", "client"]
+    assert len({obs.connection for obs in trace if obs.kind == "request"}) == 2
     assert answers(trace, "beat a")[0].error == 0
 
 
@@ -145,7 +143,7 @@ def test_what_is_not_read_is_read_later() -> None:
     )
 
     (response,) = answers(trace, "beat a")
-    request = next(seen for seen in trace if seen.kind == "request" and seen.detail == "beat a")
+    request = next(obs for obs in trace if obs.kind == "request" and obs.detail == "beat a")
     assert response.at_ms - request.at_ms >= 500
     assert response.error == 0
 
@@ -159,50 +157,50 @@ def test_a_group_moves_to_another_broker_and_its_members_follow() -> None:
     before, elsewhere, after = (answers(trace, label)[0] for label in ("before", "elsewhere", "after"))
     assert (before.node, elsewhere.node, after.node) == (moved.body["was"], moved.body["to"], moved.body["to"])
     assert (before.error, elsewhere.error, after.error) == (0, 16, 0)
-    assert "broker" in {seen.body["by"] for seen in links(trace, "closed")}
+    assert "broker" in {obs.body["by"] for obs in links(trace, "closed")}
 
 
 def test_what_cannot_be_moved_stops_the_script_and_is_told() -> None:
     trace = performed(script(*stable("a"), MoveGroup(), MoveGroup(), Pass(ms=1), brokers=2))
 
-    assert [seen.body["setting"] for seen in kit(trace, "unmet")] == ["brokers"]
-    assert not [seen for seen in kit(trace, "step") if seen.body["step"] == "pass"]
+    assert [obs.body["setting"] for obs in kit(trace, "unmet")] == ["brokers"]
+    assert not [obs for obs in kit(trace, "step") if obs.body["step"] == "pass"]
 
 
 def test_a_script_that_wants_another_broker_where_there_is_one_alone_stops() -> None:
     trace = performed(script(*stable("a"), beat("a", to="other"), Pass(ms=1)))
 
     assert kit(trace, "unmet")[0].body["why"] == "a second broker, which this cluster does not have"
-    assert not [seen for seen in kit(trace, "step") if seen.body["step"] == "pass"]
+    assert not [obs for obs in kit(trace, "step") if obs.body["step"] == "pass"]
 
 
 def test_a_version_that_the_broker_does_not_speak_stops_the_script_before_anything_is_sent() -> None:
     trace = performed(script(*stable("a"), beat("a", version=4)), profile="kafka-1.1")
 
     assert "Heartbeat v4 (its ApiVersions say v0 to v1)" in kit(trace, "unimplemented")[0].body["why"]
-    assert not [seen for seen in trace if seen.kind == "request"]
+    assert not [obs for obs in trace if obs.kind == "request"]
 
 
 def test_a_step_since_a_version_is_left_out_where_the_broker_is_older() -> None:
     old, new = (performed(script(*stable("a")), profile=profile) for profile in ("kafka-1.1", "kafka-4.1"))
 
     assert not answers(old, "id a")
-    assert [seen.error for seen in answers(new, "id a")] == [79]
+    assert [obs.error for obs in answers(new, "id a")] == [79]
     assert answers(old, "sync a")[0].error == answers(new, "sync a")[0].error == 0
 
 
 def test_groups_of_one_script_are_apart() -> None:
     trace = performed(script(*joined("a"), *joined("b", group_id=Group("h")), answered("join a"), answered("join b")))
 
-    assert {seen.group for seen in trace if seen.group} == {"groupproof-join-classic-x-1-g", "groupproof-join-classic-x-1-h"}
-    assert [answers(trace, f"join {each}")[0].generation for each in "ab"] == [1, 1]
+    assert {obs.group for obs in trace if obs.group} == {"groupproof-join-classic-x-1-g", "groupproof-join-classic-x-1-h"}
+    assert [answers(trace, f"join {name}")[0].generation for name in "ab"] == [1, 1]
 
 
 def test_any_broker_is_asked_what_any_can_answer() -> None:
     ask = Ask(member="x", api=Api.FIND_COORDINATOR, fields={"coordinator_keys": (Group(),), "key_type": 0}, label="find", to="any")
 
     (response,) = answers(performed(script(ask)), "find")
-    assert [each["error_code"] for each in response.body["coordinators"]] == [0]
+    assert [coordinator["error_code"] for coordinator in response.body["coordinators"]] == [0]
 
 
 def test_to_wait_for_what_was_never_asked_is_an_error_of_the_script() -> None:

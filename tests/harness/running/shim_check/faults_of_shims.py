@@ -101,8 +101,8 @@ def _hears(change: Callable[[Body], Body], command: str = "subscribe") -> Make:
     """Return a fault that tells the client something else than was asked."""
 
     class Changed(Plain):
-        def heard(self, told: Body) -> Body:
-            return change(told) if told.get("command") == command else told
+        def heard(self, fields: Body) -> Body:
+            return change(fields) if fields.get("command") == command else fields
 
     return Changed
 
@@ -112,7 +112,7 @@ def _without(body: Body, *names: str) -> Body:
 
 
 def _parts(body: Body, change: Callable[[Body], Any], key: str = "partitions") -> Lines:
-    return [{**body, key: [change(each) for each in body[key]]}]
+    return [{**body, key: [change(item) for item in body[key]]}]
 
 
 def _moved(part: Body) -> Body:
@@ -315,8 +315,8 @@ def run_faulty(fault: ShimFault) -> RunShim:
         planted = fault.make()
 
         async def said(line: str) -> None:
-            for each in planted.said(json.loads(line)):
-                await emit(each if isinstance(each, str) else json.dumps(each))
+            for item in planted.said(json.loads(line)):
+                await emit(item if isinstance(item, str) else json.dumps(item))
 
         async def heard() -> AsyncIterator[str]:
             async for line in lines:

@@ -7,14 +7,14 @@ import pytest
 import trio
 from tests.harness.commands.calling import ODD_SHIM
 
-from groupproof.harness.running.shim_check.dialogue import Stop, Talk, WatchedShim
+from groupproof.harness.running.shim_check.dialogue import MemberDialogue, Stop, WatchedShim
 from groupproof.harness.subjects.shims.shim_process import Program
 from groupproof.protocol.trace import Recorder
 
 pytestmark = pytest.mark.slow
 
 
-def talking(part: Callable[[Talk], Awaitable[None]], oddity: str = "none") -> list[str]:
+def talking(part: Callable[[MemberDialogue], Awaitable[None]], oddity: str = "none") -> list[str]:
     """Return the problems that a dialogue with a shim comes upon."""
     problems: list[str] = []
 
@@ -24,7 +24,7 @@ def talking(part: Callable[[Talk], Awaitable[None]], oddity: str = "none") -> li
             await nursery.start(shim.run)
             await shim.conversation.greeted()
             try:
-                await part(Talk(shim, Recorder(lambda: 0), problems.append, group="g"))
+                await part(MemberDialogue(shim, Recorder(lambda: 0), problems.append, group="g"))
             except Stop:
                 problems.append("stopped")
             nursery.cancel_scope.cancel()
@@ -34,8 +34,8 @@ def talking(part: Callable[[Talk], Awaitable[None]], oddity: str = "none") -> li
 
 
 def test_a_refusal_of_what_every_shim_has_is_a_problem_and_ends_nothing() -> None:
-    async def part(talk: Talk) -> None:
-        answer = await talk.ask_well("assignment")
+    async def part(dialogue: MemberDialogue) -> None:
+        answer = await dialogue.ask_well("assignment")
         assert not answer.ok
 
     (problem,) = talking(part)
@@ -43,19 +43,19 @@ def test_a_refusal_of_what_every_shim_has_is_a_problem_and_ends_nothing() -> Non
 
 
 def test_what_is_asked_and_answered_stands_in_the_trace() -> None:
-    async def part(talk: Talk) -> None:
-        since = talk.now
-        await talk.ask("assignment")
-        assert [seen.body["name"] for seen in talk.trace] == ["hello", "command", "answer"]
-        assert talk.answered(since) == 2
-        assert talk.can("classic")
+    async def part(dialogue: MemberDialogue) -> None:
+        since = dialogue.now
+        await dialogue.ask("assignment")
+        assert [obs.body["name"] for obs in dialogue.trace] == ["hello", "command", "answer"]
+        assert dialogue.answered(since) == 2
+        assert dialogue.can("classic")
 
     assert talking(part) == []
 
 
 def test_an_end_instead_of_an_answer_is_a_problem_that_ends_the_part() -> None:
-    async def part(talk: Talk) -> None:
-        await talk.subscribe("127.0.0.1:1")
+    async def part(dialogue: MemberDialogue) -> None:
+        await dialogue.subscribe("127.0.0.1:1")
 
     problem, end = talking(part, "crashes on subscribe")
     assert problem.startswith("the shim exited with status 7 instead of answering subscribe")
@@ -63,7 +63,7 @@ def test_an_end_instead_of_an_answer_is_a_problem_that_ends_the_part() -> None:
 
 
 def test_an_event_that_does_not_come_is_none() -> None:
-    async def part(talk: Talk) -> None:
-        assert await talk.event("shutdown_complete", since=talk.began, within_s=0) is None
+    async def part(dialogue: MemberDialogue) -> None:
+        assert await dialogue.event("shutdown_complete", since=dialogue.began, within_s=0) is None
 
     assert talking(part) == []

@@ -62,10 +62,10 @@ def judged_with_trace(fault: ShimFault, case: Case) -> tuple[Trace, Judgement]:
 
 def frames_of(trace: Trace, client: str = "m0") -> list[tuple[object, ...]]:
     """Return what a client sent and was answered up to the end of the plan, and what it read: without times, ids and the order of its Fetches."""
-    end = next(seen.seq for seen in trace if seen.body.get("name") == "end")
-    frames = [seen for seen in trace[:end] if seen.kind in ("request", "response") and seen.client == client]
-    fetches = {(seen.kind, seen.error, offset) for seen in frames for offset in seen.offsets if seen.api == Api.FETCH.title}
-    return [*((seen.kind, seen.api, seen.error, seen.offsets) for seen in frames if seen.api != Api.FETCH.title), *sorted(fetches, key=str)]
+    end = next(obs.seq for obs in trace if obs.body.get("name") == "end")
+    frames = [obs for obs in trace[:end] if obs.kind in ("request", "response") and obs.client == client]
+    fetches = {(obs.kind, obs.error, offset) for obs in frames for offset in obs.offsets if obs.api == Api.FETCH.title}
+    return [*((obs.kind, obs.api, obs.error, obs.offsets) for obs in frames if obs.api != Api.FETCH.title), *sorted(fetches, key=str)]
 
 
 def test_there_are_enough_of_them_and_without_one_there_is_no_problem() -> None:
@@ -78,7 +78,7 @@ def test_there_are_enough_of_them_and_without_one_there_is_no_problem() -> None:
 def test_the_check_names_it(fault: ShimFault) -> None:
     problems = checked(fault)
 
-    assert any(fault.problem in each for each in problems), problems
+    assert any(fault.problem in problem for problem in problems), problems
 
 
 @each_fault
@@ -93,9 +93,9 @@ def test_a_run_lays_it_at_the_shims_door_or_there_is_a_reason(fault: ShimFault) 
 
 @each_fault
 def test_what_blames_the_client_all_the_same_says_that_it_rests_on_the_shims_word(fault: ShimFault) -> None:
-    blame = [each for each in judged(fault, BY_ID[fault.case]).findings if each.verdict in ADVERSE]
+    blame = [finding for finding in judged(fault, BY_ID[fault.case]).findings if finding.verdict in ADVERSE]
 
-    assert all(each.grounds is not None and each.grounds.word for each in blame)
+    assert all(finding.grounds is not None and finding.grounds.word for finding in blame)
     assert not blame or _is_blamed(fault, BY_ID[fault.case])
 
 
@@ -106,8 +106,8 @@ def test_no_frame_tells_it_from_a_fault_of_the_clients(fault: ShimFault) -> None
     trace, by_shim = judged_with_trace(fault, case)
 
     assert frames_of(trace) == frames_of(play.trace)
-    assert {each.observed for each in by_shim.findings if each.verdict in ADVERSE} == {
-        each.observed for each in by_client.findings if each.verdict in ADVERSE
+    assert {finding.observed for finding in by_shim.findings if finding.verdict in ADVERSE} == {
+        finding.observed for finding in by_client.findings if finding.verdict in ADVERSE
     }
 
 

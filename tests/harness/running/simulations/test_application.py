@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groupproof.harness.running.simulations.real_pair import in_virtual_time
-from groupproof.harness.simulation.fault_schedule import Happening, Schedule
+from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
 from groupproof.harness.simulation.settings import Simulation
 from groupproof.protocol.trace import Trace
 
@@ -11,15 +11,15 @@ SHORT = Simulation(seed=1, members=2, brokers=2, duration_ms=25_000, session_tim
 
 
 def _befallen(kind: str, for_ms: int, **how: int) -> Trace:
-    return in_virtual_time(SHORT, Schedule(happenings=(Happening(at_ms=9_000, kind=kind, who=("m1",), for_ms=for_ms, how=how),)))
+    return in_virtual_time(SHORT, Schedule(happenings=(ScheduledFault(at_ms=9_000, kind=kind, who=("m1",), for_ms=for_ms, how=how),)))
 
 
 def _asked(trace: Trace, api: str) -> list[str | None]:
-    return [seen.client for seen in trace if seen.kind == "request" and seen.api == api]
+    return [obs.client for obs in trace if obs.kind == "request" and obs.api == api]
 
 
 def _lives(trace: Trace) -> list[str]:
-    return [seen.body.get("command") or seen.body["name"] for seen in trace if seen.who == "kit" and seen.client == "m1"]
+    return [obs.body.get("command") or obs.body["name"] for obs in trace if obs.who == "kit" and obs.client == "m1"]
 
 
 def test_a_crash_says_no_goodbye_and_the_program_comes_back() -> None:
@@ -44,16 +44,16 @@ def test_who_does_not_poll_for_too_long_leaves_the_group() -> None:
 def test_a_changed_subscription_is_joined_with() -> None:
     trace = _befallen("resubscribe", 8_000)
 
-    given = {partition for seen in trace if seen.client == "m1" for partition in seen.partitions}
+    given = {partition for obs in trace if obs.client == "m1" for partition in obs.partitions}
     assert {topic for topic, _ in given} == {"t", "u"}
 
 
 def test_a_slow_callback_keeps_the_group_waiting() -> None:
     trace = in_virtual_time(SHORT, Schedule(happenings=(
-        Happening(at_ms=100, kind="callbacks", who=("m1",), for_ms=20_000, how={"callback_ms": 2_000}),
-        Happening(at_ms=9_000, kind="leave", who=("m0",), for_ms=1_000),
+        ScheduledFault(at_ms=100, kind="callbacks", who=("m1",), for_ms=20_000, how={"callback_ms": 2_000}),
+        ScheduledFault(at_ms=9_000, kind="leave", who=("m0",), for_ms=1_000),
     )))  # fmt: skip
 
-    revoked = next(seen for seen in trace if seen.client == "m1" and seen.body.get("name") == "partitions_revoked")
-    joins = [seen for seen in trace if seen.client == "m1" and seen.api == "JoinGroup" and seen.kind == "request" and seen.seq > revoked.seq]
+    revoked = next(obs for obs in trace if obs.client == "m1" and obs.body.get("name") == "partitions_revoked")
+    joins = [obs for obs in trace if obs.client == "m1" and obs.api == "JoinGroup" and obs.kind == "request" and obs.seq > revoked.seq]
     assert joins[0].at_ms - revoked.at_ms >= 2_000

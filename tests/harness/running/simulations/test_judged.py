@@ -19,7 +19,7 @@ def blamed(simulation: Simulation, folder: Path) -> dict[str, str]:
     """Return what is found in the run, by requirement."""
     observed(simulation, folder)
     results = check_files([piece_of(folder, simulation.seed)], CASES, UNIVERSAL).results
-    return {each.requirement: each.observed for result in results for each in result.ruling.findings if each.verdict is not Verdict.OK}
+    return {finding.requirement: finding.observed for result in results for finding in result.ruling.findings if finding.verdict is not Verdict.OK}
 
 
 WERE_BLAMED = [(148, 8), (222, 8), (398, 8), (37, 6), (118, 6), (197, 6), (4206, 7), (62, 8), (193, 8), (489, 8), (169, 6), (558, 6), (535, 6)]
@@ -45,4 +45,4 @@ def test_a_thousand_swarms_are_nobodys_fault(part: int, tmp_path: Path) -> None:
 )
 def test_a_member_with_a_bug_is_found_in_some_swarm(variant: str, requirement: str, tmp_path: Path) -> None:
     found = (blamed(Simulation(seed=seed, members=8, duration_ms=60_000, member_variant=variant), tmp_path) for seed in range(1, 13))
-    assert any(requirement in each for each in found)
+    assert any(requirement in entry for entry in found)

@@ -11,6 +11,6 @@ def test_several_processes_find_what_one_does_in_the_order_of_the_seeds() -> Non
     alone = list(outcomes(short(duration_ms=10_000), range(3, 7), jobs=1))
     together = list(outcomes(short(duration_ms=10_000), range(3, 7), jobs=2))
 
-    assert [each.simulation.seed for each in together] == [3, 4, 5, 6]
-    assert [each.trace_hash for each in together] == [each.trace_hash for each in alone]
-    assert all(each.transitions == () for each in together)
+    assert [outcome.simulation.seed for outcome in together] == [3, 4, 5, 6]
+    assert [outcome.trace_hash for outcome in together] == [outcome.trace_hash for outcome in alone]
+    assert all(outcome.transitions == () for outcome in together)

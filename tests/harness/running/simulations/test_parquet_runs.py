@@ -39,8 +39,8 @@ def test_each_seed_is_a_run_of_one_trace(tmp_path: Path) -> None:
 
     results = check_files([tmp_path], CASES, UNIVERSAL).results
 
-    assert {seen.run for seen in read_parquet(tmp_path)} == {f"simulation-{each.simulation.seed}" for each in made}
-    assert [each.ruling.verdict.value for each in results if each.case.id == "laws/classic/g"] == ["OK"] * 3
+    assert {obs.run for obs in read_parquet(tmp_path)} == {f"simulation-{outcome.simulation.seed}" for outcome in made}
+    assert [result.ruling.verdict.value for result in results if result.case.id == "laws/classic/g"] == ["OK"] * 3
 
 
 def test_a_run_that_fails_leaves_no_piece(tmp_path: Path) -> None:

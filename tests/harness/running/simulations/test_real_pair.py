@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupproof.harness.running.simulations.real_pair import in_virtual_time, over_sockets
-from groupproof.harness.simulation.fault_schedule import Happening, Schedule
+from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
 from groupproof.harness.simulation.settings import Simulation
 
 SHORT = Simulation(seed=1, members=2, brokers=2, duration_ms=20_000, session_timeout_ms=6_000, max_poll_interval_ms=10_000, faults=())
@@ -13,29 +13,29 @@ SHORT = Simulation(seed=1, members=2, brokers=2, duration_ms=20_000, session_tim
 
 def test_what_the_pair_cannot_carry_out_is_refused_by_its_name() -> None:
     with pytest.raises(ValueError, match="cannot carry out repeat; it can: append, broker-crash"):
-        in_virtual_time(SHORT, Schedule(happenings=(Happening(at_ms=1, kind="repeat"),)))
+        in_virtual_time(SHORT, Schedule(happenings=(ScheduledFault(at_ms=1, kind="repeat"),)))
     with pytest.raises(ValueError, match="cannot carry out silence; it can: append, broker-crash"):
-        over_sockets(SHORT, Schedule(happenings=(Happening(at_ms=1, kind="silence", who=("m0",)),)))
+        over_sockets(SHORT, Schedule(happenings=(ScheduledFault(at_ms=1, kind="silence", who=("m0",)),)))
 
 
 def test_the_coordinator_moves_and_the_members_follow_it() -> None:
-    moves = tuple(Happening(at_ms=at_ms, kind="move", who=(f"node{node}",), how={"drops": 0}) for at_ms, node in ((8_000, 0), (12_000, 1)))
+    moves = tuple(ScheduledFault(at_ms=at_ms, kind="move", who=(f"node{node}",), how={"drops": 0}) for at_ms, node in ((8_000, 0), (12_000, 1)))
     trace = in_virtual_time(SHORT, Schedule(happenings=moves))
 
-    moved = [seen.at_ms for seen in trace if seen.body.get("name") == "moved"]
-    beats = [seen for seen in trace if seen.api == "Heartbeat" and seen.kind == "response" and not seen.error and seen.at_ms > 13_000]
+    moved = [obs.at_ms for obs in trace if obs.body.get("name") == "moved"]
+    beats = [obs for obs in trace if obs.api == "Heartbeat" and obs.kind == "response" and not obs.error and obs.at_ms > 13_000]
     assert len(moved) in (1, 2), "it is where one of the moves takes it already, or not"
-    assert {seen.client for seen in beats} == {"m0", "m1"}
+    assert {obs.client for obs in beats} == {"m0", "m1"}
 
 
 def test_partitions_that_are_added_are_given_to_somebody() -> None:
-    trace = in_virtual_time(SHORT, Schedule(happenings=(Happening(at_ms=9_000, kind="grow", how={"partitions": 2}),)))
+    trace = in_virtual_time(SHORT, Schedule(happenings=(ScheduledFault(at_ms=9_000, kind="grow", how={"partitions": 2}),)))
 
-    given = {partition for seen in trace if seen.body.get("name") == "partitions_assigned" for partition in seen.partitions}
+    given = {partition for obs in trace if obs.body.get("name") == "partitions_assigned" for partition in obs.partitions}
     assert given == {("t", number) for number in range(6)}
 
 
 def test_the_same_arguments_give_the_same_trace() -> None:
-    plan = Schedule(happenings=(Happening(at_ms=9_000, kind="crash", who=("m1",), for_ms=3_000),))
+    plan = Schedule(happenings=(ScheduledFault(at_ms=9_000, kind="crash", who=("m1",), for_ms=3_000),))
 
     assert in_virtual_time(SHORT, plan) == in_virtual_time(SHORT, plan)

@@ -64,12 +64,12 @@ def test_a_planted_bug_is_found_by_the_law_that_it_breaks(name: str) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("variant", [each.name for each in LEGAL_COORDINATORS if each.name not in ELSEWHERE])
+@pytest.mark.parametrize("variant", [legal_coordinator.name for legal_coordinator in LEGAL_COORDINATORS if legal_coordinator.name not in ELSEWHERE])
 def test_a_coordinator_that_deviates_legally_breaks_no_law(variant: str) -> None:
     assert [run(short(seed, coordinator_variant=variant)).violations for seed in range(20)] == [()] * 20
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("variant", [each.name for each in LEGAL_MEMBERS])
+@pytest.mark.parametrize("variant", [legal_member.name for legal_member in LEGAL_MEMBERS])
 def test_a_member_that_deviates_legally_breaks_no_law(variant: str) -> None:
     assert [run(short(seed, member_variant=variant)).violations for seed in range(20)] == [()] * 20

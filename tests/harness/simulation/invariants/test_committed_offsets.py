@@ -8,7 +8,7 @@ from tests.harness.simulation.made import moved, taken
 from groupproof.harness.simulation.heap import Heap
 from groupproof.harness.simulation.invariants.committed_offsets import Offsets
 from groupproof.harness.simulation.invariants.generations import Generation, Generations
-from groupproof.harness.simulation.settings import Broken
+from groupproof.harness.simulation.settings import InvariantBroken
 from groupproof.protocol.vocabulary import GroupState
 from groupproof.protocol.wire.messages import (
     CommitPartition,
@@ -45,8 +45,8 @@ def _commit(offsets: Offsets, offset: int, *, member: str = "a", generation: int
 
 
 def _fetch(offsets: Offsets, offset: int, *, error: int = 0) -> None:
-    told = FetchedTopic(name="t", partitions=(FetchedPartition(partition_index=0, committed_offset=offset, error_code=error),))
-    offsets.answered(OffsetFetchResponse(groups=(FetchedGroup(group_id="g", topics=(told,)),)), FETCH)
+    fetched_topic = FetchedTopic(name="t", partitions=(FetchedPartition(partition_index=0, committed_offset=offset, error_code=error),))
+    offsets.answered(OffsetFetchResponse(groups=(FetchedGroup(group_id="g", topics=(fetched_topic,)),)), FETCH)
 
 
 def test_what_was_committed_last_may_be_told_and_nothing_else() -> None:
@@ -57,9 +57,9 @@ def test_what_was_committed_last_may_be_told_and_nothing_else() -> None:
     _fetch(offsets, 4)
     _fetch(offsets, 99, error=14)
 
-    with pytest.raises(Broken, match="TR-123: t-0 is told to stand at 5, though 4 was committed last"):
+    with pytest.raises(InvariantBroken, match="TR-123: t-0 is told to stand at 5, though 4 was committed last"):
         _fetch(offsets, 5)
-    with pytest.raises(Broken, match="TR-123"):
+    with pytest.raises(InvariantBroken, match="TR-123"):
         _fetch(offsets, -1)
 
 
@@ -68,7 +68,7 @@ def test_a_commit_that_was_refused_counts_for_nothing() -> None:
     _commit(offsets, 5, generation=2, error=22)
 
     _fetch(offsets, -1)
-    with pytest.raises(Broken, match="TR-123"):
+    with pytest.raises(InvariantBroken, match="TR-123"):
         _fetch(offsets, 5)
 
 
@@ -85,7 +85,7 @@ def test_a_commit_that_was_refused_counts_for_nothing() -> None:
 def test_a_commit_that_had_to_be_refused_and_was_taken_breaks_a_law(member: str, generation: int, state: GroupState, requirement: str) -> None:
     offsets, _ = _offsets(state)
 
-    with pytest.raises(Broken, match=requirement):
+    with pytest.raises(InvariantBroken, match=requirement):
         _commit(offsets, 5, member=member, generation=generation)
 
 
@@ -93,7 +93,7 @@ def test_a_group_without_members_may_be_committed_to_by_anyone() -> None:
     offsets, _ = _offsets(GroupState.EMPTY)
     _commit(offsets, 5, member="", generation=-1)
 
-    with pytest.raises(Broken, match="TR-123"):
+    with pytest.raises(InvariantBroken, match="TR-123"):
         _fetch(offsets, 6)
 
 
@@ -108,5 +108,5 @@ def test_offsets_may_be_gone_when_the_group_was_empty_for_the_retention_time(emp
     if may_be_gone:
         _fetch(offsets, -1)
     else:
-        with pytest.raises(Broken, match="TR-123"):
+        with pytest.raises(InvariantBroken, match="TR-123"):
             _fetch(offsets, -1)

@@ -8,7 +8,7 @@ import pytest
 from tests.harness.simulation.made import JOIN, moved, synced_by, taken
 
 from groupproof.harness.simulation.invariants.generations import Generations
-from groupproof.harness.simulation.settings import Broken
+from groupproof.harness.simulation.settings import InvariantBroken
 from groupproof.protocol.vocabulary import GroupState
 from groupproof.protocol.wire.messages import (
     HeartbeatRequest,
@@ -68,7 +68,7 @@ def test_what_keeps_the_laws_breaks_none() -> None:
     ],
 )
 def test_a_move_along_no_edge_or_with_another_generation_breaks_a_law(move: Any, requirement: str) -> None:
-    with pytest.raises(Broken, match=requirement):
+    with pytest.raises(InvariantBroken, match=requirement):
         _stable().moved(move)
 
 
@@ -77,7 +77,7 @@ def test_a_join_phase_that_counts_other_than_by_one_breaks_a_law(generation: int
     generations = _stable()
     generations.moved(moved(STABLE, PREPARING, 1))
 
-    with pytest.raises(Broken, match="INV-04"):
+    with pytest.raises(InvariantBroken, match="INV-04"):
         generations.moved(moved(PREPARING, COMPLETING, generation))
 
 
@@ -93,12 +93,12 @@ def test_a_join_phase_that_counts_other_than_by_one_breaks_a_law(generation: int
 )
 def test_an_answer_that_does_not_fit_the_others_of_its_generation_breaks_a_law(answer: JoinGroupResponse, requirement: str) -> None:
     name = "m0" if answer.member_id == "a" else "m2"
-    with pytest.raises(Broken, match=requirement):
+    with pytest.raises(InvariantBroken, match=requirement):
         _completing().answered(answer, taken(JOIN, name))
 
 
 def test_one_member_id_for_two_clients_breaks_a_law() -> None:
-    with pytest.raises(Broken, match="JOIN-03"):
+    with pytest.raises(InvariantBroken, match="JOIN-03"):
         _completing().answered(JoinGroupResponse(error_code=79, member_id="a"), taken(JOIN, "m2"))
 
 
@@ -107,7 +107,7 @@ def test_a_leader_that_is_still_there_leads_on() -> None:
     generations.moved(moved(STABLE, PREPARING, 1))
     generations.moved(moved(PREPARING, COMPLETING, 2))
 
-    with pytest.raises(Broken, match="JOIN-06"):
+    with pytest.raises(InvariantBroken, match="JOIN-06"):
         generations.answered(_joined("a", leader="b", generation=2, members=()), taken(JOIN, "m0"))
 
 
@@ -122,12 +122,12 @@ def test_a_static_leader_is_the_same_with_its_next_id() -> None:
 
 
 def test_an_assignment_other_than_the_leader_s_breaks_a_law() -> None:
-    with pytest.raises(Broken, match="INV-09"):
+    with pytest.raises(InvariantBroken, match="INV-09"):
         _stable().answered(SyncGroupResponse(assignment=b"A"), taken(synced_by("b", {})))
 
 
 def test_a_sync_answered_before_the_leader_s_breaks_a_law() -> None:
-    with pytest.raises(Broken, match="SYNC-06"):
+    with pytest.raises(InvariantBroken, match="SYNC-06"):
         _completing().answered(SyncGroupResponse(), taken(synced_by("b", {})))
 
 
@@ -135,7 +135,7 @@ def test_a_sync_answered_before_the_leader_s_breaks_a_law() -> None:
 def test_a_heartbeat_of_a_stranger_or_of_another_generation_that_is_taken_breaks_a_law(member: str, generation: int, requirement: str) -> None:
     beat = HeartbeatRequest(group_id="g", generation_id=generation, member_id=member)
 
-    with pytest.raises(Broken, match=requirement):
+    with pytest.raises(InvariantBroken, match=requirement):
         _led(_stable()).answered(HeartbeatResponse(), taken(beat))
 
 

@@ -7,7 +7,7 @@ from tests.harness.simulation.made import JOIN, SYNC, moved, taken
 
 from groupproof.coordinator.machine.coordinator import Reply
 from groupproof.harness.simulation.invariants.one_answer import Answering
-from groupproof.harness.simulation.settings import Broken
+from groupproof.harness.simulation.settings import InvariantBroken
 from groupproof.protocol.vocabulary import GroupState
 from groupproof.protocol.wire.messages import HeartbeatRequest, HeartbeatResponse, JoinGroupResponse, SyncGroupResponse
 
@@ -40,12 +40,12 @@ def test_a_heartbeat_that_is_not_answered_at_once_breaks_a_law() -> None:
     answering = _preparing()
     answering.taken_up(1)
 
-    with pytest.raises(Broken, match="INV-08: Heartbeat was not answered"):
+    with pytest.raises(InvariantBroken, match="INV-08: Heartbeat was not answered"):
         answering.settled(taken(BEAT))
 
 
 def test_a_second_answer_breaks_a_law() -> None:
-    with pytest.raises(Broken, match="has its answer already"):
+    with pytest.raises(InvariantBroken, match="has its answer already"):
         _preparing().answered(Reply(token=1, message=HeartbeatResponse()), None)
 
 
@@ -63,7 +63,7 @@ def test_a_parked_join_left_unanswered_at_the_end_of_its_phase_breaks_a_law() ->
     answering = _parked(_preparing())
     answering.moved(moved(PREPARING, COMPLETING))
 
-    with pytest.raises(Broken, match="INV-08: 1 parked JoinGroupRequest were left unanswered"):
+    with pytest.raises(InvariantBroken, match="INV-08: 1 parked JoinGroupRequest were left unanswered"):
         answering.settled(None)
 
 
@@ -88,14 +88,14 @@ def test_a_sync_that_parks_outside_of_its_phase_breaks_a_law() -> None:
     answering = _preparing()
     answering.taken_up(1)
 
-    with pytest.raises(Broken, match="INV-06: SyncGroup is parked"):
+    with pytest.raises(InvariantBroken, match="INV-06: SyncGroup is parked"):
         answering.settled(taken(SYNC))
 
 
 def test_a_coordinator_that_moves_away_answers_what_is_parked_or_drops_it() -> None:
     _parked(_preparing()).unloaded(drops=True)
 
-    with pytest.raises(Broken, match="EMIG-02"):
+    with pytest.raises(InvariantBroken, match="EMIG-02"):
         _parked(_preparing()).unloaded(drops=False)
     answering = _parked(_preparing())
     assert answering.answered(Reply(token=1, message=SyncGroupResponse()), taken(JOIN))

@@ -9,7 +9,7 @@ from groupproof.clients.member.member import Member
 from groupproof.clients.outputs import Callback, CallbackKind
 from groupproof.harness.simulation.invariants.generations import Generation
 from groupproof.harness.simulation.invariants.one_owner import Ownership
-from groupproof.harness.simulation.settings import Broken
+from groupproof.harness.simulation.settings import InvariantBroken
 from groupproof.protocol.vocabulary import TopicPartition
 from groupproof.protocol.wire.subscription import Assignment, encode_assignment
 
@@ -29,7 +29,7 @@ def test_a_partition_in_two_hands_of_one_generation_breaks_a_law() -> None:
     ownership = Ownership()
     _given(ownership, "m0", 1)
 
-    with pytest.raises(Broken, match="ASSIGN-09: m1 was given t-0 in generation 1, in which m0 owns it"):
+    with pytest.raises(InvariantBroken, match="ASSIGN-09: m1 was given t-0 in generation 1, in which m0 owns it"):
         _given(ownership, "m1", 1)
 
 
@@ -40,7 +40,7 @@ def test_what_was_given_back_may_be_given_to_another(kind: CallbackKind) -> None
     ownership.called("m0", _callback(kind, 1))
     _given(ownership, "m1", 1)
 
-    with pytest.raises(Broken, match="m1 owns it"):
+    with pytest.raises(InvariantBroken, match="m1 owns it"):
         _given(ownership, "m0", 1)
 
 
@@ -50,7 +50,7 @@ def test_a_member_that_the_group_went_on_without_cannot_know() -> None:
     _given(ownership, "m1", 2)
 
     ownership.synced("m0", 2)
-    with pytest.raises(Broken, match="m0 owns it"):
+    with pytest.raises(InvariantBroken, match="m0 owns it"):
         _given(ownership, "m2", 2)
 
 
@@ -60,7 +60,7 @@ def test_who_ended_owns_nothing() -> None:
     ownership.gone("m0")
 
     _given(ownership, "m1", 1)
-    with pytest.raises(Broken, match="m1 owns it"):
+    with pytest.raises(InvariantBroken, match="m1 owns it"):
         _given(ownership, "m0", 1)
 
 
@@ -72,7 +72,7 @@ def test_only_a_cooperative_member_joins_with_partitions_in_hand(assignors: tupl
     if may_keep:
         Ownership().joins("m0", member)
     else:
-        with pytest.raises(Broken, match="CLIENT-62"):
+        with pytest.raises(InvariantBroken, match="CLIENT-62"):
             Ownership().joins("m0", member)
 
 
@@ -81,5 +81,5 @@ def test_an_assignment_that_gives_a_partition_twice_breaks_a_law() -> None:
     one = encode_assignment(Assignment(partitions=(("t", 2),)))
     Ownership().assigned(Generation(4, sent={"a": both, "b": one, "c": b""}))
 
-    with pytest.raises(Broken, match="ASSIGN-09: the leader of generation 4 assigned t-0 to 2 members"):
+    with pytest.raises(InvariantBroken, match="ASSIGN-09: the leader of generation 4 assigned t-0 to 2 members"):
         Ownership().assigned(Generation(4, sent={"a": both, "b": both}))

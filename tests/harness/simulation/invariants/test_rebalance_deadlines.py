@@ -8,13 +8,13 @@ import pytest
 from tests.harness.simulation.made import JOIN, moved, taken
 from tests.harness.simulation.runs import calm, ran
 
-from groupproof.harness.simulation.fault_schedule import Happening, Schedule
+from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
 from groupproof.harness.simulation.heap import Heap
 from groupproof.harness.simulation.invariants.generations import Generations
 from groupproof.harness.simulation.invariants.one_answer import Answering
 from groupproof.harness.simulation.invariants.rebalance_deadlines import Deadlines, Timeouts
 from groupproof.harness.simulation.run import run
-from groupproof.harness.simulation.settings import Broken, Outcome
+from groupproof.harness.simulation.settings import InvariantBroken, Outcome
 from groupproof.protocol.vocabulary import GroupState
 from groupproof.protocol.wire.messages import CommittedPartition, CommittedTopic, OffsetCommitRequest, OffsetCommitResponse
 
@@ -23,7 +23,7 @@ _PREPARES, _COMPLETES = GroupState.PREPARING_REBALANCE.value, GroupState.COMPLET
 
 
 def _met(kind: str, *, who: tuple[str, ...] = ("m1",), for_ms: int = 15_000, **given: Any) -> Outcome:
-    return run(calm(**given), plan=Schedule(happenings=(Happening(at_ms=AT_MS, kind=kind, who=who, for_ms=for_ms),)))
+    return run(calm(**given), plan=Schedule(happenings=(ScheduledFault(at_ms=AT_MS, kind=kind, who=who, for_ms=for_ms),)))
 
 
 def _requirement(outcome: Outcome) -> str:
@@ -50,8 +50,8 @@ def test_a_session_that_ends_at_the_wrong_time_breaks_a_law(variant: str, requir
 )
 def test_a_join_phase_that_ends_at_the_wrong_time_breaks_a_law(variant: str, requirement: str) -> None:
     # A frozen member with a long session is waited for, to the end of the join phase, when another one leaves.
-    frozen = Happening(at_ms=AT_MS, kind="pause", who=("m1",), for_ms=25_000)
-    plan = Schedule(happenings=(frozen, Happening(at_ms=AT_MS + 500, kind="leave", who=("m2",), for_ms=1_000)))
+    frozen = ScheduledFault(at_ms=AT_MS, kind="pause", who=("m1",), for_ms=25_000)
+    plan = Schedule(happenings=(frozen, ScheduledFault(at_ms=AT_MS + 500, kind="leave", who=("m2",), for_ms=1_000)))
     asked = {"session_timeout_ms": 30_000, "heartbeat_interval_ms": 2_000, "duration_ms": 40_000}
 
     assert run(calm(**asked), plan=plan).violations == ()
@@ -68,7 +68,7 @@ def test_an_initial_delay_that_never_ends_breaks_a_law() -> None:
 )
 def test_a_wait_for_sync_that_ends_at_the_wrong_time_breaks_a_law(variant: str, requirement: str) -> None:
     # What m1 is answered does not reach it, while it keeps its session up by what it sends: nobody syncs for it.
-    plan = Schedule(happenings=(Happening(at_ms=4_000, kind="deaf", who=("m1",), for_ms=25_000),))
+    plan = Schedule(happenings=(ScheduledFault(at_ms=4_000, kind="deaf", who=("m1",), for_ms=25_000),))
     asked = {"session_timeout_ms": 30_000, "heartbeat_interval_ms": 2_000, "duration_ms": 40_000}
 
     assert run(calm(**asked), plan=plan).violations == ()
@@ -81,9 +81,9 @@ def test_a_broker_that_stands_still_is_given_the_time_that_it_stood() -> None:
 
 def test_static_members_are_waited_for_from_when_a_broker_that_stood_still_goes_on() -> None:
     # The join phase of 8 s is over at 18 s, with nobody joined; the broker sees that at 20.4 s, and waits to 30.4 s for m1, who thaws at 40 s (TR-050).
-    frozen = [Happening(at_ms=7_900, kind="pause", who=(name,), for_ms=ms) for name, ms in (("m0", 13_000), ("m1", 32_000), ("m2", 13_000))]
-    leaves = Happening(at_ms=AT_MS, kind="leave", who=("m3",), for_ms=40_000)
-    stands = Happening(at_ms=8_400, kind="broker-pause", who=("node0",), for_ms=12_000)
+    frozen = [ScheduledFault(at_ms=7_900, kind="pause", who=(name,), for_ms=ms) for name, ms in (("m0", 13_000), ("m1", 32_000), ("m2", 13_000))]
+    leaves = ScheduledFault(at_ms=AT_MS, kind="leave", who=("m3",), for_ms=40_000)
+    stands = ScheduledFault(at_ms=8_400, kind="broker-pause", who=("node0",), for_ms=12_000)
     outcome = run(calm(static_members=3, session_timeout_ms=45_000, duration_ms=60_000), plan=Schedule(happenings=(*frozen, leaves, stands)))
 
     assert outcome.violations == ()
@@ -97,8 +97,8 @@ def _joining(*, from_empty: bool = False) -> Deadlines:
         session_ms=45_000, rebalance_ms=10_000, initial_delay_ms=3_000, newcomer_ms=300_000, bounds_syncs=True, spares_newcomers=False
     )
     deadlines = Deadlines(timeouts, heap, answering, Generations())
-    for each in (answering, deadlines):
-        each.moved(moved(GroupState.EMPTY if from_empty else GroupState.STABLE, GroupState.PREPARING_REBALANCE))
+    for item in (answering, deadlines):
+        item.moved(moved(GroupState.EMPTY if from_empty else GroupState.STABLE, GroupState.PREPARING_REBALANCE))
     answering.taken_up(1)
     answering.settled(taken(JOIN))
     return deadlines
@@ -124,7 +124,7 @@ def test_a_broker_that_stood_still_ends_the_join_phase(stood: tuple[int, int], f
     _stood(deadlines, *stood)
     deadlines._heap.run(ends_ms)
 
-    with pytest.raises(Broken, match=f"INV-12: the join phase lasts longer than {ends_ms} ms, with 1 JoinGroups parked"):
+    with pytest.raises(InvariantBroken, match=f"INV-12: the join phase lasts longer than {ends_ms} ms, with 1 JoinGroups parked"):
         deadlines._heap.run(ends_ms + 1)
 
 
@@ -134,7 +134,7 @@ def test_a_wait_for_sync_is_no_longer_for_a_broker_that_stood_still_meanwhile() 
     _stood(deadlines, 2_000, 7_000)
     deadlines._heap.run(10_000)
 
-    with pytest.raises(Broken, match="SYNC-16: the group waits for SyncGroup longer than 10000 ms"):
+    with pytest.raises(InvariantBroken, match="SYNC-16: the group waits for SyncGroup longer than 10000 ms"):
         deadlines._heap.run(10_001)
 
 
@@ -143,7 +143,7 @@ def test_a_member_that_is_gone_without_a_reason_breaks_a_law() -> None:
     deadlines = run_.invariants.deadlines
     deadlines._members = {**deadlines._members, "m9-x": AT_MS - 100}
 
-    with pytest.raises(Broken, match="m9-x was evicted in Stable though it was heard of 100 ms ago"):
+    with pytest.raises(InvariantBroken, match="m9-x was evicted in Stable though it was heard of 100 ms ago"):
         deadlines.settled(None)
 
 
@@ -160,7 +160,7 @@ def test_the_answer_to_a_commit_of_nothing_does_not_tell_that_the_coordinator_he
     deadlines._members = {**deadlines._members, "m9-x": long_ago_ms}
     committed = CommittedTopic(name="t", partitions=(CommittedPartition(partition_index=0, error_code=0),))
     deadlines.answered(OffsetCommitResponse(topics=(committed,)), taken(commit), was_parked=False)
-    with pytest.raises(Broken, match="m9-x was evicted in Stable though it was heard of 0 ms ago"):
+    with pytest.raises(InvariantBroken, match="m9-x was evicted in Stable though it was heard of 0 ms ago"):
         deadlines.settled(None)
 
 
@@ -169,5 +169,5 @@ def test_a_join_phase_that_ends_after_its_time_breaks_a_law() -> None:
     run_.invariants.deadlines.moved(moved(GroupState.STABLE, GroupState.PREPARING_REBALANCE, 1))
     run_.heap.now_ms += 10_001
 
-    with pytest.raises(Broken, match="INV-12: the join phase lasted 10001 ms"):
+    with pytest.raises(InvariantBroken, match="INV-12: the join phase lasted 10001 ms"):
         run_.invariants.deadlines.moved(moved(GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE, 2))

@@ -45,8 +45,8 @@ class ScriptedBroker:
         framer = Framer()
         async with stream:
             while data := await stream.receive_some():
-                for each in framer.feed(bytes(data)):
-                    answer = self._answered(read_request(each))
+                for item in framer.feed(bytes(data)):
+                    answer = self._answered(read_request(item))
                     if answer is None:
                         return
                     await stream.send_all(answer)

@@ -8,7 +8,7 @@ from tests.harness.subjects.brokers.test_cluster_map import Dying, run
 
 from groupproof.harness.subjects.brokers import broker_lag as module
 from groupproof.harness.subjects.brokers.broker_lag import Pulse
-from groupproof.harness.subjects.brokers.cluster_map import Whereabouts, beat_of_nobody
+from groupproof.harness.subjects.brokers.cluster_map import ClusterMap, beat_of_nobody
 from groupproof.harness.subjects.networks.request_connection import Asker
 
 
@@ -29,14 +29,14 @@ Then = Callable[[Dying, Lateness], Awaitable[None]]
 
 def felt(then: Then, monkeypatch: pytest.MonkeyPatch) -> tuple[list[float], float]:
     """Return what a listener was told, and the worst, while `then` went on."""
-    told: list[float] = []
+    entries: list[float] = []
     worst: list[float] = []
     lateness = Lateness()
     monkeypatch.setattr(module, "beat_of_nobody", lateness.beat)
 
-    async def body(cluster: Dying, where: Whereabouts) -> None:
+    async def body(cluster: Dying, where: ClusterMap) -> None:
         pulse = Pulse(where, "pulse")
-        end = pulse.listen(told.append)
+        end = pulse.listen(entries.append)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(pulse.run)
             await trio.sleep(1)
@@ -46,7 +46,7 @@ def felt(then: Then, monkeypatch: pytest.MonkeyPatch) -> tuple[list[float], floa
         worst.append(pulse.worst_ms)
 
     run(body)
-    return told, worst[0]
+    return entries, worst[0]
 
 
 def test_a_broker_in_time_is_not_spoken_of(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,9 +61,9 @@ def test_a_late_answer_is_told_with_how_late_it_was(monkeypatch: pytest.MonkeyPa
         lateness.next_s = 0.18
         await trio.sleep(5)
 
-    told, worst = felt(then, monkeypatch)
+    entries, worst = felt(then, monkeypatch)
 
-    assert worst == max(told) == pytest.approx(180)
+    assert worst == max(entries) == pytest.approx(180)
 
 
 def test_an_answer_that_is_still_to_come_is_told_of_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,10 +71,10 @@ def test_an_answer_that_is_still_to_come_is_told_of_meanwhile(monkeypatch: pytes
         lateness.next_s = 60.0
         await trio.sleep(2)
 
-    told, worst = felt(then, monkeypatch)
+    entries, worst = felt(then, monkeypatch)
 
-    assert told == sorted(told)
-    assert len(told) >= 6
+    assert entries == sorted(entries)
+    assert len(entries) >= 6
     assert 1_500 < worst < 2_000
 
 
@@ -89,6 +89,6 @@ def test_a_broker_that_is_gone_is_asked_again_later(monkeypatch: pytest.MonkeyPa
         lateness.next_s = 0.3
         await trio.sleep(3)
 
-    told, worst = felt(then, monkeypatch)
+    entries, worst = felt(then, monkeypatch)
 
-    assert worst == max(told) == pytest.approx(300)
+    assert worst == max(entries) == pytest.approx(300)

@@ -88,12 +88,12 @@ def test_brokers_that_are_there_are_asked_for_their_versions_unless_the_user_nam
 
     monkeypatch.setattr(AddressedBrokers, "learn", learn)
     said: list[str] = []
-    subject, told = subject_named("h:9092"), subject_named("h:9092", profile="kafka-4.1")
-    for each in (subject, told, subject_named("groupproof")):
-        meet(each, said.append)
+    subject, entry = subject_named("h:9092"), subject_named("h:9092", profile="kafka-4.1")
+    for item in (subject, entry, subject_named("groupproof")):
+        meet(item, said.append)
 
     assert said == [guessed(api_versions("kafka-2.8")).sentence]
-    assert (subject.profile, told.profile) == ("kafka-2.8", "kafka-4.1")
+    assert (subject.profile, entry.profile) == ("kafka-2.8", "kafka-4.1")
 
 
 @pytest.mark.parametrize(
@@ -116,11 +116,11 @@ def test_a_setting_that_the_wire_refutes_is_told_before_anything_is_judged_by_it
 
 
 def test_settings_are_told_of_brokers_that_are_there_or_taken_on_by_the_reference() -> None:
-    told, reference = subject_named("h:9092", by_hand=["group.max.size=3"]), subject_named("groupproof", by_hand=["group.max.size=3"])
+    subject, reference = subject_named("h:9092", by_hand=["group.max.size=3"]), subject_named("groupproof", by_hand=["group.max.size=3"])
 
-    assert isinstance(told, AddressedBrokers)
+    assert isinstance(subject, AddressedBrokers)
     assert isinstance(reference, ReferenceBrokers)
-    assert told.by_hand == reference.own == {"group.max.size": 3}
+    assert subject.by_hand == reference.own == {"group.max.size": 3}
     with pytest.raises(WrongUsage, match="--set tells the settings of a broker that is there already; kfake is started by the kit"):
         subject_named("kfake", by_hand=["group.max.size=3"])
 

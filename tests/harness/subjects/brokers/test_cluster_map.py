@@ -11,7 +11,7 @@ from tests.harness.running.scripts.in_process import SETTINGS
 from groupproof.coordinator.broker.cluster import Cluster
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
-from groupproof.harness.subjects.brokers.cluster_map import Node, NoSuchBroker, Whereabouts, beat_of_nobody
+from groupproof.harness.subjects.brokers.cluster_map import BrokerAddress, ClusterMap, NoSuchBroker, beat_of_nobody
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
 from groupproof.harness.subjects.networks.request_connection import NotSpoken
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
@@ -45,7 +45,7 @@ class Dying:
         return ["broker 0 ended with status 1; its last words: out of memory"] if self.is_dead else []
 
 
-def run(body: Callable[[Dying, Whereabouts], Awaitable[None]], *, brokers: int = 1, profile: str = "kafka-4.1") -> None:
+def run(body: Callable[[Dying, ClusterMap], Awaitable[None]], *, brokers: int = 1, profile: str = "kafka-4.1") -> None:
     made: list[Cluster] = []
 
     class Kept(Cluster):
@@ -59,7 +59,7 @@ def run(body: Callable[[Dying, Whereabouts], Awaitable[None]], *, brokers: int =
             patch.setattr("groupproof.harness.subjects.brokers.reference.Cluster", Kept)
             async with subject.cluster(settings=SETTINGS, brokers=brokers, topics={}) as running:
                 dying = Dying(running, made[0])
-                where = Whereabouts(dying)
+                where = ClusterMap(dying)
                 await where.learn()
                 await body(dying, where)
                 await where.close()
@@ -72,7 +72,7 @@ def failing(api: Api, code: ErrorCode, count: int) -> Fault:
 
 
 def test_it_learns_versions_and_brokers() -> None:
-    async def body(cluster: Dying, where: Whereabouts) -> None:
+    async def body(cluster: Dying, where: ClusterMap) -> None:
         assert where.version(Api.JOIN_GROUP) == 2
         assert where.version(Api.JOIN_GROUP, 1) == 1
         assert not where.speaks(Api.JOIN_GROUP, 5)
@@ -86,7 +86,7 @@ def test_it_learns_versions_and_brokers() -> None:
 
 
 def test_the_coordinator_is_asked_for_until_it_is_there_and_ready() -> None:
-    async def body(cluster: Dying, where: Whereabouts) -> None:
+    async def body(cluster: Dying, where: ClusterMap) -> None:
         cluster.cluster.arm(failing(Api.FIND_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, 2))
         cluster.cluster.arm(
             Fault(name="h", selector=Selector(api="Heartbeat", count=3), action=Answer(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
@@ -103,7 +103,7 @@ def test_the_coordinator_is_asked_for_until_it_is_there_and_ready() -> None:
 def test_a_coordinator_that_loads_answers_nobodys_heartbeat_too_and_one_that_always_does_is_taken_as_it_is(
     answers: int | None, waited_s: float
 ) -> None:
-    async def body(cluster: Dying, where: Whereabouts) -> None:
+    async def body(cluster: Dying, where: ClusterMap) -> None:
         cluster.cluster.arm(Fault(name="h", selector=Selector(api="Heartbeat", count=answers), action=Answer(error_code=0)))
         began = trio.current_time()
         assert (await where.coordinator_of("some")).node_id == cluster.cluster.coordinator_node("some")
@@ -113,7 +113,7 @@ def test_a_coordinator_that_loads_answers_nobodys_heartbeat_too_and_one_that_alw
 
 
 def test_another_answer_to_the_search_is_the_environments() -> None:
-    async def body(cluster: Dying, where: Whereabouts) -> None:
+    async def body(cluster: Dying, where: ClusterMap) -> None:
         cluster.cluster.arm(failing(Api.FIND_COORDINATOR, ErrorCode.GROUP_AUTHORIZATION_FAILED, 1))
         with pytest.raises(BrokenEnvironment, match="answers FindCoordinator for some with 30 GROUP_AUTHORIZATION_FAILED"):
             await where.coordinator_of("some")
@@ -122,7 +122,7 @@ def test_another_answer_to_the_search_is_the_environments() -> None:
 
 
 def test_a_coordinator_that_is_never_there_is_given_up() -> None:
-    async def body(cluster: Dying, where: Whereabouts) -> None:
+    async def body(cluster: Dying, where: ClusterMap) -> None:
         cluster.cluster.arm(Fault(name="f", selector=Selector(api="FindCoordinator", count=None), action=Answer(error_code=15)))
         said = r"^FindCoordinator for some was answered with 15 COORDINATOR_NOT_AVAILABLE \(for 30 s\)$"
         with pytest.raises(BrokenEnvironment, match=said):
@@ -132,7 +132,7 @@ def test_a_coordinator_that_is_never_there_is_given_up() -> None:
 
 
 def test_a_coordinator_at_a_dead_address_is_told_as_that() -> None:
-    async def body(cluster: Dying, where: Whereabouts) -> None:
+    async def body(cluster: Dying, where: ClusterMap) -> None:
         cluster.dead_port = where.node(0).port
         said = r"^FindCoordinator for some names the broker at broker-0:9092, which could not be reached: nobody listens there \(for 30 s\)$"
         with pytest.raises(BrokenEnvironment, match=said):
@@ -142,7 +142,7 @@ def test_a_coordinator_at_a_dead_address_is_told_as_that() -> None:
 
 
 def test_a_search_without_an_answer_is_told_as_that() -> None:
-    async def body(cluster: Dying, where: Whereabouts) -> None:
+    async def body(cluster: Dying, where: ClusterMap) -> None:
         await where.close()
         cluster.is_away = True
         with pytest.raises(BrokenEnvironment, match=r"no broker answered FindCoordinator for some within 30 s \(the last: nobody listens\)"):
@@ -152,7 +152,7 @@ def test_a_search_without_an_answer_is_told_as_that() -> None:
 
 
 def test_a_broker_that_is_gone_is_told_with_its_last_words() -> None:
-    async def body(cluster: Dying, where: Whereabouts) -> None:
+    async def body(cluster: Dying, where: ClusterMap) -> None:
         await where.check_alive(0)
         cluster.is_dead = True
         with pytest.raises(BrokenEnvironment, match=r"is gone or no broker any more: nobody listens; broker 0 ended with status 1; .*out of memory"):
@@ -164,17 +164,17 @@ def test_a_broker_that_is_gone_is_told_with_its_last_words() -> None:
 
 
 def test_a_cluster_that_has_died_is_not_waited_for() -> None:
-    async def body(cluster: Dying, where: Whereabouts) -> None:
+    async def body(cluster: Dying, where: ClusterMap) -> None:
         cluster.is_dead = True
         with pytest.raises(BrokenEnvironment, match=r"no broker answers any more: nobody listens; broker 0 ended with status 1"):
-            await Whereabouts(cluster).learn()
+            await ClusterMap(cluster).learn()
         assert trio.current_time() < 1
 
     run(body)
 
 
 def test_a_broker_that_takes_connections_and_says_nothing_is_told() -> None:
-    async def body(cluster: Dying, where: Whereabouts) -> None:
+    async def body(cluster: Dying, where: ClusterMap) -> None:
         cluster.hangs = True
         with pytest.raises(BrokenEnvironment, match="no broker answered ApiVersions at broker-0:9092 within 5 s"):
             await where.check_alive(0)
@@ -183,17 +183,17 @@ def test_a_broker_that_takes_connections_and_says_nothing_is_told() -> None:
 
 
 def test_where_there_is_no_broker_at_all_learning_ends() -> None:
-    async def body(cluster: Dying, where: Whereabouts) -> None:
+    async def body(cluster: Dying, where: ClusterMap) -> None:
         cluster.is_away = True
         with pytest.raises(BrokenEnvironment, match=r"no broker answered Metadata within 30 s \(the last: nobody listens\)"):
-            await Whereabouts(cluster).learn()
+            await ClusterMap(cluster).learn()
 
     run(body)
 
 
 def test_one_broker_alone_has_no_other() -> None:
-    async def body(cluster: Dying, where: Whereabouts) -> None:
-        assert where.any() == where.node(0) == Node(node_id=0, host="broker-0", port=9092)
+    async def body(cluster: Dying, where: ClusterMap) -> None:
+        assert where.any() == where.node(0) == BrokerAddress(node_id=0, host="broker-0", port=9092)
         with pytest.raises(NoSuchBroker, match="a second broker"):
             where.another_than(0)
 
@@ -201,7 +201,7 @@ def test_one_broker_alone_has_no_other() -> None:
 
 
 def test_a_heartbeat_of_nobodys_is_refused() -> None:
-    async def body(cluster: Dying, where: Whereabouts) -> None:
+    async def body(cluster: Dying, where: ClusterMap) -> None:
         stream = await cluster.connect("broker-0", 9092)
         assert await beat_of_nobody(where.asker(stream), "some") == ErrorCode.UNKNOWN_MEMBER_ID
         await trio.aclose_forcefully(stream)
@@ -210,7 +210,7 @@ def test_a_heartbeat_of_nobodys_is_refused() -> None:
 
 
 def test_what_an_answer_claims_of_a_broker_does_not_replace_what_the_cluster_tells() -> None:
-    async def body(dying: Dying, where: Whereabouts) -> None:
+    async def body(dying: Dying, where: ClusterMap) -> None:
         nodes = [where.any(), where.another_than(where.any().node_id)]
         claimed = {"node_id": nodes[0].node_id, "host": nodes[1].host, "port": nodes[1].port, "error_code": 0}
 

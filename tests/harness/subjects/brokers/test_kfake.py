@@ -30,13 +30,13 @@ def test_it_is_built_once_of_the_pinned_version(tmp_path: Path, monkeypatch: pyt
     assert build_kfake(tmp_path / "cache", said.append) == program
     assert said == [f"building kfake {pinned()}"]
     assert (tmp_path / "told").read_text() == "-mod=mod build -o kfake .\n"
-    assert {each.name for each in program.parent.iterdir()} == {"go.mod", "main.go", "kfake"}
+    assert {path.name for path in program.parent.iterdir()} == {"go.mod", "main.go", "kfake"}
 
 
 def test_what_is_known_of_it_is_known_of_the_pinned_version() -> None:
     file = next(path for path in resources.files("groupproof.harness").joinpath("expected_of_coordinators").iterdir() if path.name == "kfake.toml")
 
-    assert {each["subject"] for each in tomllib.loads(file.read_text())["known"]} == {f"==={pinned()}"}
+    assert {load["subject"] for load in tomllib.loads(file.read_text())["known"]} == {f"==={pinned()}"}
 
 
 def test_without_go_it_is_said_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,7 +49,7 @@ def test_a_build_that_fails_is_told_with_its_last_lines_and_leaves_nothing(tmp_p
     _go(tmp_path, monkeypatch, "echo 'go: downloading x' >&2; echo 'dial tcp: no route' >&2; exit 1")
     with pytest.raises(BrokenEnvironment, match=r"could not be built: dial tcp: no route; is the Go module proxy reachable"):
         build_kfake(tmp_path / "cache", print)
-    assert not any(each.is_dir() for each in (tmp_path / "cache" / "go").iterdir())
+    assert not any(path.is_dir() for path in (tmp_path / "cache" / "go").iterdir())
 
 
 @pytest.mark.network

@@ -3,7 +3,15 @@ from __future__ import annotations
 import pytest
 
 from groupproof.harness.model.errors import WrongUsage
-from groupproof.harness.subjects.brokers.known_settings import SETTABLE, Known, as_text, differing, known_by_itself, settings_by_hand, values_of
+from groupproof.harness.subjects.brokers.known_settings import (
+    SETTABLE,
+    KnownSetting,
+    as_text,
+    differing,
+    known_by_itself,
+    settings_by_hand,
+    values_of,
+)
 
 DELAY = "group.initial.rebalance.delay.ms"
 
@@ -40,7 +48,7 @@ def test_a_setting_has_one_value() -> None:
 
 
 def test_of_what_a_broker_tells_itself_the_settings_that_rules_ask_for_are_known() -> None:
-    told = {
+    by_name = {
         DELAY: "3000",
         "log.dirs": "/tmp",
         "group.max.size": None,
@@ -48,12 +56,15 @@ def test_of_what_a_broker_tells_itself_the_settings_that_rules_ask_for_are_known
         "offset.metadata.max.bytes": "a lot",
     }
 
-    assert known_by_itself(told) == {DELAY: Known(3_000, "DescribeConfigs"), "transaction.partition.verification.enable": Known(1, "DescribeConfigs")}
+    assert known_by_itself(by_name) == {
+        DELAY: KnownSetting(3_000, "DescribeConfigs"),
+        "transaction.partition.verification.enable": KnownSetting(1, "DescribeConfigs"),
+    }
     assert known_by_itself("it does not speak DescribeConfigs") == {}
 
 
 def test_what_is_asked_for_and_had_otherwise_is_told() -> None:
-    known = {DELAY: Known(3_000, "--set"), "transaction.partition.verification.enable": Known(0, "--set")}
+    known = {DELAY: KnownSetting(3_000, "--set"), "transaction.partition.verification.enable": KnownSetting(0, "--set")}
 
     assert values_of(known) == {DELAY: 3_000, "transaction.partition.verification.enable": 0}
     assert differing({DELAY: 3_000, "transaction.partition.verification.enable": "false", "group.max.size": 3}, known) == {}
@@ -64,4 +75,4 @@ def test_what_is_asked_for_and_had_otherwise_is_told() -> None:
 
 
 def test_a_value_has_one_form_however_it_was_written() -> None:
-    assert [as_text(each) for each in (True, "true", 1, "1", False, "FALSE", 0)] == ["1", "1", "1", "1", "0", "0", "0"]
+    assert [as_text(item) for item in (True, "true", 1, "1", False, "FALSE", 0)] == ["1", "1", "1", "1", "0", "0", "0"]

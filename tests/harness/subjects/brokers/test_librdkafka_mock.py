@@ -46,7 +46,7 @@ def test_it_coordinates_and_stops_a_broker(tmp_path: Path) -> None:
             assert running.provided_by.startswith("librdkafka 2.")
             async with asking(await running.connect(*running.addresses[0])) as asker:
                 answer = await asker.ask(Api.METADATA, {"topics": ({"name": "t"},)}, newest=8)
-            assert [each["node_id"] for each in answer["brokers"]] == [1, 2]
+            assert [broker["node_id"] for broker in answer["brokers"]] == [1, 2]
             assert len(answer["topics"][0]["partitions"]) == 4
             await running.stop(2)
             assert len(running.addresses) == 1

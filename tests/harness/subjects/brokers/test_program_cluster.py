@@ -11,11 +11,11 @@ import trio
 
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.cluster import CannotStop, RunningCluster
-from groupproof.harness.subjects.brokers.program_cluster import Taken, argument, running_program
+from groupproof.harness.subjects.brokers.program_cluster import SupportedSettings, argument, running_program
 from groupproof.harness.subjects.processes.broker_process import Command
 
 PROGRAM = str(Path(__file__).with_name("fake_program.py"))
-TAKEN = Taken(takes=frozenset({"a.b"}), has={"c.d": "0"})
+TAKEN = SupportedSettings(takes=frozenset({"a.b"}), has={"c.d": "0"})
 
 
 def _with(tmp_path: Path, work: Callable[[RunningCluster], Awaitable[None]], *more: str) -> None:

@@ -49,7 +49,7 @@ def _found(code: int = 0) -> Mapping[str, Any]:
 
 def _in_turn(**answers: list[Mapping[str, Any]]) -> Answer:
     """Give each API's answers in turn, the last one for ever."""
-    left = {name: list(each) for name, each in answers.items()}
+    left = {name: list(value) for name, value in answers.items()}
 
     def answer(request: WireRequest) -> Mapping[str, Any]:
         own = left[request.api.name]
@@ -77,7 +77,7 @@ def test_one_group_for_each_partition_is_found_and_answered() -> None:
 
     async def work(broker: ScriptedBroker) -> None:
         await wait_until_coordinating(broker.connect, HERE, 3, list)
-        asked.update(each.api for each in broker.asked)
+        asked.update(request.api for request in broker.asked)
 
     _with(answer, work)
     assert asked == {Api.FIND_COORDINATOR: 6, Api.HEARTBEAT: 5}
@@ -107,8 +107,8 @@ def test_topics_that_are_missing_are_created_and_waited_for() -> None:
         return made
 
     assert _with(answer, work) == ["t"]
-    creations = [each.body["topics"] for each in asked if each.api is Api.CREATE_TOPICS]
-    assert [(each["name"], each["num_partitions"], each["replication_factor"]) for each in creations[0]] == [("t", 4, 2)]
+    creations = [request.body["topics"] for request in asked if request.api is Api.CREATE_TOPICS]
+    assert [(creation["name"], creation["num_partitions"], creation["replication_factor"]) for creation in creations[0]] == [("t", 4, 2)]
     assert len(creations) == 1
 
 
@@ -181,7 +181,7 @@ def test_members_are_made_to_leave_so_that_their_group_can_go() -> None:
 
     def answer(request: WireRequest) -> Mapping[str, Any]:
         if request.api is Api.LEAVE_GROUP:
-            left.extend((each["member_id"], each["group_instance_id"]) for each in request.body["members"])
+            left.extend((member["member_id"], member["group_instance_id"]) for member in request.body["members"])
         codes = {"DELETE_GROUPS": {"results": ({"group_id": "g", "error_code": 68 if len(left) < 2 else 0},)}, "FIND_COORDINATOR": _found()}
         return {**codes, "DESCRIBE_GROUPS": {"groups": ({"group_id": "g", "members": members},)}, "LEAVE_GROUP": {}}[request.api.name]
 

@@ -12,7 +12,7 @@ OTHERS = (Api.CONSUMER_GROUP_HEARTBEAT, Api.CONSUMER_GROUP_DESCRIBE)
 
 @pytest.mark.parametrize("name", [name for name in profiles() if name.startswith("kafka-")])
 def test_the_profile_is_the_newest_that_the_versions_match(name: str) -> None:
-    alike = [each for each in default_profiles() if api_versions(each) == api_versions(name)]
+    alike = [default_profile for default_profile in default_profiles() if api_versions(default_profile) == api_versions(name)]
 
     assert matching_profile(api_versions(name)) == alike[-1]
     assert alike == [name] or name in {"kafka-3.2", "kafka-3.3", "kafka-3.7-new", "kafka-3.9-new"}, "their group APIs are of one version"
@@ -48,16 +48,16 @@ def test_a_broker_that_lacks_the_apis_of_other_groups_is_judged_by_what_its_memb
 def test_versions_that_came_with_other_groups_make_a_broker_no_older() -> None:
     behind = {Api.OFFSET_COMMIT: (2, 8), Api.OFFSET_FETCH: (1, 8), Api.FIND_COORDINATOR: (0, 4), Api.LIST_GROUPS: (0, 4)}
     beside = {Api.FETCH: (4, 12), Api.METADATA: (0, 11), Api.DESCRIBE_GROUPS: (0, 5)}
-    told = {api: versions for api, versions in NEWEST.items() if api not in OTHERS} | behind | beside
+    by_name = {api: versions for api, versions in NEWEST.items() if api not in OTHERS} | behind | beside
 
-    assert matching_profile(told) == "kafka-4.1"
-    assert "it speaks OffsetCommit 2-8 where that release has 2-9, OffsetFetch 1-8 where that release has 1-9" in guessed(told).sentence
+    assert matching_profile(by_name) == "kafka-4.1"
+    assert "it speaks OffsetCommit 2-8 where that release has 2-9, OffsetFetch 1-8 where that release has 1-9" in guessed(by_name).sentence
 
 
 def test_a_broker_that_never_took_the_oldest_versions_away_is_no_4_0() -> None:
-    told = {**NEWEST, Api.JOIN_GROUP: (0, 9), Api.OFFSET_COMMIT: (0, 9), Api.OFFSET_FETCH: (0, 9), Api.FETCH: (0, 17)}
+    by_name = {**NEWEST, Api.JOIN_GROUP: (0, 9), Api.OFFSET_COMMIT: (0, 9), Api.OFFSET_FETCH: (0, 9), Api.FETCH: (0, 17)}
 
-    assert matching_profile(told) == "kafka-3.9"
+    assert matching_profile(by_name) == "kafka-3.9"
 
 
 def test_a_broker_with_one_version_less_is_still_of_its_release() -> None:

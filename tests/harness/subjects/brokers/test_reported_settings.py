@@ -6,7 +6,7 @@ import pytest
 import trio
 from tests.harness.subjects.brokers.scripted_broker import ScriptedBroker, metadata
 
-from groupproof.harness.subjects.brokers.reported_settings import settings_told, unmet_among, unmet_by
+from groupproof.harness.subjects.brokers.reported_settings import reported_settings, unmet_among, unmet_by
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import WireRequest
 
@@ -17,8 +17,8 @@ def _describing(code: int = 0, **configs: str | None) -> Any:
     def answer(request: WireRequest) -> Any:
         if request.api is Api.METADATA:
             return metadata(brokers=3)
-        told = tuple({"name": name.replace("_", "."), "value": value} for name, value in configs.items())
-        return {"results": ({"error_code": code, "resource_name": "1", "resource_type": 4, "configs": told},)}
+        entries = tuple({"name": name.replace("_", "."), "value": value} for name, value in configs.items())
+        return {"results": ({"error_code": code, "resource_name": "1", "resource_type": 4, "configs": entries},)}
 
     return answer
 
@@ -29,7 +29,7 @@ def _told(answer: Any, port: int = 9093, **more: Any) -> tuple[Any, list[WireReq
 
     async def main() -> None:
         async with ScriptedBroker.up(answer, **more) as broker:
-            got.append(await settings_told(broker.connect, ("h", port)))
+            got.append(await reported_settings(broker.connect, ("h", port)))
             asked.extend(broker.asked)
 
     trio.run(main)
@@ -37,9 +37,9 @@ def _told(answer: Any, port: int = 9093, **more: Any) -> tuple[Any, list[WireReq
 
 
 def test_the_node_at_the_address_is_asked_for_all_its_settings() -> None:
-    told, asked = _told(_describing(group_min="6000"))
+    entry, asked = _told(_describing(group_min="6000"))
 
-    assert told == {"group.min": "6000"}
+    assert entry == {"group.min": "6000"}
     assert asked[-1].body["resources"] == ({"resource_type": 4, "resource_name": "1", "configuration_keys": None},)
 
 
@@ -65,9 +65,9 @@ def test_a_setting_with_another_value_is_told_with_both() -> None:
     assert unmet_among({DELAY: 0}, {DELAY: "3000"}) == {DELAY: "the broker has 3000, 0 is needed"}
 
 
-@pytest.mark.parametrize("told", [{}, {DELAY: None}])
-def test_a_setting_that_the_broker_does_not_know_is_unmet(told: dict[str, str | None]) -> None:
-    assert unmet_among({DELAY: 0}, told) == {DELAY: "the broker knows no such setting"}
+@pytest.mark.parametrize("by_name", [{}, {DELAY: None}])
+def test_a_setting_that_the_broker_does_not_know_is_unmet(by_name: dict[str, str | None]) -> None:
+    assert unmet_among({DELAY: 0}, by_name) == {DELAY: "the broker knows no such setting"}
 
 
 def test_where_nothing_is_told_everything_is_unmet() -> None:

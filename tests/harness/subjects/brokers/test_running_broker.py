@@ -10,7 +10,7 @@ from tests.harness.subjects.brokers.scripted_broker import ALL, ScriptedBroker, 
 
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.cluster import CannotStop, RunningCluster
-from groupproof.harness.subjects.brokers.known_settings import Known
+from groupproof.harness.subjects.brokers.known_settings import KnownSetting
 from groupproof.harness.subjects.brokers.running_broker import AddressedBrokers
 from groupproof.harness.subjects.networks.client_properties import Security
 from groupproof.harness.subjects.networks.secure_connection import Connector
@@ -33,11 +33,11 @@ class _Broker:
         return getattr(self, request.api.name.lower())(request.body)  # type: ignore[no-any-return]  # one method for each API, below
 
     def metadata(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        return metadata(topics={each["name"]: self.topics.get(each["name"], 0) for each in body["topics"]})
+        return metadata(topics={topic["name"]: self.topics.get(topic["name"], 0) for topic in body["topics"]})
 
     def create_topics(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        self.topics |= {each["name"]: each["num_partitions"] for each in body["topics"]}
-        return {"topics": tuple({"name": each["name"]} for each in body["topics"])}
+        self.topics |= {topic["name"]: topic["num_partitions"] for topic in body["topics"]}
+        return {"topics": tuple({"name": topic["name"]} for topic in body["topics"])}
 
     def delete_topics(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         self.deleted += body["topic_names"]
@@ -55,7 +55,9 @@ class _Broker:
 
     def describe_configs(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         return {
-            "results": tuple({"resource_name": each["resource_name"], "configs": ({"name": DELAY, "value": "3000"},)} for each in body["resources"])
+            "results": tuple(
+                {"resource_name": resource["resource_name"], "configs": ({"name": DELAY, "value": "3000"},)} for resource in body["resources"]
+            )
         }
 
 
@@ -131,16 +133,16 @@ def test_a_broker_that_tells_no_settings_has_none_met(monkeypatch: pytest.Monkey
 def test_what_the_user_tells_of_its_settings_holds_where_it_tells_nothing_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(running: RunningCluster) -> None:
         assert running.unmet == {DELAY: "the broker has 500, 0 is needed"}
-        assert running.known == {DELAY: Known(500, "--set"), "group.max.size": Known(9, "--set")}
+        assert running.known == {DELAY: KnownSetting(500, "--set"), "group.max.size": KnownSetting(9, "--set")}
 
     versions = {api: span for api, span in ALL.items() if api is not Api.DESCRIBE_CONFIGS}
-    told = {DELAY: 500, "group.max.size": 9}
-    assert _with(_Broker(), monkeypatch, work, settings={DELAY: 0, "group.max.size": 9}, versions=versions, by_hand=told) == []
+    by_name = {DELAY: 500, "group.max.size": 9}
+    assert _with(_Broker(), monkeypatch, work, settings={DELAY: 0, "group.max.size": 9}, versions=versions, by_hand=by_name) == []
 
 
 def test_what_it_tells_itself_comes_before_what_the_user_tells(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(running: RunningCluster) -> None:
-        assert running.known == {DELAY: Known(3_000, "DescribeConfigs")}
+        assert running.known == {DELAY: KnownSetting(3_000, "DescribeConfigs")}
         assert running.unmet == {DELAY: "the broker has 3000, 500 is needed"}
 
     assert _with(_Broker(), monkeypatch, work, settings={DELAY: 500}, by_hand={DELAY: 500}) == []

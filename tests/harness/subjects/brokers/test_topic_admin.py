@@ -34,8 +34,8 @@ async def fetched(cluster: RunningCluster, node: int, topic: str, index: int) ->
     async with asking(await cluster.connect(*cluster.addresses[node])) as asker:
         part = {"partition": index, "fetch_offset": 0, "partition_max_bytes": 1_000_000}
         body: dict[str, Any] = {"max_wait_ms": 0, "min_bytes": 0, "max_bytes": 1_000_000, "topics": ({"topic": topic, "partitions": (part,)},)}
-        told = await asker.ask(Api.FETCH, body, newest=12)
-    blob = told["responses"][0]["partitions"][0]["records"]
+        answer = await asker.ask(Api.FETCH, body, newest=12)
+    blob = answer["responses"][0]["partitions"][0]["records"]
     return [record.value for batch in read_batches(blob) for record in batch.records()]
 
 

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
-from groupproof.harness.subjects.brokers.cluster_map import Whereabouts
+from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
 from groupproof.harness.subjects.brokers.version_probe import unreadable
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
@@ -56,20 +56,20 @@ class Boastful(ReferenceBrokers):
         return stream
 
 
-def found(closes: Mapping[Api, int], cuts: Mapping[Api, int]) -> tuple[dict[Api, dict[int, str]], Whereabouts]:
+def found(closes: Mapping[Api, int], cuts: Mapping[Api, int]) -> tuple[dict[Api, dict[int, str]], ClusterMap]:
     subject = type("Boast", (Boastful,), {"closes": closes, "cuts": cuts})(profile="kafka-4.1")
-    seen: list[Any] = []
+    entries: list[Any] = []
 
     async def main() -> None:
         async with subject.cluster(settings={}, brokers=1, topics={}) as cluster:
-            where = Whereabouts(cluster)
+            where = ClusterMap(cluster)
             await where.learn()
             where.unreadable = await unreadable(where, "versions")
-            seen.extend([where.unreadable, where])
+            entries.extend([where.unreadable, where])
             await where.close()
 
     run_virtually(main, seed=1)
-    return seen[0], seen[1]
+    return entries[0], entries[1]
 
 
 def test_versions_that_are_offered_and_cannot_be_had_are_named_from_the_newest_down() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from groupproof.harness.subjects.brokers.cluster_map import Whereabouts
+from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
 from groupproof.harness.subjects.brokers.wrong_settings import refutations
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
@@ -26,7 +26,7 @@ def refuted(claimed: Mapping[str, int], *, profile: str = "kafka-4.1", has: Mapp
 
     async def main() -> None:
         async with ReferenceBrokers(profile=profile).cluster(settings=has, brokers=1, topics={"t": 1}) as running:
-            where = Whereabouts(running)
+            where = ClusterMap(running)
             await where.learn()
             found.update(await refutations(where, "probe", "t", claimed))
             await where.close()

@@ -13,7 +13,7 @@ import trio
 import trio.testing
 from tests.harness.subjects.shims.fakes import AlwaysUp
 
-from groupproof.harness.subjects.networks.client_ids import OwnerGone, Relabelled, owner_of_connection, with_client_id
+from groupproof.harness.subjects.networks.client_ids import OwnerGone, RelabelledStream, owner_of_connection, with_client_id
 from groupproof.harness.subjects.networks.network import LoopbackNetwork
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.framing import Framer, frame
@@ -37,10 +37,10 @@ def test_bytes_too_few_for_a_request_are_left_as_they_are() -> None:
     assert with_client_id(b"short", "m0") == b"short"
 
 
-def connected() -> tuple[trio.StapledStream[Any, Any], Relabelled]:
+def connected() -> tuple[trio.StapledStream[Any, Any], RelabelledStream]:
     """Return a client's end of a connection, and the server's, relabelled."""
     ours, theirs = trio.testing.memory_stream_pair()
-    return ours, Relabelled(theirs, "m0")
+    return ours, RelabelledStream(theirs, "m0")
 
 
 def test_on_a_connection_every_request_is_relabelled_however_its_bytes_come() -> None:
@@ -52,8 +52,8 @@ def test_on_a_connection_every_request_is_relabelled_however_its_bytes_come() ->
         await client.send_eof()
         read = []
         while data := await relabelled.receive_some(1):
-            read += [read_request(each) for each in framer.feed(data)]
-        assert [(each.client_id, each.correlation) for each in read] == [("m0", 0), ("m0", 1), ("m0", 2)]
+            read += [read_request(item) for item in framer.feed(data)]
+        assert [(request.client_id, request.correlation) for request in read] == [("m0", 0), ("m0", 1), ("m0", 2)]
         await relabelled.send_all(b"back")
         assert await client.receive_some() == b"back"
 

@@ -182,7 +182,7 @@ def test_a_broker_that_is_down_refuses_and_is_back_at_its_port(network: MemoryNe
             again = await network.connect(*address)
             await again.send_all(b"b")
             assert await again.receive_some() == b"0:b"
-            for each in (stream, again):
-                await each.aclose()
+            for item in (stream, again):
+                await item.aclose()
 
     trio.run(main)

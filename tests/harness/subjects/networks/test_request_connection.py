@@ -21,7 +21,7 @@ def _ask(answer: Answer, versions: Mapping[Api, tuple[int, int]] = ALL, newest: 
     async def main() -> None:
         async with ScriptedBroker.up(answer, versions) as broker, asking(await broker.connect("h", 1)) as asker:
             got.append(await asker.ask(Api.HEARTBEAT, HEARTBEAT, newest=newest))
-            asked.extend(each.version for each in broker.asked)
+            asked.extend(request.version for request in broker.asked)
 
     trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
     return got[0], asked

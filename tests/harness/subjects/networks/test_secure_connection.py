@@ -40,7 +40,7 @@ def _secured(credentials: Credentials, answer: Any) -> list[WireRequest]:
 def test_plain_is_one_message_after_the_handshake() -> None:
     asked = _secured(PLAIN, lambda _: {"error_code": 0})
 
-    assert [each.api for each in asked] == [Api.SASL_HANDSHAKE, Api.SASL_AUTHENTICATE]
+    assert [request.api for request in asked] == [Api.SASL_HANDSHAKE, Api.SASL_AUTHENTICATE]
     assert asked[0].body["mechanism"] == "PLAIN"
     assert asked[1].body["auth_bytes"] == b"\0alice\0secret"
 

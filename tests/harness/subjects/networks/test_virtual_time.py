@@ -39,7 +39,7 @@ def order_of_ten(seed: int) -> list[int]:
 
 
 def as_bytes(trace: Trace) -> bytes:
-    return "\n".join(repr(seen) for seen in trace).encode()
+    return "\n".join(repr(obs) for obs in trace).encode()
 
 
 def test_who_comes_first_is_drawn_and_the_seed_draws_it() -> None:

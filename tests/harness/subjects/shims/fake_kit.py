@@ -52,8 +52,8 @@ async def main(cache: Path, image: str) -> None:
                 print(own.data, flush=True)
                 await trio.sleep_forever()
             finally:
-                for each in processes:
-                    await each.kill()
+                for broker_process in processes:
+                    await broker_process.kill()
 
 
 trio.run(main, Path(sys.argv[1]), sys.argv[2])

@@ -34,7 +34,7 @@ def test_an_answer_is_one_of_three(line: str, kind: str) -> None:
 
     assert isinstance(answer, Answer)
     assert answer.id == 3
-    assert [answer.ok, answer.error is not None, answer.unimplemented is not None] == [kind == each for each in ("ok", "error", "unimplemented")]
+    assert [answer.ok, answer.error is not None, answer.unimplemented is not None] == [kind == name for name in ("ok", "error", "unimplemented")]
     assert answer.body == json.loads(line)
 
 

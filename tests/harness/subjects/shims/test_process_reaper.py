@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from groupproof.harness.subjects.shims import process_reaper as module
-from groupproof.harness.subjects.shims.process_reaper import Warden, main
+from groupproof.harness.subjects.shims.process_reaper import ProcessReaper, main
 
 pytestmark = pytest.mark.slow
 
@@ -46,7 +46,7 @@ def test_a_stopped_group_ends_with_the_kit_that_was_killed() -> None:
 
 
 def test_what_was_let_go_lives_on(sleeper: subprocess.Popen[bytes]) -> None:
-    warden = Warden()
+    warden = ProcessReaper()
     warden.keep("group", sleeper.pid)
     warden.let_go("group", sleeper.pid)
     warden.close()
@@ -55,7 +55,7 @@ def test_what_was_let_go_lives_on(sleeper: subprocess.Popen[bytes]) -> None:
 
 
 def test_a_warden_that_was_killed_is_replaced_by_one_that_knows_all(sleeper: subprocess.Popen[bytes]) -> None:
-    warden = Warden()
+    warden = ProcessReaper()
     warden.keep("group", sleeper.pid)
     assert warden._process is not None
     with warden._process as process:

@@ -29,8 +29,8 @@ class Line:
     def __init__(self, nursery: trio.Nursery, faults: tuple[Fault, ...], frame_bytes_max: int) -> None:
         self.recorder = Recorder(lambda: round(trio.current_time() * 1e9))
         self.interception = Interception(self.recorder)
-        for each in faults:
-            self.interception.arm(each)
+        for item in faults:
+            self.interception.arm(item)
         self.doors = MemoryDoors(nursery)
         self._asked, self._reached = trio.open_memory_channel[Peer](10)
         self.refusal: Exception | None = None
@@ -56,13 +56,13 @@ class Line:
         await trio.aclose_forcefully(broker.stream)
 
     def closed(self) -> list[tuple[str, str]]:
-        return [(seen.body["by"], seen.body["reason"]) for seen in self.recorder.trace if seen.body.get("name") == "closed"]
+        return [(obs.body["by"], obs.body["reason"]) for obs in self.recorder.trace if obs.body.get("name") == "closed"]
 
     def stages(self) -> list[str | None]:
-        return [seen.detail for seen in self.recorder.trace if seen.kind == "fault"]
+        return [obs.detail for obs in self.recorder.trace if obs.kind == "fault"]
 
     def told(self, name: str) -> list[dict[str, Any]]:
-        return [seen.body for seen in self.recorder.trace if seen.body.get("name") == name]
+        return [obs.body for obs in self.recorder.trace if obs.body.get("name") == name]
 
 
 def tapped(act: Callable[[Line], Awaitable[None]], *faults: Fault, frame_bytes_max: int = 10_000) -> Line:

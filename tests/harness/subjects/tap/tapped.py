@@ -107,7 +107,7 @@ class Shop:
 
     async def until(self, name: str, count: int = 1) -> None:
         with trio.fail_after(60):
-            while sum(1 for each in self.events if each.get("name") == name) < count:
+            while sum(1 for event in self.events if event.get("name") == name) < count:
                 await self._changed.wait()
 
     async def close(self) -> None:
@@ -124,20 +124,20 @@ class Scene:
         self.recorder = Recorder(lambda: round(trio.current_time() * 1e9))
         self.doors = MemoryDoors(nursery)
         self.interception = Interception(self.recorder)
-        for each in faults:
-            self.interception.arm(each)
+        for fault in faults:
+            self.interception.arm(fault)
         self.hub = Hub(recorder=self.recorder, connect=cluster.connect, doors=self.doors, interception=self.interception)
         self._nursery = nursery
 
     async def open(self) -> None:
-        met = await meet_upstream(self.hub.connect, self.cluster.addresses, profile=None)
-        self.recorder.record("event", who="kit", body=met.to_json())
-        for named in met.brokers:
+        upstream = await meet_upstream(self.hub.connect, self.cluster.addresses, profile=None)
+        self.recorder.record("event", who="kit", body=upstream.to_json())
+        for named in upstream.brokers:
             await self.hub.route_to(named.address, named.node)
 
     def shop(self, name: str) -> Shop:
         """Return a new member, whose shim runs."""
-        shop = Shop(name, self.doors, ",".join(f"{host}:{port}" for host, port in (each.local for each in self.hub.routes.values())))
+        shop = Shop(name, self.doors, ",".join(f"{host}:{port}" for host, port in (route.local for route in self.hub.routes.values())))
         self._nursery.start_soon(shop.run)
         return shop
 
@@ -153,10 +153,10 @@ class Scene:
         return self.recorder.trace
 
     def links(self, name: str) -> list[Observation]:
-        return [seen for seen in self.trace if seen.who == "link" and seen.body["name"] == name]
+        return [obs for obs in self.trace if obs.who == "link" and obs.body["name"] == name]
 
     def stages(self, fault: str) -> list[str | None]:
-        return [seen.detail for seen in self.trace if seen.kind == "fault" and seen.fault == fault]
+        return [obs.detail for obs in self.trace if obs.kind == "fault" and obs.fault == fault]
 
 
 def played(act: Callable[[Scene], Awaitable[None]], *faults: Fault, variant: Variant = REFERENCE, brokers: int = 2) -> Trace:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from groupproof.harness.subjects.tap.addresses import Named, named_in, with_addresses
+from groupproof.harness.subjects.tap.addresses import NamedBroker, named_in, with_addresses
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import VERSIONS, read_response, write_response
 
@@ -25,7 +25,7 @@ def answer(api: Api, version: int, addresses: list[tuple[str, int]]) -> dict[str
         found = [{"key": f"g{number}" if version >= 4 else "", **broker} for number, broker in enumerate(brokers)]
         return {"coordinators": tuple(found if version >= 4 else found[:1])}
     if api is Api.DESCRIBE_CLUSTER:
-        return {"brokers": tuple({"broker_id": each.pop("node_id"), **each} for each in brokers), "cluster_id": "c", "controller_id": 1}
+        return {"brokers": tuple({"broker_id": broker.pop("node_id"), **broker} for broker in brokers), "cluster_id": "c", "controller_id": 1}
     return {"node_endpoints": tuple(brokers), "responses": ()}
 
 
@@ -41,7 +41,7 @@ def test_an_answer_of_any_version_names_the_tap_in_the_brokers_place(api: Api, v
     _, body = read_response(api, version, payload)
     rewritten = write_response(api, version, 5, with_addresses(api, body, TOLD))
 
-    assert [each.address for each in named_in(api, body)] == FAR[: len(list(named_in(api, body)))] != []
+    assert [item.address for item in named_in(api, body)] == FAR[: len(list(named_in(api, body)))] != []
     assert rewritten == write_response(api, version, 5, answer(api, version, NEAR))
 
 
@@ -55,7 +55,7 @@ def test_an_answer_that_names_nobody_new_is_written_as_it_was(api: Api, version:
 def test_brokers_are_named_with_their_ids() -> None:
     body = answer(Api.DESCRIBE_CLUSTER, 0, FAR)
 
-    assert list(named_in(Api.DESCRIBE_CLUSTER, body)) == [Named(node=0, address=FAR[0]), Named(node=1, address=FAR[1])]
+    assert list(named_in(Api.DESCRIBE_CLUSTER, body)) == [NamedBroker(node=0, address=FAR[0]), NamedBroker(node=1, address=FAR[1])]
 
 
 def test_a_batch_keeps_the_entries_that_refuse() -> None:

@@ -35,7 +35,7 @@ def told(states: list[Exception | None], caplog: pytest.LogCaptureFixture, *, is
                 assert str(error) in (str(broker.failure), "it does not answer")
 
     trio.run(main)
-    return [each.message for each in caplog.records], reach.refused
+    return [record.message for record in caplog.records], reach.refused
 
 
 def test_a_broker_that_is_there_is_no_news(caplog: pytest.LogCaptureFixture) -> None:

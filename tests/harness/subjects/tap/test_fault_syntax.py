@@ -32,13 +32,13 @@ def test_words_are_a_fault(words: str, selector: Selector, action: object) -> No
 
 
 def test_faults_have_names_of_their_own() -> None:
-    assert [each.name for each in faults_of(["Heartbeat,cut", "Heartbeat,nth=2,cut,name=second"])] == ["fault-1", "second"]
+    assert [fault.name for fault in faults_of(["Heartbeat,cut", "Heartbeat,nth=2,cut,name=second"])] == ["fault-1", "second"]
 
 
 def test_a_file_holds_one_fault_or_several(tmp_path: Path) -> None:
     faults = [Fault(name=name, selector=Selector(api="Heartbeat"), action=Cut()) for name in ("a", "b")]
     (tmp_path / "one.json").write_text(json.dumps(fault_to_json(faults[0])))
-    (tmp_path / "two").write_text(json.dumps([fault_to_json(each) for each in faults]))
+    (tmp_path / "two").write_text(json.dumps([fault_to_json(fault) for fault in faults]))
 
     assert faults_of([str(tmp_path / "one.json")]) == faults[:1]
     assert faults_of([str(tmp_path / "two")]) == faults

@@ -9,7 +9,7 @@ from groupproof.coordinator.broker.interception import Interception
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.forwarded_frame import passing_of
 from groupproof.harness.subjects.tap.frame_faults import Striking, answer_columns
-from groupproof.harness.subjects.tap.groups_in_frames import Insight
+from groupproof.harness.subjects.tap.groups_in_frames import GroupTracker
 from groupproof.harness.subjects.tap.open_requests import Entry
 from groupproof.protocol.faults import Answer, Fault, Move, Selector
 from groupproof.protocol.trace import Recorder
@@ -25,9 +25,9 @@ class Taken:
         interception = self.interception = Interception(self.recorder)
         for fault in faults:
             interception.arm(fault)
-        insight = Insight()
-        insight.follow(Api.JOIN_GROUP, "g", {"error_code": 0, "generation_id": 2, "leader": "a"})
-        self.striking = Striking(interception, insight)
+        tracker = GroupTracker()
+        tracker.follow(Api.JOIN_GROUP, "g", {"error_code": 0, "generation_id": 2, "leader": "a"})
+        self.striking = Striking(interception, tracker)
         body = {"group_id": "g", "generation_id": 2, "member_id": "b"} if api is Api.HEARTBEAT else {}
         self.entry = Entry(
             passing=passing_of(write_request(api, version, 1, "app", body)),
@@ -35,7 +35,7 @@ class Taken:
         )
 
     def stages(self) -> list[str | None]:
-        return [seen.detail for seen in self.recorder.trace]
+        return [obs.detail for obs in self.recorder.trace]
 
 
 def fault(action: Any, **selector: Any) -> Fault:
@@ -103,7 +103,7 @@ def test_a_coordinator_is_moved_by_who_can_and_it_is_told_where_nobody_can() -> 
 
     async def main() -> None:
         able, unable = Taken(), Taken()
-        able.striking = Striking(able.interception, Insight(), mover)
+        able.striking = Striking(able.interception, GroupTracker(), mover)
         nameless = replace(able.entry, columns={"api": "Heartbeat"})
         await able.striking.move(fault(Move()), able.entry)
         await able.striking.move(fault(Move(to=7)), able.entry)
@@ -111,7 +111,7 @@ def test_a_coordinator_is_moved_by_who_can_and_it_is_told_where_nobody_can() -> 
         await unable.striking.move(fault(Move()), unable.entry)
 
         assert moved == [("g", Move())]
-        assert [(seen.detail, seen.body.get("why")) for seen in (*able.recorder.trace, *unable.recorder.trace)] == [
+        assert [(obs.detail, obs.body.get("why")) for obs in (*able.recorder.trace, *unable.recorder.trace)] == [
             ("delivered", None), ("failed", "there is no node 7"), ("failed", "the frame names no group"), ("failed", "a tap moves no coordinator"),
         ]  # fmt: skip
 

@@ -32,8 +32,8 @@ async def two_members(scene: Scene) -> None:
 def test_members_rebalance_through_the_tap_as_without_it_and_keep_coming_through() -> None:
     trace = played(two_members)
 
-    nodes = {seen.node for seen in trace if seen.kind == "request"}
-    asked = {seen.api for seen in trace if seen.kind == "request"}
+    nodes = {obs.node for obs in trace if obs.kind == "request"}
+    asked = {obs.api for obs in trace if obs.kind == "request"}
     assert nodes == {0, 1}
     assert {"JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "Fetch", "LeaveGroup"} <= asked
     (result,) = judge_live(trace)
@@ -43,9 +43,9 @@ def test_members_rebalance_through_the_tap_as_without_it_and_keep_coming_through
 def test_every_request_has_its_answer_in_the_trace() -> None:
     trace = played(two_members)
 
-    asked = {seen.exchange_id for seen in trace if seen.kind == "request"}
-    answered = {seen.exchange_id for seen in trace if seen.kind == "response"}
-    gone = {seen.connection for seen in trace if seen.who == "link" and seen.body["name"] == "closed"}
+    asked = {obs.exchange_id for obs in trace if obs.kind == "request"}
+    answered = {obs.exchange_id for obs in trace if obs.kind == "response"}
+    gone = {obs.connection for obs in trace if obs.who == "link" and obs.body["name"] == "closed"}
     assert answered <= asked
     assert {connection for connection, _ in asked - answered} <= gone
 
@@ -64,8 +64,8 @@ def test_a_fault_leaves_its_receipts_and_the_client_reacts() -> None:
     trace = played(act, fault)
 
     assert stages == ["armed", "triggered", "delivered"]
-    delivered = next(seen.seq for seen in trace if seen.kind == "fault" and seen.detail == "delivered")
-    assert any(seen.api == Api.JOIN_GROUP.title and seen.kind == "request" for seen in trace[delivered:])
+    delivered = next(obs.seq for obs in trace if obs.kind == "fault" and obs.detail == "delivered")
+    assert any(obs.api == Api.JOIN_GROUP.title and obs.kind == "request" for obs in trace[delivered:])
     assert judge_live(trace)[0].ruling.verdict is Verdict.OK
 
 
@@ -75,20 +75,20 @@ def test_a_broker_is_known_by_its_id_once_an_answer_has_named_it() -> None:
         assert (await scene.hub.route_to(("alias", 9092))).node is None
         body = {"brokers": ({"node_id": 1, "host": address[0], "port": address[1]}, {"node_id": 7, "host": "elsewhere", "port": 1})}
 
-        told = await scene.hub.localized(Api.METADATA, body)
+        fields = await scene.hub.localized(Api.METADATA, body)
 
-        assert [(each["host"], each["port"]) for each in told["brokers"]] == [("tap-1", 9092), ("tap-3", 9092)]
+        assert [(broker["host"], broker["port"]) for broker in fields["brokers"]] == [("tap-1", 9092), ("tap-3", 9092)]
         assert [route.node for route in scene.hub.routes.values()] == [0, 1, None, 7]
         assert await scene.hub.route_to(("elsewhere", 1)) is scene.hub.routes["elsewhere", 1]
 
-    assert len([seen for seen in played(act) if seen.body.get("name") == "routed"]) == 4
+    assert len([obs for obs in played(act) if obs.body.get("name") == "routed"]) == 4
 
 
 def test_a_broker_that_dies_ends_its_connections_and_members_find_the_next_through_the_tap() -> None:
     async def act(scene: Scene) -> None:
         first = scene.shop("m0")
         await first.join()
-        coordinator = next(seen.node for seen in scene.trace if seen.api == "SyncGroup")
+        coordinator = next(obs.node for obs in scene.trace if obs.api == "SyncGroup")
         assert coordinator is not None
         await scene.cluster.stop(coordinator)
         await first.say("commit", mode="sync", offsets=[["t", 0, 1]])
@@ -97,13 +97,13 @@ def test_a_broker_that_dies_ends_its_connections_and_members_find_the_next_throu
 
     trace = played(act)
 
-    ended = [seen for seen in trace if seen.body.get("name") == "closed" and seen.body["by"] == "upstream"]
-    assert {seen.body["reason"] for seen in ended} <= {"the broker closed it", "the broker can't be reached: nobody listens on broker-1:9092"}
-    (commit,) = {seen.node for seen in trace if seen.api == "OffsetCommit" and seen.kind == "response" and not seen.error}
-    assert commit not in {seen.node for seen in ended}
+    ended = [obs for obs in trace if obs.body.get("name") == "closed" and obs.body["by"] == "upstream"]
+    assert {obs.body["reason"] for obs in ended} <= {"the broker closed it", "the broker can't be reached: nobody listens on broker-1:9092"}
+    (commit,) = {obs.node for obs in trace if obs.api == "OffsetCommit" and obs.kind == "response" and not obs.error}
+    assert commit not in {obs.node for obs in ended}
     results, unjudged = judge_sides(trace)
-    assert [each.ruling.verdict for each in results] == [Verdict.OK]
-    assert [each.side for each in unjudged] == ["coordinator"]
+    assert [result.ruling.verdict for result in results] == [Verdict.OK]
+    assert [item.side for item in unjudged] == ["coordinator"]
 
 
 def test_an_upstream_that_names_new_addresses_for_ever_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,6 +131,6 @@ def test_ports_follow_the_first_and_one_in_use_is_told() -> None:
             assert await stream.receive_some() == b""
             await stream.aclose()
             nursery.cancel_scope.cancel()
-        assert [seen.body["by"] for seen in recorder.trace if seen.body["name"] == "closed"] == ["upstream"]
+        assert [obs.body["by"] for obs in recorder.trace if obs.body["name"] == "closed"] == ["upstream"]
 
     trio.run(main)

@@ -23,7 +23,7 @@ REQUESTS = st.one_of(
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(REQUESTS.filter(lambda each: each[:4] != b"\0\x11\0\0"), max_size=8), st.lists(st.binary(max_size=60), max_size=8))
+@given(st.lists(REQUESTS.filter(lambda data: data[:4] != b"\0\x11\0\0"), max_size=8), st.lists(st.binary(max_size=60), max_size=8))
 def test_whatever_is_sent_either_way_arrives_byte_for_byte(up: list[bytes], down: list[bytes]) -> None:
     async def act(line: Line) -> None:
         async with line.peers() as (client, broker):
@@ -46,7 +46,7 @@ def test_requests_and_answers_are_recorded_as_a_coordinator_would() -> None:
 
     line = tapped(act)
 
-    request, response = (seen for seen in line.recorder.trace if seen.kind in ("request", "response"))
+    request, response = (obs for obs in line.recorder.trace if obs.kind in ("request", "response"))
     assert (request.who, request.api, request.group, request.member, request.generation) == ("coordinator", "Heartbeat", "g", "m", 1)
     assert (response.who, response.client, response.correlation, response.error) == ("coordinator", "app", 3, 27)
 
@@ -57,8 +57,8 @@ def test_an_address_in_an_answer_is_the_taps() -> None:
             await client.say(write_request(Api.METADATA, 9, 1, "app", {"topics": ()}))
             await broker.hear()
             await broker.say(write_response(Api.METADATA, 9, 1, {"brokers": ({"node_id": 5, "host": "far", "port": 1},)}))
-            (told,) = read_response(Api.METADATA, 9, await client.hear())[1]["brokers"]
-            assert (told["node_id"], told["host"], told["port"]) == (5, "tap-1", 9092)
+            (entry,) = read_response(Api.METADATA, 9, await client.hear())[1]["brokers"]
+            assert (entry["node_id"], entry["host"], entry["port"]) == (5, "tap-1", 9092)
 
     assert {route.node for route in tapped(act).hub.routes.values()} == {None, 5}
 
@@ -71,10 +71,10 @@ def test_an_answer_is_rewritten_though_its_request_could_not_be_read() -> None:
             await client.say(odd)
             assert await broker.hear() == odd
             await broker.say(write_response(Api.METADATA, 13, 1, {"brokers": ({"node_id": 5, "host": "far", "port": 1},)}))
-            (told,) = read_response(Api.METADATA, 13, await client.hear())[1]["brokers"]
-            assert (told["host"], told["port"]) == ("tap-1", 9092)
+            (entry,) = read_response(Api.METADATA, 13, await client.hear())[1]["brokers"]
+            assert (entry["host"], entry["port"]) == ("tap-1", 9092)
 
-    assert ["cannot be read" in each["why"] for each in tapped(act).told("passed")] == [True, True]
+    assert ["cannot be read" in entry["why"] for entry in tapped(act).told("passed")] == [True, True]
 
 
 def test_what_cannot_be_read_and_what_nobody_asked_for_is_told() -> None:
@@ -88,7 +88,7 @@ def test_what_cannot_be_read_and_what_nobody_asked_for_is_told() -> None:
 
     line = tapped(act)
 
-    assert [each["api_key"] for each in line.told("passed")] == [999]
+    assert [api["api_key"] for api in line.told("passed")] == [999]
     assert len(line.told("unasked")) == 2  # the broker's answer to correlation 9 began with other bytes
 
 
@@ -117,7 +117,7 @@ def test_a_fault_changes_what_the_broker_said() -> None:
     line = tapped(act, fault(Answer(error_code=25), direction="response"))
 
     assert line.stages() == ["armed", "triggered", "delivered"]
-    assert [seen.error for seen in line.recorder.trace if seen.kind == "response"] == [25]
+    assert [obs.error for obs in line.recorder.trace if obs.kind == "response"] == [25]
 
 
 @pytest.mark.parametrize("direction", ["request", "response"])
@@ -217,7 +217,7 @@ def test_a_client_that_hangs_up_is_waved_off_at_the_broker_after_what_it_said() 
     line = tapped(act)
 
     assert line.closed() == [("client", "the client closed it")]
-    assert [seen.kind for seen in line.recorder.trace if seen.api == "Heartbeat"] == ["request"]
+    assert [obs.kind for obs in line.recorder.trace if obs.api == "Heartbeat"] == ["request"]
 
 
 def test_a_client_that_hangs_up_while_its_request_is_held_is_gone_at_once() -> None:
@@ -271,7 +271,7 @@ def test_a_broker_that_refuses_ends_the_clients_connection_and_the_tap_goes_on(
     assert by == "upstream"
     assert reason.startswith("the broker can't be reached")
     assert said in reason
-    assert [each.message for each in caplog.records] == [
+    assert [record.message for record in caplog.records] == [
         f"the broker broker:9092 can't be reached: {refusal}; clients' connections to it end until it is back",
         "the broker broker:9092 is back; meanwhile 3 connections were refused",
     ]

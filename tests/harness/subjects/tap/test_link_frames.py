@@ -24,7 +24,7 @@ def test_a_frame_that_is_swallowed_goes_no_further_and_the_connection_lives_on(d
 
     line = tapped(act, fault(Drop(), direction=direction))
     assert line.stages() == ["armed", "triggered", "delivered"]
-    assert [seen.correlation for seen in line.recorder.trace if seen.kind == "response"] == [2]
+    assert [obs.correlation for obs in line.recorder.trace if obs.kind == "response"] == [2]
 
 
 @pytest.mark.parametrize("direction", ["request", "response"])
@@ -68,5 +68,5 @@ def test_a_frame_waits_until_another_connection_s_has_passed(direction: str) -> 
 
     line = tapped(act, fault(Reorder(), direction=direction))
     assert heard == ([2, 1] if direction == "request" else [1, 2])
-    assert [seen.correlation for seen in line.recorder.trace if seen.kind == "response"] == [2, 1]
+    assert [obs.correlation for obs in line.recorder.trace if obs.kind == "response"] == [2, 1]
     assert line.stages() == ["armed", "triggered", "delivered", "released"]

@@ -97,9 +97,9 @@ def _played(logs: Path, launch: Launch) -> Trace:
         subject = ApacheKafka(release="4.1.0", cache=default_cache(), say=print, provider="maven", logs=logs)
         async with subject.cluster(settings=SETTINGS, brokers=1, topics={"t": 4}) as cluster, trio.open_nursery() as nursery:
             hub = Hub(recorder=recorder, connect=cluster.connect, doors=TcpDoors(nursery=nursery), interception=interception)
-            met = await meet_upstream(hub.connect, cluster.addresses, profile=None)
-            recorder.record("event", who="kit", body=met.to_json())
-            host, port = (await hub.route_to(met.brokers[0].address, met.brokers[0].node)).local
+            upstream = await meet_upstream(hub.connect, cluster.addresses, profile=None)
+            recorder.record("event", who="kit", body=upstream.to_json())
+            host, port = (await hub.route_to(upstream.brokers[0].address, upstream.brokers[0].node)).local
             with trio.fail_after(120):
                 await _pair(launch, f"{host}:{port}", "alone")
                 interception.arm(faults_of(["Heartbeat,client=m0,group=struck,answer=27"])[0])
@@ -114,11 +114,11 @@ def test_kafka_python_and_apache_kafka_keep_to_the_protocol_and_a_fault_is_react
     trace = _played(tmp_path, provision(resolve("kafka-python"), default_cache(), print))
 
     results, unjudged = judge_sides(trace)
-    by_id = {each.case.id: each for each in results}
-    assert {name: each.ruling.verdict for name, each in by_id.items()} == dict.fromkeys(
+    by_id = {result.case.id: result for result in results}
+    assert {name: result.ruling.verdict for name, result in by_id.items()} == dict.fromkeys(
         ("observed/classic/alone", "observed/classic/struck", "answered/classic/alone"), Verdict.OK
     )
     assert by_id["observed/classic/alone"].ruling.goodbye is Goodbye.CLEAN
-    assert [(each.group, each.why) for each in unjudged] == [("struck", "fault-1 came between")]
-    delivered = next(seen.seq for seen in trace if seen.kind == "fault" and seen.detail == "delivered")
-    assert any(seen.api == "JoinGroup" and seen.kind == "request" and seen.client == "m0" for seen in trace[delivered:])
+    assert [(item.group, item.why) for item in unjudged] == [("struck", "fault-1 came between")]
+    delivered = next(obs.seq for obs in trace if obs.kind == "fault" and obs.detail == "delivered")
+    assert any(obs.api == "JoinGroup" and obs.kind == "request" and obs.client == "m0" for obs in trace[delivered:])

@@ -8,11 +8,11 @@ from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.harness.subjects.tap import upstream as upstream_module
-from groupproof.harness.subjects.tap.upstream import Met, meet_upstream
+from groupproof.harness.subjects.tap.upstream import UpstreamInfo, meet_upstream
 
 
-def met_in(profile: str, *, named: str | None = None) -> Met:
-    found: list[Met] = []
+def met_in(profile: str, *, named: str | None = None) -> UpstreamInfo:
+    found: list[UpstreamInfo] = []
 
     async def main() -> None:
         async with ReferenceBrokers(profile=profile, seed=1).cluster(settings=SETTINGS, brokers=2, topics={}) as cluster:
@@ -24,11 +24,11 @@ def met_in(profile: str, *, named: str | None = None) -> Met:
 
 @pytest.mark.parametrize("profile", ["kafka-1.1", "kafka-4.1"])
 def test_the_brokers_tell_who_they_are_and_what_they_speak(profile: str) -> None:
-    met = met_in(profile)
+    upstream = met_in(profile)
 
-    assert met.profile == profile
-    assert [(each.node, each.address) for each in met.brokers] == [(0, ("broker-0", 9092)), (1, ("broker-1", 9092))]
-    assert met.groups == ()
+    assert upstream.profile == profile
+    assert [(broker.node, broker.address) for broker in upstream.brokers] == [(0, ("broker-0", 9092)), (1, ("broker-1", 9092))]
+    assert upstream.groups == ()
 
 
 def test_the_release_that_the_user_names_holds() -> None:
@@ -36,10 +36,10 @@ def test_the_release_that_the_user_names_holds() -> None:
 
 
 def test_what_the_brokers_do_not_tell_is_said() -> None:
-    told = met_in("kafka-4.1").to_json()
+    fields = met_in("kafka-4.1").to_json()
 
-    assert (told["name"], told["groups"], told["settings"]) == ("upstream", [], None)
-    assert told["untold"] == "the broker does not tell its settings: it does not speak DescribeConfigs"
+    assert (fields["name"], fields["groups"], fields["settings"]) == ("upstream", [], None)
+    assert fields["untold"] == "the broker does not tell its settings: it does not speak DescribeConfigs"
 
 
 DECISIVE = {"group.initial.rebalance.delay.ms": "500", "group.min.session.timeout.ms": "1000", "group.max.session.timeout.ms": "9000"}
@@ -50,19 +50,19 @@ def test_settings_are_those_that_a_groups_rules_ask_for(monkeypatch: pytest.Monk
 
 
 def test_no_default_stands_in_for_a_setting_that_decides_when_an_answer_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
-    met = told_as(monkeypatch, {**DECISIVE, "group.initial.rebalance.delay.ms": None})
+    upstream = told_as(monkeypatch, {**DECISIVE, "group.initial.rebalance.delay.ms": None})
 
-    assert (met.settings, met.untold) == (None, "the broker does not tell group.initial.rebalance.delay.ms")
+    assert (upstream.settings, upstream.untold) == (None, "the broker does not tell group.initial.rebalance.delay.ms")
 
 
-def told_as(monkeypatch: pytest.MonkeyPatch, settings: dict[str, str | None]) -> Met:
+def told_as(monkeypatch: pytest.MonkeyPatch, settings: dict[str, str | None]) -> UpstreamInfo:
     """Meet brokers that tell these settings."""
 
     async def tell(connect: object, address: object) -> dict[str, str | None]:
         await trio.lowlevel.checkpoint()
         return settings
 
-    monkeypatch.setattr(upstream_module, "settings_told", tell)
+    monkeypatch.setattr(upstream_module, "reported_settings", tell)
     return met_in("kafka-4.1")
 
 
@@ -70,8 +70,8 @@ def test_groups_that_are_there_are_told() -> None:
     async def act(scene: Scene) -> None:
         member = scene.shop("m0")
         await member.join()
-        met = await meet_upstream(scene.hub.connect, scene.cluster.addresses, profile=None)
-        assert met.groups == ("g",)
+        upstream = await meet_upstream(scene.hub.connect, scene.cluster.addresses, profile=None)
+        assert upstream.groups == ("g",)
 
     assert played(act)
 

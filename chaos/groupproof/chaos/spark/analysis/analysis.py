@@ -28,7 +28,7 @@ from groupproof.protocol.trace_columns import parquet_files
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["FACTS", "FIGURES", "ROWS_MAX", "SCHEMA", "Found", "Results", "analyzed", "dumped"]
+__all__ = ["FACTS", "FIGURES", "ROWS_MAX", "SCHEMA", "QueryResult", "Results", "analyzed", "dumped"]
 
 SCHEMA: Final = "groupproof.analysis/1"
 FACTS, FIGURES = "facts", "figures"
@@ -42,7 +42,7 @@ ROWS_MAX: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class QueryResult:
     """What a query found: its figures in the order of the worst first, and its facts, None where they are not kept."""
 
     query: Query
@@ -64,9 +64,9 @@ class Found:
             "answers": query.answers,
             "facts": None if self.facts is None else len(self.facts),
             "keys": list(query.keys),
-            "measures": {each.name: each.kind for each in query.measures},
+            "measures": {measure.name: measure.kind for measure in query.measures},
             "all": [_cut(row) for row in self.by(ALL)],
-            "by": {each: [_cut(row) for row in self.by(each)[:ROWS_MAX]] for each in (CASE, *query.by)},
+            "by": {name: [_cut(row) for row in self.by(name)[:ROWS_MAX]] for name in (CASE, *query.by)},
         }
 
 
@@ -75,7 +75,7 @@ class Results:
     """All that an analysis found, by the name of the query."""
 
     inputs: tuple[str, ...]
-    found: dict[str, Found]
+    found: dict[str, QueryResult]
 
     @property
     def is_empty(self) -> bool:
@@ -90,7 +90,7 @@ class Results:
             "inputs": list(self.inputs),
             "stream": {name: int(self.found["stream"].sum(name)) for name in ("rows", "twice", "displaced", "late")},
             "rebalances": {"formed": formed, "members_only": ours, "coordinator_only": theirs},
-            "queries": [each.to_json() for each in self.found.values()],
+            "queries": [item.to_json() for item in self.found.values()],
         }
         validate("analysis", summary)
         return summary
@@ -111,7 +111,7 @@ def analyzed(spark: SparkSession, paths: Sequence[Path], output: Path, *, say: C
     return Results(inputs=tuple(str(path) for path in paths), found=found)
 
 
-def _answered(raw: DataFrame, output: Path, keep: Keep, say: Callable[[str], None]) -> dict[str, Found]:
+def _answered(raw: DataFrame, output: Path, keep: Keep, say: Callable[[str], None]) -> dict[str, QueryResult]:
     plain = Tables(raw, is_repeated=False, keep=keep)
     say(f"{STREAM.name} …")
     stream = _run(STREAM, plain, output)
@@ -124,7 +124,7 @@ def _answered(raw: DataFrame, output: Path, keep: Keep, say: Callable[[str], Non
     return found
 
 
-def _run(query: Query, tables: Tables, output: Path) -> Found:
+def _run(query: Query, tables: Tables, output: Path) -> QueryResult:
     """Write a query's facts and figures, and read them back: they are small, whatever they are taken of."""
     facts, kept = query.facts(tables), None
     if query.is_kept:
@@ -132,7 +132,7 @@ def _run(query: Query, tables: Tables, output: Path) -> Found:
         kept = _read(output / FACTS / query.name)
     _written(output / FIGURES, query.name, figures_of(query, facts))
     figures = _read(output / FIGURES / query.name)
-    return Found(query=query, figures=sorted(figures, key=lambda row: _order(query, row)), facts=kept)
+    return QueryResult(query=query, figures=sorted(figures, key=lambda row: _order(query, row)), facts=kept)
 
 
 def _written(folder: Path, name: str, frame: DataFrame) -> DataFrame:
@@ -170,9 +170,9 @@ def _writable(output: Path) -> Iterator[None]:
     except OSError as error:
         raise BrokenEnvironment(f"can't write the analysis to {output}: {error.strerror or error}; choose another --output") from error
     except (PySparkException, Py4JError) as error:
-        if (told := _FULL.search(str(error))) is None:
+        if (match := _FULL.search(str(error))) is None:
             raise
-        raise BrokenEnvironment(f"can't write the analysis to {output}: {told[0]}; choose another --output") from error
+        raise BrokenEnvironment(f"can't write the analysis to {output}: {match[0]}; choose another --output") from error
 
 
 def dumped(results: Results) -> str:

@@ -11,7 +11,7 @@ from pyspark.sql import functions as f
 from groupproof.harness.judging.diagnosis.causes import Cause
 from groupproof.harness.judging.diagnosis.reasons import CLIENT_WORDS, COORDINATOR_WORDS
 
-__all__ = ["MEMBER_ID", "cause_seen", "cause_told", "member_told"]
+__all__ = ["MEMBER_ID", "cause_of_changes", "cause_of_reason", "member_of_reason"]
 
 MEMBER_ID: Final = r"[^\s(\[{,]+-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 """A member id as the coordinator makes it (JOIN-03), wherever in a reason it stands."""
@@ -21,12 +21,12 @@ _AGAIN: Final = (Cause.LEADER_REJOINED, Cause.METADATA)
 _SHARPENING: Final = (Cause.HANDOVER, Cause.PARTITIONS, Cause.SUBSCRIPTION)
 
 
-def member_told(reason: Column) -> Column:
+def member_of_reason(reason: Column) -> Column:
     """Return the member that a reason names."""
     return f.nullif(f.regexp_extract(reason, f"({MEMBER_ID})", 1), f.lit(""))
 
 
-def cause_told(reason: Column, *, is_initial: Column) -> Column:
+def cause_of_reason(reason: Column, *, is_initial: Column) -> Column:
     """Return the cause that a coordinator's reason gives; of a release that gives none (before 2.2) it is untold, but of a group's first rebalance."""
     said = f.coalesce(reason, f.lit(""))
     own = f.trim(f.regexp_replace(said, _CLIENT, ""))
@@ -36,12 +36,12 @@ def cause_told(reason: Column, *, is_initial: Column) -> Column:
     return (
         f.when(is_initial & cause.isin(Cause.NEW_MEMBER.value, Cause.UNTOLD.value), Cause.FIRST_MEMBER.value)
         .when((cause == Cause.LEFT.value) & by_client.isNotNull(), by_client)
-        .when(cause.isin(*(each.value for each in _AGAIN)) & by_client.isin(*(each.value for each in _SHARPENING)), by_client)
+        .when(cause.isin(*(cause.value for cause in _AGAIN)) & by_client.isin(*(cause.value for cause in _SHARPENING)), by_client)
         .otherwise(cause)
     )
 
 
-def cause_seen(*, is_first: Column, came_seq: Column, left_seq: Column, reason: Column, has_lost: Column) -> Column:
+def cause_of_changes(*, is_first: Column, came_seq: Column, left_seq: Column, reason: Column, has_lost: Column) -> Column:
     """Return the cause that requests show: who came or left first since the generation before, else that a member is missing."""
     said = f.lower(f.coalesce(reason, f.lit("")))
     left = _first([(said.contains(words), meant) for words, meant in CLIENT_WORDS], Cause.LEFT)

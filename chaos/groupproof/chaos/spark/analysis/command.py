@@ -73,7 +73,7 @@ def _analyzed(files: tuple[Path, ...], output: Path, cluster: str, conf: dict[st
 
 
 def _bytes_of(files: tuple[Path, ...]) -> int:
-    return sum(each.stat().st_size for path in files for each in (path.rglob("*") if path.is_dir() else (path,)) if each.is_file())
+    return sum(item.stat().st_size for path in files for item in (path.rglob("*") if path.is_dir() else (path,)) if item.is_file())
 
 
 def _lines(results: Results, output: Path) -> list[str]:

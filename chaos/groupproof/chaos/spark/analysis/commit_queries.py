@@ -24,7 +24,7 @@ def zombies(tables: Tables) -> DataFrame:
         *MEMBER, "generation", f.col("asked_seq").alias("seq"), "asked_ns", "error", "offsets", f.lit(None).cast("int").alias("formed")
     )
     nothing = {name: f.lit(None) for name in ("client", "release", "member", "asked_ns", "error", "offsets")}
-    formed = tables.seen_formed.select(*GROUP, "generation", "seq").withColumns(nothing).withColumn("formed", f.col("generation"))
+    formed = tables.member_generations.select(*GROUP, "generation", "seq").withColumns(nothing).withColumn("formed", f.col("generation"))
     so_far = Window.partitionBy(*GROUP).orderBy("seq").rowsBetween(Window.unboundedPreceding, Window.currentRow)
     known = commits.unionByName(formed.select(*commits.columns)).withColumn("newest", f.max("formed").over(so_far)).where("formed is null")
     fenced = ", ".join(str(int(code)) for code in sorted(MEMBERSHIP_ENDS))

@@ -23,9 +23,9 @@ def expiries(tables: Tables) -> DataFrame:
 
     `known_by`: timer (the reference tells its own), log (a broker's), missing (neither is there: the member was no more in the next generation and had not left).
     """
-    told = tables.rows.where("`group` is not null and (member is not null or kind = 'timer')")
-    timers = told.where((f.col("kind") == "timer") & f.col("rule").rlike(LEAVES_SILENTLY)).withColumn("known_by", f.lit("timer"))
-    logged = told.where((f.col("kind") == "event") & (f.col("who") == "coordinator") & name_in().isin("expired", "consumer-expired"))
+    rows = tables.rows.where("`group` is not null and (member is not null or kind = 'timer')")
+    timers = rows.where((f.col("kind") == "timer") & f.col("rule").rlike(LEAVES_SILENTLY)).withColumn("known_by", f.lit("timer"))
+    logged = rows.where((f.col("kind") == "event") & (f.col("who") == "coordinator") & name_in().isin("expired", "consumer-expired"))
     known = timers.unionByName(logged.withColumn("known_by", f.lit("log"))).select(*_OF_MEMBER, "seq", "at_ns", "known_by")
     every = known.unionByName(_missing(tables))
     last = _last_heard(tables, every.where("known_by <> 'log'"))
@@ -36,8 +36,8 @@ def expiries(tables: Tables) -> DataFrame:
 def _missing(tables: Tables) -> DataFrame:
     """Return who was in one generation and not in the next, without LeaveGroup in between, in groups whose coordinator tells nothing."""
     in_turn = Window.partitionBy(*GROUP).orderBy("generation")
-    seen = tables.joins.join(tables.told_groups, list(GROUP), "left_anti")
-    formed = seen.groupBy(*GROUP, "generation").agg(
+    rows = tables.joins.join(tables.transition_groups, list(GROUP), "left_anti")
+    formed = rows.groupBy(*GROUP, "generation").agg(
         f.min("answered_seq").alias("seq"),
         f.min("answered_ns").alias("at_ns"),
         f.collect_set("member").alias("ids"),
@@ -80,8 +80,8 @@ def heartbeats(tables: Tables) -> DataFrame:
         *GROUP, "client", "member", "generation", "seq", "at_ns"
     )
     in_turn = Window.partitionBy(*_OF_MEMBER).orderBy("seq")
-    told = beats.withColumn("before_ns", f.lag("at_ns").over(in_turn)).withColumn("before", f.lag("generation").over(in_turn))
-    between = told.where("before_ns is not null and generation <=> before")
+    rows = beats.withColumn("before_ns", f.lag("at_ns").over(in_turn)).withColumn("before", f.lag("generation").over(in_turn))
+    between = rows.where("before_ns is not null and generation <=> before")
     return tables.with_release(between.select(*GROUP, "client", "member", f.expr("(at_ns - before_ns) div 1000000").alias("interval_ms")))
 
 

@@ -31,10 +31,10 @@ def _holdings(tables: Tables) -> DataFrame:
 
 
 def _held(tables: Tables) -> DataFrame:
-    told = _told(tables)
-    reporting = told.select(*RUN, "client").distinct()
+    rows = _callbacks(tables)
+    reporting = rows.select(*RUN, "client").distinct()
     given = _given(tables).join(reporting, [*RUN, "client"], "left_anti")
-    return told.unionByName(given).where("until_ns > since_ns")
+    return rows.unionByName(given).where("until_ns > since_ns")
 
 
 def _stretches(tables: Tables) -> DataFrame:
@@ -42,7 +42,7 @@ def _stretches(tables: Tables) -> DataFrame:
     return tables.once("stretches", _counted)
 
 
-def _told(tables: Tables) -> DataFrame:
+def _callbacks(tables: Tables) -> DataFrame:
     """Return what callbacks told applications."""
     own = tables.rows.where("kind = 'event' and client is not null and who in ('member', 'shim', 'kit')").withColumn("name", name_in())
     named = f.expr(
@@ -52,19 +52,19 @@ def _told(tables: Tables) -> DataFrame:
         own.join(tables.groups_of_clients, [*RUN, "client"], "left").withColumn("group", f.coalesce("group", "spoken")).where("`group` is not null")
     )
     moves = events.where("who <> 'kit' and name in ('partitions_assigned', 'partitions_revoked', 'partitions_lost')")
-    each = moves.select(
+    rows = moves.select(
         *GROUP, "client", "member", "seq", "at_ns", f.expr("name = 'partitions_assigned'").alias("holds"), f.explode(named).alias("place")
     )
-    points = each.select(*GROUP, "client", "member", "seq", "at_ns", "holds", "place.topic", "place.partition")
+    points = rows.select(*GROUP, "client", "member", "seq", "at_ns", "holds", "place.topic", "place.partition")
     ends = events.where(f.col("name").isin(*ENDS)).select(*GROUP, "client", "seq", "at_ns", f.expr("false").alias("holds"))
     ended = ends.join(points.where("holds").select(*GROUP, "client", *_PLACE).distinct(), [*GROUP, "client"]).withColumn(
         "member", f.lit(None).cast("string")
     )
     course = Window.partitionBy(*GROUP, "client", *_PLACE).orderBy("seq")
     whole = points.unionByName(ended.select(*points.columns)).withColumn("next_ns", f.lead("at_ns").over(course)).where("holds")
-    seen = tables.rows.where("client is not null and who in ('member', 'shim')").groupBy(*RUN, "client").agg(f.max("at_ns").alias("seen_ns"))
+    frame = tables.rows.where("client is not null and who in ('member', 'shim')").groupBy(*RUN, "client").agg(f.max("at_ns").alias("seen_ns"))
     until = f.expr("coalesce(next_ns, seen_ns)").alias("until_ns")
-    return whole.join(seen, [*RUN, "client"]).select(*_HOLDER, *_PLACE, f.col("at_ns").alias("since_ns"), until)
+    return whole.join(frame, [*RUN, "client"]).select(*_HOLDER, *_PLACE, f.col("at_ns").alias("since_ns"), until)
 
 
 def _given(tables: Tables) -> DataFrame:
@@ -92,8 +92,8 @@ def _given(tables: Tables) -> DataFrame:
     course = Window.partitionBy(*GROUP, "member").orderBy("seq")
     points = gives.unionByName(leaves).unionByName(again).unionByName(out).where("seq is not null")
     whole = points.withColumn("next_ns", f.lead("at_ns").over(course)).where("size(gets) > 0")
-    seen = answers.groupBy(*GROUP, "member").agg(f.max(f.greatest("asked_ns", "answered_ns")).alias("seen_ns"), f.max("client").alias("client"))
-    held = whole.join(seen, [*GROUP, "member"]).withColumn("place", f.explode("gets"))
+    rows = answers.groupBy(*GROUP, "member").agg(f.max(f.greatest("asked_ns", "answered_ns")).alias("seen_ns"), f.max("client").alias("client"))
+    held = whole.join(rows, [*GROUP, "member"]).withColumn("place", f.explode("gets"))
     return held.select(
         *_HOLDER, "place.topic", "place.partition", f.col("at_ns").alias("since_ns"), f.expr("coalesce(next_ns, seen_ns)").alias("until_ns")
     )
@@ -121,11 +121,11 @@ def two_owners(tables: Tables) -> DataFrame:
     """Return each member that shared a partition, for each stretch in which several held it; `share_ms` adds up to the stretch over its owners."""
     shared = _stretches(tables).where("owners > 1").withColumnsRenamed({"since_ns": "from_ns", "until_ns": "to_ns"})
     held = _holdings(tables).join(f.broadcast(shared), [*GROUP, *_PLACE]).where("since_ns <= from_ns and until_ns >= to_ns")
-    told = held.select(
+    rows = held.select(
         *_HOLDER, *_PLACE, "owners", f.col("from_ns").alias("since_ns"), ms("to_ns - from_ns").alias("shared_ms"),
         f.expr("((to_ns - from_ns) div 100000) / 10D / owners").alias("share_ms"),
     )  # fmt: skip
-    return tables.with_release(told)
+    return tables.with_release(rows)
 
 
 NO_OWNER: Final = Query(

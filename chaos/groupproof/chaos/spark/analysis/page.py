@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Final
 
-from groupproof.chaos.spark.analysis.analysis import Found, Results
+from groupproof.chaos.spark.analysis.analysis import QueryResult, Results
 from groupproof.chaos.spark.analysis.plots import bars, colour_of, curves, timeline
 from groupproof.harness.reports.pages.template_engine import environment
 from groupproof.harness.reports.pictures.svg import time_label
@@ -57,7 +57,7 @@ def tiles_of(results: Results) -> list[Tile]:
 def page_of(results: Results) -> str:
     """Return the page."""
     found = results.found
-    facts = {name: each.facts or [] for name, each in found.items()}
+    facts = {name: value.facts or [] for name, value in found.items()}
     template = (resources.files("groupproof.chaos.spark.analysis") / "analysis.html.j2").read_text(encoding="utf-8")
     pictures = {
         "timeline": timeline(facts["rebalances"], facts["storms"], facts["two-owners"], facts["session-expiries"]),
@@ -88,11 +88,11 @@ def _whose(row: Mapping[str, Any]) -> str:
     return " ".join(str(part) for part in (row["value"], row["case"]) if part) or "unknown"
 
 
-def _known(found: Found) -> list[dict[str, Any]]:
+def _known(found: QueryResult) -> list[dict[str, Any]]:
     return [row for row in found.by("client") if row["value"] is not None][:_SHOWN]
 
 
-def _jitter(found: Found) -> list[dict[str, Any]]:
+def _jitter(found: QueryResult) -> list[dict[str, Any]]:
     return sorted(found.by("client"), key=lambda row: -(row["interval_ms_spread"] or 0))[:_SHOWN]
 
 
@@ -100,12 +100,12 @@ def _beats(row: Mapping[str, Any]) -> str:
     return f"{row['intervals']} intervals, half within {row['interval_ms_p50']:.0f} ms, 99 % within {row['interval_ms_p99']:.0f} ms"
 
 
-def _errors(found: Found) -> list[tuple[str, float, str]]:
+def _errors(found: QueryResult) -> list[tuple[str, float, str]]:
     rows = [row for row in found.by("all") if row["error"]]
     return [(f"{row['api']} {error_named(row['error'])}", row["requests"], f"answered {error_named(row['error'])}") for row in rows[:_SHOWN]]
 
 
-def _causes(found: Mapping[str, Found]) -> list[dict[str, Any]]:
+def _causes(found: Mapping[str, QueryResult]) -> list[dict[str, Any]]:
     return sorted(found["rebalances"].by("all"), key=lambda row: -row["rebalances"])
 
 

@@ -46,13 +46,13 @@ def timeline(rebalances: Sequence[Row], storms: Sequence[Row], shared: Sequence[
     drawn = [_axis(end_ms, height - 20, x)]
     marks: tuple[tuple[Sequence[Row], Callable[[Row, float], str]], ...] = (
         (storms, lambda row, y: _bar(row, y + 1, _LANE - 6, x, "faultfill", "lasted_ms", f"storm: {row['rebalances']} rebalances")),
-        (shown, lambda row, y: _bar(row, y + 4, _LANE - 12, x, colour_of(row["cause"]), "lasted_ms", _told(row))),
+        (shown, lambda row, y: _bar(row, y + 4, _LANE - 12, x, colour_of(row["cause"]), "lasted_ms", _row_text(row))),
         (shared, lambda row, y: _bar(row, y + _LANE - 5, 3, x, "bad", "shared_ms", f"{row['client']} shares {row['topic']}-{row['partition']}")),
         (expiries, lambda row, y: _tick(row, y, x)),
     )
     for number, lane in enumerate(lanes):
         y = number * _LANE
-        drawn.append(text(0, y + 15, _short(" ".join(part for part in (lane[2], lane[1]) if part)), "name", told=" ".join(lane)))
+        drawn.append(text(0, y + 15, _short(" ".join(part for part in (lane[2], lane[1]) if part)), "name", title=" ".join(lane)))
         for rows, mark in marks:
             drawn += [mark(row, y) for row in rows if _lane(row) == lane]
     return _svg("each group's rebalances over time", height, *drawn)
@@ -87,12 +87,12 @@ def bars(rows: Sequence[tuple[str, float, str]], *, says: Callable[[float], str]
         return ""
     widest = max(value for _, value, _ in rows) or 1.0
     drawn = []
-    for number, (name, value, told) in enumerate(rows):
+    for number, (name, value, title) in enumerate(rows):
         y = number * 20
         wide = (_WIDTH - _LEFT - 110) * value / widest
         drawn += [
-            text(_LEFT - 8, y + 14, _short(name), "soft", anchor="end", told=name),
-            element("rect", hint(told), x=_LEFT, y=y + 3, width=max(wide, 1.0), height=14, style=f"fill:var(--{colour})"),
+            text(_LEFT - 8, y + 14, _short(name), "soft", anchor="end", title=name),
+            element("rect", hint(title), x=_LEFT, y=y + 3, width=max(wide, 1.0), height=14, style=f"fill:var(--{colour})"),
             text(_LEFT + max(wide, 1.0) + 6, y + 14, says(value), "soft"),
         ]
     return _svg("bars", 20.0 * len(rows), *drawn)
@@ -111,10 +111,10 @@ def _axis(end_ms: float, y: float, x: Callable[[float], float]) -> str:
     return "".join(drawn)
 
 
-def _bar(row: Row, y: float, height: float, x: Callable[[float], float], colour: str, lasts: str, told: str) -> str:
+def _bar(row: Row, y: float, height: float, x: Callable[[float], float], colour: str, lasts: str, title: str) -> str:
     start = (row.get("started_ns") or row.get("since_ns") or 0) / 1e6
     wide = x(start + (row[lasts] or 0)) - x(start)
-    said = f"{told}; at {time_label(start)}, {time_label(row[lasts] or 0)}"
+    said = f"{title}; at {time_label(start)}, {time_label(row[lasts] or 0)}"
     return element("rect", hint(said), x=x(start), y=y, width=max(wide, 2.0), height=height, style=f"fill:var(--{colour})")
 
 
@@ -124,7 +124,7 @@ def _tick(row: Row, y: float, x: Callable[[float], float]) -> str:
     return element("line", said, x1=x(at), x2=x(at), y1=y, y2=y + 6, style="stroke:var(--fault);stroke-width:1.5")
 
 
-def _told(row: Row) -> str:
+def _row_text(row: Row) -> str:
     who = f" ({row['client']})" if row["client"] else ""
     return f"generation {row['generation']}: {row['cause']}{who}, {row['outcome']}"
 

@@ -20,4 +20,4 @@ QUERIES: Final[tuple[Query, ...]] = (
 
 def named(name: str) -> Query:
     """Return the query called `name`; raise `KeyError`."""
-    return {each.name: each for each in QUERIES}[name]
+    return {query.name: query for query in QUERIES}[name]

@@ -66,20 +66,20 @@ def figures_of(query: Query, facts: DataFrame) -> DataFrame:
 
     `dimension` says of what, `value` which; `run` and `case` where it is one run's. A value that is not known is null.
     """
-    return figures_by(facts, query.by, query.keys, [each.column() for each in query.measures])
+    return figures_by(facts, query.by, query.keys, [measure.column() for measure in query.measures])
 
 
 def figures_by(facts: DataFrame, by: Sequence[str], keys: Sequence[str], measures: Sequence[Column]) -> DataFrame:
-    levels = [[*keys], [*RUN, *keys], *([*(() if each == "release" else RUN), each, *keys] for each in by)]
+    levels = [[*keys], [*RUN, *keys], *([*(() if name == "release" else RUN), name, *keys] for name in by)]
     named = [*RUN, *by, *keys]
     taken = facts.groupingSets([[f.col(f"`{name}`") for name in level] for level in levels], *(f.col(f"`{name}`") for name in named)).agg(
         *measures, *(f.grouping(f.col(f"`{name}`")).alias(f"no_{name}") for name in (*by, "run"))
     )
     dimension, value = f.when(f.col("no_run") == 1, ALL).otherwise(CASE), f.lit(None).cast("string")
-    for each in by:
-        dimension = f.when(f.col(f"no_{each}") == 0, each).otherwise(dimension)
-        value = f.when(f.col(f"no_{each}") == 0, f.col(f"`{each}`")).otherwise(value)
-    told = taken.withColumn("dimension", dimension).withColumn("value", value)
-    return told.select(
+    for text in by:
+        dimension = f.when(f.col(f"no_{text}") == 0, text).otherwise(dimension)
+        value = f.when(f.col(f"no_{text}") == 0, f.col(f"`{text}`")).otherwise(value)
+    rows = taken.withColumn("dimension", dimension).withColumn("value", value)
+    return rows.select(
         "dimension", "value", *RUN, *keys, *(column for column in taken.columns if column not in named and not column.startswith("no_"))
     )

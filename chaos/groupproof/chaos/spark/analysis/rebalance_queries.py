@@ -7,7 +7,7 @@ from typing import Final
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
-from groupproof.chaos.spark.analysis.cause_words import cause_seen, cause_told, member_told
+from groupproof.chaos.spark.analysis.cause_words import cause_of_changes, cause_of_reason, member_of_reason
 from groupproof.chaos.spark.analysis.query import Measure, Query
 from groupproof.chaos.spark.analysis.tables import GROUP, OWN_WITNESS, RUN, Tables, ms
 
@@ -34,11 +34,11 @@ def rebalances(tables: Tables) -> DataFrame:
 
 
 def _rebalances(tables: Tables) -> DataFrame:
-    told, seen = _told(tables), _seen(tables)
+    rows, frame = _from_coordinator(tables), _from_members(tables)
     answered = _answered(tables)
-    whole = told.unionByName(seen).join(answered, [*GROUP, "generation"], "left").withColumn("by_members", f.col("answered").isNotNull())
+    whole = rows.unionByName(frame).join(answered, [*GROUP, "generation"], "left").withColumn("by_members", f.col("answered").isNotNull())
     whole = whole.withColumn("members", f.coalesce("members", "answered"))
-    alone = answered.join(tables.told_groups, list(GROUP)).join(told.where("generation is not null"), [*GROUP, "generation"], "left_anti")
+    alone = answered.join(tables.transition_groups, list(GROUP)).join(rows.where("generation is not null"), [*GROUP, "generation"], "left_anti")
     nothing = {name: f.lit(None) for name in ("cause", "member", "started_ns", "join_ms", "sync_ms", "lasted_ms")}
     flags = {"members": f.col("answered"), "outcome": f.lit("members alone"), "by_coordinator": f.expr("false"), "by_members": f.expr("true")}
     every = whole.select(*GROUP, *_COLUMNS).unionByName(alone.withColumns({**nothing, **flags}).select(*GROUP, *_COLUMNS))
@@ -48,11 +48,11 @@ def _rebalances(tables: Tables) -> DataFrame:
 def _answered(tables: Tables) -> DataFrame:
     """Return the generations that members were answered with: by their own account, or by a tap's where there is one."""
     joins = tables.rows.where("kind = 'response' and api = 'JoinGroup' and coalesce(error, 0) = 0 and generation > 0 and `group` is not null")
-    mine = joins.join(f.broadcast(tables.told.select(*RUN, "own_witness")), list(RUN)).where(f"{OWN_WITNESS} = own_witness")
+    mine = joins.join(f.broadcast(tables.subscriptions.select(*RUN, "own_witness")), list(RUN)).where(f"{OWN_WITNESS} = own_witness")
     return mine.groupBy(*GROUP, "generation").agg(f.count_distinct(f.coalesce(f.nullif("member", f.lit("")), "client")).alias("answered"))
 
 
-def _told(tables: Tables) -> DataFrame:
+def _from_coordinator(tables: Tables) -> DataFrame:
     """Return the rebalances between a coordinator's transitions, each from where it began to where the next one does."""
     course = Window.partitionBy(*GROUP).orderBy("seq")
     begins = (f.col("state_after") == "PreparingRebalance") & f.coalesce(f.col("state_before") != "PreparingRebalance", f.expr("true"))
@@ -80,24 +80,24 @@ def _told(tables: Tables) -> DataFrame:
         "; client reason: ", "b.detail", f.when(~f.contains(f.coalesce("b.detail", f.lit("")), f.lit("; client reason:")), f.col("left.reason"))
     )
     return known.join(left, [*GROUP, "number"], "left").select(
-        *GROUP, f.col("c.generation").alias("generation"), cause_told(own, is_initial=is_initial).alias("cause"),
-        f.coalesce(member_told(f.col("b.detail")), "left.member").alias("member"), outcome.alias("outcome"), f.col("b.at_ns").alias("started_ns"),
+        *GROUP, f.col("c.generation").alias("generation"), cause_of_reason(own, is_initial=is_initial).alias("cause"),
+        f.coalesce(member_of_reason(f.col("b.detail")), "left.member").alias("member"), outcome.alias("outcome"), f.col("b.at_ns").alias("started_ns"),
         ms("c.at_ns - b.at_ns").alias("join_ms"), ms("settled_ns - c.at_ns").alias("sync_ms"),
         ms("coalesce(settled_ns, c.at_ns, emptied_ns, moved_ns) - b.at_ns").alias("lasted_ms"), f.col("c.count").cast("long").alias("members"),
         f.col("c").isNotNull().alias("by_coordinator"),
     )  # fmt: skip
 
 
-def _leaving(tables: Tables, told: DataFrame) -> DataFrame:
+def _leaving(tables: Tables, rows: DataFrame) -> DataFrame:
     """Return whose LeaveGroup a rebalance began with, where its reason names nobody: the one that was under way. A log's order is not that of frames."""
-    began = told.where("not b.is_logged and b.detail like '%LeaveGroup%'").select(*GROUP, "number", f.col("b.seq").alias("seq"))
+    began = rows.where("not b.is_logged and b.detail like '%LeaveGroup%'").select(*GROUP, "number", f.col("b.seq").alias("seq"))
     under_way = began.join(tables.leaves, list(GROUP)).where("asked_seq < seq and coalesce(answered_seq > seq, true)")
     return under_way.groupBy(*GROUP, "number").agg(f.max(f.struct("asked_seq", "member", "reason")).alias("left"))
 
 
-def _seen(tables: Tables) -> DataFrame:
+def _from_members(tables: Tables) -> DataFrame:
     """Return the rebalances that requests and answers show, of groups whose coordinator tells nothing."""
-    joins = tables.joins.join(tables.told_groups, list(GROUP), "left_anti")
+    joins = tables.joins.join(tables.transition_groups, list(GROUP), "left_anti")
     in_turn = Window.partitionBy(*GROUP).orderBy("generation")
     formed = joins.groupBy(*GROUP, "generation").agg(
         f.min("asked_ns").alias("started_ns"), f.min("answered_ns").alias("joined_ns"), f.min("answered_seq").alias("joined_seq"),
@@ -112,7 +112,7 @@ def _seen(tables: Tables) -> DataFrame:
     keys = [*GROUP, "generation"]
     whole = turned.join(first, keys, "left").join(syncs, keys, "left").join(leaves, keys, "left")
     lost = f.expr("array_except(array_except(before, ids), coalesce(gone, array()))")
-    cause = cause_seen(
+    cause = cause_of_changes(
         is_first=f.col("before").isNull(), came_seq=f.col("came.asked_seq"), left_seq=f.col("left.asked_seq"), reason=f.col("left.reason"),
         has_lost=f.size(lost) > 0,
     )  # fmt: skip
@@ -134,7 +134,7 @@ def _leaves(tables: Tables) -> DataFrame:
     points = tables.leaves.select(
         *GROUP, f.col("asked_seq").alias("seq"), f.struct("asked_seq", "member", "reason").alias("leave"), f.lit(None).cast("int").alias("to")
     )
-    formed = tables.seen_formed.select(
+    formed = tables.member_generations.select(
         *GROUP, "seq", f.lit(None).cast("struct<asked_seq:bigint,member:string,reason:string>").alias("leave"), f.col("generation").alias("to")
     )
     onward = Window.partitionBy(*GROUP).orderBy("seq").rowsBetween(Window.currentRow, Window.unboundedFollowing)
@@ -179,7 +179,7 @@ def generation_gaps(tables: Tables) -> DataFrame:
             f.count_if(f.expr("state_before is null and state_after in ('Empty', 'Stable', 'CompletingRebalance')")).alias("made"),
         )
     )
-    known = apart.join(counted, [*GROUP, "seq"], "left").join(tables.told_groups, list(GROUP), "left").fillna(0, ["emptied", "made"])
+    known = apart.join(counted, [*GROUP, "seq"], "left").join(tables.transition_groups, list(GROUP), "left").fillna(0, ["emptied", "made"])
     kind = f.expr(
         "CASE WHEN is_told IS NULL THEN 'untold' WHEN made > 0 THEN 'anew' WHEN generation <= before THEN 'fall' "
         "WHEN emptied >= generation - before - 1 THEN 'emptied' ELSE 'gap' END"

@@ -33,7 +33,7 @@ class Source:
     side: str = ""
     release: str | None = None
     run: str | None = None
-    told: pa.RecordBatch | None = None
+    observations: pa.RecordBatch | None = None
 
 
 def sources_of(paths: Iterable[Path]) -> list[Source]:
@@ -43,7 +43,7 @@ def sources_of(paths: Iterable[Path]) -> list[Source]:
         if (path / FILE).is_file():
             found += _of_load(path)
         elif path.is_dir():
-            found += [Source(path=each) for each in traces_in(path)]
+            found += [Source(path=trace) for trace in traces_in(path)]
         elif is_parquet(path):
             check_columns(path)
             found.append(Source(path=path))
@@ -51,13 +51,13 @@ def sources_of(paths: Iterable[Path]) -> list[Source]:
             found.append(Source(path=path))
         else:
             logs.append(path)
-    return [*found, *([Source(path=logs[0], told=_imported(logs))] if logs else [])]
+    return [*found, *([Source(path=logs[0], observations=_imported(logs))] if logs else [])]
 
 
 def _of_load(folder: Path) -> list[Source]:
     try:
-        told = json.loads((folder / FILE).read_text("utf-8"))
-        release, runs = str(told["order"]["client"]), [str(each["run"]) for each in told["sittings"]]
+        load = json.loads((folder / FILE).read_text("utf-8"))
+        release, runs = str(load["order"]["client"]), [str(sitting["run"]) for sitting in load["sittings"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise WrongUsage(f"{folder / FILE} is no load's: {error}") from error
     sides = [side for side in SIDES if parquet_files(folder / side) and (folder / side).is_dir()]
@@ -68,20 +68,24 @@ def _of_load(folder: Path) -> list[Source]:
 
 def _run_of(side: Path, runs: Sequence[str]) -> str | None:
     """Return the run to which a broker's log belongs, which knows of none: the load's, where it is one."""
-    own = {each.name for each in side.iterdir() if each.is_dir()}
+    own = {path.name for path in side.iterdir() if path.is_dir()}
     return runs[0] if len(runs) == 1 and f"run={runs[0]}" not in own else None
 
 
 def raw_of(spark: SparkSession, sources: Sequence[Source]) -> DataFrame:
     """Return the observations with their place, `side` and `told_release`; raise `WrongUsage` for what is no trace."""
-    frames = [_marked(spark.createDataFrame(pa.Table.from_batches([each.told]), placed_schema()), each) for each in sources if each.told is not None]
-    files = [each for each in sources if each.told is None]
-    frames += [_marked(frame_of(spark, [each.path], is_placed=True), each) for each in files if _is_alone(each)]
-    if lines := [each.path for each in files if not _is_alone(each)]:
+    frames = [
+        _marked(spark.createDataFrame(pa.Table.from_batches([source.observations]), placed_schema()), source)
+        for source in sources
+        if source.observations is not None
+    ]
+    files = [source for source in sources if source.observations is None]
+    frames += [_marked(frame_of(spark, [file.path], is_placed=True), file) for file in files if _is_alone(file)]
+    if lines := [file.path for file in files if not _is_alone(file)]:
         frames.append(_marked(frame_of(spark, lines, is_placed=True), Source(path=lines[0])))
     whole = frames[0]
-    for each in frames[1:]:
-        whole = whole.unionByName(each)
+    for rows in frames[1:]:
+        whole = whole.unionByName(rows)
     return whole
 
 
@@ -92,8 +96,8 @@ def _is_alone(source: Source) -> bool:
 def _marked(frame: DataFrame, source: Source) -> DataFrame:
     from pyspark.sql import functions as f
 
-    told = frame.withColumn("side", f.lit(source.side)).withColumn("told_release", f.lit(source.release).cast("string"))
-    return told if source.run is None else told.withColumn("run", f.lit(source.run))
+    rows = frame.withColumn("side", f.lit(source.side)).withColumn("told_release", f.lit(source.release).cast("string"))
+    return rows if source.run is None else rows.withColumn("run", f.lit(source.run))
 
 
 def _imported(logs: Sequence[Path]) -> pa.RecordBatch:

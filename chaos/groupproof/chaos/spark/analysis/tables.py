@@ -70,7 +70,7 @@ class Tables:
         return self._keep("rows", self.raw.withColumn("copy", f.row_number().over(first)).where("copy = 1").drop("copy"))
 
     @cached_property
-    def told(self) -> DataFrame:
+    def subscriptions(self) -> DataFrame:
         """What is known of each run: who saw its frames best (`witness`: a tap, the coordinator, the members), who saw them for its members, its clients' release."""
         answers = (f.col("kind") == "response") & f.col("api").isin(*_ASKED) & f.col("group").isNotNull()
         found = self.rows.groupBy(*RUN).agg(
@@ -84,7 +84,7 @@ class Tables:
     def frames(self) -> DataFrame:
         """Requests and answers of groups' members, each seen by one witness."""
         asked = self.rows.where(f.col("kind").isin("request", "response") & f.col("api").isin(*_ASKED) & f.col("group").isNotNull())
-        best = self.told.select(*RUN, "witness")
+        best = self.subscriptions.select(*RUN, "witness")
         return asked.join(f.broadcast(best), list(RUN)).where(f"{WITNESS} = witness").drop("witness")
 
     @cached_property
@@ -102,7 +102,7 @@ class Tables:
             f.max(f.when(response & is_join, f.get_json_object("body", "$.protocol_name"))).alias("protocol"),
             f.max(f.when(request & (f.col("api") == Api.LEAVE_GROUP.title), f.get_json_object("body", "$.members[0].reason"))).alias("reason"),
         )
-        told = paired.select(
+        rows = paired.select(
             *GROUP, "api", "connection", "correlation", f.col("client_told").alias("client"),
             f.expr("coalesce(nullif(a.member, ''), nullif(q.member, ''))").alias("member"), f.expr("nullif(q.member, '')").alias("asked_member"),
             f.expr("CASE WHEN api = 'JoinGroup' THEN a.generation ELSE coalesce(q.generation, a.generation) END").alias("generation"),
@@ -110,7 +110,7 @@ class Tables:
             f.expr("CASE WHEN a.seq IS NOT NULL THEN coalesce(a.error, 0) END").alias("error"), f.expr("coalesce(q.offsets, 0)").alias("offsets"),
             "partitions", "protocol", "reason",
         )  # fmt: skip
-        return self._keep("answers", self.with_release(told))
+        return self._keep("answers", self.with_release(rows))
 
     @cached_property
     def leaves(self) -> DataFrame:
@@ -143,19 +143,19 @@ class Tables:
         return self._keep("transitions", moves)
 
     @cached_property
-    def told_groups(self) -> DataFrame:
+    def transition_groups(self) -> DataFrame:
         """The groups whose rebalances a coordinator tells itself."""
         return self.transitions.where("state_after = 'PreparingRebalance'").select(*GROUP).distinct().withColumn("is_told", f.expr("true"))
 
     @cached_property
     def formed(self) -> DataFrame:
         """Each generation that was formed, as the coordinator tells, or where it tells nothing as answers do: `seq` and `at_ns` are of the join phase's end."""
-        told = self.transitions.where("state_after = 'CompletingRebalance'").select(*GROUP, "generation", "seq", "at_ns")
-        found = told.groupBy(*GROUP, "generation").agg(f.min("seq").alias("seq"), f.min("at_ns").alias("at_ns"))
-        return found.unionByName(self.seen_formed.join(self.told_groups, list(GROUP), "left_anti"))
+        rows = self.transitions.where("state_after = 'CompletingRebalance'").select(*GROUP, "generation", "seq", "at_ns")
+        found = rows.groupBy(*GROUP, "generation").agg(f.min("seq").alias("seq"), f.min("at_ns").alias("at_ns"))
+        return found.unionByName(self.member_generations.join(self.transition_groups, list(GROUP), "left_anti"))
 
     @cached_property
-    def seen_formed(self) -> DataFrame:
+    def member_generations(self) -> DataFrame:
         """Each generation that a member was answered with, and the first such answer."""
         return self.joins.groupBy(*GROUP, "generation").agg(f.min("answered_seq").alias("seq"), f.min("answered_ns").alias("at_ns"))
 
@@ -174,8 +174,8 @@ class Tables:
     def with_release(self, facts: DataFrame) -> DataFrame:
         """Return the facts with the `release` of their `client`: its own, else what is known of all clients of the run."""
         known = facts.join(f.broadcast(self.releases), [*RUN, "client"], "left")
-        told = f.broadcast(self.told.select(*RUN, "told_release"))
-        return known.join(told, list(RUN), "left").withColumn("release", f.coalesce("said", "told_release")).drop("said", "told_release")
+        rows = f.broadcast(self.subscriptions.select(*RUN, "told_release"))
+        return known.join(rows, list(RUN), "left").withColumn("release", f.coalesce("said", "told_release")).drop("said", "told_release")
 
     def with_client(self, facts: DataFrame) -> DataFrame:
         """Return facts that name a `member` with its `client` and `release`; of a member that no answer tells of, the client is what its id begins with."""

@@ -19,17 +19,17 @@ from groupproof.harness.judging.checkers.live_group import GroupTold
 from groupproof.harness.model.verdicts import Finding, Proof
 from groupproof.protocol.trace import Observation
 
-__all__ = ["Alert", "Watched", "buckets_of"]
+__all__ = ["Alert", "WatchedGroups", "buckets_of"]
 
 _NONE: Final = -1
 
 
-def buckets_of(seen: Observation, buckets: int) -> range:
+def buckets_of(obs: Observation, buckets: int) -> range:
     """Return where an observation goes: that of a group to the bucket of its group, that of a link or a node to each, where it is any group's at all."""
-    if seen.group is not None:
-        at = crc32(f"{seen.run}\0{seen.group}".encode()) % buckets
+    if obs.group is not None:
+        at = crc32(f"{obs.run}\0{obs.group}".encode()) % buckets
         return range(at, at + 1)
-    return range(buckets if touches_all(seen) or touches_connection(seen) else 0)
+    return range(buckets if touches_all(obs) or touches_connection(obs) else 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class Alert:
 
 
 @dataclass(slots=True)
-class Watched:
+class WatchedGroups:
     """The groups of one bucket of one run. It is kept between batches, and can be pickled between any two of them.
 
     `rows` is how many observations were taken, `late` how many came too late for that. What goes to each bucket, that of links and nodes, the first alone counts.
@@ -66,15 +66,15 @@ class Watched:
 
     def take(self, coming: Iterable[Observation]) -> list[Alert]:
         """Take what has come, in any order; return what is found in all that the watermark has passed now."""
-        for seen in coming:
-            counts = seen.group is not None or self.bucket == 0
-            if seen.seq < self._released:
+        for obs in coming:
+            counts = obs.group is not None or self.bucket == 0
+            if obs.seq < self._released:
                 self.late += counts
                 continue
             self.rows += counts
             self._taken += 1
-            self._newest_ns = max(self._newest_ns, seen.at_ns)
-            heapq.heappush(self._waiting, (seen.seq, self._taken, seen))
+            self._newest_ns = max(self._newest_ns, obs.at_ns)
+            heapq.heappush(self._waiting, (obs.seq, self._taken, obs))
         return list(self._released_until(self.watermark_ns))
 
     def rest(self) -> list[Alert]:
@@ -102,13 +102,13 @@ class Watched:
 
     def _released_until(self, instant_ns: int) -> Iterator[Alert]:
         while self._waiting and self._waiting[0][2].at_ns <= instant_ns:
-            self._released, _, seen = heapq.heappop(self._waiting)
-            for group, finding in self._fleet.found(seen):
-                yield _alert(seen, group, finding)
+            self._released, _, obs = heapq.heappop(self._waiting)
+            for group, finding in self._fleet.found(obs):
+                yield _alert(obs, group, finding)
 
 
-def _alert(seen: Observation, group: str, finding: Finding) -> Alert:
+def _alert(obs: Observation, group: str, finding: Finding) -> Alert:
     return Alert(
-        run=seen.run, group=group, at_ns=seen.at_ns, seq=seen.seq if finding.seq is None else finding.seq, verdict=finding.verdict.value,
+        run=obs.run, group=group, at_ns=obs.at_ns, seq=obs.seq if finding.seq is None else finding.seq, verdict=finding.verdict.value,
         requirement=finding.requirement, expected=finding.expected, observed=finding.observed, is_proof=finding.proof is Proof.SAFETY,
     )  # fmt: skip

@@ -30,7 +30,7 @@ from groupproof.harness.judging.ruling import Judgement, rule_on
 from groupproof.harness.judging.script_judgement import judge_either
 from groupproof.harness.model.case import Case
 from groupproof.harness.running.rejudge import rejudged, split
-from groupproof.harness.running.trace_check import TELLS_WHOLE, Checked, files_of, is_whole
+from groupproof.harness.running.trace_check import TELLS_WHOLE, CheckResult, files_of, is_whole
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.trace_columns import from_batch
 
@@ -43,7 +43,7 @@ _RUN: Final = ("file", "run", "case")
 _KEY: Final = (*_RUN, "to_group")
 
 
-def check_by_spark(paths: Iterable[Path], *, url: str = "local[*]") -> Checked:
+def check_by_spark(paths: Iterable[Path], *, url: str = "local[*]") -> CheckResult:
     """Judge the traces as `check_files` does; raise `WrongUsage` for what is no trace, `BrokenEnvironment` where Spark does not run."""
     files = files_of(paths)
     spark = session("groupproof trace check", master=url)
@@ -56,7 +56,7 @@ def check_by_spark(paths: Iterable[Path], *, url: str = "local[*]") -> Checked:
         finally:
             marked.unpersist()
         displaced = displaced_in(spark, files)
-    return Checked(results=[*whole, *fleets], duplicates=duplicates, displaced=displaced)
+    return CheckResult(results=[*whole, *fleets], duplicates=duplicates, displaced=displaced)
 
 
 # What is judged whole --------------------------------------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ def _marked(frame: DataFrame) -> DataFrame:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Judged:
+class _JudgedRun:
     """One run of a known case, or the results of what is no case of the catalogue."""
 
     case: str
@@ -89,27 +89,27 @@ def _judge_runs(frame: DataFrame, places: Mapping[str, int]) -> list[CaseResult]
     ordered = sorted(rows, key=lambda row: (places.get(row["file"], 0), row["first"], row["run"], row["case"]))
     judged = [pickle.loads(bytes(row["judged"])) for row in ordered]
     known, repeated = _known(), dict[str, list[Judgement]]()
-    for each in judged:
-        if each.judgement is not None:
-            repeated.setdefault(each.case, []).append(each.judgement)
+    for item in judged:
+        if item.judgement is not None:
+            repeated.setdefault(item.case, []).append(item.judgement)
     ruled = [CaseResult(case=known[name], ruling=rule_on(known[name], judgements)) for name, judgements in repeated.items()]
-    return [*ruled, *(result for each in judged for result in each.results)]
+    return [*ruled, *(result for entry in judged for result in entry.results)]
 
 
 def _judge_run(table: pa.Table) -> pa.Table:
-    (run,) = split([seen for batch in table.to_batches() for seen in from_batch(batch)])
+    (run,) = split([obs for batch in table.to_batches() for obs in from_batch(batch)])
     judged = pickle.dumps(_judged(run))
     key = {name: [table.column(name)[0].as_py()] for name in _RUN}
     first = pc.min(table.column("seq")).as_py()
     return pa.table({**key, "first": pa.array([first], pa.int64()), "judged": pa.array([judged], pa.binary())})
 
 
-def _judged(run: Trace) -> _Judged:
+def _judged(run: Trace) -> _JudgedRun:
     case = _known().get(run[0].case)
     if case is not None:
-        return _Judged(case=case.id, judgement=judge_either(case, run, UNIVERSAL))
-    results = (replace(each, case=replace(each.case, judges=()), plays=[]) for each in rejudged([run], (), UNIVERSAL))
-    return _Judged(case=run[0].case, results=tuple(results))
+        return _JudgedRun(case=case.id, judgement=judge_either(case, run, UNIVERSAL))
+    results = (replace(result, case=replace(result.case, judges=()), plays=[]) for result in rejudged([run], (), UNIVERSAL))
+    return _JudgedRun(case=run[0].case, results=tuple(results))
 
 
 @cache
@@ -126,7 +126,7 @@ def judge_fleets(frame: DataFrame, places: Mapping[str, int] | None = None) -> t
     found = [
         msgspec.json.decode(row["told"], type=GroupTold) for row in sorted(rows, key=lambda row: ((places or {}).get(row["file"], 0), row["first"]))
     ]
-    return [result for told in found for result in results_of(told)], sum(told.duplicates for told in found)
+    return [result for group in found for result in results_of(group)], sum(group.duplicates for group in found)
 
 
 def fleets_of(frame: DataFrame) -> DataFrame:
@@ -142,19 +142,19 @@ def fleets_of(frame: DataFrame) -> DataFrame:
     is_link = f.col("connection").isNotNull() & (f.col("kind") != "fault")
     of_links = orphans.where(is_link).join(f.broadcast(linked), [*_RUN, "connection"])
     whole = own.withColumn("to_group", f.col("group")).unionByName(of_all).unionByName(of_links)
-    told = whole.join(f.broadcast(spoken), list(_KEY), "left_semi")
-    return told.repartition(*_KEY).sortWithinPartitions(*_KEY, "seq")
+    rows = whole.join(f.broadcast(spoken), list(_KEY), "left_semi")
+    return rows.repartition(*_KEY).sortWithinPartitions(*_KEY, "seq")
 
 
 def _folded(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     group: _Group | None = None
     for batch in batches:
         keys = zip(*(batch.column(name).to_pylist() for name in _KEY), strict=True)
-        for key, seen in zip(keys, from_batch(batch), strict=True):
+        for key, obs in zip(keys, from_batch(batch), strict=True):
             if group is None or group.key != key:
                 yield from group.told() if group is not None else ()
-                group = _Group(key, seen.seq)
-            group.fold.feed(seen)
+                group = _Group(key, obs.seq)
+            group.fold.feed(obs)
     yield from group.told() if group is not None else ()
 
 

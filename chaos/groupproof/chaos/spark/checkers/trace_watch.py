@@ -19,7 +19,7 @@ import msgspec
 import pandas as pd
 import pyarrow as pa
 
-from groupproof.chaos.spark.checkers.group_watch import Alert, Watched, buckets_of
+from groupproof.chaos.spark.checkers.group_watch import Alert, WatchedGroups, buckets_of
 from groupproof.chaos.spark.traces.datasource import FORMAT, register
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.checkers.live_group import GroupTold
@@ -37,7 +37,7 @@ _LOOK_S: Final = 0.005
 ALERTS: Final = "alerts.ndjson"
 _ROWS: Final = "run string, case string, bucket int, seen binary"
 _STATE: Final = "watched binary"
-_TOLD: Final = "run string, case string, bucket int, what string, text string, taken long, rows long, late long, waiting long"
+_ROW_SCHEMA: Final = "run string, case string, bucket int, what string, text string, taken long, rows long, late long, waiting long"
 _COLUMNS: Final = ("run", "case", "bucket", "what", "text", "taken", "rows", "late", "waiting")
 _ALERT, _GROUP, _PULSE, _REST = "alert", "group", "pulse", "rest"
 
@@ -82,16 +82,16 @@ class Watcher:
             if row["what"] == _REST:
                 self._rested[key] = row["taken"]
             if row["what"] == _GROUP:
-                told = msgspec.json.decode(row["text"], type=GroupTold)
-                self._groups[told.run, told.case, told.group] = told
+                message = msgspec.json.decode(row["text"], type=GroupTold)
+                self._groups[message.run, message.case, message.group] = message
         found = [json.loads(row["text"]) for row in rows if row["what"] == _ALERT]
         if found and batch > self.last_batch:
             self.last_batch = batch
             with self.file.open("a", encoding="utf-8") as lines:
-                lines.writelines(json.dumps({"batch": batch, **each}, ensure_ascii=False) + "\n" for each in found)
+                lines.writelines(json.dumps({"batch": batch, **item}, ensure_ascii=False) + "\n" for item in found)
             self.alerts += len(found)
-            for each in found:
-                self.say(Alert(**each))
+            for entry in found:
+                self.say(Alert(**entry))
 
     def total(self, name: str) -> int:
         """Return `rows`, `late` or `waiting` over all buckets."""
@@ -104,14 +104,14 @@ class Watcher:
 
     def results(self) -> list[CaseResult]:
         """Return the verdicts on the groups as they stand, as `groupproof trace check` has them."""
-        return [result for _, told in sorted(self._groups.items()) for result in results_of(told)]
+        return [result for _, group in sorted(self._groups.items()) for result in results_of(group)]
 
 
 def started(spark: SparkSession, watch: Watch, watcher: Watcher, checkpoint: Path) -> StreamingQuery:
     """Start watching; with the `checkpoint` of a query that was cut short it goes on where that stood."""
     register(spark)
-    told = _told(spark.readStream.format(FORMAT).load(str(watch.path)), watch)
-    writing = told.writeStream.foreachBatch(lambda frame, batch: watcher.take([row.asDict() for row in frame.collect()], batch))
+    rows = _rows_of(spark.readStream.format(FORMAT).load(str(watch.path)), watch)
+    writing = rows.writeStream.foreachBatch(lambda frame, batch: watcher.take([row.asDict() for row in frame.collect()], batch))
     writing = writing.option("checkpointLocation", str(checkpoint)).outputMode("update").queryName("groupproof trace watch")
     return writing.trigger(processingTime=f"{watch.trigger_ms} milliseconds").start()
 
@@ -125,40 +125,40 @@ def stopped(query: StreamingQuery) -> None:
         query.stop()
 
 
-def _told(rows: DataFrame, watch: Watch) -> DataFrame:
+def _rows_of(rows: DataFrame, watch: Watch) -> DataFrame:
     from pyspark.sql.streaming.state import GroupStateTimeout
 
     dealt = rows.mapInArrow(partial(_dealt, watch.buckets), _ROWS)
     return dealt.groupBy("run", "case", "bucket").applyInPandasWithState(
-        partial(_fold, watch), _TOLD, _STATE, "update", GroupStateTimeout.ProcessingTimeTimeout
+        partial(_fold, watch), _ROW_SCHEMA, _STATE, "update", GroupStateTimeout.ProcessingTimeTimeout
     )
 
 
 def _dealt(buckets: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        dealt = [(seen.run, seen.case, bucket, pickle.dumps(seen)) for seen in from_batch(batch) for bucket in buckets_of(seen, buckets)]
+        dealt = [(obs.run, obs.case, bucket, pickle.dumps(obs)) for obs in from_batch(batch) for bucket in buckets_of(obs, buckets)]
         columns = list(zip(*dealt, strict=True)) or [(), (), (), ()]
         types = (pa.string(), pa.string(), pa.int32(), pa.binary())
         yield pa.RecordBatch.from_arrays(
-            [pa.array(each, kind) for each, kind in zip(columns, types, strict=True)], names=["run", "case", "bucket", "seen"]
+            [pa.array(column, kind) for column, kind in zip(columns, types, strict=True)], names=["run", "case", "bucket", "seen"]
         )
 
 
 def _fold(watch: Watch, key: tuple[str, str, int], frames: Iterable[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
     """Go on with one bucket of a run: with what has come, or, when nothing has for `idle_s`, with what still waits."""
-    watched: Watched = pickle.loads(state.get[0]) if state.exists else Watched(delay_ns=round(watch.delay_s * 1e9), bucket=key[2])
+    watched: WatchedGroups = pickle.loads(state.get[0]) if state.exists else WatchedGroups(delay_ns=round(watch.delay_s * 1e9), bucket=key[2])
     if state.hasTimedOut:
         alerts, groups = watched.rest(), watched.told()
     else:
-        alerts, groups = [alert for frame in frames for alert in watched.take(pickle.loads(seen) for seen in frame["seen"])], []
+        alerts, groups = [alert for frame in frames for alert in watched.take(pickle.loads(observed) for observed in frame["seen"])], []
     state.update((pickle.dumps(watched),))
     state.setTimeoutDuration(round(watch.idle_s * 1_000))  # again after a silence too: who goes on with this state later asks what its groups came to
-    told = [(_ALERT, _text(alert)) for alert in alerts] + [(_GROUP, _text(group)) for group in groups]
-    told.append((_REST if state.hasTimedOut else _PULSE, ""))
+    pairs = [(_ALERT, _text(alert)) for alert in alerts] + [(_GROUP, _text(group)) for group in groups]
+    pairs.append((_REST if state.hasTimedOut else _PULSE, ""))
     yield pd.DataFrame(
-        [(*key, what, text, watched.taken, watched.rows, watched.late, watched.waiting) for what, text in told], columns=list(_COLUMNS)
+        [(*key, what, text, watched.taken, watched.rows, watched.late, watched.waiting) for what, text in pairs], columns=list(_COLUMNS)
     )
 
 
-def _text(told: Alert | GroupTold) -> str:
-    return msgspec.json.encode(told).decode()
+def _text(entry: Alert | GroupTold) -> str:
+    return msgspec.json.encode(entry).decode()

@@ -62,7 +62,7 @@ def command(path: Path, *, delay: float, idle: float, url: str, buckets: int, ou
     deep: dict[str, Any] = {"spark.driver.extraJavaOptions": f"{settings_for(url)['spark.driver.extraJavaOptions']} -Xss32m"}
     spark = session("groupproof trace watch", master=url, **deep)
     try:
-        watcher = Watcher(output / ALERTS, lambda alert: say(_told(alert)))
+        watcher = Watcher(output / ALERTS, lambda alert: say(_alert_text(alert)))
         if watcher.alerts:
             say(f"going on behind {watcher.alerts} alerts")
         watch = Watch(path=path.absolute(), delay_s=delay, idle_s=idle, buckets=buckets)
@@ -85,8 +85,8 @@ def _trouble(said: str) -> Trouble:
     """Return by whose fault the query has ended: that of a trace that can't be read is told as a task told it."""
     from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 
-    if (told := re.search(r"WrongUsage: ([^\n]+)", said)) is not None:
-        return WrongUsage(told[1])
+    if (found := re.search(r"WrongUsage: ([^\n]+)", said)) is not None:
+        return WrongUsage(found[1])
     return BrokenEnvironment(f"the query that watches has ended: {' '.join(said.split())[:_SAID_CHARS]}")
 
 
@@ -122,9 +122,9 @@ class Quiet:
 
     def since(self, batches: Iterable[Any]) -> bool:
         """Take the newest batches; tell whether it is quiet."""
-        for each in batches:
-            at_s = datetime.fromisoformat(each["timestamp"]).timestamp()
-            if each["numInputRows"] or self._busy_s == float("-inf"):
+        for batch in batches:
+            at_s = datetime.fromisoformat(batch["timestamp"]).timestamp()
+            if batch["numInputRows"] or self._busy_s == float("-inf"):
                 self._busy_s = max(self._busy_s, at_s)
             self._last_s = max(self._last_s, at_s)
         return self._last_s - self._busy_s >= self._idle_s
@@ -134,7 +134,7 @@ def _figures(watcher: Watcher) -> str:
     return f"{watcher.total('rows')} observations, {watcher.total('waiting')} waiting, {watcher.total('late')} late, {watcher.alerts} alerts"
 
 
-def _told(alert: Alert) -> str:
+def _alert_text(alert: Alert) -> str:
     kind = "ALERT" if alert.is_proof else "seen"
     return f"{kind} {alert.verdict} {alert.requirement} in group {alert.group} at {alert.at_ns / 1e9:.3f} s: {alert.observed}"
 
@@ -148,10 +148,12 @@ def _ended(watcher: Watcher, say: Callable[[str], None], *, as_json: bool) -> in
     results = watcher.results()
     if as_json:
         click.echo(
-            json.dumps([{"id": each.case.id, "verdict": each.ruling.verdict.value, "observed": each.ruling.observed} for each in results], indent=1)
+            json.dumps(
+                [{"id": result.case.id, "verdict": result.ruling.verdict.value, "observed": result.ruling.observed} for result in results], indent=1
+            )
         )
     else:
-        for each in results:
-            say(f"{each.ruling.verdict.value} {each.case.id}  {each.ruling.observed}")
-    counted = [Counted(case=each.case, verdict=each.ruling.verdict, goodbye=each.ruling.goodbye) for each in results]
+        for item in results:
+            say(f"{item.ruling.verdict.value} {item.case.id}  {item.ruling.observed}")
+    counted = [Counted(case=result.case, verdict=result.ruling.verdict, goodbye=result.ruling.goodbye) for result in results]
     return exit_code(counted, "PASSED" if results else "NO_VERDICT")

@@ -11,8 +11,8 @@ import click
 from groupproof.harness.commands.base.options import NEWEST_PROFILE, seed_of
 
 if TYPE_CHECKING:
-    from groupproof.chaos.spark.load.load_run import Loaded
-    from groupproof.chaos.spark.members.load_order import Chosen, LoadOrder
+    from groupproof.chaos.spark.load.load_run import LoadResult
+    from groupproof.chaos.spark.members.load_order import ClientChoice, LoadOrder
     from groupproof.harness.subjects.brokers.cluster import BrokerSubject
 
 __all__ = ["command", "conf_of", "span_of"]
@@ -137,9 +137,9 @@ def command(*, lists: bool, as_json: bool, **given: Any) -> int:
 def _listed() -> int:
     from groupproof.chaos.spark.members.churn_file import shipped
 
-    width = max(len(each.name) for each in shipped())
-    for each in shipped():
-        click.echo(f"{each.name:{width}}  {each.title}")
+    width = max(len(plan.name) for plan in shipped())
+    for churn in shipped():
+        click.echo(f"{churn.name:{width}}  {churn.title}")
     return 0
 
 
@@ -152,7 +152,7 @@ class _Call:
     def run(self) -> int:
         from groupproof.chaos.spark.load.load_progress import watched
         from groupproof.chaos.spark.load.load_run import Load
-        from groupproof.chaos.spark.load.resume import Sitting
+        from groupproof.chaos.spark.load.resume import LoadSession
         from groupproof.chaos.spark.load.spark_job import SparkJob
         from groupproof.chaos.spark.members.churn_file import churn_named
         from groupproof.harness.running.extras import need
@@ -168,14 +168,14 @@ class _Call:
         job.open()
         tasks = given["tasks"] or min(job.slots, given["members"])
         order = self._order(client, tasks)
-        sitting = Sitting.open(given["output"], order)
+        sitting = LoadSession.open(given["output"], order)
         self._say(f"{order.members} members in {order.groups} groups, {churn.name} for {order.duration_s:g} s, {tasks} tasks on {given['cluster']}")
         if sitting.is_resumed:
             self._say(f"going on {sitting.skip_s:.1f} s into the plan, as {sitting.run}")
         try:
-            with watched(self._console) as shown:
+            with watched(self._console) as display:
                 load = Load(
-                    order=order, churn=churn, sitting=sitting, client=client, brokers=brokers, profile=given["profile"], job=job, shown=shown,
+                    order=order, churn=churn, sitting=sitting, client=client, brokers=brokers, profile=given["profile"], job=job, shown=display,
                     bind=given["bind"],
                 )  # fmt: skip
                 loaded = load.run()
@@ -189,8 +189,8 @@ class _Call:
     def _say(self, line: str) -> None:
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    def _client(self, churn: Any) -> Chosen:
-        from groupproof.chaos.spark.members.load_order import Chosen
+    def _client(self, churn: Any) -> ClientChoice:
+        from groupproof.chaos.spark.members.load_order import ClientChoice
         from groupproof.chaos.spark.members.thread_host import UNPLAYABLE
         from groupproof.harness.model.errors import WrongUsage
         from groupproof.harness.subjects.client_registry import installed
@@ -200,11 +200,11 @@ class _Call:
         if name not in _KINDS:
             raise WrongUsage(f"members are played by reference, librdkafka or kafka-python, not by {named!r}")
         if _KINDS[name] == "reference":
-            return Chosen(kind="reference")
-        if lacking := sorted(each.value for each in churn.actions & UNPLAYABLE):
+            return ClientChoice(kind="reference")
+        if lacking := sorted(action.value for action in churn.actions & UNPLAYABLE):
             raise WrongUsage(f"{named} can't be made to {' or '.join(lacking)}, as {churn.name} wants; take --client reference")
         registered, launch = installed(f"{name}@{release}" if release else name, self._say)
-        return Chosen(kind=_KINDS[name], release=str(registered.release), site=launch.env["PYTHONPATH"])
+        return ClientChoice(kind=_KINDS[name], release=str(registered.release), site=launch.env["PYTHONPATH"])
 
     def _brokers(self) -> BrokerSubject | None:
         from groupproof.harness.subjects.brokers.broker_providers import ALIASES, meet, subject_named
@@ -216,7 +216,7 @@ class _Call:
         meet(found, self._say)
         return found
 
-    def _order(self, client: Chosen, tasks: int) -> LoadOrder:
+    def _order(self, client: ClientChoice, tasks: int) -> LoadOrder:
         from groupproof.chaos.spark.members.churn_file import check_member
         from groupproof.chaos.spark.members.load_order import LoadOrder
         from groupproof.harness.subjects.tap.fault_syntax import faults_of
@@ -233,10 +233,10 @@ class _Call:
             faults=tuple(given["faults"]),
         )  # fmt: skip
 
-    def _ended(self, sitting: Any, order: LoadOrder, loaded: Loaded) -> int:
+    def _ended(self, sitting: Any, order: LoadOrder, loaded: LoadResult) -> int:
         import json
 
-        from groupproof.chaos.spark.load.load_summary import summed_up, told
+        from groupproof.chaos.spark.load.load_summary import summary_lines, summed_up
 
         if loaded.trouble is not None:
             sitting.failed(loaded.end)  # which may be that there is no room for anything
@@ -245,7 +245,7 @@ class _Call:
         sitting.ended(loaded.end, summary)
         if self._as_json:
             click.echo(json.dumps(summary, ensure_ascii=False, indent=1))
-        for line in told(summary):
+        for line in summary_lines(summary):
             self._say(line)
         if loaded.interrupted:
             return _INTERRUPTED

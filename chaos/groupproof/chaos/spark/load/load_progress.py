@@ -14,7 +14,7 @@ from rich.table import Table
 
 from groupproof.chaos.spark.load.task_channel import Task
 
-__all__ = ["Figures", "Shown", "figures_of", "watched"]
+__all__ = ["Figures", "LoadDisplay", "figures_of", "watched"]
 
 _LINE_EVERY_S: Final = 5.0
 _ERRORS_SHOWN: Final = 4
@@ -53,7 +53,7 @@ class Figures:
         return {"at_s": round(self.at_s, 3), **{name: getattr(self, name) for name in names}, "errors": dict(self.errors)}
 
 
-class Shown(Protocol):
+class LoadDisplay(Protocol):
     """Takes what a load tells of itself."""
 
     def figures(self, now: Figures) -> None: ...
@@ -67,11 +67,11 @@ def figures_of(tasks: Iterable[Task], at_s: float, before: Figures | None = None
     groups: dict[str, list[int]] = {}
     for task in tasks:
         for name, (generation, up, settled) in task.counts.get("groups", {}).items():
-            told = groups.setdefault(name, [0, 0, 0])
+            entries = groups.setdefault(name, [0, 0, 0])
             if task.is_there:
-                told[2] = settled + (told[2] if told[0] == generation else 0) if generation >= told[0] else told[2]
-                told[1] += up
-            told[0] = max(told[0], generation)
+                entries[2] = settled + (entries[2] if entries[0] == generation else 0) if generation >= entries[0] else entries[2]
+                entries[1] += up
+            entries[0] = max(entries[0], generation)
     every = [counts for task in tasks for counts in (task.counts, *task.past)]
     sums = {name: sum(int(counts.get(name, 0)) for counts in every) for name in ("joins", "heartbeats", "commits", "rows", "segments")}
     errors: Counter[str] = Counter()
@@ -92,7 +92,7 @@ def figures_of(tasks: Iterable[Task], at_s: float, before: Figures | None = None
 
 
 @contextmanager
-def watched(console: Console) -> Iterator[Shown]:
+def watched(console: Console) -> Iterator[LoadDisplay]:
     """Show a load on `console` for as long as the context lasts."""
     if not console.is_terminal:
         yield _Lines(console)
@@ -137,4 +137,4 @@ class _Table:
 
 
 def _worst(errors: Mapping[str, int]) -> list[tuple[str, int]]:
-    return sorted(errors.items(), key=lambda each: (-each[1], each[0]))[:_ERRORS_SHOWN]
+    return sorted(errors.items(), key=lambda partition: (-partition[1], partition[0]))[:_ERRORS_SHOWN]

@@ -13,20 +13,20 @@ from typing import Any, Final
 
 import trio
 
-from groupproof.chaos.spark.load.load_progress import Figures, Shown, figures_of
-from groupproof.chaos.spark.load.load_server import BackstageOrder
-from groupproof.chaos.spark.load.load_server_process import Stagehand, running_backstage
-from groupproof.chaos.spark.load.resume import COORDINATOR, MEMBERS, TAP, Sitting
+from groupproof.chaos.spark.load.load_progress import Figures, LoadDisplay, figures_of
+from groupproof.chaos.spark.load.load_server import LoadServerConfig
+from groupproof.chaos.spark.load.load_server_process import LoadServerProcess, running_backstage
+from groupproof.chaos.spark.load.resume import COORDINATOR, MEMBERS, TAP, LoadSession
 from groupproof.chaos.spark.load.spark_job import Job
-from groupproof.chaos.spark.load.task_channel import Hall, Task
+from groupproof.chaos.spark.load.task_channel import Task, TaskRegistry
 from groupproof.chaos.spark.members.churn_plan import Churn, deeds_of, strikes_of
-from groupproof.chaos.spark.members.load_order import Chosen, LoadOrder, task_orders
+from groupproof.chaos.spark.members.load_order import ClientChoice, LoadOrder, task_orders
 from groupproof.harness.model.errors import BrokenEnvironment, Trouble
 from groupproof.harness.running.signals import mind_signals
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject, RunningCluster
 from groupproof.harness.subjects.networks.broker_address import Address
 
-__all__ = ["BROKERS_OF_ITS_OWN", "Load", "Loaded"]
+__all__ = ["BROKERS_OF_ITS_OWN", "Load", "LoadResult"]
 
 BROKERS_OF_ITS_OWN: Final = "groupproof"
 """The coordinator's name that means the reference, in a process of its own."""
@@ -37,7 +37,7 @@ _TURN_S: Final = 1.0
 
 
 @dataclass(slots=True, kw_only=True)
-class Loaded:
+class LoadResult:
     """How a load ended: `end` is finished, interrupted or why it failed; `last` the last figures, `logs` those of brokers that were started for it."""
 
     end: str
@@ -53,19 +53,19 @@ class Load:
 
     order: LoadOrder
     churn: Churn
-    sitting: Sitting
-    client: Chosen
+    sitting: LoadSession
+    client: ClientChoice
     brokers: BrokerSubject | None
     profile: str
     job: Job
-    shown: Shown
+    shown: LoadDisplay
     bind: str = "127.0.0.1"
-    _loaded: Loaded = field(init=False)
+    _loaded: LoadResult = field(init=False)
     _over: trio.Event = field(init=False)
 
-    def run(self) -> Loaded:
+    def run(self) -> LoadResult:
         """Carry the load out; raise `BrokenEnvironment` and `WrongUsage` where it does not begin."""
-        self._loaded = Loaded(end="finished", last=Figures(at_s=self.sitting.skip_s))
+        self._loaded = LoadResult(end="finished", last=Figures(at_s=self.sitting.skip_s))
         trio.run(self._main)
         return self._loaded
 
@@ -79,52 +79,52 @@ class Load:
         async with AsyncExitStack() as stack:
             outer = await stack.enter_async_context(trio.open_nursery())
             await outer.start(mind_signals, self._interrupt)
-            hall = Hall(self.order.tasks, secrets.token_hex(16), self._task_failed, self._task_lost)
-            listeners = await outer.start(_serve, self.bind, hall)
+            registry = TaskRegistry(self.order.tasks, secrets.token_hex(16), self._task_failed, self._task_lost)
+            listeners = await outer.start(_serve, self.bind, registry)
             cluster = None
             if self.brokers is not None:
                 settings = {"group.initial.rebalance.delay.ms": 3000, **self.churn.coordinator}
                 cluster = await stack.enter_async_context(self.brokers.cluster(settings=settings, brokers=1, topics=self.order.topics))
             async with self._before(cluster) as (hand, bootstrap):
-                await self._play(hall, (self._reached, listeners), hand, bootstrap)
+                await self._play(registry, (self._reached, listeners), hand, bootstrap)
             if cluster is not None:
                 self._loaded.logs = tuple(cluster.logs())
             outer.cancel_scope.cancel()
 
     @asynccontextmanager
-    async def _before(self, cluster: RunningCluster | None) -> AsyncIterator[tuple[Stagehand | None, Sequence[Address]]]:
+    async def _before(self, cluster: RunningCluster | None) -> AsyncIterator[tuple[LoadServerProcess | None, Sequence[Address]]]:
         """Stand what there has to be before the members, and yield where they connect."""
         strikes = tuple(strike for strike in strikes_of(self.churn, self.order.duration_s) if strike.at_s >= self.sitting.skip_s)
         if cluster is not None and self.client.kind == "reference" and not strikes and not self.order.faults:
             yield None, cluster.addresses
             return
         folder = COORDINATOR if cluster is None else TAP
-        order = BackstageOrder(
+        config = LoadServerConfig(
             output=str(self.sitting.folder / folder), run=self.sitting.run, seed=self.order.seed, strikes=strikes, faults=self.order.faults,
             upstream=() if cluster is None else tuple(cluster.addresses), topics=self.order.topics, profile=self.profile,
             settings=self.churn.coordinator, bind=self.bind, advertise=self._reached,
         )  # fmt: skip
-        async with running_backstage(order, self._told_trouble) as hand:
+        async with running_backstage(config, self._server_failed) as hand:
             yield hand, hand.bootstrap
 
-    async def _play(self, hall: Hall, channel: Address, hand: Stagehand | None, bootstrap: Sequence[Address]) -> None:
+    async def _play(self, registry: TaskRegistry, channel: Address, hand: LoadServerProcess | None, bootstrap: Sequence[Address]) -> None:
         order, sitting = self.order, self.sitting
         deeds = deeds_of(self.churn, members=order.members, duration_s=order.duration_s, seed=order.seed)
         orders = task_orders(
             order, deeds, run=sitting.run, output=str(sitting.folder / MEMBERS), bootstrap=bootstrap, client=self.client, channel=channel,
-            secret=hall.secret, settings={**self.churn.member, **order.settings}, skip_s=sitting.skip_s,
+            secret=registry.secret, settings={**self.churn.member, **order.settings}, skip_s=sitting.skip_s,
         )  # fmt: skip
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._run_job, orders)
-            nursery.start_soon(self._stop_when_over, hall)
-            if await self._all_there(hall):
+            nursery.start_soon(self._stop_when_over, registry)
+            if await self._all_there(registry):
                 start_ns = time.time_ns() - round(sitting.skip_s * 1e9)
                 if hand is not None:
                     await hand.begin(start_ns)
-                hall.begin(start_ns)
-                await self._watch(hall, hand, start_ns)
+                registry.begin(start_ns)
+                await self._watch(registry, hand, start_ns)
             await self.job.ended.wait()
-            self._last(hall, hand, None)
+            self._last(registry, hand, None)
             nursery.cancel_scope.cancel()
 
     async def _run_job(self, orders: Sequence[Any]) -> None:
@@ -134,14 +134,14 @@ class Load:
             self._failed(error)
         self._over.set()
 
-    async def _all_there(self, hall: Hall) -> bool:
+    async def _all_there(self, registry: TaskRegistry) -> bool:
         """Wait until every task has a slot; without that there is no load."""
         with trio.move_on_after(_SLOTS_S):
             async with trio.open_nursery() as nursery:
-                for event in (hall.all_there, self._over):
+                for event in (registry.all_there, self._over):
                     nursery.start_soon(_cancelling, event, nursery.cancel_scope)
-        if not hall.all_there.is_set() and not self._over.is_set():
-            there = sum(task.is_there for task in hall.tasks)
+        if not registry.all_there.is_set() and not self._over.is_set():
+            there = sum(task.is_there for task in registry.tasks)
             self._failed(
                 BrokenEnvironment(
                     f"{there} of {self.order.tasks} tasks were given a slot by {self.job.where} within {_SLOTS_S:g} s; it has too few cores: say --tasks"
@@ -149,26 +149,26 @@ class Load:
             )
         return not self._over.is_set()
 
-    async def _watch(self, hall: Hall, hand: Stagehand | None, start_ns: int) -> None:
+    async def _watch(self, registry: TaskRegistry, hand: LoadServerProcess | None, start_ns: int) -> None:
         while not self.job.ended.is_set():
             with trio.move_on_after(_TURN_S):
                 await self.job.ended.wait()
             at_s = (time.time_ns() - start_ns) / 1e9
-            self._last(hall, hand, at_s)
+            self._last(registry, hand, at_s)
             self.shown.figures(self._loaded.last)
             self.sitting.passed(min(at_s, self.order.duration_s))
 
-    def _last(self, hall: Hall, hand: Stagehand | None, at_s: float | None) -> None:
+    def _last(self, registry: TaskRegistry, hand: LoadServerProcess | None, at_s: float | None) -> None:
         before = self._loaded.last
-        now = figures_of(hall.tasks, before.at_s if at_s is None else at_s, before)
+        now = figures_of(registry.tasks, before.at_s if at_s is None else at_s, before)
         # Who does not show frames does not tell of generations: then what stands before them does.
-        seen = 0 if hand is None else hand.rebalances
-        self._loaded.last = now if now.rebalances or not seen else replace(now, rebalances=seen)
+        number = 0 if hand is None else hand.rebalances
+        self._loaded.last = now if now.rebalances or not number else replace(now, rebalances=number)
 
-    async def _stop_when_over(self, hall: Hall) -> None:
+    async def _stop_when_over(self, registry: TaskRegistry) -> None:
         """Once it is over, let the tasks end in order, and end them where they don't."""
         await self._over.wait()
-        await hall.stop()
+        await registry.stop()
         with trio.move_on_after(_STOP_S):
             await self.job.ended.wait()
         await self.job.cancel()
@@ -180,31 +180,31 @@ class Load:
         self.shown.line("interrupted: members leave, what was seen is sealed; once more ends it at once")
         self._over.set()
 
-    def _failed(self, trouble: Trouble) -> None:
+    def _failed(self, error: Trouble) -> None:
         if self._loaded.trouble is None and not self._loaded.interrupted:
-            self._loaded.trouble, self._loaded.end = trouble, " ".join(str(trouble).split())
+            self._loaded.trouble, self._loaded.end = error, " ".join(str(error).split())
         self._over.set()
 
-    def _told_trouble(self, told: Mapping[str, Any]) -> None:
-        if told.get("failed") == "no room":
-            self._failed(BrokenEnvironment(f"{told['why']}; what was sealed before stays readable: make room, and say the same again to go on"))
+    def _server_failed(self, message: Mapping[str, Any]) -> None:
+        if message.get("failed") == "no room":
+            self._failed(BrokenEnvironment(f"{message['why']}; what was sealed before stays readable: make room, and say the same again to go on"))
         else:
-            self._failed(BrokenEnvironment(f"a part of the load failed: {told.get('failed')}: {told.get('why')}"))
+            self._failed(BrokenEnvironment(f"a part of the load failed: {message.get('failed')}: {message.get('why')}"))
 
-    def _task_failed(self, told: Mapping[str, Any]) -> None:
-        self._told_trouble(told)
+    def _task_failed(self, message: Mapping[str, Any]) -> None:
+        self._server_failed(message)
 
     def _task_lost(self, task: Task) -> None:
         self.shown.line(f"task {task.number} is gone, with its members; what it had sealed stays")
 
 
-async def _serve(bind: str, hall: Hall, task_status: trio.TaskStatus[int]) -> None:
+async def _serve(bind: str, registry: TaskRegistry, task_status: trio.TaskStatus[int]) -> None:
     try:
         listeners = await trio.open_tcp_listeners(0, host=bind)
     except OSError as error:
         raise BrokenEnvironment(f"can't listen on {bind}: {error.strerror or error}; choose another --bind") from error
     task_status.started(listeners[0].socket.getsockname()[1])
-    await trio.serve_listeners(hall.serve, listeners)
+    await trio.serve_listeners(registry.serve, listeners)
 
 
 async def _cancelling(event: trio.Event, scope: trio.CancelScope) -> None:

@@ -42,7 +42,7 @@ from groupproof.protocol.wire.message_conversion import GROUP_APIS
 if TYPE_CHECKING:
     from groupproof.chaos.wire.toxiproxy import Proxy
 
-__all__ = ["Backstage", "BackstageOrder", "is_kept"]
+__all__ = ["LoadServer", "LoadServerConfig", "is_kept"]
 
 _GARBAGE: Final = (20_000, 20, 50)
 _SEAL_S: Final = 1.0
@@ -51,7 +51,7 @@ _KEPT: Final = frozenset(api.title for api in _KEPT_APIS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BackstageOrder:
+class LoadServerConfig:
     """What to serve, on `bind`: with `upstream` a tap before these brokers, else the reference with `topics` and broker `settings`."""
 
     output: str
@@ -68,24 +68,24 @@ class BackstageOrder:
     advertise: str | None = None
 
 
-def is_kept(seen: Observation) -> bool:
+def is_kept(obs: Observation) -> bool:
     """Tell whether an observation is of the group's affairs: what fetching and metadata ask is not kept."""
-    return seen.api is None or seen.api in _KEPT
+    return obs.api is None or obs.api in _KEPT
 
 
-class Backstage:
+class LoadServer:
     """One server for one load; `tell` takes what the driver is told."""
 
-    def __init__(self, order: BackstageOrder, tell: Any) -> None:
-        self._order, self._tell = order, tell
+    def __init__(self, config: LoadServerConfig, tell: Any) -> None:
+        self._order, self._tell = config, tell
         self._now_ns: Any = lambda: 0
         self._started = trio.Event()
         stamp = Stamp(0, lambda: self._now_ns())
-        self._sealer = Sealer(Place.of(order.output), order.run, "tap" if order.upstream else "coordinator")
+        self._sealer = Sealer(Place.of(config.output), config.run, "tap" if config.upstream else "coordinator")
         self._is_full = False
         self._formed: dict[str, int] = {}
-        self.recorder = Recorder(lambda: self._now_ns(), keeps=False, run=order.run, seed=order.seed)
-        self.recorder.listen(lambda seen: self._keep(seen, stamp))
+        self.recorder = Recorder(lambda: self._now_ns(), keeps=False, run=config.run, seed=config.seed)
+        self.recorder.listen(lambda obs: self._keep(obs, stamp))
 
     def begin(self, start_ns: int) -> None:
         """Start the clock: observations before are those of instant 0."""
@@ -108,16 +108,16 @@ class Backstage:
         self._seal()
 
     async def _coordinate(self, nursery: trio.Nursery, ways: _Ways) -> Interception:
-        order = self._order
+        config = self._order
         try:
-            Settings.of(order.settings, order.profile)
+            Settings.of(config.settings, config.profile)
         except UnknownSetting as error:
             raise WrongUsage(str(error)) from error
         try:
             serving: Serving = await nursery.start(
                 partial(
-                    serve, ports=(0,), profile=order.profile, settings=order.settings, topics=order.topics, seed=order.seed, recorder=self.recorder,
-                    host=order.bind, advertise=order.advertise,
+                    serve, ports=(0,), profile=config.profile, settings=config.settings, topics=config.topics, seed=config.seed, recorder=self.recorder,
+                    host=config.bind, advertise=config.advertise,
                 )
             )  # fmt: skip
         except CannotListen as error:
@@ -135,22 +135,22 @@ class Backstage:
         interception = Interception(self.recorder)
         doors = TcpDoors(nursery=nursery, bind=self._order.bind, advertise=self._order.advertise)
         hub = Hub(recorder=self.recorder, connect=connect, doors=doors, interception=interception, is_quiet=True)
-        met = await meet_upstream(connect, self._order.upstream, profile=None)
+        upstream = await meet_upstream(connect, self._order.upstream, profile=None)
         routes = [await hub.route_to(address) for address in dict.fromkeys(self._order.upstream)]
-        for named in met.brokers:
+        for named in upstream.brokers:
             await hub.route_to(named.address, named.node)
-        self._tell({"bootstrap": [route.local for route in routes], "profile": met.profile})
+        self._tell({"bootstrap": [route.local for route in routes], "profile": upstream.profile})
         return interception
 
     # What is recorded
 
-    def _keep(self, seen: Observation, stamp: Stamp) -> None:
-        if seen.kind == "response" and seen.api == Api.JOIN_GROUP.title and seen.group is not None and not seen.error:
-            self._formed[seen.group] = max(self._formed.get(seen.group, 0), seen.generation or 0)
-        if not is_kept(seen) or self._is_full:
+    def _keep(self, obs: Observation, stamp: Stamp) -> None:
+        if obs.kind == "response" and obs.api == Api.JOIN_GROUP.title and obs.group is not None and not obs.error:
+            self._formed[obs.group] = max(self._formed.get(obs.group, 0), obs.generation or 0)
+        if not is_kept(obs) or self._is_full:
             return
         try:
-            self._sealer.add(replace(seen, seq=stamp()[0]))
+            self._sealer.add(replace(obs, seq=stamp()[0]))
         except NoRoom as error:
             self._no_room(error)
 
@@ -224,14 +224,14 @@ class _Ways:
 
 
 @asynccontextmanager
-async def _ways(order: BackstageOrder) -> AsyncIterator[_Ways]:
+async def _ways(config: LoadServerConfig) -> AsyncIterator[_Ways]:
     async with AsyncExitStack() as stack:
         server = None
-        if any(strike.impair for strike in order.strikes):
+        if any(strike.impair for strike in config.strikes):
             from groupproof.chaos.wire.toxiproxy_server import provision_toxiproxy, running_toxiproxy
 
             program = provision_toxiproxy(default_cache(), lambda line: print(line, file=sys.stderr))
-            server = await stack.enter_async_context(running_toxiproxy(program, cache=default_cache(), seed=order.seed))
+            server = await stack.enter_async_context(running_toxiproxy(program, cache=default_cache(), seed=config.seed))
         yield _Ways(server, stack)
 
 
@@ -239,21 +239,21 @@ async def _main() -> None:
     over = trio.Event()
     async with trio.lowlevel.FdStream(0) as stream:
         lines = Lines(stream)
-        backstage = Backstage(msgspec.convert(await lines.next() or {}, BackstageOrder), _say)
+        server = LoadServer(msgspec.convert(await lines.next() or {}, LoadServerConfig), _say)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(_minded, backstage, lines, over)
-            await backstage.run(over)
+            nursery.start_soon(_minded, server, lines, over)
+            await server.run(over)
             nursery.cancel_scope.cancel()
 
 
-async def _minded(backstage: Backstage, lines: Lines, over: trio.Event) -> None:
-    while (told := await lines.next()) is not None:
-        backstage.begin(int(told["start_ns"]))
+async def _minded(server: LoadServer, lines: Lines, over: trio.Event) -> None:
+    while (message := await lines.next()) is not None:
+        server.begin(int(message["start_ns"]))
     over.set()
 
 
-def _say(told: Mapping[str, Any]) -> None:
-    print(json.dumps(told), flush=True)
+def _say(message: Mapping[str, Any]) -> None:
+    print(json.dumps(message), flush=True)
 
 
 def main(_: Sequence[str] = ()) -> int:

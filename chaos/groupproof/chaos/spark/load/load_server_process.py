@@ -12,12 +12,12 @@ from typing import Any, Final
 
 import trio
 
-from groupproof.chaos.spark.load.load_server import BackstageOrder
+from groupproof.chaos.spark.load.load_server import LoadServerConfig
 from groupproof.chaos.spark.load.task_channel import Lines
 from groupproof.harness.model.errors import BrokenEnvironment, KitFailure, Trouble, WrongUsage
 from groupproof.harness.subjects.networks.broker_address import Address
 
-__all__ = ["Stagehand", "running_backstage"]
+__all__ = ["LoadServerProcess", "running_backstage"]
 
 _UP_S: Final = 120.0
 _END_S: Final = 30.0
@@ -25,7 +25,7 @@ _TROUBLES: Final[Mapping[int, type[Trouble]]] = {3: WrongUsage, 4: BrokenEnviron
 
 
 @dataclass(slots=True)
-class Stagehand:
+class LoadServerProcess:
     """A backstage that serves at `bootstrap`; `rows` is what it has sealed so far, `rebalances` how many it has seen."""
 
     process: trio.Process
@@ -64,36 +64,36 @@ class Stagehand:
         """Take what it tells until it ends; `failed` is told of what goes wrong once it serves."""
         assert self.process.stdout is not None, "it was opened with one"
         lines = Lines(self.process.stdout)
-        while (told := await lines.next()) is not None:
-            self._heard(told, failed)
+        while (message := await lines.next()) is not None:
+            self._heard(message, failed)
         self._ended.set()
         self._ready.set()
 
-    def _heard(self, told: Mapping[str, Any], failed: Callable[[Mapping[str, Any]], None]) -> None:
-        if "bootstrap" in told:
-            self.bootstrap = tuple((host, port) for host, port in told["bootstrap"])
+    def _heard(self, message: Mapping[str, Any], failed: Callable[[Mapping[str, Any]], None]) -> None:
+        if "bootstrap" in message:
+            self.bootstrap = tuple((host, port) for host, port in message["bootstrap"])
             self._ready.set()
-        elif "rows" in told:
-            self.rows, self.rebalances = told["rows"], told["rebalances"]
-        elif "failed" in told:
+        elif "rows" in message:
+            self.rows, self.rebalances = message["rows"], message["rebalances"]
+        elif "failed" in message:
             if self._ready.is_set():
-                failed(told)
+                failed(message)
             else:
-                self._trouble = _TROUBLES.get(told.get("exit", 5), KitFailure)(told["why"])
+                self._trouble = _TROUBLES.get(message.get("exit", 5), KitFailure)(message["why"])
 
 
 @asynccontextmanager
-async def running_backstage(order: BackstageOrder, failed: Callable[[Mapping[str, Any]], None]) -> AsyncIterator[Stagehand]:
+async def running_backstage(config: LoadServerConfig, failed: Callable[[Mapping[str, Any]], None]) -> AsyncIterator[LoadServerProcess]:
     """Serve as ordered for as long as the context lasts; raise what it does not come up for."""
     argv = [sys.executable, "-m", "groupproof.chaos.spark.load.load_server"]
     async with trio.open_nursery() as nursery:
         # A session of its own: Ctrl-C is for the driver, which ends it in order.
         process = await trio.lowlevel.open_process(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
-        hand = Stagehand(process)
+        hand = LoadServerProcess(process)
         nursery.start_soon(hand.hear, failed)
         try:
             assert process.stdin is not None, "it was opened with one"
-            await process.stdin.send_all(json.dumps(asdict(order)).encode() + b"\n")
+            await process.stdin.send_all(json.dumps(asdict(config)).encode() + b"\n")
             await hand.up()
             yield hand
         finally:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from groupproof.chaos.spark.load.load_run import Loaded
+from groupproof.chaos.spark.load.load_run import LoadResult
 from groupproof.chaos.spark.load.rebalance_counts import Comparison, compared, formed_by_coordinator, formed_by_members
 from groupproof.chaos.spark.load.resume import COORDINATOR, MEMBERS, SUMMARY, TAP
 from groupproof.chaos.spark.members.load_order import LoadOrder
@@ -21,13 +21,13 @@ from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.running.importing.import_files import import_files
 from groupproof.protocol.trace import Observation
 
-__all__ = ["both_sides", "summed_up", "told"]
+__all__ = ["both_sides", "summary_lines", "summed_up"]
 
 _EPOCH: Final = datetime(1970, 1, 1)
 _SINCE_START: Final = re.compile(r"(?P<ms>\d+) \[[^\]]*\] (?P<level>[A-Z]+) (?P<by>\S+) - (?P<said>.*)")
 
 
-def summed_up(output: Path | Place, order: LoadOrder, loaded: Loaded) -> dict[str, Any]:
+def summed_up(output: Path | Place, order: LoadOrder, loaded: LoadResult) -> dict[str, Any]:
     """Return the load's summary; the logs of brokers that were started for it become the coordinator's trace in its folder."""
     folder = _place(output)
     _import(folder, order, loaded.logs)
@@ -56,12 +56,12 @@ def both_sides(output: Path | Place) -> tuple[int, Comparison | None]:
     return len(members), compared(members, formed_by_coordinator(_read(folder / COORDINATOR)))
 
 
-def told(summary: Mapping[str, Any]) -> list[str]:
+def summary_lines(summary: Mapping[str, Any]) -> list[str]:
     """Return the summary in lines for a person."""
     figures, rebalances = summary["figures"], summary["rebalances"]
     lines = [
         f"{figures['joins']} joins, {figures['heartbeats']} heartbeats, {figures['commits']} commits answered; "
-        f"{sum(each['rows'] for each in summary['observations'].values())} observations",
+        f"{sum(item['rows'] for item in summary['observations'].values())} observations",
         f"rebalances: members tell of {rebalances['members']}",
     ]
     if (both := rebalances["compared"]) is not None:
@@ -86,9 +86,9 @@ def _import(folder: Place, order: LoadOrder, logs: Sequence[Path]) -> None:
         trace = _imported(folder, there) if there else []
     except WrongUsage:
         return  # brokers that tell nothing of groups: then there is nothing to compare with
-    for seen in trace:
-        if seen.group in groups:
-            ours.setdefault(seen.group, []).append(seen)
+    for obs in trace:
+        if obs.group in groups:
+            ours.setdefault(obs.group, []).append(obs)
     for group, told_of in ours.items():
         place = folder / COORDINATOR / folder_of("log", group)
         place.make()

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, GroupState
 
-__all__ = ["Comparison", "Formed", "compared", "formed_by_coordinator", "formed_by_members"]
+__all__ = ["Comparison", "FormedGeneration", "compared", "formed_by_coordinator", "formed_by_members"]
 
 
 @dataclass(slots=True)
-class Formed:
+class FormedGeneration:
     """One generation of one group: when it was formed, and by whom, as far as that side tells; `count` is None where it tells no number."""
 
     group: str
@@ -26,31 +26,31 @@ class Formed:
     count: int | None = None
 
 
-Rebalances = dict[tuple[str, str, int], Formed]
+Rebalances = dict[tuple[str, str, int], FormedGeneration]
 """By run, group and generation: a run that goes on where another was cut short has a coordinator of its own."""
 
 
 def formed_by_members(trace: Iterable[Observation]) -> Rebalances:
     """Return the generations that any member was answered with; of members, or of a tap that saw their frames."""
     found: Rebalances = {}
-    for seen in trace:
-        if seen.kind == "response" and seen.api == Api.JOIN_GROUP.title and not seen.error and seen.group is not None and (seen.generation or 0) > 0:
-            assert seen.generation is not None, "it is above 0"
-            formed = found.setdefault((seen.run, seen.group, seen.generation), Formed(seen.group, seen.generation, seen.at_ns))
-            formed.members.add(seen.member or seen.client or "")
-            formed.count = len(formed.members)
+    for obs in trace:
+        if obs.kind == "response" and obs.api == Api.JOIN_GROUP.title and not obs.error and obs.group is not None and (obs.generation or 0) > 0:
+            assert obs.generation is not None, "it is above 0"
+            generation = found.setdefault((obs.run, obs.group, obs.generation), FormedGeneration(obs.group, obs.generation, obs.at_ns))
+            generation.members.add(obs.member or obs.client or "")
+            generation.count = len(generation.members)
     return found
 
 
 def formed_by_coordinator(trace: Iterable[Observation]) -> Rebalances:
     """Return the generations whose join phase the coordinator ended with members in it: its own trace, or a broker's log that was imported."""
     found: Rebalances = {}
-    for seen in trace:
-        if seen.kind == "transition" and seen.state_after == GroupState.COMPLETING_REBALANCE.value and seen.group is not None:
-            generation = seen.generation or 0
-            count = seen.body.get("members")
-            formed = Formed(seen.group, generation, seen.at_ns, count=None if count is None else int(count))
-            found.setdefault((seen.run, seen.group, generation), formed)
+    for obs in trace:
+        if obs.kind == "transition" and obs.state_after == GroupState.COMPLETING_REBALANCE.value and obs.group is not None:
+            generation = obs.generation or 0
+            count = obs.body.get("members")
+            formed = FormedGeneration(obs.group, generation, obs.at_ns, count=None if count is None else int(count))
+            found.setdefault((obs.run, obs.group, generation), formed)
     return found
 
 
@@ -69,7 +69,7 @@ class Comparison:
         return not self.members_only and not self.coordinator_only
 
 
-def compared(members: Mapping[tuple[str, str, int], Formed], coordinator: Mapping[tuple[str, str, int], Formed]) -> Comparison:
+def compared(members: Mapping[tuple[str, str, int], FormedGeneration], coordinator: Mapping[tuple[str, str, int], FormedGeneration]) -> Comparison:
     """Compare both sides, rebalance by rebalance; a log that was imported has no run of its own and is compared by group and generation."""
     is_named = {run for run, _, _ in members} <= {run for run, _, _ in coordinator}
     ours, theirs = (_keyed(side, is_named=is_named) for side in (members, coordinator))
@@ -87,9 +87,9 @@ def compared(members: Mapping[tuple[str, str, int], Formed], coordinator: Mappin
     )
 
 
-def _keyed(side: Mapping[tuple[str, str, int], Formed], *, is_named: bool) -> dict[tuple[str, str, int], Formed]:
+def _keyed(side: Mapping[tuple[str, str, int], FormedGeneration], *, is_named: bool) -> dict[tuple[str, str, int], FormedGeneration]:
     return dict(side) if is_named else {("", group, generation): formed for (_, group, generation), formed in side.items()}
 
 
-def _plain(formed: Formed) -> tuple[str, int]:
-    return formed.group, formed.generation
+def _plain(generation: FormedGeneration) -> tuple[str, int]:
+    return generation.group, generation.generation

@@ -16,7 +16,7 @@ from groupproof.chaos.spark.members.load_order import LoadOrder
 from groupproof.chaos.spark.traces.trace_storage import Place
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 
-__all__ = ["COORDINATOR", "FILE", "MEMBERS", "SCHEMA", "SUMMARY", "TAP", "Sitting"]
+__all__ = ["COORDINATOR", "FILE", "MEMBERS", "SCHEMA", "SUMMARY", "TAP", "LoadSession"]
 
 FILE: Final = "load.json"
 SUMMARY: Final = "summary.json"
@@ -26,7 +26,7 @@ MEMBERS, COORDINATOR, TAP = "members", "coordinator", "tap"
 
 
 @dataclass(slots=True)
-class Sitting:
+class LoadSession:
     """One sitting of a load in `folder`; `skip_s` is how much of the plan is over when it begins."""
 
     folder: Place
@@ -35,7 +35,7 @@ class Sitting:
     _value: dict[str, Any]
 
     @classmethod
-    def open(cls, output: str | Path, order: LoadOrder) -> Sitting:
+    def open(cls, output: str | Path, order: LoadOrder) -> LoadSession:
         """Begin a load in an empty folder, which a path or a URI names, or go on with the same one that was cut short.
 
         Raise `WrongUsage` that says why not: it is finished, another load is there, or something else is; `BrokenEnvironment` where nothing can be written.
@@ -100,8 +100,8 @@ def _resumed(folder: Place, value: Mapping[str, Any], order: LoadOrder) -> float
         raise WrongUsage(f"{(folder / FILE).shown} is of {value.get('schema')!r}, not {SCHEMA}; choose another --output")
     there, here = value["order"], msgspec.json.decode(msgspec.json.encode(order))
     if differing := [name for name in here if there.get(name) != here[name]]:
-        told = ", ".join(f"{name} {there.get(name)} there and {here[name]} here" for name in differing)
-        raise WrongUsage(f"{folder.shown} holds another load ({told}); choose another --output, or say the same to go on with it")
+        text = ", ".join(f"{name} {there.get(name)} there and {here[name]} here" for name in differing)
+        raise WrongUsage(f"{folder.shown} holds another load ({text}); choose another --output, or say the same to go on with it")
     if not value["sittings"]:
         return 0.0
     last = value["sittings"][-1]

@@ -120,6 +120,6 @@ async def in_a_thread(do: Callable[[], T]) -> T:
 def _cause(error: Exception) -> str:
     """Return the line of a failed job that says why: the last cause of all that Spark wraps around it."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if not line.startswith(("at ", "Traceback", "File ", "... ", "Driver stacktrace"))]
-    wanted = next((line for line in told if "NoRoom" in line or "exited unexpectedly" in line or "Lost task" in line), told[0] if told else "")
+    parts = [line for line in lines if not line.startswith(("at ", "Traceback", "File ", "... ", "Driver stacktrace"))]
+    wanted = next((line for line in parts if "NoRoom" in line or "exited unexpectedly" in line or "Lost task" in line), parts[0] if parts else "")
     return (wanted or type(error).__name__)[:400]

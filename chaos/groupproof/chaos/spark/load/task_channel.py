@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import trio
 
-__all__ = ["Channel", "Dismissed", "Hall", "Lines", "Task"]
+__all__ = ["Channel", "Dismissed", "Lines", "Task", "TaskRegistry"]
 
 _CONNECT_S: Final = 20.0
 _START_S: Final = 600.0
@@ -41,10 +41,10 @@ class Lines:
             self._ready.extend(lines)
             if len(self._rest) > _LINE_BYTES_MAX:
                 raise ValueError("a line without end")
-        told = json.loads(self._ready.popleft())
-        if not isinstance(told, dict):
+        message = json.loads(self._ready.popleft())
+        if not isinstance(message, dict):
             raise ValueError("a line that is no object")
-        return told
+        return message
 
 
 class Dismissed(Exception):
@@ -78,9 +78,9 @@ class Channel:
         self._socket.settimeout(_SEND_S)
         return int(json.loads(line)["start_ns"])
 
-    def report(self, told: Mapping[str, Any]) -> bool:
+    def report(self, message: Mapping[str, Any]) -> bool:
         """Tell the counters; return whether the driver is still there and wants more."""
-        self._say(told)
+        self._say(message)
         if not self.is_stopped:
             self._socket.settimeout(0)
             try:
@@ -96,9 +96,9 @@ class Channel:
     def close(self) -> None:
         self._socket.close()
 
-    def _say(self, told: Mapping[str, Any]) -> None:
+    def _say(self, message: Mapping[str, Any]) -> None:
         try:
-            self._socket.sendall(json.dumps(told, separators=(",", ":")).encode() + b"\n")
+            self._socket.sendall(json.dumps(message, separators=(",", ":")).encode() + b"\n")
         except OSError:
             self.is_stopped = True
 
@@ -118,7 +118,7 @@ class Task:
     lost: int = 0
 
 
-class Hall:
+class TaskRegistry:
     """The driver's end: waits for all tasks, starts them at one instant, and keeps their last counters. `failed` is called with a task's own trouble."""
 
     def __init__(self, tasks: int, secret: str, failed: Callable[[Mapping[str, Any]], None], lost: Callable[[Task], None]) -> None:
@@ -149,15 +149,15 @@ class Hall:
         attempt = -1
         try:
             lines = Lines(stream)
-            while (told := await lines.next()) is not None:
+            while (message := await lines.next()) is not None:
                 if task is None:
-                    task = self._greeted(told)
+                    task = self._greeted(message)
                     if task is None or self._is_stopped:
                         return
                     attempt = task.attempt
                     await self._start(stream)
                 elif attempt == task.attempt:
-                    self._heard(task, told)
+                    self._heard(task, message)
         except (trio.BrokenResourceError, trio.ClosedResourceError, ValueError):
             pass  # a task that is killed ends so
         finally:
@@ -169,9 +169,9 @@ class Hall:
                     task.lost += 1
                     self._lost(task)
 
-    def _greeted(self, told: Mapping[str, Any]) -> Task | None:
-        number, attempt = told.get("task"), told.get("attempt")
-        if not hmac.compare_digest(str(told.get("secret")), self.secret) or not isinstance(number, int) or not isinstance(attempt, int):
+    def _greeted(self, message: Mapping[str, Any]) -> Task | None:
+        number, attempt = message.get("task"), message.get("attempt")
+        if not hmac.compare_digest(str(message.get("secret")), self.secret) or not isinstance(number, int) or not isinstance(attempt, int):
             return None
         if not 0 <= number < len(self.tasks):
             return None
@@ -180,8 +180,8 @@ class Hall:
             task.past.append({**task.counts, "groups": {}})
             task.counts = {}
         task.attempt, task.is_there, task.is_done = attempt, True, False
-        task.host, task.pid = str(told.get("host", "")), int(told.get("pid", 0))
-        if all(each.is_there for each in self.tasks):
+        task.host, task.pid = str(message.get("host", "")), int(message.get("pid", 0))
+        if all(task.is_there for task in self.tasks):
             self.all_there.set()
         return task
 
@@ -190,11 +190,11 @@ class Hall:
         await self._begun.wait()
         await stream.send_all(json.dumps({"start_ns": self._start_ns}).encode() + b"\n")
 
-    def _heard(self, task: Task, told: Mapping[str, Any]) -> None:
-        if "failed" in told:
+    def _heard(self, task: Task, message: Mapping[str, Any]) -> None:
+        if "failed" in message:
             task.is_done = True
-            self._failed(told)
-        elif "done" in told:
+            self._failed(message)
+        elif "done" in message:
             task.is_done = True
         else:
-            task.counts = told
+            task.counts = message

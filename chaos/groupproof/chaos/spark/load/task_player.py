@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from groupproof.chaos.spark.load.task_channel import Channel, Dismissed
 from groupproof.chaos.spark.members.load_order import TaskOrder
 from groupproof.chaos.spark.members.reference_host import ReferenceHost
-from groupproof.chaos.spark.members.task_recorder import Desk
-from groupproof.chaos.spark.traces.trace_segments import NoRoom, Sealed, Sealer, Stamp, since
+from groupproof.chaos.spark.members.task_recorder import TaskRecorder
+from groupproof.chaos.spark.traces.trace_segments import NoRoom, Sealer, Segment, Stamp, since
 from groupproof.chaos.spark.traces.trace_storage import Place
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import warm
@@ -53,14 +53,14 @@ def _batches(order: TaskOrder, attempt: int) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     types = [pa.int32(), pa.int32(), pa.string(), pa.string(), pa.int64(), pa.int64(), pa.int64()]
-    for sealed in play(order, attempt):
-        row = (order.task, attempt, sealed.path, sealed.group, sealed.rows, sealed.first_seq, sealed.last_seq)
+    for segment in play(order, attempt):
+        row = (order.task, attempt, segment.path, segment.group, segment.rows, segment.first_seq, segment.last_seq)
         yield pa.RecordBatch.from_arrays([pa.array([value], kind) for value, kind in zip(row, types, strict=True)], names=list(_COLUMNS))
 
 
-def play(order: TaskOrder, attempt: int) -> Iterator[Sealed]:
+def play(order: TaskOrder, attempt: int) -> Iterator[Segment]:
     """Play a task's members, and yield each segment as it is sealed; raise what ended it, `NoRoom` where that was the disk."""
-    sealed: queue.SimpleQueue[Sealed | BaseException | None] = queue.SimpleQueue()
+    sealed: queue.SimpleQueue[Segment | BaseException | None] = queue.SimpleQueue()
 
     def playing() -> None:
         try:
@@ -70,13 +70,13 @@ def play(order: TaskOrder, attempt: int) -> Iterator[Sealed]:
             sealed.put(error)
 
     threading.Thread(target=playing, daemon=True, name=f"load-{order.task}").start()
-    while (each := sealed.get()) is not None:
-        if isinstance(each, BaseException):
-            raise each
-        yield each
+    while (segment := sealed.get()) is not None:
+        if isinstance(segment, BaseException):
+            raise segment
+        yield segment
 
 
-def _played(order: TaskOrder, attempt: int, sealed: Callable[[Sealed], None]) -> None:
+def _played(order: TaskOrder, attempt: int, sealed: Callable[[Segment], None]) -> None:
     warm(_WARMED)
     try:
         channel = Channel(order.channel, order.secret, order.task, attempt)
@@ -84,12 +84,12 @@ def _played(order: TaskOrder, attempt: int, sealed: Callable[[Sealed], None]) ->
         return
     try:
         elapsed_ns = since(channel.wait())
-        sealer = Sealer(Place.of(order.output), order.run, f"task-{order.task:04}-{attempt}", told=sealed)
-        desk = Desk(Stamp(order.slot, elapsed_ns), sealer, run=order.run, seed=order.seed, slot=order.slot, attempt=attempt)
+        sealer = Sealer(Place.of(order.output), order.run, f"task-{order.task:04}-{attempt}", report=sealed)
+        recorder = TaskRecorder(Stamp(order.slot, elapsed_ns), sealer, run=order.run, seed=order.seed, slot=order.slot, attempt=attempt)
         # The plan is entered where it stands: at its start, at what an earlier sitting left, or at what a lost attempt left.
         order = _entered(order, attempt, elapsed_ns() / 1e9)
-        _host(order, desk, lambda: elapsed_ns() / 1e9, lambda: _ticked(desk, channel)).run()
-        _ticked(desk, channel)
+        _host(order, recorder, lambda: elapsed_ns() / 1e9, lambda: _ticked(recorder, channel)).run()
+        _ticked(recorder, channel)
         channel.report({"done": True})
     except Dismissed:
         return
@@ -103,18 +103,18 @@ def _played(order: TaskOrder, attempt: int, sealed: Callable[[Sealed], None]) ->
         channel.close()
 
 
-def _ticked(desk: Desk, channel: Channel) -> bool:
-    desk.seal()
-    return channel.report(desk.counted())
+def _ticked(recorder: TaskRecorder, channel: Channel) -> bool:
+    recorder.seal()
+    return channel.report(recorder.counted())
 
 
 def _entered(order: TaskOrder, attempt: int, elapsed_s: float) -> TaskOrder:
     return replace(order, skip_s=max(order.skip_s, elapsed_s)) if attempt else order
 
 
-def _host(order: TaskOrder, desk: Desk, elapsed_s: Callable[[], float], tick: Callable[[], bool]) -> Any:
+def _host(order: TaskOrder, recorder: TaskRecorder, elapsed_s: Callable[[], float], tick: Callable[[], bool]) -> Any:
     if order.client.kind == "reference":
-        return ReferenceHost(order, desk, elapsed_s, tick)
+        return ReferenceHost(order, recorder, elapsed_s, tick)
     from groupproof.chaos.spark.members.thread_host import ThreadHost
 
-    return ThreadHost(order, desk, elapsed_s, tick)
+    return ThreadHost(order, recorder, elapsed_s, tick)

@@ -36,15 +36,15 @@ class BadChurn(WrongUsage):
 def shipped() -> tuple[Churn, ...]:
     """Return the shipped plans, by name; raise `BadChurn` for one that is wrong."""
     folder = files("groupproof.chaos.spark") / "churn"
-    found = sorted((each for each in folder.iterdir() if each.name.endswith(".toml")), key=lambda each: each.name)
-    return tuple(read_churn(each.name.removesuffix(".toml"), each.read_text("utf-8")) for each in found)
+    found = sorted((path for path in folder.iterdir() if path.name.endswith(".toml")), key=lambda file: file.name)
+    return tuple(read_churn(file.name.removesuffix(".toml"), file.read_text("utf-8")) for file in found)
 
 
 def churn_named(named: str) -> Churn:
     """Return the shipped plan of that name, or the one in the file; raise `BadChurn` with the nearest names."""
     if named.endswith(".toml"):
         return _load(Path(named))
-    names = [each.name for each in shipped()]
+    names = [churn.name for churn in shipped()]
     if named not in names:
         raise BadChurn(f"no plan of churn is called {named!r}{_hint(named, names)}; one of your own: FILE.toml")
     return shipped()[names.index(named)]
@@ -68,7 +68,7 @@ def read_churn(name: str, text: str) -> Churn:
     except tomllib.TOMLDecodeError as error:
         raise BadChurn(f"it is no TOML: {error}") from error
     _fields("the head", value, _HEAD, needs=("title", "phase"))
-    phases = tuple(_phase(f"phase {number}", each) for number, each in enumerate(_tables(value, "phase"), 1))
+    phases = tuple(_phase(f"phase {number}", table) for number, table in enumerate(_tables(value, "phase"), 1))
     if not any(phase.action is Action.START for phase in phases):
         raise BadChurn('nobody is ever started: a phase needs action = "start"')
     return Churn(
@@ -78,20 +78,20 @@ def read_churn(name: str, text: str) -> Churn:
         phases=phases,
         member=check_member("member", value.get("member", {})),
         coordinator=dict(value.get("coordinator", {})),
-        strikes=tuple(_fault(f"fault {number}", each) for number, each in enumerate(_tables(value, "fault"), 1)),
+        strikes=tuple(_fault(f"fault {number}", table) for number, table in enumerate(_tables(value, "fault"), 1)),
     )
 
 
 def _tables(value: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
     found = value.get(key, [])
-    if not isinstance(found, list) or not all(isinstance(each, Mapping) for each in found):
+    if not isinstance(found, list) or not all(isinstance(item, Mapping) for item in found):
         raise BadChurn(f"{key} is written as [[{key}]]")
     return found
 
 
 def _phase(where: str, entry: Mapping[str, Any]) -> Phase:
     _fields(where, entry, _OF_A_PHASE, needs=("action", "at"))
-    actions = [each.value for each in Action]
+    actions = [action.value for action in Action]
     if entry["action"] not in actions:
         _refuse(where, f"there is no action {entry['action']!r}{_hint(str(entry['action']), actions)}")
     action = Action(entry["action"])
@@ -124,7 +124,7 @@ def _fault(where: str, entry: Mapping[str, Any]) -> tuple[Span, Span, Mapping[st
 
 def check_member(where: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return settings of members; raise `BadChurn` for one that there is not, or that makes no sense."""
-    known = [each.name for each in fields(MemberSettings) if each.name not in _OWN]
+    known = [field.name for field in fields(MemberSettings) if field.name not in _OWN]
     _fields(where, settings, known)
     try:
         MemberSettings(group="g", topics=("t",), **settings)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
-__all__ = ["Action", "Churn", "Deed", "Phase", "Span", "Strike", "deeds_of", "strikes_of"]
+__all__ = ["Action", "Churn", "MemberAction", "Phase", "Span", "Strike", "deeds_of", "strikes_of"]
 
 
 class Action(Enum):
@@ -93,7 +93,7 @@ class Churn:
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class MemberAction:
     """What one member does `at_s` seconds after the run's start; `lasts_s` is 0 for what does not last."""
 
     at_s: float
@@ -110,31 +110,31 @@ def strikes_of(churn: Churn, duration_s: float) -> list[Strike]:
     return sorted(made, key=lambda strike: strike.at_s)
 
 
-def deeds_of(churn: Churn, *, members: int, duration_s: float, seed: int) -> list[tuple[Deed, ...]]:
+def deeds_of(churn: Churn, *, members: int, duration_s: float, seed: int) -> list[tuple[MemberAction, ...]]:
     """Return each member's deeds in order of time; the same for the same arguments. Who is not started by any phase never is."""
     draw = random.Random(f"{churn.name}/{members}/{seed}")
-    lots = [_Lot(number) for number in range(members)]
+    lots = [_MemberFate(number) for number in range(members)]
     for at_s, phase in _in_time(churn.phases, duration_s):
         _happen(phase, at_s, lots, duration_s, draw)
-    return [tuple(sorted(lot.deeds, key=lambda deed: deed.at_s)) for lot in lots]
+    return [tuple(sorted(fate.deeds, key=lambda action: action.at_s)) for fate in lots]
 
 
 @dataclass(slots=True)
-class _Lot:
+class _MemberFate:
     """One member while the plan is drawn: up or down, and until when it is busy with what lasts."""
 
     number: int
     is_up: bool = False
     free_at_s: float = 0.0
-    deeds: list[Deed] = field(default_factory=list)
+    deeds: list[MemberAction] = field(default_factory=list)
 
     def can(self, action: Action, at_s: float) -> bool:
         return self.free_at_s <= at_s and self.is_up is not (action is Action.START)
 
-    def suffer(self, deed: Deed) -> None:
-        self.deeds.append(deed)
-        self.is_up = deed.action not in ENDING
-        self.free_at_s = deed.at_s + deed.lasts_s
+    def suffer(self, action: MemberAction) -> None:
+        self.deeds.append(action)
+        self.is_up = action.action not in ENDING
+        self.free_at_s = action.at_s + action.lasts_s
 
 
 def _in_time(phases: Iterable[Phase], duration_s: float) -> list[tuple[float, Phase]]:
@@ -147,11 +147,11 @@ def _in_time(phases: Iterable[Phase], duration_s: float) -> list[tuple[float, Ph
             every_s = max(phase.every.seconds(duration_s), 0.001)
             until_s = duration_s if phase.until is None else phase.until.seconds(duration_s)
             found += [(at_s + turn * every_s, phase) for turn in range(1, int((until_s - at_s) / every_s + 1e-9) + 1)]
-    return sorted(found, key=lambda each: each[0])
+    return sorted(found, key=lambda item: item[0])
 
 
-def _happen(phase: Phase, at_s: float, lots: Sequence[_Lot], duration_s: float, draw: random.Random) -> None:
-    free = [lot for lot in lots if lot.can(phase.action, at_s)]
+def _happen(phase: Phase, at_s: float, lots: Sequence[_MemberFate], duration_s: float, draw: random.Random) -> None:
+    free = [fate for fate in lots if fate.can(phase.action, at_s)]
     count = min(len(free), round(phase.share * len(lots)))
     # In the order of their numbers: a rolling restart goes through a deployment one after the other.
     chosen = sorted(draw.sample(range(len(free)), count))
@@ -160,4 +160,4 @@ def _happen(phase: Phase, at_s: float, lots: Sequence[_Lot], duration_s: float, 
     steps = min(phase.waves, count) or count
     for place, index in enumerate(chosen):
         step = place * steps // count
-        free[index].suffer(Deed(round(at_s + spread_s * step / steps, 6), phase.action, lasts_s))
+        free[index].suffer(MemberAction(round(at_s + spread_s * step / steps, 6), phase.action, lasts_s))

@@ -70,9 +70,9 @@ def _nothing(*_: Any, **__: Any) -> None:
 def _listener(library: Any, tell: MemberEvent) -> Any:
     class Listener(library.ConsumerRebalanceListener):  # type: ignore[misc]  # the client has no types
         def on_partitions_revoked(self, revoked: Iterable[Any]) -> None:
-            tell("partitions_revoked", [(each.topic, each.partition) for each in revoked], None)
+            tell("partitions_revoked", [(item.topic, item.partition) for item in revoked], None)
 
         def on_partitions_assigned(self, assigned: Iterable[Any]) -> None:
-            tell("partitions_assigned", [(each.topic, each.partition) for each in assigned], None)
+            tell("partitions_assigned", [(item.topic, item.partition) for item in assigned], None)
 
     return Listener()

@@ -42,7 +42,9 @@ class LibrdkafkaMember:
         # Its release is in a folder of its own, which is known when a task begins.
         self._library: Any = importlib.import_module("confluent_kafka")
         self._consumer: Any = self._library.Consumer(config_of(member, bootstrap, settings), logger=_Silent())
-        self._consumer.subscribe(list(topics), on_assign=self._on("assigned"), on_revoke=self._on("revoked"), on_lost=self._on("lost"))
+        self._consumer.subscribe(
+            list(topics), on_assign=self._callback("assigned"), on_revoke=self._callback("revoked"), on_lost=self._callback("lost")
+        )
 
     def poll(self, timeout_s: float) -> None:
         message = self._consumer.poll(timeout_s)
@@ -53,9 +55,9 @@ class LibrdkafkaMember:
         try:
             committed = self._consumer.commit(asynchronous=False)
         except self._library.KafkaException as error:
-            told = error.args[0]
-            return None if told.code() == self._library.KafkaError._NO_OFFSET else str(told.name())
-        failed = next((each.error for each in committed if each.error is not None), None)
+            entry = error.args[0]
+            return None if entry.code() == self._library.KafkaError._NO_OFFSET else str(entry.name())
+        failed = next((item.error for item in committed if item.error is not None), None)
         return None if failed is None else str(failed.name())
 
     def leave(self) -> None:
@@ -65,9 +67,9 @@ class LibrdkafkaMember:
         """Let go of the consumer: confluent-kafka then destroys it without closing it, so that no LeaveGroup is sent."""
         self._consumer = None
 
-    def _on(self, name: str) -> Any:
+    def _callback(self, name: str) -> Any:
         def called(consumer: Any, partitions: Iterable[Any]) -> None:
-            found: list[TopicPartition] = [(each.topic, each.partition) for each in partitions]
+            found: list[TopicPartition] = [(partition.topic, partition.partition) for partition in partitions]
             self._tell(f"partitions_{name}", found, consumer.memberid() or None)
 
         return called

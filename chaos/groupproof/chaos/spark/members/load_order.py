@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from groupproof.chaos.spark.members.churn_plan import Action, Deed
+from groupproof.chaos.spark.members.churn_plan import Action, MemberAction
 
-__all__ = ["Chosen", "LoadOrder", "MemberOrder", "TaskOrder", "task_orders"]
+__all__ = ["ClientChoice", "LoadOrder", "MemberOrder", "TaskOrder", "task_orders"]
 
 Address = tuple[str, int]
 
@@ -42,11 +42,11 @@ class MemberOrder:
 
     client: str
     group: str
-    deeds: tuple[Deed, ...]
+    deeds: tuple[MemberAction, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class ClientChoice:
     """The client that plays the members: `kind` reference, librdkafka or kafka-python, and the folder that its release is installed in."""
 
     kind: str
@@ -68,7 +68,7 @@ class TaskOrder:
     members: tuple[MemberOrder, ...]
     topics: tuple[str, ...]
     bootstrap: tuple[Address, ...]
-    client: Chosen
+    client: ClientChoice
     rate: float
     duration_s: float
     seed: int
@@ -80,12 +80,12 @@ class TaskOrder:
 
 
 def task_orders(
-    order: LoadOrder, deeds: Sequence[tuple[Deed, ...]], *, run: str, output: str, bootstrap: Sequence[Address], client: Chosen,
+    order: LoadOrder, deeds: Sequence[tuple[MemberAction, ...]], *, run: str, output: str, bootstrap: Sequence[Address], client: ClientChoice,
     channel: Address, secret: str, settings: Mapping[str, Any], skip_s: float = 0.0,
 ) -> list[TaskOrder]:  # fmt: skip
     """Return each task's part: members in blocks of their numbers, as even as can be."""
     width = len(str(order.members - 1))
-    members = [MemberOrder(client=f"m{number:0{width}}", group=order.group_of(number), deeds=each) for number, each in enumerate(deeds)]
+    members = [MemberOrder(client=f"m{number:0{width}}", group=order.group_of(number), deeds=deed) for number, deed in enumerate(deeds)]
     bounds = [task * order.members // order.tasks for task in range(order.tasks + 1)]
     return [
         TaskOrder(
@@ -97,11 +97,11 @@ def task_orders(
     ]  # fmt: skip
 
 
-def after(deeds: Sequence[Deed], skip_s: float) -> tuple[Deed, ...]:
+def after(deeds: Sequence[MemberAction], skip_s: float) -> tuple[MemberAction, ...]:
     """Return what is still to do `skip_s` seconds into the plan: who was up then is started at once, what was going on is over."""
     is_up = False
-    for deed in deeds:
-        if deed.at_s <= skip_s:
-            is_up = deed.action not in (Action.LEAVE, Action.DIE)
+    for action in deeds:
+        if action.at_s <= skip_s:
+            is_up = action.action not in (Action.LEAVE, Action.DIE)
     left = tuple(deed for deed in deeds if deed.at_s > skip_s)
-    return (Deed(skip_s, Action.START), *left) if is_up else left
+    return (MemberAction(skip_s, Action.START), *left) if is_up else left

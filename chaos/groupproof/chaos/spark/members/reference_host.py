@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import trio
 
-from groupproof.chaos.spark.members.churn_plan import Action, Deed
+from groupproof.chaos.spark.members.churn_plan import Action, MemberAction
 from groupproof.chaos.spark.members.load_order import MemberOrder, TaskOrder, after
-from groupproof.chaos.spark.members.task_recorder import Desk
+from groupproof.chaos.spark.members.task_recorder import TaskRecorder
 from groupproof.clients.consumer.connection import Connect
 from groupproof.clients.consumer.consumer import Consumer, ConsumerError
 from groupproof.clients.member.consumer_settings import MemberSettings
@@ -70,8 +70,8 @@ class _Gated(trio.abc.Stream):
 class _Life:
     """A member from its start to its end: one consumer that polls, and commits `rate` times a second where it stands."""
 
-    def __init__(self, member: MemberOrder, order: TaskOrder, desk: Desk, gate: Gate, connect: Connect, number: int) -> None:
-        self._member, self._desk, self._rate = member, desk, order.rate
+    def __init__(self, member: MemberOrder, order: TaskOrder, recorder: TaskRecorder, gate: Gate, connect: Connect, number: int) -> None:
+        self._member, self._desk, self._rate = member, recorder, order.rate
         self._scope = trio.CancelScope()
         self._draw = random.Random(f"{order.seed}/{member.client}/{number}")
         self._awake = trio.Event()
@@ -81,8 +81,8 @@ class _Life:
         self.gate = gate
         settings = MemberSettings(group=member.group, topics=order.topics, **{**_DEFAULTS, **order.settings})
         self.consumer = Consumer(
-            settings, connect, order.bootstrap, client_id=member.client, listener=self._called, told=self._told, seed=self._draw.getrandbits(32),
-            observer=desk.watch(member),
+            settings, connect, order.bootstrap, client_id=member.client, listener=self._called, report=self._on_report, seed=self._draw.getrandbits(32),
+            observer=recorder.watch(member),
         )  # fmt: skip
 
     async def run(self) -> None:
@@ -118,7 +118,7 @@ class _Life:
             generation=callback.generation,
         )  # fmt: skip
 
-    def _told(self, ended: Committed | Fail) -> None:
+    def _on_report(self, ended: Committed | Fail) -> None:
         if isinstance(ended, Fail):
             self._desk.erred(ended.error)
             self._desk.event(self._member, "error", body={"error": ended.error}, detail=ended.message)
@@ -151,18 +151,18 @@ class _Life:
 class ReferenceMember:
     """Does one member's deeds in time; `elapsed_s` tells the time of the run."""
 
-    def __init__(self, member: MemberOrder, order: TaskOrder, desk: Desk, elapsed_s: Callable[[], float], dial: Connect) -> None:
-        self._member, self._order, self._desk, self._elapsed_s, self._dial = member, order, desk, elapsed_s, dial
+    def __init__(self, member: MemberOrder, order: TaskOrder, recorder: TaskRecorder, elapsed_s: Callable[[], float], dial: Connect) -> None:
+        self._member, self._order, self._desk, self._elapsed_s, self._dial = member, order, recorder, elapsed_s, dial
         self._life: _Life | None = None
         self._lives = 0
 
     async def run(self, over: trio.Event) -> None:
         """Live until `over`; then leave in order."""
         async with trio.open_nursery() as nursery:
-            for deed in after(self._member.deeds, self._order.skip_s) if self._order.skip_s else self._member.deeds:
-                if await self._waited(deed.at_s, over):
+            for action in after(self._member.deeds, self._order.skip_s) if self._order.skip_s else self._member.deeds:
+                if await self._waited(action.at_s, over):
                     break
-                await self._do(deed, nursery, over)
+                await self._do(action, nursery, over)
             await over.wait()
             await self._end("left", goodbye=True)
 
@@ -172,21 +172,21 @@ class ReferenceMember:
             await over.wait()
         return over.is_set()
 
-    async def _do(self, deed: Deed, nursery: trio.Nursery, over: trio.Event) -> None:
+    async def _do(self, action: MemberAction, nursery: trio.Nursery, over: trio.Event) -> None:
         does: dict[Action, Callable[[], Awaitable[None]]] = {
             Action.LEAVE: lambda: self._end("left", goodbye=True),
             Action.DIE: lambda: self._end("died", goodbye=False),
             Action.RESTART: lambda: self._end("left", goodbye=True),
             Action.CRASH: lambda: self._end("died", goodbye=False),
         }
-        if deed.action in does:
-            await does[deed.action]()
-        if deed.action in (Action.RESTART, Action.CRASH) and await self._waited(self._elapsed_s() + deed.lasts_s, over):
+        if action.action in does:
+            await does[action.action]()
+        if action.action in (Action.RESTART, Action.CRASH) and await self._waited(self._elapsed_s() + action.lasts_s, over):
             return
-        if deed.action in (Action.START, Action.RESTART, Action.CRASH):
+        if action.action in (Action.START, Action.RESTART, Action.CRASH):
             self._start(nursery)
-        elif deed.action in (Action.STALL, Action.FREEZE):
-            await self._still(deed, over)
+        elif action.action in (Action.STALL, Action.FREEZE):
+            await self._still(action, over)
 
     def _start(self, nursery: trio.Nursery) -> None:
         self._lives += 1
@@ -201,16 +201,16 @@ class ReferenceMember:
             await (life.leave() if goodbye else life.die())
             self._desk.event(self._member, name, standing=False)
 
-    async def _still(self, deed: Deed, over: trio.Event) -> None:
+    async def _still(self, action: MemberAction, over: trio.Event) -> None:
         life = self._life
         if life is None:
             return
-        is_frozen = deed.action is Action.FREEZE
+        is_frozen = action.action is Action.FREEZE
         self._desk.event(self._member, "frozen" if is_frozen else "stalled")
         life.sleep()
         if is_frozen:
             life.gate.close()
-        await self._waited(self._elapsed_s() + deed.lasts_s, over)
+        await self._waited(self._elapsed_s() + action.lasts_s, over)
         life.gate.open()
         self._desk.event(self._member, "thawed" if is_frozen else "polls again")
         life.wake(commits=is_frozen)
@@ -220,9 +220,9 @@ class ReferenceHost:
     """All reference members of a task; `tick` is called every second, and answers whether the run goes on."""
 
     def __init__(
-        self, order: TaskOrder, desk: Desk, elapsed_s: Callable[[], float], tick: Callable[[], bool], dial: Connect = trio.open_tcp_stream
+        self, order: TaskOrder, recorder: TaskRecorder, elapsed_s: Callable[[], float], tick: Callable[[], bool], dial: Connect = trio.open_tcp_stream
     ) -> None:
-        self._order, self._desk, self._elapsed_s, self._tick, self._dial = order, desk, elapsed_s, tick, dial
+        self._order, self._desk, self._elapsed_s, self._tick, self._dial = order, recorder, elapsed_s, tick, dial
 
     def run(self) -> None:
         """Play until the plan's end, or until the driver has enough; raise `NoRoom`."""
@@ -237,8 +237,8 @@ class ReferenceHost:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._ticking, over, gone)
             async with trio.open_nursery() as members:
-                for each in self._order.members:
-                    members.start_soon(ReferenceMember(each, self._order, self._desk, self._elapsed_s, self._dial).run, over)
+                for member in self._order.members:
+                    members.start_soon(ReferenceMember(member, self._order, self._desk, self._elapsed_s, self._dial).run, over)
             gone.set()
 
     async def _ticking(self, over: trio.Event, gone: trio.Event) -> None:

@@ -15,7 +15,7 @@ from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, error_named
 from groupproof.protocol.wire.observation_columns import request_columns, response_columns
 
-__all__ = ["Desk", "Standing"]
+__all__ = ["MemberState", "TaskRecorder"]
 
 _RECORDED: Final = frozenset({Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.OFFSET_COMMIT, Api.OFFSET_FETCH})
 _CONNECTIONS: Final = 1_000
@@ -23,23 +23,23 @@ _CONNECTIONS: Final = 1_000
 
 
 @dataclass(slots=True)
-class Standing:
+class MemberState:
     """Where a member stands, as far as its own frames and callbacks tell: the generation it is settled in, None while it joins or is not there."""
 
     group: str
     is_up: bool = False
     settled: int | None = None
-    seen: int = 0
+    rebalances: int = 0
 
 
-class Desk:
+class TaskRecorder:
     """Records for one task's attempt. Any thread may record; `seal` and `counted` are called by one."""
 
     def __init__(self, stamp: Stamp, sealer: Sealer, *, run: str, seed: int, slot: int, attempt: int) -> None:
         self._stamp, self._sealer, self._run, self._seed, self._slot, self._attempt = stamp, sealer, run, seed, slot, attempt
         self._lock = threading.Lock()
         self._lives = 0
-        self._standing: dict[str, Standing] = {}
+        self._standing: dict[str, MemberState] = {}
         self._counts: Counter[str] = Counter()
         self._errors: Counter[str] = Counter()
 
@@ -63,7 +63,7 @@ class Desk:
     def assigned(self, member: MemberOrder, generation: int | None) -> None:
         """Note that a member whose frames are not seen is settled, in a generation if it tells one."""
         mine = self._of(member)
-        mine.settled, mine.seen = generation or mine.seen, max(mine.seen, generation or 0)
+        mine.settled, mine.rebalances = generation or mine.rebalances, max(mine.rebalances, generation or 0)
         self._counts["assignments"] += 1
 
     def committed(self, error: str | None) -> None:
@@ -89,7 +89,7 @@ class Desk:
             client=member.client, connection=base + exchange.connection, **{**columns, "group": member.group},
         )  # fmt: skip
 
-    def _count(self, mine: Standing, api: Api, answered: Mapping[str, Any] | None) -> None:
+    def _count(self, mine: MemberState, api: Api, answered: Mapping[str, Any] | None) -> None:
         if answered is None:
             if api is Api.JOIN_GROUP:
                 mine.settled = None
@@ -99,7 +99,7 @@ class Desk:
         if error:
             self._errors[error_named(error)] += 1
         elif api is Api.JOIN_GROUP:
-            mine.seen = max(mine.seen, generation or 0)
+            mine.rebalances = max(mine.rebalances, generation or 0)
         elif api is Api.SYNC_GROUP:
             mine.settled = generation
 
@@ -108,8 +108,8 @@ class Desk:
             seq, at_ns = self._stamp()
             self._sealer.add(Observation(seq=seq, at_ns=at_ns, run=self._run, seed=self._seed, who="member", kind=kind, **columns))
 
-    def _of(self, member: MemberOrder) -> Standing:
-        return self._standing.setdefault(member.client, Standing(member.group))
+    def _of(self, member: MemberOrder) -> MemberState:
+        return self._standing.setdefault(member.client, MemberState(member.group))
 
     # What is told
 
@@ -122,12 +122,12 @@ class Desk:
         """Return the counters so far, as the driver is told them: of each group the newest generation, how many members are there and how many settled in it."""
         groups: dict[str, list[int]] = {}
         for mine in list(self._standing.values()):
-            told = groups.setdefault(mine.group, [0, 0, 0])
-            told[0] = max(told[0], mine.seen)
+            counts = groups.setdefault(mine.group, [0, 0, 0])
+            counts[0] = max(counts[0], mine.rebalances)
         for mine in list(self._standing.values()):
-            told = groups[mine.group]
-            told[1] += mine.is_up
-            told[2] += mine.is_up and mine.settled is not None and mine.settled == told[0]
+            counts = groups[mine.group]
+            counts[1] += mine.is_up
+            counts[2] += mine.is_up and mine.settled is not None and mine.settled == counts[0]
         return {
             "groups": groups,
             "heartbeats": self._counts[Api.HEARTBEAT.title],

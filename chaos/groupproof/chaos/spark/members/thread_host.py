@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from groupproof.chaos.spark.members.churn_plan import Action, Deed
+from groupproof.chaos.spark.members.churn_plan import Action, MemberAction
 from groupproof.chaos.spark.members.load_order import MemberOrder, TaskOrder, after
 from groupproof.chaos.spark.members.member_api import MemberEvent, ThirdPartyConsumer
-from groupproof.chaos.spark.members.task_recorder import Desk
+from groupproof.chaos.spark.members.task_recorder import TaskRecorder
 from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["UNPLAYABLE", "ThreadHost"]
@@ -41,11 +41,11 @@ class _Member(threading.Thread):
     def run(self) -> None:
         try:
             deeds = after(self._member.deeds, self._host.order.skip_s) if self._host.order.skip_s else self._member.deeds
-            for deed in deeds:
-                self._poll_until(deed.at_s)
+            for action in deeds:
+                self._poll_until(action.at_s)
                 if self._host.is_over:
                     break
-                self._do(deed)
+                self._do(action)
             self._poll_until(float("inf"))
             self._end("left")
         except BaseException as error:  # the host raises it where the task is waited for
@@ -70,19 +70,19 @@ class _Member(threading.Thread):
             self._consumer = None
             consumer.die()
 
-    def _do(self, deed: Deed) -> None:
-        if deed.action in (Action.LEAVE, Action.RESTART):
+    def _do(self, action: MemberAction) -> None:
+        if action.action in (Action.LEAVE, Action.RESTART):
             self._end("left")
-        elif deed.action in (Action.DIE, Action.CRASH):
+        elif action.action in (Action.DIE, Action.CRASH):
             self._end("died")
-        elif deed.action is Action.STALL:
-            self._still_until_s = self._host.elapsed_s() + deed.lasts_s
+        elif action.action is Action.STALL:
+            self._still_until_s = self._host.elapsed_s() + action.lasts_s
             self._desk.event(self._member, "stalled")
-        if deed.action in (Action.RESTART, Action.CRASH):
-            self._host.over.wait(deed.lasts_s)
-        if deed.action in (Action.START, Action.RESTART, Action.CRASH) and not self._host.is_over:
+        if action.action in (Action.RESTART, Action.CRASH):
+            self._host.over.wait(action.lasts_s)
+        if action.action in (Action.START, Action.RESTART, Action.CRASH) and not self._host.is_over:
             self._desk.event(self._member, "started", standing=True)
-            self._consumer = self._host.made(self._member, self._told)
+            self._consumer = self._host.made(self._member, self._record_callback)
 
     def _end(self, name: str) -> None:
         consumer, self._consumer = self._consumer, None
@@ -90,7 +90,7 @@ class _Member(threading.Thread):
             consumer.leave() if name == "left" else consumer.die()
             self._desk.event(self._member, name, standing=False)
 
-    def _told(self, name: str, partitions: Sequence[TopicPartition], member_id: str | None) -> None:
+    def _record_callback(self, name: str, partitions: Sequence[TopicPartition], member_id: str | None) -> None:
         if name == "partitions_assigned":
             self._desk.assigned(self._member, None)
         self._desk.event(self._member, name, partitions=tuple(sorted(partitions)), member=member_id)
@@ -99,8 +99,8 @@ class _Member(threading.Thread):
 class ThreadHost:
     """All members of a task by threads; `tick` is called every second, and answers whether the run goes on."""
 
-    def __init__(self, order: TaskOrder, desk: Desk, elapsed_s: Callable[[], float], tick: Callable[[], bool]) -> None:
-        self.order, self.desk, self.elapsed_s, self._tick = order, desk, elapsed_s, tick
+    def __init__(self, order: TaskOrder, recorder: TaskRecorder, elapsed_s: Callable[[], float], tick: Callable[[], bool]) -> None:
+        self.order, self.desk, self.elapsed_s, self._tick = order, recorder, elapsed_s, tick
         self.over = threading.Event()
         self._make = _maker(order)
 
@@ -115,18 +115,18 @@ class ThreadHost:
     def run(self) -> None:
         """Play until the plan's end, or until the driver has enough; raise what a member's thread ended by that is no client's error, and `NoRoom`."""
         threading.stack_size(_STACK_BYTES)
-        members = [_Member(each, self) for each in self.order.members]
-        for each in members:
-            each.start()
-        while self._tick() and self.elapsed_s() < self.order.duration_s and not any(each.trouble for each in members):
+        members = [_Member(thread, self) for thread in self.order.members]
+        for member in members:
+            member.start()
+        while self._tick() and self.elapsed_s() < self.order.duration_s and not any(thread.trouble for thread in members):
             time.sleep(self.order.seal_s)
         self.over.set()
         until = time.monotonic() + _END_S
-        for each in members:
-            each.join(max(0.0, until - time.monotonic()))
-        for each in members:
-            if each.trouble is not None:
-                raise each.trouble
+        for member in members:
+            member.join(max(0.0, until - time.monotonic()))
+        for member in members:
+            if member.trouble is not None:
+                raise member.trouble
 
 
 def _maker(order: TaskOrder) -> Callable[[MemberOrder, MemberEvent], ThirdPartyConsumer]:

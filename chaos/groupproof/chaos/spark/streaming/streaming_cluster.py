@@ -22,7 +22,7 @@ from groupproof.harness.subjects.tap.hub import Hub, TcpDoors
 from groupproof.harness.subjects.tap.upstream import meet_upstream
 from groupproof.protocol.trace import Observation, Recorder, Trace
 
-__all__ = ["Ground", "Topic", "opened"]
+__all__ = ["StreamingCluster", "Topic", "opened"]
 
 _SETTINGS: Final = {"group.initial.rebalance.delay.ms": 0}
 _PRODUCE_S: Final = 0.4
@@ -61,7 +61,7 @@ class Topic:
 
 
 @dataclass(slots=True, kw_only=True)
-class Ground:
+class StreamingCluster:
     """Where queries connect, what is seen of them, and what strikes them; `began_s` is the wall clock's time at instant 0 of the trace."""
 
     bootstrap: str
@@ -72,27 +72,29 @@ class Ground:
 
     def delivered(self, fault: str) -> int:
         """Return how often a fault took effect."""
-        return sum(seen.kind == "fault" and seen.fault == fault and seen.detail == "delivered" for seen in self.trace)
+        return sum(obs.kind == "fault" and obs.fault == fault and obs.detail == "delivered" for obs in self.trace)
 
 
 @asynccontextmanager
-async def opened(brokers: BrokerSubject | None, *, profile: str, seed: int, topic: str, partitions: int, rate: int) -> AsyncIterator[Ground]:
+async def opened(
+    brokers: BrokerSubject | None, *, profile: str, seed: int, topic: str, partitions: int, rate: int
+) -> AsyncIterator[StreamingCluster]:
     """Yield the ground, its topic flowing; `brokers` None is the reference. Raise `BrokenEnvironment` where something does not come up."""
     began, began_s = time.monotonic(), time.time()
     trace: Trace = []
     recorder = Recorder(lambda: round((time.monotonic() - began) * 1e9), keeps=False, run="spark", seed=seed)
-    recorder.listen(lambda seen: None if _is_ours(seen) else trace.append(seen))
+    recorder.listen(lambda obs: None if _is_ours(obs) else trace.append(obs))
     stand = _reference(recorder, profile, {topic: partitions}, seed) if brokers is None else _tapped(brokers, recorder, {topic: partitions})
     async with stand as (addresses, interception, connect, direct), trio.open_nursery() as nursery:
         growing = Topic(topic, partitions, connect, direct, rate)
         nursery.start_soon(growing.grow)
-        yield Ground(bootstrap=bootstrap_of(addresses), topic=growing, interception=interception, trace=trace, began_s=began_s)
+        yield StreamingCluster(bootstrap=bootstrap_of(addresses), topic=growing, interception=interception, trace=trace, began_s=began_s)
         nursery.cancel_scope.cancel()
 
 
-def _is_ours(seen: Observation) -> bool:
+def _is_ours(obs: Observation) -> bool:
     """Tell whether an observation is of the kit's own requests, which fill the topic."""
-    return seen.client == CLIENT_ID
+    return obs.client == CLIENT_ID
 
 
 _Stand = tuple[list[Address], Interception, Connect, Address]
@@ -113,10 +115,10 @@ async def _tapped(brokers: BrokerSubject, recorder: Recorder, topics: dict[str, 
     async with brokers.cluster(settings=_SETTINGS, brokers=1, topics=topics) as cluster, trio.open_nursery() as nursery:
         interception = Interception(recorder)
         hub = Hub(recorder=recorder, connect=cluster.connect, doors=TcpDoors(nursery=nursery), interception=interception, is_quiet=True)
-        met = await meet_upstream(cluster.connect, cluster.addresses, profile=None)
-        recorder.record("event", who="kit", body=met.to_json())
+        upstream = await meet_upstream(cluster.connect, cluster.addresses, profile=None)
+        recorder.record("event", who="kit", body=upstream.to_json())
         routes = [await hub.route_to(address) for address in cluster.addresses]
-        for named in met.brokers:
+        for named in upstream.brokers:
             await hub.route_to(named.address, named.node)
         yield [route.local for route in routes], interception, cluster.connect, cluster.addresses[0]
         nursery.cancel_scope.cancel()

@@ -15,9 +15,9 @@ import click
 from groupproof.harness.commands.base.options import NEWEST_PROFILE, seed_of
 
 if TYPE_CHECKING:
-    from groupproof.chaos.spark.streaming.streaming_run import Played
+    from groupproof.chaos.spark.streaming.streaming_run import StreamingResult
     from groupproof.chaos.spark.streaming.streaming_scenarios import Scenario
-    from groupproof.chaos.spark.streaming.streaming_verdict import Outcome
+    from groupproof.chaos.spark.streaming.streaming_verdict import ScenarioOutcome
     from groupproof.harness.subjects.brokers.cluster import BrokerSubject
 
 __all__ = ["command"]
@@ -63,9 +63,9 @@ def command(*, names: tuple[str, ...], lists: bool, as_json: bool, **given: Any)
 def _listed() -> int:
     from groupproof.chaos.spark.streaming.streaming_scenarios import SCENARIOS
 
-    width = max(len(each.name) for each in SCENARIOS)
-    for each in SCENARIOS:
-        click.echo(f"{each.name:{width}}  {each.title}")
+    width = max(len(candidate.name) for candidate in SCENARIOS)
+    for scenario in SCENARIOS:
+        click.echo(f"{scenario.name:{width}}  {scenario.title}")
     return 0
 
 
@@ -98,7 +98,7 @@ class _Call:
         jars = connector_jars(default_cache(), self._say)
         spark = session("groupproof chaos spark", master=given["cluster"], jars=jars)
         try:
-            had = [self._one(spark, each, brokers) for each in scenarios]
+            had = [self._one(spark, scenario, brokers) for scenario in scenarios]
         finally:
             spark.stop()
         value = write_streaming_report(given["output"], self._head(brokers), had, partitions=given["partitions"])
@@ -120,7 +120,7 @@ class _Call:
         meet(found, self._say)
         return found
 
-    def _one(self, spark: Any, scenario: Scenario, brokers: BrokerSubject | None) -> tuple[Played, Outcome]:
+    def _one(self, spark: Any, scenario: Scenario, brokers: BrokerSubject | None) -> tuple[StreamingResult, ScenarioOutcome]:
         from groupproof.chaos.spark.streaming.streaming_report import judged
         from groupproof.chaos.spark.streaming.streaming_scenario_run import played
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Final
 
-from groupproof.chaos.spark.streaming.streaming_reads import Batch, Given, Read
-from groupproof.chaos.spark.streaming.streaming_run import Played
+from groupproof.chaos.spark.streaming.streaming_reads import Batch, GenerationAssignment, QueryReads
+from groupproof.chaos.spark.streaming.streaming_run import StreamingResult
 
 __all__ = ["drawn"]
 
@@ -19,18 +19,18 @@ _TOP: Final = 34
 _SHADES: Final = {"a": "var(--completing)", "b": "var(--preparing)"}
 
 
-def drawn(played: Played, given: Sequence[Given], partitions: int) -> str:
+def drawn(result: StreamingResult, given: Sequence[GenerationAssignment], partitions: int) -> str:
     """Return an SVG; colours are the page's variables."""
-    queries = played.scenario.queries
+    queries = result.scenario.queries
     row = len(queries) * _LANE + _GAP
     height = _TOP + partitions * row + 30
-    to_x = _Scale(max(played.ended_s, 1.0))
+    to_x = _Scale(max(result.ended_s, 1.0))
     parts = [
         f'<svg class="tl" viewBox="0 0 {_LEFT + _WIDTH + 20} {height}" role="img" aria-label="who read what of which partition, over time">',
         *_axis(to_x, height),
-        *(_mark(to_x, at_s, what, height) for at_s, what in played.marks),
+        *(_mark(to_x, at_s, what, height) for at_s, what in result.marks),
     ]
-    reads = {each.query: each for each in played.reads}
+    reads = {read_row.query: read_row for read_row in result.reads}
     for partition in range(partitions):
         top = _TOP + partition * row
         parts.append(f'<text class="name" x="4" y="{top + len(queries) * _LANE / 2 + 4:.0f}">partition {partition}</text>')
@@ -38,7 +38,7 @@ def drawn(played: Played, given: Sequence[Given], partitions: int) -> str:
             y = top + number * _LANE
             parts.append(f'<rect class="lane" x="{_LEFT}" y="{y}" width="{_WIDTH}" height="{_LANE - 2}"/>')
             parts.append(f'<text class="soft" x="{_LEFT - 16}" y="{y + 14}">{escape(query)}</text>')
-            parts += _owned(to_x, given, query, partition, y, played.ended_s)
+            parts += _owned(to_x, given, query, partition, y, result.ended_s)
             parts += _batches(to_x, reads.get(query), partition, y)
     return "".join([*parts, "</svg>"])
 
@@ -52,7 +52,7 @@ class _Scale:
 
 
 def _axis(to_x: _Scale, height: int) -> Iterator[str]:
-    step = next(each for each in (1, 2, 5, 10, 20, 50, 100, 1000) if to_x.seconds / each <= 12)
+    step = next(number for number in (1, 2, 5, 10, 20, 50, 100, 1000) if to_x.seconds / number <= 12)
     for at_s in range(0, int(to_x.seconds) + 1, step):
         x = to_x(at_s)
         yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP - 6}" y2="{height - 24}"/>'
@@ -67,23 +67,23 @@ def _mark(to_x: _Scale, at_s: float, what: str, height: int) -> str:
     )
 
 
-def _owned(to_x: _Scale, given: Sequence[Given], query: str, partition: int, y: int, ended_s: float) -> Iterator[str]:
+def _owned(to_x: _Scale, given: Sequence[GenerationAssignment], query: str, partition: int, y: int, ended_s: float) -> Iterator[str]:
     """Draw for how long the coordinator had given the partition to the query's driver: until the next generation begins."""
-    for number, each in enumerate(given):
-        if partition in each.partitions.get(query, ()):
+    for number, assignment in enumerate(given):
+        if partition in assignment.partitions.get(query, ()):
             until = given[number + 1].at_s if number + 1 < len(given) else ended_s
-            x, end = to_x(each.at_s), to_x(until)
-            title = f"generation {each.generation}: {query} was given partition {partition}"
+            x, end = to_x(assignment.at_s), to_x(until)
+            title = f"generation {assignment.generation}: {query} was given partition {partition}"
             yield f'<rect class="owned" x="{x:.1f}" y="{y + 1}" width="{max(end - x, 1):.1f}" height="{_LANE - 4}"><title>{escape(title)}</title></rect>'
 
 
-def _batches(to_x: _Scale, read: Read | None, partition: int, y: int) -> Iterator[str]:
-    seen = -1
+def _batches(to_x: _Scale, read: QueryReads | None, partition: int, y: int) -> Iterator[str]:
+    number = -1
     for batch in () if read is None else read.batches:
         if batch.partition == partition:
-            is_again = batch.first <= seen
+            is_again = batch.first <= number
             yield _batch(to_x, batch, read.query if read is not None else "", y, is_again=is_again)
-            seen = max(seen, batch.last)
+            number = max(number, batch.last)
 
 
 def _batch(to_x: _Scale, batch: Batch, query: str, y: int, *, is_again: bool) -> str:

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from groupproof.chaos.spark.streaming.streaming_reads import Batch, Read
+from groupproof.chaos.spark.streaming.streaming_reads import Batch, QueryReads
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-__all__ = ["DEPRECATED", "LOG_LEVEL", "MEMBER", "Order", "RunningQuery"]
+__all__ = ["DEPRECATED", "LOG_LEVEL", "MEMBER", "QueryConfig", "RunningQuery"]
 
 DEPRECATED: Final = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 
@@ -30,7 +30,7 @@ _FAILURE_CHARS: Final = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class QueryConfig:
     """A query on `topic`: with `group` as its `kafka.group.id`, on the path that `is_deprecated` says, its output and checkpoint below `folder`."""
 
     name: str
@@ -52,25 +52,25 @@ class Order:
 class RunningQuery:
     """One query; where it stands is in its checkpoint, and what it read in the folder of its rows."""
 
-    def __init__(self, spark: SparkSession, order: Order) -> None:
-        self._spark, self.order = spark, order
-        spark.conf.set(DEPRECATED, str(order.is_deprecated).lower())
-        rows = _source(spark, order).selectExpr("partition", "offset", "current_timestamp() AS at")
-        written = rows.writeStream.queryName(order.name).format("parquet").option("path", str(order.rows))
-        written = written.option("checkpointLocation", str(order.folder / "checkpoints" / order.name))
-        self._query: StreamingQuery = written.trigger(processingTime=f"{order.trigger_ms} milliseconds").start()
+    def __init__(self, spark: SparkSession, query: QueryConfig) -> None:
+        self._spark, self.order = spark, query
+        spark.conf.set(DEPRECATED, str(query.is_deprecated).lower())
+        rows = _source(spark, query).selectExpr("partition", "offset", "current_timestamp() AS at")
+        written = rows.writeStream.queryName(query.name).format("parquet").option("path", str(query.rows))
+        written = written.option("checkpointLocation", str(query.folder / "checkpoints" / query.name))
+        self._query: StreamingQuery = written.trigger(processingTime=f"{query.trigger_ms} milliseconds").start()
 
     @property
     def batches(self) -> int:
         """Return how many batches have read anything."""
-        return sum(_progress(each)["numInputRows"] > 0 for each in self._query.recentProgress)
+        return sum(_progress(progress)["numInputRows"] > 0 for progress in self._query.recentProgress)
 
     @property
     def stands(self) -> dict[int, int]:
         """Return where it stands in each partition that it knew of in its last batch."""
         last = self._query.lastProgress
-        told = None if last is None else _progress(last)["sources"][0]["endOffset"]
-        offsets = json.loads(told) if isinstance(told, str) else told
+        end = None if last is None else _progress(last)["sources"][0]["endOffset"]
+        offsets = json.loads(end) if isinstance(end, str) else end
         return {int(partition): at for partition, at in (offsets or {}).get(self.order.topic, {}).items()}
 
     @property
@@ -89,29 +89,29 @@ class RunningQuery:
         finally:
             log.setLogLevel(LOG_LEVEL)
 
-    def read(self, began_s: float, due: Mapping[int, int]) -> Read:
+    def read(self, began_s: float, due: Mapping[int, int]) -> QueryReads:
         """Return what it read; `began_s` is when the course began, in seconds of the wall clock."""
         found = self._rows(began_s) if (self.order.rows / "_spark_metadata").is_dir() else []
         offsets: dict[tuple[int, int], int] = {}
         for partition, offset, _ in found:
             offsets[partition, offset] = offsets.get((partition, offset), 0) + 1
-        return Read(query=self.order.name, batches=tuple(_batches(found)), offsets=offsets, due=dict(due), failed=self.failed)
+        return QueryReads(query=self.order.name, batches=tuple(_batches(found)), offsets=offsets, due=dict(due), failed=self.failed)
 
     def _rows(self, began_s: float) -> list[tuple[int, int, float]]:
         frame = self._spark.read.schema(_ROW).parquet(str(self.order.rows)).selectExpr("partition", "offset", "CAST(at AS DOUBLE) AS at")
         return [(row["partition"], row["offset"], row["at"] - began_s) for row in frame.collect()]
 
 
-def _source(spark: SparkSession, order: Order) -> Any:
+def _source(spark: SparkSession, query: QueryConfig) -> Any:
     given = {
-        "kafka.bootstrap.servers": order.bootstrap, "subscribe": order.topic, "startingOffsets": "earliest", "kafka.group.id": order.group,
-        "failOnDataLoss": str(order.fails_on_loss).lower(), **MEMBER, **order.options,
+        "kafka.bootstrap.servers": query.bootstrap, "subscribe": query.topic, "startingOffsets": "earliest", "kafka.group.id": query.group,
+        "failOnDataLoss": str(query.fails_on_loss).lower(), **MEMBER, **query.options,
     }  # fmt: skip
     return spark.readStream.format("kafka").options(**given).load()
 
 
-def _progress(told: Any) -> dict[str, Any]:
-    read: dict[str, Any] = json.loads(told.json) if hasattr(told, "json") else told
+def _progress(progress: Any) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(progress.json) if hasattr(progress, "json") else progress
     return read
 
 
@@ -128,5 +128,5 @@ def _batches(rows: list[tuple[int, int, float]]) -> list[Batch]:
 def _reason(said: str) -> str:
     """Return the line that tells why, without what Spark wraps around it."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    told = next((line for line in lines if not line.startswith(("at ", "===", "Identifier", "Current", "Driver stacktrace"))), "it does not say why")
-    return told if len(told) <= _FAILURE_CHARS else told[:_FAILURE_CHARS] + "…"
+    text = next((line for line in lines if not line.startswith(("at ", "===", "Identifier", "Current", "Driver stacktrace"))), "it does not say why")
+    return text if len(text) <= _FAILURE_CHARS else text[:_FAILURE_CHARS] + "…"

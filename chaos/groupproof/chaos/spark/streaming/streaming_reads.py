@@ -12,7 +12,18 @@ from groupproof.harness.subjects.networks.request_connection import CLIENT_ID
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["Batch", "Given", "PartitionRead", "QueryRead", "Read", "asked_by", "drivers_of", "given_by_coordinator", "joins_of", "who_read"]
+__all__ = [
+    "Batch",
+    "GenerationAssignment",
+    "PartitionRead",
+    "QueryRead",
+    "QueryReads",
+    "asked_by",
+    "drivers_of",
+    "given_by_coordinator",
+    "joins_of",
+    "who_read",
+]
 
 OTHERS: Final = "others"
 _JOIN, _SYNC = Api.JOIN_GROUP.title, Api.SYNC_GROUP.title
@@ -30,7 +41,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Read:
+class QueryReads:
     """What a query did: its batches, the rows of each offset (`offsets` by partition and offset), what was `due` of each partition when it was stopped, and why it failed."""
 
     query: str
@@ -69,19 +80,19 @@ class QueryRead:
 
     @property
     def due(self) -> int:
-        return sum(each.due for each in self.partitions)
+        return sum(partition.due for partition in self.partitions)
 
     @property
     def distinct(self) -> int:
-        return sum(each.distinct for each in self.partitions)
+        return sum(partition.distinct for partition in self.partitions)
 
     @property
     def missed(self) -> int:
-        return sum(each.missed for each in self.partitions)
+        return sum(partition.missed for partition in self.partitions)
 
     @property
     def twice(self) -> int:
-        return sum(each.twice for each in self.partitions)
+        return sum(partition.twice for partition in self.partitions)
 
     @property
     def is_whole(self) -> bool:
@@ -92,13 +103,13 @@ class QueryRead:
         return {
             "query": self.query, "due": self.due, "read": self.distinct, "missed": self.missed, "again": self.twice, "failed": self.failed,
             "partitions": [
-                {"partition": each.partition, "due": each.due, "read": each.distinct, "missed": each.missed, "again": each.twice}
-                for each in self.partitions
+                {"partition": partition.partition, "due": partition.due, "read": partition.distinct, "missed": partition.missed, "again": partition.twice}
+                for partition in self.partitions
             ],
         }  # fmt: skip
 
 
-def who_read(read: Read) -> QueryRead:
+def who_read(read: QueryReads) -> QueryRead:
     """Return what a query read of what was due; a record beyond that, which was appended while it was stopped, counts for nothing."""
     rows: Counter[int] = Counter()
     distinct: Counter[int] = Counter()
@@ -106,12 +117,12 @@ def who_read(read: Read) -> QueryRead:
         if offset < read.due.get(partition, 0):
             distinct[partition] += 1
             rows[partition] += count
-    partitions = tuple(PartitionRead(partition=each, due=due, distinct=distinct[each], rows=rows[each]) for each, due in sorted(read.due.items()))
+    partitions = tuple(PartitionRead(partition=key, due=due, distinct=distinct[key], rows=rows[key]) for key, due in sorted(read.due.items()))
     return QueryRead(query=read.query, partitions=partitions, failed=read.failed)
 
 
 @dataclass(slots=True, kw_only=True)
-class Given:
+class GenerationAssignment:
     """One generation, by what its members were given: partitions by query, `at_s` of the first answer."""
 
     generation: int
@@ -138,30 +149,30 @@ def drivers_of(trace: Iterable[Observation], queries: Sequence[str]) -> dict[str
     Spark names its consumers after their group and counts them, so that a name tells nothing; one and the same client id for all would, but Spark then refuses
     to share its cached consumers between queries and fails.
     """
-    joined = dict.fromkeys(seen.client or "" for seen in trace if seen.kind == "request" and seen.api == _JOIN)
+    joined = dict.fromkeys(obs.client or "" for obs in trace if obs.kind == "request" and obs.api == _JOIN)
     return dict(zip(joined, queries, strict=False))
 
 
 def joins_of(trace: Iterable[Observation]) -> int:
     """Return how many requests of membership anybody sent."""
-    return sum(seen.kind == "request" and seen.api in MEMBERSHIP for seen in trace)
+    return sum(obs.kind == "request" and obs.api in MEMBERSHIP for obs in trace)
 
 
 def asked_by(trace: Iterable[Observation], drivers: Mapping[str, str]) -> dict[str, dict[str, int]]:
     """Return how many requests of each kind were sent, by who sent them: a query's driver that joined, else `others` (administrators and tasks)."""
     found: dict[str, Counter[str]] = {}
-    for seen in trace:
-        if seen.kind == "request" and seen.api is not None and seen.client != CLIENT_ID:
-            found.setdefault(drivers.get(seen.client or "", OTHERS), Counter())[seen.api] += 1
+    for obs in trace:
+        if obs.kind == "request" and obs.api is not None and obs.client != CLIENT_ID:
+            found.setdefault(drivers.get(obs.client or "", OTHERS), Counter())[obs.api] += 1
     return {who: dict(sorted(counts.items())) for who, counts in sorted(found.items())}
 
 
-def given_by_coordinator(trace: Iterable[Observation], drivers: Mapping[str, str]) -> list[Given]:
+def given_by_coordinator(trace: Iterable[Observation], drivers: Mapping[str, str]) -> list[GenerationAssignment]:
     """Return the generations in order, with what each query's driver was given in them."""
-    found: dict[int, Given] = {}
-    for seen in trace:
-        query = drivers.get(seen.client or "")
-        if query is not None and seen.kind == "response" and seen.api == _SYNC and not seen.error and seen.generation is not None:
-            given = found.setdefault(seen.generation, Given(generation=seen.generation, at_s=seen.at_ns / 1e9))
-            given.partitions[query] = tuple(sorted(index for _, index in seen.partitions))
+    found: dict[int, GenerationAssignment] = {}
+    for obs in trace:
+        query = drivers.get(obs.client or "")
+        if query is not None and obs.kind == "response" and obs.api == _SYNC and not obs.error and obs.generation is not None:
+            given = found.setdefault(obs.generation, GenerationAssignment(generation=obs.generation, at_s=obs.at_ns / 1e9))
+            given.partitions[query] = tuple(sorted(index for _, index in obs.partitions))
     return [found[generation] for generation in sorted(found)]

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from groupproof.chaos.spark.streaming.streaming_picture import drawn
-from groupproof.chaos.spark.streaming.streaming_run import Played
-from groupproof.chaos.spark.streaming.streaming_verdict import Outcome, outcome_of
+from groupproof.chaos.spark.streaming.streaming_run import StreamingResult
+from groupproof.chaos.spark.streaming.streaming_verdict import ScenarioOutcome, outcome_of
 from groupproof.harness.cases.catalogue import CASES
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.reports.output_folder import check_folder, write_text
@@ -26,20 +26,22 @@ SCHEMA: Final = "groupproof.spark-streaming/1"
 TRACE: Final = "trace.ndjson"
 
 
-def judged(played: Played, folder: Path) -> Outcome:
+def judged(result: StreamingResult, folder: Path) -> ScenarioOutcome:
     """Write the scenario's trace, and judge it as `groupproof trace check` does; raise `BrokenEnvironment` where it can't be written."""
     with check_folder(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        write_text(folder / TRACE, "".join(f"{line}\n" for line in write_trace(played.trace)))
-    return outcome_of(played, check_files([folder / TRACE], CASES, UNIVERSAL).results)
+        write_text(folder / TRACE, "".join(f"{line}\n" for line in write_trace(result.trace)))
+    return outcome_of(result, check_files([folder / TRACE], CASES, UNIVERSAL).results)
 
 
-def write_streaming_report(output: Path, head: Mapping[str, Any], had: Sequence[tuple[Played, Outcome]], *, partitions: int) -> dict[str, Any]:
+def write_streaming_report(
+    output: Path, head: Mapping[str, Any], had: Sequence[tuple[StreamingResult, ScenarioOutcome]], *, partitions: int
+) -> dict[str, Any]:
     """Write the page and the JSON, which is returned; raise `BrokenEnvironment`."""
     value = {"schema": SCHEMA, **head, "scenarios": [outcome.to_json() for _, outcome in had]}
     shown = [
-        {"outcome": outcome, "colour": VERDICT_COLOURS[outcome.verdict], "picture": drawn(played, outcome.given, partitions)}
-        for played, outcome in had
+        {"outcome": outcome, "colour": VERDICT_COLOURS[outcome.verdict], "picture": drawn(result, outcome.given, partitions)}
+        for result, outcome in had
     ]
     validate("spark-streaming", value)
     template = (files("groupproof.chaos.spark") / "streaming_report.html.j2").read_text("utf-8")

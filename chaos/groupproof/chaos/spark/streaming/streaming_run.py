@@ -11,16 +11,16 @@ from typing import Final, Protocol
 import trio
 
 from groupproof.chaos.spark.load.spark_job import in_a_thread
-from groupproof.chaos.spark.streaming.streaming_cluster import Ground
-from groupproof.chaos.spark.streaming.streaming_query import Order
-from groupproof.chaos.spark.streaming.streaming_reads import Read
+from groupproof.chaos.spark.streaming.streaming_cluster import StreamingCluster
+from groupproof.chaos.spark.streaming.streaming_query import QueryConfig
+from groupproof.chaos.spark.streaming.streaming_reads import QueryReads
 from groupproof.chaos.spark.streaming.streaming_scenarios import Scenario
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.tap.fault_syntax import faults_of
 from groupproof.protocol.faults import Fault
 from groupproof.protocol.trace import Trace
 
-__all__ = ["Course", "Pace", "Played", "Query", "Start"]
+__all__ = ["Pace", "Query", "Start", "StreamingResult", "StreamingRun"]
 
 _UP_S: Final = 120.0
 _LOOK_S: Final = 0.2
@@ -42,10 +42,10 @@ class Query(Protocol):
 
     def stop(self) -> None: ...
 
-    def read(self, began_s: float, due: Mapping[int, int]) -> Read: ...
+    def read(self, began_s: float, due: Mapping[int, int]) -> QueryReads: ...
 
 
-Start = Callable[[Order], Query]
+Start = Callable[[QueryConfig], Query]
 """Starts a query; blocks until it has a name and a place to run."""
 
 
@@ -59,11 +59,11 @@ class Pace:
 
 
 @dataclass(slots=True, kw_only=True)
-class Played:
+class StreamingResult:
     """What a course left: what was seen and read, when queries came and went (`at_s`, what), and how often each fault took effect."""
 
     scenario: Scenario
-    reads: list[Read] = field(default_factory=list)
+    reads: list[QueryReads] = field(default_factory=list)
     trace: Trace = field(default_factory=list)
     marks: list[tuple[float, str]] = field(default_factory=list)
     delivered: dict[str, int] = field(default_factory=dict)
@@ -71,22 +71,22 @@ class Played:
 
 
 @dataclass(slots=True, kw_only=True)
-class Course:
+class StreamingRun:
     """One scenario before one ground. `words` are faults of the user's, armed with the scenario's own."""
 
     scenario: Scenario
-    ground: Ground
+    ground: StreamingCluster
     start: Start
     folder: Path
     words: Sequence[str] = ()
     pace: Pace = field(default_factory=Pace)
     _queries: dict[str, Query] = field(default_factory=dict)
     _began: float = field(default_factory=trio.current_time)
-    _played: Played = field(init=False)
+    _played: StreamingResult = field(init=False)
 
-    async def play(self) -> Played:
+    async def play(self) -> StreamingResult:
         """Carry it out; raise `BrokenEnvironment` where Spark or the brokers do not do what they are there for."""
-        self._played = Played(scenario=self.scenario)
+        self._played = StreamingResult(scenario=self.scenario)
         faults = faults_of([*self.scenario.faults, *self.words])
         try:
             if self.scenario.from_start:
@@ -98,7 +98,7 @@ class Course:
                 self._arm(faults)
             await self._batches(self.pace.batches)
             if faults and self.scenario.expects.joins:
-                await self._until_delivered([each.name for each in faults])
+                await self._until_delivered([fault.name for fault in faults])
             if "b" in self._queries:
                 await self._end("b")
                 self.ground.topic.go_on()
@@ -106,23 +106,23 @@ class Course:
             await self._end("a")
         finally:
             await self._stop_all()
-        played = self._played
-        played.trace = list(self.ground.trace)
-        played.delivered = {each.name: self.ground.delivered(each.name) for each in faults}
-        played.ended_s = trio.current_time() - self._began
-        return played
+        result = self._played
+        result.trace = list(self.ground.trace)
+        result.delivered = {fault.name: self.ground.delivered(fault.name) for fault in faults}
+        result.ended_s = trio.current_time() - self._began
+        return result
 
     def _mark(self, what: str) -> None:
         self._played.marks.append((trio.current_time() - self._began, what))
 
     def _arm(self, faults: Sequence[Fault]) -> None:
-        for each in faults:
-            self.ground.interception.arm(each)
+        for fault in faults:
+            self.ground.interception.arm(fault)
             self._mark("fault")
 
     async def _begin(self, name: str) -> None:
         scenario = self.scenario
-        order = Order(
+        order = QueryConfig(
             name=name, bootstrap=self.ground.bootstrap, topic=self.ground.topic.name, group=scenario.name,
             is_deprecated=scenario.is_deprecated, fails_on_loss=scenario.fails_on_loss, folder=self.folder, trigger_ms=self.pace.trigger_ms,
         )  # fmt: skip
@@ -139,19 +139,19 @@ class Course:
                 await self._until(partial(_has_read, query, before + wanted), name)
 
     async def _until(self, holds: Callable[[], bool], name: str) -> None:
-        if not await _seen(holds, _UP_S):
+        if not await _holds_within(holds, _UP_S):
             raise BrokenEnvironment(f"{self.scenario.name}: the query {name} read nothing for {_UP_S:g} s; what Spark says is on standard error")
 
     async def _until_delivered(self, names: Sequence[str]) -> None:
         """Wait for the faults that strike members; one that nobody meets is told by its receipts."""
-        await _seen(lambda: all(self.ground.delivered(name) for name in names), _UP_S / 4)
+        await _holds_within(lambda: all(self.ground.delivered(name) for name in names), _UP_S / 4)
         await self._batches(self.pace.batches)
 
     async def _end(self, name: str) -> None:
         """Let the topic rest until the query stands at the end of every partition that it knows of, and stop it."""
         due = await self.ground.topic.stop()
         query = self._queries[name]
-        if not await _seen(partial(_has_all, query, due), _UP_S):
+        if not await _holds_within(partial(_has_all, query, due), _UP_S):
             raise BrokenEnvironment(f"{self.scenario.name}: the query {name} did not come to the end of its partitions within {_UP_S:g} s")
         await trio.sleep(self.pace.quiet_s)
         self._mark(f"{name} ends")
@@ -164,7 +164,7 @@ class Course:
                 await in_a_thread(query.stop)
 
 
-async def _seen(holds: Callable[[], bool], within_s: float) -> bool:
+async def _holds_within(holds: Callable[[], bool], within_s: float) -> bool:
     """Look until something holds; tell whether it did in time."""
     with trio.move_on_after(within_s):
         while True:
@@ -188,6 +188,6 @@ def _has_all(query: Query, due: Mapping[int, int]) -> bool:
     return query.failed is not None or (bool(stands) and all(at >= due.get(partition, 0) for partition, at in stands.items()))
 
 
-def _ended(query: Query, began_s: float, due: Mapping[int, int]) -> Read:
+def _ended(query: Query, began_s: float, due: Mapping[int, int]) -> QueryReads:
     query.stop()
     return query.read(began_s, due)

@@ -12,7 +12,7 @@ import trio
 
 from groupproof.chaos.spark.streaming.streaming_cluster import opened
 from groupproof.chaos.spark.streaming.streaming_query import LOG_LEVEL, RunningQuery
-from groupproof.chaos.spark.streaming.streaming_run import Course, Pace, Played
+from groupproof.chaos.spark.streaming.streaming_run import Pace, StreamingResult, StreamingRun
 from groupproof.chaos.spark.streaming.streaming_scenarios import Scenario
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.harness.running.error_search import trouble_in
@@ -33,17 +33,19 @@ _WARMED = GROUP_APIS | {Api.API_VERSIONS, Api.METADATA, Api.FETCH, Api.LIST_OFFS
 def played(
     spark: SparkSession, scenario: Scenario, brokers: BrokerSubject | None, *, folder: Path, profile: str, seed: int, topic: str, partitions: int,
     rate: int, words: Sequence[str] = (), pace: Pace | None = None,
-) -> Played:  # fmt: skip
+) -> StreamingResult:  # fmt: skip
     """Carry a scenario out; `folder` holds its reads afterwards and is emptied before. Raise `BrokenEnvironment`, and `KeyboardInterrupt` at Ctrl-C."""
     _emptied(folder)
-    had: list[Played] = []
+    had: list[StreamingResult] = []
 
     async def main() -> None:
         async with trio.open_nursery() as nursery:
             await nursery.start(mind_signals, nursery.cancel_scope.cancel)
-            async with opened(brokers, profile=profile, seed=seed, topic=topic, partitions=partitions, rate=rate) as ground:
-                course = Course(scenario=scenario, ground=ground, start=partial(RunningQuery, spark), folder=folder, words=words, pace=pace or Pace())
-                had.append(await course.play())
+            async with opened(brokers, profile=profile, seed=seed, topic=topic, partitions=partitions, rate=rate) as cluster:
+                run = StreamingRun(
+                    scenario=scenario, ground=cluster, start=partial(RunningQuery, spark), folder=folder, words=words, pace=pace or Pace()
+                )
+                had.append(await run.play())
             nursery.cancel_scope.cancel()
 
     warm(_WARMED)
@@ -63,7 +65,7 @@ def _emptied(folder: Path) -> None:
     """Make the folder anew where it is one of these; raise `WrongUsage` where something else is in it."""
     known = {"reads", "checkpoints", "trace.ndjson"}
     try:
-        if folder.is_dir() and (others := {each.name for each in folder.iterdir()} - known):
+        if folder.is_dir() and (others := {path.name for path in folder.iterdir()} - known):
             raise WrongUsage(f"{folder} holds something else ({', '.join(sorted(others))}); choose another --output")
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)

@@ -129,11 +129,11 @@ SCENARIOS: Final = (
 def chosen(named: Iterable[str]) -> Sequence[Scenario]:
     """Return the scenarios that names, globs and `all` mean, each once; raise `WrongUsage` for what means none."""
     found: dict[str, Scenario] = {}
-    for each in named:
-        meant = [scenario for scenario in SCENARIOS if each == "all" or fnmatchcase(scenario.name, each)]
+    for name in named:
+        meant = [scenario for scenario in SCENARIOS if name == "all" or fnmatchcase(scenario.name, name)]
         if not meant:
             raise WrongUsage(
-                f"no scenario of Spark is called {each!r}{nearest(each, [scenario.name for scenario in SCENARIOS])}; see groupproof chaos spark --list"
+                f"no scenario of Spark is called {name!r}{nearest(name, [scenario.name for scenario in SCENARIOS])}; see groupproof chaos spark --list"
             )
         found |= {scenario.name: scenario for scenario in meant}
     return tuple(found.values())

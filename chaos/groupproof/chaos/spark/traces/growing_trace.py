@@ -75,7 +75,7 @@ class Growing:
     def _files(self) -> list[Path]:
         if self._path.is_file():
             return [self._path]
-        lines = sorted(each for each in self._path.rglob("trace*.ndjson") if each.is_file())
+        lines = sorted(path for path in self._path.rglob("trace*.ndjson") if path.is_file())
         if lines or any(self._path.rglob("trace*.ndjson.gz")):
             return traces_in(self._path)
         return parquet_files(self._path)

@@ -29,7 +29,7 @@ _LOWEST: Final = np.iinfo(np.int64).min
 def displaced_in(spark: SparkSession, files: Sequence[Path]) -> int:
     """Return how many observations of these files and folders are out of their place; rows that name no number are not looked at."""
     numbered = [_numbers(spark, file) for file in files]
-    return sum(_displaced(each) for each in numbered if each is not None)
+    return sum(_displaced(rows) for rows in numbered if rows is not None)
 
 
 def _numbers(spark: SparkSession, file: Path) -> DataFrame | None:
@@ -46,21 +46,21 @@ def _numbers(spark: SparkSession, file: Path) -> DataFrame | None:
 
 
 def _displaced(numbers: DataFrame) -> int:
-    told = numbers.mapInArrow(_counter({}), _TOLD).collect()
-    before = _before((row["piece"], row["start"], row["highest"]) for row in told)
+    counts = numbers.mapInArrow(_counter({}), _COUNT_SCHEMA).collect()
+    before = _before((row["piece"], row["start"], row["highest"]) for row in counts)
     if not before:
-        return sum(row["displaced"] for row in told)
-    return sum(row["displaced"] for row in numbers.mapInArrow(_counter(before), _TOLD).collect())
+        return sum(row["displaced"] for row in counts)
+    return sum(row["displaced"] for row in numbers.mapInArrow(_counter(before), _COUNT_SCHEMA).collect())
 
 
-_TOLD: Final = "piece string, start long, highest long, displaced long"
+_COUNT_SCHEMA: Final = "piece string, start long, highest long, displaced long"
 
 
-def _before(told: Iterable[tuple[str, int, int]]) -> dict[Piece, int]:
+def _before(pairs: Iterable[tuple[str, int, int]]) -> dict[Piece, int]:
     """Return the highest number before each piece that is not its file's first."""
     before: dict[Piece, int] = {}
     highest: dict[str, int] = {}
-    for path, start, most in sorted(told):
+    for path, start, most in sorted(pairs):
         if path in highest:
             before[path, start] = highest[path]
         highest[path] = max(most, highest.get(path, most))
@@ -74,9 +74,9 @@ def _counter(before: Mapping[Piece, int]) -> Callable[[Iterable[pa.RecordBatch]]
         found: dict[Piece, list[int]] = {}
         for batch in batches:
             for piece, seqs in _pieces(batch):
-                told = found.setdefault(piece, [before.get(piece, _LOWEST), 0])
-                behind, told[0] = _behind(seqs, told[0])
-                told[1] += behind
+                counts = found.setdefault(piece, [before.get(piece, _LOWEST), 0])
+                behind, counts[0] = _behind(seqs, counts[0])
+                counts[1] += behind
         if found:
             rows = [{"piece": path, "start": start, "highest": most, "displaced": behind} for (path, start), (most, behind) in found.items()]
             yield pa.RecordBatch.from_pylist(rows)

@@ -39,8 +39,8 @@ def readable() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        if (told := _UNREADABLE.search(str(error))) is not None:
-            raise WrongUsage(f"a trace can't be read: {told[0]}") from error
+        if (match := _UNREADABLE.search(str(error))) is not None:
+            raise WrongUsage(f"a trace can't be read: {match[0]}") from error
         if (lacks := _LACKS.search(str(error))) is not None:
             raise BrokenEnvironment(
                 f"Spark can't go on: {lacks[0]}; look at the disk and the memory that it has (spark.local.dir, spark.driver.memory)"
@@ -62,8 +62,8 @@ def frame_of(spark: SparkSession, files: Sequence[Path], *, is_placed: bool = Fa
     lines = [file for file in files if not is_parquet(file)]
     frames = [_parquet(spark, file) for file in files if file not in lines] + ([_lines(spark, lines)] if lines else [])
     whole = frames[0]
-    for each in frames[1:]:
-        whole = whole.unionByName(each)
+    for rows in frames[1:]:
+        whole = whole.unionByName(rows)
     return whole if is_placed else whole.drop(*PLACE)
 
 
@@ -78,7 +78,7 @@ def _parquet(spark: SparkSession, path: Path) -> DataFrame:
     reader = spark.read.schema(spark_schema()) if is_ours else spark.read.option("mergeSchema", "true")  # which takes a job for its own
     found = reader.parquet(str(path))
     there = set(found.columns)
-    columns = [_column(each.name, each.dataType.simpleString(), is_there=each.name in there) for each in spark_schema()]
+    columns = [_column(item.name, item.dataType.simpleString(), is_there=item.name in there) for item in spark_schema()]
     placed = found.selectExpr(*columns, *_PLACED)  # as text, for each call into the JVM costs a fifth of a millisecond
     return placed.withColumn(_FILE, f.lit(str(path.resolve())))
 
@@ -94,7 +94,7 @@ def _column(name: str, of_type: str, *, is_there: bool) -> str:
 
 def _has_our_types(schema: pa.Schema) -> bool:
     ours = trace_schema()
-    return all(each.type == ours.field(each.name).type for each in schema if each.name in ours.names)
+    return all(item.type == ours.field(item.name).type for item in schema if item.name in ours.names)
 
 
 def check_columns(file: Path) -> pa.Schema:
@@ -131,11 +131,11 @@ def _lines(spark: SparkSession, files: Sequence[Path]) -> DataFrame:
 def _parsed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         kept = batch.filter(pa.array([bool(line.strip()) for line in batch.column(0).to_pylist()], pa.bool_()))
-        seen = to_batch(_observation(line) for line in kept.column(0).to_pylist())
-        seen = seen.append_column(_FILE, pa.array([unquote(urlsplit(file).path) for file in kept.column(1).to_pylist()], pa.string()))
+        observed = to_batch(_observation(line) for line in kept.column(0).to_pylist())
+        observed = observed.append_column(_FILE, pa.array([unquote(urlsplit(file).path) for file in kept.column(1).to_pylist()], pa.string()))
         for name in PLACE:
-            seen = seen.append_column(name, kept.column(name))
-        yield seen
+            observed = observed.append_column(name, kept.column(name))
+        yield observed
 
 
 def _observation(line: str) -> Observation:
@@ -151,7 +151,7 @@ def spark_schema() -> Any:
     from pyspark.sql.pandas.types import from_arrow_schema
     from pyspark.sql.types import StructField, StructType
 
-    return StructType([StructField(each.name, each.dataType) for each in from_arrow_schema(trace_schema())])
+    return StructType([StructField(struct_field.name, struct_field.dataType) for struct_field in from_arrow_schema(trace_schema())])
 
 
 @cache

@@ -16,7 +16,7 @@ from groupproof.chaos.spark.traces.trace_storage import Place
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.trace_columns import write_parquet
 
-__all__ = ["NOBODY", "SLOTS", "NoRoom", "Sealed", "Sealer", "Stamp", "folder_of", "since"]
+__all__ = ["NOBODY", "SLOTS", "NoRoom", "Sealer", "Segment", "Stamp", "folder_of", "since"]
 
 SLOTS: Final = 4096
 """So many writers can give numbers to one run without giving the same twice."""
@@ -33,7 +33,7 @@ class NoRoom(OSError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sealed:
+class Segment:
     """A segment as the manifest has it: the file below the folder of the trace, its group, rows, and first and last `seq`."""
 
     path: str
@@ -68,10 +68,10 @@ class Sealer:
     """
 
     def __init__(
-        self, folder: Path | Place, run: str, writer: str, *, rows_max: int = ROWS_MAX, told: Callable[[Sealed], None] = lambda _: None
+        self, folder: Path | Place, run: str, writer: str, *, rows_max: int = ROWS_MAX, report: Callable[[Segment], None] = lambda _: None
     ) -> None:
         self._folder = Place.of(folder) if isinstance(folder, Path) else folder
-        self._run, self._writer, self._told = run, writer, told
+        self._run, self._writer, self._told = run, writer, report
         self._rows_max = rows_max
         self._waiting: dict[str | None, list[Observation]] = {}
         self._count = 0
@@ -79,9 +79,9 @@ class Sealer:
         self.rows = 0
         self.segments = 0
 
-    def add(self, seen: Observation) -> None:
+    def add(self, obs: Observation) -> None:
         """Keep an observation for the next segment; raise `NoRoom` where it was time for one and it could not be written."""
-        self._waiting.setdefault(seen.group, []).append(seen)
+        self._waiting.setdefault(obs.group, []).append(obs)
         self._count += 1
         if self._count >= self._rows_max:
             self.seal()
@@ -90,15 +90,15 @@ class Sealer:
         """Write what waits, one file for each group; raise `NoRoom`, after which what was not written still waits."""
         number = self._next
         for group in list(self._waiting):
-            sealed = self._write(group, self._waiting[group], number)
+            segment = self._write(group, self._waiting[group], number)
             rows = len(self._waiting.pop(group))
             self._count -= rows
             self.rows += rows
             self.segments += 1
-            self._told(sealed)
+            self._told(segment)
         self._next = number + 1
 
-    def _write(self, group: str | None, rows: list[Observation], number: int) -> Sealed:
+    def _write(self, group: str | None, rows: list[Observation], number: int) -> Segment:
         below, name = folder_of(self._run, group), f"{self._writer}-{number:06}.parquet"
         folder = self._folder / below
         try:
@@ -109,7 +109,7 @@ class Sealer:
                 write_parquet(folder.local / name, rows)
         except OSError as error:
             raise NoRoom(error.errno, f"{folder.shown} can't be written: {error.strerror or error}") from error
-        return Sealed(path=f"{below}/{name}", group=group, rows=len(rows), first_seq=rows[0].seq, last_seq=rows[-1].seq)
+        return Segment(path=f"{below}/{name}", group=group, rows=len(rows), first_seq=rows[0].seq, last_seq=rows[-1].seq)
 
 
 def folder_of(run: str, group: str | None) -> str:

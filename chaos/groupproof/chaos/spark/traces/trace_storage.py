@@ -98,8 +98,8 @@ class Place:
         from pyarrow import parquet
 
         if self.files is None:
-            return [(parquet.read_metadata(each).num_rows, each.stat().st_size) for each in parquet_files(Path(self.path))]
-        return [(parquet.read_metadata(each.path, filesystem=self.files).num_rows, int(each.size)) for each in self._parquet()]
+            return [(parquet.read_metadata(file).num_rows, file.stat().st_size) for file in parquet_files(Path(self.path))]
+        return [(parquet.read_metadata(file.path, filesystem=self.files).num_rows, int(file.size)) for file in self._parquet()]
 
     def observations(self) -> Iterator[Observation]:
         """Yield what the files of Parquet below hold, one file after the other: thousands of segments are not held open at once. Raise `OSError`."""
@@ -109,8 +109,8 @@ class Place:
             return
         from pyarrow import parquet
 
-        for each in self._parquet():
-            with self.files.open_input_file(each.path) as opened:
+        for item in self._parquet():
+            with self.files.open_input_file(item.path) as opened:
                 for batch in parquet.ParquetFile(opened).iter_batches():
                     yield from from_batch(batch)
 
@@ -125,8 +125,8 @@ class Place:
         return list(self.files.get_file_info(fs.FileSelector(self.path, recursive=recursive, allow_not_found=True)))
 
     def _parquet(self) -> list[Any]:
-        found = [each for each in self._below(recursive=True) if each.is_file and each.path.endswith(".parquet")]
-        return sorted((each for each in found if not each.base_name.startswith((".", "_"))), key=lambda each: str(each.path))
+        found = [file for file in self._below(recursive=True) if file.is_file and file.path.endswith(".parquet")]
+        return sorted((file for file in found if not file.base_name.startswith((".", "_"))), key=lambda file: str(file.path))
 
     # Writing
 

@@ -12,7 +12,7 @@ from typing import Final
 from xml.sax.saxutils import escape
 
 from groupproof.clients.registry.install_cache import ProvisionError, Say, entry
-from groupproof.clients.registry.registered_clients import Registered
+from groupproof.clients.registry.registered_clients import RegisteredClient
 from groupproof.clients.registry.toolchains.programs import NoSuchRelease, Tool, last_words, run
 from groupproof.clients.registry.toolchains.toolchain import SHIMS, StartCommand, digest, refuse_other_runtimes
 
@@ -55,10 +55,10 @@ class JavaArchives:
             MAVEN,
         )
 
-    def stem(self, client: Registered) -> str:
+    def stem(self, client: RegisteredClient) -> str:
         return "java/kafka-clients"
 
-    def install(self, client: Registered, cache: Path, say: Say) -> Path:
+    def install(self, client: RegisteredClient, cache: Path, say: Say) -> Path:
         cure = "put such a JDK on PATH, or name it in JAVA_HOME"
         refuse_other_runtimes(client, running=java_release(), title="Java", cure=cure)
         pins = client.pins()
@@ -69,7 +69,7 @@ class JavaArchives:
 
         return entry(cache, f"{self.stem(client)}-{client.release}-{digest(pins)}", fetch, say)
 
-    def build(self, client: Registered, installed: Path, cache: Path, say: Say) -> Path:
+    def build(self, client: RegisteredClient, installed: Path, cache: Path, say: Say) -> Path:
         source = SHIMS / str(client.shim)
 
         def build(folder: Path) -> None:
@@ -79,7 +79,7 @@ class JavaArchives:
         recipe = digest([java_release(), source.read_text("utf-8"), *client.pins()])
         return entry(cache, f"java/shim-{client.release}-{recipe}", build, say)
 
-    def start(self, client: Registered, installed: Path, built: Path) -> StartCommand:
+    def start(self, client: RegisteredClient, installed: Path, built: Path) -> StartCommand:
         path = os.pathsep.join([str(built), f"{installed}{os.sep}*"])
         return StartCommand(argv=(java_tool("java"), *JVM_OPTIONS, "-cp", path, Path(str(client.shim)).stem))
 

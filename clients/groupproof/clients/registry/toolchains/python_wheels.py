@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from groupproof.clients.registry.install_cache import ProvisionError, Say, entry
-from groupproof.clients.registry.registered_clients import Registered
+from groupproof.clients.registry.registered_clients import RegisteredClient
 from groupproof.clients.registry.toolchains.programs import NoSuchRelease, Tool, last_words, run
 from groupproof.clients.registry.toolchains.toolchain import SHIMS, StartCommand, digest, refuse_other_runtimes
 
@@ -34,10 +34,10 @@ class PythonWheels:
             ),
         )
 
-    def stem(self, client: Registered) -> str:
+    def stem(self, client: RegisteredClient) -> str:
         return f"python/{client.package}"
 
-    def install(self, client: Registered, cache: Path, say: Say) -> Path:
+    def install(self, client: RegisteredClient, cache: Path, say: Say) -> Path:
         refuse_other_runtimes(client, running=platform.python_version(), title="Python", cure="make the kit's environment with such a Python")
         pins = client.pins()
         tag = f"{sys.implementation.cache_tag}-{platform.system()}-{platform.machine()}".lower()
@@ -48,10 +48,10 @@ class PythonWheels:
 
         return entry(cache, f"{self.stem(client)}-{client.release}-{tag}-{digest(pins)}", install, say)
 
-    def build(self, client: Registered, installed: Path, cache: Path, say: Say) -> Path:
+    def build(self, client: RegisteredClient, installed: Path, cache: Path, say: Say) -> Path:
         return SHIMS
 
-    def start(self, client: Registered, installed: Path, built: Path) -> StartCommand:
+    def start(self, client: RegisteredClient, installed: Path, built: Path) -> StartCommand:
         # -S keeps the kit's own packages out: the client sees its release, the pins beside it, and nothing else.
         argv = (sys.executable, "-S", str(built / str(client.shim)))
         return StartCommand(argv=argv, env={"PYTHONPATH": str(installed), "PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1"})

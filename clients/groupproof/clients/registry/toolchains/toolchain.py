@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from packaging.specifiers import SpecifierSet
 
 from groupproof.clients.registry.install_cache import Say
-from groupproof.clients.registry.registered_clients import Registered, WrongPairing
+from groupproof.clients.registry.registered_clients import RegisteredClient, WrongPairing
 from groupproof.clients.registry.toolchains.programs import Tool
 
 __all__ = ["SHIMS", "StartCommand", "Toolchain", "digest", "refuse_other_runtimes", "releases_in_cache"]
@@ -33,23 +33,23 @@ class Toolchain(Protocol):
 
     tools: tuple[Tool, ...]
 
-    def stem(self, client: Registered) -> str:
+    def stem(self, client: RegisteredClient) -> str:
         """Return what the client's folders in the cache are called, before the release: `go/franz-go`."""
 
-    def install(self, client: Registered, cache: Path, say: Say) -> Path:
+    def install(self, client: RegisteredClient, cache: Path, say: Say) -> Path:
         """Return the folder of the release with all that it needs, installed into the cache unless it is there.
 
         Raise `ProvisionError`, `WrongPairing` (another runtime is needed) or `NoSuchRelease`.
         """
 
-    def build(self, client: Registered, installed: Path, cache: Path, say: Say) -> Path:
+    def build(self, client: RegisteredClient, installed: Path, cache: Path, say: Say) -> Path:
         """Return the folder of the shim, built against what is installed unless it is in the cache. Raise `ProvisionError`."""
 
-    def start(self, client: Registered, installed: Path, built: Path) -> StartCommand:
+    def start(self, client: RegisteredClient, installed: Path, built: Path) -> StartCommand:
         """Return how the shim is started. Raise `ProvisionError`."""
 
 
-def refuse_other_runtimes(client: Registered, *, running: str, title: str, cure: str) -> None:
+def refuse_other_runtimes(client: RegisteredClient, *, running: str, title: str, cure: str) -> None:
     """Raise `WrongPairing` when this release does not run on the interpreter, the JDK or the compiler that is here."""
     runtime: SpecifierSet = client.environment.runtime
     if not runtime.contains(running, prereleases=True):

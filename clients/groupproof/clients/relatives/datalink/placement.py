@@ -40,7 +40,7 @@ Assignor = Callable[[Sequence[Candidate], Sequence[Task], "Random"], Placement]
 
 def round_robin(workers: Sequence[Candidate], tasks: Sequence[Task], random: Random) -> Placement:
     """Deal the tasks out in a random order to the workers in the order of their member ids (WTASK-01, WTASK-03)."""
-    names = sorted(each.member_id for each in workers)
+    names = sorted(worker.member_id for worker in workers)
     shuffled = sorted(task.name for task in tasks)
     random.shuffle(shuffled)
     return {member_id: tuple(shuffled[place :: len(names)]) for place, member_id in enumerate(names)}
@@ -51,16 +51,16 @@ def by_resources(workers: Sequence[Candidate], tasks: Sequence[Task], random: Ra
 
     A task's cost is what its runs were measured to take (`traffic` of whoever ran it), or else what its configuration says.
     """
-    measured = {name: value for each in workers for name, value in each.status.traffic.items()}
+    measured = {name: value for worker in workers for name, value in worker.status.traffic.items()}
     costs = {task.name: measured.get(task.name, task.cost) for task in tasks}
-    return balanced({each.member_id: each.status.capacity for each in workers}, costs)
+    return balanced({worker.member_id: worker.status.capacity for worker in workers}, costs)
 
 
 def sticky(workers: Sequence[Candidate], tasks: Sequence[Task], random: Random) -> Placement:
     """Leave tasks where they are, as far as all workers keep equally many within one; a bound task is with its worker, if that is there (PLAN-03)."""
     bound = _bound(workers, tasks)
     free = [task.name for task in tasks if task.name not in bound]
-    placed: dict[str, list[str]] = {each.member_id: [] for each in sorted(workers, key=lambda each: each.member_id)}
+    placed: dict[str, list[str]] = {worker.member_id: [] for worker in sorted(workers, key=lambda worker: worker.member_id)}
     _keep(placed, _held(workers, free), len(free))
     left = [name for name in free if not any(name in own for own in placed.values())]
     for name in sorted(left):
@@ -72,7 +72,7 @@ def sticky(workers: Sequence[Candidate], tasks: Sequence[Task], random: Random) 
 
 def _bound(workers: Iterable[Candidate], tasks: Iterable[Task]) -> dict[str, str]:
     """Return the member of each task that is bound to a worker of the group."""
-    members = {each.name: each.member_id for each in workers}
+    members = {worker.name: worker.member_id for worker in workers}
     return {task.name: members[task.bound_to] for task in tasks if task.bound_to in members}
 
 
@@ -80,9 +80,9 @@ def _held(workers: Iterable[Candidate], names: Iterable[str]) -> dict[str, list[
     """Return the tasks that each worker had last; of several claims the running one counts, then that of the latest generation."""
     known = frozenset(names)
     claims: dict[str, tuple[bool, int, str]] = {}
-    for each in workers:
-        for name in known.intersection((*each.status.held, *each.status.running)):
-            claim = name in each.status.running, each.status.generation, each.member_id
+    for worker in workers:
+        for name in known.intersection((*worker.status.held, *worker.status.running)):
+            claim = name in worker.status.running, worker.status.generation, worker.member_id
             claims[name] = max(claims.get(name, claim), claim)
     held: dict[str, list[str]] = {}
     for name in sorted(claims):
@@ -93,7 +93,7 @@ def _held(workers: Iterable[Candidate], names: Iterable[str]) -> dict[str, list[
 def _keep(placed: dict[str, list[str]], held: Mapping[str, Sequence[str]], tasks: int) -> None:
     """Let each worker keep its share of what it holds: with n workers of t tasks, t // n, and one more for those that hold most."""
     share, more = divmod(tasks, len(placed))
-    for member_id in sorted(placed, key=lambda each: (-len(held.get(each, ())), each)):
+    for member_id in sorted(placed, key=lambda member: (-len(held.get(member, ())), member)):
         mine = held.get(member_id, ())
         room = share + (more > 0 and len(mine) > share)
         more -= room > share

@@ -28,12 +28,12 @@ class Leading:
 
     def joined(self, members: Iterable[JoinMember]) -> None:
         """Take the generation's members; raise `BlobError` for one whose state cannot be read."""
-        self._candidates = tuple(Candidate(member_id=each.member_id, status=decode_status(each.metadata)) for each in members)
+        self._candidates = tuple(Candidate(member_id=member.member_id, status=decode_status(member.metadata)) for member in members)
 
     @property
     def newest_version(self) -> int:
         """Return the newest configurations that any member knows of."""
-        return max((each.status.config_version for each in self._candidates), default=0)
+        return max((candidate.status.config_version for candidate in self._candidates), default=0)
 
     def assignments(self, leader: str, configs: Configs) -> tuple[SyncAssignment, ...]:
         """Return what the leader's SyncGroup holds: tasks for everybody, or none where its configurations are older than a member's."""
@@ -41,7 +41,7 @@ class Leading:
 
     def _mismatched(self, leader: str) -> tuple[SyncAssignment, ...]:
         """Tell everybody that the leader's configurations are too old to assign by."""
-        nobody: Mapping[str, tuple[str, ...]] = {each.member_id: () for each in self._candidates}
+        nobody: Mapping[str, tuple[str, ...]] = {candidate.member_id: () for candidate in self._candidates}
         return self._encoded(leader, nobody, self.newest_version, CONFIG_MISMATCH)
 
     def _assigned(self, leader: str, configs: Configs) -> tuple[SyncAssignment, ...]:
@@ -50,13 +50,13 @@ class Leading:
         if self._settings.hand_over == "stop-everything":
             return self._encoded(leader, target, configs.version)
         now = in_this_generation(target, self._candidates)
-        is_whole = all(len(now[each]) == len(target[each]) for each in target)
+        is_whole = all(len(now[member]) == len(target[member]) for member in target)
         self._under_way = None if is_whole else (frozenset(target), configs.version, target)
         return self._encoded(leader, now, configs.version, is_partial=not is_whole)
 
     def _target(self, configs: Configs) -> Placement:
         """Return where tasks are to be; a hand-over under way is ended before another one is begun, or chance would never let it end."""
-        members = frozenset(each.member_id for each in self._candidates)
+        members = frozenset(candidate.member_id for candidate in self._candidates)
         if self._under_way is not None and self._under_way[:2] == (members, configs.version):
             return self._under_way[2]
         tasks = sorted(configs.tasks.values(), key=lambda task: task.name)
@@ -65,7 +65,7 @@ class Leading:
     def _encoded(
         self, leader: str, placement: Mapping[str, tuple[str, ...]], version: int, error: int = 0, *, is_partial: bool = False
     ) -> tuple[SyncAssignment, ...]:
-        url = next((each.name for each in self._candidates if each.member_id == leader), "")
+        url = next((candidate.name for candidate in self._candidates if candidate.member_id == leader), "")
         return tuple(
             SyncAssignment(
                 member_id=member_id,

@@ -22,7 +22,7 @@ def balanced(capacities: Mapping[str, float], costs: Mapping[str, float]) -> dic
     """Place every task so that the greatest load (cost over capacity) is small; there is at least one worker, and capacities are above 0."""
     workers = sorted(capacities)
     tasks = sorted(costs, key=lambda name: (-costs[name], name))
-    search = _Search([capacities[each] for each in workers], [costs[each] for each in tasks])
+    search = _Search([capacities[worker] for worker in workers], [costs[task] for task in tasks])
     chosen = search.best()
     return {worker: tuple(task for task, place in zip(tasks, chosen, strict=True) if place == index) for index, worker in enumerate(workers)}
 
@@ -68,7 +68,7 @@ class _Search:
             self._chosen, self._bound = list(chosen), self._load_of(chosen)
             return
         cost, tried = self._costs[len(chosen)], set[tuple[float, float]]()
-        for index in sorted(range(len(loads)), key=lambda each: (loads[each] + cost) / self._capacities[each]):
+        for index in sorted(range(len(loads)), key=lambda worker: (loads[worker] + cost) / self._capacities[worker]):
             alike = loads[index], self._capacities[index]
             if alike in tried or (loads[index] + cost) / self._capacities[index] >= self._bound or self._is_over():
                 continue

@@ -16,7 +16,7 @@ __all__ = ["in_this_generation"]
 def in_this_generation(target: Placement, workers: Iterable[Candidate]) -> Placement:
     """Return the part of the target that can start now: what its worker runs already, and what nobody runs."""
     runners: dict[str, set[str]] = {}
-    for each in workers:
-        for task in each.status.running:
-            runners.setdefault(task, set()).add(each.member_id)
+    for worker in workers:
+        for task in worker.status.running:
+            runners.setdefault(task, set()).add(worker.member_id)
     return {member_id: tuple(task for task in tasks if runners.get(task, set()) <= {member_id}) for member_id, tasks in target.items()}

@@ -42,10 +42,10 @@ class Board:
     def add(self, group: str, *tasks: Task) -> None:
         """Raise `ValueError` for a task that is there already."""
         now = self.configs(group)
-        twice = [each.name for each in tasks if each.name in now.tasks]
+        twice = [task.name for task in tasks if task.name in now.tasks]
         if twice:
             raise ValueError(f"group {group} has task {twice[0]} already")
-        self._changed(group, {**now.tasks, **{each.name: each for each in tasks}})
+        self._changed(group, {**now.tasks, **{task.name: task for task in tasks}})
 
     def delete(self, group: str, *names: str) -> None:
         """Raise `KeyError` for a task that is not there."""

@@ -116,7 +116,7 @@ class Worker:
         """Take an answer; one to a request that is no longer in flight is ignored."""
         pending = self._post.requests.take(request_id)
         if pending is not None:
-            codes = [each.error_code for each in message.coordinators] if isinstance(message, FindCoordinatorResponse) else []
+            codes = [coordinator.error_code for coordinator in message.coordinators] if isinstance(message, FindCoordinatorResponse) else []
             self._take(pending, next(iter(codes), getattr(message, "error_code", 0)), message, now_ms)
         return self._post.taken()
 

@@ -28,7 +28,7 @@ from groupproof.clients.relatives.datalink.worker_settings import WorkerSettings
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import body_of, response_of
 
-__all__ = ["VERSIONS", "Keeper", "Work", "WorkerFailed"]
+__all__ = ["VERSIONS", "Work", "WorkerFailed", "WorkerMain"]
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class _Running:
     over: trio.Event
 
 
-class Keeper:
+class WorkerMain:
     """Runs one worker; `read` returns the configurations of its group as the database has them now, `told` hears of each task that starts or stops."""
 
     def __init__(
@@ -64,11 +64,11 @@ class Keeper:
         read: Callable[[], Configs],
         work: Work,
         random: random.Random,
-        told: Callable[[str, str], None] = lambda _what, _task: None,
+        report: Callable[[str, str], None] = lambda _what, _task: None,
     ) -> None:
         self.settings = settings
         self.worker = Worker(settings, random=random)
-        self._connect, self._read, self._work, self._told = connect, read, work, told
+        self._connect, self._read, self._work, self._told = connect, read, work, report
         self._tasks: dict[str, _Running] = {}
         self._changed = trio.Event()
         self._gone = trio.Event()
@@ -199,10 +199,10 @@ class Keeper:
     async def _end(self, names: tuple[str, ...]) -> None:
         """Cancel tasks, and wait until each has ended."""
         ending = [self._tasks[name] for name in names if name in self._tasks]
-        for each in ending:
-            each.scope.cancel()
-        for each in ending:
-            await each.over.wait()
+        for task in ending:
+            task.scope.cancel()
+        for task in ending:
+            await task.over.wait()
 
     async def _restart(self, task: Task) -> None:
         await self._end((task.name,))

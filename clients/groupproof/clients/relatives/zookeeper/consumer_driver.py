@@ -17,7 +17,7 @@ from groupproof.clients.consumer.broker_connections import Brokers
 from groupproof.clients.consumer.connection import Connect, Observer
 from groupproof.clients.consumer.consumer import now_ms
 from groupproof.clients.outputs import Node
-from groupproof.clients.relatives.zookeeper.consumer_machine import Machine
+from groupproof.clients.relatives.zookeeper.consumer_machine import ConsumerMachine
 from groupproof.clients.relatives.zookeeper.consumer_outputs import (
     Ask,
     Closed,
@@ -63,16 +63,16 @@ class ZooKeeperConsumer:
         hosts: str,
         connect: Connect,
         bootstrap: Sequence[tuple[str, int]],
-        told: Callable[[Telling], None] = lambda _: None,
+        report: Callable[[Telling], None] = lambda _: None,
         delivered: Callable[[Record], None] = lambda _: None,
-        seen: Callable[[SessionState], None] = lambda _: None,
+        session_changed: Callable[[SessionState], None] = lambda _: None,
         observer: Observer | None = None,
         pace_ms: int = 0,
         wait_ms: int = FETCH_WAIT_MS,
     ) -> None:
-        self.machine = Machine(settings, consumer_id=consumer_id)
+        self.machine = ConsumerMachine(settings, consumer_id=consumer_id)
         self._settings, self._hosts, self._connect, self._bootstrap = settings, hosts, connect, bootstrap
-        self._told, self._delivered, self._seen, self._observer = told, delivered, seen, observer
+        self._told, self._delivered, self._seen, self._observer = report, delivered, session_changed, observer
         self._pace_ms, self._wait_ms = pace_ms, wait_ms
         self._inputs: deque[Callable[[], list[Output]]] = deque()
         self._changed = trio.Event()
@@ -235,7 +235,7 @@ class ZooKeeperConsumer:
     def _consumed(self) -> bool:
         """Take records, at a pace one of each stream; tell whether there were any."""
         is_any = False
-        for stream in [each for streams in self.machine.streams.values() for each in streams]:
+        for stream in [stream for streams in self.machine.streams.values() for stream in streams]:
             while (record := self.machine.take(stream)) is not None:
                 is_any = True
                 self._delivered(record)

@@ -44,14 +44,14 @@ from groupproof.clients.relatives.zookeeper.zkclient import EVENT_THREAD, NodeTr
 from groupproof.protocol.relatives.zookeeper_messages import Create, SessionState, WatchEvent
 from groupproof.protocol.vocabulary import TopicPartition
 
-__all__ = ["Machine"]
+__all__ = ["ConsumerMachine"]
 
 _STARTING: Final = "createMessageStreams"
 _USER: Final = "user"
 _COMMITS: Final = "kafka-consumer-autocommit"
 
 
-class Machine:
+class ConsumerMachine:
     """One consumer process. Every input returns the outputs it caused."""
 
     def __init__(self, settings: ConsumerSettings, *, consumer_id: str) -> None:

@@ -1,6 +1,6 @@
 """What a consumer on ZooKeeper asks of whoever drives it, and what it tells. Plain data, as in `clients.outputs`.
 
-What carries an `ask_id` is answered by `Machine.answered(ask_id, reply, now_ms)`; the type of the reply stands with each.
+What carries an `ask_id` is answered by `ConsumerMachine.answered(ask_id, reply, now_ms)`; the type of the reply stands with each.
 """
 
 from __future__ import annotations

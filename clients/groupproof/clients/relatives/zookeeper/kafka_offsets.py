@@ -39,8 +39,8 @@ class KafkaOffsets:
         done = trio.Event()
 
         def take(body: Body | None) -> None:
-            told = [] if body is None else [each for each in body["coordinators"] if not each["error_code"]]
-            self._manager = Node(node_id=told[0]["node_id"], host=told[0]["host"], port=told[0]["port"]) if told else None
+            entries = [] if body is None else [coordinator for coordinator in body["coordinators"] if not coordinator["error_code"]]
+            self._manager = Node(node_id=entries[0]["node_id"], host=entries[0]["host"], port=entries[0]["port"]) if entries else None
             done.set()
 
         self._brokers.send(None, ANY, Api.FIND_COORDINATOR, {"key_type": 0, "coordinator_keys": (self._group,)}, take)
@@ -50,30 +50,32 @@ class KafkaOffsets:
     def commit(self, offsets: Mapping[TopicPartition, int], answered: Callable[[Mapping[TopicPartition, int] | None], None]) -> None:
         """Commit; tell each partition's error code, or None where there was no answer."""
         parts = [
-            (each, {"partition_index": each[1], "committed_offset": offset, "committed_metadata": ""}) for each, offset in sorted(offsets.items())
+            (partition, {"partition_index": partition[1], "committed_offset": offset, "committed_metadata": ""})
+            for partition, offset in sorted(offsets.items())
         ]
-        topics = tuple({"name": topic, "partitions": tuple(told)} for topic, told in grouped(parts))
+        topics = tuple({"name": topic, "partitions": tuple(entries)} for topic, entries in grouped(parts))
         body = {"group_id": self._group, "generation_id": -1, "member_id": "", "topics": topics}
 
         def take(answer: Body | None) -> None:
-            answered(None if answer is None else dict(_told(answer, "error_code")))
+            answered(None if answer is None else dict(_by_partition(answer, "error_code")))
 
         self._brokers.send(self._manager, _LANE, Api.OFFSET_COMMIT, body, take)
 
     def fetch(self, partitions: tuple[TopicPartition, ...], answered: Callable[[Mapping[TopicPartition, int] | None], None]) -> None:
         """Fetch committed offsets, -1 for none; tell None while the manager can't say."""
         topics = tuple(
-            {"name": topic, "partition_indexes": tuple(indexes)} for topic, indexes in grouped([(each, each[1]) for each in sorted(partitions)])
+            {"name": topic, "partition_indexes": tuple(indexes)}
+            for topic, indexes in grouped([(partition, partition[1]) for partition in sorted(partitions)])
         )
         body = {"groups": ({"group_id": self._group, "topics": topics},)}
 
         def take(answer: Body | None) -> None:
             group = None if answer is None else answer["groups"][0]
-            is_told = group is not None and not group["error_code"] and not any(error for _, error in _told(group, "error_code"))
-            answered(dict(_told(group, "committed_offset")) if group is not None and is_told else None)
+            is_told = group is not None and not group["error_code"] and not any(error for _, error in _by_partition(group, "error_code"))
+            answered(dict(_by_partition(group, "committed_offset")) if group is not None and is_told else None)
 
         self._brokers.send(self._manager, _LANE, Api.OFFSET_FETCH, body, take)
 
 
-def _told(answer: Mapping[str, Any], field: str) -> list[tuple[TopicPartition, int]]:
-    return [((topic["name"], each["partition_index"]), each[field]) for topic in answer["topics"] for each in topic["partitions"]]
+def _by_partition(answer: Mapping[str, Any], field: str) -> list[tuple[TopicPartition, int]]:
+    return [((topic["name"], partition["partition_index"]), partition[field]) for topic in answer["topics"] for partition in topic["partitions"]]

@@ -78,7 +78,7 @@ class KazooSession:
         self._kazoo = KazooClient(
             hosts=hosts, timeout=session_timeout_ms / 1000, handler=self._handler, connection_retry=retry, logger=_silent(), randomize_hosts=False
         )
-        self._kazoo.add_listener(self._told)
+        self._kazoo.add_listener(self._on_state)
 
     def open(self) -> None:
         """Begin to connect, and go on for as long as it takes."""
@@ -160,12 +160,12 @@ class KazooSession:
             return
         self._event = event
         watches = (Children,) if kind is EventKind.CHILDREN_CHANGED else (Get, Exists, Children) if kind is EventKind.DELETED else (Get, Exists)
-        for each in watches:
-            self._armed.pop((each, event.path), None)
+        for watch in watches:
+            self._armed.pop((watch, event.path), None)
         self.heard += 1
         self._tell(self._watched, WatchEvent(kind, event.path))
 
-    def _told(self, state: str) -> None:
+    def _on_state(self, state: str) -> None:
         if self._is_over:
             return
         if state == KazooState.CONNECTED:
@@ -195,13 +195,13 @@ class KazooSession:
         if now != mark:
             self._fired(_Missed(_missed(operation, mark, now), path))
 
-    def _tell(self, told: Callable[[Any], None], what: Any) -> None:
+    def _tell(self, report: Callable[[Any], None], what: Any) -> None:
         with suppress(trio.RunFinishedError):
-            self._token.run_sync_soon(self._take, told, what)
+            self._token.run_sync_soon(self._take, report, what)
 
-    def _take(self, told: Callable[[Any], None], what: Any) -> None:
+    def _take(self, report: Callable[[Any], None], what: Any) -> None:
         if not self._is_over:
-            told(what)
+            report(what)
 
 
 class _Missed:
@@ -234,7 +234,7 @@ class _Handler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo has n
             # What is written is small: as a rule there is room, and if there is not, sending says so.
             return [], list(writing), []
         poll = select.poll()
-        files = {each if isinstance(each, int) else each.fileno(): each for each in reading}
+        files = {number if isinstance(number, int) else number.fileno(): number for number in reading}
         for number in files:
             poll.register(number, select.POLLIN)
         ready = poll.poll(None if timeout is None else max(0, timeout) * 1000)

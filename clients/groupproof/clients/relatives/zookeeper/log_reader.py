@@ -60,9 +60,11 @@ class LogReader:
         self._brokers.send(None, ANY, Api.METADATA, asked, take)
 
     def _leaders(self, body: Body) -> dict[TopicPartition, Node]:
-        self._brokers.learn({each["node_id"]: (each["host"], each["port"]) for each in body["brokers"]})
-        told = (((topic["name"], each["partition_index"]), each["leader_id"]) for topic in body["topics"] for each in topic["partitions"])
-        return {partition: node for partition, leader in told if (node := self._brokers.node(leader)) is not None}
+        self._brokers.learn({broker["node_id"]: (broker["host"], broker["port"]) for broker in body["brokers"]})
+        pairs = (
+            ((topic["name"], partition["partition_index"]), partition["leader_id"]) for topic in body["topics"] for partition in topic["partitions"]
+        )
+        return {partition: node for partition, leader in pairs if (node := self._brokers.node(leader)) is not None}
 
     def fetch(self, leader: Node, partitions: Iterable[TopicPartition]) -> None:
         """Fetch these partitions too, from that leader."""
@@ -80,8 +82,12 @@ class LogReader:
         for leader, partitions in list(self._wanted.items()):
             if leader in self._in_flight or not self._is_handed_in(leader):
                 continue
-            at = {each: offset for each in sorted(partitions) if self._host.room(each) and (offset := self._host.fetch_offset(each)) is not None}
-            if unset := [each for each, offset in at.items() if offset < 0]:
+            at = {
+                partition: offset
+                for partition in sorted(partitions)
+                if self._host.room(partition) and (offset := self._host.fetch_offset(partition)) is not None
+            }
+            if unset := [partition for partition, offset in at.items() if offset < 0]:
                 self._reset(leader, unset)
             elif at:
                 self._send(leader, at)
@@ -94,7 +100,10 @@ class LogReader:
         return not held
 
     def _send(self, leader: Node, at: Mapping[TopicPartition, int]) -> None:
-        asked = [(each, {"partition": each[1], "fetch_offset": offset, "partition_max_bytes": self._bytes_max}) for each, offset in at.items()]
+        asked = [
+            (partition, {"partition": partition[1], "fetch_offset": offset, "partition_max_bytes": self._bytes_max})
+            for partition, offset in at.items()
+        ]
         body = {
             "max_wait_ms": self._wait_ms, "min_bytes": 1, "max_bytes": 50 * self._bytes_max, "session_epoch": -1,
             "topics": tuple({"topic": topic, "partitions": tuple(parts)} for topic, parts in grouped(asked)),
@@ -117,12 +126,16 @@ class LogReader:
         if answer is None or answer["error_code"]:
             self._give_up(leader, at)
             return
-        told = {(topic["topic"], each["partition_index"]): each for topic in answer["responses"] for each in topic["partitions"]}
-        lost = [each for each, result in told.items() if result["error_code"] not in (0, _OFFSET_OUT_OF_RANGE)]
+        by_partition = {
+            (topic["topic"], partition["partition_index"]): partition for topic in answer["responses"] for partition in topic["partitions"]
+        }
+        lost = [partition for partition, result in by_partition.items() if result["error_code"] not in (0, _OFFSET_OUT_OF_RANGE)]
         self._give_up(leader, lost)
-        if out_of_range := [each for each, result in told.items() if result["error_code"] == _OFFSET_OUT_OF_RANGE]:
+        if out_of_range := [partition for partition, result in by_partition.items() if result["error_code"] == _OFFSET_OUT_OF_RANGE]:
             self._reset(leader, out_of_range)
-        self._held[leader] = deque((each, records) for each, result in told.items() if (records := _records(result["records"] or b"", at[each])))
+        self._held[leader] = deque(
+            (partition, records) for partition, result in by_partition.items() if (records := _records(result["records"] or b"", at[partition]))
+        )
 
     def _give_up(self, leader: Node, partitions: Iterable[TopicPartition]) -> None:
         if given_up := set(partitions):
@@ -131,15 +144,17 @@ class LogReader:
 
     def _reset(self, leader: Node, partitions: Sequence[TopicPartition]) -> None:
         """Begin where auto.offset.reset says (handleOffsetOutOfRange)."""
-        asked = [(each, {"partition_index": each[1], "timestamp": self._timestamp}) for each in partitions]
+        asked = [(partition, {"partition_index": partition[1], "timestamp": self._timestamp}) for partition in partitions]
         topics = tuple({"name": topic, "partitions": tuple(parts)} for topic, parts in grouped(asked))
         self._ask(leader, Api.LIST_OFFSETS, {"replica_id": -1, "topics": topics}, lambda answer: self._take_listed(leader, partitions, answer))
 
     def _take_listed(self, leader: Node, asked: Iterable[TopicPartition], answer: Body | None) -> None:
-        told = (
-            [] if answer is None else [((topic["name"], each["partition_index"]), each) for topic in answer["topics"] for each in topic["partitions"]]
+        pairs = (
+            []
+            if answer is None
+            else [((topic["name"], partition["partition_index"]), partition) for topic in answer["topics"] for partition in topic["partitions"]]
         )
-        found = {partition: each["offset"] for partition, each in told if not each["error_code"]}
+        found = {partition: result["offset"] for partition, result in pairs if not result["error_code"]}
         for partition, offset in found.items():
             self._host.reset(partition, offset)
         self._give_up(leader, set(asked) - found.keys())
@@ -150,7 +165,7 @@ def _records(blob: bytes, start: int) -> list[Fetched]:
     found: list[Fetched] = []
     try:
         for batch in read_batches(blob):
-            found += [(each.offset, each.value or b"") for each in batch.records() if each.offset >= start]
+            found += [(record.offset, record.value or b"") for record in batch.records() if record.offset >= start]
     except RecordsError:
         pass
     return found

@@ -50,10 +50,10 @@ def _range(view: View) -> list[tuple[TopicPartition, str]]:
     given: list[tuple[TopicPartition, str]] = []
     for topic, partitions in zip(view.topics, view.partitions, strict=True):
         threads = threads_of[topic]
-        each, extra = divmod(len(partitions), len(threads))
+        share, extra = divmod(len(partitions), len(threads))
         for position, thread in enumerate(threads):
-            start = each * position + min(position, extra)
-            count = each + (1 if position < extra else 0)
+            start = share * position + min(position, extra)
+            count = share + (1 if position < extra else 0)
             given += [((topic, partition), thread) for partition in partitions[start : start + count]]
     return given
 

@@ -52,7 +52,7 @@ class ZkClient:
         self._events: deque[Body] = deque()
         self._queued = Signal()
         self._is_handling = False
-        self._is_root_seen = False
+        self._has_root = False
         self._on_new_session: list[Callable[[], Body]] = []
         self._on_children: dict[str, Callable[[], Body]] = {}
         self._on_data: dict[str, Callable[[], None]] = {}
@@ -221,9 +221,9 @@ class ZkClient:
             raise NodeTrouble(create, answer.code)
 
     def _create_below(self, create: Create) -> Steps[Answer]:
-        if not self._is_root_seen:  # ZkPath.checkNamespace, once in a process
+        if not self._has_root:  # ZkPath.checkNamespace, once in a process
             yield from self.do(Exists("/"), Code.NO_NODE)
-            self._is_root_seen = True
+            self._has_root = True
         answer = yield from self.do(create, Code.NO_NODE, Code.NODE_EXISTS)
         if answer.code is Code.NO_NODE:
             yield from self._create_parents(create.path)

@@ -239,27 +239,27 @@ class AioMember(MemberBase):
 
     async def commit(self, command: Command) -> dict[str, Any]:
         offsets = offsets_of(command.get("offsets"))
-        told = self._consumed() if offsets is None else offsets
+        reported = self._consumed() if offsets is None else offsets
         if command.get("mode", "sync") == "async":
-            self._spawn(self._commit_and_tell(offsets, told))
+            self._spawn(self._commit_and_tell(offsets, reported))
         else:
-            error = await self._committed_with(offsets, told)
+            error = await self._committed_with(offsets, reported)
             if error is not None:
                 raise error
-        return {"offsets": offset_lists(told)}
+        return {"offsets": offset_lists(reported)}
 
-    async def _commit_and_tell(self, offsets: Mapping[Partition, int] | None, told: Mapping[Partition, int]) -> None:
-        await self._committed_with(offsets, told)
+    async def _commit_and_tell(self, offsets: Mapping[Partition, int] | None, reported: Mapping[Partition, int]) -> None:
+        await self._committed_with(offsets, reported)
 
-    async def _committed_with(self, offsets: Mapping[Partition, int] | None, told: Mapping[Partition, int]) -> Exception | None:
+    async def _committed_with(self, offsets: Mapping[Partition, int] | None, reported: Mapping[Partition, int]) -> Exception | None:
         """Commit and emit `offsets_committed`; return what the client raised."""
         raised: Exception | None = None
         try:
-            await self.consumer.commit(None if offsets is None else {TopicPartition(*each): offset for each, offset in offsets.items()})
+            await self.consumer.commit(None if offsets is None else {TopicPartition(*partition): offset for partition, offset in offsets.items()})
         except Exception as error:
             logging.exception("commit raised")
             raised = error
-        self.emit_committed(told, None if raised is None else self._problem_of(raised))
+        self.emit_committed(reported, None if raised is None else self._problem_of(raised))
         return raised
 
     async def commit_quietly(self) -> None:
@@ -271,7 +271,7 @@ class AioMember(MemberBase):
         subscription = self.consumer._subscription.subscription
         assignment = subscription and subscription.assignment
         consumed = assignment.all_consumed_offsets() if assignment else {}
-        return {(tp.topic, tp.partition): each.offset for tp, each in consumed.items()}
+        return {(tp.topic, tp.partition): value.offset for tp, value in consumed.items()}
 
     async def assignment(self, _command: Command) -> dict[str, Any]:
         return {"partitions": partition_objects(_pairs(self.consumer.assignment()))}

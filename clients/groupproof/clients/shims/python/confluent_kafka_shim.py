@@ -122,8 +122,8 @@ class ConfluentMember(Member):
             if commanded:  # by an application; an automatic commit that had nothing to commit tells nothing
                 self.emit_committed({}, None)
             return
-        error = error or next((each.error for each in partitions if each.error is not None), None)
-        committed = {(each.topic, each.partition): each.offset for each in partitions}
+        error = error or next((partition.error for partition in partitions if partition.error is not None), None)
+        committed = {(partition.topic, partition.partition): partition.offset for partition in partitions}
         self.emit_committed(committed, None if error is None else _problem_of(error))
 
     def on_error(self, error: Any) -> None:
@@ -165,9 +165,9 @@ class ConfluentMember(Member):
             if offsets is None and error.args[0].code() == KafkaError._NO_OFFSET:
                 return  # nothing was consumed since the last commit, which other clients call a success
             raise
-        for each in committed or ():
-            if each.error is not None:
-                raise KafkaException(each.error)
+        for item in committed or ():
+            if item.error is not None:
+                raise KafkaException(item.error)
 
     def commit_async(self, offsets: Mapping[Partition, int] | None) -> None:
         self.commits_pending += 1
@@ -177,7 +177,7 @@ class ConfluentMember(Member):
         return _pairs(self.consumer.assignment())
 
     def consumed(self) -> dict[Partition, int]:
-        return {(each.topic, each.partition): each.offset for each in self.consumer.position(self.consumer.assignment()) if each.offset >= 0}
+        return {(item.topic, item.partition): item.offset for item in self.consumer.position(self.consumer.assignment()) if item.offset >= 0}
 
     def position(self, partition: Partition) -> int | None:
         return _offset(self.consumer.position([TopicPartition(*partition)])[0])
@@ -201,7 +201,7 @@ def _assignors(names: Sequence[str]) -> Sequence[str]:
 
 
 def _pairs(partitions: Iterable[Any]) -> list[Partition]:
-    return [(each.topic, each.partition) for each in partitions]
+    return [(partition.topic, partition.partition) for partition in partitions]
 
 
 def _offset(found: Any) -> int | None:

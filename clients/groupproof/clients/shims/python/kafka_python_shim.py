@@ -129,7 +129,7 @@ class KafkaPythonMember(Member):
         self.consumer.commit_async(_metadata(offsets), callback=self.on_commit)
 
     def on_commit(self, offsets: Mapping[Any, Any], response: Any) -> None:
-        committed = {(tp.topic, tp.partition): each.offset for tp, each in offsets.items()}
+        committed = {(tp.topic, tp.partition): value.offset for tp, value in offsets.items()}
         self.emit_committed(committed, self.problem(response) if isinstance(response, Exception) else None)
 
     def assignment(self) -> Iterable[Partition]:
@@ -138,7 +138,7 @@ class KafkaPythonMember(Member):
     def consumed(self) -> dict[Partition, int]:
         # What commit() commits when it is given nothing; there is no public way to ask for it without a request.
         consumed = self.consumer._subscription.all_consumed_offsets()
-        return {(tp.topic, tp.partition): each.offset for tp, each in consumed.items()}
+        return {(tp.topic, tp.partition): value.offset for tp, value in consumed.items()}
 
     def position(self, partition: Partition) -> int | None:
         offset: int | None = self.consumer.position(TopicPartition(*partition))
@@ -231,13 +231,13 @@ def _async_listener(member: KafkaPythonMember) -> Any:
 
 
 async def _commit_on_loop(member: KafkaPythonMember) -> None:
-    told = member.consumed()
+    reported = member.consumed()
     problem: Problem | None = None
     try:
         await member.consumer.commit_async(callback=lambda _offsets, _response: None)
     except Exception as error:
         problem = member.problem(error)
-    member.emit_committed(told, problem)
+    member.emit_committed(reported, problem)
 
 
 if __name__ == "__main__":

@@ -199,21 +199,21 @@ class Member(MemberBase, threading.Thread, ABC):
 
     def _commit(self, command: Command) -> dict[str, Any]:
         offsets = offsets_of(command.get("offsets"))
-        told = self.consumed() if offsets is None else offsets
+        reported = self.consumed() if offsets is None else offsets
         if command.get("mode", "sync") == "async":
             self.commit_async(offsets)
         else:
-            self.commit_and_tell(offsets, told)
-        return {"offsets": offset_lists(told)}
+            self.commit_and_tell(offsets, reported)
+        return {"offsets": offset_lists(reported)}
 
-    def commit_and_tell(self, offsets: Mapping[Partition, int] | None, told: Mapping[Partition, int]) -> None:
+    def commit_and_tell(self, offsets: Mapping[Partition, int] | None, reported: Mapping[Partition, int]) -> None:
         """Commit in place and emit `offsets_committed`, whatever comes of it; raise what the client raises."""
         try:
             self.commit_sync(offsets)
         except Exception as error:
-            self.emit_committed(told, self._problem_of(error))
+            self.emit_committed(reported, self._problem_of(error))
             raise
-        self.emit_committed(told, None)
+        self.emit_committed(reported, None)
 
     def commit_quietly(self) -> None:
         """Commit the current positions from a rebalance callback: the event tells a failure, and the rebalance goes on."""
@@ -231,8 +231,8 @@ class Member(MemberBase, threading.Thread, ABC):
 
     def _offsets_by(self, ask: Callable[[Partition], int | None], command: Command) -> list[list[Any]]:
         asked = [(topic, partition) for topic, partition in command.get("partitions") or sorted(self.assignment())]
-        found = {each: ask(each) for each in asked}
-        return offset_lists({each: -1 if offset is None else offset for each, offset in found.items()})
+        found = {item: ask(item) for item in asked}
+        return offset_lists({key: -1 if offset is None else offset for key, offset in found.items()})
 
 
 _HANDLERS: dict[str, Callable[[Member, Command], dict[str, Any]]] = {

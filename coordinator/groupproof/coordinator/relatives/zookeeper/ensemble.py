@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Hashable, Mapping
 from typing import Final, NamedTuple
 
-from groupproof.coordinator.relatives.zookeeper.tree import Created, Deleted, Fired, Tree, Written
+from groupproof.coordinator.relatives.zookeeper.tree import Created, Deleted, Fired, NodeWritten, Tree
 from groupproof.protocol.relatives.zookeeper_messages import (
     ANY_VERSION,
     OK,
@@ -39,7 +39,7 @@ from groupproof.protocol.relatives.zookeeper_messages import (
 __all__ = ["Answered", "Ensemble", "Expired", "Output"]
 
 _US_IN_MS: Final = 1_000
-Change = Created | Deleted | Written
+Change = Created | Deleted | NodeWritten
 
 
 class Answered(NamedTuple):
@@ -216,7 +216,7 @@ class Ensemble:
         if operation.version not in (ANY_VERSION, node.version):
             return Answer(Code.BAD_VERSION), ()
         if isinstance(operation, Set):
-            return Answer(Code.OK, version=node.version + 1), (Written(operation.path, operation.data),)
+            return Answer(Code.OK, version=node.version + 1), (NodeWritten(operation.path, operation.data),)
         if node.children:
             return Answer(Code.NOT_EMPTY), ()
         return OK, (Deleted(operation.path),)

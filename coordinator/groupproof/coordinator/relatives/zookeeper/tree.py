@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from groupproof.protocol.relatives.zookeeper_messages import Answer, Code, EventKind, GetEach, WatchEvent
 
-__all__ = ["Created", "Deleted", "Fired", "Node", "Tree", "Written"]
+__all__ = ["Created", "Deleted", "Fired", "Node", "NodeWritten", "Tree"]
 
 _READS_MAX: Final = 4_096
 
@@ -25,7 +25,7 @@ class Deleted(NamedTuple):
     path: str
 
 
-class Written(NamedTuple):
+class NodeWritten(NamedTuple):
     """A node has new data."""
 
     path: str
@@ -127,7 +127,7 @@ class Tree:
 
     # Changes
 
-    def apply(self, change: Created | Deleted | Written, zxid: int) -> list[Fired]:
+    def apply(self, change: Created | Deleted | NodeWritten, zxid: int) -> list[Fired]:
         """Carry out a change that the leader has found right."""
         if isinstance(change, Created):
             return self._create(change, zxid)
@@ -151,11 +151,11 @@ class Tree:
             del self._ephemerals[node.owner][change.path]
         self._has_changed(parent, zxid)
         fired = self._fire(self._data_watches, change.path, EventKind.DELETED)
-        told = {one.session_id for one in fired}  # who watches both hears of it once
-        fired += [one for one in self._fire(self._child_watches, change.path, EventKind.DELETED) if one.session_id not in told]
+        sessions = {one.session_id for one in fired}  # who watches both hears of it once
+        fired += [one for one in self._fire(self._child_watches, change.path, EventKind.DELETED) if one.session_id not in sessions]
         return fired + self._fire_above(change.path)
 
-    def _write(self, change: Written, zxid: int) -> list[Fired]:
+    def _write(self, change: NodeWritten, zxid: int) -> list[Fired]:
         node = self._nodes[change.path]
         node.data, node.changed = change.data, zxid
         node.version += 1

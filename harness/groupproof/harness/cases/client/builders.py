@@ -55,10 +55,10 @@ def case(
     the case `insists` on some. What it `spares` it can do without.
     """
     area, name = id.split("/")
-    subjects = [each for each in plan.members if each.kind == "subject"]
-    wanted = {each.name: _insisted(each, insists, spares) for each in subjects}
+    subjects = [member for member in plan.members if member.kind == "subject"]
+    wanted = {subject.name: _insisted(subject, insists, spares) for subject in subjects}
     has_company = len(plan.members) > len(subjects)
-    common = {each.name: "range" for each in subjects if has_company and "assignors" not in each.settings}
+    common = {subject.name: "range" for subject in subjects if has_company and "assignors" not in subject.settings}
     return Case(
         id=case_id(area, dialect, name),
         title=title,

@@ -56,7 +56,7 @@ def _async(code: int) -> Plan:
     )
 
 
-def _told(code: int, title: str) -> Case:
+def _error_case(code: int, title: str) -> Case:
     """Return a case whose error the client may take as a reason to repeat the commit, or tell."""
     return case(
         f"commit/async-{code_name(code)}",
@@ -82,8 +82,10 @@ def _fails(code: int, title: str, requirement: str) -> Case:
 
 
 _ASYNC: tuple[Case, ...] = (
-    _told(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "An asynchronous commit that meets a loading coordinator ends in success or in an error told."),
-    _told(ErrorCode.NOT_COORDINATOR, "An asynchronous commit that meets another broker ends in success or in an error told."),
+    _error_case(
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "An asynchronous commit that meets a loading coordinator ends in success or in an error told."
+    ),
+    _error_case(ErrorCode.NOT_COORDINATOR, "An asynchronous commit that meets another broker ends in success or in an error told."),
     _fails(ErrorCode.ILLEGAL_GENERATION, "An asynchronous commit of a generation that has passed fails.", "CLIENT-67"),
     _fails(ErrorCode.UNKNOWN_MEMBER_ID, "An asynchronous commit of an unknown member fails.", "CLIENT-67"),
     _fails(ErrorCode.REBALANCE_IN_PROGRESS, "An asynchronous commit refused for a rebalance fails.", "CLIENT-68"),

@@ -81,7 +81,7 @@ def _retried(code: int, title: str, *more: Judge) -> Case:
     return _case(code, title, _failing(code), retries("m0", _FETCH, after="error", requirement="CLIENT-79"), _continues(), *more)
 
 
-def _told(code: int, title: str) -> Case:
+def _error_case(code: int, title: str) -> Case:
     made = after_commits(
         _arm(code),
         start("m0"),
@@ -102,7 +102,7 @@ def _odd(code: int, title: str, *, means_nothing_once: bool = False) -> Case:
 
 CASES: tuple[Case, ...] = (
     _retried(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "A fetch of offsets that meets a loading coordinator is repeated."),
-    _told(ErrorCode.COORDINATOR_NOT_AVAILABLE, "A fetch of offsets that meets no coordinator is repeated, or told to the application."),
+    _error_case(ErrorCode.COORDINATOR_NOT_AVAILABLE, "A fetch of offsets that meets no coordinator is repeated, or told to the application."),
     _retried(
         ErrorCode.NOT_COORDINATOR,
         "A fetch of offsets that meets another broker is repeated after a lookup.",
@@ -116,8 +116,10 @@ CASES: tuple[Case, ...] = (
         where_version("m0", _FETCH, _STABLE_SINCE, retries("m0", _FETCH, after="error", requirement="CLIENT-79"), requirement="CLIENT-79"),
         _continues(or_not=True),
     ),
-    _told(ErrorCode.GROUP_AUTHORIZATION_FAILED, "A fetch of offsets that is not authorised is told to the application or tried again."),
-    _told(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "A fetch of offsets of a topic that is not authorised is told to the application or tried again."),
+    _error_case(ErrorCode.GROUP_AUTHORIZATION_FAILED, "A fetch of offsets that is not authorised is told to the application or tried again."),
+    _error_case(
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED, "A fetch of offsets of a topic that is not authorised is told to the application or tried again."
+    ),
     # No broker answers so but to version 0, of Kafka's days in ZooKeeper, where it stood for an offset that nobody had committed.
     _odd(
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,

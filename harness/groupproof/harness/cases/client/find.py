@@ -37,7 +37,7 @@ def _retried(code: int, title: str) -> Case:
     )
 
 
-def _told(code: int, title: str) -> Case:
+def _error_case(code: int, title: str) -> Case:
     # Twice, for a client may give up the connection it began with, and the answer on it, as soon as it knows the brokers.
     return case(
         f"find/{code_name(code)}",
@@ -56,8 +56,8 @@ def _told(code: int, title: str) -> Case:
 CASES: tuple[Case, ...] = (
     _retried(ErrorCode.COORDINATOR_NOT_AVAILABLE, "A client that is told of no coordinator asks again and joins."),
     _retried(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "A client whose lookup meets a loading coordinator asks again and joins."),
-    _told(ErrorCode.GROUP_AUTHORIZATION_FAILED, "A lookup that is not authorised reaches the application."),
-    _told(ErrorCode.INVALID_GROUP_ID, "A lookup for an invalid group id reaches the application."),
+    _error_case(ErrorCode.GROUP_AUTHORIZATION_FAILED, "A lookup that is not authorised reaches the application."),
+    _error_case(ErrorCode.INVALID_GROUP_ID, "A lookup for an invalid group id reaches the application."),
     case(
         "find/unheard-of-error",
         "A lookup answered with an unheard-of error neither stops the client silently nor is hidden.",

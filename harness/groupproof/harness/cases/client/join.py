@@ -104,7 +104,7 @@ def _retried_again(code: int, title: str, requirement: str, *more: Judge) -> Cas
     )
 
 
-def _told(code: int, title: str, requirement: str) -> Case:
+def _error_case(code: int, title: str, requirement: str) -> Case:
     """Return a case whose error stays, as such errors do, until the application is told of it."""
     return case(
         f"join/{code_name(code)}",
@@ -145,8 +145,8 @@ _ERRORS: tuple[Case, ...] = (
     _retried_again(
         ErrorCode.NOT_COORDINATOR, "A member that rejoins at another broker looks for its coordinator and keeps its id.", "CLIENT-16", _rediscovery()
     ),
-    _told(ErrorCode.INVALID_GROUP_ID, "A join with an invalid group id reaches the application.", "CLIENT-17"),
-    _told(ErrorCode.GROUP_AUTHORIZATION_FAILED, "A join that is not authorised reaches the application.", "CLIENT-17"),
+    _error_case(ErrorCode.INVALID_GROUP_ID, "A join with an invalid group id reaches the application.", "CLIENT-17"),
+    _error_case(ErrorCode.GROUP_AUTHORIZATION_FAILED, "A join that is not authorised reaches the application.", "CLIENT-17"),
     case(
         "join/unknown-member-id",
         "A member that rejoins and is unknown joins anew with the empty id.",

@@ -80,7 +80,7 @@ def _rejoins(
     )
 
 
-def _told(code: int, title: str) -> Case:
+def _error_case(code: int, title: str) -> Case:
     """Return a case whose error stays, as such errors do, until the application is told of it."""
     return case(
         f"sync/{code_name(code)}",
@@ -141,10 +141,10 @@ CASES: tuple[Case, ...] = (
         _rediscovery(),
         or_syncs=True,
     ),
-    _told(ErrorCode.GROUP_AUTHORIZATION_FAILED, "A SyncGroup that is not authorised reaches the application."),
+    _error_case(ErrorCode.GROUP_AUTHORIZATION_FAILED, "A SyncGroup that is not authorised reaches the application."),
     _odd(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "A SyncGroup that meets a loading coordinator leads to a rejoin or to an error, never to silence."),
     _odd(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "A SyncGroup refused for its protocol leads to a rejoin or to an error, never to silence."),
-    _told(UNHEARD_OF, "A SyncGroup answered with an unheard-of error reaches the application."),
+    _error_case(UNHEARD_OF, "A SyncGroup answered with an unheard-of error reaches the application."),
     case(
         "sync/overtaken",
         "A leader whose SyncGroup is overtaken by a newcomer joins again as the member it is.",

@@ -17,7 +17,7 @@ _SIMPLE: Final[dict[str, Any]] = {"generation_id": -1, "member_id": ""}
 _COMMITTED: Final = commit("x", {("t", 0): 5, ("t", 1): 6}, code=0, **_SIMPLE)
 
 # A new group may be unseen for half a second.
-_SEEN: Final = passing(2 * APART_MS)
+_OBSERVED: Final = passing(2 * APART_MS)
 
 _LIVE: Mapping[str, tuple[str, str, tuple[ScriptStep, ...]]] = {
     "preparing": ("TR-068", "waits for joins", preparing("a", "b")),
@@ -32,23 +32,35 @@ _DESCRIBED = (
             f"describes a group that {words}, with its members",
             ("JOIN-37", requirement),
             steps,
-            _SEEN,
+            _OBSERVED,
             describe("x", code=0),
         )
         for state, (requirement, words, steps) in _LIVE.items()
     ),
-    case("describe/empty", "describes an Empty group", ("INV-11", "TR-121"), emptied(), _SEEN, describe("x", code=0)),
+    case("describe/empty", "describes an Empty group", ("INV-11", "TR-121"), emptied(), _OBSERVED, describe("x", code=0)),
     case(
-        "describe/offsets-only", "describes a group that holds offsets alone as Empty", ("INV-11", "TR-006"), _COMMITTED, _SEEN, describe("x", code=0)
+        "describe/offsets-only",
+        "describes a group that holds offsets alone as Empty",
+        ("INV-11", "TR-006"),
+        _COMMITTED,
+        _OBSERVED,
+        describe("x", code=0),
     ),
-    case("describe/static", "tells the group instances of static members", ("STATIC-01", "JOIN-37"), settled("a", "b"), _SEEN, describe("x", code=0)),
+    case(
+        "describe/static",
+        "tells the group instances of static members",
+        ("STATIC-01", "JOIN-37"),
+        settled("a", "b"),
+        _OBSERVED,
+        describe("x", code=0),
+    ),
     case(
         "describe/other-type",
         "describes a group of another protocol type",
         ("JOIN-37", "JOIN-08"),
         alone("a", protocol_type="connect", protocols=("default",), metadata=b"\x00"),
         sync("a", {"a": []}, protocol_type="connect", code=0),
-        _SEEN,
+        _OBSERVED,
         describe("x", code=0),
     ),
     case(
@@ -69,7 +81,7 @@ _DESCRIBED = (
             f"describes a Stable group by DescribeGroups v{version}: protocol, members, metadata, assignments",
             ("JOIN-37", "SYNC-12"),
             stable("a", "b"),
-            _SEEN,
+            _OBSERVED,
             describe("x", version=version, code=0),
         )
         for version in range(7)
@@ -90,7 +102,7 @@ _LISTED = (
             stable("a"),
             in_group("empty", emptied("b")),
             in_group("completing", gathered("c")),
-            _SEEN,
+            _OBSERVED,
             _listed(version),
         )
         for version in range(6)
@@ -103,7 +115,7 @@ _LISTED = (
             stable("a"),
             in_group("empty", emptied("b")),
             in_group("completing", gathered("c")),
-            _SEEN,
+            _OBSERVED,
             _listed(4, states_filter=states),
             required=False,
         )
@@ -119,7 +131,7 @@ _LISTED = (
             f"lists {words} when it is asked for the group type {types[0]}",
             ("INV-02",),
             stable("a"),
-            _SEEN,
+            _OBSERVED,
             _listed(5, types_filter=types),
             required=False,
         )

@@ -68,7 +68,7 @@ def case(
         id=case_id(area, dialect, name),
         title=f"The coordinator {title}.",
         requirements=cited,
-        level=level or min((by_id(each).level for each in cited), key=list(Level).index),
+        level=level or min((by_id(name).level for name in cited), key=list(Level).index),
         plan=plan,
         judges=(),
         needs=frozenset(need for step in plan.steps if isinstance(step, Ask) for need in _needs(step)),
@@ -85,7 +85,7 @@ _BATCH_SINCE: Final = {Api.LEAVE_GROUP: ("members", 3), Api.FIND_COORDINATOR: ("
 def _needs(ask: Ask) -> Iterator[str]:
     """Yield what the request can't be said without, beside its API and its version: the newest version must be no older than these."""
     entries = ask.fields.get("members") or ()
-    if ask.fields.get("group_instance_id") or any(each.get("group_instance_id") for each in entries):
+    if ask.fields.get("group_instance_id") or any(member.get("group_instance_id") for member in entries):
         yield f"{ask.api.title}>={INSTANCE_ID_SINCE[ask.api]}"
     batch, since = _BATCH_SINCE.get(ask.api, ("", 0))
     if len(ask.fields.get(batch, (None,))) != 1:
@@ -112,7 +112,7 @@ def passing(ms: int) -> Pass:
 
 def named(*members: str | Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
     """Return the entries of a LeaveGroup: a script's member by its name, anything else as it is given."""
-    return tuple({"member_id": Ref(each, "member_id"), "group_instance_id": None} if isinstance(each, str) else each for each in members)
+    return tuple({"member_id": Ref(member, "member_id"), "group_instance_id": None} if isinstance(member, str) else member for member in members)
 
 
 def offering(ask: ScriptStep, protocols: Mapping[str, Any]) -> Ask:
@@ -138,8 +138,8 @@ def _regrouped(value: Any, group: Group) -> Any:
     if isinstance(value, Group):
         return group
     if isinstance(value, Mapping):
-        return {name: _regrouped(each, group) for name, each in value.items()}
-    return tuple(_regrouped(each, group) for each in value) if isinstance(value, tuple) else value
+        return {name: _regrouped(item, group) for name, item in value.items()}
+    return tuple(_regrouped(item, group) for item in value) if isinstance(value, tuple) else value
 
 
 # Requests that scripting.py has no word for -------------------------------------------------------------------------------------------
@@ -182,14 +182,14 @@ def gathered(*members: str, **given: Any) -> tuple[ScriptStep, ...]:
     for other in others:
         steps += joined(other, **{**given, "is_parked": True})
     if others:
-        steps += [join(first, **given), *(answered(f"join {each}", code=0) for each in members)]
+        steps += [join(first, **given), *(answered(f"join {member}", code=0) for member in members)]
     return tuple(steps)
 
 
 def synced(leader: str, *followers: str) -> tuple[ScriptStep, ...]:
     """Bring the group to Stable: the leader gives partition i to the i-th member, and the followers ask afterwards."""
-    given = {each: [("t", index)] for index, each in enumerate((leader, *followers))}
-    return (sync(leader, given, code=0), *(sync(each, code=0) for each in followers))
+    given = {name: [("t", index)] for index, name in enumerate((leader, *followers))}
+    return (sync(leader, given, code=0), *(sync(follower, code=0) for follower in followers))
 
 
 def preparing(leader: str, *others: str, **given: Any) -> tuple[ScriptStep, ...]:
@@ -200,8 +200,8 @@ def preparing(leader: str, *others: str, **given: Any) -> tuple[ScriptStep, ...]
 def rejoined(*members: str, **given: Any) -> tuple[ScriptStep, ...]:
     """Let members of a group in PreparingRebalance join again, the last one ending the phase; all are answered."""
     *waiting, last = members
-    steps: list[ScriptStep] = [join(each, is_parked=True, **given) for each in waiting]
-    steps += [join(last, **given), *(answered(f"join {each}", code=0) for each in members)]
+    steps: list[ScriptStep] = [join(name, is_parked=True, **given) for name in waiting]
+    steps += [join(last, **given), *(answered(f"join {member}", code=0) for member in members)]
     return tuple(steps)
 
 

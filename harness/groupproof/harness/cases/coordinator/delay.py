@@ -58,15 +58,15 @@ CASES: tuple[Case, ...] = (
         passing(INITIAL_DELAY_MS),
         joined("c", is_parked=True),
         passing(INITIAL_DELAY_MS),
-        *(answered(f"join {each}", code=0) for each in ("a", "b", "c")),
+        *(answered(f"join {name}", code=0) for name in ("a", "b", "c")),
     ),
     _delayed(
         "newcomers-cost-one-rebalance",
         "takes everybody who comes within the delay into generation 1, led by the first",
         ("IDJ-10", "TIMER-21", "JOIN-05", "JOIN-13"),
-        *(joined(each, is_parked=True) for each in ("a", "b", "c", "d", "e")),
-        *(answered(f"join {each}", code=0) for each in ("a", "b", "c", "d", "e")),
-        *(beat(each, generation_id=1, code=0) for each in ("a", "e")),
+        *(joined(name, is_parked=True) for name in ("a", "b", "c", "d", "e")),
+        *(answered(f"join {name}", code=0) for name in ("a", "b", "c", "d", "e")),
+        *(beat(name, generation_id=1, code=0) for name in ("a", "e")),
         sync("a", {"a": [("t", 0)], "b": [("t", 1)]}, code=0),
     ),
     _delayed(
@@ -87,7 +87,7 @@ CASES: tuple[Case, ...] = (
         joined("b", rebalance_timeout_ms=2 * INITIAL_DELAY_MS, is_parked=True),
         passing(INITIAL_DELAY_MS),
         joined("c", rebalance_timeout_ms=2 * INITIAL_DELAY_MS, is_parked=True),
-        *(answered(f"join {each}", code=0, within_ms=3_000) for each in ("a", "b", "c")),
+        *(answered(f"join {name}", code=0, within_ms=3_000) for name in ("a", "b", "c")),
     ),
     _delayed(
         "longer-than-the-rebalance-timeout",

@@ -29,10 +29,10 @@ def _stable(members: tuple[str, ...], **given: Any) -> tuple[ScriptStep, ...]:
         steps += joined(other, **_PATIENT, settles=False, **given)
     # Many joins take a busy broker a while to take up.
     steps += [passing(500 + 3 * len(members)), join(leader, **_PATIENT)]
-    steps += [answered(f"join {each}", code=0, within_ms=_WITHIN_MS) for each in members]
-    steps += [sync(each, wait=False, settles=False) for each in others]
-    steps.append(sync(leader, {each: [("t", index)] for index, each in enumerate(members)}, code=0, within_ms=_WITHIN_MS))
-    steps += [answered(f"sync {each}", code=0, within_ms=_WITHIN_MS) for each in others]
+    steps += [answered(f"join {member}", code=0, within_ms=_WITHIN_MS) for member in members]
+    steps += [sync(name, wait=False, settles=False) for name in others]
+    steps.append(sync(leader, {member: [("t", index)] for index, member in enumerate(members)}, code=0, within_ms=_WITHIN_MS))
+    steps += [answered(f"sync {name}", code=0, within_ms=_WITHIN_MS) for name in others]
     return tuple(steps)
 
 
@@ -43,7 +43,7 @@ def _many(count: int, *more: Steps, required: bool = True, **given: Any) -> Case
         f"brings {count} members to Stable in one rebalance, and answers each of them once",
         ("JOIN-13", "JOIN-14", "SYNC-12", "SYNC-13", "INV-08", "INV-09"),
         _stable(members, **given),
-        *(beat(each, code=0) for each in (members[0], members[count // 2], members[-1])),
+        *(beat(name, code=0) for name in (members[0], members[count // 2], members[-1])),
         *more,
         required=required,
     )

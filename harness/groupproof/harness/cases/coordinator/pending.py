@@ -36,7 +36,7 @@ CASES: tuple[Case, ...] = (
         _ASKED,
         join("b", is_parked=True),
         join("p"),
-        *(answered(f"join {each}", code=0) for each in ("a", "b", "p")),
+        *(answered(f"join {name}", code=0) for name in ("a", "b", "p")),
     ),
     case(
         "pending/awaited-until-its-session-ends",
@@ -152,7 +152,7 @@ CASES: tuple[Case, ...] = (
         join("p", is_parked=True),
         passing(300),
         join("q"),
-        *(answered(f"join {each}", code=0) for each in ("a", "p", "q")),
+        *(answered(f"join {name}", code=0) for name in ("a", "p", "q")),
     ),
     case(
         "pending/batch-leave",

@@ -167,7 +167,7 @@ CASES: tuple[Case, ...] = (
         join("b", version=2, session_timeout_ms=_SESSION_MS, is_parked=True),
         join("c", is_parked=True),
         join("a"),
-        *(answered(f"join {each}", code=0) for each in ("a", "b", "c")),
+        *(answered(f"join {name}", code=0) for name in ("a", "b", "c")),
         synced("a", "b", "c"),
         join("a", is_parked=True),
         passing(1_800),

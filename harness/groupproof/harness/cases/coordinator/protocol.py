@@ -19,7 +19,7 @@ def _offered(wishes: Mapping[str, Sequence[str]]) -> tuple[ScriptStep, ...]:
     steps: list[ScriptStep] = list(alone(first, protocols=wishes[first]))
     for other in others:
         steps += joined(other, protocols=wishes[other], is_parked=True)
-    return (*steps, join(first, protocols=wishes[first]), *(answered(f"join {each}", code=0) for each in wishes))
+    return (*steps, join(first, protocols=wishes[first]), *(answered(f"join {option}", code=0) for option in wishes))
 
 
 def _vote(name: str, title: str, wishes: Mapping[str, Sequence[str]], *more: Steps, level: Level | None = None) -> Case:

@@ -176,7 +176,7 @@ _PREPARING = (
         preparing("a", "b"),
         joined("c", is_parked=True),
         join("b"),
-        *(answered(f"join {each}", code=0) for each in ("a", "b", "c")),
+        *(answered(f"join {name}", code=0) for name in ("a", "b", "c")),
         synced("a", "b", "c"),
     ),
     case(
@@ -187,7 +187,7 @@ _PREPARING = (
         join("b", is_parked=True),
         passing(300),
         join("c"),
-        *(answered(f"join {each}", code=0, within_ms=1_000) for each in ("a", "b", "c")),
+        *(answered(f"join {name}", code=0, within_ms=1_000) for name in ("a", "b", "c")),
     ),
     case(
         "join/newest-join-is-answered",
@@ -215,7 +215,7 @@ _PREPARING = (
         "gives all members of a generation the same number, protocol and leader",
         ("JOIN-13", "JOIN-14", "TR-046"),
         gathered("a", "b", "c", "d"),
-        *(beat(each, code=0) for each in ("a", "b", "c", "d")),
+        *(beat(name, code=0) for name in ("a", "b", "c", "d")),
     ),
     case(
         "join/bytes-reach-the-leader",

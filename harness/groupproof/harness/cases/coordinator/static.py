@@ -18,16 +18,16 @@ _SKIPS_FROM = 9
 def together(leader: str, *followers: str, **given: Any) -> tuple[ScriptStep, ...]:
     """Let static members, each of the instance "i-NAME", join one generation; none has synced, the first leads."""
     steps: list[ScriptStep] = [join(leader, instance=f"i-{leader}", **given), answered(f"join {leader}", code=0)]
-    steps += [join(each, instance=f"i-{each}", is_parked=True, **given) for each in followers]
+    steps += [join(follower, instance=f"i-{follower}", is_parked=True, **given) for follower in followers]
     if followers:
         steps.append(join(leader, instance=f"i-{leader}", **given))
-    return (*steps, *(answered(f"join {each}", code=0) for each in (leader, *followers) if followers))
+    return (*steps, *(answered(f"join {name}", code=0) for name in (leader, *followers) if followers))
 
 
 def settled(leader: str, *followers: str, **given: Any) -> tuple[ScriptStep, ...]:
     """Do the same and sync: the group is Stable, and partition i is the i-th member's."""
-    owned = {each: [("t", index)] for index, each in enumerate((leader, *followers))}
-    synced = (sync(each, instance=f"i-{each}", code=0) for each in followers)
+    owned = {name: [("t", index)] for index, name in enumerate((leader, *followers))}
+    synced = (sync(follower, instance=f"i-{follower}", code=0) for follower in followers)
     return (*together(leader, *followers, **given), sync(leader, owned, instance=f"i-{leader}", code=0), *synced)
 
 
@@ -64,7 +64,7 @@ _FIRST = (
         join("c", is_parked=True),
         join("b", instance="i-b", is_parked=True),
         join("a", instance="i-a"),
-        *(answered(f"join {each}", code=0) for each in ("a", "b", "c")),
+        *(answered(f"join {name}", code=0) for name in ("a", "b", "c")),
         describe("x", code=0),
     ),
     case(

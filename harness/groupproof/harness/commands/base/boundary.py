@@ -71,14 +71,14 @@ def _failed(error: BaseException) -> int:
 
 def _leaves(error: BaseException) -> list[BaseException]:
     if isinstance(error, BaseExceptionGroup):
-        return [leaf for each in error.exceptions for leaf in _leaves(each)]
+        return [leaf for exception in error.exceptions for leaf in _leaves(exception)]
     return [error]
 
 
-def _line_of(trouble: Trouble) -> str:
+def _line_of(error: Trouble) -> str:
     """Return what is the matter; of what another library makes of it the beginning, as the file has it whole."""
-    line = " ".join(str(trouble).split())
-    return line if len(line) <= _SHOWN_CHARS_MAX or not isinstance(trouble, KitFailure) else f"{line[:_SHOWN_CHARS_MAX]} …"
+    line = " ".join(str(error).split())
+    return line if len(line) <= _SHOWN_CHARS_MAX or not isinstance(error, KitFailure) else f"{line[:_SHOWN_CHARS_MAX]} …"
 
 
 def _keep(error: BaseException) -> str:

@@ -11,8 +11,8 @@ import click
 from groupproof.harness.commands.base.options import RunOptions
 
 if TYPE_CHECKING:
-    from groupproof.harness.reports.bundle.manifest import Given
-    from groupproof.harness.running.runs.whole_run import Outcome
+    from groupproof.harness.reports.bundle.manifest import UserChoices
+    from groupproof.harness.running.runs.whole_run import RunOutcome
 
 __all__ = ["check_bundling", "given_of", "pack_outcome"]
 
@@ -30,7 +30,7 @@ def check_bundling(options: RunOptions) -> None:
     check_bundle(options.bundle, options.sign)
 
 
-def pack_outcome(options: RunOptions, outcome: Outcome, report: Path, expectations: Sequence[Path]) -> str:
+def pack_outcome(options: RunOptions, outcome: RunOutcome, report: Path, expectations: Sequence[Path]) -> str:
     """Write the certificate of what was run, and return a line that says where it lies and who has signed it; empty where none is asked for."""
     if options.bundle is None:
         return ""
@@ -42,10 +42,10 @@ def pack_outcome(options: RunOptions, outcome: Outcome, report: Path, expectatio
     return f"certificate: {options.bundle}, {by}"
 
 
-def given_of(options: RunOptions, gave_up: str | None) -> Given:
+def given_of(options: RunOptions, gave_up: str | None) -> UserChoices:
     """Return what of the options it takes to have the run again."""
-    from groupproof.harness.reports.bundle.manifest import Given
+    from groupproof.harness.reports.bundle.manifest import UserChoices
 
     others = {"--shim-level": options.shim_level, "--timeout": options.timeout, "--variant": options.variant}
     words = [word for name, value in others.items() if value is not None for word in (name, str(value))]
-    return Given(only=options.only if options.hold is None else (options.hold,), skip=options.skip, others=words, gave_up=gave_up)
+    return UserChoices(only=options.only if options.hold is None else (options.hold,), skip=options.skip, others=words, gave_up=gave_up)

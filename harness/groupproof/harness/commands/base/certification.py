@@ -16,13 +16,13 @@ from groupproof.harness.commands.base.options import RunOptions
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from groupproof.harness.commands.base.progress import Shown
+    from groupproof.harness.commands.base.progress import ProgressDisplay
     from groupproof.harness.judging.summary.baseline import Baseline, Wanted
     from groupproof.harness.judging.summary.expectations import Expectations
     from groupproof.harness.judging.summary.shards import Share
     from groupproof.harness.model.case import Case
     from groupproof.harness.running.hold import Hold
-    from groupproof.harness.running.runs.whole_run import Campaign, Order, Outcome
+    from groupproof.harness.running.runs.whole_run import CertifyRun, RunConfig, RunOutcome
 
 __all__ = ["Certification", "as_folder"]
 
@@ -44,7 +44,7 @@ class Certification:
     _known_in: Sequence[Path] = field(init=False)
     _expectations: list[Expectations] = field(init=False)
     _output: Path | None = field(init=False)
-    _shown: Shown | None = field(init=False, default=None)
+    _shown: ProgressDisplay | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         from rich.console import Console
@@ -124,13 +124,13 @@ class Certification:
         else:
             self.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    def order(self, *, profile: str, jobs: int, hold: Hold | None = None) -> Order:
+    def order(self, *, profile: str, jobs: int, hold: Hold | None = None) -> RunConfig:
         """Return what is to be run."""
         from groupproof.harness.judging.summary.expectations import Expectations
-        from groupproof.harness.running.runs.whole_run import Order
+        from groupproof.harness.running.runs.whole_run import RunConfig
 
         options = self.options
-        return Order(
+        return RunConfig(
             cases=self.cases,
             profile=profile,
             level=options.level,
@@ -141,7 +141,7 @@ class Certification:
             bind=options.bind,
             advertise=options.advertise,
             fail_on=options.fail_on,
-            expectations=Expectations(known=tuple(known for each in self._expectations for known in each.known)),
+            expectations=Expectations(known=tuple(known for expectation in self._expectations for known in expectation.known)),
             hold=hold,
             shard=self._shard,
             elsewhere=frozenset(case.id for case in self._selected) - {case.id for case in self.cases},
@@ -161,7 +161,7 @@ class Certification:
         assert self._output is not None
         return self._output
 
-    def run(self, campaign: Callable[[Shown], Campaign]) -> int:
+    def run(self, campaign: Callable[[ProgressDisplay], CertifyRun]) -> int:
         """Run, write the report, and return the exit code."""
         from groupproof.harness.commands.base.progress import watched
 
@@ -170,7 +170,7 @@ class Certification:
         self._shown = None
         return self._report(outcome)
 
-    def _report(self, outcome: Outcome) -> int:
+    def _report(self, outcome: RunOutcome) -> int:
         import json
 
         from rich.console import Console
@@ -187,14 +187,14 @@ class Certification:
             print_summary(self.console, outcome, self._output)
         else:
             print_summary(Console(highlight=False), outcome, self._output)
-        if told := pack_outcome(self.options, outcome, self._output, self._known_in):
-            self.say(told)
+        if line := pack_outcome(self.options, outcome, self._output, self._known_in):
+            self.say(line)
         return outcome.exit_code
 
 
 def as_folder(name: str) -> str:
     """Return a folder's name; what a shim calls its client is free text."""
-    return "".join(each if each.isalnum() or each in "._-+" else "_" for each in name).strip(".") or "subject"
+    return "".join(text if text.isalnum() or text in "._-+" else "_" for text in name).strip(".") or "subject"
 
 
 def _loaded(path: Path) -> Any:

@@ -66,7 +66,7 @@ def seed_of(value: str) -> int:
 
 def _causes(value: str) -> frozenset[str]:
     """Return the causes, separated by commas, that fail a run beyond the protocol's MUSTs."""
-    causes = frozenset(each.strip() for each in value.split(",") if each.strip())
+    causes = frozenset(part.strip() for part in value.split(",") if part.strip())
     if unknown := causes - set(_FAIL_ON):
         raise click.BadParameter(f"{', '.join(sorted(unknown))}: unknown; it takes {' and '.join(_FAIL_ON)}, separated by a comma")
     return causes

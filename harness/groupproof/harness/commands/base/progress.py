@@ -15,7 +15,7 @@ from groupproof.harness.model.case import Case
 from groupproof.harness.model.verdicts import Goodbye, Verdict
 from groupproof.harness.running.case_runner import Progress as Stage
 
-__all__ = ["STYLES", "Shown", "verdict_line", "watched"]
+__all__ = ["STYLES", "ProgressDisplay", "verdict_line", "watched"]
 
 STYLES = {
     Verdict.OK: "green",
@@ -33,10 +33,10 @@ _QUIET = frozenset({Verdict.OK, Verdict.INFORMATIONAL, Verdict.UNIMPLEMENTED})
 _RUNNING_SHOWN_MAX = 1
 
 
-class Shown(Protocol):
+class ProgressDisplay(Protocol):
     """Takes what a run tells of its cases."""
 
-    def told(self, stage: Stage, case: Case, report: CaseReport | None) -> None: ...
+    def report(self, stage: Stage, case: Case, report: CaseReport | None) -> None: ...
 
     def line(self, text: str) -> None:
         """Show a line that belongs to no case."""
@@ -53,7 +53,7 @@ def verdict_line(report: CaseReport) -> Text:
 
 
 @contextmanager
-def watched(console: Console, total: int) -> Iterator[Shown]:
+def watched(console: Console, total: int) -> Iterator[ProgressDisplay]:
     """Show a run of `total` cases on `console` for as long as the context lasts."""
     if not console.is_terminal:
         yield _Lines(console, total)
@@ -75,7 +75,7 @@ class _Lines:
         self._total = total
         self._done = 0
 
-    def told(self, stage: Stage, case: Case, report: CaseReport | None) -> None:
+    def report(self, stage: Stage, case: Case, report: CaseReport | None) -> None:
         if stage is Stage.DONE and report is not None:
             self._done += 1
             self.line(f"[{self._done}/{self._total}] {verdict_line(report).plain}")
@@ -91,7 +91,7 @@ class _Bar:
         self._running: dict[str, None] = {}
         self._counts: dict[Verdict, int] = {}
 
-    def told(self, stage: Stage, case: Case, report: CaseReport | None) -> None:
+    def report(self, stage: Stage, case: Case, report: CaseReport | None) -> None:
         if stage is Stage.STARTED:
             self._running[case.id] = None
         elif report is not None:

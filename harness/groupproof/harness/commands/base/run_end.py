@@ -17,21 +17,21 @@ from groupproof.harness.model.report_paths import replay_line
 from groupproof.harness.model.verdicts import Goodbye, Verdict
 from groupproof.harness.reports.failure_groups import and_more, cause_of, folded
 from groupproof.harness.reports.texts.group_cost import is_story
-from groupproof.harness.running.runs.whole_run import Outcome
+from groupproof.harness.running.runs.whole_run import RunOutcome
 
 __all__ = ["print_summary"]
 
-_TOLD = (Verdict.EXCUSED, Verdict.NON_STRICT, Verdict.INCONCLUSIVE, Verdict.BROKEN, Verdict.FAILED)
+_LISTED = (Verdict.EXCUSED, Verdict.NON_STRICT, Verdict.INCONCLUSIVE, Verdict.BROKEN, Verdict.FAILED)
 _CHANGES_MAX = 10
 
 
-def print_summary(console: Console, outcome: Outcome, output: Path) -> None:
+def print_summary(console: Console, outcome: RunOutcome, output: Path) -> None:
     """Print the gravest last, where the eye rests."""
     run = outcome.summary
     for row in _costs(run):
         console.print(row, markup=False, highlight=False, soft_wrap=True)
-    for verdict in _TOLD:
-        for alike in folded((each for each in run.cases if each.verdict is verdict), cause_of):
+    for verdict in _LISTED:
+        for alike in folded((case for case in run.cases if case.verdict is verdict), cause_of):
             for line in _case_lines(alike, output):
                 console.print(line, soft_wrap=True)
     if outcome.summary.delta is not None:
@@ -43,7 +43,7 @@ def print_summary(console: Console, outcome: Outcome, output: Path) -> None:
 
 def _costs(run: RunSummary) -> list[str]:
     """Return what each scenario cost its group, a row each."""
-    stories = {each.case.id.rpartition("/")[2]: each.result.plays for each in run.cases if is_story(each.case.id)}
+    stories = {case.case.id.rpartition("/")[2]: case.result.plays for case in run.cases if is_story(case.case.id)}
     return rows({name: meters_of(plays[0].trace).result() for name, plays in stories.items() if plays})
 
 
@@ -59,7 +59,7 @@ def _case_lines(alike: Sequence[CaseReport], output: Path) -> Iterator[Text]:
     if first.grounds:
         yield Text(f"  grounds   {first.grounds}")
     if len(alike) > 1:
-        yield Text(f"  {and_more(each.case.id for each in alike[1:])}")
+        yield Text(f"  {and_more(case.case.id for case in alike[1:])}")
     if first.excuse is not None:
         yield Text(f"  known     {first.excuse.reason} ({first.excuse.source})")
     yield Text.assemble("  replay    ", (replay_line(str(output), first.case.id), "cyan"))
@@ -71,8 +71,8 @@ def _difference(delta: Delta, output: Path) -> Iterator[Text]:
         yield Text.assemble(("baseline ", STYLES[Verdict.NON_STRICT]), f"{delta.name} is a run of {unlike}; what differs may be of that")
     for word, changes in delta.lists():
         grave = changes in (delta.moved, delta.vanished, delta.otherwise)
-        for each in changes if grave else changes[:_CHANGES_MAX]:
-            yield Text.assemble((f"{word} ", STYLES[Verdict.FAILED if grave else Verdict.OK]), str(each))
+        for change in changes if grave else changes[:_CHANGES_MAX]:
+            yield Text.assemble((f"{word} ", STYLES[Verdict.FAILED if grave else Verdict.OK]), str(change))
         if not grave and len(changes) > _CHANGES_MAX:
             yield Text(f"{word} and {len(changes) - _CHANGES_MAX} more")
     if delta.lost:
@@ -86,18 +86,18 @@ def _difference(delta: Delta, output: Path) -> Iterator[Text]:
         yield Text(f"as in {delta.name}")
 
 
-def _closing_lines(outcome: Outcome, output: Path) -> Iterator[Text]:
+def _closing_lines(outcome: RunOutcome, output: Path) -> Iterator[Text]:
     run = outcome.summary
     for stale in run.settled.stale:
         yield Text.assemble(("stale ", STYLES[Verdict.FAILED]), f"{stale}; update it with: groupproof expect update {output}")
     if run.run.interrupted:
         yield Text(f"interrupted; {len(run.unreached)} cases were not reached")
-    for told in run.shared_ends:
-        yield Text.assemble(("crash ", STYLES[Verdict.NON_STRICT]), told)
+    for line in run.shared_ends:
+        yield Text.assemble(("crash ", STYLES[Verdict.NON_STRICT]), line)
     if outcome.gave_up is not None:
         yield Text(f"given up: {outcome.gave_up}", style=STYLES[Verdict.BROKEN])
     counts = ", ".join(f"{count} {verdict}" for verdict, count in run.totals.items() if count)
-    unclean = sum(1 for each in run.cases if each.result.ruling.goodbye is Goodbye.UNCLEAN)
+    unclean = sum(1 for case in run.cases if case.result.ruling.goodbye is Goodbye.UNCLEAN)
     goodbyes = f"; {unclean} unclean goodbyes" if unclean else ""
     yield Text.assemble(
         (run.grade, STYLES[Verdict.OK if outcome.exit_code == 0 else Verdict.FAILED]),

@@ -11,21 +11,21 @@ from typing import Any
 import trio
 
 from groupproof.harness.cases.catalogue import cases_of
-from groupproof.harness.commands.pytest_plugin.run_plan import Commission
-from groupproof.harness.commands.pytest_plugin.xdist_shares import About, Standing
+from groupproof.harness.commands.pytest_plugin.run_plan import RunPlan
+from groupproof.harness.commands.pytest_plugin.xdist_shares import RunEnd, SubjectRecord
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.summary.run_summary import SubjectInfo
 from groupproof.harness.model.case import Case
-from groupproof.harness.running.runs.client_run import Run
+from groupproof.harness.running.runs.client_run import ClientRun
 from groupproof.harness.running.runs.coordinator_run import JOBS, CoordinatorRun, expectations_of
-from groupproof.harness.running.runs.whole_run import Campaign, Outcome, Say
+from groupproof.harness.running.runs.whole_run import CertifyRun, RunOutcome, Say
 from groupproof.harness.subjects.brokers.broker_providers import meet, subject_named
 from groupproof.harness.subjects.client_registry import candidate
 
-__all__ = ["Beside", "Summed", "campaign_of", "summed_up"]
+__all__ = ["BackgroundRun", "SummaryRun", "campaign_of", "summed_up"]
 
 
-class Beside(Campaign):
+class BackgroundRun(CertifyRun):
     """A campaign for which another thread minds the signals; `shipped` is the file of known failures that its subject came with."""
 
     shipped: Path | None = None
@@ -44,15 +44,15 @@ class Beside(Campaign):
             nursery.cancel_scope.cancel()
 
     @property
-    def standing(self) -> Standing:
-        return Standing(subject=self.subject_info(), release=self.release, profile=self.order.profile, shipped=self.shipped)
+    def standing(self) -> SubjectRecord:
+        return SubjectRecord(subject=self.subject_info(), release=self.release, profile=self.order.profile, shipped=self.shipped)
 
-    def about(self, started: datetime, duration_s: float) -> About | None:
+    def about(self, started: datetime, duration_s: float) -> RunEnd | None:
         """Return what there is to tell of the run; None where nothing is known of the subject."""
         subject = self.subject_info()
         if subject is None:
             return None
-        return About(
+        return RunEnd(
             subject=subject,
             standing=self.standing,
             jobs=self.order.jobs,
@@ -71,39 +71,39 @@ class Beside(Campaign):
                 self._trio.run_sync_soon(self._interrupted)
 
 
-class ClientBeside(Beside, Run):
+class BackgroundClientRun(BackgroundRun, ClientRun):
     """A client's campaign beside pytest."""
 
 
-class CoordinatorBeside(Beside, CoordinatorRun):
+class BackgroundCoordinatorRun(BackgroundRun, CoordinatorRun):
     """A coordinator's."""
 
 
-def campaign_of(commission: Commission, cases: Sequence[Case], *, processes: int, say: Say) -> Beside:
+def campaign_of(run_plan: RunPlan, cases: Sequence[Case], *, processes: int, say: Say) -> BackgroundRun:
     """Return the run of `cases`, the subject installed where it must be; with several `processes` this one takes its part of the machine.
 
     Raise `Trouble` where the subject can't be had.
     """
-    wishes = commission.wishes
-    if wishes.side == "coordinator":
-        broker = subject_named(wishes.named, profile=wishes.profile, say=_quiet)
+    options = run_plan.wishes
+    if options.side == "coordinator":
+        broker = subject_named(options.named, profile=options.profile, say=_quiet)
         meet(broker, _quiet)
-        jobs = wishes.jobs or JOBS
-        order = commission.order(cases, profile=wishes.profile or broker.profile, jobs=_part(jobs, processes), shipped=expectations_of(broker))
-        campaign: Beside = CoordinatorBeside(broker, order, say=say)
+        jobs = options.jobs or JOBS
+        config = run_plan.order(cases, profile=options.profile or broker.profile, jobs=_part(jobs, processes), shipped=expectations_of(broker))
+        campaign: BackgroundRun = BackgroundCoordinatorRun(broker, config, say=say)
         campaign.shipped = expectations_of(broker)
         return campaign
     found = candidate(
-        None if wishes.program else wishes.named,
-        wishes.program,
-        profile=commission.profile,
-        seed=wishes.seed,
-        shim_level=wishes.shim_level,
-        jobs=wishes.jobs,
+        None if options.program else options.named,
+        options.program,
+        profile=run_plan.profile,
+        seed=options.seed,
+        shim_level=options.shim_level,
+        jobs=options.jobs,
         say=_quiet,
     )
-    order = commission.order(cases, profile=commission.profile, jobs=_part(found.jobs, processes), shipped=found.expectations)
-    campaign = ClientBeside(found, order, say=say, on_hello=_quiet)
+    config = run_plan.order(cases, profile=run_plan.profile, jobs=_part(found.jobs, processes), shipped=found.expectations)
+    campaign = BackgroundClientRun(found, config, say=say, on_hello=_quiet)
     campaign.shipped = found.expectations
     return campaign
 
@@ -116,13 +116,13 @@ def _quiet(_: object) -> None:
     """Say nothing: pytest holds the terminal."""
 
 
-class Summed(Campaign):
+class SummaryRun(CertifyRun):
     """A campaign that others have run: it only sums up."""
 
-    def __init__(self, commission: Commission, cases: Sequence[Case], about: About, *, interrupted: bool) -> None:
-        wishes = commission.wishes
-        order = commission.order(cases, profile=about.standing.profile, jobs=about.jobs, shipped=about.standing.shipped)
-        super().__init__(order, cases_of(wishes.side), say=lambda *_: None, is_virtual=about.is_virtual)
+    def __init__(self, run_plan: RunPlan, cases: Sequence[Case], about: RunEnd, *, interrupted: bool) -> None:
+        options = run_plan.wishes
+        config = run_plan.order(cases, profile=about.standing.profile, jobs=about.jobs, shipped=about.standing.shipped)
+        super().__init__(config, cases_of(options.side), say=lambda *_: None, is_virtual=about.is_virtual)
         self._about = about
         self._is_interrupted = interrupted
         self._gave_up = about.gave_up
@@ -140,13 +140,13 @@ class Summed(Campaign):
     def environment(self) -> dict[str, Any]:
         return {**super().environment(), **self._about.environment}
 
-    def outcome(self, results: Sequence[CaseResult]) -> Outcome:
+    def outcome(self, results: Sequence[CaseResult]) -> RunOutcome:
         self.results = results
         return self._outcome(self._about.subject, self._about.started, self._about.duration_s)
 
 
-def summed_up(commission: Commission, cases: Sequence[Case], about: About, results: Sequence[CaseResult]) -> Outcome:
+def summed_up(run_plan: RunPlan, cases: Sequence[Case], about: RunEnd, results: Sequence[CaseResult]) -> RunOutcome:
     """Return what the cases of a session have come to, whoever ran them; those that nobody reached make it interrupted."""
-    reached = {each.case.id for each in results}
+    reached = {result.case.id for result in results}
     interrupted = about.gave_up is None and any(case.id not in reached for case in cases)
-    return Summed(commission, cases, about, interrupted=interrupted).outcome(results)
+    return SummaryRun(run_plan, cases, about, interrupted=interrupted).outcome(results)

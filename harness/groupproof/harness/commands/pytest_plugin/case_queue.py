@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Final, Protocol
 
-from groupproof.harness.commands.pytest_plugin.background_run import Beside, campaign_of
-from groupproof.harness.commands.pytest_plugin.run_plan import Commission
-from groupproof.harness.commands.pytest_plugin.xdist_shares import ENDED, About, Ended, Folder, Standing, Told, dealt
+from groupproof.harness.commands.pytest_plugin.background_run import BackgroundRun, campaign_of
+from groupproof.harness.commands.pytest_plugin.run_plan import RunPlan
+from groupproof.harness.commands.pytest_plugin.xdist_shares import ENDED, RunEnd, SharedFolder, SharedResult, ShareEnd, SubjectRecord, dealt
 from groupproof.harness.judging.summary.expectations import Expectations, Known, Observed, Settled, load, settle
 from groupproof.harness.judging.summary.run_summary import CaseReport, SubjectInfo
 from groupproof.harness.model.case import Case
@@ -20,7 +20,7 @@ from groupproof.harness.model.errors import Trouble
 from groupproof.harness.running.case_runner import Progress
 from groupproof.harness.running.error_search import trouble_in
 
-__all__ = ["Alone", "Engine", "Result", "Shared"]
+__all__ = ["CaseQueue", "Result", "SingleProcessQueue", "WorkerQueue"]
 
 LOOK_S: Final = 0.05
 STOP_S: Final = 30.0
@@ -38,15 +38,15 @@ class Result:
 class _Running:
     """One campaign in a thread of its own; `told` holds what it has ruled on, `over` that there will be no more."""
 
-    def __init__(self, commission: Commission, cases: Sequence[Case], *, processes: int, folder: Folder | None = None, name: str = "") -> None:
-        self.told: dict[str, Told] = {}
-        self.about: About | None = None
+    def __init__(self, run_plan: RunPlan, cases: Sequence[Case], *, processes: int, folder: SharedFolder | None = None, name: str = "") -> None:
+        self.told: dict[str, SharedResult] = {}
+        self.about: RunEnd | None = None
         self.trouble: Trouble | None = None
         self.over = False
         self.changed = threading.Condition()
-        self._commission, self._cases, self._processes = commission, cases, processes
+        self._commission, self._cases, self._processes = run_plan, cases, processes
         self._folder, self._name = folder, name
-        self._campaign: Beside | None = None
+        self._campaign: BackgroundRun | None = None
         self._is_stopped = False
         self._thread = threading.Thread(target=self._run, name="groupproof", daemon=True)
         self._thread.start()
@@ -75,16 +75,16 @@ class _Running:
         if progress is not Progress.DONE or report is None:
             return
         assert self._campaign is not None
-        told = Told.of(report.result, self._campaign.standing)
+        result = SharedResult.of(report.result, self._campaign.standing)
         if self._folder is not None:
-            self._folder.tell(told)
+            self._folder.tell(result)
         with self.changed:
-            self.told[case.id] = told
+            self.told[case.id] = result
             self.changed.notify_all()
 
     def _leave(self) -> None:
         if self._folder is not None:
-            self._folder.put(f"{self._name}{ENDED}", Ended(about=self.about, trouble=self.trouble))
+            self._folder.put(f"{self._name}{ENDED}", ShareEnd(about=self.about, trouble=self.trouble))
 
     def stop(self) -> None:
         self._is_stopped = True
@@ -93,12 +93,12 @@ class _Running:
         self._thread.join(STOP_S)
 
 
-class Engine(ABC):
+class CaseQueue(ABC):
     """Whoever runs the cases of a session; how they come to run is the engine's own."""
 
-    def __init__(self, commission: Commission, cases: Sequence[Case]) -> None:
-        self._commission = commission
-        self._settling = _Settling(commission, cases, self._told)
+    def __init__(self, run_plan: RunPlan, cases: Sequence[Case]) -> None:
+        self._commission = run_plan
+        self._settling = _Settling(run_plan, cases, self._result_of)
 
     @property
     def subject(self) -> SubjectInfo | None:
@@ -114,19 +114,19 @@ class Engine(ABC):
         """End what runs, and return when it has."""
 
     @abstractmethod
-    def _told(self, case: Case) -> Told | str:
+    def _result_of(self, case: Case) -> SharedResult | str:
         """Return what was found of a case, once it is; or why nothing will be."""
 
 
-class Alone(Engine):
+class SingleProcessQueue(CaseQueue):
     """The engine of a session in one process."""
 
-    def __init__(self, commission: Commission, cases: Sequence[Case]) -> None:
-        super().__init__(commission, cases)
+    def __init__(self, run_plan: RunPlan, cases: Sequence[Case]) -> None:
+        super().__init__(run_plan, cases)
         self.running: _Running | None = None
         self._cases = cases
 
-    def _told(self, case: Case) -> Told | str:
+    def _result_of(self, case: Case) -> SharedResult | str:
         running = self.running = self.running or _Running(self._commission, self._cases, processes=1)
         with running.changed:
             running.changed.wait_for(lambda: case.id in running.told or running.over)
@@ -137,28 +137,28 @@ class Alone(Engine):
             self.running.stop()
 
 
-class Shared(Engine):
+class WorkerQueue(CaseQueue):
     """The engine of one of several workers: runs its share, and what nobody else has taken up when it is waited for."""
 
-    def __init__(self, commission: Commission, cases: Sequence[Case], folder: Folder, *, worker: int, workers: int) -> None:
-        super().__init__(commission, cases)
+    def __init__(self, run_plan: RunPlan, cases: Sequence[Case], folder: SharedFolder, *, worker: int, workers: int) -> None:
+        super().__init__(run_plan, cases)
         self._folder = folder
         self._worker, self._workers = worker, workers
         self._shares = dealt(cases, workers)
         self._share_of = {case.id: number for number, share in enumerate(self._shares) for case in share}
         self._running: list[_Running] = []
 
-    def _told(self, case: Case) -> Told | str:
+    def _result_of(self, case: Case) -> SharedResult | str:
         if not self._running:
             self._take(self._worker)
         share = self._share_of[case.id]
         while True:
             is_deserted = not self._take(share) and self._folder.is_deserted(share)
-            ended: Ended | None = self._folder.get(f"{share}{ENDED}")
+            ended: ShareEnd | None = self._folder.get(f"{share}{ENDED}")
             own = next((running.told[case.id] for running in self._running if case.id in running.told), None)
-            told = own or self._folder.told(case.id)
-            if told is not None:
-                return told
+            result = own or self._folder.told(case.id)
+            if result is not None:
+                return result
             if ended is not None:
                 return _why(ended.trouble, ended.about)
             if is_deserted:
@@ -180,62 +180,62 @@ class Shared(Engine):
 
 
 class _Tell(Protocol):
-    def __call__(self, case: Case) -> Told | str: ...
+    def __call__(self, case: Case) -> SharedResult | str: ...
 
 
 class _Settling:
     """Makes known failures of what was told: an entry stands for its case alone, or for several, of which the first that passes answers for it."""
 
-    def __init__(self, commission: Commission, cases: Sequence[Case], told: _Tell) -> None:
-        self._commission, self._told = commission, told
+    def __init__(self, run_plan: RunPlan, cases: Sequence[Case], result_of: _Tell) -> None:
+        self._commission, self._told = run_plan, result_of
         self._cases = cases
         self._shipped: dict[object, Expectations] = {}
         self.subject: SubjectInfo | None = None
 
     def result(self, case: Case) -> Result:
-        told = self._told(case)
-        if isinstance(told, str):
-            return Result(missing=told)
-        self.subject = told.standing.subject
-        known = [entry for entry in self._known(told.standing) if entry.covers(case.id)]
-        result = told.result(case)
-        own = settle(known, [_observed(told)], date.today())
+        reported = self._told(case)
+        if isinstance(reported, str):
+            return Result(missing=reported)
+        self.subject = reported.standing.subject
+        known = [entry for entry in self._known(reported.standing) if entry.covers(case.id)]
+        result = reported.result(case)
+        own = settle(known, [_observed(reported)], date.today())
         excuse = own.excused.get(case.id)
-        if excuse is not None and self._with_others(excuse, case, told)[0].stale:
+        if excuse is not None and self._with_others(excuse, case, reported)[0].stale:
             excuse = None
         report = CaseReport(result=result, excuse=excuse)
-        stale = "" if report.excuse else "; ".join(each for entry in known for each in self._stale(entry, case, told))
+        stale = "" if report.excuse else "; ".join(name for entry in known for name in self._stale(entry, case, reported))
         return Result(report=report, stale=stale)
 
-    def _stale(self, entry: Known, case: Case, told: Told) -> list[str]:
+    def _stale(self, entry: Known, case: Case, result: SharedResult) -> list[str]:
         """Return what is wrong with an entry, if this case is the one to tell it."""
-        if not settle([entry], [_observed(told)], date.today()).stale:
+        if not settle([entry], [_observed(result)], date.today()).stale:
             return []
-        settled, observed = self._with_others(entry, case, told)
-        passing = sorted([case.id, *(id for id, each in observed.items() if settle([entry], [each], date.today()).stale)])
+        settled, observed = self._with_others(entry, case, result)
+        passing = sorted([case.id, *(id for id, value in observed.items() if settle([entry], [value], date.today()).stale)])
         return list(settled.stale) if passing[0] == case.id else []
 
-    def _with_others(self, entry: Known, case: Case, told: Told) -> tuple[Settled, dict[str, Observed]]:
+    def _with_others(self, entry: Known, case: Case, result: SharedResult) -> tuple[Settled, dict[str, Observed]]:
         """Return what becomes of an entry by all the cases that it covers, and what was found of the others."""
-        others = [each for each in self._cases if entry.covers(each.id) and each is not case]
-        seen = {each.id: self._told(each) for each in others}
-        observed = {id: _observed(each) for id, each in seen.items() if isinstance(each, Told)}
-        return settle([entry], [_observed(told), *observed.values()], date.today()), observed
+        others = [item for item in self._cases if entry.covers(item.id) and item is not case]
+        by_name = {case.id: self._told(case) for case in others}
+        observed = {id: _observed(value) for id, value in by_name.items() if isinstance(value, SharedResult)}
+        return settle([entry], [_observed(result), *observed.values()], date.today()), observed
 
-    def _known(self, standing: Standing) -> tuple[Known, ...]:
+    def _known(self, subject: SubjectRecord) -> tuple[Known, ...]:
         expectations = self._commission.expectations
-        if not self._commission.wishes.expect and standing.shipped is not None:
-            if standing.shipped not in self._shipped:
-                self._shipped[standing.shipped] = load(standing.shipped)
-            expectations = self._shipped[standing.shipped]
-        return expectations.about(standing.release, standing.profile)
+        if not self._commission.wishes.expect and subject.shipped is not None:
+            if subject.shipped not in self._shipped:
+                self._shipped[subject.shipped] = load(subject.shipped)
+            expectations = self._shipped[subject.shipped]
+        return expectations.about(subject.release, subject.profile)
 
 
-def _observed(told: Told) -> Observed:
-    return Observed(case=told.case, verdict=told.ruling.verdict, fingerprint=told.ruling.fingerprint)
+def _observed(result: SharedResult) -> Observed:
+    return Observed(case=result.case, verdict=result.ruling.verdict, fingerprint=result.ruling.fingerprint)
 
 
-def _why(trouble: Trouble | None, about: About | None) -> str:
-    if trouble is not None:
-        return str(trouble)
+def _why(error: Trouble | None, about: RunEnd | None) -> str:
+    if error is not None:
+        return str(error)
     return f"not reached: {about.gave_up}" if about is not None and about.gave_up else "not reached: the run was ended before"

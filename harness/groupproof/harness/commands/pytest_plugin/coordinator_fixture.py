@@ -11,7 +11,7 @@ import trio
 
 from groupproof.coordinator.machine.outputs import GroupView
 from groupproof.harness.commands.pytest_plugin.argument_names import Since, api_meant, error_meant, place_meant
-from groupproof.harness.commands.pytest_plugin.server_thread import Served, Stand
+from groupproof.harness.commands.pytest_plugin.server_thread import ServerConfig, ServerThread
 from groupproof.harness.commands.pytest_plugin.trace_fixture import GroupproofTrace
 from groupproof.harness.model.selection import nearest
 from groupproof.protocol.faults import Action, Answer, Cut, Drop, Duplicate, Fault, Hold, Move, Selector, Silence
@@ -52,12 +52,12 @@ class GroupproofFault:
     @property
     def struck(self) -> int:
         """Return how often it has taken effect."""
-        return sum(1 for seen in self._coordinator.trace if seen.fault == self.name and seen.detail == "delivered")
+        return sum(1 for obs in self._coordinator.trace if obs.fault == self.name and obs.detail == "delivered")
 
     @property
     def place(self) -> int:
         """Return the place in the trace after its last strike, for `since`; raise `ValueError` while it has not struck."""
-        strikes = [seen.seq for seen in self._coordinator.trace if seen.fault == self.name and seen.detail == "delivered"]
+        strikes = [obs.seq for obs in self._coordinator.trace if obs.fault == self.name and obs.detail == "delivered"]
         if not strikes:
             raise ValueError(f"fault {self.name} has not struck, so that nothing came after it yet: wait() for it first")
         return strikes[-1] + 1
@@ -80,7 +80,7 @@ class GroupproofFault:
 
     async def _strikes(self, within_s: float) -> Observation:
         what = f"fault {self.name} has not struck"
-        return await self._coordinator.observed(lambda seen: seen.fault == self.name and seen.detail == "delivered", 1, 0, within_s, what)
+        return await self._coordinator.observed(lambda obs: obs.fault == self.name and obs.detail == "delivered", 1, 0, within_s, what)
 
     def __enter__(self) -> GroupproofFault:
         return self
@@ -92,12 +92,12 @@ class GroupproofFault:
 class GroupproofCoordinator:
     """A reference cluster on loopback ports; `bootstrap` is what a client is told, `trace` what was seen."""
 
-    def __init__(self, stand: Stand, group: str) -> None:
-        self.stand = stand
-        self.bootstrap = stand.serving.bootstrap
-        self.profile = stand.served.profile
+    def __init__(self, server: ServerThread, group: str) -> None:
+        self.stand = server
+        self.bootstrap = server.serving.bootstrap
+        self.profile = server.served.profile
         self.group_name = group
-        self.trace = GroupproofTrace(lambda: stand.recorder.trace)
+        self.trace = GroupproofTrace(lambda: server.recorder.trace)
         self._faults: list[GroupproofFault] = []
         self._numbers = itertools.count(1)
 
@@ -113,21 +113,23 @@ class GroupproofCoordinator:
         """Answer in the coordinator's stead with an error, by Kafka's name or code; `body` overrides further fields."""
         return self._put_in(Answer(error_code=error_meant(error), body=dict(body or {})), api, "request", may_miss, where)
 
-    def hold(self, api: str, *, on: Direction = "request", may_miss: bool = False, **where: Unpack[Where]) -> GroupproofFault:
+    def hold(self, api: str, *, direction: Direction = "request", may_miss: bool = False, **where: Unpack[Where]) -> GroupproofFault:
         """Keep the frame back until the fault is released or healed."""
-        return self._put_in(Hold(), api, on, may_miss, where)
+        return self._put_in(Hold(), api, direction, may_miss, where)
 
-    def delay(self, api: str, ms: int, *, on: Direction = "response", may_miss: bool = False, **where: Unpack[Where]) -> GroupproofFault:
+    def delay(self, api: str, ms: int, *, direction: Direction = "response", may_miss: bool = False, **where: Unpack[Where]) -> GroupproofFault:
         """Keep the frame back for so many milliseconds."""
-        return self._put_in(Hold(ms=ms), api, on, may_miss, where)
+        return self._put_in(Hold(ms=ms), api, direction, may_miss, where)
 
-    def drop(self, api: str, *, on: Direction = "response", may_miss: bool = False, **where: Unpack[Where]) -> GroupproofFault:
+    def drop(self, api: str, *, direction: Direction = "response", may_miss: bool = False, **where: Unpack[Where]) -> GroupproofFault:
         """Swallow the frame: the request never reaches the coordinator, or the answer never the client."""
-        return self._put_in(Drop(), api, on, may_miss, where)
+        return self._put_in(Drop(), api, direction, may_miss, where)
 
-    def cut(self, api: str, *, on: Direction = "response", reset: bool = False, may_miss: bool = False, **where: Unpack[Where]) -> GroupproofFault:
+    def cut(
+        self, api: str, *, direction: Direction = "response", reset: bool = False, may_miss: bool = False, **where: Unpack[Where]
+    ) -> GroupproofFault:
         """Close the connection in place of the frame."""
-        return self._put_in(Cut(reset=reset), api, on, may_miss, where)
+        return self._put_in(Cut(reset=reset), api, direction, may_miss, where)
 
     def silence(self, api: str, *, may_miss: bool = False, **where: Unpack[Where]) -> GroupproofFault:
         """Answer nothing more on the connection from this request on, and leave it open."""
@@ -149,7 +151,7 @@ class GroupproofCoordinator:
 
     def missed(self) -> list[str]:
         """Return the faults that were put in and never struck: what they would have shown was not tested."""
-        return [each.name for each in self._faults if not each.may_miss and not each.struck]
+        return [fault.name for fault in self._faults if not fault.may_miss and not fault.struck]
 
     # The brokers
 
@@ -196,8 +198,8 @@ class GroupproofCoordinator:
     ) -> Callable[[], Awaitable[Observation]]:
         title, code = api_meant(api), None if error is None else error_meant(error)
 
-        def matches(seen: Observation) -> bool:
-            return seen.kind == kind and seen.api == title and client in (None, seen.client) and code in (None, seen.error or 0)
+        def matches(obs: Observation) -> bool:
+            return obs.kind == kind and obs.api == title and client in (None, obs.client) and code in (None, obs.error or 0)
 
         what = f"{count} {kind}{'s' if count > 1 else ''} {title}{f' of {client}' if client else ''} did not come"
         place = place_meant(since)
@@ -205,12 +207,12 @@ class GroupproofCoordinator:
 
     async def observed(self, matches: Callable[[Observation], bool], count: int, since: int, within_s: float, what: str) -> Observation:
         """Wait, in the stand's loop, for the `count`-th observation that matches."""
-        found = [seen for seen in self.stand.recorder.trace[since:] if matches(seen)]
+        found = [obs for obs in self.stand.recorder.trace[since:] if matches(obs)]
         come = trio.Event()
 
-        def note(seen: Observation) -> None:
-            if matches(seen):
-                found.append(seen)
+        def note(obs: Observation) -> None:
+            if matches(obs):
+                found.append(obs)
                 come.set()
 
         stop = self.stand.recorder.listen(note)
@@ -239,12 +241,12 @@ def served(marks: Sequence[Mapping[str, Any]], positional: Sequence[object] = ()
         raise TypeError(f"the marker groupproof takes no {unknown[0]}{nearest(unknown[0], known)}")
     group = str(wanted.pop(_GROUP, "g"))
     settings = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 100, **wanted.pop("settings", {})}
-    stand = Stand(Served(settings=settings, **wanted))
+    server = ServerThread(ServerConfig(settings=settings, **wanted))
     try:
-        coordinator = GroupproofCoordinator(stand, group)
+        coordinator = GroupproofCoordinator(server, group)
         yield coordinator
         missed = coordinator.missed()
     finally:
-        stand.close()
+        server.close()
     if missed:
         raise AssertionError(f"never struck, so that what it was for was not tested: {', '.join(missed)} (say may_miss=True where that is right)")

@@ -74,7 +74,7 @@ class GroupproofMember:
 
         Raise `RuntimeError` where it has no positions: it would commit nothing, and a test that builds on it would not know.
         """
-        answer = self._ask("commit", {"mode": "sync", **({} if offsets is None else {"offsets": [list(each) for each in offsets]})})
+        answer = self._ask("commit", {"mode": "sync", **({} if offsets is None else {"offsets": [list(offset) for offset in offsets]})})
         if offsets is None and answer.get("ok") and not answer.get("offsets"):
             raise RuntimeError(f"{self.name} committed nothing: it has read no partition yet; wait until it has one, or say which offsets")
         return answer
@@ -84,7 +84,7 @@ class GroupproofMember:
 
     def assignment(self) -> set[tuple[str, int]]:
         """Return the partitions that it believes its own."""
-        return {(each["topic"], each["partition"]) for each in self._ask("assignment")["partitions"]}
+        return {(partition["topic"], partition["partition"]) for partition in self._ask("assignment")["partitions"]}
 
     def _ask(self, command: str, fields: dict[str, Any] | None = None) -> dict[str, Any]:
         answer = self._stand.submit(lambda: self._actor.ask(command, fields or {})).result(WITHIN_S)
@@ -110,8 +110,8 @@ class GroupproofMember:
         self._coordinator.cluster.release(held.fault)
         return held
 
-    def _is_held(self, seen: Observation) -> bool:
-        return seen.detail == "delivered" and seen.fault in self._holds
+    def _is_held(self, obs: Observation) -> bool:
+        return obs.detail == "delivered" and obs.fault in self._holds
 
     def let_go(self) -> None:
         """Let it go by itself from now on."""
@@ -195,7 +195,7 @@ class GroupproofGroup:
         """Return who owns what, by client id, as the coordinator last gave it."""
         view = self.view
         members = view.members if view is not None else ()
-        return {each.client_id: set(decode_assignment(each.assignment).partitions) if each.assignment else set() for each in members}
+        return {member.client_id: set(decode_assignment(member.assignment).partitions) if member.assignment else set() for member in members}
 
     def wait_until_stable(self, members: Wanted = None, within_s: float = WITHIN_S) -> GroupView:
         """Return when the group is Stable and nobody waits; raise `AssertionError` when it does not come to that in time.
@@ -234,7 +234,7 @@ class GroupproofGroup:
 
 
 def _is_settled(view: GroupView, members: Wanted) -> bool:
-    parked = any(each.parked for each in view.members)
+    parked = any(member.parked for member in view.members)
     return view.state is GroupState.STABLE and not parked and _are_all(view, members)
 
 
@@ -243,7 +243,7 @@ def _are_all(view: GroupView, members: Wanted) -> bool:
         return True
     if isinstance(members, int):
         return len(view.members) == members
-    return sorted(each.client_id for each in view.members) == sorted(_names(members))
+    return sorted(member.client_id for member in view.members) == sorted(_names(members))
 
 
 def _names(members: Collection[str]) -> list[str]:
@@ -251,5 +251,5 @@ def _names(members: Collection[str]) -> list[str]:
 
 
 def _counted(view: GroupView) -> str:
-    names = ", ".join(sorted(each.client_id for each in view.members))
+    names = ", ".join(sorted(member.client_id for member in view.members))
     return f"{len(view.members)} members{f' ({names})' if names else ''}"

@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from groupproof.harness.commands.pytest_plugin.outcome_text import Kind, Saying
+from groupproof.harness.commands.pytest_plugin.outcome_text import ItemOutcome, Kind
 from groupproof.harness.model.case import Case
 
 __all__ = ["NODE", "CaseItem", "Cases"]
@@ -16,17 +16,17 @@ __all__ = ["NODE", "CaseItem", "Cases"]
 NODE: Final = "groupproof"
 """What stands before `::` in the items' node ids."""
 
-Told = Callable[[Case], Saying]
+OutcomeOf = Callable[[Case], ItemOutcome]
 
 
 class Cases(pytest.Collector):
     """The cases of the session."""
 
     cases: tuple[Case, ...]
-    tell: Told
+    tell: OutcomeOf
 
     @classmethod
-    def made(cls, session: pytest.Session, cases: Iterable[Case], tell: Told) -> Cases:
+    def made(cls, session: pytest.Session, cases: Iterable[Case], tell: OutcomeOf) -> Cases:
         collector: Cases = cls.from_parent(session, name=NODE, nodeid=NODE)
         collector.cases, collector.tell = tuple(cases), tell
         # An explorer of tests shows them under the file that asks for them.
@@ -42,7 +42,7 @@ class CaseItem(pytest.Item):
     """One case; it collects what a runner in the background has found."""
 
     case: Case
-    tell: Told
+    tell: OutcomeOf
 
     @classmethod
     def made(cls, parent: Cases, case: Case) -> CaseItem:

@@ -14,10 +14,10 @@ from groupproof.harness.model.report_paths import replay_line
 from groupproof.harness.model.verdicts import Finding, Goodbye, Verdict
 from groupproof.harness.reports.pages.case_view import shown_of
 from groupproof.harness.reports.texts.excerpt import excerpt_of
-from groupproof.harness.reports.texts.frame_text import Line
+from groupproof.harness.reports.texts.frame_text import FrameLine
 from groupproof.protocol.rules.requirements import UnknownRequirement, by_id
 
-__all__ = ["Kind", "Saying", "framed", "saying_of"]
+__all__ = ["ItemOutcome", "Kind", "framed", "saying_of"]
 
 FRAMES_MAX: Final = 14
 
@@ -33,25 +33,25 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Saying:
+class ItemOutcome:
     """An item's outcome and its words; those of one that passed are a note, or empty."""
 
     kind: Kind
     text: str = ""
 
 
-def saying_of(result: Result, output: Path | None, fail_on: frozenset[str] = frozenset(), *, runs_xfail: bool = False) -> Saying:
+def saying_of(result: Result, output: Path | None, fail_on: frozenset[str] = frozenset(), *, runs_xfail: bool = False) -> ItemOutcome:
     """Return what the item says; with `runs_xfail` a known failure fails like any other, as pytest's own `--runxfail` has it."""
     report = result.report
     if report is None:
-        return Saying(kind=Kind.ERROR, text=result.missing)
+        return ItemOutcome(kind=Kind.ERROR, text=result.missing)
     kind, headline = _outcome(report, fail_on, runs_xfail=runs_xfail)
     if result.stale and kind is not Kind.ERROR:
         headline = f"stale expectation: {result.stale}" if kind is Kind.PASSED else f"{headline} (stale expectation: {result.stale})"
         kind = Kind.FAILED
     if kind in (Kind.FAILED, Kind.ERROR):
-        return Saying(kind=kind, text="\n".join([headline, *_evidence(report, output)]))
-    return Saying(kind=kind, text=headline)
+        return ItemOutcome(kind=kind, text="\n".join([headline, *_evidence(report, output)]))
+    return ItemOutcome(kind=kind, text=headline)
 
 
 def _outcome(report: CaseReport, fail_on: frozenset[str], *, runs_xfail: bool) -> tuple[Kind, str]:
@@ -84,7 +84,7 @@ def _plain(report: CaseReport, observed: str, fail_on: frozenset[str]) -> tuple[
 
 
 def _requirements(report: CaseReport) -> str:
-    decisive = [each.requirement for each in report.result.ruling.findings if each.verdict is report.result.ruling.verdict]
+    decisive = [finding.requirement for finding in report.result.ruling.findings if finding.verdict is report.result.ruling.verdict]
     return ", ".join(dict.fromkeys(decisive or report.case.requirements))
 
 
@@ -114,13 +114,13 @@ def _sentence(name: str) -> str:
     return f"{name} ({requirement.level.value}) {requirement.text}"
 
 
-def _frames(report: CaseReport) -> list[Line]:
+def _frames(report: CaseReport) -> list[FrameLine]:
     """Return the last frames before what the verdict rests on, and that itself."""
-    shown = shown_of(report.result)
-    if shown is None:
+    picture = shown_of(report.result)
+    if picture is None:
         return []
-    seq = _place(shown.findings[0][0] if shown.findings else None, len(shown.trace))
-    excerpt = excerpt_of(shown.trace, seq)
+    seq = _place(picture.findings[0][0] if picture.findings else None, len(picture.trace))
+    excerpt = excerpt_of(picture.trace, seq)
     upto = [line for line in excerpt.lines if excerpt.seq is None or line.seq <= excerpt.seq]
     return upto[-FRAMES_MAX:]
 
@@ -129,7 +129,7 @@ def _place(finding: Finding | None, length: int) -> int | None:
     return finding.seq if finding is not None and finding.seq is not None and finding.seq < length else None
 
 
-def framed(lines: list[Line]) -> Iterator[str]:
+def framed(lines: list[FrameLine]) -> Iterator[str]:
     """Yield frames as lines under one heading."""
     for number, line in enumerate(lines):
         yield f"  {'frames' if number == 0 else '':<11}  {line.ms:>9.1f} ms  {line.who:<12} {line.arrow or ' '} {line.text}"

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 import pytest
 
-__all__ = ["Wishes", "wishes_of"]
+__all__ = ["PytestOptions", "wishes_of"]
 
 _Value = TypeVar("_Value")
 
@@ -22,7 +22,7 @@ _PYTHONS: Final = frozenset({"python", "python3"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class PytestOptions:
     """Who is under test, and how; None where the default depends on the subject. `named` is what the user wrote, `program` its words if it is one."""
 
     side: str
@@ -41,7 +41,7 @@ class Wishes:
     output: Path | None
 
 
-def wishes_of(config: pytest.Config) -> Wishes:
+def wishes_of(config: pytest.Config) -> PytestOptions:
     """Raise `UsageError` for a value that can't be; the command line goes before the file."""
     sides = [side for side in ("client", "coordinator") if config.getoption(f"groupproof_{side}")]
     sides = sides or [side for side in ("client", "coordinator") if config.getini(f"groupproof_{side}")]
@@ -49,7 +49,7 @@ def wishes_of(config: pytest.Config) -> Wishes:
         raise pytest.UsageError("groupproof: a session has one under test, a client or a coordinator; leave one of them out")
     side = sides[0]
     named = str(_text(config, side))
-    return Wishes(
+    return PytestOptions(
         side=side,
         named=named,
         program=_program(config, named) if side == "client" else (),
@@ -62,7 +62,7 @@ def wishes_of(config: pytest.Config) -> Wishes:
         timeout_s=_read(config, "timeout", _positive(float)),
         shim_level=_read(config, "shim-level", _shim_level),
         fail_on=_read(config, "fail-on", _causes) or frozenset(),
-        expect=tuple(_path(config, "expect", each) for each in _many(config, "expect")),
+        expect=tuple(_path(config, "expect", name) for name in _many(config, "expect")),
         output=_read(config, "output", lambda text: _path(config, "output", text)),
     )
 
@@ -128,7 +128,7 @@ def _shim_level(text: str) -> int:
 
 
 def _causes(text: str) -> frozenset[str]:
-    causes = frozenset(each.strip() for each in text.split(",") if each.strip())
+    causes = frozenset(part.strip() for part in text.split(",") if part.strip())
     if unknown := causes - _CAUSES:
         raise ValueError(f"{', '.join(sorted(unknown))}: unknown; it takes {' and '.join(sorted(_CAUSES))}, separated by a comma")
     return causes

@@ -11,62 +11,62 @@ from groupproof.clients.registry.registered_clients import UnknownClient, WrongP
 from groupproof.harness.cases.catalogue import cases_of
 from groupproof.harness.commands.base.certification import as_folder
 from groupproof.harness.commands.base.options import NEWEST_PROFILE
-from groupproof.harness.commands.pytest_plugin.pytest_options import Wishes
+from groupproof.harness.commands.pytest_plugin.pytest_options import PytestOptions
 from groupproof.harness.judging.summary.expectations import Expectations, load
 from groupproof.harness.judging.summary.run_summary import SubjectInfo
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.model.selection import select
 from groupproof.harness.reports.output_folder import check_output
-from groupproof.harness.running.runs.whole_run import Order
+from groupproof.harness.running.runs.whole_run import RunConfig
 from groupproof.harness.subjects.brokers.broker_providers import subject_named
 from groupproof.harness.subjects.client_registry import check_profile_name
 
-__all__ = ["Commission"]
+__all__ = ["RunPlan"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Commission:
+class RunPlan:
     """What is to be run; `cases` are those that may become items, before pytest selects among them."""
 
-    wishes: Wishes
+    wishes: PytestOptions
     cases: tuple[Case, ...]
     expectations: Expectations
 
     @classmethod
-    def of(cls, wishes: Wishes, patterns: Sequence[str] = ()) -> Commission:
+    def of(cls, options: PytestOptions, patterns: Sequence[str] = ()) -> RunPlan:
         """Take the cases that `patterns` name where there are any. Raise `WrongUsage` for what is wrong before anything runs."""
-        if wishes.profile is not None:
-            check_profile_name(wishes.profile)
-        _check_subject(wishes)
-        if wishes.output is not None:
-            check_output(wishes.output)
-        catalogue = cases_of(wishes.side)
-        cases = select(catalogue, only=patterns or wishes.only, skip=wishes.skip, level=wishes.level)
-        if patterns and wishes.only:
-            wanted = {case.id for case in select(catalogue, only=wishes.only)}
+        if options.profile is not None:
+            check_profile_name(options.profile)
+        _check_subject(options)
+        if options.output is not None:
+            check_output(options.output)
+        catalogue = cases_of(options.side)
+        cases = select(catalogue, only=patterns or options.only, skip=options.skip, level=options.level)
+        if patterns and options.only:
+            wanted = {case.id for case in select(catalogue, only=options.only)}
             cases = [case for case in cases if case.id in wanted]
-        known = tuple(known for path in wishes.expect for known in load(path).known)
-        return cls(wishes=wishes, cases=tuple(cases), expectations=Expectations(known=known))
+        known = tuple(known for path in options.expect for known in load(path).known)
+        return cls(wishes=options, cases=tuple(cases), expectations=Expectations(known=known))
 
     @property
     def profile(self) -> str:
         """Return the profile that a client is judged by."""
         return self.wishes.profile or NEWEST_PROFILE
 
-    def order(self, cases: Sequence[Case], *, profile: str, jobs: int, shipped: Path | None) -> Order:
+    def order(self, cases: Sequence[Case], *, profile: str, jobs: int, shipped: Path | None) -> RunConfig:
         """Return the order for `cases`; `shipped` are the known failures of the subject where the user names no others."""
-        wishes = self.wishes
-        return Order(
+        options = self.wishes
+        return RunConfig(
             cases=cases,
             profile=profile,
-            level=wishes.level,
-            seed=wishes.seed,
+            level=options.level,
+            seed=options.seed,
             jobs=jobs,
             command=["pytest", *sys.argv[1:]],
-            timeout_s=wishes.timeout_s,
-            fail_on=wishes.fail_on,
-            expectations=self.expectations if wishes.expect or shipped is None else load(shipped),
+            timeout_s=options.timeout_s,
+            fail_on=options.fail_on,
+            expectations=self.expectations if options.expect or shipped is None else load(shipped),
         )
 
     def output(self, subject: SubjectInfo) -> Path:
@@ -74,11 +74,11 @@ class Commission:
         return self.wishes.output or Path("reports") / as_folder(f"{subject.name}-{subject.version}" if subject.version else str(subject.spec))
 
 
-def _check_subject(wishes: Wishes) -> None:
-    if wishes.side == "coordinator":
-        subject_named(wishes.named, profile=wishes.profile)
-    elif not wishes.program:
+def _check_subject(options: PytestOptions) -> None:
+    if options.side == "coordinator":
+        subject_named(options.named, profile=options.profile)
+    elif not options.program:
         try:
-            check_profile(resolve(wishes.named), wishes.profile or NEWEST_PROFILE)
+            check_profile(resolve(options.named), options.profile or NEWEST_PROFILE)
         except (UnknownClient, WrongPairing) as error:
             raise WrongUsage(f"{error}; a program that speaks the shim contract is written with its arguments: 'python shim.py'") from error

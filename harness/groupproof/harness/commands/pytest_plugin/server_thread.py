@@ -22,7 +22,7 @@ import trio
 from groupproof.coordinator.broker.serve import Serving, serve
 from groupproof.protocol.trace import Recorder
 
-__all__ = ["Served", "Stand"]
+__all__ = ["ServerConfig", "ServerThread"]
 
 _Got = TypeVar("_Got")
 
@@ -31,7 +31,7 @@ CALL_S: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Served:
+class ServerConfig:
     """What is served; `settings` are Kafka's broker settings by their own names, `topics` maps names to partitions, each filled with `records`."""
 
     profile: str = "kafka-4.1"
@@ -41,13 +41,13 @@ class Served:
     brokers: int = 1
 
 
-class Stand:
+class ServerThread:
     """Serves from its making until `close`; raises what a wrong profile or setting raises."""
 
     serving: Serving
     nursery: trio.Nursery
 
-    def __init__(self, served: Served) -> None:
+    def __init__(self, served: ServerConfig) -> None:
         self.served = served
         began = time.monotonic()
         self.recorder = Recorder(lambda: round((time.monotonic() - began) * 1e9), run="pytest")

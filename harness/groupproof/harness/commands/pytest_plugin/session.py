@@ -11,13 +11,13 @@ from typing import Any, Final
 
 import pytest
 
-from groupproof.harness.commands.pytest_plugin.case_queue import Alone, Engine, Shared
+from groupproof.harness.commands.pytest_plugin.case_queue import CaseQueue, SingleProcessQueue, WorkerQueue
 from groupproof.harness.commands.pytest_plugin.items import NODE, CaseItem, Cases
-from groupproof.harness.commands.pytest_plugin.outcome_text import Saying, saying_of
+from groupproof.harness.commands.pytest_plugin.outcome_text import ItemOutcome, saying_of
 from groupproof.harness.commands.pytest_plugin.pytest_options import wishes_of
-from groupproof.harness.commands.pytest_plugin.run_plan import Commission
-from groupproof.harness.commands.pytest_plugin.session_end import Closing, closed
-from groupproof.harness.commands.pytest_plugin.xdist_shares import Folder
+from groupproof.harness.commands.pytest_plugin.run_plan import RunPlan
+from groupproof.harness.commands.pytest_plugin.session_end import SessionEnd, closed
+from groupproof.harness.commands.pytest_plugin.xdist_shares import SharedFolder
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.errors import Trouble
 
@@ -31,11 +31,11 @@ class CaseSession:
     """What one process of the session does for the cases. `folder` is where the workers of xdist meet, `worker` which of how many this one is."""
 
     config: pytest.Config
-    commission: Commission
+    commission: RunPlan
     folder: Path | None = None
     worker: tuple[int, int] | None = None
-    engine: Engine | None = None
-    closing: Closing | None = None
+    engine: CaseQueue | None = None
+    closing: SessionEnd | None = None
     _cases: tuple[Case, ...] = ()
 
     @classmethod
@@ -43,18 +43,18 @@ class CaseSession:
         """Raise `UsageError` for wrong usage."""
         patterns = _taken(config)
         try:
-            commission = Commission.of(wishes_of(config), patterns)
+            run_plan = RunPlan.of(wishes_of(config), patterns)
         except Trouble as error:
             raise pytest.UsageError(f"groupproof: {error}") from error
         workerinput: dict[str, Any] | None = getattr(config, "workerinput", None)
         if workerinput is None:
-            return cls(config, commission)
+            return cls(config, run_plan)
         folder, name = Path(workerinput[_FOLDER]), str(workerinput["workerid"])
         if config.getoption("dist", "no") == "each":
             folder = folder / name
             folder.mkdir()
-            return cls(config, commission, folder, (0, 1))
-        return cls(config, commission, folder, (int("".join(filter(str.isdigit, name)) or 0), int(workerinput["workercount"])))
+            return cls(config, run_plan, folder, (0, 1))
+        return cls(config, run_plan, folder, (int("".join(filter(str.isdigit, name)) or 0), int(workerinput["workercount"])))
 
     # Collecting
 
@@ -63,7 +63,7 @@ class CaseSession:
         """Have the cases stand beside the files of the session."""
         report = yield
         if isinstance(collector, pytest.Session) and report.passed:
-            report.result = [*report.result, Cases.made(collector, self.commission.cases, self.told)]
+            report.result = [*report.result, Cases.made(collector, self.commission.cases, self.outcome_of)]
         return report
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -72,7 +72,7 @@ class CaseSession:
 
     # Running
 
-    def told(self, case: Case) -> Saying:
+    def outcome_of(self, case: Case) -> ItemOutcome:
         """Return what the item of `case` says, once it can; the first that asks sets the cases going."""
         if self.engine is None:
             self.engine = self._engine()
@@ -81,11 +81,11 @@ class CaseSession:
         output = None if subject is None else self.commission.output(subject)
         return saying_of(result, output, self.commission.wishes.fail_on, runs_xfail=bool(self.config.getoption("runxfail")))
 
-    def _engine(self) -> Engine:
+    def _engine(self) -> CaseQueue:
         if self.folder is None or self.worker is None:
-            return Alone(self.commission, self._cases)
+            return SingleProcessQueue(self.commission, self._cases)
         number, workers = self.worker
-        return Shared(self.commission, self._cases, Folder(self.folder), worker=number, workers=workers)
+        return WorkerQueue(self.commission, self._cases, SharedFolder(self.folder), worker=number, workers=workers)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -111,7 +111,7 @@ class CaseSession:
     def _hand_over(self) -> None:
         """Tell the session's own process which cases were selected: it collects none itself."""
         assert self.folder is not None
-        Folder(self.folder).put("selected", [case.id for case in self._cases])
+        SharedFolder(self.folder).put("selected", [case.id for case in self._cases])
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self.closing is not None:

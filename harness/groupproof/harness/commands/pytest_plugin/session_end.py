@@ -10,25 +10,25 @@ from typing import Final
 import pytest
 
 from groupproof.harness.commands.pytest_plugin.background_run import summed_up
-from groupproof.harness.commands.pytest_plugin.case_queue import Alone, Engine
-from groupproof.harness.commands.pytest_plugin.run_plan import Commission
-from groupproof.harness.commands.pytest_plugin.xdist_shares import ENDED, About, Ended, Folder, Told
+from groupproof.harness.commands.pytest_plugin.case_queue import CaseQueue, SingleProcessQueue
+from groupproof.harness.commands.pytest_plugin.run_plan import RunPlan
+from groupproof.harness.commands.pytest_plugin.xdist_shares import ENDED, RunEnd, SharedFolder, SharedResult, ShareEnd
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.errors import Trouble
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.reports.report_writer import write_report
-from groupproof.harness.running.runs.whole_run import Outcome
+from groupproof.harness.running.runs.whole_run import RunOutcome
 
-__all__ = ["Closing", "closed"]
+__all__ = ["SessionEnd", "closed"]
 
 _COLOURS: Final = {"PASSED": {"green": True}, "FAILED": {"red": True}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Closing:
+class SessionEnd:
     """What a session came to. `trouble` says why there is no report, or none on disk."""
 
-    outcome: Outcome | None
+    outcome: RunOutcome | None
     output: Path | None
     trouble: str = ""
 
@@ -52,64 +52,64 @@ class Closing:
             terminal.write_line(f"report: {self.output / 'report.html'}")
 
 
-def closed(commission: Commission, cases: Sequence[Case], engine: Engine | None, folder: Path | None) -> Closing | None:
+def closed(run_plan: RunPlan, cases: Sequence[Case], engine: CaseQueue | None, folder: Path | None) -> SessionEnd | None:
     """Sum up and write the report; None where no case was run."""
-    told, abouts, troubles, cases = _gathered(commission, cases, engine, folder)
+    entries, abouts, troubles, cases = _gathered(run_plan, cases, engine, folder)
     if not abouts:
-        return Closing(outcome=None, output=None, trouble=f"no report: {troubles[0]}") if troubles else None
+        return SessionEnd(outcome=None, output=None, trouble=f"no report: {troubles[0]}") if troubles else None
     known = {case.id: case for case in cases}
-    results = [each.result(known[each.case]) for each in told if each.case in known]
-    outcome = summed_up(commission, cases, _together(abouts), results)
-    output = commission.output(outcome.summary.subject)
+    results = [result.result(known[result.case]) for result in entries if result.case in known]
+    outcome = summed_up(run_plan, cases, _together(abouts), results)
+    output = run_plan.output(outcome.summary.subject)
     try:
         write_report(outcome.summary, output)
     except Trouble as error:
-        return Closing(outcome=outcome, output=None, trouble=f"no report: {error}")
-    return Closing(outcome=outcome, output=output)
+        return SessionEnd(outcome=outcome, output=None, trouble=f"no report: {error}")
+    return SessionEnd(outcome=outcome, output=output)
 
 
-_Gathered = tuple[Sequence[Told], list[About], list[Trouble], Sequence[Case]]
+_Gathered = tuple[Sequence[SharedResult], list[RunEnd], list[Trouble], Sequence[Case]]
 
 
-def _gathered(commission: Commission, cases: Sequence[Case], engine: Engine | None, folder: Path | None) -> _Gathered:
+def _gathered(run_plan: RunPlan, cases: Sequence[Case], engine: CaseQueue | None, folder: Path | None) -> _Gathered:
     """Return what was told, by whom, what went wrong, and which cases were selected: by this process or by the workers of xdist."""
     if folder is None:
-        running = engine.running if isinstance(engine, Alone) else None
+        running = engine.running if isinstance(engine, SingleProcessQueue) else None
         if running is None:
             return [], [], [], cases
         return list(running.told.values()), [running.about] if running.about else [], [running.trouble] if running.trouble else [], cases
-    met = [Folder(each) for each in (folder, *sorted(path for path in folder.iterdir() if path.is_dir()))]
-    ended: list[Ended] = [each for where in met for each in where.everything(ENDED)]
+    met = [SharedFolder(item) for item in (folder, *sorted(path for path in folder.iterdir() if path.is_dir()))]
+    ended: list[ShareEnd] = [item for where in met for item in where.everything(ENDED)]
     selected = {id for where in met for id in where.get("selected") or ()}
-    chosen = [case for case in commission.cases if case.id in selected]
-    told = [next((each for where in met if (each := where.told(case.id, whole=True)) is not None), None) for case in chosen]
+    chosen = [case for case in run_plan.cases if case.id in selected]
+    results = [next((result for where in met if (result := where.told(case.id, whole=True)) is not None), None) for case in chosen]
     return (
-        [each for each in told if each is not None],
-        [each.about for each in ended if each.about],
-        [each.trouble for each in ended if each.trouble],
+        [item for item in results if item is not None],
+        [item.about for item in ended if item.about],
+        [item.trouble for item in ended if item.trouble],
         chosen,
     )
 
 
-def _together(abouts: Sequence[About]) -> About:
+def _together(abouts: Sequence[RunEnd]) -> RunEnd:
     """Return several runs side by side as one: from the first's beginning, for as long as the longest took, with all jobs."""
-    first = min(abouts, key=lambda each: each.started)
-    end = max(each.started.timestamp() + each.duration_s for each in abouts)
-    lag = max(each.environment.get("lag_ms_worst", 0.0) for each in abouts)
+    first = min(abouts, key=lambda end: end.started)
+    end = max(end.started.timestamp() + end.duration_s for end in abouts)
+    lag = max(end.environment.get("lag_ms_worst", 0.0) for end in abouts)
     return replace(
         first,
-        jobs=sum(each.jobs for each in abouts),
+        jobs=sum(end.jobs for end in abouts),
         duration_s=end - first.started.timestamp(),
         environment={**first.environment, "lag_ms_worst": lag, "processes": len(abouts)},
-        gave_up=next((each.gave_up for each in abouts if each.gave_up), None),
+        gave_up=next((end.gave_up for end in abouts if end.gave_up), None),
     )
 
 
-def _lines(outcome: Outcome) -> Iterator[str]:
+def _lines(outcome: RunOutcome) -> Iterator[str]:
     run = outcome.summary
-    for each in run.cases:
-        if each.verdict is Verdict.NON_STRICT:
-            yield f"NON_STRICT {each.case.id}: {each.result.ruling.observed}"
+    for case in run.cases:
+        if case.verdict is Verdict.NON_STRICT:
+            yield f"NON_STRICT {case.case.id}: {case.result.ruling.observed}"
     for stale in run.settled.stale:
         yield f"stale expectation: {stale}"
     if run.run.interrupted:
@@ -120,7 +120,7 @@ def _lines(outcome: Outcome) -> Iterator[str]:
         yield f"a selection makes no grade: {outcome.left_out} cases that level {run.run.level} requires were left out"
 
 
-def _subject(outcome: Outcome) -> str:
+def _subject(outcome: RunOutcome) -> str:
     run = outcome.summary
     counts = ", ".join(f"{count} {verdict}" for verdict, count in run.totals.items() if count)
     return f"{run.subject.title} by {run.suite.profile} in {run.run.duration_s:.1f} s: {counts or 'no case'}"

@@ -53,7 +53,7 @@ class GroupproofTrace(Sequence[Observation]):
         title = None if api is None else api_meant(api)
         wanted = {"api": title, "client": client, "group": group}
         asked = [(name, want) for name, want in wanted.items() if want is not None]
-        return [seen for seen in self[place_meant(since) :] if seen.kind == kind and all(getattr(seen, name) == want for name, want in asked)]
+        return [obs for obs in self[place_meant(since) :] if obs.kind == kind and all(getattr(obs, name) == want for name, want in asked)]
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
         """Return the offsets that the group has committed and that were acknowledged, by topic and partition."""
@@ -71,11 +71,11 @@ class GroupproofTrace(Sequence[Observation]):
         Nothing that could be judged is no pass either. With `goodbye` a member that went without a LeaveGroup fails it too.
         """
         results = judge_live(list(self))
-        judged = [each for each in results if group is None or any(seen.group == group for seen in each.plays[0].trace)]
+        judged = [result for result in results if group is None or any(obs.group == group for obs in result.plays[0].trace)]
         if not judged:
             raise AssertionError(f"nobody has spoken of {'a group' if group is None else f'group {group!r}'}, so that there is nothing to judge")
-        for each in judged:
-            _check(each, goodbye=goodbye)
+        for item in judged:
+            _check(item, goodbye=goodbye)
 
     def tail(self, lines: int = TAIL_MAX) -> str:
         """Return the last that was seen, in words, what every consumer does all the time left out."""
@@ -91,11 +91,11 @@ def _check(result: CaseResult, *, goodbye: bool) -> None:
     ruling, trace = result.ruling, result.plays[0].trace
     if ruling.verdict is Verdict.INCONCLUSIVE:
         raise AssertionError(f"{result.case.title}: no verdict, for {ruling.observed}")
-    broken = next((each for each in ruling.findings if each.verdict is Verdict.FAILED), None)
+    broken = next((finding for finding in ruling.findings if finding.verdict is Verdict.FAILED), None)
     if broken is not None:
         rule = by_id(broken.requirement)
         frames = [line for line in excerpt_of(trace, broken.seq).lines if broken.seq is None or line.seq <= broken.seq]
-        told = [f"{rule.id}: {broken.observed}", f"  requirement  {rule.id} ({rule.level.value}) {rule.text}", f"  expected     {broken.expected}"]
-        raise AssertionError("\n".join([*told, *framed(frames)]))
+        lines = [f"{rule.id}: {broken.observed}", f"  requirement  {rule.id} ({rule.level.value}) {rule.text}", f"  expected     {broken.expected}"]
+        raise AssertionError("\n".join([*lines, *framed(frames)]))
     if goodbye and ruling.goodbye is Goodbye.UNCLEAN:
         raise AssertionError(f"unclean goodbye: {ruling.goodbye_reason}")

@@ -24,11 +24,11 @@ from groupproof.harness.model.case_length import length_ms
 from groupproof.harness.model.errors import Trouble
 from groupproof.harness.model.verdicts import Verdict
 
-__all__ = ["ENDED", "TOLD", "About", "Ended", "Folder", "Standing", "Told", "dealt"]
+__all__ = ["ENDED", "RESULT_SUFFIX", "RunEnd", "ShareEnd", "SharedFolder", "SharedResult", "SubjectRecord", "dealt"]
 
 
 ENDED: Final = ".ended"
-TOLD: Final = ".told"
+RESULT_SUFFIX: Final = ".told"
 PLAYS: Final = ".plays"
 """How the files end of a share that has ended, of a case that was ruled on, and of its traces, which few want to read."""
 
@@ -36,7 +36,7 @@ _WITHOUT_TRACES: Final = frozenset({Verdict.OK, Verdict.NON_STRICT, Verdict.INFO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class SubjectRecord:
     """Who was under test, and by what known failures are looked up: the release, the profile, and the file that ships with the subject."""
 
     subject: SubjectInfo | None
@@ -46,11 +46,11 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class About:
+class RunEnd:
     """What a process tells of its run beside the cases; `gave_up` says why it ended before its last case, unasked."""
 
     subject: SubjectInfo
-    standing: Standing
+    standing: SubjectRecord
     jobs: int
     is_virtual: bool
     started: datetime
@@ -60,28 +60,28 @@ class About:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class ShareEnd:
     """How a share's run ended: what there is to tell of it, and the trouble that kept it from its cases."""
 
-    about: About | None
+    about: RunEnd | None
     trouble: Trouble | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class SharedResult:
     """A case's result as it travels; the case itself is known on both sides."""
 
     case: str
-    standing: Standing
+    standing: SubjectRecord
     ruling: Ruling
     plays: Sequence[Play]
     duration_s: float
     trouble: Trouble | None
 
     @classmethod
-    def of(cls, result: CaseResult, standing: Standing) -> Told:
+    def of(cls, result: CaseResult, subject: SubjectRecord) -> SharedResult:
         return cls(
-            case=result.case.id, standing=standing, ruling=result.ruling, plays=result.plays, duration_s=result.duration_s, trouble=result.trouble
+            case=result.case.id, standing=subject, ruling=result.ruling, plays=result.plays, duration_s=result.duration_s, trouble=result.trouble
         )  # fmt: skip
 
     def result(self, case: Case) -> CaseResult:
@@ -94,7 +94,7 @@ def dealt(cases: Sequence[Case], shares: int) -> list[list[Case]]:
     return [longest_first[number::shares] for number in range(shares)]
 
 
-class Folder:
+class SharedFolder:
     """The folder of one session; the files of others are read whole or not at all."""
 
     def __init__(self, path: Path) -> None:
@@ -133,19 +133,19 @@ class Folder:
         temporary.write_bytes(pickle.dumps(value))
         temporary.rename(self.path / name)
 
-    def tell(self, told: Told) -> None:
+    def tell(self, result: SharedResult) -> None:
         """Tell of a case; its traces lie beside, and are there first."""
-        name = told.case.replace("/", "~")
-        self.put(f"{name}{PLAYS}", list(told.plays))
-        self.put(f"{name}{TOLD}", replace(told, plays=()))
+        name = result.case.replace("/", "~")
+        self.put(f"{name}{PLAYS}", list(result.plays))
+        self.put(f"{name}{RESULT_SUFFIX}", replace(result, plays=()))
 
-    def told(self, case: str, *, whole: bool = False) -> Told | None:
+    def told(self, case: str, *, whole: bool = False) -> SharedResult | None:
         """Return what was told of a case, with its traces where they are wanted, or where an item has frames to show."""
         name = case.replace("/", "~")
-        told: Told | None = self.get(f"{name}{TOLD}")
-        if told is None or (told.ruling.verdict in _WITHOUT_TRACES and not whole):
-            return told
-        return replace(told, plays=self.get(f"{name}{PLAYS}") or ())
+        result: SharedResult | None = self.get(f"{name}{RESULT_SUFFIX}")
+        if result is None or (result.ruling.verdict in _WITHOUT_TRACES and not whole):
+            return result
+        return replace(result, plays=self.get(f"{name}{PLAYS}") or ())
 
     def get(self, name: str) -> Any:
         """Return what was put under `name`, or None."""

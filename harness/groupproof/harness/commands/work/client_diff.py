@@ -17,12 +17,12 @@ from groupproof.harness.commands.base.progress import watched
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.verdicts import Goodbye, Verdict
-from groupproof.harness.running.runs.client_run import Run
-from groupproof.harness.running.runs.whole_run import Order
+from groupproof.harness.running.runs.client_run import ClientRun
+from groupproof.harness.running.runs.whole_run import RunConfig
 from groupproof.harness.subjects.client_registry import Candidate
 from groupproof.protocol.trace import Trace
 
-__all__ = ["ClientDiff", "Differing", "differing", "moves_of"]
+__all__ = ["CaseDifference", "ClientDiff", "differing", "moves_of"]
 
 DIVERGE = 1
 UNDECIDED = 2
@@ -30,7 +30,7 @@ NEVER = "nothing more"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Differing:
+class CaseDifference:
     """A case that two clients do not end alike: what was seen of each, and of each the first move of its group that the other's did not make, if any."""
 
     case: str
@@ -39,12 +39,12 @@ class Differing:
     moves: tuple[str, str] | None
 
 
-def differing(first: CaseResult, second: CaseResult) -> Differing | None:
+def differing(first: CaseResult, second: CaseResult) -> CaseDifference | None:
     """Compare the results of one case; None where verdict, goodbye and what was found are the same."""
     if _ending(first) == _ending(second):
         return None
-    pairs = itertools.zip_longest(*(moves_of(each.plays[0].trace) if each.plays else () for each in (first, second)), fillvalue=NEVER)
-    return Differing(case=first.case.id, first=first, second=second, moves=next(((one, other) for one, other in pairs if one != other), None))
+    pairs = itertools.zip_longest(*(moves_of(result.plays[0].trace) if result.plays else () for result in (first, second)), fillvalue=NEVER)
+    return CaseDifference(case=first.case.id, first=first, second=second, moves=next(((one, other) for one, other in pairs if one != other), None))
 
 
 def _ending(result: CaseResult) -> tuple[Verdict, Goodbye, str]:
@@ -54,9 +54,9 @@ def _ending(result: CaseResult) -> tuple[Verdict, Goodbye, str]:
 
 def moves_of(trace: Trace) -> Iterator[str]:
     """Yield the transitions of the group under test in words, without times and ids: its state, the generation, and by which rule."""
-    for seen in trace:
-        if seen.kind == "transition":
-            yield f"{seen.state_before or 'no group'} → {seen.state_after}, generation {seen.generation} ({seen.rule})"
+    for obs in trace:
+        if obs.kind == "transition":
+            yield f"{obs.state_before or 'no group'} → {obs.state_after}, generation {obs.generation} ({obs.rule})"
 
 
 class ClientDiff:
@@ -77,9 +77,9 @@ class ClientDiff:
         first = self._run(self._candidates[0], console)
         second = {} if self._is_interrupted else self._run(self._candidates[1], console)
         both = [case.id for case in self._cases if case.id in first and case.id in second]
-        found = [each for case in both if (each := differing(first[case], second[case])) is not None]
+        found = [difference for case in both if (difference := differing(first[case], second[case])) is not None]
         if as_json:
-            click.echo(json.dumps([_json(each) for each in found], indent=1, ensure_ascii=False))
+            click.echo(json.dumps([_json(item) for item in found], indent=1, ensure_ascii=False))
         else:
             self._print(found, both)
         if found:
@@ -89,22 +89,22 @@ class ClientDiff:
     def _run(self, candidate: Candidate, console: Console) -> Mapping[str, CaseResult]:
         """Return what was reached, by case; without what the environment ended."""
         command = ["groupproof", *sys.argv[1:]]
-        order = Order(cases=self._cases, profile=self._profile, level="info", seed=self._seed, jobs=candidate.jobs, command=command)
+        config = RunConfig(cases=self._cases, profile=self._profile, level="info", seed=self._seed, jobs=candidate.jobs, command=command)
         self._say(f"{_name(candidate)}: {len(self._cases)} cases")
-        with watched(console, len(self._cases)) as shown:
-            outcome = Run(candidate, order, say=shown.told, on_hello=lambda _: None).go()
+        with watched(console, len(self._cases)) as display:
+            outcome = ClientRun(candidate, config, say=display.report, on_hello=lambda _: None).go()
         if outcome.gave_up is not None:
             self._say(f"{_name(candidate)}: {outcome.gave_up}")
         self._is_interrupted = outcome.summary.run.interrupted
-        return {each.case.id: each for each in outcome.summary.results if each.trouble is None}
+        return {result.case.id: result for result in outcome.summary.results if result.trouble is None}
 
-    def _print(self, found: Sequence[Differing], both: Sequence[str]) -> None:
-        one, other = (_name(each) for each in self._candidates)
+    def _print(self, found: Sequence[CaseDifference], both: Sequence[str]) -> None:
+        one, other = (_name(candidate) for candidate in self._candidates)
         width = max(len(one), len(other))
-        for each in found:
-            click.echo(each.case)
-            for name, result, move in zip((one, other), (each.first, each.second), each.moves or ("", ""), strict=True):
-                click.echo(f"  {name:<{width}}  {_told(result)}")
+        for difference in found:
+            click.echo(difference.case)
+            for name, result, move in zip((one, other), (difference.first, difference.second), difference.moves or ("", ""), strict=True):
+                click.echo(f"  {name:<{width}}  {_outcome_text(result)}")
                 if move:
                     click.echo(f"  {'':<{width}}    went apart with  {move}")
         missing = len(self._cases) - len(both)
@@ -116,15 +116,15 @@ def _name(candidate: Candidate) -> str:
     return candidate.words[0] if len(candidate.words) == 1 else candidate.name
 
 
-def _told(result: CaseResult) -> str:
+def _outcome_text(result: CaseResult) -> str:
     ruling = result.ruling
     goodbye = "" if ruling.goodbye is Goodbye.NONE else f" {ruling.goodbye.value}"
     return f"{ruling.verdict.value}{goodbye}  {'' if ruling.verdict is Verdict.OK else ruling.observed}".rstrip()
 
 
-def _json(each: Differing) -> dict[str, Any]:
+def _json(difference: CaseDifference) -> dict[str, Any]:
     sides = {
         name: {"verdict": result.ruling.verdict.value, "goodbye": result.ruling.goodbye.value, "observed": result.ruling.observed}
-        for name, result in (("first", each.first), ("second", each.second))
+        for name, result in (("first", difference.first), ("second", difference.second))
     }
-    return {"case": each.case, **sides, "moves": each.moves}
+    return {"case": difference.case, **sides, "moves": difference.moves}

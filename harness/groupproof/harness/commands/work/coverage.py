@@ -23,10 +23,10 @@ _WIDTH_OF_PIPES: Final = 10_000  # nothing is folded or cut where nobody looks a
 def coverage() -> dict[str, Any]:
     """Return the counts by section, what is missing and why, and of each requirement its witnesses, rules and cases."""
     proven, rules, by_client, by_coordinator = witnesses(), cited(), judged()["client"], judged()["coordinator"]
-    sections = [_section(name, {each.id for each in rows}) for name, rows in groupby(requirements(), key=lambda each: each.area)]
+    sections = [_section(name, {row.id for row in rows}) for name, rows in groupby(requirements(), key=lambda requirement: requirement.area)]
     return {
-        "requirements": sum(each["requirements"] for each in sections),
-        "witnessed": sum(each["witnessed"] for each in sections),
+        "requirements": sum(section["requirements"] for section in sections),
+        "witnessed": sum(section["witnessed"] for section in sections),
         "judged": {"client": len(by_client), "coordinator": len(by_coordinator), "either": len({*by_client, *by_coordinator})},
         "readings": len(READINGS),
         "readings_witnessed": len(proven.keys() & set(READINGS)),
@@ -34,13 +34,13 @@ def coverage() -> dict[str, Any]:
         "missing": [{"needs": gap.needs, "why": gap.why, "ids": list(gap.ids)} for gap in gaps()],
         "unjudged": [{"needs": gap.needs, "why": gap.why, "ids": list(gap.ids)} for gap in unjudged()],
         "by_id": {
-            each: {
-                "witnesses": list(proven.get(each, ())),
-                "rules": list(rules.get(each, ())),
-                "cases": [*by_client.get(each, ()), *by_coordinator.get(each, ())],
-                "listed_by": [case for side in SIDES for case in listed()[side].get(each, ())],
+            name: {
+                "witnesses": list(proven.get(name, ())),
+                "rules": list(rules.get(name, ())),
+                "cases": [*by_client.get(name, ()), *by_coordinator.get(name, ())],
+                "listed_by": [case for side in SIDES for case in listed()[side].get(name, ())],
             }
-            for each in everything()
+            for name in everything()
         },
     }
 
@@ -52,36 +52,39 @@ def _section(name: str, ids: Collection[str]) -> dict[str, Any]:
 
 def print_coverage(*, as_json: bool) -> None:
     """Print the coverage; plain columns where stdout is no terminal."""
-    told = coverage()
+    figures = coverage()
     if as_json:
-        print(json.dumps(told, ensure_ascii=False, indent=1))
+        print(json.dumps(figures, ensure_ascii=False, indent=1))
         return
     console = Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_OF_PIPES)
-    console.print(_table(told))
-    console.print(f"\n{told['witnessed']} of {told['requirements']} requirements have a witness among the tests", style="bold")
-    either, of_clients, of_coordinators = (told["judged"][key] for key in ("either", *SIDES))
+    console.print(_table(figures))
+    console.print(f"\n{figures['witnessed']} of {figures['requirements']} requirements have a witness among the tests", style="bold")
+    either, of_clients, of_coordinators = (figures["judged"][key] for key in ("either", *SIDES))
     console.print(
-        f"{either} of {told['requirements']} are judged in a subject by a case: {of_clients} in a client, {of_coordinators} in a coordinator",
+        f"{either} of {figures['requirements']} are judged in a subject by a case: {of_clients} in a client, {of_coordinators} in a coordinator",
         style="bold",
     )
-    console.print(f"{told['readings_witnessed']} of {told['readings']} readings of contradicting sources have one\n")
-    for line in (*_missing(told["missing"], "without a witness"), *_missing(told["unjudged"], "MUSTs on the client's side that no case judges")):
+    console.print(f"{figures['readings_witnessed']} of {figures['readings']} readings of contradicting sources have one\n")
+    for line in (
+        *_missing(figures["missing"], "without a witness"),
+        *_missing(figures["unjudged"], "MUSTs on the client's side that no case judges"),
+    ):
         console.print(line)
 
 
-def _table(told: Mapping[str, Any]) -> Table:
+def _table(fields: Mapping[str, Any]) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("section")
     for title in ("witness", "rule", "client", "coordinator", "of"):
         table.add_column(title, justify="right")
-    for each in told["sections"]:
-        is_whole = each["witnessed"] == each["requirements"]
-        figures = (str(each[key]) for key in ("witnessed", "by_rule", "judged_in_client", "judged_in_coordinator", "requirements"))
-        table.add_row(each["section"], *figures, style="" if is_whole else "yellow")
+    for section in fields["sections"]:
+        is_whole = section["witnessed"] == section["requirements"]
+        figures = (str(section[key]) for key in ("witnessed", "by_rule", "judged_in_client", "judged_in_coordinator", "requirements"))
+        table.add_row(section["section"], *figures, style="" if is_whole else "yellow")
     return table
 
 
 def _missing(missing: Iterable[Mapping[str, Any]], what: str) -> Iterable[Text]:
-    for each in missing:
-        yield Text.assemble((f"{len(each['ids'])} {what}: ", "yellow"), each["why"], (f" Needs: {each['needs']}.", "bold"))
-        yield Text("  " + " ".join(each["ids"]), style="dim")
+    for entry in missing:
+        yield Text.assemble((f"{len(entry['ids'])} {what}: ", "yellow"), entry["why"], (f" Needs: {entry['needs']}.", "bold"))
+        yield Text("  " + " ".join(entry["ids"]), style="dim")

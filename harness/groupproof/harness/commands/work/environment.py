@@ -18,7 +18,7 @@ from importlib import metadata
 from pathlib import Path
 
 from groupproof.clients.registry.install_cache import default_cache
-from groupproof.clients.registry.registered_clients import Registered, registered
+from groupproof.clients.registry.registered_clients import RegisteredClient, registered
 from groupproof.clients.registry.toolchains.by_language import TOOLCHAINS, toolchain_of
 from groupproof.clients.registry.toolchains.programs import Tool
 from groupproof.clients.registry.toolchains.toolchain import releases_in_cache
@@ -210,6 +210,6 @@ def _brokers() -> list[str]:
     return kafka + (["kfake"] if any(cache.glob(f"go/kfake-{pinned()}-*")) else [])
 
 
-def _cached(client: Registered) -> list[str]:
+def _cached(client: RegisteredClient) -> list[str]:
     """Return the releases of a client that are installed already."""
     return [] if client.shim is None else releases_in_cache(toolchain_of(client.language).stem(client), default_cache())

@@ -28,7 +28,7 @@ from groupproof.harness.running.signals import mind_signals
 from groupproof.protocol.rules.profiles import UnknownProfile
 from groupproof.protocol.trace import Observation, Recorder, Trace
 
-__all__ = ["OBSERVATIONS_MAX", "Serve", "Served", "Watched", "summed_up"]
+__all__ = ["OBSERVATIONS_MAX", "Serve", "ServedGroups", "WatchReport", "summed_up"]
 
 OBSERVATIONS_MAX: Final = 500_000
 """How much of what is seen is kept for judging; memory is bounded, and what comes later is served but not judged."""
@@ -39,7 +39,7 @@ looking again and again at what a server keeps for as long as it runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Served:
+class ServedGroups:
     """What a server saw; `is_cut` says that it saw more than is kept."""
 
     results: tuple[CaseResult, ...]
@@ -68,7 +68,7 @@ class Serve:
     _trace: Trace = field(default_factory=list)
     _is_cut: bool = False
 
-    def run(self, on_serving: Callable[[Serving], None]) -> Served:
+    def run(self, on_serving: Callable[[Serving], None]) -> ServedGroups:
         """Serve until Ctrl-C or SIGTERM; raise `WrongUsage` for a wrong name and `BrokenEnvironment` for a port that can't be had."""
         started, began = datetime.now(UTC), time.monotonic()
         recorder = Recorder(lambda: round((time.monotonic() - began) * 1e9), keeps=False, run="serve", seed=self.seed)
@@ -80,11 +80,11 @@ class Serve:
         except (CannotListen, UnknownSetting, UnknownProfile, ExceptionGroup) as error:
             raise _trouble_of(error) from error
         results = judge_live(self._trace) if self.judged else []
-        return Served(results=tuple(results), started=started, duration_s=time.monotonic() - began, is_cut=self._is_cut)
+        return ServedGroups(results=tuple(results), started=started, duration_s=time.monotonic() - began, is_cut=self._is_cut)
 
-    def _keep(self, seen: Observation) -> None:
+    def _keep(self, obs: Observation) -> None:
         if len(self._trace) < OBSERVATIONS_MAX:
-            self._trace.append(seen)
+            self._trace.append(obs)
         else:
             self._is_cut = True
 
@@ -110,7 +110,7 @@ class Serve:
         )
 
 
-class Watched(Protocol):
+class WatchReport(Protocol):
     """What a report says of how something was watched."""
 
     @property
@@ -129,9 +129,9 @@ def _trouble_of(error: Exception) -> Exception:
     return WrongUsage(str(error)) if isinstance(error, UnknownSetting | UnknownProfile) else error
 
 
-def summed_up(served: Served, serve: Watched, command: Sequence[str]) -> RunSummary:
+def summed_up(served: ServedGroups, serve: WatchReport, command: Sequence[str]) -> RunSummary:
     """Return what was served as a run whose cases are the groups that were seen."""
-    names = sorted({seen.client for result in served.results for seen in result.plays[0].trace if seen.client is not None})
+    names = sorted({obs.client for result in served.results for obs in result.plays[0].trace if obs.client is not None})
     summary = RunSummary(
         suite=SuiteInfo(version=release(), profile=serve.profile),
         subject=SubjectInfo(name=", ".join(names) or "nobody", version=None, language=None, capabilities=(), spec="applications"),

@@ -54,7 +54,7 @@ def one(simulation: Simulation, plan: Schedule | None, output: Path | None, *, a
 
 
 def _tell(outcome: Outcome, took_s: float, output: Path | None, *, as_json: bool) -> None:
-    for line in [*_told(outcome, took_s), *_violation(outcome, output)]:
+    for line in [*_outcome_lines(outcome, took_s), *_violation(outcome, output)]:
         click.echo(line, err=as_json)
     if as_json:
         click.echo(json.dumps(_row(outcome), ensure_ascii=False, indent=1))
@@ -74,13 +74,13 @@ def _traced(simulation: Simulation, plan: Schedule | None) -> tuple[Outcome, Sch
 
 def _keep(outcome: Outcome, plan: Schedule, trace: Trace, output: Path) -> None:
     """Write the schedule, with what was broken, the trace and the picture."""
-    told = to_json(outcome, plan, broken(outcome.simulation, plan, trace))
-    (output / "simulation.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    document = to_json(outcome, plan, broken(outcome.simulation, plan, trace))
+    (output / "simulation.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     (output / "trace.ndjson").write_text("".join(f"{line}\n" for line in write_trace(trace)), encoding="utf-8")
     (output / "timeline.svg").write_text(picture_of(trace, outcome), encoding="utf-8")
 
 
-def _told(outcome: Outcome, took_s: float) -> Sequence[str]:
+def _outcome_lines(outcome: Outcome, took_s: float) -> Sequence[str]:
     simulation = outcome.simulation
     static = f", {simulation.static_members} of them static" if simulation.static_members else ""
     lines = [
@@ -98,7 +98,7 @@ def _told(outcome: Outcome, took_s: float) -> Sequence[str]:
 
 
 def _violation(outcome: Outcome, output: Path | None) -> Sequence[str]:
-    lines = [f"BROKEN {each.requirement} at {_time(each.at_ms)}: {each.what}" for each in outcome.violations]
+    lines = [f"BROKEN {violation.requirement} at {_time(violation.at_ms)}: {violation.what}" for violation in outcome.violations]
     if output is not None:
         lines.append(f"  replay: groupproof replay {shlex.quote(str(output / 'simulation.json'))}")
     elif outcome.violations:
@@ -138,7 +138,7 @@ def _by_simulator(recorded: Recorded, output: Path | None, *, as_json: bool) -> 
     if output is not None:
         _keep(outcome, plan, trace, output)
     _tell(outcome, max(time.process_time() - began, 0.001), output, as_json=as_json)
-    return {*_judged(recorded.simulation, plan, trace, as_json=as_json), *(each.requirement for each in outcome.violations)}
+    return {*_judged(recorded.simulation, plan, trace, as_json=as_json), *(violation.requirement for violation in outcome.violations)}
 
 
 def _by_pair(engine: str, recorded: Recorded, output: Path | None, *, as_json: bool) -> set[str]:
@@ -180,7 +180,7 @@ def many(simulation: Simulation, seeds: range, jobs: int | None, folder: Path | 
                 click.echo(line, err=as_json)
     click.echo(f"{len(left)} seeds, {_time(virtual_ms)} of virtual time, {events} events: {len(broken)} broke a law", err=as_json)
     if as_json:
-        click.echo(json.dumps({"seeds": len(left), "events": events, "broken": [_row(each) for each in broken]}, ensure_ascii=False, indent=1))
+        click.echo(json.dumps({"seeds": len(left), "events": events, "broken": [_row(outcome) for outcome in broken]}, ensure_ascii=False, indent=1))
     return BROKEN if broken else 0
 
 
@@ -206,7 +206,7 @@ def _row(outcome: Outcome) -> dict[str, Any]:
         "converged_at_ms": outcome.converged_at_ms,
         "requests": dict(outcome.requests),
         "injected": dict(outcome.injected),
-        "violations": [{"requirement": each.requirement, "at_ms": each.at_ms, "what": each.what} for each in outcome.violations],
+        "violations": [{"requirement": violation.requirement, "at_ms": violation.at_ms, "what": violation.what} for violation in outcome.violations],
     }
 
 

@@ -14,7 +14,7 @@ from typing import Final, TextIO
 import trio
 
 from groupproof.coordinator.broker.interception import Interception
-from groupproof.harness.commands.work.judging_server import OBSERVATIONS_MAX, Served
+from groupproof.harness.commands.work.judging_server import OBSERVATIONS_MAX, ServedGroups
 from groupproof.harness.judging.observed.both_sides import judge_sides
 from groupproof.harness.judging.observed.limits import Unjudged
 from groupproof.harness.model.errors import BrokenEnvironment
@@ -24,7 +24,7 @@ from groupproof.harness.subjects.networks.broker_address import Address, bootstr
 from groupproof.harness.subjects.networks.client_properties import Security
 from groupproof.harness.subjects.networks.secure_connection import Connector
 from groupproof.harness.subjects.tap.hub import Hub, TcpDoors
-from groupproof.harness.subjects.tap.upstream import Met, meet_upstream
+from groupproof.harness.subjects.tap.upstream import UpstreamInfo, meet_upstream
 from groupproof.protocol.faults import Fault
 from groupproof.protocol.trace import Observation, Recorder, Trace, write_trace
 from groupproof.protocol.vocabulary import Api
@@ -45,7 +45,7 @@ class Tapping:
     """A tap that serves: where clients connect, and what is behind it."""
 
     addresses: tuple[Address, ...]
-    met: Met
+    met: UpstreamInfo
 
     @property
     def bootstrap(self) -> str:
@@ -57,7 +57,7 @@ class Tapping:
 class Tapped:
     """What a tap saw: the groups' results of both sides as a run, the sides of groups that are not judged, and how often each fault took effect."""
 
-    served: Served
+    served: ServedGroups
     unjudged: tuple[Unjudged, ...]
     profile: str
     delivered: Mapping[str, int]
@@ -80,7 +80,7 @@ class Tap:
     _trace: Trace = field(default_factory=list)
     _is_cut: bool = False
     _delivered: dict[str, int] = field(default_factory=dict)
-    _met: Met | None = None
+    _met: UpstreamInfo | None = None
 
     def run(self, on_tapping: Callable[[Tapping], None]) -> Tapped:
         """Tap until Ctrl-C or SIGTERM; raise `WrongUsage`, and `BrokenEnvironment` for a port or an upstream that can't be had."""
@@ -95,17 +95,17 @@ class Tap:
             except ExceptionGroup as error:
                 raise trouble_in(error) from error
         results, unjudged = judge_sides(self._trace, is_cut=self._is_cut) if self.judged else ([], [])
-        served = Served(results=tuple(results), started=started, duration_s=time.monotonic() - began, is_cut=self._is_cut)
+        served = ServedGroups(results=tuple(results), started=started, duration_s=time.monotonic() - began, is_cut=self._is_cut)
         profile = self._met.profile if self._met is not None else self.profile or ""
         return Tapped(served=served, unjudged=tuple(unjudged), profile=profile, delivered=self._delivered)
 
-    def _keep(self, seen: Observation) -> None:
-        if seen.kind == "fault" and seen.fault is not None:
-            self._delivered[seen.fault] = self._delivered.get(seen.fault, 0) + (seen.detail == "delivered")
+    def _keep(self, obs: Observation) -> None:
+        if obs.kind == "fault" and obs.fault is not None:
+            self._delivered[obs.fault] = self._delivered.get(obs.fault, 0) + (obs.detail == "delivered")
         if not self.judged:
             return
         if len(self._trace) < OBSERVATIONS_MAX:
-            self._trace.append(seen)
+            self._trace.append(obs)
         else:
             self._is_cut = True
 
@@ -123,13 +123,13 @@ class Tap:
 
     async def _opened(self, hub: Hub) -> Tapping:
         """Meet the upstream and open a port for each broker, those that the user named first."""
-        self._met = met = await meet_upstream(hub.connect, self.upstream, profile=self.profile)
-        hub.recorder.record("event", who="kit", body=met.to_json())
+        self._met = upstream = await meet_upstream(hub.connect, self.upstream, profile=self.profile)
+        hub.recorder.record("event", who="kit", body=upstream.to_json())
         warm(_WARMED)
         first = [(await hub.route_to(address)).local for address in dict.fromkeys(self.upstream)]
-        for named in met.brokers:
+        for named in upstream.brokers:
             await hub.route_to(named.address, named.node)
-        return Tapping(addresses=tuple(first), met=met)
+        return Tapping(addresses=tuple(first), met=upstream)
 
 
 class _Lines:
@@ -148,10 +148,10 @@ class _Lines:
                 raise BrokenEnvironment(f"can't write {self._path}: {error.strerror or error}; choose another --output") from error
         return self
 
-    def write(self, seen: Observation) -> None:
+    def write(self, obs: Observation) -> None:
         if self._file is not None:
             try:
-                self._file.writelines(f"{line}\n" for line in write_trace([seen]))
+                self._file.writelines(f"{line}\n" for line in write_trace([obs]))
             except OSError as error:
                 # Clients are served whatever becomes of the record.
                 _log.error("can't write %s any more: %s", self._path, error.strerror or error)

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from groupproof.clients.relatives.datalink.worker_settings import HAND_OVERS, HandOver
 from groupproof.harness.relatives.datalink.churn import drawn
-from groupproof.harness.relatives.datalink.simulated_group import Course, Outcome, run
+from groupproof.harness.relatives.datalink.simulated_group import Outcome, WorkerRun, run
 
-__all__ = ["CHURN", "POLICIES", "PRESENT", "Measured", "Policy", "measured"]
+__all__ = ["CHURN", "POLICIES", "PRESENT", "Policy", "PolicyCost", "measured"]
 
 CHURN: Final = ("leave", "kill", "add", "delete", "force", "update")
 """What befalls a group that is looked after: no network that is cut, no Manager that ends."""
@@ -33,7 +33,7 @@ POLICIES: Final = tuple(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class PolicyCost:
     """What one policy came to over all seeds; `factor` is how many times less is lost than by the present policy."""
 
     policy: Policy
@@ -54,7 +54,7 @@ class Measured:
         }  # fmt: skip
 
 
-def measured(course: Course, seeds: Sequence[int], *, events: int, every_ms: int, policies: Sequence[Policy] = POLICIES) -> list[Measured]:
+def measured(course: WorkerRun, seeds: Sequence[int], *, events: int, every_ms: int, policies: Sequence[Policy] = POLICIES) -> list[PolicyCost]:
     """Run the same churn by each policy, the present one among them or not; the first is what the others are compared with if it is not."""
     outcomes = {policy: [_run(course, policy, seed, events, every_ms) for seed in seeds] for policy in policies}
     present = outcomes.get(PRESENT) or outcomes[policies[0]]
@@ -62,22 +62,22 @@ def measured(course: Course, seeds: Sequence[int], *, events: int, every_ms: int
     return [_measured(policy, runs, base) for policy, runs in outcomes.items()]
 
 
-def _run(course: Course, policy: Policy, seed: int, events: int, every_ms: int) -> Outcome:
+def _run(course: WorkerRun, policy: Policy, seed: int, events: int, every_ms: int) -> Outcome:
     happens = drawn(seed, kinds=CHURN, events=events, every_ms=every_ms, workers=course.workers)
     return run(replace(course, seed=seed, assignor=policy.assignor, hand_over=policy.hand_over, events=happens))
 
 
 def _lost_s(runs: Sequence[Outcome]) -> float:
     """Return the task-seconds lost for each event."""
-    return sum(each.lost_ms for each in runs) / 1_000 / max(sum(len(each.course.events) for each in runs), 1)
+    return sum(outcome.lost_ms for outcome in runs) / 1_000 / max(sum(len(outcome.course.events) for outcome in runs), 1)
 
 
-def _measured(policy: Policy, runs: Sequence[Outcome], base_s: float) -> Measured:
-    events = sum(len(each.course.events) for each in runs)
+def _measured(policy: Policy, runs: Sequence[Outcome], base_s: float) -> PolicyCost:
+    events = sum(len(outcome.course.events) for outcome in runs)
     lost_s = _lost_s(runs)
-    starts = sum(each.starts - each.course.tasks for each in runs)
-    return Measured(
-        policy=policy, runs=len(runs), events=events, generations=sum(each.generations for each in runs), lost_s_per_event=lost_s,
-        moves_per_event=sum(each.moves for each in runs) / max(events, 1), starts_per_event=starts / max(events, 1),
-        factor=base_s / lost_s if lost_s else float("inf"), violations=tuple(said for each in runs for said in each.violations),
+    starts = sum(outcome.starts - outcome.course.tasks for outcome in runs)
+    return PolicyCost(
+        policy=policy, runs=len(runs), events=events, generations=sum(outcome.generations for outcome in runs), lost_s_per_event=lost_s,
+        moves_per_event=sum(outcome.moves for outcome in runs) / max(events, 1), starts_per_event=starts / max(events, 1),
+        factor=base_s / lost_s if lost_s else float("inf"), violations=tuple(said for outcome in runs for said in outcome.violations),
     )  # fmt: skip

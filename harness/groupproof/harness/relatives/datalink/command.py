@@ -20,7 +20,7 @@ _ASSIGNORS = ("round-robin", "resources", "sticky")
 
 group = Group(
     "datalink",
-    {each: f"{_HERE}:{each}" for each in ("simulate", "measure", "switch", "worker")},
+    {name: f"{_HERE}:{name}" for name in ("simulate", "measure", "switch", "worker")},
     "DataLink's Managers and workers: simulate them, measure them, switch the Managers, run a worker.",
 )
 

@@ -13,14 +13,14 @@ import click
 import trio
 
 from groupproof.clients.relatives.datalink.tasks import Board, Task
-from groupproof.clients.relatives.datalink.worker_main import Keeper, WorkerFailed
+from groupproof.clients.relatives.datalink.worker_main import WorkerFailed, WorkerMain
 from groupproof.clients.relatives.datalink.worker_settings import WorkerSettings
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.harness.model.selection import nearest
-from groupproof.harness.relatives.datalink.assignor_costs import Measured, measured
+from groupproof.harness.relatives.datalink.assignor_costs import PolicyCost, measured
 from groupproof.harness.relatives.datalink.churn import KINDS, drawn
-from groupproof.harness.relatives.datalink.manager_switch import Switched, Switching, play
-from groupproof.harness.relatives.datalink.simulated_group import Course, Outcome, run
+from groupproof.harness.relatives.datalink.manager_switch import Switching, SwitchResult, play
+from groupproof.harness.relatives.datalink.simulated_group import Outcome, WorkerRun, run
 from groupproof.harness.relatives.datalink.worker_process import TaskTimes
 from groupproof.harness.reports.output_folder import check_output
 from groupproof.harness.running.signals import mind_signals
@@ -42,21 +42,21 @@ def simulated(
 ) -> int:
     """Run one seed or several; 1 where a group did not settle."""
     check_reading(reading, given["profile"])
-    if unknown := next((each for each in kinds if each not in KINDS), None):
+    if unknown := next((kind for kind in kinds if kind not in KINDS), None):
         raise WrongUsage(f"nothing that happens is called {unknown!r}{nearest(unknown, KINDS)}; there are {', '.join(KINDS)}")
     outcomes = []
-    for each in seeds or [seed]:
-        happens = drawn(each, kinds=kinds or tuple(KINDS), events=events, every_ms=every_ms, workers=given["workers"])
-        outcomes.append(run(Course(seed=each, reading=reading, events=happens, **given)))
+    for number in seeds or [seed]:
+        happens = drawn(number, kinds=kinds or tuple(KINDS), events=events, every_ms=every_ms, workers=given["workers"])
+        outcomes.append(run(WorkerRun(seed=number, reading=reading, events=happens, **given)))
         _tell(outcomes[-1], as_json=as_json)
     if as_json:
-        click.echo(json.dumps([_row(each) for each in outcomes], indent=1))
-    return BROKEN if any(each.violations for each in outcomes) else 0
+        click.echo(json.dumps([_row(outcome) for outcome in outcomes], indent=1))
+    return BROKEN if any(outcome.violations for outcome in outcomes) else 0
 
 
 def _tell(outcome: Outcome, *, as_json: bool) -> None:
     course = outcome.course
-    longest = max((each.ms for each in outcome.overlaps), default=0)
+    longest = max((overlap.ms for overlap in outcome.overlaps), default=0)
     lines = [
         f"seed {course.seed}: {course.workers} workers, {course.tasks} tasks, {course.assignor}, {course.hand_over}; {outcome.virtual_ms / 60_000:.1f} min of virtual time",
         f"  {len(course.events)} things happened: {outcome.generations} generations, {outcome.starts} starts of tasks, {outcome.moves} of them elsewhere than before",
@@ -74,7 +74,7 @@ def _row(outcome: Outcome) -> dict[str, Any]:
     course = outcome.course
     return {
         "seed": course.seed, "workers": course.workers, "tasks": course.tasks, "assignor": course.assignor, "hand_over": course.hand_over,
-        "happened": [each.kind for each in course.events], "settled_ms": list(outcome.settled_ms), "generations": outcome.generations,
+        "happened": [event.kind for event in course.events], "settled_ms": list(outcome.settled_ms), "generations": outcome.generations,
         "starts": outcome.starts, "moves": outcome.moves, "lost_ms": outcome.lost_ms, "overlap_ms": outcome.overlap_ms,
         "violations": list(outcome.violations),
     }  # fmt: skip
@@ -86,24 +86,24 @@ def compared(
     """Measure every policy on the same churn; 1 where a group did not settle."""
     check_reading(reading, given["profile"])
     times = TaskTimes(stop_ms=stop_ms, cold_start_ms=cold_ms, warm_start_ms=warm_ms)
-    found = measured(Course(times=times, reading=reading, **given), seeds, events=events, every_ms=every_ms)
+    found = measured(WorkerRun(times=times, reading=reading, **given), seeds, events=events, every_ms=every_ms)
     if as_json:
-        click.echo(json.dumps([each.to_json() for each in found], indent=1))
+        click.echo(json.dumps([measurement.to_json() for measurement in found], indent=1))
     else:
         _table(found)
-    return BROKEN if any(each.violations for each in found) else 0
+    return BROKEN if any(measurement.violations for measurement in found) else 0
 
 
-def _table(found: Sequence[Measured]) -> None:
+def _table(found: Sequence[PolicyCost]) -> None:
     click.echo(f"{found[0].runs} seeds, {found[0].events} things happened by each policy; for each of them on average")
     click.echo(f"{'assignor':12} {'hand-over':16} {'generations':>11} {'starts':>7} {'moves':>7} {'lost task-s':>12} {'less by':>8}")
-    for each in found:
-        policy = each.policy
+    for measurement in found:
+        policy = measurement.policy
         click.echo(
-            f"{policy.assignor:12} {policy.hand_over:16} {each.generations / each.events:11.2f} {each.starts_per_event:7.1f} {each.moves_per_event:7.1f} "
-            f"{each.lost_s_per_event:12.1f} {f'{each.factor:.2f} ×':>8}"
+            f"{policy.assignor:12} {policy.hand_over:16} {measurement.generations / measurement.events:11.2f} {measurement.starts_per_event:7.1f} {measurement.moves_per_event:7.1f} "
+            f"{measurement.lost_s_per_event:12.1f} {f'{measurement.factor:.2f} ×':>8}"
         )
-    for said in [said for each in found for said in each.violations]:
+    for said in [said for item in found for said in item.violations]:
         click.echo(f"BROKEN {said}")
 
 
@@ -116,20 +116,20 @@ def switched(*, seed: int, seeds: range | None, output: Path | None, as_json: bo
     if output is not None:
         check_output(output)
     found = []
-    for each in seeds or [seed]:
-        found.append(play(Switching(seed=each, reading=reading, before_s=_BEFORE_S[given["is_real"]], **given)))
+    for number in seeds or [seed]:
+        found.append(play(Switching(seed=number, reading=reading, before_s=_BEFORE_S[given["is_real"]], **given)))
         _tell_switch(found[-1], as_json=as_json)
-    rows = [_switch_row(each) for each in found]
+    rows = [_switch_row(result) for result in found]
     if output is not None:
         (output / "switch.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
         (output / "trace.ndjson").write_text("".join(f"{line}\n" for line in write_trace(found[-1].trace)), encoding="utf-8")
         click.echo(f"why each rebalance began: groupproof trace explain {output / 'trace.ndjson'}", err=True)
     if as_json:
         click.echo(json.dumps(rows, indent=1))
-    return 0 if all(each.is_well for each in found) else BROKEN
+    return 0 if all(result.is_well for result in found) else BROKEN
 
 
-def _tell_switch(found: Switched, *, as_json: bool) -> None:
+def _tell_switch(found: SwitchResult, *, as_json: bool) -> None:
     given = found.switching
     settled = "never" if found.settled_ms is None else f"after {found.settled_ms / 1_000:.1f} s"
     lines = [
@@ -143,13 +143,13 @@ def _tell_switch(found: Switched, *, as_json: bool) -> None:
         click.echo(line, err=as_json)
 
 
-def _switch_row(found: Switched) -> dict[str, Any]:
+def _switch_row(found: SwitchResult) -> dict[str, Any]:
     given = found.switching
     return {
         "seed": given.seed, "workers": given.workers, "tasks": given.tasks, "assignor": given.assignor, "hand_over": given.hand_over, "is_real": given.is_real,
         "rejoined": found.rejoined, "settled_ms": found.settled_ms, "lost_ms": found.lost_ms, "overlap_ms": found.overlap_ms,
         "longest_overlap_ms": found.longest_overlap_ms, "items": found.items, "items_doubled": found.items_doubled,
-        "overlaps": [{"task": each.task, "workers": list(each.workers), "ms": each.ms} for each in found.overlaps], "is_well": found.is_well,
+        "overlaps": [{"task": overlap.task, "workers": list(overlap.workers), "ms": overlap.ms} for overlap in found.overlaps], "is_well": found.is_well,
     }  # fmt: skip
 
 
@@ -190,9 +190,9 @@ async def _run_worker(settings: WorkerSettings, board: Board, seed: int, for_ms:
     def told(what: str, task: str) -> None:
         click.echo(f"{settings.name} {what} {task} (generation {keeper.worker.generation})")
 
-    keeper = Keeper(
+    keeper = WorkerMain(
         settings, connect=trio.open_tcp_stream, read=lambda: board.configs(settings.group), work=_work, random=random.Random(f"{seed}/{settings.name}"),
-        told=told,
+        report=told,
     )  # fmt: skip
     async with trio.open_nursery() as nursery:
         ended = trio.Event()
@@ -203,7 +203,7 @@ async def _run_worker(settings: WorkerSettings, board: Board, seed: int, for_ms:
         await keeper.close()
 
 
-async def _run_until_over(keeper: Keeper, nursery: trio.Nursery) -> None:
+async def _run_until_over(keeper: WorkerMain, nursery: trio.Nursery) -> None:
     await keeper.run()
     nursery.cancel_scope.cancel()
 

@@ -15,13 +15,13 @@ from typing import Final, Protocol
 import trio
 
 from groupproof.clients.relatives.datalink.tasks import Board, Task
-from groupproof.clients.relatives.datalink.worker_main import Keeper
+from groupproof.clients.relatives.datalink.worker_main import WorkerMain
 from groupproof.clients.relatives.datalink.worker_outputs import WorkerState
 from groupproof.clients.relatives.datalink.worker_settings import HandOver, WorkerSettings
 from groupproof.coordinator.broker.cluster import Cluster
 from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.coordinator.planted.variants import variant_named
-from groupproof.harness.relatives.datalink.running_tasks import Ledger, Overlap
+from groupproof.harness.relatives.datalink.running_tasks import Overlap, TaskLedger
 from groupproof.harness.relatives.datalink.thread_drift import drifting
 from groupproof.harness.simulation.random_streams import Streams
 from groupproof.harness.subjects.networks.broker_address import Address
@@ -29,7 +29,7 @@ from groupproof.harness.subjects.networks.network import Entrance, LoopbackNetwo
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.protocol.trace import Recorder, Trace
 
-__all__ = ["GROUP", "Switched", "Switching", "play"]
+__all__ = ["GROUP", "SwitchResult", "Switching", "play"]
 
 GROUP: Final = "g"
 _LOOK_S: Final = 0.05
@@ -58,7 +58,7 @@ class Switching:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Switched:
+class SwitchResult:
     """What came of it; times in milliseconds from the switch. `rejoined` are the workers that are Stable at the end, of one generation.
 
     `items` is what the tasks did in all, `items_doubled` what was done while a task ran on two workers.
@@ -90,9 +90,9 @@ class _Ground(Protocol):
     async def entrance(self, member: str) -> Entrance: ...
 
 
-def play(switching: Switching) -> Switched:
+def play(switching: Switching) -> SwitchResult:
     """Play it to the end. Raise `UnknownProfile`, `UnknownVariant`, and `BrokenEnvironment` where no port can be had."""
-    played: list[Switched] = []
+    played: list[SwitchResult] = []
 
     async def main() -> None:
         played.append(await _Play(switching).run())
@@ -107,12 +107,12 @@ def play(switching: Switching) -> Switched:
 class _Play:
     def __init__(self, switching: Switching) -> None:
         self._switching = switching
-        self._ledger, self._board, self._items = Ledger(), Board(), Counter[str]()
-        self._keepers: list[Keeper] = []
+        self._ledger, self._board, self._items = TaskLedger(), Board(), Counter[str]()
+        self._keepers: list[WorkerMain] = []
         self._streams = Streams(switching.seed)
         self._began_s = 0.0
 
-    async def run(self) -> Switched:
+    async def run(self) -> SwitchResult:
         switching = self._switching
         self._began_s = trio.current_time()
         recorder = Recorder(
@@ -139,7 +139,7 @@ class _Play:
             **drifting(self._streams.named("pace", number)),
         )  # fmt: skip
         entrance = await ground.entrance(name)
-        keeper = Keeper(
+        keeper = WorkerMain(
             settings, connect=entrance.connect, read=lambda: self._board.configs(GROUP), work=partial(self._work, name),
             random=self._streams.named("worker", number),
         )  # fmt: skip
@@ -147,7 +147,7 @@ class _Play:
         await nursery.start(keeper.run)
         await trio.sleep(self._streams.named("starts", number).random())
 
-    async def _course(self, cluster: Cluster, recorder: Recorder) -> Switched:
+    async def _course(self, cluster: Cluster, recorder: Recorder) -> SwitchResult:
         switching = self._switching
         await self._settled()
         await trio.sleep(switching.before_s)
@@ -160,13 +160,13 @@ class _Play:
         await trio.sleep(switching.after_s)
         now_ms = self._now_ms()
         overlaps = self._overlaps(now_ms, switch_ms)
-        up = [each for each in self._keepers if each.worker.state is WorkerState.STABLE]
-        generations = Counter(each.worker.generation for each in up)
+        up = [keeper for keeper in self._keepers if keeper.worker.state is WorkerState.STABLE]
+        generations = Counter(keeper.worker.generation for keeper in up)
         after, rejoined = generations.most_common(1)[0] if generations else (-1, 0)
-        return Switched(
+        return SwitchResult(
             switching=switching, rejoined=rejoined, settled_ms=None if settled_ms is None else settled_ms - switch_ms,
-            lost_ms=self._ledger.lost_ms(now_ms) - lost_ms, overlap_ms=sum(each.ms for each in overlaps),
-            longest_overlap_ms=max((each.ms for each in overlaps), default=0), overlaps=overlaps, wrong=self._wrong(),
+            lost_ms=self._ledger.lost_ms(now_ms) - lost_ms, overlap_ms=sum(overlap.ms for overlap in overlaps),
+            longest_overlap_ms=max((overlap.ms for overlap in overlaps), default=0), overlaps=overlaps, wrong=self._wrong(),
             generation_before=generation, generation_after=after, items=self._items["done"], items_doubled=self._items["doubled"], trace=recorder.trace,
         )  # fmt: skip
 
@@ -176,7 +176,7 @@ class _Play:
 
     def _overlaps(self, now_ms: int, since_ms: int) -> tuple[Overlap, ...]:
         self._ledger.overlap_ms(now_ms)
-        return tuple(each for each in self._ledger.overlaps if each.from_ms >= since_ms)
+        return tuple(overlap for overlap in self._ledger.overlaps if overlap.from_ms >= since_ms)
 
     def _wrong(self) -> dict[str, tuple[str, ...]]:
         return self._ledger.not_run_once(self._board.configs(GROUP).tasks.keys())
@@ -190,11 +190,11 @@ class _Play:
         return None
 
     def _is_settled(self) -> bool:
-        workers = [each.worker for each in self._keepers]
+        workers = [keeper.worker for keeper in self._keepers]
         view = self._cluster.view(GROUP)
-        knows_all = view is not None and {each.member_id for each in view.members} == {each.member_id for each in workers}
-        is_one = len({each.generation for each in workers}) == 1
-        return knows_all and is_one and all(each.state is WorkerState.STABLE for each in workers) and not self._wrong()
+        knows_all = view is not None and {member.member_id for member in view.members} == {worker.member_id for worker in workers}
+        is_one = len({worker.generation for worker in workers}) == 1
+        return knows_all and is_one and all(worker.state is WorkerState.STABLE for worker in workers) and not self._wrong()
 
     # Tasks
 

@@ -48,7 +48,7 @@ class ManagerPair:
         if node in self._down:
             deliver(None)
         elif isinstance(message, FindCoordinatorRequest):
-            deliver(FindCoordinatorResponse(coordinators=(self._told(message.coordinator_keys[0]),)))
+            deliver(FindCoordinatorResponse(coordinators=(self._group_of(message.coordinator_keys[0]),)))
         else:
             self._waiting[arrival.token] = deliver
             self._put_out(self._machines[node].handle(message, arrival, self._heap.now_ms))
@@ -91,19 +91,19 @@ class ManagerPair:
         self._down.discard(node)
         self._put_out(self._machines[node].load(0, Stored(), self._heap.now_ms))
 
-    def _told(self, group: str) -> Told:
+    def _group_of(self, group: str) -> Told:
         if self.active is None:
             return Told(key=group, error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
         return Told(key=group, node_id=self.active, host=f"manager-{self.active}", port=8899)
 
     def _put_out(self, outputs: Sequence[Output]) -> None:
-        for each in outputs:
-            if isinstance(each, Reply):
-                deliver = self._waiting.pop(each.token, None)
+        for output in outputs:
+            if isinstance(output, Reply):
+                deliver = self._waiting.pop(output.token, None)
                 if deliver is not None:
-                    deliver(each.message)
-            elif isinstance(each, Transition):
-                self.transitions.append((self._heap.now_ms, each))
+                    deliver(output.message)
+            elif isinstance(output, Transition):
+                self.transitions.append((self._heap.now_ms, output))
 
     def _look_at_timers(self, node: int) -> None:
         due_ms = self._machines[node].next_deadline_ms()

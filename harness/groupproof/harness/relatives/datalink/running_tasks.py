@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-__all__ = ["Ledger", "Overlap"]
+__all__ = ["Overlap", "TaskLedger"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class _Account:
     last_runner: str | None = None
 
 
-class Ledger:
+class TaskLedger:
     """The accounts of all tasks. What is told is in the order of time. A task's first start costs nothing: it was never up before."""
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class Ledger:
         """Return the task-milliseconds up to now in which a task ran more than once."""
         for task in tuple(self._accounts):
             self._settle(task, now_ms)
-        return sum(each.ms for each in self.overlaps)
+        return sum(overlap.ms for overlap in self.overlaps)
 
     def runners(self, task: str) -> tuple[str, ...]:
         account = self._accounts.get(task)
@@ -88,7 +88,7 @@ class Ledger:
     def not_run_once(self, tasks: Collection[str]) -> dict[str, tuple[str, ...]]:
         """Return the tasks that do not run exactly once, with those who run them; of `tasks`, and of any other that runs."""
         wrong = {task: self.runners(task) for task in tasks if len(self.runners(task)) != 1}
-        return wrong | {task: tuple(each.runners) for task, each in self._accounts.items() if task not in tasks and each.runners}
+        return wrong | {task: tuple(account.runners) for task, account in self._accounts.items() if task not in tasks and account.runners}
 
     def _settle(self, task: str, now_ms: int) -> _Account:
         """Account for the time since the last change."""

@@ -13,13 +13,13 @@ from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.coordinator.planted.variants import variant_named
 from groupproof.harness.relatives.datalink.churn import Event
 from groupproof.harness.relatives.datalink.managers import ManagerPair
-from groupproof.harness.relatives.datalink.running_tasks import Ledger, Overlap
+from groupproof.harness.relatives.datalink.running_tasks import Overlap, TaskLedger
 from groupproof.harness.relatives.datalink.thread_drift import drifting
-from groupproof.harness.relatives.datalink.worker_process import Bay, TaskTimes
+from groupproof.harness.relatives.datalink.worker_process import TaskTimes, WorkerProcess
 from groupproof.harness.simulation.heap import Heap
 from groupproof.harness.simulation.random_streams import Streams
 
-__all__ = ["GROUP", "Course", "Outcome", "World", "run"]
+__all__ = ["GROUP", "Outcome", "SimulatedWorkers", "WorkerRun", "run"]
 
 GROUP: Final = "g"
 _LOOK_MS: Final = 250
@@ -27,7 +27,7 @@ _STARTS_WITHIN_MS: Final = 5_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
+class WorkerRun:
     """One run. `costs` are drawn for the tasks where they are not all 1; the run settles before the first event and after each."""
 
     seed: int = 1
@@ -49,7 +49,7 @@ class Course:
 class Outcome:
     """What a run came to. Times are virtual milliseconds; `settled_ms` is what each event's settling took, -1 where it never did."""
 
-    course: Course
+    course: WorkerRun
     virtual_ms: int
     events: int
     generations: int
@@ -67,17 +67,17 @@ class Outcome:
         return self.lost_ms / 1_000 / max(len(self.course.events), 1)
 
 
-def run(course: Course) -> Outcome:
+def run(course: WorkerRun) -> Outcome:
     """Run a course to its end, or to the first event after which the group does not settle. Raise `UnknownProfile` and `UnknownVariant`."""
-    return World(course).go()
+    return SimulatedWorkers(course).go()
 
 
-class World:
+class SimulatedWorkers:
     """One course, made ready."""
 
-    def __init__(self, course: Course) -> None:
+    def __init__(self, course: WorkerRun) -> None:
         self.course = course
-        self.heap, self.board, self.ledger = Heap(), Board(), Ledger()
+        self.heap, self.board, self.ledger = Heap(), Board(), TaskLedger()
         self._streams = Streams(course.seed)
         variant = REFERENCE if course.reading is None else variant_named(course.reading)
         self.managers = ManagerPair(self.heap, self._streams, profile=course.profile, variant=variant)
@@ -88,14 +88,14 @@ class World:
         self.violations: list[str] = []
         self._settled_ms: list[int] = []
 
-    def _bay(self, number: int) -> Bay:
+    def _bay(self, number: int) -> WorkerProcess:
         course = self.course
         settings = WorkerSettings(
             group=GROUP, bootstrap=(("manager-0", 8899), ("manager-1", 8899)), name=f"w{number}", assignor=course.assignor, hand_over=course.hand_over,
             fences=course.fences, **drifting(self._streams.named("pace", number)),
         )  # fmt: skip
         random = self._streams.named("worker", number)
-        return Bay(settings, heap=self.heap, managers=self.managers, ledger=self.ledger, random=random, times=course.times, read=self._read)
+        return WorkerProcess(settings, heap=self.heap, managers=self.managers, ledger=self.ledger, random=random, times=course.times, read=self._read)
 
     def _read(self) -> Configs:
         return self.board.configs(GROUP)
@@ -111,8 +111,8 @@ class World:
 
     def go(self) -> Outcome:
         starts = self._streams.named("starts")
-        for bay in self.bays:
-            self.heap.at(starts.randrange(_STARTS_WITHIN_MS), bay.start)
+        for worker in self.bays:
+            self.heap.at(starts.randrange(_STARTS_WITHIN_MS), worker.start)
         self.heap.run(_STARTS_WITHIN_MS)
         if self._settles("the start"):
             self._happen()
@@ -138,9 +138,9 @@ class World:
 
     def _heal(self, event: Event) -> None:
         self.managers.restore()
-        for bay in self.bays:
-            bay.is_cut = False
-            bay.start()
+        for worker in self.bays:
+            worker.is_cut = False
+            worker.start()
 
     # The laws
 
@@ -158,50 +158,50 @@ class World:
 
     def unsettled(self) -> str:
         """Return what keeps the group from being settled, empty where nothing does."""
-        if failed := next((f"{bay.name} failed: {bay.failure}" for bay in self.bays if bay.failure is not None), ""):
+        if failed := next((f"{worker.name} failed: {worker.failure}" for worker in self.bays if worker.failure is not None), ""):
             return failed
-        up = [bay for bay in self.bays if bay.is_up]
-        if waiting := [f"{bay.name} is {bay.worker.state.value}" for bay in up if bay.worker.state is not WorkerState.STABLE]:
+        up = [worker for worker in self.bays if worker.is_up]
+        if waiting := [f"{worker.name} is {worker.worker.state.value}" for worker in up if worker.worker.state is not WorkerState.STABLE]:
             return ", ".join(waiting)
-        if len({bay.worker.generation for bay in up}) > 1:
+        if len({worker.worker.generation for worker in up}) > 1:
             return "the workers are of different generations"
         wrong = self.ledger.not_run_once(self.board.configs(GROUP).tasks.keys())
         return f"task {min(wrong)} runs on {', '.join(wrong[min(wrong)]) or 'nobody'}" if wrong else ""
 
 
-def _add(world: World, event: Event) -> None:
-    world.add_task()
+def _add(workers: SimulatedWorkers, event: Event) -> None:
+    workers.add_task()
 
 
-def _chosen(world: World, event: Event) -> str | None:
-    names = sorted(world.board.configs(GROUP).tasks)
+def _chosen(workers: SimulatedWorkers, event: Event) -> str | None:
+    names = sorted(workers.board.configs(GROUP).tasks)
     return names[event.who % len(names)] if names else None
 
 
-def _delete(world: World, event: Event) -> None:
-    gone = _chosen(world, event)
+def _delete(workers: SimulatedWorkers, event: Event) -> None:
+    gone = _chosen(workers, event)
     if gone is not None:
-        world.ledger.unwanted(gone, world.heap.now_ms)
-        world.board.delete(GROUP, gone)
+        workers.ledger.unwanted(gone, workers.heap.now_ms)
+        workers.board.delete(GROUP, gone)
 
 
-def _update(world: World, event: Event) -> None:
-    changed = _chosen(world, event)
+def _update(workers: SimulatedWorkers, event: Event) -> None:
+    changed = _chosen(workers, event)
     if changed is not None:
-        world.board.update(GROUP, changed)
+        workers.board.update(GROUP, changed)
 
 
-def _cut(world: World, event: Event) -> None:
-    world.bays[event.who].is_cut = True
+def _cut(workers: SimulatedWorkers, event: Event) -> None:
+    workers.bays[event.who].is_cut = True
 
 
-_HAPPENS: Final[dict[str, Callable[[World, Event], None]]] = {
-    "leave": lambda world, event: world.bays[event.who].leave(),
-    "kill": lambda world, event: world.bays[event.who].kill(),
+_HAPPENS: Final[dict[str, Callable[[SimulatedWorkers, Event], None]]] = {
+    "leave": lambda workers, event: workers.bays[event.who].leave(),
+    "kill": lambda workers, event: workers.bays[event.who].kill(),
     "cut": _cut,
     "add": _add,
     "delete": _delete,
     "update": _update,
-    "force": lambda world, event: world.managers.force(GROUP),
-    "switch": lambda world, event: world.managers.switch(world.course.without_manager_ms),
+    "force": lambda workers, event: workers.managers.force(GROUP),
+    "switch": lambda workers, event: workers.managers.switch(workers.course.without_manager_ms),
 }

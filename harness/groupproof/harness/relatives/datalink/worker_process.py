@@ -14,14 +14,14 @@ from groupproof.clients.relatives.datalink.worker_outputs import Failed, Left, O
 from groupproof.clients.relatives.datalink.worker_settings import WorkerSettings
 from groupproof.coordinator.machine.outputs import Arrival
 from groupproof.harness.relatives.datalink.managers import VERSION, ManagerPair
-from groupproof.harness.relatives.datalink.running_tasks import Ledger
+from groupproof.harness.relatives.datalink.running_tasks import TaskLedger
 from groupproof.harness.simulation.heap import Heap
 from groupproof.protocol.wire.messages import GroupResponse
 
 if TYPE_CHECKING:
     from random import Random
 
-__all__ = ["Bay", "TaskTimes"]
+__all__ = ["TaskTimes", "WorkerProcess"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ class TaskTimes:
     warm_start_ms: int = 500
 
 
-class Bay:
+class WorkerProcess:
     """A process of one worker: `is_up` while it runs, `is_cut` while its network to the Managers is gone; `stale` are the configurations that it is shown in place of today's."""
 
     def __init__(
@@ -42,7 +42,7 @@ class Bay:
         *,
         heap: Heap,
         managers: ManagerPair,
-        ledger: Ledger,
+        ledger: TaskLedger,
         random: Random,
         times: TaskTimes,
         read: Callable[[], Configs],

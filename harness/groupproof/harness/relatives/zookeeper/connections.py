@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from heapq import heappop
 
-from groupproof.clients.relatives.zookeeper.consumer_machine import Machine
+from groupproof.clients.relatives.zookeeper.consumer_machine import ConsumerMachine
 from groupproof.coordinator.relatives.zookeeper.tree import Fired
 from groupproof.harness.simulation.heap import Heap
 from groupproof.protocol.relatives.zookeeper_messages import Operation
@@ -52,7 +52,7 @@ class Member:
         "way_us",
     )
 
-    def __init__(self, name: str, machine: Machine, *, server: int, way_us: int) -> None:
+    def __init__(self, name: str, machine: ConsumerMachine, *, server: int, way_us: int) -> None:
         self.name = name
         self.machine = machine
         self.server = server

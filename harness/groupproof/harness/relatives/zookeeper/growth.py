@@ -10,7 +10,7 @@ from groupproof.coordinator.relatives.zookeeper.ensemble import Ensemble
 from groupproof.harness.relatives.zookeeper.connections import Member
 from groupproof.harness.relatives.zookeeper.costs import Costs
 from groupproof.harness.relatives.zookeeper.figures import Figures
-from groupproof.harness.relatives.zookeeper.simulated_consumers import MS, World
+from groupproof.harness.relatives.zookeeper.simulated_consumers import MS, SimulatedGroup
 from groupproof.harness.simulation.random_streams import Streams
 
 if TYPE_CHECKING:
@@ -44,24 +44,24 @@ def grow(
     settings = settings or ConsumerSettings(group="g", topics={_TOPIC: 1})
     costs = costs or Costs()
     chance = Streams(seed).named("zookeeper", members, churn)
-    world = World(topics={_TOPIC: partitions}, costs=costs, zookeeper=Ensemble(), chance=chance)
-    formed = _form(world, members, settings, chance)
-    world.run(world.now_us + _PAUSE_US + chance.randrange(_PAUSE_US))
-    began_us = _begin(world, churn, formed, settings, chance)
-    world.settle(_WITHIN_US)
-    return _figures(world, members, seed, churn, began_us, settings.group)
+    group = SimulatedGroup(topics={_TOPIC: partitions}, costs=costs, zookeeper=Ensemble(), chance=chance)
+    formed = _form(group, members, settings, chance)
+    group.run(group.now_us + _PAUSE_US + chance.randrange(_PAUSE_US))
+    began_us = _begin(group, churn, formed, settings, chance)
+    group.settle(_WITHIN_US)
+    return _figures(group, members, seed, churn, began_us, settings.group)
 
 
-def _form(world: World, members: int, settings: ConsumerSettings, chance: random.Random) -> list[Member]:
+def _form(group: SimulatedGroup, members: int, settings: ConsumerSettings, chance: random.Random) -> list[Member]:
     """Let all members start at one moment, registered already; their group has offsets of every partition."""
     paths = GroupPaths(settings.group)
-    for partition in world.partitions:
-        world.put(paths.offset(partition), b"0")
+    for partition in group.partitions:
+        group.put(paths.offset(partition), b"0")
     names = [_name(settings.group, chance) for _ in range(members)]
-    formed = [world.add_registered(name, settings, way_us=chance.randint(*world.costs.way_us)) for name in names]
+    formed = [group.add_registered(name, settings, way_us=chance.randint(*group.costs.way_us)) for name in names]
     for member in formed:
-        world.start(member)
-    world.settle(_WITHIN_US)
+        group.start(member)
+    group.settle(_WITHIN_US)
     return formed
 
 
@@ -69,25 +69,25 @@ def _name(group: str, chance: random.Random) -> str:
     return consumer_id(group, f"host-{chance.getrandbits(16):04x}", 1_700_000_000_000, chance.getrandbits(32))
 
 
-def _begin(world: World, churn: str, formed: list[Member], settings: ConsumerSettings, chance: random.Random) -> int:
+def _begin(group: SimulatedGroup, churn: str, formed: list[Member], settings: ConsumerSettings, chance: random.Random) -> int:
     """Let the churn begin, counters at zero; return when."""
     one = chance.choice(formed)
-    world.operations.clear()
-    world.told.clear()
-    world.watch_events = 0
-    began_us = world.now_us
+    group.operations.clear()
+    group.reports.clear()
+    group.watch_events = 0
+    began_us = group.now_us
     if churn == "join":
-        world.add(_name(settings.group, chance), settings, way_us=chance.randint(*world.costs.way_us))
+        group.add(_name(settings.group, chance), settings, way_us=chance.randint(*group.costs.way_us))
     elif churn == "leave":
-        world.close(one)
+        group.close(one)
     else:
-        world.kill(one)
-        while world.zookeeper.is_alive(one.session_id):
-            world.run(world.zookeeper.next_deadline_us or world.now_us)
+        group.kill(one)
+        while group.zookeeper.is_alive(one.session_id):
+            group.run(group.zookeeper.next_deadline_us or group.now_us)
     return began_us
 
 
-def _figures(world: World, members: int, seed: int, churn: str, began_us: int, group: str) -> Figures:
+def _figures(world: SimulatedGroup, members: int, seed: int, churn: str, began_us: int, group: str) -> Figures:
     tree, paths = world.zookeeper.tree(), GroupPaths(group)
     unowned = sum(tree.node(paths.owner(partition)) is None for partition in world.partitions)
     is_stable = world.is_quiet and not unowned
@@ -98,10 +98,10 @@ def _figures(world: World, members: int, seed: int, churn: str, began_us: int, g
         churn=churn,
         operations=dict(sorted(world.operations.items())),
         watch_events=world.watch_events,
-        rebalances=world.told["rebalances"],
-        attempts=world.told["attempts"],
-        conflicts=world.told["conflicts"],
-        failures=world.told["failures"],
+        rebalances=world.reports["rebalances"],
+        attempts=world.reports["attempts"],
+        conflicts=world.reports["conflicts"],
+        failures=world.reports["failures"],
         stable_ms=-(-(world.settled_us - began_us) // MS) if is_stable else None,
         unowned=unowned,
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from groupproof.clients.outputs import Node
-from groupproof.clients.relatives.zookeeper.consumer_machine import Machine
+from groupproof.clients.relatives.zookeeper.consumer_machine import ConsumerMachine
 from groupproof.clients.relatives.zookeeper.consumer_outputs import (
     Ask,
     Asking,
@@ -42,14 +42,14 @@ from groupproof.protocol.vocabulary import TopicPartition
 if TYPE_CHECKING:
     import random
 
-__all__ = ["BROKER", "MS", "World"]
+__all__ = ["BROKER", "MS", "SimulatedGroup"]
 
 BROKER: Final = Node(node_id=1, host="broker", port=9092)
 MS: Final = 1_000
 _ADMIN: Final = 40_000
 
 
-class World:
+class SimulatedGroup:
     """One group's members, ZooKeeper, and a broker that serves every partition of `topics` (name to partitions).
 
     `flying` counts what is on its way; with nothing flying and nobody busy, nothing happens until something is done from outside, or a timer fires.
@@ -63,7 +63,7 @@ class World:
         self.members: dict[str, Member] = {}
         self.consuming = Consuming()
         self.operations: Counter[str] = Counter()
-        self.told: Counter[str] = Counter()
+        self.reports: Counter[str] = Counter()
         self.watch_events = 0
         self.flying = 0
         self.busy = 0
@@ -113,13 +113,13 @@ class World:
 
     def add(self, name: str, settings: ConsumerSettings, *, way_us: int, server: int = 0) -> Member:
         """Let a new consumer of that id start."""
-        member = self.members[name] = Member(name, Machine(settings, consumer_id=name), server=server, way_us=way_us)
+        member = self.members[name] = Member(name, ConsumerMachine(settings, consumer_id=name), server=server, way_us=way_us)
         self._do(member, member.machine.start(self.now_us // MS))
         return member
 
     def add_registered(self, name: str, settings: ConsumerSettings, *, way_us: int) -> Member:
         """Let a consumer start whose registration is there already: those that start together see each other at once, and none sees another come."""
-        member = self.members[name] = Member(name, Machine(settings, consumer_id=name), server=0, way_us=way_us)
+        member = self.members[name] = Member(name, ConsumerMachine(settings, consumer_id=name), server=0, way_us=way_us)
         paths = GroupPaths(settings.group)
         self._create(paths.ids)
         member.session_id = self._open(member, settings.zookeeper_session_timeout_ms)
@@ -273,15 +273,15 @@ class World:
         self._later(member.way_us, self._answer, member, output.ask_id, None)
 
     def _began(self, member: Member, output: AttemptBegan) -> None:
-        self.told["attempts"] += 1
-        self.told["rebalances"] += output.attempt == 0
+        self.reports["attempts"] += 1
+        self.reports["rebalances"] += output.attempt == 0
 
     def _ended(self, member: Member, output: AttemptEnded) -> None:
-        self.told["conflicts"] += output.is_conflict
-        self.told["failed attempts"] += output.error is not None
+        self.reports["conflicts"] += output.is_conflict
+        self.reports["failed attempts"] += output.error is not None
 
     def _failed(self, member: Member, output: Failed) -> None:
-        self.told["failures"] += 1
+        self.reports["failures"] += 1
 
     def _closed(self, member: Member, output: Closed) -> None:
         member.line += 1

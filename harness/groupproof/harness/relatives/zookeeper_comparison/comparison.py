@@ -76,17 +76,17 @@ class Comparison:
 
     def of(self, design: str, engine: str, churn: str) -> list[Row]:
         """Return one curve, by size."""
-        return sorted((each for each in self.rows if (each.design, each.engine, each.churn) == (design, engine, churn)), key=lambda row: row.members)
+        return sorted((row for row in self.rows if (row.design, row.engine, row.churn) == (design, engine, churn)), key=lambda row: row.members)
 
     def splits_of(self, design: str, fault: str) -> list[Split]:
-        return [each for each in self.splits if (each.design, each.fault) == (design, fault)]
+        return [split for split in self.splits if (split.design, split.fault) == (design, fault)]
 
     def sizes(self) -> list[int]:
-        return sorted({each.members for each in self.rows})
+        return sorted({row.members for row in self.rows})
 
     def to_json(self) -> dict[str, Any]:
         head = {"schema": SCHEMA, "seed": self.seed, "parts": dict(self.parts), "notes": list(self.notes)}
-        return {**head, "rows": [each.to_json() for each in self.rows], "splits": msgspec.json.decode(msgspec.json.encode(self.splits))}
+        return {**head, "rows": [row.to_json() for row in self.rows], "splits": msgspec.json.decode(msgspec.json.encode(self.splits))}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Comparison:

@@ -19,5 +19,5 @@ def page(comparison: Comparison) -> str:
 
 def table(comparison: Comparison) -> Iterable[tuple[Any, ...]]:
     """Yield each row as a person reads it: churn, members, engine, design, requests, events, rebalances, time."""
-    for row in sorted(comparison.rows, key=lambda each: (each.churn, each.members, each.engine, each.design)):
+    for row in sorted(comparison.rows, key=lambda row: (row.churn, row.members, row.engine, row.design)):
         yield row.churn, row.members, row.engine, row.design, row.total, row.events, row.rebalances, row.stable_ms

@@ -88,13 +88,13 @@ def _heading(comparison: Comparison) -> list[str]:
 
 
 def _panels(comparison: Comparison) -> list[str]:
-    rows = [each for each in comparison.rows if each.churn == _CHURN]
+    rows = [row for row in comparison.rows if row.churn == _CHURN]
     if not rows:
         return []
-    sizes = _bounds(each.members for each in rows)
+    sizes = _bounds(row.members for row in rows)
     found: list[str] = []
     for number, (title, of, label) in enumerate(_MEASURES):
-        values = _bounds(value for each in rows if (value := of(each)) is not None)
+        values = _bounds(value for row in rows if (value := of(row)) is not None)
         panel = _Panel(x=LEFT + number * (PANEL + GAP), y=TOP, sizes=sizes, values=values, title=title, of=of, label=label)
         found += [*_axes(panel), *(part for design, _, colour in _DESIGNS for part in _curves(panel, comparison, design, colour))]
     return found
@@ -120,25 +120,25 @@ def _axes(panel: _Panel) -> list[str]:
 def _curves(panel: _Panel, comparison: Comparison, design: str, colour: str) -> list[str]:
     found: list[str] = []
     for engine in ("simulated", "real"):
-        told = [(row, value) for row in comparison.of(design, engine, _CHURN) if (value := panel.of(row)) is not None]
-        points = [panel.at(row.members, value) for row, value in told]
+        pairs = [(row, value) for row in comparison.of(design, engine, _CHURN) if (value := panel.of(row)) is not None]
+        points = [panel.at(row.members, value) for row, value in pairs]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         found.append(element("polyline", cls=f"{engine} l-{colour}", points=path, fill="none"))
-        for (row, value), (x, y) in zip(told, points, strict=True):
+        for (row, value), (x, y) in zip(pairs, points, strict=True):
             found.append(_dot(x, y, engine, colour, f"{row.members:,} members, {design}, {engine}: {panel.label(value)}"))
     return found
 
 
-def _dot(x: float, y: float, engine: str, colour: str, told: str = "") -> str:
-    return element("circle", hint(told) if told else "", cls=f"dot {engine} d-{colour}", cx=x, cy=y, r=4.0)
+def _dot(x: float, y: float, engine: str, colour: str, title: str = "") -> str:
+    return element("circle", hint(title) if title else "", cls=f"dot {engine} d-{colour}", cx=x, cy=y, r=4.0)
 
 
 def _bars(comparison: Comparison, y: float) -> list[str]:
     cut, late = ([(design, comparison.splits_of(design, fault), colour) for design, _, colour in _DESIGNS] for fault in ("cut", "late"))
-    found = _bar_panel(LEFT, y, "partition-time with two owners, members cut off", cut, lambda each: each.figures.two_owners_ms, time_label)
+    found = _bar_panel(LEFT, y, "partition-time with two owners, members cut off", cut, lambda split: split.figures.two_owners_ms, time_label)
     if any(splits for _, splits, _ in late):
         found += _bar_panel(
-            LEFT + PANEL + GAP, y, "partitions left to nobody, a member slow", late, lambda each: each.unowned, lambda value: f"{value:.0f}"
+            LEFT + PANEL + GAP, y, "partitions left to nobody, a member slow", late, lambda split: split.unowned, lambda value: f"{value:.0f}"
         )
     return found
 
@@ -147,25 +147,25 @@ def _bar_panel(
     x: float, y: float, title: str, splits: Sequence[tuple[str, Sequence[Split], str]], of: Callable[[Split], float], label: Callable[[float], str]
 ) -> list[str]:
     found = [text(x, y - 10, title, "name")]
-    most = max((of(each) for _, many, _ in splits for each in many), default=0) or 1
-    seeds = sorted({each.seed for _, many, _ in splits for each in many})
+    most = max((of(split) for _, many, _ in splits for split in many), default=0) or 1
+    seeds = sorted({split.seed for _, many, _ in splits for split in many})
     wide = PANEL / max(1, len(seeds))
     found += [element("line", cls="grid", x1=x, x2=x + PANEL, y1=y + at, y2=y + at) for at in (0.0, BARS)]
     found += [text(x - 6, y + 4, label(most), "soft", anchor="end"), text(x - 6, y + BARS + 4, label(0), "soft", anchor="end")]
     for number, (design, many, colour) in enumerate(splits):
-        for each in many:
-            high = max(1.5, BARS * of(each) / most)
-            left = x + wide * (seeds.index(each.seed) + 0.15 + 0.35 * number)
-            told = hint(f"seed {each.seed}, {design}: {label(of(each))}; struck {', '.join(each.struck)}")
-            found.append(element("rect", told, cls=f"d-{colour}", x=left, y=y + BARS - high, width=wide * 0.33, height=high))
+        for item in many:
+            high = max(1.5, BARS * of(item) / most)
+            left = x + wide * (seeds.index(item.seed) + 0.15 + 0.35 * number)
+            line = hint(f"seed {item.seed}, {design}: {label(of(item))}; struck {', '.join(item.struck)}")
+            found.append(element("rect", line, cls=f"d-{colour}", x=left, y=y + BARS - high, width=wide * 0.33, height=high))
     found += [text(x + wide * (index + 0.5), y + BARS + 16, str(seed), "soft", anchor="middle") for index, seed in enumerate(seeds)]
     return [*found, text(x + PANEL, y + BARS + 34, "seeds", "soft", anchor="end")]
 
 
 def _bounds(values: Iterable[float]) -> tuple[float, float]:
     """Return whole decades around the values."""
-    told = list(values)
-    return 10.0 ** math.floor(math.log10(max(1.0, min(told)))), 10.0 ** max(1, math.ceil(math.log10(max(told) * 0.999)))
+    numbers = list(values)
+    return 10.0 ** math.floor(math.log10(max(1.0, min(numbers)))), 10.0 ** max(1, math.ceil(math.log10(max(numbers) * 0.999)))
 
 
 def _decades(low: float, high: float) -> list[float]:

@@ -13,7 +13,7 @@ from groupproof.clients.consumer.connection import Exchange
 from groupproof.clients.consumer.consumer import Consumer, now_ms
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.outputs import Callback, CallbackKind, Committed, Fail
-from groupproof.harness.relatives.zookeeper_comparison.read_ledger import Ledger
+from groupproof.harness.relatives.zookeeper_comparison.read_ledger import ReadLedger
 from groupproof.harness.relatives.zookeeper_comparison.side import GROUP, TOPIC, Common, ConnectOf
 from groupproof.protocol.vocabulary import Api
 
@@ -30,7 +30,7 @@ class CoordinatorSide:
 
     design: str = "coordinator"
 
-    def __init__(self, common: Common, nursery: trio.Nursery, ledger: Ledger, *, connect_of: ConnectOf, seed: int = 0) -> None:
+    def __init__(self, common: Common, nursery: trio.Nursery, ledger: ReadLedger, *, connect_of: ConnectOf, seed: int = 0) -> None:
         self.ledger = ledger
         self._asked: Counter[str] = Counter()
         self.heard = self.failures = self.rebalances = 0
@@ -69,21 +69,21 @@ class CoordinatorSide:
         await self._begun.wait()
 
     def is_settled(self) -> bool:
-        members = [each.member for each in self._consumers.values()]
-        owned = [each.owned for each in members]
+        members = [consumer.member for consumer in self._consumers.values()]
+        owned = [member.owned for member in members]
         is_parted = sum(map(len, owned)) == len(frozenset().union(*owned)) == self._common.partitions
-        return is_parted and all(each.is_settled and each.calling is None for each in members)
+        return is_parted and all(member.is_settled and member.calling is None for member in members)
 
     def commit(self) -> None:
         """Let every member commit what it has consumed."""
-        for each in self._consumers.values():
-            each.commit_async()
+        for consumer in self._consumers.values():
+            consumer.commit_async()
 
     async def _live(self, name: str, *, task_status: trio.TaskStatus[None]) -> None:
         connect, bootstrap = self._connect_of(name)
         consumer = Consumer(
-            self._settings, connect, bootstrap, client_id=name, listener=partial(self._called, name), told=self._told, seed=self._seed,
-            observer=partial(self._seen, name),
+            self._settings, connect, bootstrap, client_id=name, listener=partial(self._called, name), report=self._on_report, seed=self._seed,
+            observer=partial(self._on_exchange, name),
         )  # fmt: skip
         with trio.CancelScope() as scope:
             self._scopes[name] = scope
@@ -107,10 +107,10 @@ class CoordinatorSide:
         else:
             self.ledger.lets_go(name, now_ms(), callback.partitions)
 
-    def _told(self, _: Committed | Fail) -> None:
+    def _on_report(self, _: Committed | Fail) -> None:
         """Nothing to note: what is committed is read off the wire."""
 
-    def _seen(self, name: str, exchange: Exchange) -> None:
+    def _on_exchange(self, name: str, exchange: Exchange) -> None:
         api, answer = exchange.api, exchange.answer
         if answer is None:
             if api in _COUNTED and api is not Api.HEARTBEAT:
@@ -125,7 +125,13 @@ class CoordinatorSide:
             self._committed(name, exchange.request, answer)
 
     def _committed(self, name: str, request: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
-        errors = {(topic["name"], each["partition_index"]): each["error_code"] for topic in answer["topics"] for each in topic["partitions"]}
-        asked = {(topic["name"], each["partition_index"]): each["committed_offset"] for topic in request["topics"] for each in topic["partitions"]}
+        errors = {
+            (topic["name"], partition["partition_index"]): partition["error_code"] for topic in answer["topics"] for partition in topic["partitions"]
+        }
+        asked = {
+            (topic["name"], partition["partition_index"]): partition["committed_offset"]
+            for topic in request["topics"]
+            for partition in topic["partitions"]
+        }
         self.refused += sum(error != 0 for error in errors.values())
-        self.ledger.accepted(name, {each: offset for each, offset in asked.items() if errors.get(each) == 0}, now_ms())
+        self.ledger.accepted(name, {key: offset for key, offset in asked.items() if errors.get(key) == 0}, now_ms())

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from groupproof.protocol.vocabulary import TopicPartition
 
-__all__ = ["Figures", "Ledger"]
+__all__ = ["Figures", "ReadLedger"]
 
 Span = tuple[int, int]
 
@@ -48,24 +48,24 @@ class Figures:
     read_twice: int
 
 
-class Ledger:
+class ReadLedger:
     """Told of everything as it happens, in milliseconds of one clock."""
 
     def __init__(self, partitions: Iterable[TopicPartition]) -> None:
-        self._held: dict[TopicPartition, list[_Holding]] = {each: [] for each in partitions}
+        self._held: dict[TopicPartition, list[_Holding]] = {partition: [] for partition in partitions}
         self._offsets: dict[TopicPartition, int] = {}
         self._back: list[int] = []
 
     def holds(self, member: str, partitions: Iterable[TopicPartition], at_ms: int) -> None:
         """Note that a member takes partitions to be its own from now on."""
-        for each in partitions:
-            if self._open(member, each) is None:
-                self._held[each].append(_Holding(member, at_ms))
+        for partition in partitions:
+            if self._open(member, partition) is None:
+                self._held[partition].append(_Holding(member, at_ms))
 
     def lets_go(self, member: str, at_ms: int, partitions: Iterable[TopicPartition] | None = None) -> None:
         """Note that it takes these (None: all) to be its own no more."""
-        for each in self._held if partitions is None else partitions:
-            if (holding := self._open(member, each)) is not None:
+        for partition in self._held if partitions is None else partitions:
+            if (holding := self._open(member, partition)) is not None:
                 holding.until_ms = at_ms
 
     def read(self, member: str, partition: TopicPartition, offset: int, at_ms: int) -> None:
@@ -79,7 +79,7 @@ class Ledger:
         A member that came back commits for its new holding, though it may have read farther in the one that it lost.
         """
         for partition, offset in offsets.items():
-            holding = next((each for each in reversed(self._held[partition]) if each.member == member), None)
+            holding = next((holding for holding in reversed(self._held[partition]) if holding.member == member), None)
             if holding is not None:
                 holding.stands = max(holding.stands, offset)
             if offset < self._offsets.get(partition, offset):
@@ -88,13 +88,13 @@ class Ledger:
 
     def holders(self, partition: TopicPartition) -> set[str]:
         """Return who takes it to be its own now."""
-        return {each.member for each in self._held[partition] if each.until_ms is None}
+        return {holding.member for holding in self._held[partition] if holding.until_ms is None}
 
     def figures(self, since_ms: int, until_ms: int) -> Figures:
         """Return what happened from `since_ms` to `until_ms`."""
-        readers = {each: _shared(self._spans(each, is_standing=False), since_ms, until_ms) for each in self._held}
-        owners = {each: _shared(self._spans(each, is_standing=True), since_ms, until_ms) for each in self._held}
-        gaps = [gap for each in self._held for gap in self._gaps(each, since_ms, until_ms)]
+        readers = {partition: _shared(self._spans(partition, is_standing=False), since_ms, until_ms) for partition in self._held}
+        owners = {partition: _shared(self._spans(partition, is_standing=True), since_ms, until_ms) for partition in self._held}
+        gaps = [gap for partition in self._held for gap in self._gaps(partition, since_ms, until_ms)]
         return Figures(
             two_readers_ms=sum(readers.values()), two_owners_ms=sum(owners.values()), two_owners=sum(map(bool, owners.values())),
             none_ms=sum(gaps), none_longest_ms=max(gaps, default=0),
@@ -102,18 +102,18 @@ class Ledger:
         )  # fmt: skip
 
     def _open(self, member: str, partition: TopicPartition) -> _Holding | None:
-        return next((each for each in reversed(self._held[partition]) if each.member == member and each.until_ms is None), None)
+        return next((holding for holding in reversed(self._held[partition]) if holding.member == member and holding.until_ms is None), None)
 
     def _spans(self, partition: TopicPartition, *, is_standing: bool) -> list[Span]:
-        return [span for each in self._held[partition] if (span := each.span(is_standing=is_standing)) is not None]
+        return [span for holding in self._held[partition] if (span := holding.span(is_standing=is_standing)) is not None]
 
     def _gaps(self, partition: TopicPartition, since_ms: int, until_ms: int) -> list[int]:
         """Return how long each stretch was in which nobody held it."""
         gaps, held_to = [], since_ms
-        for each in sorted(self._held[partition], key=lambda holding: holding.since_ms):
-            if each.since_ms > held_to:
-                gaps.append(min(each.since_ms, until_ms) - held_to)
-            held_to = max(held_to, until_ms if each.until_ms is None else each.until_ms)
+        for item in sorted(self._held[partition], key=lambda holding: holding.since_ms):
+            if item.since_ms > held_to:
+                gaps.append(min(item.since_ms, until_ms) - held_to)
+            held_to = max(held_to, until_ms if item.until_ms is None else item.until_ms)
             if held_to >= until_ms:
                 return gaps
         return [*gaps, until_ms - held_to]
@@ -122,10 +122,10 @@ class Ledger:
         """Return how many records were read once more, by whomever."""
         twice = 0
         for holdings in self._held.values():
-            seen: set[int] = set()
-            for at, behind in sorted(read for each in holdings for read in each.reads):
-                twice += behind in seen and since_ms <= at <= until_ms
-                seen.add(behind)
+            entries: set[int] = set()
+            for at, behind in sorted(read for holding in holdings for read in holding.reads):
+                twice += behind in entries and since_ms <= at <= until_ms
+                entries.add(behind)
         return twice
 
 

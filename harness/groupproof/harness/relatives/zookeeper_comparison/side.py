@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 import trio
 
-from groupproof.harness.relatives.zookeeper_comparison.read_ledger import Ledger
+from groupproof.harness.relatives.zookeeper_comparison.read_ledger import ReadLedger
 from groupproof.harness.subjects.networks.broker_address import Address
 
 __all__ = ["GROUP", "TOPIC", "Common", "ConnectOf", "Side", "until_stable"]
@@ -42,7 +42,7 @@ class Side(Protocol):
     """
 
     design: str
-    ledger: Ledger
+    ledger: ReadLedger
     rebalances: int
     failures: int
 

@@ -31,7 +31,7 @@ from groupproof.clients.relatives.zookeeper.kazoo_session import KazooSession
 from groupproof.clients.relatives.zookeeper.paths import BROKERS, TOPICS, broker_data, broker_path, consumer_id, parent_of, topic_data, topic_path
 from groupproof.harness.judging.diagnosis.zookeeper_group import WATCHED
 from groupproof.harness.model.errors import BrokenEnvironment
-from groupproof.harness.relatives.zookeeper_comparison.read_ledger import Ledger
+from groupproof.harness.relatives.zookeeper_comparison.read_ledger import ReadLedger
 from groupproof.harness.relatives.zookeeper_comparison.side import GROUP, TOPIC, Common, ConnectOf
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.protocol.relatives.zookeeper_messages import Answer, Code, Create, Operation, SessionState
@@ -53,7 +53,7 @@ class ZooKeeperSide:
         self,
         common: Common,
         nursery: trio.Nursery,
-        ledger: Ledger,
+        ledger: ReadLedger,
         *,
         hosts_of: Callable[[str], str],
         connect_of: ConnectOf,
@@ -76,11 +76,11 @@ class ZooKeeperSide:
 
     @property
     def asked(self) -> Counter[str]:
-        return sum((each.session.asked for each in self._consumers.values()), Counter(self._gone))
+        return sum((consumer.session.asked for consumer in self._consumers.values()), Counter(self._gone))
 
     @property
     def heard(self) -> int:
-        return self._gone_heard + sum(each.session.heard for each in self._consumers.values())
+        return self._gone_heard + sum(consumer.session.heard for consumer in self._consumers.values())
 
     @property
     def members(self) -> Sequence[str]:
@@ -90,7 +90,7 @@ class ZooKeeperSide:
         connect, bootstrap = self._connect_of(name)
         made = ZooKeeperConsumer(
             self._settings, consumer_id=consumer_id(GROUP, name, 0, 0), hosts=self._hosts_of(name), connect=connect, bootstrap=bootstrap,
-            told=partial(self._told, name), delivered=partial(self._delivered, name), pace_ms=self._common.pace_ms, wait_ms=self._common.wait_ms,
+            report=partial(self._on_report, name), delivered=partial(self._delivered, name), pace_ms=self._common.pace_ms, wait_ms=self._common.wait_ms,
         )  # fmt: skip
         await self._nursery.start(made.run)
         self._consumers[name] = made
@@ -110,14 +110,14 @@ class ZooKeeperSide:
     def is_settled(self) -> bool:
         if not self._started.issuperset(self._consumers):
             return False
-        owned = [each.machine.owned for each in self._consumers.values()]
+        owned = [consumer.machine.owned for consumer in self._consumers.values()]
         is_parted = sum(map(len, owned)) == len(frozenset().union(*owned)) == self._common.partitions
-        return is_parted and all(each.machine.is_idle for each in self._consumers.values())
+        return is_parted and all(consumer.machine.is_idle for consumer in self._consumers.values())
 
     def commit(self) -> None:
         """Let every member commit what it has consumed."""
-        for each in self._consumers.values():
-            each.commit()
+        for consumer in self._consumers.values():
+            consumer.commit()
 
     def _forget(self, name: str) -> None:
         gone = self._consumers.pop(name)
@@ -127,12 +127,12 @@ class ZooKeeperSide:
 
     def _record(self, name: str, what: str, partitions: frozenset[TopicPartition] = frozenset(), **body: Any) -> None:
         if self._recorder is not None:
-            told = {"name": WATCHED, "what": what, **body}
-            self._recorder.record("event", who="member", client=name, group=GROUP, partitions=tuple(sorted(partitions)), body=told)
+            columns = {"name": WATCHED, "what": what, **body}
+            self._recorder.record("event", who="member", client=name, group=GROUP, partitions=tuple(sorted(partitions)), body=columns)
 
-    def _recorded(self, name: str, told: Telling) -> None:
+    def _recorded(self, name: str, event: Telling) -> None:
         """Write down what the diagnosis reads."""
-        match told:
+        match event:
             case AttemptBegan(attempt=attempt, cause=cause):
                 self._record(name, "attempt-began", attempt=attempt, cause=cause)
             case AttemptEnded(attempt=attempt, error=error, is_conflict=is_conflict):
@@ -144,9 +144,9 @@ class ZooKeeperSide:
             case Failed(error=error):
                 self._record(name, "failed", error=error)
 
-    def _told(self, name: str, told: Telling) -> None:
-        self._recorded(name, told)
-        match told:
+    def _on_report(self, name: str, event: Telling) -> None:
+        self._recorded(name, event)
+        match event:
             case AttemptBegan(attempt=0):
                 self.rebalances += 1
                 self._begun.set()
@@ -161,7 +161,7 @@ class ZooKeeperSide:
             case Failed():
                 self._started.add(name)
                 self.failures += 1
-                self.failed.append(told)
+                self.failed.append(event)
 
     def _delivered(self, name: str, record: Record) -> None:
         self.ledger.read(name, (record.topic, record.partition), record.offset, now_ms())
@@ -182,7 +182,7 @@ async def registered_brokers(hosts: str, addresses: Mapping[int, Address], parti
         for node, (host, port) in addresses.items():
             data = broker_data(Node(node_id=node, host=host, port=port), now_ms())
             await _asked(session, Create(f"{slash}{root}{broker_path(node)}", data, is_ephemeral=True))
-        await _asked(session, Create(f"{slash}{root}{topic_path(TOPIC)}", topic_data({each: [first] for each in range(partitions)})))
+        await _asked(session, Create(f"{slash}{root}{topic_path(TOPIC)}", topic_data({number: [first] for number in range(partitions)})))
         yield
     finally:
         await session.close()

@@ -55,7 +55,7 @@ def pack(files: Iterable[tuple[str, int, Callable[[], BinaryIO]]], out: BinaryIO
     compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True, write_content_size=False)
     with compressor.stream_writer(out, closefd=False) as tar:
         written = 0
-        for name, size, opened in sorted(files, key=lambda each: rank(each[0])):
+        for name, size, opened in sorted(files, key=lambda file: rank(file[0])):
             tar.write(_header(name, size))
             with opened() as file:
                 while block := file.read(_COPIED_BYTES):

@@ -43,13 +43,13 @@ def _is_same(said: Any, due: Any) -> bool:
 
 
 def _is_ids(value: Any) -> bool:
-    return isinstance(value, list | tuple) and bool(value) and all(isinstance(each, str) for each in value)
+    return isinstance(value, list | tuple) and bool(value) and all(isinstance(item, str) for item in value)
 
 
 def _of_ids(said: Sequence[str], due: Sequence[str], at: str) -> Iterator[str]:
-    if lacking := [each for each in due if each not in set(said)]:
+    if lacking := [name for name in due if name not in set(said)]:
         yield f"{at} lacks {_named(lacking)}"
-    if added := [each for each in said if each not in set(due)]:
+    if added := [name for name in said if name not in set(due)]:
         yield f"{at} has {_named(added)}, which it does not come to"
     if set(said) == set(due) and list(said) != list(due):
         yield f"{at} is in another order, or names something twice"

@@ -23,13 +23,13 @@ from groupproof.harness.judging.summary.run_summary import RunSummary
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.schedule_json import course_to_json
 
-__all__ = ["SCHEMA", "Given", "cases_sha256", "libraries", "manifest_of", "reproduction"]
+__all__ = ["SCHEMA", "UserChoices", "cases_sha256", "libraries", "manifest_of", "reproduction"]
 
 SCHEMA: Final = "groupproof.bundle/1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class UserChoices:
     """What the user chose, and what came of it: patterns of `--only` and `--skip`, other options as given, why the run ended early."""
 
     only: Sequence[str] = ()
@@ -38,7 +38,7 @@ class Given:
     gave_up: str | None = None
 
 
-def manifest_of(run: RunSummary, given: Given, *, expectations: Sequence[str], files: Mapping[str, tuple[str, int]]) -> dict[str, Any]:
+def manifest_of(run: RunSummary, given: UserChoices, *, expectations: Sequence[str], files: Mapping[str, tuple[str, int]]) -> dict[str, Any]:
     """Return the manifest of a run; `expectations` are the names of such files, `files` has the SHA-256 and the size in bytes of each file."""
     side, level = run.subject.side, run.run.level
     spec = run.subject.spec
@@ -66,7 +66,9 @@ def manifest_of(run: RunSummary, given: Given, *, expectations: Sequence[str], f
         "required": [case.id for case in required_of(cases_of(side), level)],
         "selected": [case.id for case in run.selected],
         "unreached": [case.id for case in run.unreached],
-        "troubles": {each.case.id: {"exit_code": each.trouble.exit_code, "said": str(each.trouble)} for each in run.results if each.trouble},
+        "troubles": {
+            result.case.id: {"exit_code": result.trouble.exit_code, "said": str(result.trouble)} for result in run.results if result.trouble
+        },
         "grade": run.grade,
         "expectations": list(expectations),
         "files": {name: {"sha256": sha256, "bytes": size} for name, (sha256, size) in sorted(files.items())},
@@ -100,11 +102,11 @@ def cases_sha256(side: str) -> str:
     """Return a digest of every case of a side: its course, its level, what it needs, whether it is required."""
     digest = hashlib.sha256()
     for case in cases_of(side):
-        digest.update(json.dumps(_told(case), sort_keys=True, ensure_ascii=False).encode())
+        digest.update(json.dumps(_expectation_fields(case), sort_keys=True, ensure_ascii=False).encode())
     return digest.hexdigest()
 
 
-def _told(case: Case) -> list[Any]:
+def _expectation_fields(case: Case) -> list[Any]:
     marks = [case.isolated, case.preview, case.required]
     return [case.id, case.title, list(case.requirements), case.level.value, sorted(case.needs), marks, course_to_json(case.plan)]
 
@@ -120,7 +122,7 @@ def _required() -> Iterable[str]:
     except PackageNotFoundError:
         return ()
     needed = (Requirement(line) for line in lines)
-    return [each.name for each in needed if each.marker is None or each.marker.evaluate({"extra": ""})]
+    return [requirement.name for requirement in needed if requirement.marker is None or requirement.marker.evaluate({"extra": ""})]
 
 
 def _release(name: str) -> str | None:

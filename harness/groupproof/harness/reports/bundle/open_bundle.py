@@ -16,7 +16,7 @@ from groupproof.harness.model.version import release
 from groupproof.harness.reports.bundle.archive import Damaged, NotACertificate, unpack
 from groupproof.harness.reports.bundle.bundle_files import EXPECTATIONS, MANIFEST, REPORT, SIGNATURE
 from groupproof.harness.reports.bundle.manifest import SCHEMA
-from groupproof.harness.reports.bundle.recomputed_case import Marks, Retold, read_json, retell
+from groupproof.harness.reports.bundle.recomputed_case import Marks, RecomputedCase, read_json, retell
 from groupproof.protocol.schemas import SchemaError, validate
 
 __all__ = ["Contents", "read_bundle"]
@@ -30,12 +30,12 @@ _SHOWN_CHARS_MAX: Final = 40
 class Contents:
     """What a certificate holds: `hashes` has the SHA-256 and the size of every file but the manifest and its signature, `altered` what is wrong."""
 
-    told: bytes
+    manifest_bytes: bytes
     manifest: Mapping[str, Any]
     signature: bytes | None = None
     report: Mapping[str, Any] | None = None
     expectations: dict[str, bytes] = field(default_factory=dict)
-    retold: dict[str, Retold] = field(default_factory=dict)
+    retold: dict[str, RecomputedCase] = field(default_factory=dict)
     hashes: dict[str, tuple[str, int]] = field(default_factory=dict)
     altered: list[str] = field(default_factory=list)
 
@@ -47,10 +47,10 @@ def read_bundle(source: BinaryIO, say: Say) -> Contents:
     this release is in `altered`. `Damaged` comes out where not even its manifest can be read.
     """
     files = unpack(source)
-    name, told = next(files, ("", b""))
+    name, data = next(files, ("", b""))
     if name != MANIFEST:
         raise NotACertificate(f"it begins with {name[:_SHOWN_CHARS_MAX]!r} and not with {MANIFEST}" if name else "it is an empty archive")
-    contents = Contents(told, _manifest(told))
+    contents = Contents(data, _manifest(data))
     try:
         _read(contents, files, say)
     except Damaged as error:
@@ -58,9 +58,9 @@ def read_bundle(source: BinaryIO, say: Say) -> Contents:
     return contents
 
 
-def _manifest(told: bytes) -> Mapping[str, Any]:
+def _manifest(data: bytes) -> Mapping[str, Any]:
     try:
-        value = read_json(told)
+        value = read_json(data)
     except ValueError as error:
         raise NotACertificate(f"its {MANIFEST} is no JSON: {error}") from error
     schema = value.get("schema") if isinstance(value, dict) else None
@@ -85,14 +85,14 @@ def _read(contents: Contents, files: Iterator[tuple[str, bytes]], say: Say) -> N
     run = contents.manifest["run"]
     marks = Marks(seed=run["seed"], clock=run["clock"])
     known = {case_place(case.id): case for case in cases_of(contents.manifest["subject"]["side"])}
-    for place, group in groupby(files, key=lambda each: _place(each[0])):
+    for place, group in groupby(files, key=lambda file: _place(file[0])):
         if place in known:
             say(known[place])
             mine = {name.removeprefix(f"{place}/"): contents_of for name, contents_of in _hashed(contents, group)}
             contents.retold[known[place].id] = retell(known[place], place, mine, marks)
         else:
-            for name, each in _hashed(contents, group):
-                _take(contents, name, each)
+            for name, data in _hashed(contents, group):
+                _take(contents, name, data)
 
 
 def _place(name: str) -> str:
@@ -101,20 +101,20 @@ def _place(name: str) -> str:
 
 
 def _hashed(contents: Contents, files: Iterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
-    for name, each in files:
+    for name, file in files:
         if name != SIGNATURE:
-            contents.hashes[name] = (hashlib.sha256(each).hexdigest(), len(each))
-        yield name, each
+            contents.hashes[name] = (hashlib.sha256(file).hexdigest(), len(file))
+        yield name, file
 
 
-def _take(contents: Contents, name: str, each: bytes) -> None:
+def _take(contents: Contents, name: str, data: bytes) -> None:
     if name == SIGNATURE:
-        contents.signature = each
+        contents.signature = data
     elif name.startswith(f"{EXPECTATIONS}/"):
-        contents.expectations[name] = each
+        contents.expectations[name] = data
     elif name == REPORT:
         try:
-            value = read_json(each)
+            value = read_json(data)
             validate("report", value)
             contents.report = value
         except (ValueError, RecursionError) as error:

@@ -19,7 +19,7 @@ from groupproof.harness.model.errors import BrokenEnvironment, KitFailure
 from groupproof.harness.model.report_paths import PLAN, case_place, trace_name
 from groupproof.harness.reports.bundle.archive import pack
 from groupproof.harness.reports.bundle.bundle_files import EXPECTATIONS, FILE_BYTES_MAX, MANIFEST, REPORT, SIGNATURE
-from groupproof.harness.reports.bundle.manifest import Given, manifest_of
+from groupproof.harness.reports.bundle.manifest import UserChoices, manifest_of
 from groupproof.harness.reports.bundle.signature import check_key, sign
 from groupproof.protocol.schemas import SchemaError, validate
 
@@ -44,16 +44,18 @@ def check_bundle(bundle: Path, key: Path | None) -> None:
         check_key(key)
 
 
-def write_bundle(run: RunSummary, report: Path, bundle: Path, *, given: Given, expectations: Sequence[Path] = (), key: Path | None = None) -> None:
+def write_bundle(
+    run: RunSummary, report: Path, bundle: Path, *, given: UserChoices, expectations: Sequence[Path] = (), key: Path | None = None
+) -> None:
     """Write the certificate of a run whose report is in the folder `report`, signed where a `key` is given; whole or not at all."""
     files = _files(run, report, expectations)
     hashes = {name: (file.sha256, file.size) for name, file in files.items()}
     manifest = manifest_of(run, given, expectations=[name for name in files if name.startswith(f"{EXPECTATIONS}/")], files=hashes)
     _validate(manifest)
-    told = _json(manifest)
-    files[MANIFEST] = _of_bytes(told)
+    data = _json(manifest)
+    files[MANIFEST] = _of_bytes(data)
     if key is not None:
-        files[SIGNATURE] = _of_bytes(sign(told, key))
+        files[SIGNATURE] = _of_bytes(sign(data, key))
     with _beside(bundle) as fresh:
         with fresh.open("wb") as out:
             pack(((name, file.size, file.open) for name, file in files.items()), out)
@@ -67,15 +69,15 @@ def expectation_names(paths: Sequence[Path]) -> list[str]:
 
 
 def _plain(name: str) -> str:
-    return "".join(each if each.isascii() and (each.isalnum() or each in "._-") else "_" for each in name)[-80:]
+    return "".join(text if text.isascii() and (text.isalnum() or text in "._-") else "_" for text in name)[-80:]
 
 
 def _files(run: RunSummary, report: Path, expectations: Sequence[Path]) -> dict[str, _File]:
     files = {REPORT: _of_bytes(_json(run.to_json(_FOLDER)))}
     files |= {name: _of_path(path) for name, path in zip(expectation_names(expectations), expectations, strict=True)}
-    for each in run.cases:
-        place = case_place(each.case.id)
-        names = [PLAN, *(trace_name(number) for number in range(len(each.result.plays)))]
+    for case in run.cases:
+        place = case_place(case.case.id)
+        names = [PLAN, *(trace_name(number) for number in range(len(case.result.plays)))]
         files |= {f"{place}/{name}": _of_path(report / place / name) for name in names}
     return files
 

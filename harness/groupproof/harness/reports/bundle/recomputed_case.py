@@ -15,7 +15,7 @@ from groupproof.harness.model.plan import Plan
 from groupproof.harness.model.report_paths import PLAN, trace_name
 from groupproof.protocol.trace import Trace, read_trace
 
-__all__ = ["Facts", "Marks", "Retold", "read_json", "retell"]
+__all__ = ["Marks", "RecomputedCase", "TraceFacts", "read_json", "retell"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class Marks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class TraceFacts:
     """What a trace tells of the run beside its case: who the shims said that they are, on what ground the scripts stood, and its own name."""
 
     run: str
@@ -37,14 +37,14 @@ class Facts:
 
 
 @dataclass(slots=True, kw_only=True)
-class Retold:
+class RecomputedCase:
     """A case as its files tell it; `ruling` is None where they give none, and `altered` says what is wrong with them."""
 
     case: Case
     schedule: Any = None
     traces: int = 0
     ruling: Ruling | None = None
-    facts: list[Facts] = field(default_factory=list)
+    facts: list[TraceFacts] = field(default_factory=list)
     altered: list[str] = field(default_factory=list)
 
 
@@ -56,23 +56,23 @@ def read_json(contents: bytes) -> Any:
         raise ValueError("it is nested too deep") from error
 
 
-def retell(case: Case, place: str, files: Mapping[str, bytes], marks: Marks) -> Retold:
-    """Judge the case by its files, whose names are those within its folder `place`; whatever they hold, nothing but `Retold` comes out."""
-    told = Retold(case=case)
+def retell(case: Case, place: str, files: Mapping[str, bytes], marks: Marks) -> RecomputedCase:
+    """Judge the case by its files, whose names are those within its folder `place`; whatever they hold, nothing but `RecomputedCase` comes out."""
+    case_result = RecomputedCase(case=case)
     if PLAN in files:
         try:
-            told.schedule = read_json(files[PLAN])
+            case_result.schedule = read_json(files[PLAN])
         except ValueError as error:
-            told.altered.append(f"{place}/{PLAN} is no JSON: {error}")
+            case_result.altered.append(f"{place}/{PLAN} is no JSON: {error}")
     judgements: list[Judgement] = []
-    while (name := trace_name(told.traces)) in files:
-        told.traces += 1
-        judged = _judged(told, f"{place}/{name}", files[name], marks)
+    while (name := trace_name(case_result.traces)) in files:
+        case_result.traces += 1
+        judged = _judged(case_result, f"{place}/{name}", files[name], marks)
         judgements += [] if judged is None else [judged]
-    if judgements and len(judgements) == told.traces:
-        told.ruling = rule_on(case, judgements)
-        told.altered += _miscounted(place, judgements)
-    return told
+    if judgements and len(judgements) == case_result.traces:
+        case_result.ruling = rule_on(case, judgements)
+        case_result.altered += _miscounted(place, judgements)
+    return case_result
 
 
 def _miscounted(place: str, judgements: list[Judgement]) -> Iterator[str]:
@@ -83,22 +83,22 @@ def _miscounted(place: str, judgements: list[Judgement]) -> Iterator[str]:
         yield f"{place} has {has}, and its verdict rests on {due}"
 
 
-def _judged(told: Retold, place: str, contents: bytes, marks: Marks) -> Judgement | None:
+def _judged(case_result: RecomputedCase, place: str, contents: bytes, marks: Marks) -> Judgement | None:
     """Judge one trace and take down its facts; None, and why, where it is none."""
     try:
         trace = list(read_trace(contents.decode("utf-8", "surrogateescape").split("\n")))
     except (ValueError, RecursionError) as error:
-        told.altered.append(f"{place} is no trace: {error}")
+        case_result.altered.append(f"{place} is no trace: {error}")
         return None
     if not trace:
-        told.altered.append(f"{place} is empty")
+        case_result.altered.append(f"{place} is empty")
         return None
     try:
-        told.altered += [f"{place}: {flaw}" for flaw in islice(_flaws(told.case, trace, marks), 1)]
-        told.facts.append(_facts(told.case, trace))
-        return judge_either(told.case, trace)
+        case_result.altered += [f"{place}: {flaw}" for flaw in islice(_flaws(case_result.case, trace, marks), 1)]
+        case_result.facts.append(_facts(case_result.case, trace))
+        return judge_either(case_result.case, trace)
     except Exception as error:  # a trace that no run leaves behind can make a judge stumble anywhere
-        told.altered.append(f"{place} can't be judged, as every trace of a run can: {type(error).__name__}: {error}")
+        case_result.altered.append(f"{place} can't be judged, as every trace of a run can: {type(error).__name__}: {error}")
         return None
 
 
@@ -106,25 +106,25 @@ def _flaws(case: Case, trace: Trace, marks: Marks) -> Iterator[str]:
     """Yield where the trace is not one of this case in this run, or has a gap."""
     seed = marks.seed if isinstance(case.plan, Plan) else seed_of(marks.seed, case.id)
     at_ns = 0
-    for number, seen in enumerate(trace):
+    for number, obs in enumerate(trace):
         line = f"line {number + 1}"
-        if seen.case != case.id:
-            yield f"{line} is of the case {seen.case!r}"
-        if seen.seq != number:
-            yield f"{line} has the number {seen.seq} where {number} is due: a line was taken out, added or moved"
-        if seen.run != trace[0].run or not seen.run.startswith(f"{marks.seed:x}."):
-            yield f"{line} is of the run {seen.run!r}"
-        if (seen.seed, seen.clock) != (seed, marks.clock):
-            yield f"{line} is of the seed {seen.seed} by {seen.clock} time, the run of {seed} by {marks.clock} time"
-        if seen.at_ns < at_ns:
+        if obs.case != case.id:
+            yield f"{line} is of the case {obs.case!r}"
+        if obs.seq != number:
+            yield f"{line} has the number {obs.seq} where {number} is due: a line was taken out, added or moved"
+        if obs.run != trace[0].run or not obs.run.startswith(f"{marks.seed:x}."):
+            yield f"{line} is of the run {obs.run!r}"
+        if (obs.seed, obs.clock) != (seed, marks.clock):
+            yield f"{line} is of the seed {obs.seed} by {obs.clock} time, the run of {seed} by {marks.clock} time"
+        if obs.at_ns < at_ns:
             yield f"{line} lies before the line above it in time"
-        at_ns = seen.at_ns
+        at_ns = obs.at_ns
 
 
-def _facts(case: Case, trace: Trace) -> Facts:
+def _facts(case: Case, trace: Trace) -> TraceFacts:
     own = {member.name for member in case.plan.members if member.kind == "subject"} if isinstance(case.plan, Plan) else set()
-    said = [(seen.client, seen.body) for seen in trace if seen.who == "kit"]
-    return Facts(
+    said = [(obs.client, obs.body) for obs in trace if obs.who == "kit"]
+    return TraceFacts(
         run=trace[0].run,
         hellos=tuple(body for client, body in said if client in own and body.get("name") == "hello"),
         ground=next((body for _, body in said if body.get("name") == "ground"), None),

@@ -28,9 +28,9 @@ from groupproof.harness.model.version import release
 from groupproof.harness.reports.bundle.archive import Damaged
 from groupproof.harness.reports.bundle.bundle_files import MANIFEST, REPORT
 from groupproof.harness.reports.bundle.differences import by_id, differences
-from groupproof.harness.reports.bundle.manifest import Given, manifest_of
+from groupproof.harness.reports.bundle.manifest import UserChoices, manifest_of
 from groupproof.harness.reports.bundle.open_bundle import Contents, read_bundle
-from groupproof.harness.reports.bundle.recomputed_case import Retold
+from groupproof.harness.reports.bundle.recomputed_case import RecomputedCase
 from groupproof.harness.reports.bundle.signature import BadSignature, Signature, checked, is_there, signed_by
 from groupproof.harness.reports.bundle.witnesses import contradictions
 from groupproof.harness.reports.report_writer import schedule_of
@@ -83,7 +83,7 @@ def verify(bundle: Path, *, signers: Path | None = None, say: Callable[[Case], N
         is_signed=contents.signature is not None,
         signature=signature,
         left_out=_left_out(contents.manifest),
-        traces=sum(each.traces for each in contents.retold.values()),
+        traces=sum(case.traces for case in contents.retold.values()),
     )
 
 
@@ -95,7 +95,7 @@ def _signed(contents: Contents, signers: Path | None) -> tuple[list[str], Signat
         return [], None
     try:
         signature = contents.signature
-        return [], signed_by(contents.told, signature) if signers is None else checked(contents.told, signature, signers)
+        return [], signed_by(contents.manifest_bytes, signature) if signers is None else checked(contents.manifest_bytes, signature, signers)
     except BadSignature as error:
         return [str(error)], None
 
@@ -119,23 +119,23 @@ class _Recomputed:
         """Yield each thing that is not as it comes to, in a line."""
         contents, summary = self._contents, self.summary
         yield from self._of_files()
-        for retold in contents.retold.values():
-            yield from retold.altered
+        for case_result in contents.retold.values():
+            yield from case_result.altered
         yield from self._unknown
         if contents.report is None or summary is None:
-            if not any(REPORT in each for each in contents.altered):
+            if not any(REPORT in name for name in contents.altered):
                 yield f"{REPORT} is missing"
             return
         yield from self._of_selection(contents.report, summary)
-        yield from (f"{REPORT}: {each}" for each in differences(by_id(contents.report), by_id(summary.to_json())))
+        yield from (f"{REPORT}: {difference}" for difference in differences(by_id(contents.report), by_id(summary.to_json())))
         yield from contradictions(contents.manifest, contents.report, contents.retold)
         yield from self._of_schedules(summary)
-        yield from (f"{MANIFEST}: {each}" for each in differences(self._manifest, self._due_manifest(summary)))
+        yield from (f"{MANIFEST}: {difference}" for difference in differences(self._manifest, self._due_manifest(summary)))
 
     def _of_selection(self, report: Mapping[str, Any], summary: RunSummary) -> Iterator[str]:
         """Yield what is wrong with which cases are there: a run that came to its end has a result for each that was selected, and for no other."""
-        told = [case["id"] for case in report["cases"]]
-        yield from (f"{REPORT} tells of {id} twice" for id in sorted({id for id in told if told.count(id) > 1}))
+        ids = [case["id"] for case in report["cases"]]
+        yield from (f"{REPORT} tells of {id} twice" for id in sorted({id for id in ids if ids.count(id) > 1}))
         selected = set(self._manifest["selected"])
         yield from (f"{REPORT} tells of {result.case.id}, which was not selected" for result in summary.results if result.case.id not in selected)
         run = self._manifest["run"]
@@ -166,17 +166,17 @@ class _Recomputed:
         return files
 
     def _of_schedules(self, summary: RunSummary) -> Iterator[str]:
-        for each in summary.cases:
-            retold, place = self._contents.retold.get(each.case.id), case_place(each.case.id)
-            if retold is None or retold.schedule is None:
+        for case in summary.cases:
+            case_result, place = self._contents.retold.get(case.case.id), case_place(case.case.id)
+            if case_result is None or case_result.schedule is None:
                 yield f"{place}/{PLAN} is missing"
             else:
-                yield from (f"{place}/{PLAN}: {line}" for line in differences(retold.schedule, schedule_of(summary, each)))
+                yield from (f"{place}/{PLAN}: {line}" for line in differences(case_result.schedule, schedule_of(summary, case)))
 
     def _due_manifest(self, summary: RunSummary) -> dict[str, Any]:
         """Return the manifest that a run would have that came to the same; who made it, and with what, can't be known."""
         manifest, selection = self._manifest, self._manifest["selection"]
-        given = Given(**selection, gave_up=manifest["run"]["gave_up"])
+        given = UserChoices(**selection, gave_up=manifest["run"]["gave_up"])
         due = manifest_of(summary, given, expectations=sorted(self._contents.expectations, key=manifest["expectations"].index), files={})
         return {**due, "made_with": manifest["made_with"], "files": manifest["files"]}
 
@@ -200,33 +200,33 @@ class _Recomputed:
 
     def _results(self, report: Mapping[str, Any]) -> Iterator[CaseResult]:
         for said in by_id(report)["cases"].items():
-            id, told = said
+            id, verdict = said
             result = self._result(id, report["subject"]["capabilities"])
             if result is not None:
-                result.duration_s = told["duration_s"]
+                result.duration_s = verdict["duration_s"]
                 yield result
 
     def _result(self, id: str, capabilities: Sequence[str]) -> CaseResult | None:
         """Return the result that the files give; None, with the reason taken down, where they give none."""
-        case, retold = self._catalogue.get(id), self._contents.retold.get(id)
+        case, case_result = self._catalogue.get(id), self._contents.retold.get(id)
         if case is None:
             self._unknown.append(f"{REPORT} tells of {id[:80]!r}, a case that groupproof {release()} does not have")
             return None
         trouble = self._manifest["troubles"].get(id)
         if trouble is not None:
-            return unfinished(case, _plays(retold), _TROUBLES[trouble["exit_code"]](trouble["said"]))
-        if retold is not None and retold.ruling is not None:
-            return CaseResult(case=case, ruling=retold.ruling, plays=_plays(retold))
+            return unfinished(case, _plays(case_result), _TROUBLES[trouble["exit_code"]](trouble["said"]))
+        if case_result is not None and case_result.ruling is not None:
+            return CaseResult(case=case, ruling=case_result.ruling, plays=_plays(case_result))
         lack = lack_of(case, capabilities, self._manifest["run"]["profile"]) if case.side == "client" else ""
         if lack:
             return unimplemented(case, lack)
-        if retold is None or not retold.traces:
+        if case_result is None or not case_result.traces:
             self._unknown.append(f"{case_place(id)} has no trace, and so there is no verdict on {id}")
         return None
 
     def _settled(self, results: Sequence[CaseResult], report: Mapping[str, Any], version: str) -> Settled:
         known = self._expectations().about(version, self._manifest["run"]["profile"])
-        observed = [Observed(case=each.case.id, verdict=each.ruling.verdict, fingerprint=each.ruling.fingerprint) for each in results]
+        observed = [Observed(case=result.case.id, verdict=result.ruling.verdict, fingerprint=result.ruling.fingerprint) for result in results]
         return settle(known, observed, _day(report["run"]))
 
     def _expectations(self) -> Expectations:
@@ -245,8 +245,8 @@ class _Recomputed:
         return Expectations(known=tuple(known))
 
 
-def _plays(retold: Retold | None) -> list[Play]:
-    return [] if retold is None else [Play(trace=[], stderr={}, duration_s=0.0) for _ in range(retold.traces)]
+def _plays(case_result: RecomputedCase | None) -> list[Play]:
+    return [] if case_result is None else [Play(trace=[], stderr={}, duration_s=0.0) for _ in range(case_result.traces)]
 
 
 def _day(run: Mapping[str, Any]) -> date:

@@ -8,15 +8,15 @@ from typing import Any
 from groupproof.harness.model.common_versions import unspoken
 from groupproof.harness.model.prerequisites import needs_of
 from groupproof.harness.model.report_paths import case_place
-from groupproof.harness.reports.bundle.recomputed_case import Facts, Retold
+from groupproof.harness.reports.bundle.recomputed_case import RecomputedCase, TraceFacts
 from groupproof.protocol.vocabulary import Api, api_named
 
 __all__ = ["contradictions"]
 
 
-def contradictions(manifest: Mapping[str, Any], report: Mapping[str, Any], retold: Mapping[str, Retold]) -> Iterator[str]:
+def contradictions(manifest: Mapping[str, Any], report: Mapping[str, Any], retold: Mapping[str, RecomputedCase]) -> Iterator[str]:
     """Yield what a trace says otherwise, once each, with the first case that shows it."""
-    facts = [(id, fact) for id, each in sorted(retold.items()) for fact in each.facts]
+    facts = [(id, fact) for id, case in sorted(retold.items()) for fact in case.facts]
     yield from _twice(facts)
     of_side = _of_client if manifest["subject"]["side"] == "client" else _of_coordinator
     found = ((said, case_place(id)) for id, fact in facts for said in of_side(manifest, report, fact))
@@ -27,7 +27,7 @@ def contradictions(manifest: Mapping[str, Any], report: Mapping[str, Any], retol
     yield from _spoken(retold)
 
 
-def _twice(facts: Iterable[tuple[str, Facts]]) -> Iterator[str]:
+def _twice(facts: Iterable[tuple[str, TraceFacts]]) -> Iterator[str]:
     """Yield the runs that stand for two: each run of each case has a name of its own."""
     where: dict[str, str] = {}
     for id, fact in facts:
@@ -36,7 +36,7 @@ def _twice(facts: Iterable[tuple[str, Facts]]) -> Iterator[str]:
         where[fact.run] = id
 
 
-def _of_client(manifest: Mapping[str, Any], report: Mapping[str, Any], fact: Facts) -> Iterator[str]:
+def _of_client(manifest: Mapping[str, Any], report: Mapping[str, Any], fact: TraceFacts) -> Iterator[str]:
     subject = report["subject"]
     for hello in fact.hellos:
         if isinstance(manifest["subject"]["spec"], list):
@@ -46,7 +46,7 @@ def _of_client(manifest: Mapping[str, Any], report: Mapping[str, Any], fact: Fac
         yield from _other("subject.capabilities", sorted(subject["capabilities"]), hello["capabilities"])
 
 
-def _of_coordinator(manifest: Mapping[str, Any], report: Mapping[str, Any], fact: Facts) -> Iterator[str]:
+def _of_coordinator(manifest: Mapping[str, Any], report: Mapping[str, Any], fact: TraceFacts) -> Iterator[str]:
     ground = fact.ground
     if ground is None:
         return
@@ -66,14 +66,14 @@ def _words(value: Any) -> str:
     return f"{len(value)} of them: {', '.join(map(str, value))}" if isinstance(value, list | tuple) else repr(value)
 
 
-def _spoken(retold: Mapping[str, Retold]) -> Iterator[str]:
+def _spoken(retold: Mapping[str, RecomputedCase]) -> Iterator[str]:
     """Yield the cases that are said to ask more of a broker's versions than there is, where other traces show that it is there."""
-    grounds = [fact.ground for each in retold.values() for fact in each.facts if fact.ground is not None]
+    grounds = [fact.ground for case in retold.values() for fact in case.facts if fact.ground is not None]
     if not grounds:
         return
     ranges, readable = _ranges(grounds[0])
-    for id, each in sorted(retold.items()):
-        if any(fact.is_unspoken for fact in each.facts) and not unspoken(needs_of(each.case), ranges, readable):
+    for id, value in sorted(retold.items()):
+        if any(fact.is_unspoken for fact in value.facts) and not unspoken(needs_of(value.case), ranges, readable):
             yield f"{case_place(id)} is said to need versions that the broker does not speak, which by other traces it does"
 
 

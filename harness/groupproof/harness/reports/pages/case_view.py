@@ -20,7 +20,7 @@ from groupproof.harness.reports.texts.group_cost import Cost, cost_of, is_story
 from groupproof.protocol.rules.requirements import Requirement, UnknownRequirement, by_id
 from groupproof.protocol.trace import Trace
 
-__all__ = ["CaseView", "FindingView", "Shown", "case_view", "shown_of"]
+__all__ = ["CaseView", "FindingView", "TracePicture", "case_view", "shown_of"]
 
 EXCERPTS_MAX = 3
 STDERR_LINES_MAX = 15
@@ -45,7 +45,7 @@ class FindingView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class TracePicture:
     """What a case's picture shows: one of its runs, the findings that rest on it, and where they are flagged."""
 
     run: int
@@ -92,11 +92,11 @@ class CaseView:
     def search(self) -> str:
         """Return what a search looks through."""
         ruling = self.report.result.ruling
-        ids = [each if isinstance(each, str) else each.id for each in self.requirements]
+        ids = [requirement if isinstance(requirement, str) else requirement.id for requirement in self.requirements]
         return " ".join((self.case.id, self.case.title, *ids, ruling.observed, ruling.goodbye_reason)).lower()
 
 
-def shown_of(result: CaseResult) -> Shown | None:
+def shown_of(result: CaseResult) -> TracePicture | None:
     """Return which run is shown, and where in it what; None when there was no run at all."""
     if not result.plays:
         return None
@@ -104,49 +104,51 @@ def shown_of(result: CaseResult) -> Shown | None:
     placed = tuple(_placed(result, traces))
     run = placed[0][1] if placed else min(result.ruling.run, len(traces)) - 1
     flags = tuple(_flag(finding, traces[run]) for finding, at in placed if at == run and finding.seq is not None and finding.seq < len(traces[run]))
-    return Shown(run=run, trace=traces[run], findings=placed, flags=flags)
+    return TracePicture(run=run, trace=traces[run], findings=placed, flags=flags)
 
 
 def _placed(result: CaseResult, traces: Sequence[Trace]) -> Iterator[tuple[Finding, int]]:
     """Yield the adverse findings, the gravest first, each with the run that shows it."""
-    adverse = [each for each in result.ruling.findings if each.verdict in ADVERSE]
-    adverse.sort(key=lambda each: each.verdict is not Verdict.FAILED)
-    for each in adverse:
-        run = each.grounds.run - 1 if each.grounds is not None else 0
-        yield each, run if run < len(traces) else 0
+    adverse = [finding for finding in result.ruling.findings if finding.verdict in ADVERSE]
+    adverse.sort(key=lambda finding: finding.verdict is not Verdict.FAILED)
+    for item in adverse:
+        run = item.grounds.run - 1 if item.grounds is not None else 0
+        yield item, run if run < len(traces) else 0
 
 
 def _flag(finding: Finding, trace: Trace) -> Flag:
     assert finding.seq is not None
-    seen = trace[finding.seq]
-    return Flag(at=Instant(seen.seq, seen.at_ms), words=f"{finding.requirement}: {finding.observed}", client=seen.client)
+    obs = trace[finding.seq]
+    return Flag(at=Instant(obs.seq, obs.at_ms), words=f"{finding.requirement}: {finding.observed}", client=obs.client)
 
 
-def case_view(report: CaseReport, shown: Shown | None) -> CaseView:
+def case_view(report: CaseReport, picture: TracePicture | None) -> CaseView:
     """Return the view of one case."""
     ruling = report.result.ruling
-    adverse = tuple(_adverse(report, shown))
-    others = tuple(FindingView(finding=each, run=0, colour=VERDICT_COLOURS[each.verdict]) for each in ruling.findings if each.verdict not in ADVERSE)
+    adverse = tuple(_adverse(report, picture))
+    others = tuple(
+        FindingView(finding=finding, run=0, colour=VERDICT_COLOURS[finding.verdict]) for finding in ruling.findings if finding.verdict not in ADVERSE
+    )
     return CaseView(
         report=report,
         colour=VERDICT_COLOURS[report.verdict],
-        requirements=tuple(_requirements(report.case, [each.finding for each in adverse])),
+        requirements=tuple(_requirements(report.case, [finding_view.finding for finding_view in adverse])),
         pairs=tuple(_pairs(ruling)),
         adverse=adverse,
         others=others,
-        doubt=_doubt(report, shown) if shown is not None else None,
-        shown_run=shown.run if shown is not None else 0,
+        doubt=_doubt(report, picture) if picture is not None else None,
+        shown_run=picture.run if picture is not None else 0,
         files=tuple(_files(report)),
-        stderr=tuple(_stderr(report, shown)) if ruling.verdict in _WITH_STDERR else (),
-        cost=cost_of(report.case.id, shown.trace if shown is not None else None),
+        stderr=tuple(_stderr(report, picture)) if ruling.verdict in _WITH_STDERR else (),
+        cost=cost_of(report.case.id, picture.trace if picture is not None else None),
     )
 
 
-def _adverse(report: CaseReport, shown: Shown | None) -> Iterator[FindingView]:
-    if shown is None:
+def _adverse(report: CaseReport, picture: TracePicture | None) -> Iterator[FindingView]:
+    if picture is None:
         return
     excerpted: set[tuple[int, int | None]] = set()
-    for finding, run in shown.findings:
+    for finding, run in picture.findings:
         place = (run, finding.seq)
         excerpt = None
         if place not in excerpted and len(excerpted) < EXCERPTS_MAX:
@@ -157,23 +159,23 @@ def _adverse(report: CaseReport, shown: Shown | None) -> Iterator[FindingView]:
 
 def _pairs(ruling: Ruling) -> Iterator[tuple[str, str]]:
     """Yield each thing that decided the verdict; where none did, the reason why there is no verdict."""
-    decisive = [each for each in ruling.findings if each.verdict is ruling.verdict and ruling.verdict not in UNDECIDED]
+    decisive = [finding for finding in ruling.findings if finding.verdict is ruling.verdict and ruling.verdict not in UNDECIDED]
     if decisive:
-        yield from dict.fromkeys((each.expected, each.observed) for each in decisive)
+        yield from dict.fromkeys((finding.expected, finding.observed) for finding in decisive)
     elif ruling.expected or ruling.observed:
         yield ruling.expected, ruling.observed
 
 
-def _doubt(report: CaseReport, shown: Shown) -> Excerpt | None:
+def _doubt(report: CaseReport, picture: TracePicture) -> Excerpt | None:
     """Return the frames that led to no verdict."""
     if report.result.ruling.verdict not in (Verdict.INCONCLUSIVE, Verdict.BROKEN):
         return None
-    kit = {str(seen.body.get("name")): seen.seq for seen in reversed(shown.trace) if seen.who == "kit" and not seen.body.get("commanded")}
-    return excerpt_of(shown.trace, next((kit[name] for name in _BLAMED if name in kit), None))
+    kit = {str(obs.body.get("name")): obs.seq for obs in reversed(picture.trace) if obs.who == "kit" and not obs.body.get("commanded")}
+    return excerpt_of(picture.trace, next((kit[name] for name in _BLAMED if name in kit), None))
 
 
 def _requirements(case: Case, adverse: Sequence[Finding]) -> Iterator[Requirement | str]:
-    for id in dict.fromkeys([*case.requirements, *(each.requirement for each in adverse)]):
+    for id in dict.fromkeys([*case.requirements, *(finding.requirement for finding in adverse)]):
         try:
             yield by_id(id)
         except UnknownRequirement:
@@ -194,9 +196,9 @@ def _files(report: CaseReport) -> Iterator[tuple[str, str]]:
         yield "stderr", f"{place}/{STDERR}"
 
 
-def _stderr(report: CaseReport, shown: Shown | None) -> Iterator[str]:
+def _stderr(report: CaseReport, picture: TracePicture | None) -> Iterator[str]:
     """Yield the last lines that the shims of the shown run have logged."""
-    if shown is None:
+    if picture is None:
         return
-    for member, lines in report.result.plays[shown.run].stderr.items():
+    for member, lines in report.result.plays[picture.run].stderr.items():
         yield from (f"{member}: {line}" for line in lines[-STDERR_LINES_MAX:])

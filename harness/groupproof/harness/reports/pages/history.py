@@ -18,7 +18,7 @@ from groupproof.harness.reports.pages.run_page import GRADE_COLOURS
 from groupproof.harness.reports.pages.template_engine import render
 from groupproof.harness.reports.pictures.palette import VERDICT_COLOURS
 
-__all__ = ["HISTORY", "Course", "Line", "Move", "Run", "Stack", "courses_of", "write_history"]
+__all__ = ["HISTORY", "CaseHistory", "Move", "Run", "Stack", "SubjectHistory", "courses_of", "write_history"]
 
 HISTORY: Final = "history.html"
 
@@ -94,23 +94,23 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line(Row):
+class CaseHistory(Row):
     """One case through all runs."""
 
     moves: tuple[Move, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
+class SubjectHistory:
     """One subject: its runs, the oldest release first, and its cases."""
 
     side: str
     name: str
     runs: tuple[Run, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[CaseHistory, ...]
 
     @property
-    def moved(self) -> list[Line]:
+    def moved(self) -> list[CaseHistory]:
         """Return the cases that changed, those that changed last first."""
         return sorted((line for line in self.lines if line.moves), key=lambda line: -line.moves[-1].run.number)
 
@@ -119,21 +119,21 @@ class Course:
         return max(sum(run.totals.values()) for run in self.runs)
 
     @property
-    def areas(self) -> list[tuple[str, list[Line]]]:
+    def areas(self) -> list[tuple[str, list[CaseHistory]]]:
         return [(area, list(lines)) for area, lines in groupby(self.lines, key=lambda line: line.area)]
 
 
 def write_history(dirs: Sequence[Path], output: Path) -> None:
     """Write `history.html` into `output` from the reports in `dirs`; raise as `write_matrix` does."""
     courses = courses_of(read_columns(dirs, output))
-    lines = [line for course in courses for line in course.lines]
+    lines = [line for history in courses for line in history.lines]
     text = render(
         "history.html.j2",
         courses=courses,
-        runs=sum(len(course.runs) for course in courses),
-        moved=sum(len(course.moved) for course in courses),
+        runs=sum(len(history.runs) for history in courses),
+        moved=sum(len(history.moved) for history in courses),
         areas=list(dict.fromkeys(line.area for line in lines)),
-        sides=list(dict.fromkeys(course.side for course in courses)),
+        sides=list(dict.fromkeys(history.side for history in courses)),
         counts=[
             (verdict, VERDICT_COLOURS[verdict], count) for verdict in VERDICTS if (count := sum(verdict.value in line.verdicts for line in lines))
         ],
@@ -146,7 +146,7 @@ def write_history(dirs: Sequence[Path], output: Path) -> None:
         write_text(output / HISTORY, text)
 
 
-def courses_of(columns: Sequence[Column]) -> list[Course]:
+def courses_of(columns: Sequence[Column]) -> list[SubjectHistory]:
     """Return each subject's course, in the order in which subjects are first named."""
     subjects: dict[tuple[str, str], list[Column]] = {}
     for column in columns:
@@ -164,16 +164,16 @@ def _place(column: Column) -> tuple[bool, Version, str]:
         return True, Version("0"), started
 
 
-def _course(side: str, name: str, columns: Sequence[Column]) -> Course:
+def _course(side: str, name: str, columns: Sequence[Column]) -> SubjectHistory:
     runs = tuple(Run(number=number, column=column) for number, column in enumerate(columns))
     rows = rows_of(columns)
-    lines = tuple(Line(id=row.id, side=row.side, case=row.case, cells=row.cells, moves=tuple(_moves(row.cells, runs))) for row in rows)
-    return Course(side=side, name=name, runs=runs, lines=lines)
+    lines = tuple(CaseHistory(id=row.id, side=row.side, case=row.case, cells=row.cells, moves=tuple(_moves(row.cells, runs))) for row in rows)
+    return SubjectHistory(side=side, name=name, runs=runs, lines=lines)
 
 
 def _moves(cells: Sequence[Cell | None], runs: Sequence[Run]) -> Iterator[Move]:
     """Yield each run in which the case is another than in the one before; that it comes first with the first run tells nothing."""
     for earlier, cell, run in zip(cells, cells[1:], runs[1:], strict=False):
-        before, now = (None if each is None else each.verdict for each in (earlier, cell))
+        before, now = (None if item is None else item.verdict for item in (earlier, cell))
         if before is not now:
             yield Move(run=run, before=before, now=now, observed="" if cell is None else str(cell.case["observed"]))

@@ -51,8 +51,8 @@ def lane_parts(lane: Lane, y: float, at: Placing, right: float) -> Iterator[str]
         yield from stretch(span, y, STATE_HEIGHT, at)
     for span in lane.held:
         left, end = at.edges(span.start, span.end)
-        told = at.told(span.start, span.end, span.state)
-        yield element("rect", told, cls="held", x=left, y=y, width=max(end - left, 2), height=STATE_HEIGHT)
+        title = at.titled(span.start, span.end, span.state)
+        yield element("rect", title, cls="held", x=left, y=y, width=max(end - left, 2), height=STATE_HEIGHT)
     for span in lane.owned:
         yield from _owned(span, y + STATE_HEIGHT + 2, at)
     yield from _ticks([(at.x(tick.at), tick) for tick in lane.ticks], y + STATE_HEIGHT + OWNED_HEIGHT + 3, right)
@@ -64,8 +64,8 @@ def stretch(span: Span, y: float, height: float, at: Placing) -> Iterator[str]:
     if right - left < 0.5:
         return
     name = " · ".join(part for part in (span.state, span.label, span.note) if part)
-    told = at.told(span.start, span.end, name)
-    yield element("rect", told, cls=f"s-{span.state}", x=left, y=y, width=right - left - 0.6, height=height, rx=3)
+    title = at.titled(span.start, span.end, name)
+    yield element("rect", title, cls=f"s-{span.state}", x=left, y=y, width=right - left - 0.6, height=height, rx=3)
     fitting = next((label for label in _labels(span) if text_width(label) + 8 <= right - left), None)
     if fitting is not None:
         yield text(left + 5, y + height / 2 + 3.8, fitting, "on")
@@ -89,8 +89,8 @@ def _labels(span: Span) -> Iterator[str]:
 
 def _owned(span: Span, y: float, at: Placing) -> Iterator[str]:
     left, right = at.edges(span.start, span.end)
-    told = at.told(span.start, span.end, f"owns {span.label}")
-    yield element("rect", told, cls="owned", x=left, y=y, width=max(right - left - 1, 1.5), height=12, rx=2)
+    title = at.titled(span.start, span.end, f"owns {span.label}")
+    yield element("rect", title, cls="owned", x=left, y=y, width=max(right - left - 1, 1.5), height=12, rx=2)
     if text_width(span.label) + 4 <= right - left:
         yield text(left + 4, y + 9.4, span.label, "small")
 
@@ -123,25 +123,25 @@ def _is_bad(tick: Tick) -> bool:
 
 def glyph(tick: Tick, x: float, y: float) -> str:
     """Return the sign of one frame, event or command, with what it was as its hint."""
-    told = hint(" ".join(part for part in (tick.name, tick.kind, tick.error, tick.detail, "at", time_label(tick.at.ms)) if part))
+    title = hint(" ".join(part for part in (tick.name, tick.kind, tick.error, tick.detail, "at", time_label(tick.at.ms)) if part))
     if _is_bad(tick):
-        return element("circle", told, cls="bad", cx=x, cy=y + 5, r=3.6)
+        return element("circle", title, cls="bad", cx=x, cy=y + 5, r=3.6)
     if tick.kind == "command":
-        return element("path", told, cls="command", d=f"M{x:.1f} {y + 1:.1f}l4 4-4 4-4-4z")
+        return element("path", title, cls="command", d=f"M{x:.1f} {y + 1:.1f}l4 4-4 4-4-4z")
     if tick.kind == "event":
-        return element("rect", told, cls="event", x=x - 2, y=y + 2, width=4, height=6)
+        return element("rect", title, cls="event", x=x - 2, y=y + 2, width=4, height=6)
     if tick.kind == "request":
-        return _request(tick, x, y, told)
+        return _request(tick, x, y, title)
     if tick.name in _QUIET_ANSWERS and tick.error is None:
         return ""
-    return element("path", told, cls="frame", d=f"M{x - 3.2:.1f} {y + 2.5:.1f}h6.4l-3.2 6.4z")
+    return element("path", title, cls="frame", d=f"M{x - 3.2:.1f} {y + 2.5:.1f}h6.4l-3.2 6.4z")
 
 
-def _request(tick: Tick, x: float, y: float, told: str) -> str:
+def _request(tick: Tick, x: float, y: float, title: str) -> str:
     letter = LETTERS.get(tick.name)
     if letter is None:
-        return element("line", told, cls="beat", x1=x, y1=y + 2, x2=x, y2=y + 8)
-    return element("text", told, letter, x=x, y=y + 8.8, cls="letter", text_anchor="middle")
+        return element("line", title, cls="beat", x1=x, y1=y + 2, x2=x, y2=y + 8)
+    return element("text", title, letter, x=x, y=y + 8.8, cls="letter", text_anchor="middle")
 
 
 def called(bar: Bar) -> str:

@@ -15,11 +15,16 @@ __all__ = ["picture_of"]
 
 def picture_of(group: str, trace: Trace, rebalances: Sequence[Rebalance]) -> str:
     """Return the SVG of one group: its own observations of `trace`, and what `rebalances` (of this group) say of them."""
-    mine = [seen for seen in trace if seen.group == group or (seen.group is None and seen.who in ("shim", "kit"))]
+    mine = [obs for obs in trace if obs.group == group or (obs.group is None and obs.who in ("shim", "kit"))]
     timeline = timeline_of(mine)
-    timeline.group = [span for each, after in zip(rebalances, [*rebalances[1:], None], strict=True) for span in _spans(each, after, timeline.end)]
-    timeline.marks = [Tick(at=Instant(each.start_seq, each.started_ms), kind="mark", name=_label(each), detail=each.words) for each in rebalances]
-    lasted = sum(each.lasted_ms or 0.0 for each in rebalances)
+    timeline.group = [
+        span for rebalance, after in zip(rebalances, [*rebalances[1:], None], strict=True) for span in _spans(rebalance, after, timeline.end)
+    ]
+    timeline.marks = [
+        Tick(at=Instant(rebalance.start_seq, rebalance.started_ms), kind="mark", name=_label(rebalance), detail=rebalance.words)
+        for rebalance in rebalances
+    ]
+    lasted = sum(rebalance.lasted_ms or 0.0 for rebalance in rebalances)
     subtitle = f"{len(rebalances)} rebalances, {lasted / 1000:.1f} s of rebalancing"
     return draw(timeline).alone(title=f"Why group {group} rebalanced", subtitle=subtitle)
 
@@ -48,4 +53,4 @@ def _spans(now: Rebalance, after: Rebalance | None, end: Instant) -> list[Span]:
 
 def _at(now: Rebalance, ms: float) -> Instant:
     """Return the place in the trace of the line or frame that was seen at `ms`."""
-    return next((Instant(each.seq, ms) for each in now.shown if each.at_ms == ms), Instant(now.start_seq, ms))
+    return next((Instant(view.seq, ms) for view in now.shown if view.at_ms == ms), Instant(now.start_seq, ms))

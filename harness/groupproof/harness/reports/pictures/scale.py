@@ -73,7 +73,7 @@ class Placing:
     def edges(self, start: Instant, end: Instant | None) -> tuple[float, float]:
         return self.x(start), self.x(end or self.end)
 
-    def told(self, start: Instant, end: Instant | None, name: str) -> str:
+    def titled(self, start: Instant, end: Instant | None, name: str) -> str:
         """Return a hint that names a stretch with its times."""
         until = (end or self.end).ms
         lasted = f" to {time_label(until)} ({time_label(until - start.ms)})" if until > start.ms else ""

@@ -22,12 +22,12 @@ def picture_of(trace: Trace, outcome: Outcome) -> str:
 
 
 def _worth_showing(trace: Trace) -> Trace:
-    refused = {seen.exchange_id for seen in trace if seen.kind == "response" and seen.error}
-    return [seen for seen in trace if not _is_quiet(seen) or seen.exchange_id in refused]
+    refused = {obs.exchange_id for obs in trace if obs.kind == "response" and obs.error}
+    return [obs for obs in trace if not _is_quiet(obs) or obs.exchange_id in refused]
 
 
-def _is_quiet(seen: Observation) -> bool:
-    return seen.kind in ("request", "processed", "response") and seen.api in _QUIET
+def _is_quiet(obs: Observation) -> bool:
+    return obs.kind in ("request", "processed", "response") and obs.api in _QUIET
 
 
 def _subtitle(outcome: Outcome) -> str:

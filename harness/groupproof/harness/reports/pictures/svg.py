@@ -26,8 +26,8 @@ def hint(words: str) -> str:
     return f"<title>{_printable(words)}</title>"
 
 
-def text(x: float, y: float, words: str, cls: str, *, anchor: str | None = None, told: str = "") -> str:
-    return element("text", hint(told) if told else "", _printable(words), x=x, y=y, cls=cls, text_anchor=anchor)
+def text(x: float, y: float, words: str, cls: str, *, anchor: str | None = None, title: str = "") -> str:
+    return element("text", hint(title) if title else "", _printable(words), x=x, y=y, cls=cls, text_anchor=anchor)
 
 
 def _printable(words: str) -> str:

@@ -24,7 +24,7 @@ LANES_MAX = 40
 
 _BAR_ENDS = frozenset({"released", "healed", "failed"})
 _LASTING = frozenset({"hold", "silence", "lasts"})
-_TOLD = frozenset({"partitions_assigned", "partitions_revoked", "partitions_lost", "error", "shutdown_complete"})
+_CALLBACKS = frozenset({"partitions_assigned", "partitions_revoked", "partitions_lost", "error", "shutdown_complete"})
 
 
 class Instant(NamedTuple):
@@ -92,70 +92,70 @@ def timeline_of(trace: Trace) -> Timeline:
     timeline = Timeline(end=_instant(trace[-1]) if trace else Instant(0, 0.0))
     tracks: dict[str, _Track] = {}
     group = GroupTracker()
-    unsent = {seen.exchange_id for seen in trace if seen.who == "link" and seen.body.get("name") == "unsent"}
-    for seen in trace:
-        if seen.kind == "response" and seen.exchange_id in unsent:
+    unsent = {obs.exchange_id for obs in trace if obs.who == "link" and obs.body.get("name") == "unsent"}
+    for observation in trace:
+        if observation.kind == "response" and observation.exchange_id in unsent:
             continue
-        _follow_group(timeline, seen)
-        _follow_fault(timeline, seen)
-        _follow_mark(timeline, seen)
-        group.follow(seen)
-        if seen.client is not None and _is_of_a_member(seen):
-            tracks.setdefault(seen.client, _Track(seen.client)).follow(seen, group)
+        _follow_group(timeline, observation)
+        _follow_fault(timeline, observation)
+        _follow_mark(timeline, observation)
+        group.follow(observation)
+        if observation.client is not None and _is_of_a_member(observation):
+            tracks.setdefault(observation.client, _Track(observation.client)).follow(observation, group)
     timeline.lanes = [track.lane for track in tracks.values()][:LANES_MAX]
     return timeline
 
 
-def _instant(seen: Observation) -> Instant:
-    return Instant(seen.seq, seen.at_ms)
+def _instant(obs: Observation) -> Instant:
+    return Instant(obs.seq, obs.at_ms)
 
 
-def _is_of_a_member(seen: Observation) -> bool:
-    return seen.who == "kit" or seen.who in TOLD_BY or (seen.api in GROUP_FRAMES and seen.kind in ("request", "response"))
+def _is_of_a_member(obs: Observation) -> bool:
+    return obs.who == "kit" or obs.who in TOLD_BY or (obs.api in GROUP_FRAMES and obs.kind in ("request", "response"))
 
 
-def _follow_group(timeline: Timeline, seen: Observation) -> None:
+def _follow_group(timeline: Timeline, obs: Observation) -> None:
     """Follow the group's transitions; were there several groups, they would share the lane."""
-    if seen.kind != "transition" or seen.state_after is None:
+    if obs.kind != "transition" or obs.state_after is None:
         return
-    _end(timeline.group, seen)
-    is_named = seen.generation is not None and seen.generation > 0 and seen.state_after != GroupState.EMPTY.value
-    label = f"generation {seen.generation}" if is_named else ""
-    timeline.group.append(Span(start=_instant(seen), state=seen.state_after, label=label))
+    _end(timeline.group, obs)
+    is_named = obs.generation is not None and obs.generation > 0 and obs.state_after != GroupState.EMPTY.value
+    label = f"generation {obs.generation}" if is_named else ""
+    timeline.group.append(Span(start=_instant(obs), state=obs.state_after, label=label))
 
 
-def _follow_fault(timeline: Timeline, seen: Observation) -> None:
-    if seen.kind != "fault" or seen.fault is None:
+def _follow_fault(timeline: Timeline, obs: Observation) -> None:
+    if obs.kind != "fault" or obs.fault is None:
         return
-    if seen.detail == "delivered":
-        action = str(seen.body.get("action", ""))
-        end = None if action in _LASTING else _instant(seen)
-        timeline.bars.append(Bar(start=_instant(seen), end=end, name=seen.fault, action=action, client=seen.client))
-    elif seen.detail in _BAR_ENDS:
+    if obs.detail == "delivered":
+        action = str(obs.body.get("action", ""))
+        end = None if action in _LASTING else _instant(obs)
+        timeline.bars.append(Bar(start=_instant(obs), end=end, name=obs.fault, action=action, client=obs.client))
+    elif obs.detail in _BAR_ENDS:
         for bar in timeline.bars:
-            if bar.name == seen.fault and bar.end is None:
-                bar.end = _instant(seen)
+            if bar.name == obs.fault and bar.end is None:
+                bar.end = _instant(obs)
 
 
-def _follow_mark(timeline: Timeline, seen: Observation) -> None:
-    if seen.kind == "event" and seen.body.get("name") == "moved":
-        timeline.marks.append(Tick(at=_instant(seen), kind="moved", name="coordinator moves"))
-    if seen.who != "kit" or seen.client is not None:
+def _follow_mark(timeline: Timeline, obs: Observation) -> None:
+    if obs.kind == "event" and obs.body.get("name") == "moved":
+        timeline.marks.append(Tick(at=_instant(obs), kind="moved", name="coordinator moves"))
+    if obs.who != "kit" or obs.client is not None:
         return
-    name = seen.body.get("name")
+    name = obs.body.get("name")
     if name == "mark":
-        timeline.marks.append(Tick(at=_instant(seen), kind="mark", name=str(seen.body["mark"])))
+        timeline.marks.append(Tick(at=_instant(obs), kind="mark", name=str(obs.body["mark"])))
     elif name == "end":
-        timeline.marks.append(Tick(at=_instant(seen), kind="end", name="closing"))
+        timeline.marks.append(Tick(at=_instant(obs), kind="end", name="closing"))
     elif name == "timeout":
-        timeline.marks.append(Tick(at=_instant(seen), kind="timeout", name="time out", detail=str(seen.body.get("waiting", ""))))
+        timeline.marks.append(Tick(at=_instant(obs), kind="timeout", name="time out", detail=str(obs.body.get("waiting", ""))))
     elif name == "lag":
-        timeline.marks.append(Tick(at=_instant(seen), kind="lag", name=f"lag {seen.body['lag_ms']:.0f} ms"))
+        timeline.marks.append(Tick(at=_instant(obs), kind="lag", name=f"lag {obs.body['lag_ms']:.0f} ms"))
 
 
-def _end(spans: list[Span], seen: Observation) -> None:
+def _end(spans: list[Span], obs: Observation) -> None:
     if spans and spans[-1].end is None:
-        spans[-1].end = _instant(seen)
+        spans[-1].end = _instant(obs)
 
 
 class _Track:
@@ -164,69 +164,69 @@ class _Track:
     def __init__(self, name: str) -> None:
         self.lane = Lane(name=name)
 
-    def follow(self, seen: Observation, group: GroupTracker) -> None:
-        if seen.who == "kit":
-            self._follow_kit(seen)
-        elif seen.who in TOLD_BY:
-            self._follow_event(seen, frozenset(group.hands.now.get(self.lane.name, ())))
-        elif seen.kind == "request":
-            self._tick(seen, "request", str(seen.api))
+    def follow(self, obs: Observation, group: GroupTracker) -> None:
+        if obs.who == "kit":
+            self._follow_kit(obs)
+        elif obs.who in TOLD_BY:
+            self._follow_event(obs, frozenset(group.hands.now.get(self.lane.name, ())))
+        elif obs.kind == "request":
+            self._tick(obs, "request", str(obs.api))
         else:
-            self._tick(seen, "answer", str(seen.api), error_named(seen.error) if seen.error else None)
-        if (mine := group.members.get(self.lane.name)) is not None and seen.kind in ("request", "response"):
+            self._tick(obs, "answer", str(obs.api), error_named(obs.error) if obs.error else None)
+        if (mine := group.members.get(self.lane.name)) is not None and obs.kind in ("request", "response"):
             is_stable = mine.state is MemberState.STABLE
             label = f"generation {mine.generation}" if is_stable else ""
-            self._enter(mine.state.value, seen, label, "leader" if is_stable and mine.is_leader else "")
+            self._enter(mine.state.value, obs, label, "leader" if is_stable and mine.is_leader else "")
 
-    def _enter(self, state: str, seen: Observation, label: str = "", note: str = "") -> None:
+    def _enter(self, state: str, obs: Observation, label: str = "", note: str = "") -> None:
         states = self.lane.states
         if states and states[-1].end is None and (states[-1].state, states[-1].label) == (state, label):
             return
-        _end(states, seen)
-        states.append(Span(start=_instant(seen), state=state, label=label, note=note))
+        _end(states, obs)
+        states.append(Span(start=_instant(obs), state=state, label=label, note=note))
 
-    def _leave(self, seen: Observation) -> None:
-        _end(self.lane.states, seen)
-        self._own(frozenset(), seen)
+    def _leave(self, obs: Observation) -> None:
+        _end(self.lane.states, obs)
+        self._own(frozenset(), obs)
 
-    def _own(self, owned: frozenset[TopicPartition], seen: Observation) -> None:
-        _end(self.lane.owned, seen)
+    def _own(self, owned: frozenset[TopicPartition], obs: Observation) -> None:
+        _end(self.lane.owned, obs)
         if owned:
-            self.lane.owned.append(Span(start=_instant(seen), state="owned", label=listed(tuple(owned))))
+            self.lane.owned.append(Span(start=_instant(obs), state="owned", label=listed(tuple(owned))))
 
-    def _tick(self, seen: Observation, kind: str, name: str, error: str | None = None, detail: str = "") -> None:
-        self.lane.ticks.append(Tick(at=_instant(seen), kind=kind, name=name, error=error, detail=detail))
+    def _tick(self, obs: Observation, kind: str, name: str, error: str | None = None, detail: str = "") -> None:
+        self.lane.ticks.append(Tick(at=_instant(obs), kind=kind, name=name, error=error, detail=detail))
 
-    def _follow_kit(self, seen: Observation) -> None:
-        name = seen.body.get("name")
+    def _follow_kit(self, obs: Observation) -> None:
+        name = obs.body.get("name")
         if name == "command":
-            self._follow_command(str(seen.body["command"]), seen)
+            self._follow_command(str(obs.body["command"]), obs)
         elif name in ("kill", "exit", "overdue", "broken"):
             if self.lane.states and self.lane.states[-1].end is None:
-                self._tick(seen, "end", "killed" if name in ("kill", "overdue") else str(seen.body.get("how", "broken")))
-            self._leave(seen)
+                self._tick(obs, "end", "killed" if name in ("kill", "overdue") else str(obs.body.get("how", "broken")))
+            self._leave(obs)
         elif name == "freeze":
-            self.lane.held.append(Span(start=_instant(seen), state="frozen"))
+            self.lane.held.append(Span(start=_instant(obs), state="frozen"))
         elif name == "thaw":
-            _end(self.lane.held, seen)
+            _end(self.lane.held, obs)
 
-    def _follow_command(self, command: str, seen: Observation) -> None:
-        self._tick(seen, "command", command)
+    def _follow_command(self, command: str, obs: Observation) -> None:
+        self._tick(obs, "command", command)
         if command == "subscribe":
-            self._enter(MemberState.UNJOINED.value, seen)
+            self._enter(MemberState.UNJOINED.value, obs)
         elif command == "pause":
-            self.lane.held.append(Span(start=_instant(seen), state="paused"))
+            self.lane.held.append(Span(start=_instant(obs), state="paused"))
         elif command == "resume":
-            _end(self.lane.held, seen)
+            _end(self.lane.held, obs)
 
-    def _follow_event(self, seen: Observation, owned: frozenset[TopicPartition]) -> None:
-        name = seen.body.get("name")
+    def _follow_event(self, obs: Observation, owned: frozenset[TopicPartition]) -> None:
+        name = obs.body.get("name")
         if name in ("partitions_assigned", "partitions_revoked", "partitions_lost"):
-            self._own(owned, seen)
+            self._own(owned, obs)
         elif name == "shutdown_complete":
-            self._leave(seen)
-        if name in _TOLD:
-            self._tick(seen, "event", str(name), detail=listed(seen.partitions) or str(seen.body.get("error", "")))
+            self._leave(obs)
+        if name in _CALLBACKS:
+            self._tick(obs, "event", str(name), detail=listed(obs.partitions) or str(obs.body.get("error", "")))
 
 
 def listed(partitions: Partitions) -> str:

@@ -150,11 +150,11 @@ class _Picture:
                 yield text(GUTTER + x, y + 16, time_label(ms), "soft", anchor="middle")
         yield element("line", cls="grid", x1=GUTTER, y1=y, x2=self._right, y2=y)
         for lag in (mark for mark in self._timeline.marks if mark.kind == "lag"):
-            told = hint(f"{lag.name}: the kit itself was late here")
-            yield element("rect", told, cls="lag", x=self._at.x(lag.at) - 2, y=y - 2, width=4, height=5)
-        for each in scale.breaks:
-            told = hint(f"{time_label(each.ms)} pass here, drawn shortened")
-            yield element("path", told, cls="break", d=f"M{GUTTER + each.x - 6:.1f} {y + 4:.1f}l4-8 4 8 4-8")
+            title = hint(f"{lag.name}: the kit itself was late here")
+            yield element("rect", title, cls="lag", x=self._at.x(lag.at) - 2, y=y - 2, width=4, height=5)
+        for gap in scale.breaks:
+            title = hint(f"{time_label(gap.ms)} pass here, drawn shortened")
+            yield element("path", title, cls="break", d=f"M{GUTTER + gap.x - 6:.1f} {y + 4:.1f}l4-8 4 8 4-8")
 
     def _group(self) -> Iterator[str]:
         y = self._group_y
@@ -170,22 +170,22 @@ class _Picture:
 
     def _bar(self, bar: Bar, x: float, y: float) -> Iterator[str]:
         left, right = self._at.edges(bar.start, bar.end)
-        told = self._at.told(bar.start, bar.end, f"{called(bar)}{f' on {bar.client}' if bar.client else ''}")
+        title = self._at.titled(bar.start, bar.end, f"{called(bar)}{f' on {bar.client}' if bar.client else ''}")
         if right - left > LASTS_PX:
-            yield element("rect", told, cls="bar", x=left, y=y + 1, width=right - left, height=FAULT_ROW - 4, rx=3)
+            yield element("rect", title, cls="bar", x=left, y=y + 1, width=right - left, height=FAULT_ROW - 4, rx=3)
         else:
-            yield element("path", told, cls="struck", d=f"M{left - 4.5:.1f} {y + 2:.1f}h9l-4.5 9z")
+            yield element("path", title, cls="struck", d=f"M{left - 4.5:.1f} {y + 2:.1f}h9l-4.5 9z")
         yield self._beside(x, y + 11, called(bar), "strong faultname", offset=7)
 
     def _name(self, mark: Tick, x: float, y: float) -> str:
-        told = f"{mark.name} at {time_label(mark.at.ms)} {mark.detail}".strip()
-        return self._beside(x, y + 10, mark.name, f"strong {_kind(mark)}name", offset=4, told=told)
+        title = f"{mark.name} at {time_label(mark.at.ms)} {mark.detail}".strip()
+        return self._beside(x, y + 10, mark.name, f"strong {_kind(mark)}name", offset=4, title=title)
 
-    def _beside(self, x: float, y: float, words: str, cls: str, *, offset: float, told: str = "") -> str:
+    def _beside(self, x: float, y: float, words: str, cls: str, *, offset: float, title: str = "") -> str:
         """Return a label to the right of `x`, or to its left where the picture ends."""
         if x + offset + text_width(words) <= self._right + RIGHT:
-            return text(x + offset, y, words, cls, told=told)
-        return text(x - offset, y, words, cls, anchor="end", told=told)
+            return text(x + offset, y, words, cls, title=title)
+        return text(x - offset, y, words, cls, anchor="end", title=title)
 
     def _rows(self, items: Iterable[tuple[float, float, Item]]) -> list[tuple[_Placed, Item]]:
         """Put each item (x, width, what) in the first row where it overlaps nothing."""
@@ -204,4 +204,4 @@ def _kind(mark: Tick) -> str:
 
 
 def _count(placed: Sequence[tuple[_Placed, object]]) -> int:
-    return max((each.row for each, _ in placed), default=-1) + 1
+    return max((item.row for item, _ in placed), default=-1) + 1

@@ -101,9 +101,11 @@ def advice_for(now: Rebalance) -> list[Advice]:
 
 def _ids(now: Rebalance) -> Iterator[tuple[str, str]]:
     if _was_stuck(now) and now.protocol != DATALINK:
-        stuck = ", ".join(name_of(each) for each in now.evicted) or next((name_of(each.member) for each in now.awaited_to_join if each.member), "")
+        stuck = ", ".join(name_of(name) for name in now.evicted) or next(
+            (name_of(awaited_member.member) for awaited_member in now.awaited_to_join if awaited_member.member), ""
+        )
         yield from (("DIAG-27", stuck), ("TUNE-04", stuck), ("TUNE-06", ""))
-    yield from ((each, "") for each in _BY_PROTOCOL[now.protocol].get(now.cause, ()))
+    yield from ((name, "") for name in _BY_PROTOCOL[now.protocol].get(now.cause, ()))
     if now.also:
         yield "TUNE-07", ""
     if now.protocol != CONSUMER and max(len(now.members), now.member_count or 0) >= GROUP_LARGE:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from groupproof.harness.model.case_names import NAMES
 from groupproof.harness.reports.pictures.timeline import GROUP_FRAMES
-from groupproof.harness.reports.texts.frame_text import Line, line_of
+from groupproof.harness.reports.texts.frame_text import FrameLine, line_of
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api
 
@@ -26,7 +26,7 @@ _QUIET_EVENTS = frozenset({"records_consumed", "callback_done", "startup_complet
 class Excerpt:
     """Lines of a trace; the one of `seq` is what the verdict rests on (None: nothing there is)."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[FrameLine, ...]
     seq: int | None
 
 
@@ -34,69 +34,69 @@ def excerpt_of(trace: Trace, seq: int | None) -> Excerpt:
     """Return the lines around `seq`; without one, the last before the members were closed."""
     at = len(trace) if seq is None else min(seq, len(trace))
     if seq is None:
-        at = next((seen.seq for seen in trace if seen.who == "kit" and seen.body.get("name") == "end"), at)
-    before = _folded(line for seen in trace[:at] if _tells(seen) for line in [_beat(seen)])
-    here = [_beat(seen) for seen in trace[at : at + 1]] if seq is not None else []
-    after = _folded(_beat(seen) for seen in trace[at + len(here) :] if _tells(seen))
-    names = [line_of(seen) for seen in trace[: min(at, _HEAD)] if seen.who == "kit" and seen.body.get("name") == NAMES]
+        at = next((obs.seq for obs in trace if obs.who == "kit" and obs.body.get("name") == "end"), at)
+    before = _folded(line for obs in trace[:at] if _tells(obs) for line in [_beat(obs)])
+    here = [_beat(obs) for obs in trace[at : at + 1]] if seq is not None else []
+    after = _folded(_beat(obs) for obs in trace[at + len(here) :] if _tells(obs))
+    names = [line_of(obs) for obs in trace[: min(at, _HEAD)] if obs.who == "kit" and obs.body.get("name") == NAMES]
     lines = [*names, *_lines(before[-BEFORE_MAX:]), *(beat.line for beat in here), *_lines(after[:AFTER_MAX])]
     return Excerpt(lines=tuple(lines), seq=here[0].line.seq if here else None)
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _ExcerptLine:
     """A line, and what it is when it is a Heartbeat like any other: the member it is of."""
 
-    line: Line
+    line: FrameLine
     beat: str | None = None
     alike: int = 1
 
 
-def _beat(seen: Observation) -> _Told:
-    is_beat = seen.api == Api.HEARTBEAT.title and seen.kind in ("request", "response") and not seen.error and not seen.fault
-    return _Told(line_of(seen), seen.client if is_beat else None)
+def _beat(obs: Observation) -> _ExcerptLine:
+    is_beat = obs.api == Api.HEARTBEAT.title and obs.kind in ("request", "response") and not obs.error and not obs.fault
+    return _ExcerptLine(line_of(obs), obs.client if is_beat else None)
 
 
-def _tells(seen: Observation) -> bool:
+def _tells(obs: Observation) -> bool:
     """Tell whether an observation belongs to the group's story rather than to what every consumer does all the time."""
-    if seen.kind in ("request", "response"):
-        return seen.api in GROUP_FRAMES
-    if seen.kind == "event":
-        return _event_tells(seen)
-    if seen.kind == "fault":
-        return seen.detail not in ("armed", "healed") or bool(seen.body.get("held"))
-    return seen.kind == "transition"
+    if obs.kind in ("request", "response"):
+        return obs.api in GROUP_FRAMES
+    if obs.kind == "event":
+        return _event_tells(obs)
+    if obs.kind == "fault":
+        return obs.detail not in ("armed", "healed") or bool(obs.body.get("held"))
+    return obs.kind == "transition"
 
 
-def _event_tells(seen: Observation) -> bool:
-    name = seen.body.get("name")
-    if seen.who == "shim" and name == "answer":
-        return "error" in seen.body or "unimplemented" in seen.body
-    if seen.who == "link" and name == "closed":
-        return seen.body.get("by") != "client"
+def _event_tells(obs: Observation) -> bool:
+    name = obs.body.get("name")
+    if obs.who == "shim" and name == "answer":
+        return "error" in obs.body or "unimplemented" in obs.body
+    if obs.who == "link" and name == "closed":
+        return obs.body.get("by") != "client"
     return name not in _QUIET_EVENTS
 
 
-def _folded(told: Iterable[_Told]) -> list[_Told]:
+def _folded(entries: Iterable[_ExcerptLine]) -> list[_ExcerptLine]:
     """Fold Heartbeats that follow each other, and their answers, into one line for each member."""
-    folded: list[_Told] = []
-    run: dict[str, _Told] = {}
-    for each in told:
-        if each.beat is None:
+    folded: list[_ExcerptLine] = []
+    run: dict[str, _ExcerptLine] = {}
+    for item in entries:
+        if item.beat is None:
             folded.extend(run.values())
             run.clear()
-            folded.append(each)
-        elif each.beat in run:
-            run[each.beat] = replace(run[each.beat], alike=run[each.beat].alike + 1)
+            folded.append(item)
+        elif item.beat in run:
+            run[item.beat] = replace(run[item.beat], alike=run[item.beat].alike + 1)
         else:
-            run[each.beat] = each
+            run[item.beat] = item
     return [*folded, *run.values()]
 
 
-def _lines(told: Sequence[_Told]) -> Iterator[Line]:
-    for each in told:
-        if each.alike < _BEATS_ALIKE:
-            yield each.line
+def _lines(entries: Sequence[_ExcerptLine]) -> Iterator[FrameLine]:
+    for item in entries:
+        if item.alike < _BEATS_ALIKE:
+            yield item.line
         else:
-            beats = (each.alike + 1) // 2
-            yield replace(each.line, arrow="⇄", text=f"{beats} Heartbeats and their answers, all NONE", tone="soft")
+            beats = (item.alike + 1) // 2
+            yield replace(item.line, arrow="⇄", text=f"{beats} Heartbeats and their answers, all NONE", tone="soft")

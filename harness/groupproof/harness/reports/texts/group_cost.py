@@ -43,13 +43,13 @@ def cost_of(case: str, trace: Trace | None) -> Cost | None:
     """Return the cost of a case's run; None for a case that is no story, or was not run."""
     if trace is None or not is_story(case):
         return None
-    told = tuple(" ".join(_words(each)) for each in rebalances_of(trace))
-    return Cost(rebalances=told, meters=html_table({"": meters_of(trace).result()}))
+    lines = tuple(" ".join(_words(rebalance)) for rebalance in rebalances_of(trace))
+    return Cost(rebalances=lines, meters=html_table({"": meters_of(trace).result()}))
 
 
 def _words(now: Rebalance) -> Iterator[str]:
     yield f"{time_label(now.started_ms)}, {now.cause}: {now.words}."
     if now.join_ms is not None and not now.is_emptied:
         yield f"Join {time_label(now.join_ms)}" + ("." if now.sync_ms is None else f", sync {time_label(now.sync_ms)}.")
-    for each in now.awaited_to_join:
-        yield f"Waited for {name_of(each.member)}: {each.why}." if each.member else f"Waited for {each.why}."
+    for awaited_member in now.awaited_to_join:
+        yield f"Waited for {name_of(awaited_member.member)}: {awaited_member.why}." if awaited_member.member else f"Waited for {awaited_member.why}."

@@ -85,19 +85,25 @@ def fault_in_words(fault: Fault) -> str:
     return f"{_move(action)} before {frame}"
 
 
-def _frame(on: Selector) -> str:
-    what = f"answer to {on.api}" if on.direction == "response" else on.api
+def _frame(selector: Selector) -> str:
+    what = f"answer to {selector.api}" if selector.direction == "response" else selector.api
     named = ("generation", "role", "state", "member", "instance", "node")
-    where = ", ".join(f"{name} {value}" for name in named if (value := getattr(on, name)) is not None)
-    error = f"that says {error_named(on.error)}" if on.error is not None else ""
-    return " ".join(filter(None, (_which(on), what, error, f"of {on.client}" if on.client else "", f"({where})" if where else "")))
+    where = ", ".join(f"{name} {value}" for name in named if (value := getattr(selector, name)) is not None)
+    error = f"that says {error_named(selector.error)}" if selector.error is not None else ""
+    return " ".join(filter(None, (_which(selector), what, error, f"of {selector.client}" if selector.client else "", f"({where})" if where else "")))
 
 
-def _which(on: Selector) -> str:
-    if on.count is None:
-        return "every" if on.nth == 1 else f"every (from number {on.nth} on)"
-    first = "the next" if on.nth == 1 else f"(from number {on.nth} on) the next" if on.count > 1 else f"number {on.nth} of the next"
-    return first if on.count == 1 else f"{first} {on.count}"
+def _which(selector: Selector) -> str:
+    if selector.count is None:
+        return "every" if selector.nth == 1 else f"every (from number {selector.nth} on)"
+    first = (
+        "the next"
+        if selector.nth == 1
+        else f"(from number {selector.nth} on) the next"
+        if selector.count > 1
+        else f"number {selector.nth} of the next"
+    )
+    return first if selector.count == 1 else f"{first} {selector.count}"
 
 
 def _move(move: Move | MoveCoordinator) -> str:
@@ -119,10 +125,10 @@ def condition_in_words(condition: Condition) -> str:
         return f"the group is stable with {', '.join(condition.members)}{after}"
     if isinstance(condition, Settled):
         return f"{', '.join(condition.members)} share all partitions, know it and heartbeat{after}"
-    return f"{_seen(condition)}{f' {condition.count} times' if condition.count > 1 else ''}{after}"
+    return f"{_condition_text(condition)}{f' {condition.count} times' if condition.count > 1 else ''}{after}"
 
 
-def _seen(condition: Seen) -> str:
+def _condition_text(condition: Seen) -> str:
     who = condition.client or "a member"
     if condition.kind_of == "fault":
         return f"fault {condition.fault or 'of any name'} is {condition.where.get('stage', 'delivered')}"
@@ -150,9 +156,9 @@ def _impair(step: Impair) -> str:
 
 def impairment_in_words(of: Toxic) -> str:
     """Return what a toxic does to which stream of which connections."""
-    told = _TOXICS[of.kind].format_map({name: of.attributes.get(name, 0) for name in TOXICS[of.kind]})
+    text = _TOXICS[of.kind].format_map({name: of.attributes.get(name, 0) for name in TOXICS[of.kind]})
     way = "" if of.kind == "down" else ", to the client" if of.stream == DOWNSTREAM else ", to the broker"
-    return f"{told}{way}{'' if of.toxicity == 1 else f', on {of.toxicity:.0%} of the connections'}"
+    return f"{text}{way}{'' if of.toxicity == 1 else f', on {of.toxicity:.0%} of the connections'}"
 
 
 _TOXICS = {

@@ -34,8 +34,8 @@ _NAMED: Final = {CONSUMER: (" of the consumer protocol", "epoch"), DATALINK: (" 
 
 def epoch_ms_of(trace: Trace) -> int | None:
     """Return when the trace's time began, where it tells."""
-    clocks = (seen.body.get("epoch_ms") for seen in trace if seen.kind == "event" and seen.body.get("name") == "clock")
-    return next((int(each) for each in clocks if each is not None), None)
+    clocks = (obs.body.get("epoch_ms") for obs in trace if obs.kind == "event" and obs.body.get("name") == "clock")
+    return next((int(clock) for clock in clocks if clock is not None), None)
 
 
 def tell(now: Rebalance, epoch_ms: int | None = None) -> Iterator[str]:
@@ -56,8 +56,8 @@ def tell(now: Rebalance, epoch_ms: int | None = None) -> Iterator[str]:
         yield f"  waited   {waited}"
     for code, count in sorted(now.answers.items()):
         yield f"  answers  {ErrorCode(code).name} ({code}) ×{count}: {_ANSWERS[ErrorCode(code)]}"
-    for each in now.shown:
-        yield f"  shown by {f'{each.marks} ' if each.marks else ''}at {_moment(each.at_ms, epoch_ms)}: {each.text}"
+    for view in now.shown:
+        yield f"  shown by {f'{view.marks} ' if view.marks else ''}at {_moment(view.at_ms, epoch_ms)}: {view.text}"
     for advice in advice_for(now):
         yield f"  advice   {advice.id} {f'{advice.about}: ' if advice.about else ''}{advice.text}"
 
@@ -92,12 +92,14 @@ def _epochs(now: Rebalance) -> str:
 
 def _shortened(awaited: Sequence[Awaited], phase: str) -> list[str]:
     return [
-        f"{time_label(each.ms)} to {phase} for {name_of(each.member)}: {each.why}" if each.member else f"{time_label(each.ms)}: {each.why}"
-        for each in awaited
+        f"{time_label(awaited_member.ms)} to {phase} for {name_of(awaited_member.member)}: {awaited_member.why}"
+        if awaited_member.member
+        else f"{time_label(awaited_member.ms)}: {awaited_member.why}"
+        for awaited_member in awaited
     ]
 
 
-_FREQUENT: Final = (Cause.POLL_INTERVAL, *(each for each in Cause if each is not Cause.POLL_INTERVAL))
+_FREQUENT: Final = (Cause.POLL_INTERVAL, *(cause for cause in Cause if cause is not Cause.POLL_INTERVAL))
 """The most frequent cause in the field comes first (DIAG-30)."""
 
 
@@ -106,17 +108,17 @@ def tell_summary(rebalances: Sequence[Rebalance]) -> Iterator[str]:
     if not rebalances:
         yield "no rebalance began in this trace"
         return
-    groups = len({each.group for each in rebalances})
+    groups = len({rebalance.group for rebalance in rebalances})
     yield f"{len(rebalances)} rebalance{'s' if len(rebalances) != 1 else ''} in {groups} group{'s' if groups != 1 else ''}:"
     for cause, mine in _by_cause(rebalances):
-        lasted = sum(each.lasted_ms or 0.0 for each in mine)
+        lasted = sum(rebalance.lasted_ms or 0.0 for rebalance in mine)
         yield f"  {len(mine):5} × {cause.value:22} {time_label(lasted):>9} in all   {SORTED[cause].branch.value}"
 
 
 def _by_cause(rebalances: Sequence[Rebalance]) -> list[tuple[Cause, list[Rebalance]]]:
     met: dict[Cause, list[Rebalance]] = {}
-    for each in rebalances:
-        met.setdefault(each.cause, []).append(each)
+    for rebalance in rebalances:
+        met.setdefault(rebalance.cause, []).append(rebalance)
     return sorted(met.items(), key=lambda one: (-len(one[1]), _FREQUENT.index(one[0])))
 
 
@@ -127,7 +129,10 @@ def explanation_to_json(rebalances: Sequence[Rebalance], epoch_ms: int | None = 
         "epoch_ms": epoch_ms,
         "causes": {cause.value: len(mine) for cause, mine in _by_cause(rebalances)},
         "rebalances": [
-            {**each.to_json(), "advice": [{"id": advice.id, "about": advice.about or None, "text": advice.text} for advice in advice_for(each)]}
-            for each in rebalances
+            {
+                **rebalance.to_json(),
+                "advice": [{"id": advice.id, "about": advice.about or None, "text": advice.text} for advice in advice_for(rebalance)],
+            }
+            for rebalance in rebalances
         ],
     }

@@ -69,10 +69,10 @@ def value_in_words(value: Any) -> str:
     if isinstance(value, bytes):
         return f"{len(value)} bytes {_hex(value)}".strip()
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{name}={value_in_words(each)}" for name, each in value.items()) + "}"
+        return "{" + ", ".join(f"{name}={value_in_words(item)}" for name, item in value.items()) + "}"
     if isinstance(value, Sequence) and not isinstance(value, str):
         more = [f"{len(value) - _LIST_MAX} more"] if len(value) > _LIST_MAX else []
-        return "[" + ", ".join([*(value_in_words(each) for each in value[:_LIST_MAX]), *more]) + "]"
+        return "[" + ", ".join([*(value_in_words(item) for item in value[:_LIST_MAX]), *more]) + "]"
     return repr(value) if isinstance(value, str) else str(value)
 
 
@@ -81,9 +81,9 @@ def _ref(ref: Ref) -> str:
     return f"{ref.member}'s {ref.what.replace('_', ' ')}{plus}"
 
 
-def _subscribed(told: Subscribed) -> str:
-    owned = f", owning {_partitions(told.owned)}" if told.owned else ""
-    return f"a subscription v{told.version} to {', '.join(told.topics) or 'nothing'}{owned}"
+def _subscribed(subscription: Subscribed) -> str:
+    owned = f", owning {_partitions(subscription.owned)}" if subscription.owned else ""
+    return f"a subscription v{subscription.version} to {', '.join(subscription.topics) or 'nothing'}{owned}"
 
 
 def _partitions(partitions: Sequence[tuple[str, int]]) -> str:
@@ -99,7 +99,7 @@ _MARKERS: dict[type[Any], Callable[[Any], str]] = {
     Group: lambda group: f"group {group.name}",
     Topic: lambda topic: f"topic {topic.name}",
     Subscribed: _subscribed,
-    Assigned: lambda told: f"an assignment of {_partitions(told.partitions)}",
+    Assigned: lambda entry: f"an assignment of {_partitions(entry.partitions)}",
 }
 
 _STEPS: dict[type[ScriptStep], Callable[[Any], str]] = {

@@ -36,7 +36,7 @@ async def shrink(
         if not found:
             del rest[0]
             continue
-        combined = await _proven((each for each in together(failing, found) if size_of(each) < size_of(found[0])), attempt)
+        combined = await _proven((attempt for attempt in together(failing, found) if size_of(attempt) < size_of(found[0])), attempt)
         failing = min([*combined, found[0]], key=size_of)
         keep(failing)
     return failing
@@ -45,4 +45,4 @@ async def shrink(
 async def _proven(candidates: Iterable[T], attempt: Attempt[T]) -> list[T]:
     tried = list(candidates)
     shows = await attempt(tried) if tried else ()
-    return [each for each, does in zip(tried, shows, strict=True) if does]
+    return [attempt for attempt, does in zip(tried, shows, strict=True) if does]

@@ -25,13 +25,13 @@ _SEVERAL: Final = re.compile(r"[^\s,{}()\[\]]+")
 
 def read_broker_log(lines: Iterable[str]) -> Iterator[Told]:
     """Yield what the lines tell of groups; lines that tell nothing of them are passed over."""
-    for line in log_lines(each for each in lines if may_tell(each)):
-        told = _told(line)
-        if told is not None:
-            yield told
+    for line in log_lines(line for line in lines if may_tell(line)):
+        event = _event(line)
+        if event is not None:
+            yield event
 
 
-def _told(line: LogLine) -> Told | None:
+def _event(line: LogLine) -> Told | None:
     node, offsets, message = spoken_by(line.message)
     if "request.logger" in line.logger or message.startswith("Completed request:"):
         return None
@@ -71,4 +71,4 @@ def _members(several: str) -> list[str]:
     """Return the ids in what Scala or Java prints of a collection: a Set, or a Map by id."""
     if "MemberMetadata(memberId=" in several:
         return re.findall(r"MemberMetadata\(memberId=(.+?), ", several)
-    return [each for each in _SEVERAL.findall(several) if each not in ("->", "Set", "Map")]
+    return [item for item in _SEVERAL.findall(several) if item not in ("->", "Set", "Map")]

@@ -43,13 +43,13 @@ _CAUSES: Final = {
 
 def read_client_log(lines: Iterable[str]) -> Iterator[Told]:
     """Yield what consumers tell; lines of others are passed over."""
-    for line in log_lines(each for each in lines if any(word in each for word in _TELLING)):
+    for line in log_lines(line for line in lines if any(word in line for word in _TELLING)):
         who = _WHO.search(line.message)
-        if who is not None and (told := _told(line, who)) is not None:
-            yield told
+        if who is not None and (event := _event(line, who)) is not None:
+            yield event
 
 
-def _told(line: LogLine, who: re.Match[str]) -> Told | None:
+def _event(line: LogLine, who: re.Match[str]) -> Told | None:
     for name, marks, pattern in _WORDINGS:
         found = pattern.search(who["said"])
         if found is not None:

@@ -61,11 +61,11 @@ def read_any(files: Sequence[Path], *, ports: Sequence[int] = PORTS) -> list[Tra
 
 def import_files(files: Sequence[Path], *, ports: Sequence[int] = PORTS) -> Trace:
     """Return one trace of logs and captures; raise `WrongUsage` for a file that tells nothing of groups, or is none of them."""
-    told = [_told(file, ports) for file in files]
-    return merged(told, run=" ".join(file.name for file in files))
+    files_read = [_events(file, ports) for file in files]
+    return merged(files_read, run=" ".join(file.name for file in files))
 
 
-def _told(file: Path, ports: Sequence[int]) -> list[Told]:
+def _events(file: Path, ports: Sequence[int]) -> list[Told]:
     kind = kind_of(file)
     if kind is FileKind.TRACE:
         raise WrongUsage(f"{file} is a trace already: groupproof trace explain reads it as it is")
@@ -89,7 +89,7 @@ def _from_capture(file: Path, ports: Sequence[int]) -> list[Told]:
 
 
 def _from_log(file: Path) -> list[Told]:
-    return [told for reader in (read_broker_log, read_request_log, read_client_log) for told in reader(_lines(file))]
+    return [event for reader in (read_broker_log, read_request_log, read_client_log) for event in reader(_lines(file))]
 
 
 def _trace(file: Path) -> Trace:

@@ -29,17 +29,18 @@ def merged(files: Iterable[Iterable[Told]], *, run: str) -> Trace:
     Times count from the first; lines without a date are taken to be of the day on which the dated begin. The first observation is the kit's own and
     says by `epoch_ms` when that was.
     """
-    told = [each for file in files for each in file]
-    if not told:
+    events = [result for file in files for result in file]
+    if not events:
         return []
-    day_ms = min((each.at_ms for each in told if each.is_dated), default=0.0) // _DAY_MS * _DAY_MS
+    day_ms = min((result.at_ms for result in events if result.is_dated), default=0.0) // _DAY_MS * _DAY_MS
     placed = sorted(
-        ((each.at_ms if each.is_dated else each.at_ms + day_ms, number, each) for number, each in enumerate(told)), key=lambda one: one[:2]
+        ((result.at_ms if result.is_dated else result.at_ms + day_ms, number, result) for number, result in enumerate(events)),
+        key=lambda one: one[:2],
     )
     began_ms = placed[0][0]
     clock = Observation(seq=0, at_ns=0, run=run, who="kit", kind="event", body={"name": "clock", "epoch_ms": round(began_ms)})
-    return [clock, *(_observed(seq, at_ms - began_ms, each, run) for seq, (at_ms, _, each) in enumerate(placed, 1))]
+    return [clock, *(_observed(seq, at_ms - began_ms, result, run) for seq, (at_ms, _, result) in enumerate(placed, 1))]
 
 
-def _observed(seq: int, ms: float, told: Told, run: str) -> Observation:
-    return Observation(seq=seq, at_ns=round(ms * 1e6), run=run, kind=told.kind, **told.columns)
+def _observed(seq: int, ms: float, event: Told, run: str) -> Observation:
+    return Observation(seq=seq, at_ns=round(ms * 1e6), run=run, kind=event.kind, **event.columns)

@@ -74,7 +74,7 @@ def _blob(body: Body, *names: str) -> dict[str, Any]:
 
 def _several(body: Body, *names: str) -> Sequence[Body]:
     found: list[Any] = next((body[name] for name in names if isinstance(body.get(name), list)), [])
-    return [each for each in found if isinstance(each, Mapping)]
+    return [entry for entry in found if isinstance(entry, Mapping)]
 
 
 def _who(body: Body) -> dict[str, Any]:
@@ -88,8 +88,8 @@ def _find(body: Body) -> dict[str, Any]:
 
 def _join(body: Body) -> dict[str, Any]:
     protocols = tuple(
-        {"name": _text(each, "name", "protocol_name"), **_blob(each, "metadata", "protocol_metadata")}
-        for each in _several(body, "protocols", "group_protocols")
+        {"name": _text(entry, "name", "protocol_name"), **_blob(entry, "metadata", "protocol_metadata")}
+        for entry in _several(body, "protocols", "group_protocols")
     )
     return {**_who(body), "protocol_type": _text(body, "protocol_type"), "protocols": protocols}
 
@@ -97,18 +97,18 @@ def _join(body: Body) -> dict[str, Any]:
 def _joined(body: Body) -> dict[str, Any]:
     members = tuple(
         {
-            "member_id": _text(each, "member_id"),
-            "group_instance_id": _optional(each, "group_instance_id"),
-            **_blob(each, "metadata", "member_metadata"),
+            "member_id": _text(entry, "member_id"),
+            "group_instance_id": _optional(entry, "group_instance_id"),
+            **_blob(entry, "metadata", "member_metadata"),
         }
-        for each in _several(body, "members")
+        for entry in _several(body, "members")
     )
     return {"member_id": _text(body, "member_id"), "leader": _text(body, "leader", "leader_id"), "members": members}
 
 
 def _sync(body: Body) -> dict[str, Any]:
     given = _several(body, "assignments", "group_assignment")
-    assignments = tuple({"member_id": _text(each, "member_id"), **_blob(each, "assignment", "member_assignment")} for each in given)
+    assignments = tuple({"member_id": _text(entry, "member_id"), **_blob(entry, "assignment", "member_assignment")} for entry in given)
     return {**_who(body), "assignments": assignments}
 
 
@@ -118,10 +118,10 @@ def _synced(body: Body) -> dict[str, Any]:
 
 def _leave(body: Body) -> dict[str, Any]:
     members = _several(body, "members") or [body]
-    told = ({**_who(each), "reason": _optional(each, "reason")} for each in members)
+    event = ({**_who(member), "reason": _optional(member, "reason")} for member in members)
     return {
         "group_id": _text(body, "group_id"),
-        "members": tuple({name: value for name, value in each.items() if name != "group_id"} for each in told),
+        "members": tuple({name: value for name, value in entry.items() if name != "group_id"} for entry in event),
     }
 
 
@@ -130,8 +130,8 @@ def _commit(body: Body) -> dict[str, Any]:
         {
             "name": _text(topic, "name", "topic", "topic_id"),
             "partitions": tuple(
-                {"partition_index": _number(each, "partition_index", "partition"), "committed_offset": _number(each, "committed_offset", "offset")}
-                for each in _several(topic, "partitions")
+                {"partition_index": _number(entry, "partition_index", "partition"), "committed_offset": _number(entry, "committed_offset", "offset")}
+                for entry in _several(topic, "partitions")
             ),
         }
         for topic in _several(body, "topics")
@@ -144,8 +144,8 @@ def _committed(body: Body) -> dict[str, Any]:
         {
             "name": _text(topic, "name", "topic", "topic_id"),
             "partitions": tuple(
-                {"partition_index": _number(each, "partition_index", "partition"), "error_code": _number(each, "error_code")}
-                for each in _several(topic, "partitions", "partition_responses")
+                {"partition_index": _number(entry, "partition_index", "partition"), "error_code": _number(entry, "error_code")}
+                for entry in _several(topic, "partitions", "partition_responses")
             ),
         }
         for topic in _several(body, "topics", "responses")
@@ -158,7 +158,8 @@ def _found(body: Body) -> dict[str, Any]:
     coordinators = _several(body, "coordinators") or [{**body, **one} if isinstance(one, Mapping) else body]
     return {
         "coordinators": tuple(
-            {"key": _text(each, "key"), "node_id": _number(each, "node_id"), "error_code": _number(each, "error_code")} for each in coordinators
+            {"key": _text(coordinator, "key"), "node_id": _number(coordinator, "node_id"), "error_code": _number(coordinator, "error_code")}
+            for coordinator in coordinators
         )
     }
 
@@ -169,7 +170,7 @@ def _metadata(body: Body) -> dict[str, Any]:
             "name": _text(topic, "name", "topic"),
             "error_code": _number(topic, "error_code"),
             "partitions": tuple(
-                {"partition_index": _number(each, "partition_index", "partition")} for each in _several(topic, "partitions", "partition_metadata")
+                {"partition_index": _number(entry, "partition_index", "partition")} for entry in _several(topic, "partitions", "partition_metadata")
             ),
         }
         for topic in _several(body, "topics", "topic_metadata")
@@ -191,7 +192,7 @@ _RESPONSES: Final[Mapping[Api, Callable[[Body], dict[str, Any]]]] = {
     Api.FIND_COORDINATOR: _found,
     Api.JOIN_GROUP: _joined,
     Api.SYNC_GROUP: _synced,
-    Api.LEAVE_GROUP: lambda body: {"members": tuple({"error_code": _number(each, "error_code")} for each in _several(body, "members"))},
+    Api.LEAVE_GROUP: lambda body: {"members": tuple({"error_code": _number(entry, "error_code")} for entry in _several(body, "members"))},
     Api.OFFSET_COMMIT: _committed,
     Api.METADATA: _metadata,
 }

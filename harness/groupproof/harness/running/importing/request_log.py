@@ -37,7 +37,7 @@ _CAPITAL: Final = re.compile(r"(?<!^)(?=[A-Z])")
 def read_request_log(lines: Iterable[str]) -> Iterator[Told]:
     """Yield a request and a response for each line of a group's request; lines that cannot be read are passed over."""
     reader = _Reader()
-    for line in log_lines(each for each in lines if "Completed request:" in each):
+    for line in log_lines(line for line in lines if "Completed request:" in line):
         try:
             yield from reader.read(line)
         except (ValueError, KeyError, TypeError, AttributeError):
@@ -57,14 +57,14 @@ class _Reader:
         else:
             yield from self._struct(line)
 
-    def _json(self, line: LogLine, told: Mapping[str, Any]) -> Iterator[Told]:
-        header = told["requestHeader"]
+    def _json(self, line: LogLine, fields: Mapping[str, Any]) -> Iterator[Told]:
+        header = fields["requestHeader"]
         api = _APIS.get(header["requestApiKeyName"])
         if api is not None:
-            request = _snake(told["request"]) if api is not Api.FETCH else {}
-            response = _snake(told["response"]) if api is not Api.FETCH else {}
+            request = _snake(fields["request"]) if api is not Api.FETCH else {}
+            response = _snake(fields["response"]) if api is not Api.FETCH else {}
             where = {"client": header["clientId"], "version": header["requestApiVersion"], "correlation": header["correlationId"]}
-            yield from self._both(line, api, where, (told["connection"], float(told["totalTimeMs"])), request, response)
+            yield from self._both(line, api, where, (fields["connection"], float(fields["totalTimeMs"])), request, response)
 
     def _struct(self, line: LogLine) -> Iterator[Told]:
         found, after = _STRUCT.search(line.message), _TOLD_AFTER.search(line.message)
@@ -94,9 +94,9 @@ class _Reader:
 def _snake(value: Any, name: str = "") -> Any:
     """Return what Kafka's JSON tells under the names of the wire, blobs as bytes."""
     if isinstance(value, Mapping):
-        return {_CAPITAL.sub("_", key).lower(): _snake(each, key) for key, each in value.items()}
+        return {_CAPITAL.sub("_", key).lower(): _snake(item, key) for key, item in value.items()}
     if isinstance(value, list):
-        return [_snake(each, name) for each in value]
+        return [_snake(item, name) for item in value]
     if name in _BLOBS and isinstance(value, str):
         try:
             return base64.b64decode(value, validate=True)

@@ -35,7 +35,7 @@ class Damage:
 
     async def impair(self, step: Impair) -> None:
         receipt = self._begun(step, -1)
-        receipt("armed", toxics=[toxic_to_json(each) for each in step.toxics], members=list(step.members), nodes=list(step.nodes))
+        receipt("armed", toxics=[toxic_to_json(impairment) for impairment in step.toxics], members=list(step.members), nodes=list(step.nodes))
         await self._network.impair(step, receipt)
 
     async def break_broker(self, step: BreakBroker) -> None:
@@ -50,13 +50,13 @@ class Damage:
         if name not in self._done:
             return
         step, node = self._done[name]
-        told: Mapping[str, Any] = {"node": node}
+        body: Mapping[str, Any] = {"node": node}
         if isinstance(step, Impair):
-            told = await self._network.mend(name)
+            body = await self._network.mend(name)
         else:
             await self._cluster.mend_broker(node)
         del self._done[name]
-        self._receipt(step)("healed", **told)
+        self._receipt(step)("healed", **body)
 
     async def mend_all(self) -> None:
         """Mend whatever is left, the newest first; what can't be undone is raised when all else is."""

@@ -95,7 +95,7 @@ class Stage:
         try:
             async with trio.open_nursery() as nursery:
                 await nursery.start(cluster.run)
-                await nursery.start(partial(watch_receipts, recorder, cluster.interception.told))
+                await nursery.start(partial(watch_receipts, recorder, cluster.interception.record_event))
                 async with network.opened(cluster):
                     await driver.run()
                 nursery.cancel_scope.cancel()

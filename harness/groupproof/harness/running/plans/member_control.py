@@ -104,7 +104,7 @@ class Actor:
     def on_event(self, body: dict[str, Any]) -> None:
         # What an event that the contract does not know calls its partitions nobody has looked at.
         listed = body.get("partitions", ()) if body.get("name") in EVENTS else ()
-        partitions = tuple((each["topic"], each["partition"]) for each in listed)
+        partitions = tuple((item["topic"], item["partition"]) for item in listed)
         self._recorder.record("event", who="shim", client=self.name, body=_plain(body), partitions=partitions)
 
     def on_answer(self, answer: Answer) -> None:

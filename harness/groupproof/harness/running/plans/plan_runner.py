@@ -129,8 +129,8 @@ class Driver:
         return said
 
     async def _go(self) -> None:
-        for seen in self._recorder.trace:
-            self._terms.feed(seen)
+        for obs in self._recorder.trace:
+            self._terms.feed(obs)
         ends = [self._recorder.listen(self._heed_floods), self._recorder.listen(self._terms.feed)]
         with trio.move_on_after(self._limits.steps_s * self._terms.stretch) as limit, self._stopped:
             await self._steps()
@@ -157,8 +157,8 @@ class Driver:
         except (_Stop, ShimGone):
             return
 
-    def _heed_floods(self, seen: Observation) -> None:
-        if seen.seq >= self._limits.observations_max:
+    def _heed_floods(self, obs: Observation) -> None:
+        if obs.seq >= self._limits.observations_max:
             self._is_flooded = True
             self._stopped.cancel()
 
@@ -168,7 +168,7 @@ class Driver:
     # The steps.
 
     async def _start(self, step: Start) -> None:
-        member = next(each for each in self._plan.members if each.name == step.member)
+        member = next(member for member in self._plan.members if member.name == step.member)
         await self._part_from(self._actors.get(member.name))
         actor = self._actors[member.name] = Actor(member, self._recorder)
         await self._admit(actor)
@@ -234,8 +234,8 @@ class Driver:
         """Wait for the condition; what the machine loses meanwhile is waited for beside, for judges of absence take it off the wait (`judging.lag`)."""
         watcher = watch(condition, frozenset(member.name for member in self._plan.members))
         reached = trio.Event()
-        for seen in tuple(self._recorder.trace):
-            if watcher.feed(seen):
+        for obs in tuple(self._recorder.trace):
+            if watcher.feed(obs):
                 return True
 
         since_ms = self._recorder.trace[-1].at_ms
@@ -243,11 +243,11 @@ class Driver:
         with trio.move_on_after(self._patience_s(within_ms)) as patience:
             in_time = patience.deadline
 
-            def feed(seen: Observation) -> None:
-                if is_lag(seen):
-                    lags.append(seen)
-                    patience.deadline = in_time + lost_ms(lags, since_ms, seen.at_ms) / 1000
-                if watcher.feed(seen):
+            def feed(observation: Observation) -> None:
+                if is_lag(observation):
+                    lags.append(observation)
+                    patience.deadline = in_time + lost_ms(lags, since_ms, observation.at_ms) / 1000
+                if watcher.feed(observation):
                     reached.set()
 
             stop = self._recorder.listen(feed)
@@ -358,7 +358,7 @@ class Driver:
 
 def _group_of(plan: Plan) -> str:
     """Return the plan's group: that of the first member which names one."""
-    return str(next((each.settings["group"] for each in plan.members if "group" in each.settings), DEFAULTS["group"]))
+    return str(next((member.settings["group"] for member in plan.members if "group" in member.settings), DEFAULTS["group"]))
 
 
 _DO: Mapping[type[Step], Callable[[Driver, Any], Awaitable[None]]] = {

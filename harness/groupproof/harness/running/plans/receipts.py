@@ -15,29 +15,29 @@ import trio
 from groupproof.protocol.trace import Observation, Recorder
 from groupproof.protocol.vocabulary import ErrorCode, error_named
 
-__all__ = ["TellTale", "names_code", "watch_receipts"]
+__all__ = ["RefusalTracker", "names_code", "watch_receipts"]
 
 Tell = Callable[[str, Mapping[str, Any]], None]
 
 _TELLING: Final = frozenset({"error", "offsets_committed", "answer"})
 _COLUMNS: Final = ("client", "api", "connection", "correlation", "group", "member")
-_TOLD_MAX: Final = 1_000
+_REPORTS_MAX: Final = 1_000
 
 
 @dataclass(slots=True)
-class TellTale:
+class RefusalTracker:
     """Follows a trace; pure. Remembers the refusals that faults have put in and that nobody is known to have taken."""
 
     _open: dict[str, Observation] = field(default_factory=dict)
 
-    def feed(self, seen: Observation) -> list[tuple[str, Mapping[str, Any]]]:
+    def feed(self, obs: Observation) -> list[tuple[str, Mapping[str, Any]]]:
         """Return the faults whose answer this observation shows to be taken, with the columns of the answer."""
-        if seen.kind == "response" and seen.fault is not None and seen.error and seen.client is not None:
-            self._open[seen.fault] = seen
-        elif seen.kind == "fault" and seen.fault is not None and seen.detail in ("delivered", "healed"):
-            self._open.pop(seen.fault, None)
-        elif seen.who == "shim" and seen.body.get("name") in _TELLING:
-            return [self._taken(name) for name, answer in tuple(self._open.items()) if answer.client == seen.client and _names(seen, answer)]
+        if obs.kind == "response" and obs.fault is not None and obs.error and obs.client is not None:
+            self._open[obs.fault] = obs
+        elif obs.kind == "fault" and obs.fault is not None and obs.detail in ("delivered", "healed"):
+            self._open.pop(obs.fault, None)
+        elif obs.who == "shim" and obs.body.get("name") in _TELLING:
+            return [self._taken(name) for name, answer in tuple(self._open.items()) if answer.client == obs.client and _names(obs, answer)]
         return []
 
     def _taken(self, name: str) -> tuple[str, Mapping[str, Any]]:
@@ -45,9 +45,9 @@ class TellTale:
         return name, {column: getattr(answer, column) for column in _COLUMNS}
 
 
-def _names(seen: Observation, answer: Observation) -> bool:
+def _names(obs: Observation, answer: Observation) -> bool:
     assert answer.error is not None
-    words = (str(seen.body[name]) for name in ("error", "message") if seen.body.get(name))
+    words = (str(obs.body[name]) for name in ("error", "message") if obs.body.get(name))
     return any(names_code(word, answer.error) for word in words)
 
 
@@ -61,12 +61,12 @@ def names_code(words: str, code: int) -> bool:
 
 async def watch_receipts(recorder: Recorder, tell: Tell, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
     """Have each receipt of this kind told, in a turn of its own: what tells it is then known to all who listen."""
-    tale = TellTale()
-    send, receive = trio.open_memory_channel[tuple[str, Mapping[str, Any]]](_TOLD_MAX)
+    tale = RefusalTracker()
+    send, receive = trio.open_memory_channel[tuple[str, Mapping[str, Any]]](_REPORTS_MAX)
 
-    def feed(seen: Observation) -> None:
-        for told in tale.feed(seen):
-            send.send_nowait(told)
+    def feed(obs: Observation) -> None:
+        for receipt in tale.feed(obs):
+            send.send_nowait(receipt)
 
     stop = recorder.listen(feed)
     try:

@@ -91,13 +91,13 @@ def rhythm_of(trace: Trace) -> Rhythm:
 
 
 def _reaction_ms(trace: Trace, fault: str) -> float | None:
-    struck = next((seen for seen in trace if seen.kind == "fault" and seen.fault == fault and seen.detail == "delivered"), None)
+    struck = next((obs for obs in trace if obs.kind == "fault" and obs.fault == fault and obs.detail == "delivered"), None)
     if struck is None:
         return None
     titles = {api.title for api in _AFTER[fault]}
-    reaction = next((seen for seen in trace[struck.seq + 1 :] if _shows(seen, titles)), None)
+    reaction = next((obs for obs in trace[struck.seq + 1 :] if _shows(obs, titles)), None)
     return None if reaction is None else reaction.at_ms - struck.at_ms
 
 
-def _shows(seen: Observation, titles: set[str]) -> bool:
-    return seen.kind == "request" and seen.client == "m0" and seen.api in titles
+def _shows(obs: Observation, titles: set[str]) -> bool:
+    return obs.kind == "request" and obs.client == "m0" and obs.api in titles

@@ -13,23 +13,23 @@ from groupproof.harness.model.case import Case
 from groupproof.harness.running.case_runner import Progress, Runner, Staged
 from groupproof.harness.running.plans.client_stage import Stage
 from groupproof.harness.running.plans.plan_runner import Limits
-from groupproof.harness.running.runs.whole_run import BROKEN_MAX, Campaign, Order, Outcome, Say, info_of
+from groupproof.harness.running.runs.whole_run import BROKEN_MAX, CertifyRun, RunConfig, RunOutcome, Say, info_of
 from groupproof.harness.subjects.client_registry import Candidate, company
 from groupproof.harness.subjects.shims.contract_lines import Hello
 from groupproof.harness.subjects.subject import jobs_of, warnings_of
 
-__all__ = ["BROKEN_MAX", "Order", "Outcome", "Run"]
+__all__ = ["BROKEN_MAX", "ClientRun", "RunConfig", "RunOutcome"]
 
 OnHello = Callable[[Hello], None]
 
 
-class Run(Campaign):
+class ClientRun(CertifyRun):
     """One run; `say` is told of each case, `on_hello` of the subject before the first."""
 
     hint_where_broken = "; try the shim with: groupproof shim check"
 
-    def __init__(self, candidate: Candidate, order: Order, *, say: Say, on_hello: OnHello, catalogue: Sequence[Case] = CASES) -> None:
-        super().__init__(order, catalogue, say=say, is_virtual=candidate.subject.is_virtual)
+    def __init__(self, candidate: Candidate, config: RunConfig, *, say: Say, on_hello: OnHello, catalogue: Sequence[Case] = CASES) -> None:
+        super().__init__(config, catalogue, say=say, is_virtual=candidate.subject.is_virtual)
         self._candidate = candidate
         self._on_hello = on_hello
         self._hello: Hello | None = None
@@ -57,28 +57,28 @@ class Run(Campaign):
         return lack_of(case, self._candidate.subject.hello.capabilities, self.order.profile)
 
     def _stage(self) -> Stage:
-        order, subject = self.order, self._candidate.subject
+        config, subject = self.order, self._candidate.subject
         return Stage(
             subject=subject,
             company=company(is_virtual=subject.is_virtual),
-            profile=order.profile,
-            seed=order.seed,
-            bind=order.bind,
-            advertise=order.advertise,
-            limits=Limits() if order.timeout_s is None else Limits(steps_s=order.timeout_s),
+            profile=config.profile,
+            seed=config.seed,
+            bind=config.bind,
+            advertise=config.advertise,
+            limits=Limits() if config.timeout_s is None else Limits(steps_s=config.timeout_s),
             canary=None if subject.is_virtual else self.canary,
-            on_started=None if order.hold is None else order.hold.on_started,
+            on_started=None if config.hold is None else config.hold.on_started,
             draws_names=True,
         )
 
     async def rule(self, stage: Staged) -> None:
         """Run the cases that the subject can be put through."""
-        runner = Runner(stage, jobs=self._jobs(), say=self.told)
+        runner = Runner(stage, jobs=self._jobs(), say=self.report)
         self.results = runner.results
         for case in self.order.cases:
             if lack := self.lack(case):
                 runner.results.append(unimplemented(case, lack))
-                self.told(Progress.DONE, case, runner.results[-1])
+                self.report(Progress.DONE, case, runner.results[-1])
         await runner.run([case for case in self.order.cases if not self.lack(case)])
 
     def notes(self) -> tuple[str, ...]:

@@ -18,8 +18,8 @@ from groupproof.harness.model.case import Case, script_of
 from groupproof.harness.model.script_bindings import GROUP_PREFIX
 from groupproof.harness.running.case_runner import Runner
 from groupproof.harness.running.error_search import trouble_in
-from groupproof.harness.running.runs.whole_run import Campaign, Order, Say
-from groupproof.harness.running.scripts.cluster_pool import Ground, GroundKeeper, World, opened, worlds_of
+from groupproof.harness.running.runs.whole_run import CertifyRun, RunConfig, Say
+from groupproof.harness.running.scripts.cluster_pool import ClusterKeeper, ClusterSpec, PooledCluster, opened, worlds_of
 from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, Stages, called
 from groupproof.harness.running.scripts.script_runner import STEPS_S
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
@@ -43,64 +43,64 @@ def expectations_of(subject: BrokerSubject) -> Path | None:
     return file if file.is_file() else None
 
 
-class CoordinatorRun(Campaign):
+class CoordinatorRun(CertifyRun):
     """One run of `subject`; the names of groups and topics begin with `prefix`."""
 
-    def __init__(self, subject: BrokerSubject, order: Order, *, say: Say, prefix: str = GROUP_PREFIX) -> None:
-        super().__init__(order, cases_of("coordinator"), say=say, is_virtual=subject.is_virtual)
+    def __init__(self, subject: BrokerSubject, config: RunConfig, *, say: Say, prefix: str = GROUP_PREFIX) -> None:
+        super().__init__(config, cases_of("coordinator"), say=say, is_virtual=subject.is_virtual)
         self._subject = subject
         self._prefix = prefix
         # In real time groups of an earlier run may still be there.
         self._token = "" if subject.is_virtual else f"{random.SystemRandom().getrandbits(24):06x}-"
-        self._seen: Ground | None = None
+        self._cluster: PooledCluster | None = None
         self._logs: list[str] = []
 
     async def work(self) -> None:
         if not self.is_virtual:
             await trio.to_thread.run_sync(warm)
         stages = Stages(is_virtual=self.is_virtual, canary=None if self.is_virtual else self.canary)
-        runner = Runner(stages, jobs=self.order.jobs, say=self.told, is_eager=True)
+        runner = Runner(stages, jobs=self.order.jobs, say=self.report, is_eager=True)
         self.results = runner.results
-        worlds = sorted(worlds_of(self.order.cases).items(), key=lambda each: len(each[1]), reverse=True)
+        worlds = sorted(worlds_of(self.order.cases).items(), key=lambda item: len(item[1]), reverse=True)
         clusters = trio.CapacityLimiter(len(worlds) if self.is_virtual else CLUSTERS_MAX)
         async with runner.paced(), trio.open_nursery() as nursery:
-            for world, cases in worlds:
+            for spec, cases in worlds:
                 # The largest set, which lasts longest, gets its cluster first.
-                await clusters.acquire_on_behalf_of(world)
-                nursery.start_soon(self._run_world, world, cases, runner, stages, clusters)
+                await clusters.acquire_on_behalf_of(spec)
+                nursery.start_soon(self._run_world, spec, cases, runner, stages, clusters)
 
-    async def _run_world(self, world: World, cases: Sequence[Case], runner: Runner, stages: Stages, clusters: trio.CapacityLimiter) -> None:
+    async def _run_world(self, spec: ClusterSpec, cases: Sequence[Case], runner: Runner, stages: Stages, clusters: trio.CapacityLimiter) -> None:
         try:
-            async with self._kept(world, cases) as keeper:
-                stages.of[world] = self._stage(world, keeper)
+            async with self._kept(spec, cases) as keeper:
+                stages.of[spec] = self._stage(spec, keeper)
                 await runner.rule([case for case in cases if not script_of(case).is_rough])
                 # Of these a broker may end, which is to cost no other case its cluster.
                 await runner.rule([case for case in cases if script_of(case).is_rough])
         except Exception as error:
             trouble = trouble_in(error)
-            ruled = {each.case.id for each in runner.results}
+            ruled = {result.case.id for result in runner.results}
             runner.give_up([case for case in cases if case.id not in ruled], trouble)
         finally:
-            clusters.release_on_behalf_of(world)
+            clusters.release_on_behalf_of(spec)
 
     @asynccontextmanager
-    async def _kept(self, world: World, cases: Sequence[Case]) -> AsyncIterator[GroundKeeper | None]:
+    async def _kept(self, spec: ClusterSpec, cases: Sequence[Case]) -> AsyncIterator[ClusterKeeper | None]:
         """Keep the world's cluster up, unless each run of its case has one of its own."""
-        if world.only is not None:
+        if spec.only is not None:
             yield None
             return
         feels = "" if self.is_virtual else f"{self._prefix}pulse"
-        keeper = GroundKeeper(partial(opened, self._subject, world, cases, self._prefix), feels=feels)
+        keeper = ClusterKeeper(partial(opened, self._subject, spec, cases, self._prefix), feels=feels)
         async with trio.open_nursery() as nursery:
-            self._seen = await nursery.start(keeper.run)
-            self._logs += [str(log) for log in self._seen.where.cluster.logs()]
+            self._cluster = await nursery.start(keeper.run)
+            self._logs += [str(log) for log in self._cluster.where.cluster.logs()]
             yield keeper
             nursery.cancel_scope.cancel()
 
-    def _stage(self, world: World, keeper: GroundKeeper | None) -> BrokerStage:
+    def _stage(self, spec: ClusterSpec, keeper: ClusterKeeper | None) -> BrokerStage:
         return BrokerStage(
             subject=self._subject,
-            world=world,
+            world=spec,
             ground=None,
             keeper=keeper,
             profile=self.order.profile,
@@ -118,7 +118,7 @@ class CoordinatorRun(Campaign):
     def subject_info(self) -> SubjectInfo | None:
         if not self.results:
             return None
-        ranges = self._seen.where.ranges if self._seen is not None else {}
+        ranges = self._cluster.where.ranges if self._cluster is not None else {}
         name, version = called(self._subject)
         return SubjectInfo(
             name=name,
@@ -130,7 +130,7 @@ class CoordinatorRun(Campaign):
         )
 
     def environment(self) -> dict[str, Any]:
-        provider = {} if self._seen is None else {"provided_by": self._seen.where.cluster.provided_by}
+        provider = {} if self._cluster is None else {"provided_by": self._cluster.where.cluster.provided_by}
         logs = {"broker_logs": sorted(set(self._logs))} if self._logs else {}
         unreadable = {"unreadable_versions": self._unreadable()} if self._unreadable() else {}
         return {**super().environment(), **provider, **self._judged_by(), **unreadable, **logs}
@@ -138,11 +138,11 @@ class CoordinatorRun(Campaign):
     def _judged_by(self) -> dict[str, Any]:
         """Return what the run was judged by beside the rules: how the profile was guessed, and the settings that somebody told."""
         guess = self._subject.guess if isinstance(self._subject, AddressedBrokers) and self._subject.asked_profile is None else None
-        known = {} if self._seen is None else self._seen.where.cluster.known
-        settings = {"known_settings": [f"{name}={each.value} ({each.source})" for name, each in sorted(known.items())]} if known else {}
+        known = {} if self._cluster is None else self._cluster.where.cluster.known
+        settings = {"known_settings": [f"{name}={value.value} ({value.source})" for name, value in sorted(known.items())]} if known else {}
         return {**({"profile_guess": guess.sentence} if guess is not None else {}), **settings}
 
     def _unreadable(self) -> list[str]:
         """Return the versions that the broker offers and cannot be spoken to by, in words."""
-        found = self._seen.where.unreadable if self._seen is not None else {}
+        found = self._cluster.where.unreadable if self._cluster is not None else {}
         return [f"{api.title} v{version}: {why}" for api, versions in sorted(found.items()) for version, why in sorted(versions.items())]

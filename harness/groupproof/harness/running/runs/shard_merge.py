@@ -68,8 +68,8 @@ def _run_of(report: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return what the shards of one run have in common."""
     suite, subject, run = report["suite"], report["subject"], report["run"]
     shard = run["shard"]
-    told = (suite["version"], suite["catalogue_sha256"], suite["profile"], subject["side"], subject["name"], subject["version"], run["seed"])
-    return (*told, shard["of"], shard["level"], tuple(shard["fail_on"]))
+    identity = (suite["version"], suite["catalogue_sha256"], suite["profile"], subject["side"], subject["name"], subject["version"], run["seed"])
+    return (*identity, shard["of"], shard["level"], tuple(shard["fail_on"]))
 
 
 def join(shards: Sequence[Named]) -> Joined:
@@ -136,55 +136,57 @@ def _whole(command: str | list[str]) -> str | list[str]:
 def _settled(reports: Sequence[Mapping[str, Any]]) -> Settled:
     shards = [report["run"]["shard"] for report in reports]
     prints = {case["id"]: case["fingerprint"] or "" for report in reports for case in report["cases"]}
-    stale = tuple(dict.fromkeys(each for shard in shards for each in shard["stale"]))
-    excused = {id: _known(id, each, prints[id]) for shard in shards for id, each in shard["excused"].items()}
+    stale = tuple(dict.fromkeys(item for shard in shards for item in shard["stale"]))
+    excused = {id: _known(id, value, prints[id]) for shard in shards for id, value in shard["excused"].items()}
     # An entry that is stale in one shard excuses nothing in the others.
-    return Settled(excused={id: each for id, each in excused.items() if not any(told.startswith(f"{each.where} (") for told in stale)}, stale=stale)
+    return Settled(
+        excused={id: value for id, value in excused.items() if not any(line.startswith(f"{value.where} (") for line in stale)}, stale=stale
+    )
 
 
-def _known(id: str, each: Mapping[str, str], fingerprint: str) -> Known:
+def _known(id: str, by_name: Mapping[str, str], fingerprint: str) -> Known:
     return Known(
         case=id,
-        verdict=Verdict(each["verdict"]),
-        reason=each["reason"],
-        source=each["source"],
+        verdict=Verdict(by_name["verdict"]),
+        reason=by_name["reason"],
+        source=by_name["source"],
         subject=SpecifierSet(),
         fingerprint=fingerprint,
-        where=each["where"],
+        where=by_name["where"],
     )
 
 
 def _results(folder: Path, report: Mapping[str, Any], catalogue: Mapping[str, Case]) -> Iterator[CaseResult]:
     shard = report["run"]["shard"]
-    for told in report["cases"]:
-        case = catalogue.get(told["id"])
+    for entry in report["cases"]:
+        case = catalogue.get(entry["id"])
         if case is None:
             raise WrongUsage(
-                f"this kit has no case {told['id']}, which a shard of {title_of(report)} ran; join the shards with the kit that ran them"
+                f"this kit has no case {entry['id']}, which a shard of {title_of(report)} ran; join the shards with the kit that ran them"
             )
         plays = list(_plays(folder, case.id))
         kind = shard["troubles"].get(case.id)
-        ruling = _ruling(told, shard["excused"].get(case.id))
+        ruling = _ruling(entry, shard["excused"].get(case.id))
         if plays and kind is None:
             had_again = rule_on(case, [judge_either(case, play.trace) for play in plays])
             ruling = replace(ruling, findings=had_again.findings, goodbye_reason=had_again.goodbye_reason)
-        trouble = None if kind is None else _TROUBLES[kind](told["observed"])
-        yield CaseResult(case=case, ruling=ruling, plays=plays, duration_s=told["duration_s"], trouble=trouble)
+        trouble = None if kind is None else _TROUBLES[kind](entry["observed"])
+        yield CaseResult(case=case, ruling=ruling, plays=plays, duration_s=entry["duration_s"], trouble=trouble)
 
 
-def _ruling(told: Mapping[str, Any], excuse: Mapping[str, str] | None) -> Ruling:
+def _ruling(case: Mapping[str, Any], excuse: Mapping[str, str] | None) -> Ruling:
     return Ruling(
-        verdict=Verdict(told["verdict"] if excuse is None else excuse["verdict"]),
-        goodbye=Goodbye(told["goodbye"]),
-        stability=told["stability"] or "",
-        expected=told["expected"],
-        observed=told["observed"],
-        fingerprint=told["fingerprint"] or "",
-        receipts=told["receipts"],
+        verdict=Verdict(case["verdict"] if excuse is None else excuse["verdict"]),
+        goodbye=Goodbye(case["goodbye"]),
+        stability=case["stability"] or "",
+        expected=case["expected"],
+        observed=case["observed"],
+        fingerprint=case["fingerprint"] or "",
+        receipts=case["receipts"],
         findings=(),
-        run=told.get("run", 1),
-        lag_ms=told.get("lag_ms", 0.0),
-        shared_ends=tuple(told.get("shared_ends", ())),
+        run=case.get("run", 1),
+        lag_ms=case.get("lag_ms", 0.0),
+        shared_ends=tuple(case.get("shared_ends", ())),
     )
 
 

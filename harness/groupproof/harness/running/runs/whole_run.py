@@ -38,7 +38,7 @@ from groupproof.harness.subjects.client_registry import Candidate
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.harness.subjects.shims.contract_lines import Hello
 
-__all__ = ["BROKEN_MAX", "GONE_MAX", "Campaign", "Order", "Outcome", "Say", "info_of"]
+__all__ = ["BROKEN_MAX", "GONE_MAX", "CertifyRun", "RunConfig", "RunOutcome", "Say", "info_of"]
 
 BROKEN_MAX = 8
 """How many cases in a row, from the first on, may be BROKEN, or fail by the environment, before the run is given up."""
@@ -50,7 +50,7 @@ Say = Callable[[Progress, Case, CaseReport | None], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class RunConfig:
     """What is to be run, and how; of a shard `elsewhere` are the cases that the others run, and against a baseline `wanted` what was asked for."""
 
     cases: Sequence[Case]
@@ -72,7 +72,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class RunOutcome:
     """What a run came to. `gave_up` says why it ended before its last case, when it was neither finished nor interrupted;
     `left_out` how many cases the grade lacks because they were not selected; `notes` are told beside the verdicts."""
 
@@ -83,14 +83,14 @@ class Outcome:
     notes: tuple[str, ...] = ()
 
 
-class Campaign(ABC):
+class CertifyRun(ABC):
     """One run; `say` is told of each case. A side says how its cases are run, and what its subject is called."""
 
     hint_where_broken = ""
     """What to try where every case is BROKEN."""
 
-    def __init__(self, order: Order, catalogue: Sequence[Case], *, say: Say, is_virtual: bool) -> None:
-        self.order = order
+    def __init__(self, config: RunConfig, catalogue: Sequence[Case], *, say: Say, is_virtual: bool) -> None:
+        self.order = config
         self.canary = Canary()
         self.is_virtual = is_virtual
         self.results: Sequence[CaseResult] = ()
@@ -113,7 +113,7 @@ class Campaign(ABC):
     def release(self) -> str:
         """The subject's release, for expectations."""
 
-    def go(self) -> Outcome:
+    def go(self) -> RunOutcome:
         """Block until the run is over. Raise `Trouble` when the subject can't be had at all; what goes wrong in a case is in its result.
 
         `KeyboardInterrupt` comes out where there is nothing yet to report.
@@ -150,18 +150,18 @@ class Campaign(ABC):
         self._is_interrupted = True
         self._scope.cancel()
 
-    def told(self, progress: Progress, case: Case, result: CaseResult | None) -> None:
+    def report(self, progress: Progress, case: Case, result: CaseResult | None) -> None:
         """Tell of a case, and give the run up where it is in vain; after that there is nothing to tell."""
         if self._gave_up is not None:
             return
         self._say(progress, case, None if result is None else CaseReport(result=result, excuse=self._excuse(result)))
         if progress is Progress.DONE:
             set_aside()
-        ran = [each for each in self.results if each.ruling.verdict is not Verdict.UNIMPLEMENTED]
-        if progress is Progress.DONE and len(ran) == BROKEN_MAX and all(_is_in_vain(each) for each in ran):
+        ran = [result for result in self.results if result.ruling.verdict is not Verdict.UNIMPLEMENTED]
+        if progress is Progress.DONE and len(ran) == BROKEN_MAX and all(_is_in_vain(result) for result in ran):
             self._gave_up = self._why_in_vain(ran)
             self._scope.cancel()
-        last = [each.trouble for each in self.results[-GONE_MAX:] if isinstance(each.trouble, BrokenEnvironment)]
+        last = [result.trouble for result in self.results[-GONE_MAX:] if isinstance(result.trouble, BrokenEnvironment)]
         if progress is Progress.DONE and len(last) == GONE_MAX and self._gave_up is None:
             self._gave_up = f"the last {GONE_MAX} cases could not be carried through: {last[0]}"
             self._scope.cancel()
@@ -171,26 +171,26 @@ class Campaign(ABC):
 
     def _excuse(self, result: CaseResult) -> Known | None:
         # Whether an entry over several cases stands is known at the end alone.
-        known = [each for each in self._known() if each.case == result.case.id]
+        known = [entry for entry in self._known() if entry.case == result.case.id]
         return settle(known, [_observed(result)], datetime.now(UTC).date()).excused.get(result.case.id)
 
-    def _outcome(self, subject: SubjectInfo, started: datetime, duration_s: float) -> Outcome:
-        order, results = self.order, list(self.results)
-        settled = settle(self._known(), [_observed(each) for each in results], datetime.now(UTC).date())
+    def _outcome(self, subject: SubjectInfo, started: datetime, duration_s: float) -> RunOutcome:
+        config, results = self.order, list(self.results)
+        settled = settle(self._known(), [_observed(result) for result in results], datetime.now(UTC).date())
         summary = RunSummary(
-            suite=SuiteInfo(version=release(), profile=order.profile),
+            suite=SuiteInfo(version=release(), profile=config.profile),
             subject=subject,
             run=self._run_info(started, duration_s),
             results=results,
             grade="NO_VERDICT",
-            selected=order.cases,
+            selected=config.cases,
             settled=settled,
         )
-        summary = replace(summary, grade=grade_of(summary.counted, self._catalogue, order.level))
-        if order.baseline is not None:
-            summary = held_against(summary, order.baseline, order.wanted, self._catalogue)
+        summary = replace(summary, grade=grade_of(summary.counted, self._catalogue, config.level))
+        if config.baseline is not None:
+            summary = held_against(summary, config.baseline, config.wanted, self._catalogue)
         code = ending_of(summary, self._catalogue)
-        return Outcome(summary=summary, exit_code=code, gave_up=self._gave_up, left_out=self._left_out(summary.grade), notes=self.notes())
+        return RunOutcome(summary=summary, exit_code=code, gave_up=self._gave_up, left_out=self._left_out(summary.grade), notes=self.notes())
 
     def _left_out(self, grade: str) -> int:
         selected = {case.id for case in self.order.cases} | self.order.elsewhere
@@ -198,19 +198,19 @@ class Campaign(ABC):
         return missing if grade.startswith("PARTIAL") else 0
 
     def _run_info(self, started: datetime, duration_s: float) -> RunInfo:
-        order = self.order
+        config = self.order
         return RunInfo(
-            seed=order.seed,
+            seed=config.seed,
             started=started.isoformat(timespec="seconds"),
             duration_s=duration_s,
-            jobs=order.jobs,
-            command=list(order.command),
+            jobs=config.jobs,
+            command=list(config.command),
             environment=self.environment(),
             clock="virtual" if self.is_virtual else "wall",
-            level=order.level,
-            fail_on=order.fail_on,
+            level=config.level,
+            fail_on=config.fail_on,
             interrupted=self._is_interrupted,
-            shard=order.shard,
+            shard=config.shard,
         )
 
     def environment(self) -> dict[str, Any]:
@@ -227,7 +227,7 @@ class Campaign(ABC):
         return ()
 
     def _why_in_vain(self, ran: Sequence[CaseResult]) -> str:
-        troubles = [each.trouble for each in ran if each.trouble is not None]
+        troubles = [result.trouble for result in ran if result.trouble is not None]
         if troubles:
             return f"none of the first {BROKEN_MAX} cases could be carried through: {troubles[0]}"
         return f"the first {BROKEN_MAX} cases are all BROKEN{self.hint_where_broken}"

@@ -19,14 +19,14 @@ from groupproof.harness.model.script import Ask, MoveGroup, Script
 from groupproof.harness.model.script_bindings import GROUP_PREFIX, topics_of
 from groupproof.harness.subjects.brokers.broker_lag import Pulse
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
-from groupproof.harness.subjects.brokers.cluster_map import Whereabouts, mapped
+from groupproof.harness.subjects.brokers.cluster_map import ClusterMap, mapped
 from groupproof.harness.subjects.brokers.known_settings import values_of
 from groupproof.harness.subjects.brokers.measured_settings import INITIAL_DELAY, MIN_SESSION, measured
-from groupproof.harness.subjects.brokers.reported_settings import settings_told
+from groupproof.harness.subjects.brokers.reported_settings import reported_settings
 from groupproof.harness.subjects.brokers.version_probe import unreadable
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["DEATHS_MAX", "Ground", "GroundKeeper", "World", "opened", "world_of", "worlds_of"]
+__all__ = ["DEATHS_MAX", "ClusterKeeper", "ClusterSpec", "PooledCluster", "opened", "world_of", "worlds_of"]
 
 MAX_SIZE = "group.max.size"
 
@@ -34,7 +34,7 @@ _LOOK_S = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class World:
+class ClusterSpec:
     """What a cluster must be like for a set of cases; `only` names the case, or its run, that has it alone, `has_slow_disk` says that its brokers' disks can
     be slowed."""
 
@@ -44,26 +44,26 @@ class World:
     has_slow_disk: bool = False
 
 
-def world_of(case: Case) -> World:
+def world_of(case: Case) -> ClusterSpec:
     """Return the cluster that the case needs; one that stops brokers would end the others' connections."""
     script = script_of(case)
     stops = any(isinstance(step, MoveGroup) for step in script.steps)
-    return World(settings=tuple(sorted(script.settings.items())), brokers=script.brokers, only=case.id if stops else None)
+    return ClusterSpec(settings=tuple(sorted(script.settings.items())), brokers=script.brokers, only=case.id if stops else None)
 
 
-def worlds_of(cases: Iterable[Case]) -> dict[World, list[Case]]:
+def worlds_of(cases: Iterable[Case]) -> dict[ClusterSpec, list[Case]]:
     """Return the cases by the cluster that they need."""
-    worlds: dict[World, list[Case]] = {}
+    worlds: dict[ClusterSpec, list[Case]] = {}
     for case in cases:
         worlds.setdefault(world_of(case), []).append(case)
     return worlds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class PooledCluster:
     """A running cluster with what is known of it: the `settings` that hold, and of those asked for which do not, and why."""
 
-    where: Whereabouts
+    where: ClusterMap
     settings: Mapping[str, Any]
     unmet: Mapping[str, str]
 
@@ -108,24 +108,24 @@ def _sessions(script: Script) -> list[int]:
 
 
 @asynccontextmanager
-async def opened(subject: BrokerSubject, world: World, cases: Iterable[Case], prefix: str = GROUP_PREFIX) -> AsyncIterator[Ground]:
+async def opened(subject: BrokerSubject, spec: ClusterSpec, cases: Iterable[Case], prefix: str = GROUP_PREFIX) -> AsyncIterator[PooledCluster]:
     """Start the cluster of a world and get to know it; raise `BrokenEnvironment`."""
     topics = {name: partitions for case in cases for name, partitions in topics_of(script_of(case).topics, prefix).items()}
-    async with subject.cluster(settings=dict(world.settings), brokers=world.brokers, topics=topics) as cluster, mapped(cluster) as where:
+    async with subject.cluster(settings=dict(spec.settings), brokers=spec.brokers, topics=topics) as cluster, mapped(cluster) as where:
         where.unreadable = await unreadable(where, f"{prefix}versions")
         untold = cluster.unmet.keys() - cluster.known.keys()
-        told = await settings_told(cluster.connect, cluster.addresses[0]) if untold else {}
-        held = {**_holding(dict(world.settings), cluster.unmet, told), **values_of(cluster.known)}
+        settings = await reported_settings(cluster.connect, cluster.addresses[0]) if untold else {}
+        held = {**_holding(dict(spec.settings), cluster.unmet, settings), **values_of(cluster.known)}
         if {INITIAL_DELAY, MIN_SESSION} & (cluster.unmet.keys() - held.keys()):
-            seen = await measured(where, f"{prefix}settings-{random.SystemRandom().getrandbits(32):08x}")
-            held = {**{name: value for name, value in seen.items() if name in cluster.unmet}, **held}
-        yield Ground(where=where, settings=held, unmet=cluster.unmet)
+            by_name = await measured(where, f"{prefix}settings-{random.SystemRandom().getrandbits(32):08x}")
+            held = {**{name: value for name, value in by_name.items() if name in cluster.unmet}, **held}
+        yield PooledCluster(where=where, settings=held, unmet=cluster.unmet)
 
 
-def _holding(asked: dict[str, Any], unmet: Mapping[str, str], told: Mapping[str, str | None] | str) -> dict[str, Any]:
+def _holding(asked: dict[str, Any], unmet: Mapping[str, str], settings: Mapping[str, str | None] | str) -> dict[str, Any]:
     """Return the settings that hold: those asked for, and in place of the unmet what the broker tells, where it does."""
     held = {name: value for name, value in asked.items() if name not in unmet}
-    known = {} if isinstance(told, str) else told
+    known = {} if isinstance(settings, str) else settings
     return {**held, **{name: _number(value) for name in unmet if (value := known.get(name)) is not None}}
 
 
@@ -140,23 +140,23 @@ DEATHS_MAX = 12
 """How many clusters of one world may die before the rest of its cases is given up."""
 
 
-class GroundKeeper:
+class ClusterKeeper:
     """Keeps a cluster up for the cases that share it: when it has died, another is started for those that are still to come.
 
     Which of the cases it died under killed it, only a run of each alone can tell; that is the stage's part, `alone` limits it. Where it `feels` the cluster's
     pulse, by Heartbeats for that group, `pulse` tells how late the brokers are.
     """
 
-    def __init__(self, start: Callable[[], AbstractAsyncContextManager[Ground]], *, feels: str = "") -> None:
+    def __init__(self, start: Callable[[], AbstractAsyncContextManager[PooledCluster]], *, feels: str = "") -> None:
         self.pulse: Pulse | None = None
         self._feels = feels
         self.alone = trio.CapacityLimiter(ALONE_MAX)
         self._start = start
-        self._ground: Ground | None = None
+        self._ground: PooledCluster | None = None
         self._up = trio.Event()
         self._died = trio.Event()
 
-    async def run(self, task_status: trio.TaskStatus[Ground]) -> None:
+    async def run(self, task_status: trio.TaskStatus[PooledCluster]) -> None:
         """Keep a cluster up until cancelled; raise `BrokenEnvironment` where it cannot be started, or dies too often."""
         for deaths in range(DEATHS_MAX):
             async with self._start() as self._ground, trio.open_nursery() as nursery:
@@ -171,16 +171,16 @@ class GroundKeeper:
                 nursery.cancel_scope.cancel()
         raise BrokenEnvironment(f"the broker died {DEATHS_MAX} times; the last: {'; '.join(self._ground.deaths) if self._ground else ''}")
 
-    async def current(self) -> Ground:
+    async def current(self) -> PooledCluster:
         """Return the cluster that is up, once one is."""
         await self._up.wait()
         assert self._ground is not None
         return self._ground
 
-    async def has_died(self, ground: Ground, *, within_s: float = 0.0) -> bool:
+    async def has_died(self, cluster: PooledCluster, *, within_s: float = 0.0) -> bool:
         """Tell whether `ground` is a cluster that died, or does so in the time given; if it is the current one, another is started."""
-        is_dead = await ground.dies(within_s)
-        if is_dead and ground is self._ground and not self._died.is_set():
+        is_dead = await cluster.dies(within_s)
+        if is_dead and cluster is self._ground and not self._died.is_set():
             self._up = trio.Event()
             self._died.set()
         return is_dead

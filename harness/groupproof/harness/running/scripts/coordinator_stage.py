@@ -20,12 +20,12 @@ from groupproof.harness.model.script_bindings import GROUP_PREFIX, Names
 from groupproof.harness.running.canary import Canary, watch_lags
 from groupproof.harness.running.error_search import trouble_in
 from groupproof.harness.running.run_clock import clock_from_now
-from groupproof.harness.running.scripts.cluster_pool import Ground, GroundKeeper, World, opened, world_of, worlds_of
+from groupproof.harness.running.scripts.cluster_pool import ClusterKeeper, ClusterSpec, PooledCluster, opened, world_of, worlds_of
 from groupproof.harness.running.scripts.script_runner import STEPS_S, perform
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
 from groupproof.protocol.trace import Recorder, Trace
 
-__all__ = ["BrokerStage", "Ground", "Stages", "World", "called", "opened", "world_of", "worlds_of"]
+__all__ = ["BrokerStage", "ClusterSpec", "PooledCluster", "Stages", "called", "opened", "world_of", "worlds_of"]
 
 DYING_S = 5.0
 """How long a broker may take from its last word on a connection to the end of its process, where a case could not go on."""
@@ -42,15 +42,15 @@ class BrokerStage:
     """
 
     subject: BrokerSubject
-    world: World
-    ground: Ground | None
+    world: ClusterSpec
+    ground: PooledCluster | None
     profile: str
     seed: int
     token: str
     prefix: str = GROUP_PREFIX
     steps_s: float = STEPS_S
     canary: Canary | None = None
-    keeper: GroundKeeper | None = None
+    keeper: ClusterKeeper | None = None
 
     @property
     def is_virtual(self) -> bool:
@@ -73,17 +73,17 @@ class BrokerStage:
     async def _alone(self, case: Case, key: str) -> Play:
         return await self._attempt(case, key, opened(self.subject, self.world, [case], self.prefix), is_own=True)
 
-    async def _attempt(self, case: Case, key: str, context: AbstractAsyncContextManager[Ground], *, is_own: bool = False) -> Play:
+    async def _attempt(self, case: Case, key: str, context: AbstractAsyncContextManager[PooledCluster], *, is_own: bool = False) -> Play:
         """Run the case on a cluster; where it `is_own`, the cluster's death is told in the trace, for it is the case's doing."""
         began = trio.current_time()
         recorder = Recorder(clock_from_now(), **self._columns(case, key))
         stop = self._watch(recorder)
         trouble: Trouble | None = None
         try:
-            async with context as ground:
-                trouble = await self._performed(case, ground, recorder, key)
-                if is_own and await ground.dies(_patience(recorder.trace, trouble)):
-                    _note(recorder, "died", why="; ".join(ground.deaths))
+            async with context as cluster:
+                trouble = await self._performed(case, cluster, recorder, key)
+                if is_own and await cluster.dies(_patience(recorder.trace, trouble)):
+                    _note(recorder, "died", why="; ".join(cluster.deaths))
                     trouble = None
         except Exception as error:
             trouble = trouble_in(error, case)
@@ -91,31 +91,31 @@ class BrokerStage:
             stop()
         return Play(trace=list(recorder.trace), stderr={}, duration_s=trio.current_time() - began, trouble=trouble)
 
-    async def _performed(self, case: Case, ground: Ground, recorder: Recorder, key: str) -> Trouble | None:
+    async def _performed(self, case: Case, cluster: PooledCluster, recorder: Recorder, key: str) -> Trouble | None:
         try:
-            await self._perform(case, ground, recorder, key)
+            await self._perform(case, cluster, recorder, key)
         except Exception as error:
             return trouble_in(error, case)
         return None
 
-    async def _perform(self, case: Case, ground: Ground, recorder: Recorder, key: str) -> None:
+    async def _perform(self, case: Case, cluster: PooledCluster, recorder: Recorder, key: str) -> None:
         script = script_of(case)
-        missing = unspoken(needs_of(case), ground.where.ranges, ground.where.readable)
-        hindrances = ground.hindrances(script)
+        missing = unspoken(needs_of(case), cluster.where.ranges, cluster.where.readable)
+        hindrances = cluster.hindrances(script)
         if missing or hindrances:
             _note(recorder, "unimplemented" if missing else "unmet", why="; ".join(missing or hindrances))
             return
         names = Names(case=case.id, key=f"{self.token}{key}", topics=script.topics, prefix=self.prefix)
         name, version = called(self.subject)
-        held = {"settings": dict(ground.settings), "profile": self.profile, "subject": {"name": name, "version": version}}
-        if known := ground.where.cluster.known:
-            held["sources"] = {name: each.source for name, each in known.items()}
+        held = {"settings": dict(cluster.settings), "profile": self.profile, "subject": {"name": name, "version": version}}
+        if known := cluster.where.cluster.known:
+            held["sources"] = {name: value.source for name, value in known.items()}
 
         async def is_lost(trace: Trace) -> bool:
             return await trio.to_thread.run_sync(has_failed, case, trace)
 
         watch = None if self.is_virtual else is_lost
-        await perform(script, ground.where, recorder, names=names, steps_s=self.steps_s, is_lost=watch, **held)
+        await perform(script, cluster.where, recorder, names=names, steps_s=self.steps_s, is_lost=watch, **held)
 
     def _columns(self, case: Case, key: str) -> dict[str, Any]:
         clock = "virtual" if self.is_virtual else "wall"
@@ -128,8 +128,8 @@ class BrokerStage:
             ends.append(self.keeper.pulse.listen(lambda slow_ms: _note(recorder, "slow", slow_ms=round(slow_ms, 1))))
 
         def end() -> None:
-            for each in ends:
-                each()
+            for function in ends:
+                function()
 
         return end
 
@@ -143,7 +143,7 @@ class Stages:
 
     is_virtual: bool
     canary: Canary | None = None
-    of: dict[World, BrokerStage] = field(default_factory=dict)
+    of: dict[ClusterSpec, BrokerStage] = field(default_factory=dict)
 
     async def play(self, case: Case, *, key: str, alone: bool = False) -> Play:
         return await self.of[world_of(case)].play(case, key=key)
@@ -158,11 +158,11 @@ def called(subject: BrokerSubject) -> tuple[str, str | None]:
     return (subject.name, version) if version else (subject.spec, None)
 
 
-def _patience(trace: Trace, trouble: Trouble | None) -> float:
+def _patience(trace: Trace, error: Trouble | None) -> float:
     """Return how long to look whether the cluster has died, in seconds: what it does to connections is seen before it."""
-    if trouble is not None:
+    if error is not None:
         return DYING_S
-    ended = any(seen.who == "link" and seen.body.get("name") == "closed" and seen.body.get("by") == "broker" for seen in trace)
+    ended = any(obs.who == "link" and obs.body.get("name") == "closed" and obs.body.get("by") == "broker" for obs in trace)
     return CLOSING_S if ended else 0.0
 
 

@@ -131,8 +131,8 @@ class ScriptLink:
             raise WireError(f"an answer that nobody asked for: {payload[:24].hex(' ')}")
         correlation, body = read_response(exchange.api, exchange.version, payload)
         del self._open[correlation]
-        told = response_columns(exchange.api, exchange.asked, body)
-        self._recorder.record("response", **{**exchange.columns, **_whole(exchange.api, told, body)}, raw=_kept(payload))
+        columns = response_columns(exchange.api, exchange.asked, body)
+        self._recorder.record("response", **{**exchange.columns, **_whole(exchange.api, columns, body)}, raw=_kept(payload))
         exchange.answer = body
         self._on_answer(exchange)
         exchange.done.set()
@@ -158,7 +158,7 @@ class ScriptLink:
         """Record the end, once, with the requests that are still owed an answer, and let go whoever waits for one."""
         if not self.is_open:
             return
-        owed = [each.label or each.api.title for each in self._open.values()]
+        owed = [exchange.label or exchange.api.title for exchange in self._open.values()]
         self._tell("closed", by=by, reason=reason, connection=self.name, owed=owed)
         self.closed.set()
         for exchange in self._open.values():

@@ -37,7 +37,7 @@ from groupproof.harness.model.script import (
 from groupproof.harness.model.script_bindings import Memory, Names
 from groupproof.harness.running.scripts.script_connection import Exchange, ScriptLink
 from groupproof.harness.subjects.brokers.cluster import CannotStop
-from groupproof.harness.subjects.brokers.cluster_map import Node, NoSuchBroker, Whereabouts, beat_of_nobody
+from groupproof.harness.subjects.brokers.cluster_map import BrokerAddress, ClusterMap, NoSuchBroker, beat_of_nobody
 from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NotSpoken
 from groupproof.protocol.trace import Recorder, Trace
 from groupproof.protocol.vocabulary import Api
@@ -68,7 +68,7 @@ class _Stop(Exception):
 
 async def perform(
     script: Script,
-    whereabouts: Whereabouts,
+    whereabouts: ClusterMap,
     recorder: Recorder,
     *,
     names: Names,
@@ -86,9 +86,9 @@ async def perform(
 
 
 class _Performance:
-    def __init__(self, script: Script, whereabouts: Whereabouts, recorder: Recorder, names: Names, is_lost: IsLost | None) -> None:
+    def __init__(self, script: Script, cluster_map: ClusterMap, recorder: Recorder, names: Names, is_lost: IsLost | None) -> None:
         self._script = script
-        self._where = whereabouts
+        self._where = cluster_map
         self._recorder = recorder
         self._names = names
         self._is_lost = is_lost
@@ -97,7 +97,7 @@ class _Performance:
         self._links: dict[str, ScriptLink] = {}
         self._all: list[ScriptLink] = []
         self._exchanges: dict[str, tuple[Exchange, ScriptLink]] = {}
-        self._coordinators: dict[str, Node] = {}
+        self._coordinators: dict[str, BrokerAddress] = {}
         self._barriers: dict[int, tuple[Asker, trio.abc.Stream]] = {}
         self._groups: set[str] = set()
 
@@ -119,10 +119,10 @@ class _Performance:
     def _ground(self) -> dict[str, Any]:
         topics = {self._names.topic(name): partitions for name, partitions in self._script.topics.items()}
         versions = {api.title: list(versions) for api, versions in sorted(self._where.ranges.items())}
-        unreadable = {api.title: {str(version): why for version, why in each.items()} for api, each in self._where.unreadable.items()}
+        unreadable = {api.title: {str(version): why for version, why in value.items()} for api, value in self._where.unreadable.items()}
         nodes = {str(node.node_id): [node.host, node.port] for node in self._where.nodes}
-        told = {"brokers": self._script.brokers, "nodes": nodes, "topics": topics, "versions": versions}
-        return {**told, **({"unreadable": unreadable} if unreadable else {})}
+        body = {"brokers": self._script.brokers, "nodes": nodes, "topics": topics, "versions": versions}
+        return {**body, **({"unreadable": unreadable} if unreadable else {})}
 
     async def _steps(self) -> None:
         try:
@@ -169,19 +169,19 @@ class _Performance:
             return known
         return await self._opened(name, node)
 
-    async def _node(self, to: str, group: str) -> Node:
+    async def _node(self, to: str, group: str) -> BrokerAddress:
         if to == "any":
             return self._where.any()
         coordinator = await self._coordinator(group)
         return coordinator if to == "coordinator" else self._where.another_than(coordinator.node_id)
 
-    async def _coordinator(self, group: str) -> Node:
+    async def _coordinator(self, group: str) -> BrokerAddress:
         if group not in self._coordinators:
             found = self._coordinators[group] = await self._where.coordinator_of(group)
             self._note("coordinator", group=group, node=found.node_id)
         return self._coordinators[group]
 
-    async def _opened(self, name: str, node: Node) -> ScriptLink:
+    async def _opened(self, name: str, node: BrokerAddress) -> ScriptLink:
         try:
             stream = await self._where.cluster.connect(node.host, node.port)
         except GONE as refused:
@@ -350,11 +350,11 @@ def _groups(value: Any) -> Iterator[str]:
     if isinstance(value, Group):
         yield value.name
     elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from _groups(each)
+        for item in value.values():
+            yield from _groups(item)
     elif isinstance(value, tuple | list):
-        for each in value:
-            yield from _groups(each)
+        for item in value:
+            yield from _groups(item)
 
 
 _DO: dict[type[Any], Callable[[_Performance, Any], Awaitable[None]]] = {

@@ -19,7 +19,7 @@ from groupproof.harness.subjects.shims.strict_lines import StrictLines
 from groupproof.protocol.trace import Observation, Recorder, Trace
 from groupproof.protocol.vocabulary import Api, error_named
 
-__all__ = ["ANSWER_S", "EVENT_S", "Stop", "Talk", "Watched", "WatchedMember", "WatchedShim", "told"]
+__all__ = ["ANSWER_S", "EVENT_S", "CheckedShim", "MemberDialogue", "Stop", "WatchedMember", "WatchedShim", "ending_text"]
 
 SUBSCRIBE_S: Final = 30.0
 ANSWER_S: Final = 10.0
@@ -38,7 +38,7 @@ class Stop(Exception):
     """The rest of this part can't be checked; why was told."""
 
 
-class Watched(Protocol):
+class CheckedShim(Protocol):
     """A shim that is being checked: a program, or a member in this process."""
 
     strict: StrictLines
@@ -109,10 +109,10 @@ class WatchedMember(InProcessShim):
         self.close_stdin()
 
 
-class Talk:
+class MemberDialogue:
     """One member on one process. What is said goes into `recorder` beside what the coordinator sees; `now` and `since` are its `seq`."""
 
-    def __init__(self, shim: Watched, recorder: Recorder, problem: Tell, *, group: str, name: str = "m0") -> None:
+    def __init__(self, shim: CheckedShim, recorder: Recorder, problem: Tell, *, group: str, name: str = "m0") -> None:
         self.shim = shim
         self.ignored: tuple[str, ...] = ()
         self._recorder = recorder
@@ -147,7 +147,7 @@ class Talk:
             with trio.move_on_after(within_s):
                 answer = await self.shim.conversation.ask(command, fields, self._member.name)
         except ShimGone as gone:
-            self.stop(told(gone, f"instead of answering {command}"))
+            self.stop(ending_text(gone, f"instead of answering {command}"))
         if answer is None:
             self.stop(f"{command} was not answered within {within_s:.0f} s")
         return answer
@@ -173,21 +173,21 @@ class Talk:
     ) -> Observation | None:
         """Wait for the first event `name` after `since`; None when there is none in time."""
 
-        def is_it(seen: Observation) -> bool:
-            return seen.who == "shim" and seen.client == self._member.name and seen.body.get("name") == name and where(seen)
+        def is_it(obs: Observation) -> bool:
+            return obs.who == "shim" and obs.client == self._member.name and obs.body.get("name") == name and where(obs)
 
         read = since + 1
         with trio.move_on_after(within_s):
             while True:
                 has_ended = self._actor.ended.is_set()
                 trace = self._recorder.trace
-                if found := next((seen for seen in trace[read:] if is_it(seen)), None):
+                if found := next((obs for obs in trace[read:] if is_it(obs)), None):
                     return found
                 read = len(trace)
                 if has_ended:
                     break
                 await trio.sleep(_LOOK_S)
-        found = next((seen for seen in self._recorder.trace[since + 1 :] if is_it(seen)), None)
+        found = next((obs for obs in self._recorder.trace[since + 1 :] if is_it(obs)), None)
         if found is None:
             self._stop_where_it_ended(f"before {name}")
         return found
@@ -196,18 +196,18 @@ class Talk:
         """Stop where there is nobody any more of whom something could come, though nobody told it to end."""
         ending = self.shim.conversation.ending
         if ending is not None and (ending.broken is not None or not self.shim.conversation.is_leaving):
-            self.stop(told(ShimGone(ending), when))
+            self.stop(ending_text(ShimGone(ending), when))
 
     def requests(self, api: Api, since: int) -> list[Observation]:
         """Return the client's requests after `since`."""
-        return [seen for seen in self._of_client(since) if seen.kind == "request" and seen.api == api.title]
+        return [obs for obs in self._of_client(since) if obs.kind == "request" and obs.api == api.title]
 
     def responses(self, api: Api, since: int) -> list[Observation]:
         """Return what the client was answered after `since`."""
-        return [seen for seen in self._of_client(since) if seen.kind == "response" and seen.api == api.title]
+        return [obs for obs in self._of_client(since) if obs.kind == "response" and obs.api == api.title]
 
     def _of_client(self, since: int) -> list[Observation]:
-        return [seen for seen in self._recorder.trace[since + 1 :] if seen.client == self._member.name]
+        return [obs for obs in self._recorder.trace[since + 1 :] if obs.client == self._member.name]
 
     async def settles(self, api: Api, *, since: int, within_s: float = EVENT_S) -> bool:
         """Wait for a request of the client after `since`; tell whether it came."""
@@ -220,26 +220,26 @@ class Talk:
 
     def excerpt(self, since: int) -> list[str]:
         """Return the last frames of the client after `since`, a line each."""
-        frames = [seen for seen in self._of_client(since) if seen.kind in ("request", "response") and seen.api not in _DULL]
-        return [_frame(seen) for seen in frames[-EXCERPT_MAX:]]
+        frames = [obs for obs in self._of_client(since) if obs.kind in ("request", "response") and obs.api not in _DULL]
+        return [_frame(obs) for obs in frames[-EXCERPT_MAX:]]
 
     def answered(self, since: int) -> int:
         """Return when the first answer after `since` came; the end where none did."""
-        answers = (seen.seq for seen in self._recorder.trace[since + 1 :] if seen.who == "shim" and seen.body.get("name") == "answer")
+        answers = (obs.seq for obs in self._recorder.trace[since + 1 :] if obs.who == "shim" and obs.body.get("name") == "answer")
         return next(answers, len(self._recorder.trace))
 
     async def consumed(self, count: int) -> None:
         """Wait until `count` records were reported; fewer in time are a problem."""
         since = self.began
         while (told_of := self._consumed()) < count:
-            seen = await self.event("records_consumed", since=since)
-            if seen is None:
+            obs = await self.event("records_consumed", since=since)
+            if obs is None:
                 self._problem(f"{told_of} records were reported within {EVENT_S:.0f} s, {count} were there")
                 return
-            since = seen.seq
+            since = obs.seq
 
     def _consumed(self) -> int:
-        return sum(int(seen.body.get("count", 0)) for seen in self.trace if seen.who == "shim" and seen.body.get("name") == "records_consumed")
+        return sum(int(obs.body.get("count", 0)) for obs in self.trace if obs.who == "shim" and obs.body.get("name") == "records_consumed")
 
     def require(self, otherwise: str, *, holds: bool) -> None:
         if not holds:
@@ -254,13 +254,13 @@ class Talk:
         return "its last words: " + " | ".join(words) if words else "it said nothing on stderr"
 
 
-def _frame(seen: Observation) -> str:
-    error = "" if seen.kind == "request" or seen.error is None else f" {error_named(seen.error)}"
-    generation = "" if seen.generation is None else f" generation {seen.generation}"
-    return f"{seen.at_ms / 1000:8.3f} s  {'→' if seen.kind == 'request' else '←'} {seen.api}{generation}{error}"
+def _frame(obs: Observation) -> str:
+    error = "" if obs.kind == "request" or obs.error is None else f" {error_named(obs.error)}"
+    generation = "" if obs.generation is None else f" generation {obs.generation}"
+    return f"{obs.at_ms / 1000:8.3f} s  {'→' if obs.kind == 'request' else '←'} {obs.api}{generation}{error}"
 
 
-def told(gone: ShimGone, when: str) -> str:
+def ending_text(gone: ShimGone, when: str) -> str:
     """Return how a shim ended, in a line."""
     if gone.ending.broken is not None:
         return f"the dialogue ended, since the shim broke the contract: {gone.ending.broken}"

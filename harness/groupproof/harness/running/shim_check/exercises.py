@@ -15,7 +15,7 @@ from groupproof.coordinator.broker.cluster import Cluster
 from groupproof.harness.judging.shim_claims import broken_claims
 from groupproof.harness.model.plan import Member
 from groupproof.harness.running.plans.member_control import subscription_of
-from groupproof.harness.running.shim_check.dialogue import EVENT_S, Stop, Talk
+from groupproof.harness.running.shim_check.dialogue import EVENT_S, MemberDialogue, Stop
 from groupproof.harness.subjects.client_registry import company
 from groupproof.harness.subjects.networks.network import LoopbackNetwork, MemoryNetwork
 from groupproof.harness.subjects.shims.contract_lines import Answer
@@ -55,66 +55,66 @@ class Bench:
         if not holds:
             self.problem(otherwise)
 
-    def claims(self, talk: Talk) -> None:
-        for claim in broken_claims(talk.trace):
+    def claims(self, dialogue: MemberDialogue) -> None:
+        for claim in broken_claims(dialogue.trace):
             self.problem(f"a claim does not hold: {claim}")
 
 
 # The first member goes through every command.
 
 
-async def commands(bench: Bench, talk: Talk) -> None:
+async def commands(bench: Bench, dialogue: MemberDialogue) -> None:
     """Go through every command of one member, from `subscribe` to `close`."""
-    hello = talk.shim.conversation.hello
+    hello = dialogue.shim.conversation.hello
     assert hello is not None
     bench.say(f"tried: hello of {hello.client} {hello.version} ({hello.language}): {', '.join(sorted(hello.capabilities))}")
-    await _subscribes(bench, talk)
-    await _tells(bench, talk)
-    await _commits(bench, talk)
-    if talk.can("pause"):
-        await _pauses(bench, talk)
-    await _rebalances(bench, talk)
-    if talk.can("resubscribe"):
-        await _resubscribes(bench, talk)
-    await _closes(bench, talk)
+    await _subscribes(bench, dialogue)
+    await _tells(bench, dialogue)
+    await _commits(bench, dialogue)
+    if dialogue.can("pause"):
+        await _pauses(bench, dialogue)
+    await _rebalances(bench, dialogue)
+    if dialogue.can("resubscribe"):
+        await _resubscribes(bench, dialogue)
+    await _closes(bench, dialogue)
 
 
-async def _subscribes(bench: Bench, talk: Talk) -> None:
-    await talk.ask("assignment")  # of a member that is not there yet: any answer will do, but there must be one
-    await talk.subscribe(bench.bootstrap, topics=["t"], made_up_field=1)
-    bench.expect("the answer to subscribe does not list made_up_field, which nobody knows, among ignored", holds="made_up_field" in talk.ignored)
-    await _assigned(bench, talk, talk.began, "subscribe")
-    consumed = await talk.event("records_consumed", since=talk.began)
-    bench.claims(talk)
-    talk.require(f"no records_consumed within {EVENT_S:.0f} s of subscribe", holds=consumed is not None)
-    await talk.consumed(RECORDS * TOPICS["t"])
-    _holds_records(bench, talk)
+async def _subscribes(bench: Bench, dialogue: MemberDialogue) -> None:
+    await dialogue.ask("assignment")  # of a member that is not there yet: any answer will do, but there must be one
+    await dialogue.subscribe(bench.bootstrap, topics=["t"], made_up_field=1)
+    bench.expect("the answer to subscribe does not list made_up_field, which nobody knows, among ignored", holds="made_up_field" in dialogue.ignored)
+    await _assigned(bench, dialogue, dialogue.began, "subscribe")
+    consumed = await dialogue.event("records_consumed", since=dialogue.began)
+    bench.claims(dialogue)
+    dialogue.require(f"no records_consumed within {EVENT_S:.0f} s of subscribe", holds=consumed is not None)
+    await dialogue.consumed(RECORDS * TOPICS["t"])
+    _holds_records(bench, dialogue)
     bench.say("tried: subscribe and what it asks for, held against the wire; records")
 
 
-async def _assigned(bench: Bench, talk: Talk, since: int, of: str) -> Observation:
+async def _assigned(bench: Bench, dialogue: MemberDialogue, since: int, of: str) -> Observation:
     """Wait for the callback; where it does not come, the wire tells whose doing that is."""
-    event = await talk.event("partitions_assigned", since=since)
+    event = await dialogue.event("partitions_assigned", since=since)
     if event is not None:
         return event
-    bench.claims(talk)
-    given = [seen for seen in talk.responses(Api.SYNC_GROUP, since) if not seen.error]
+    bench.claims(dialogue)
+    given = [obs for obs in dialogue.responses(Api.SYNC_GROUP, since) if not obs.error]
     if given:
-        talk.stop(
+        dialogue.stop(
             f"no partitions_assigned within {EVENT_S:.0f} s of {of}, although the client was given an assignment at {given[-1].at_ms / 1000:.3f} s"
         )
     bench.theirs(f"no partitions_assigned within {EVENT_S:.0f} s of {of}, and its client was given no assignment: see the frames, and certify it")
-    for line in talk.excerpt(since):
+    for line in dialogue.excerpt(since):
         bench.say(f"  {line}")
     raise Stop
 
 
-def _holds_records(bench: Bench, talk: Talk) -> None:
+def _holds_records(bench: Bench, dialogue: MemberDialogue) -> None:
     """Hold the offsets that were told against what the topic holds."""
     offsets: dict[tuple[str, int], tuple[int, int]] = {}
-    for seen in talk.trace:
-        if seen.who == "shim" and seen.body.get("name") == "records_consumed":
-            for part in seen.body["partitions"]:
+    for obs in dialogue.trace:
+        if obs.who == "shim" and obs.body.get("name") == "records_consumed":
+            for part in obs.body["partitions"]:
                 key = (part["topic"], part["partition"])
                 least, most = offsets.get(key, (part["minOffset"], part["maxOffset"]))
                 offsets[key] = min(least, part["minOffset"]), max(most, part["maxOffset"])
@@ -127,100 +127,100 @@ def _holds_records(bench: Bench, talk: Talk) -> None:
         )
 
 
-async def _tells(bench: Bench, talk: Talk) -> None:
-    answer = await talk.ask_well("assignment")
-    mine = sorted([each["topic"], each["partition"]] for each in answer.body.get("partitions", ()))
+async def _tells(bench: Bench, dialogue: MemberDialogue) -> None:
+    answer = await dialogue.ask_well("assignment")
+    mine = sorted([partition["topic"], partition["partition"]] for partition in answer.body.get("partitions", ()))
     bench.expect(f"assignment answers {mine}, assigned was {_EVERY}", holds=mine == _EVERY)
     for command, partitions in (("position", None), ("position", _EVERY[:1]), ("committed", None), ("committed", _EVERY[:2])):
-        answer = await (talk.ask_well(command) if partitions is None else talk.ask_well(command, partitions=partitions))
+        answer = await (dialogue.ask_well(command) if partitions is None else dialogue.ask_well(command, partitions=partitions))
         wanted = _EVERY if partitions is None else partitions
         about = sorted([topic, partition] for topic, partition, _ in answer.body.get("offsets", ()))
         bench.expect(f"{command} answers for {about}, asked was {wanted}", holds=not answer.ok or about == wanted)
-        told = sorted({offset for _, _, offset in answer.body.get("offsets", ())})
+        offsets = sorted({offset for _, _, offset in answer.body.get("offsets", ())})
         bench.expect(
-            f"position answers {told} after all {RECORDS} records of each partition were consumed",
-            holds=command != "position" or not answer.ok or told == [RECORDS],
+            f"position answers {offsets} after all {RECORDS} records of each partition were consumed",
+            holds=command != "position" or not answer.ok or offsets == [RECORDS],
         )
     bench.say("tried: assignment, position, committed")
 
 
-async def _commits(bench: Bench, talk: Talk) -> None:
+async def _commits(bench: Bench, dialogue: MemberDialogue) -> None:
     for mode, capability, offset in (("sync", "commit", 3), ("async", "commit-async", 5)):
-        if not talk.can(capability):
+        if not dialogue.can(capability):
             continue
-        since, offsets = talk.now, [["t", 0, offset], ["t", 1, offset + 1]]
-        await talk.ask_well("commit", mode=mode, offsets=offsets)
-        answered = talk.answered(since)
-        event = await talk.event("offsets_committed", since=since)
+        since, offsets = dialogue.now, [["t", 0, offset], ["t", 1, offset + 1]]
+        await dialogue.ask_well("commit", mode=mode, offsets=offsets)
+        answered = dialogue.answered(since)
+        event = await dialogue.event("offsets_committed", since=since)
         bench.expect(f"commit ({mode}) was not followed by offsets_committed within {EVENT_S:.0f} s", holds=event is not None)
         if mode == "sync" and event is not None:
             bench.expect("the answer to commit (sync) came before the offsets_committed that it caused", holds=event.seq < answered)
         if event is not None:
-            named = sorted([each["topic"], each["partition"], each["offset"]] for each in event.body["offsets"])
+            named = sorted([offset["topic"], offset["partition"], offset["offset"]] for offset in event.body["offsets"])
             bench.expect(f"offsets_committed names {named} after commit ({mode}) of {offsets}", holds=named == offsets)
-        await talk.settles(Api.OFFSET_COMMIT, since=since, within_s=1.0)
-        stored = sorted(map(list, (await talk.ask_well("committed", partitions=_EVERY[:2])).body.get("offsets", ())))
+        await dialogue.settles(Api.OFFSET_COMMIT, since=since, within_s=1.0)
+        stored = sorted(map(list, (await dialogue.ask_well("committed", partitions=_EVERY[:2])).body.get("offsets", ())))
         bench.expect(f"after commit ({mode}) of {offsets} committed answers {stored}", holds=stored == offsets)
         bench.say(f"tried: commit ({mode})")
 
 
-async def _pauses(bench: Bench, talk: Talk) -> None:
+async def _pauses(bench: Bench, dialogue: MemberDialogue) -> None:
     """Append records to a member that is paused: they may not come before it goes on, and must then."""
-    await talk.ask_well("pause")
-    paused = talk.now
+    await dialogue.ask_well("pause")
+    paused = dialogue.now
     bench.cluster.append("t", RECORDS)
-    early = await talk.event("records_consumed", since=paused, within_s=_PAUSED_S)
+    early = await dialogue.event("records_consumed", since=paused, within_s=_PAUSED_S)
     bench.expect("pause was answered, and records_consumed came after it: the application goes on", holds=early is None)
-    resumed = talk.now
-    await talk.ask_well("resume")
-    late = await talk.event("records_consumed", since=resumed)
+    resumed = dialogue.now
+    await dialogue.ask_well("resume")
+    late = await dialogue.event("records_consumed", since=resumed)
     bench.expect(f"no records_consumed within {EVENT_S:.0f} s of resume", holds=early is not None or late is not None)
     bench.say("tried: pause and resume, with records that come meanwhile")
 
 
-async def _rebalances(bench: Bench, talk: Talk) -> None:
+async def _rebalances(bench: Bench, dialogue: MemberDialogue) -> None:
     """Let the reference join the group and leave it: the callbacks must be told."""
-    since = talk.now
+    since = dialogue.now
     async with company(is_virtual=bench.is_virtual).member("a0", _Deaf(), bench.network, alone=True, seed=1) as other:
-        await _joins(bench, talk, other)
-        assigned = await _assigned(bench, talk, since, "another member's joining")
-        gone = [seen for seen in _callbacks(talk, since) if seen.seq <= assigned.seq and seen.body["name"] != "partitions_assigned"]
+        await _joins(bench, dialogue, other)
+        assigned = await _assigned(bench, dialogue, since, "another member's joining")
+        gone = [obs for obs in _callbacks(dialogue, since) if obs.seq <= assigned.seq and obs.body["name"] != "partitions_assigned"]
         bench.expect("no partitions_revoked came although another member was given partitions of this one", holds=bool(gone))
-        since = talk.now
+        since = dialogue.now
         await other.ask("close", {})
-        await _assigned(bench, talk, since, "another member's leaving")
+        await _assigned(bench, dialogue, since, "another member's leaving")
     bench.say("tried: rebalances and their callbacks")
 
 
-async def _joins(bench: Bench, talk: Talk, other: Handle, **settings: Any) -> None:
+async def _joins(bench: Bench, talk: MemberDialogue, other: Handle, **settings: Any) -> None:
     await other.ask("subscribe", {**subscription_of(Member(name="a0"), bench.bootstrap), "group": talk.group, **settings})
 
 
-def _callbacks(talk: Talk, since: int) -> list[Observation]:
+def _callbacks(dialogue: MemberDialogue, since: int) -> list[Observation]:
     names = ("partitions_assigned", "partitions_revoked", "partitions_lost")
-    return [seen for seen in talk.trace if seen.seq > since and seen.who == "shim" and seen.body.get("name") in names]
+    return [obs for obs in dialogue.trace if obs.seq > since and obs.who == "shim" and obs.body.get("name") in names]
 
 
-async def _resubscribes(bench: Bench, talk: Talk) -> None:
-    since = talk.now
-    await talk.ask_well("resubscribe", topics=["u"])
-    assigned = await talk.event("partitions_assigned", since=since, where=lambda seen: ("u", 0) in seen.partitions)
+async def _resubscribes(bench: Bench, dialogue: MemberDialogue) -> None:
+    since = dialogue.now
+    await dialogue.ask_well("resubscribe", topics=["u"])
+    assigned = await dialogue.event("partitions_assigned", since=since, where=lambda obs: ("u", 0) in obs.partitions)
     bench.expect(f"no partitions_assigned of the new topic within {EVENT_S:.0f} s of resubscribe", holds=assigned is not None)
     bench.say("tried: resubscribe")
 
 
-async def _closes(bench: Bench, talk: Talk) -> None:
-    since, conversation = talk.now, talk.shim.conversation
-    await talk.ask_well("close", within_s=END_S)
-    answered = talk.answered(since)
-    done = await talk.event("shutdown_complete", since=since)
+async def _closes(bench: Bench, dialogue: MemberDialogue) -> None:
+    since, conversation = dialogue.now, dialogue.shim.conversation
+    await dialogue.ask_well("close", within_s=END_S)
+    answered = dialogue.answered(since)
+    done = await dialogue.event("shutdown_complete", since=since)
     bench.expect("close was not followed by shutdown_complete", holds=done is not None)
     if done is not None:
         bench.expect("the answer to close came before shutdown_complete", holds=done.seq < answered)
     if conversation.multi:
-        await talk.ask_well("exit", within_s=END_S)
-    await _ends(bench, talk, "exit" if conversation.multi else "close")
-    for problem in talk.shim.strict.unfinished():
+        await dialogue.ask_well("exit", within_s=END_S)
+    await _ends(bench, dialogue, "exit" if conversation.multi else "close")
+    for problem in dialogue.shim.strict.unfinished():
         bench.problem(problem)
     bench.say(f"tried: close{' and exit' if conversation.multi else ''}")
 
@@ -228,27 +228,29 @@ async def _closes(bench: Bench, talk: Talk) -> None:
 # Others are asked for less, under other circumstances.
 
 
-async def refusals(bench: Bench, talk: Talk) -> None:
+async def refusals(bench: Bench, dialogue: MemberDialogue) -> None:
     """Hold the join back, refuse a commit, and unsubscribe."""
-    hold = Fault(name=f"slow-{talk.group}", selector=Selector(api=Api.JOIN_GROUP.title, direction="response", group=talk.group), action=Hold())
+    hold = Fault(
+        name=f"slow-{dialogue.group}", selector=Selector(api=Api.JOIN_GROUP.title, direction="response", group=dialogue.group), action=Hold()
+    )
     bench.cluster.arm(hold)
-    since = talk.now
+    since = dialogue.now
     answered = False
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_let_go, bench, hold.name)
-        await talk.subscribe(bench.bootstrap, topics=["t"])
-        answered = not talk.responses(Api.JOIN_GROUP, since)
+        await dialogue.subscribe(bench.bootstrap, topics=["t"])
+        answered = not dialogue.responses(Api.JOIN_GROUP, since)
         nursery.cancel_scope.cancel()
     bench.cluster.heal(hold.name)
     bench.expect(
         "subscribe is answered after the join; it is to be answered when the client has its settings, whatever the join takes", holds=answered
     )
-    await _assigned(bench, talk, since, "a slow join")
+    await _assigned(bench, dialogue, since, "a slow join")
     bench.say("tried: a slow join")
     for mode, capability in (("sync", "commit"), ("async", "commit-async")):
-        if talk.can(capability):
-            await _is_refused(bench, talk, mode)
-    await _unsubscribes(bench, talk)
+        if dialogue.can(capability):
+            await _is_refused(bench, dialogue, mode)
+    await _unsubscribes(bench, dialogue)
 
 
 async def _let_go(bench: Bench, name: str) -> None:
@@ -256,13 +258,13 @@ async def _let_go(bench: Bench, name: str) -> None:
     bench.cluster.heal(name)
 
 
-async def _is_refused(bench: Bench, talk: Talk, mode: str) -> None:
+async def _is_refused(bench: Bench, dialogue: MemberDialogue, mode: str) -> None:
     """Refuse every OffsetCommit: a commit that is told as done then was none."""
-    name, since = f"refusal-{mode}-{talk.group}", talk.now
+    name, since = f"refusal-{mode}-{dialogue.group}", dialogue.now
     refusal = AnswerInstead(error_code=int(_REFUSAL))
-    bench.cluster.arm(Fault(name=name, selector=Selector(api=Api.OFFSET_COMMIT.title, count=None, group=talk.group), action=refusal))
-    answer = await talk.ask("commit", mode=mode, offsets=[["t", 0, 7]])
-    event = await talk.event("offsets_committed", since=since, within_s=2.0)
+    bench.cluster.arm(Fault(name=name, selector=Selector(api=Api.OFFSET_COMMIT.title, count=None, group=dialogue.group), action=refusal))
+    answer = await dialogue.ask("commit", mode=mode, offsets=[["t", 0, 7]])
+    event = await dialogue.event("offsets_committed", since=since, within_s=2.0)
     bench.cluster.heal(name)
     refused = f"although each OffsetCommit was refused ({_REFUSAL.name})"
     bench.expect(f"commit ({mode}) is told as done, {refused}", holds=event is None or not event.body.get("success"))
@@ -271,67 +273,67 @@ async def _is_refused(bench: Bench, talk: Talk, mode: str) -> None:
     bench.say(f"tried: a refused commit ({mode})")
 
 
-async def _unsubscribes(bench: Bench, talk: Talk) -> None:
-    since = talk.now
-    answer = await talk.ask("unsubscribe", within_s=END_S)
+async def _unsubscribes(bench: Bench, dialogue: MemberDialogue) -> None:
+    since = dialogue.now
+    answer = await dialogue.ask("unsubscribe", within_s=END_S)
     if answer.ok:
-        left = await talk.settles(Api.LEAVE_GROUP, since=since, within_s=END_S)
+        left = await dialogue.settles(Api.LEAVE_GROUP, since=since, within_s=END_S)
         bench.expect(f"unsubscribe is answered ok, and no LeaveGroup came within {END_S:.0f} s", holds=left)
     bench.say(f"tried: unsubscribe{'' if answer.unimplemented is None else f' (unimplemented: {answer.unimplemented})'}")
 
 
-async def settings(bench: Bench, talk: Talk) -> None:
+async def settings(bench: Bench, dialogue: MemberDialogue) -> None:
     """Ask for what the capabilities `auto-commit` and `on-revoked` promise, and for a slow handler."""
     asked: dict[str, Any] = {}
-    if talk.can("auto-commit"):
+    if dialogue.can("auto-commit"):
         asked |= {"auto_commit": True, "auto_commit_interval_ms": 300}
-    if talk.can("on-revoked"):
+    if dialogue.can("on-revoked"):
         asked["on_revoked"] = {"sleep_ms": _REVOKED_MS, "commit": False}
-    await talk.subscribe(bench.bootstrap, topics=["t"], **asked)
-    await _assigned(bench, talk, talk.began, "subscribe")
-    bench.claims(talk)
-    if talk.can("auto-commit"):
-        came = await talk.settles(Api.OFFSET_COMMIT, since=talk.began, within_s=END_S)
+    await dialogue.subscribe(bench.bootstrap, topics=["t"], **asked)
+    await _assigned(bench, dialogue, dialogue.began, "subscribe")
+    bench.claims(dialogue)
+    if dialogue.can("auto-commit"):
+        came = await dialogue.settles(Api.OFFSET_COMMIT, since=dialogue.began, within_s=END_S)
         bench.expect(f"hello declares auto-commit, and no OffsetCommit came within {END_S:.0f} s", holds=came)
         bench.say("tried: auto-commit")
-    if talk.can("on-revoked"):
-        await _revokes_slowly(bench, talk)
+    if dialogue.can("on-revoked"):
+        await _revokes_slowly(bench, dialogue)
 
 
-async def _revokes_slowly(bench: Bench, talk: Talk) -> None:
-    since = talk.now
+async def _revokes_slowly(bench: Bench, dialogue: MemberDialogue) -> None:
+    since = dialogue.now
     async with company(is_virtual=bench.is_virtual).member("a0", _Deaf(), bench.network, alone=True, seed=2) as other:
-        await _joins(bench, talk, other)
-        revoked = await talk.event("partitions_revoked", since=since)
+        await _joins(bench, dialogue, other)
+        revoked = await dialogue.event("partitions_revoked", since=since)
         if revoked is None:
-            await _assigned(bench, talk, since, "another member's joining")
+            await _assigned(bench, dialogue, since, "another member's joining")
             bench.problem("hello declares on-revoked, and no partitions_revoked came in a rebalance")
         else:
-            done = await talk.event("callback_done", since=revoked.seq)
+            done = await dialogue.event("callback_done", since=revoked.seq)
             took_ms = 0.0 if done is None else done.at_ms - revoked.at_ms
             slowly = done is None or took_ms >= _REVOKED_MS * 0.9
             bench.expect(f"on_revoked asked for {_REVOKED_MS} ms in partitions_revoked, callback_done came after {took_ms:.0f} ms", holds=slowly)
     bench.say("tried: on-revoked")
 
 
-async def cooperates(bench: Bench, talk: Talk) -> None:
+async def cooperates(bench: Bench, dialogue: MemberDialogue) -> None:
     """Rebalance by the cooperative assignor: the wire must name it, and callbacks tell what changes alone."""
-    if not talk.can("cooperative"):
+    if not dialogue.can("cooperative"):
         return
     fields = {"assignors": [COOPERATIVE_STICKY]}
-    await talk.subscribe(bench.bootstrap, topics=["t"], **fields)
-    await _assigned(bench, talk, talk.began, "subscribe")
-    bench.claims(talk)
-    since = talk.now
+    await dialogue.subscribe(bench.bootstrap, topics=["t"], **fields)
+    await _assigned(bench, dialogue, dialogue.began, "subscribe")
+    bench.claims(dialogue)
+    since = dialogue.now
     async with company(is_virtual=bench.is_virtual).member("a0", _Deaf(), bench.network, alone=True, seed=3) as other:
-        await _joins(bench, talk, other, **fields)
-        revoked = await talk.event("partitions_revoked", since=since)
+        await _joins(bench, dialogue, other, **fields)
+        revoked = await dialogue.event("partitions_revoked", since=since)
         bench.expect("no partitions_revoked came although another member was given partitions of this one", holds=revoked is not None)
         await trio.sleep(_PAUSED_S)
     owned: set[tuple[str, int]] = set()
-    for seen in _callbacks(talk, talk.began):
-        places = set(seen.partitions)
-        if seen.body["name"] == "partitions_assigned":
+    for obs in _callbacks(dialogue, dialogue.began):
+        places = set(obs.partitions)
+        if obs.body["name"] == "partitions_assigned":
             again = sorted(owned & places)
             named = ", ".join(f"{topic}-{partition}" for topic, partition in again)
             bench.expect(
@@ -346,36 +348,36 @@ async def cooperates(bench: Bench, talk: Talk) -> None:
     bench.say("tried: cooperative")
 
 
-async def end_of_stdin(bench: Bench, talk: Talk) -> None:
+async def end_of_stdin(bench: Bench, dialogue: MemberDialogue) -> None:
     """Say nothing more to a member, which is a static one where the shim declares that."""
-    await talk.subscribe(bench.bootstrap, topics=["t"], **({"instance_id": "i0"} if talk.can("static") else {}))
-    await _assigned(bench, talk, talk.began, "subscribe")
-    bench.claims(talk)
-    await talk.shim.hang_up()
-    await _ends(bench, talk, "the end of stdin")
-    bench.say(f"tried: {'static, ' if talk.can('static') else ''}end of stdin")
+    await dialogue.subscribe(bench.bootstrap, topics=["t"], **({"instance_id": "i0"} if dialogue.can("static") else {}))
+    await _assigned(bench, dialogue, dialogue.began, "subscribe")
+    bench.claims(dialogue)
+    await dialogue.shim.hang_up()
+    await _ends(bench, dialogue, "the end of stdin")
+    bench.say(f"tried: {'static, ' if dialogue.can('static') else ''}end of stdin")
 
 
-async def sigterm(bench: Bench, talk: Talk) -> None:
+async def sigterm(bench: Bench, dialogue: MemberDialogue) -> None:
     """End a member by the signal."""
-    await talk.subscribe(bench.bootstrap, topics=["t"])
-    await _assigned(bench, talk, talk.began, "subscribe")
-    talk.shim.terminate()
-    await _ends(bench, talk, "SIGTERM")
+    await dialogue.subscribe(bench.bootstrap, topics=["t"])
+    await _assigned(bench, dialogue, dialogue.began, "subscribe")
+    dialogue.shim.terminate()
+    await _ends(bench, dialogue, "SIGTERM")
     bench.say("tried: SIGTERM")
 
 
-async def _ends(bench: Bench, talk: Talk, why: str) -> None:
+async def _ends(bench: Bench, dialogue: MemberDialogue, why: str) -> None:
     """After `close` and `exit` a process ends well; stdin's end and SIGTERM mean close, whatever the status."""
     with trio.move_on_after(END_S):
-        await talk.shim.ended.wait()
-    ending = talk.shim.conversation.ending
+        await dialogue.shim.ended.wait()
+    ending = dialogue.shim.conversation.ending
     if ending is None:
         bench.problem(f"the process did not end within {END_S:.0f} s of {why}")
     elif why in ("close", "exit") and ending.status != 0:
         bench.problem(f"after {why} the process {ending}; it should end with status 0")
     elif why not in ("close", "exit"):
-        done = await talk.event("shutdown_complete", since=talk.began, within_s=0)
+        done = await dialogue.event("shutdown_complete", since=dialogue.began, within_s=0)
         bench.expect(f"the process ended after {why} without shutdown_complete: it did not close", holds=done is not None)
 
 

@@ -19,7 +19,7 @@ from groupproof.harness.model.errors import BrokenEnvironment, BrokenShim
 from groupproof.harness.running.error_search import trouble_in
 from groupproof.harness.running.plans.client_stage import COORDINATOR_DEFAULTS
 from groupproof.harness.running.run_clock import clock_from_now
-from groupproof.harness.running.shim_check.dialogue import ANSWER_S, Stop, Talk, Watched, WatchedMember, WatchedShim, told
+from groupproof.harness.running.shim_check.dialogue import ANSWER_S, CheckedShim, MemberDialogue, Stop, WatchedMember, WatchedShim, ending_text
 from groupproof.harness.running.shim_check.exercises import RECORDS, TOPICS, Bench, commands, cooperates, end_of_stdin, refusals, settings, sigterm
 from groupproof.harness.subjects.networks.broker_address import bootstrap_of
 from groupproof.harness.subjects.networks.network import LoopbackNetwork, MemoryNetwork
@@ -35,7 +35,7 @@ __all__ = ["ShimCheck"]
 _PACES: Final = (commands, refusals, settings, cooperates, end_of_stdin, sigterm)
 _WORDS_MAX: Final = 5
 
-Pace = Callable[[Bench, Talk], Awaitable[None]]
+Pace = Callable[[Bench, MemberDialogue], Awaitable[None]]
 
 
 class ShimCheck:
@@ -71,8 +71,8 @@ class ShimCheck:
         """Write what was said and seen to `folder`, and return the file."""
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / "trace.ndjson"
-        seen = () if self._recorder is None else self._recorder.trace
-        path.write_text("".join(json.dumps(each.to_json(), ensure_ascii=False) + "\n" for each in seen), "utf-8")
+        observations = () if self._recorder is None else self._recorder.trace
+        path.write_text("".join(json.dumps(obs.to_json(), ensure_ascii=False) + "\n" for obs in observations), "utf-8")
         return path
 
     async def _main(self) -> None:
@@ -93,25 +93,25 @@ class ShimCheck:
         since = len(recorder.trace) - 1
         async with trio.open_nursery() as nursery:
             await nursery.start(shim.run)
-            talk: Talk | None = None
+            dialogue: MemberDialogue | None = None
             try:
                 await self._greeted(shim)
-                talk = Talk(shim, recorder, self._problem, group=f"g{next(self._groups)}")
-                await pace(bench, talk)
+                dialogue = MemberDialogue(shim, recorder, self._problem, group=f"g{next(self._groups)}")
+                await pace(bench, dialogue)
                 is_through = True
             except* Stop:
                 pass
             nursery.cancel_scope.cancel()
         if len(self.problems) > before:
-            self._tell_more(shim, [] if talk is None else talk.excerpt(since))
+            self._tell_more(shim, [] if dialogue is None else dialogue.excerpt(since))
         return is_through
 
-    def _shim(self) -> Watched:
+    def _shim(self) -> CheckedShim:
         if isinstance(self._program, Program):
             return WatchedShim(self._program, self._problem)
         return WatchedMember(self._program, self._network.connect, self._problem, seed=self._seed)
 
-    def _tell_more(self, shim: Watched, frames: list[str]) -> None:
+    def _tell_more(self, shim: CheckedShim, frames: list[str]) -> None:
         """Show what stood on stderr and on the wire where there were problems."""
         for line in frames:
             self._say(f"  frame: {line}")
@@ -129,7 +129,7 @@ class ShimCheck:
             self.theirs.append(text)
             self._say(f"the client: {text}")
 
-    async def _greeted(self, shim: Watched) -> None:
+    async def _greeted(self, shim: CheckedShim) -> None:
         conversation = shim.conversation
         try:
             with trio.move_on_after(HELLO_S):
@@ -146,5 +146,5 @@ class ShimCheck:
             if gone.ending.status == CANNOT_RUN and gone.ending.broken is None:
                 said = " | ".join(gone.ending.stderr[-3:])
                 raise BrokenEnvironment(f"the shim says that it can't run here (status {CANNOT_RUN}): {said}") from gone
-            self._problem(told(gone, "before it had answered a command"))
+            self._problem(ending_text(gone, "before it had answered a command"))
         raise Stop

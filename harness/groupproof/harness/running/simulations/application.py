@@ -98,7 +98,7 @@ class Application:
         self._life = trio.CancelScope()
         self._lives += 1
         self.consumer = consumer = Consumer(
-            replace(self._settings, topics=self._topics), self._connect, self._addresses, client_id=self.name, listener=self._called, told=lambda _: None,
+            replace(self._settings, topics=self._topics), self._connect, self._addresses, client_id=self.name, listener=self._called, report=lambda _: None,
             policy=self._policy, seed=self._seed * 1_000 + self._lives,
         )  # fmt: skip
         self._note(who="kit", body={"name": "command", "command": "subscribe"})
@@ -125,8 +125,8 @@ class Application:
                 await trio.lowlevel.checkpoint()
 
     async def _called(self, callback: Callback) -> None:
-        told = {"name": f"partitions_{callback.kind.value}", "member_id": callback.member_id, "generation": callback.generation}
-        self._note(who="shim", partitions=tuple(sorted(callback.partitions)), body=told)
+        body = {"name": f"partitions_{callback.kind.value}", "member_id": callback.member_id, "generation": callback.generation}
+        self._note(who="shim", partitions=tuple(sorted(callback.partitions)), body=body)
         await trio.sleep(self.callback_ms / 1000)
 
     def _note(self, **columns: Any) -> None:

@@ -58,9 +58,9 @@ def broken(simulation: Simulation, plan: Schedule, trace: Trace) -> dict[str, st
 
 def _answers(simulation: Simulation, plan: Schedule, trace: Trace) -> Iterator[CaseResult]:
     """Yield what the oracle says of the coordinator's answers."""
-    if any(each.kind in _BEYOND_RULES for each in plan.happenings):
+    if any(happening.kind in _BEYOND_RULES for happening in plan.happenings):
         return
     met: Mapping[str, Any] = {"profile": simulation.profile, "settings": simulation.coordinator_settings, "groups": ()}
-    tolerance = _EXACT if any(seen.clock == "virtual" for seen in trace) else None
+    tolerance = _EXACT if any(obs.clock == "virtual" for obs in trace) else None
     results = judge_coordinator(trace, met, names_release=False, tolerance=tolerance)
-    yield from (each for each in results if isinstance(each, CaseResult))
+    yield from (result for result in results if isinstance(result, CaseResult))

@@ -25,14 +25,14 @@ def outcomes(simulation: Simulation, seeds: Iterable[int], *, jobs: int, folder:
 
     With `folder` each run's observations are kept there. Raises what `observed` does.
     """
-    each, light = [replace(simulation, seed=seed) for seed in seeds], partial(_light, folder=folder)
+    seeded, light = [replace(simulation, seed=seed) for seed in seeds], partial(_light, folder=folder)
     if jobs == 1:
-        yield from map(light, each)
+        yield from map(light, seeded)
         return
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=jobs, mp_context=context, initializer=_begin) as pool:
         try:
-            yield from pool.map(light, each, chunksize=_CHUNK if folder is None else 1)
+            yield from pool.map(light, seeded, chunksize=_CHUNK if folder is None else 1)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

@@ -24,7 +24,7 @@ from groupproof.coordinator.planted.variants import variant_named
 from groupproof.harness.model.plan import Impair
 from groupproof.harness.running.run_clock import clock_from_now
 from groupproof.harness.running.simulations.application import Application
-from groupproof.harness.simulation.fault_schedule import Happening, Schedule
+from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
 from groupproof.harness.simulation.faults import APPEND_ERRORS
 from groupproof.harness.simulation.random_streams import Streams
 from groupproof.harness.simulation.settings import BOUNCES, GROUP, OTHER_TOPIC, TOPIC, Simulation, settled
@@ -57,7 +57,7 @@ Open = Callable[[Cluster, Recorder], AbstractAsyncContextManager[Way]]
 def in_virtual_time(simulation: Simulation, plan: Schedule) -> Trace:
     """Return the trace of the run; the same arguments give the same one. Raise `ValueError` for what the pair cannot carry out."""
     _check(plan, KINDS.keys())
-    is_impaired = any(each.kind in NETWORK_KINDS for each in plan.happenings)
+    is_impaired = any(happening.kind in NETWORK_KINDS for happening in plan.happenings)
     traces: list[Trace] = []
 
     async def main() -> None:
@@ -87,7 +87,7 @@ def over_sockets(simulation: Simulation, plan: Schedule) -> Trace:
 
 
 def _check(plan: Schedule, kinds: Collection[str]) -> None:
-    unknown = sorted({each.kind for each in plan.happenings if each.kind not in kinds})
+    unknown = sorted({happening.kind for happening in plan.happenings if happening.kind not in kinds})
     if unknown:
         raise ValueError(f"the trio pair cannot carry out {', '.join(unknown)}; it can: {', '.join(sorted(kinds))}")
 
@@ -124,7 +124,7 @@ class _Pair:
         self.applications: dict[str, Application] = {}
         self.partitions = self.simulation.partitions or 0
         self.network: Network | None = None
-        self._healings: dict[int, Happening] = {}
+        self._healings: dict[int, ScheduledFault] = {}
 
     async def run(self, opened: Open, *, of_cluster: Recorder) -> None:
         """Let everything happen, heal what is left, and wait until the group is whole, or for as long as that may take."""
@@ -156,34 +156,34 @@ class _Pair:
 
     async def _happen(self) -> None:
         """Inject and heal, each at its time; what is not healed by the end of the simulation is healed then."""
-        due = [(each.at_ms, index, True) for index, each in enumerate(self.plan.happenings)]
-        due += [(each.at_ms + each.for_ms, index, False) for index, each in enumerate(self.plan.happenings) if each.for_ms]
+        due = [(happening.at_ms, index, True) for index, happening in enumerate(self.plan.happenings)]
+        due += [(happening.at_ms + happening.for_ms, index, False) for index, happening in enumerate(self.plan.happenings) if happening.for_ms]
         begun = trio.current_time()
         for at_ms, index, is_begin in sorted(due):
             await trio.sleep_until(begun + min(at_ms, self.simulation.duration_ms) / 1000)
-            happening = self.plan.happenings[index]
-            inject, heal = KINDS[happening.kind]
+            fault = self.plan.happenings[index]
+            inject, heal = KINDS[fault.kind]
             if is_begin:
-                await inject(self, happening)
+                await inject(self, fault)
             elif heal is not None:
-                await heal(self, happening)
+                await heal(self, fault)
         await trio.sleep_until(begun + self.simulation.duration_ms / 1000)
 
     async def _settle(self) -> None:
         """Wait until the group is whole, for as long as a ghost's session, a join phase and the next look at the topics may take; then see it stay so."""
-        ends_s = (_told(self.simulation.session_timeout_ms) + 2 * _told(self.simulation.max_poll_interval_ms)) / 1000 + SLACK_S
+        ends_s = (_number(self.simulation.session_timeout_ms) + 2 * _number(self.simulation.max_poll_interval_ms)) / 1000 + SLACK_S
         for _ in range(round((ends_s + self._until_topics_s()) / LOOK_S)):
             if self._is_whole():
                 break
             await trio.sleep(LOOK_S)
-        await trio.sleep(2 * _told(self.simulation.session_timeout_ms) / 1000)
+        await trio.sleep(2 * _number(self.simulation.session_timeout_ms) / 1000)
 
     def _until_topics_s(self) -> float:
-        return METADATA_MS / 1000 if any(each.kind == "grow" for each in self.plan.happenings) else 0.0
+        return METADATA_MS / 1000 if any(happening.kind == "grow" for happening in self.plan.happenings) else 0.0
 
     def _is_whole(self) -> bool:
         view = self.cluster.view(GROUP)
-        members = [each.consumer.member for each in self.applications.values() if each.consumer is not None]
+        members = [application.consumer.member for application in self.applications.values() if application.consumer is not None]
         owned = {partition for member in members for partition in member.owned if partition[0] == TOPIC}
         is_settled = len(members) == self.simulation.members and all(member.is_settled for member in members) and len(owned) == self.partitions
         return is_settled and view is not None and view.state is GroupState.STABLE and len(view.members) == len(members)
@@ -196,26 +196,26 @@ async def _start_after(delay_s: float, application: Application) -> None:
 
 def _settings_of(simulation: Simulation, name: str, number: int) -> MemberSettings:
     return MemberSettings(
-        group=GROUP, topics=(TOPIC,), instance_id=f"{name}-instance" if number < _told(simulation.static_members) else None,
-        assignors=simulation.assignors or ("range",), session_timeout_ms=_told(simulation.session_timeout_ms),
-        heartbeat_interval_ms=_told(simulation.heartbeat_interval_ms), max_poll_interval_ms=_told(simulation.max_poll_interval_ms),
+        group=GROUP, topics=(TOPIC,), instance_id=f"{name}-instance" if number < _number(simulation.static_members) else None,
+        assignors=simulation.assignors or ("range",), session_timeout_ms=_number(simulation.session_timeout_ms),
+        heartbeat_interval_ms=_number(simulation.heartbeat_interval_ms), max_poll_interval_ms=_number(simulation.max_poll_interval_ms),
         auto_commit_interval_ms=simulation.auto_commit_interval_ms, auto_offset_reset="earliest", metadata_max_age_ms=METADATA_MS,
     )  # fmt: skip
 
 
-def _told(value: int | None) -> int:
+def _number(value: int | None) -> int:
     assert value is not None, "the settings are all told"
     return value
 
 
 # What happens ----------------------------------------------------------------------------------------------------------------------
 
-Act = Callable[[_Pair, Happening], Awaitable[None]]
+Act = Callable[[_Pair, ScheduledFault], Awaitable[None]]
 
 
-def _each(act: Callable[[Application], object]) -> Act:
-    async def strike(pair: _Pair, happening: Happening) -> None:
-        for name in happening.who:
+def _on_each(act: Callable[[Application], object]) -> Act:
+    async def strike(pair: _Pair, fault: ScheduledFault) -> None:
+        for name in fault.who:
             act(pair.applications[name])
         await trio.lowlevel.checkpoint()
 
@@ -223,30 +223,30 @@ def _each(act: Callable[[Application], object]) -> Act:
 
 
 def _callbacks(factor: int) -> Act:
-    async def strike(pair: _Pair, happening: Happening) -> None:
-        for name in happening.who:
-            pair.applications[name].callback_ms += factor * happening.how["callback_ms"]
+    async def strike(pair: _Pair, fault: ScheduledFault) -> None:
+        for name in fault.who:
+            pair.applications[name].callback_ms += factor * fault.how["callback_ms"]
         await trio.lowlevel.checkpoint()
 
     return strike
 
 
-async def _upgrade(pair: _Pair, happening: Happening) -> None:
-    for name in happening.who:
-        pair.applications[name].upgrade(BOUNCES[happening.how["bounce"]])
+async def _upgrade(pair: _Pair, fault: ScheduledFault) -> None:
+    for name in fault.who:
+        pair.applications[name].upgrade(BOUNCES[fault.how["bounce"]])
     await trio.lowlevel.checkpoint()
 
 
-async def _grow(pair: _Pair, happening: Happening) -> None:
-    pair.partitions += happening.how["partitions"]
+async def _grow(pair: _Pair, fault: ScheduledFault) -> None:
+    pair.partitions += fault.how["partitions"]
     pair.cluster.grow(TOPIC, pair.partitions)
     await trio.lowlevel.checkpoint()
 
 
-async def _move(pair: _Pair, happening: Happening) -> None:
-    to = int(happening.who[0].removeprefix("node"))
+async def _move(pair: _Pair, fault: ScheduledFault) -> None:
+    to = int(fault.who[0].removeprefix("node"))
     if pair.cluster.coordinator_node(GROUP) != to:
-        pair.cluster.move(Move(to=to, parked="drop" if happening.how["drops"] else "answer", state="kept"), GROUP)
+        pair.cluster.move(Move(to=to, parked="drop" if fault.how["drops"] else "answer", state="kept"), GROUP)
     await trio.lowlevel.checkpoint()
 
 
@@ -260,19 +260,19 @@ def _unsaid(stage: str, **body: Any) -> None:
     """Take no receipt: a schedule's happenings strike by themselves."""
 
 
-def _impaired(toxics: Callable[[Happening], tuple[Toxic, ...]]) -> tuple[Act, Act]:
-    def named(happening: Happening) -> str:
-        return f"{happening.kind} {happening.at_ms} {' '.join(happening.who)}"
+def _impaired(toxics: Callable[[ScheduledFault], tuple[Toxic, ...]]) -> tuple[Act, Act]:
+    def named(fault: ScheduledFault) -> str:
+        return f"{fault.kind} {fault.at_ms} {' '.join(fault.who)}"
 
-    async def inject(pair: _Pair, happening: Happening) -> None:
+    async def inject(pair: _Pair, fault: ScheduledFault) -> None:
         assert pair.network is not None, "who has no network refuses such a plan"
-        members = tuple(name for name in happening.who if name in pair.applications)
-        nodes = tuple(int(name.removeprefix("node")) for name in happening.who if name not in pair.applications)
-        await pair.network.impair(Impair(name=named(happening), toxics=toxics(happening), members=members, nodes=nodes), _unsaid)
+        members = tuple(name for name in fault.who if name in pair.applications)
+        nodes = tuple(int(name.removeprefix("node")) for name in fault.who if name not in pair.applications)
+        await pair.network.impair(Impair(name=named(fault), toxics=toxics(fault), members=members, nodes=nodes), _unsaid)
 
-    async def heal(pair: _Pair, happening: Happening) -> None:
+    async def heal(pair: _Pair, fault: ScheduledFault) -> None:
         assert pair.network is not None, "who has no network refuses such a plan"
-        await pair.network.mend(named(happening))
+        await pair.network.mend(named(fault))
 
     return inject, heal
 
@@ -281,29 +281,29 @@ def _silent(*streams: Stream) -> tuple[Act, Act]:
     return _impaired(lambda _: tuple(latency(_HELD, stream=stream) for stream in streams))
 
 
-def _slow(happening: Happening) -> tuple[Toxic, ...]:
-    delay_ms = happening.how["delay_ms"] // 2  # in the simulator it is drawn for each frame, up to this
+def _slow(fault: ScheduledFault) -> tuple[Toxic, ...]:
+    delay_ms = fault.how["delay_ms"] // 2  # in the simulator it is drawn for each frame, up to this
     return tuple(latency(delay_ms, stream=stream) for stream in (UPSTREAM, DOWNSTREAM))
 
 
-async def _reset(pair: _Pair, happening: Happening) -> None:
+async def _reset(pair: _Pair, fault: ScheduledFault) -> None:
     inject, heal = _impaired(lambda _: (reset_peer(),))
-    await inject(pair, happening)
+    await inject(pair, fault)
     await trio.sleep(0.001)
-    await heal(pair, happening)
+    await heal(pair, fault)
 
 
 def _broker(act: Callable[[Cluster, int], None]) -> Act:
-    async def strike(pair: _Pair, happening: Happening) -> None:
-        act(pair.cluster, int(happening.who[0].removeprefix("node")))
+    async def strike(pair: _Pair, fault: ScheduledFault) -> None:
+        act(pair.cluster, int(fault.who[0].removeprefix("node")))
         await trio.lowlevel.checkpoint()
 
     return strike
 
 
 def _append(*, is_refused: bool) -> Act:
-    async def strike(pair: _Pair, happening: Happening) -> None:
-        pair.cluster.refuse_appends(APPEND_ERRORS[happening.how["error"] % len(APPEND_ERRORS)] if is_refused else ErrorCode.NONE)
+    async def strike(pair: _Pair, fault: ScheduledFault) -> None:
+        pair.cluster.refuse_appends(APPEND_ERRORS[fault.how["error"] % len(APPEND_ERRORS)] if is_refused else ErrorCode.NONE)
         await trio.lowlevel.checkpoint()
 
     return strike
@@ -321,15 +321,15 @@ NETWORK_KINDS: Final[Mapping[str, tuple[Act, Act | None]]] = {
 """What befalls the ways between members and brokers: by impaired streams in memory."""
 
 KINDS: Final[Mapping[str, tuple[Act, Act | None]]] = {
-    "crash": (_each(Application.crash), _each(Application.start)),
-    "leave": (_each(Application.leave), _each(Application.start)),
-    "stall": (_each(Application.stall), _each(Application.go_on)),
+    "crash": (_on_each(Application.crash), _on_each(Application.start)),
+    "leave": (_on_each(Application.leave), _on_each(Application.start)),
+    "stall": (_on_each(Application.stall), _on_each(Application.go_on)),
     "resubscribe": (
-        _each(partial(Application.resubscribe, topics=(TOPIC, OTHER_TOPIC))),
-        _each(partial(Application.resubscribe, topics=(TOPIC,))),
+        _on_each(partial(Application.resubscribe, topics=(TOPIC, OTHER_TOPIC))),
+        _on_each(partial(Application.resubscribe, topics=(TOPIC,))),
     ),
     "callbacks": (_callbacks(1), _callbacks(-1)),
-    "upgrade": (_upgrade, _each(Application.start)),
+    "upgrade": (_upgrade, _on_each(Application.start)),
     "grow": (_grow, None),
     "move": (_move, None),
     "append": (_append(is_refused=True), _append(is_refused=False)),

@@ -31,10 +31,10 @@ class Recorded:
 
 def to_json(outcome: Outcome, plan: Schedule, judged: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Return the file's content; `judged` are the requirements that judges found broken in the trace, with what they observed."""
-    violations = [{"requirement": each.requirement, "at_ms": each.at_ms, "what": each.what} for each in outcome.violations]
+    violations = [{"requirement": violation.requirement, "at_ms": violation.at_ms, "what": violation.what} for violation in outcome.violations]
     found = [{"requirement": requirement, "observed": observed} for requirement, observed in (judged or {}).items()]
-    told = {"schema": SCHEMA, "simulation": outcome.simulation.to_json(), "violations": violations}
-    return {**told, **({"judged": found} if found else {}), "happenings": plan.to_json()}
+    document = {"schema": SCHEMA, "simulation": outcome.simulation.to_json(), "violations": violations}
+    return {**document, **({"judged": found} if found else {}), "happenings": plan.to_json()}
 
 
 def is_simulation(path: Path) -> bool:

@@ -23,7 +23,7 @@ _ABOUT_OFFSETS: Final = frozenset({OffsetCommitResponse, OffsetFetchResponse})
 
 
 class Invariants:
-    """Raises `Broken` at the event that breaks a law."""
+    """Raises `InvariantBroken` at the event that breaks a law."""
 
     def __init__(self, heap: Heap, timeouts: Timeouts, *, retention_ms: int, answers_the_removed: bool, takes_late: bool) -> None:
         self.generations = Generations(takes_late=takes_late)
@@ -44,18 +44,18 @@ class Invariants:
         self.answering.unloaded(drops=drops)
         self.deadlines.unloaded()
 
-    def taken_up(self, token: int, taken: PendingRequest) -> None:
+    def taken_up(self, token: int, pending: PendingRequest) -> None:
         self.answering.taken_up(token)
-        if type(taken.request) is SyncGroupRequest:
-            self.generations.syncs(taken.request)
+        if type(pending.request) is SyncGroupRequest:
+            self.generations.syncs(pending.request)
 
-    def answered(self, reply: Reply, taken: PendingRequest | None) -> None:
-        was_parked = self.answering.answered(reply, taken)
-        assert taken is not None, "an answer to nothing is broken already"
-        self.generations.answered(reply.message, taken)
-        self.deadlines.answered(reply.message, taken, was_parked=was_parked)
+    def answered(self, reply: Reply, pending: PendingRequest | None) -> None:
+        was_parked = self.answering.answered(reply, pending)
+        assert pending is not None, "an answer to nothing is broken already"
+        self.generations.answered(reply.message, pending)
+        self.deadlines.answered(reply.message, pending, was_parked=was_parked)
         if type(reply.message) in _ABOUT_OFFSETS:
-            self.offsets.answered(reply.message, taken)
+            self.offsets.answered(reply.message, pending)
 
     def moved(self, move: Transition) -> None:
         self.generations.moved(move)
@@ -65,7 +65,7 @@ class Invariants:
         if move.after is GroupState.STABLE:
             self.ownership.assigned(self.generations.current)
 
-    def settled(self, taken: PendingRequest | None) -> None:
+    def settled(self, pending: PendingRequest | None) -> None:
         """Look at what is left after a request, or (None) after a timer."""
-        self.answering.settled(taken)
-        self.deadlines.settled(None if taken is None else taken.request)
+        self.answering.settled(pending)
+        self.deadlines.settled(None if pending is None else pending.request)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 from groupproof.coordinator.machine.coordinator import Transition
 from groupproof.harness.simulation.heap import Heap
 from groupproof.harness.simulation.invariants.generations import Generations
-from groupproof.harness.simulation.settings import Broken
+from groupproof.harness.simulation.settings import InvariantBroken
 from groupproof.protocol.vocabulary import GroupState
 from groupproof.protocol.wire.messages import GroupResponse, OffsetCommitRequest, OffsetCommitResponse, OffsetFetchResponse
 
@@ -36,41 +36,41 @@ class Offsets:
             self._may_be_gone |= self._heap.now_ms - self._empty_since_ms >= self._retention_ms
             self._empty_since_ms = None
 
-    def answered(self, message: GroupResponse, taken: PendingRequest) -> None:
+    def answered(self, message: GroupResponse, pending: PendingRequest) -> None:
         if isinstance(message, OffsetCommitResponse):
-            self._commit(message, cast(OffsetCommitRequest, taken.request))
+            self._commit(message, cast(OffsetCommitRequest, pending.request))
         elif isinstance(message, OffsetFetchResponse):
             self._fetched(message)
 
     def _commit(self, message: OffsetCommitResponse, request: OffsetCommitRequest) -> None:
-        taken = {(topic.name, each.partition_index) for topic in message.topics for each in topic.partitions if not each.error_code}
+        taken = {(topic.name, partition.partition_index) for topic in message.topics for partition in topic.partitions if not partition.error_code}
         if not taken:
             return
         self._check(request)
         for topic in request.topics:
-            for each in topic.partitions:
-                if (topic.name, each.partition_index) in taken:
-                    self._committed[topic.name, each.partition_index] = each.committed_offset
+            for commit_partition in topic.partitions:
+                if (topic.name, commit_partition.partition_index) in taken:
+                    self._committed[topic.name, commit_partition.partition_index] = commit_partition.committed_offset
 
     def _check(self, request: OffsetCommitRequest) -> None:
         generations = self._generations
         if request.generation_id < 0:
             if generations.state not in (None, GroupState.EMPTY):
-                raise Broken("COMMIT-11", f"a commit without a generation was taken while the group has members, in {generations.state}")
+                raise InvariantBroken("COMMIT-11", f"a commit without a generation was taken while the group has members, in {generations.state}")
             return
         generations.check_member(request.member_id, request.generation_id, "OffsetCommit", ("COMMIT-05", "COMMIT-06"))
         if generations.state is GroupState.COMPLETING_REBALANCE:
-            raise Broken("COMMIT-21", f"a commit of {request.member_id} was taken in CompletingRebalance")
+            raise InvariantBroken("COMMIT-21", f"a commit of {request.member_id} was taken in CompletingRebalance")
 
     def _fetched(self, message: OffsetFetchResponse) -> None:
         for group in message.groups:
             for topic in group.topics:
-                for each in topic.partitions:
-                    if not (group.error_code or each.error_code):
-                        self._told((topic.name, each.partition_index), each.committed_offset)
+                for partition in topic.partitions:
+                    if not (group.error_code or partition.error_code):
+                        self._report((topic.name, partition.partition_index), partition.committed_offset)
 
-    def _told(self, partition: tuple[str, int], offset: int) -> None:
+    def _report(self, partition: tuple[str, int], offset: int) -> None:
         committed = self._committed.get(partition, NONE_COMMITTED)
         if offset == committed or (offset == NONE_COMMITTED and self._may_be_gone):
             return
-        raise Broken("TR-123", f"{partition[0]}-{partition[1]} is told to stand at {offset}, though {committed} was committed last")
+        raise InvariantBroken("TR-123", f"{partition[0]}-{partition[1]} is told to stand at {offset}, though {committed} was committed last")

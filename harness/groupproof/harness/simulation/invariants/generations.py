@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from groupproof.coordinator.machine.coordinator import Coordinator, Transition
-from groupproof.harness.simulation.settings import GROUP, Broken
+from groupproof.harness.simulation.settings import GROUP, InvariantBroken
 from groupproof.protocol.rules import On
 from groupproof.protocol.rules.cells import State
 from groupproof.protocol.vocabulary import VALID_PREVIOUS_STATES, ErrorCode, GroupState
@@ -79,7 +79,7 @@ class Generations:
         number = 0 if standing is None else standing.generation
         self._is_led, self._previous = True, Generation(0)
         if number < self.stored.number:
-            raise Broken("EMIG-03", f"the group was loaded at generation {number}, though {self.stored.number} was stored")
+            raise InvariantBroken("EMIG-03", f"the group was loaded at generation {number}, though {self.stored.number} was stored")
         self.current = self.stored if number == self.stored.number else Generation(number)
         self.state = None if standing is None else standing.state
 
@@ -91,13 +91,15 @@ class Generations:
         if move.rule.startswith(_UNLOADED):
             return
         if move.before is not self.state or (move.before is not None and move.before not in VALID_PREVIOUS_STATES[move.after]):
-            raise Broken("INV-01", f"the group went from {move.before} to {move.after} where it stood in {self.state}")
+            raise InvariantBroken("INV-01", f"the group went from {move.before} to {move.after} where it stood in {self.state}")
         self.state = move.after
         counts = move.before is GroupState.PREPARING_REBALANCE
         if move.before is None:
             self.current = Generation(0)
         elif move.generation != self.current.number + counts:
-            raise Broken("INV-04", f"generation {move.generation} follows {self.current.number} from {move.before.value} to {move.after.value}")
+            raise InvariantBroken(
+                "INV-04", f"generation {move.generation} follows {self.current.number} from {move.before.value} to {move.after.value}"
+            )
         elif counts:
             self._previous, self.current = self.current, Generation(move.generation)
         if move.after is GroupState.DEAD:
@@ -111,73 +113,75 @@ class Generations:
         current = self.current
         is_due = self.state is GroupState.COMPLETING_REBALANCE and request.generation_id == current.number
         if is_due and (request.assignments or self._takes_late) and self._is_same(request.member_id, current.leader):
-            current.sent = {self.identity(each.member_id): each.assignment for each in request.assignments}
+            current.sent = {self.identity(assignment.member_id): assignment.assignment for assignment in request.assignments}
 
-    def answered(self, message: GroupResponse, taken: PendingRequest) -> None:
+    def answered(self, message: GroupResponse, pending: PendingRequest) -> None:
         """Look at an answer, of those that tell who is in which generation."""
         look = _LOOKS.get(type(message))
         if look is not None:
-            look(self, message, taken)
+            look(self, message, pending)
 
-    def _joined(self, message: JoinGroupResponse, taken: PendingRequest) -> None:
-        owner, request = taken.connection.owner.name, cast(JoinGroupRequest, taken.request)
+    def _joined(self, message: JoinGroupResponse, pending: PendingRequest) -> None:
+        owner, request = pending.connection.owner.name, cast(JoinGroupRequest, pending.request)
         if request.group_instance_id is not None and message.member_id:
             self._instances[message.member_id] = request.group_instance_id
         if message.error_code not in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED):
             return
         if self._given.setdefault(message.member_id, owner) != owner:
-            raise Broken("JOIN-03", f"{owner} was given the member id of {self._given[message.member_id]}: {message.member_id}")
+            raise InvariantBroken("JOIN-03", f"{owner} was given the member id of {self._given[message.member_id]}: {message.member_id}")
         if not message.error_code:
             self._enter(message, self.current)
 
     def _enter(self, message: JoinGroupResponse, current: Generation) -> None:
         if message.generation_id != current.number:
-            raise Broken("INV-04", f"JoinGroup was answered with generation {message.generation_id}, where {current.number} is the group's")
+            raise InvariantBroken("INV-04", f"JoinGroup was answered with generation {message.generation_id}, where {current.number} is the group's")
         is_first = current.leader is None
         if not is_first and not (self._is_same(message.leader, current.leader) and message.protocol_name == current.protocol):
-            told = f"{current.leader} with {current.protocol}, then {message.leader} with {message.protocol_name}"
-            raise Broken("JOIN-13", f"generation {current.number} was told two leaders or protocols: {told}")
+            text = f"{current.leader} with {current.protocol}, then {message.leader} with {message.protocol_name}"
+            raise InvariantBroken("JOIN-13", f"generation {current.number} was told two leaders or protocols: {text}")
         leads = message.leader == message.member_id
         if leads != bool(message.members) and not (leads and message.skip_assignment):
-            raise Broken("JOIN-14", f"{message.member_id} was told {len(message.members)} members, its leader is {message.leader}")
+            raise InvariantBroken("JOIN-14", f"{message.member_id} was told {len(message.members)} members, its leader is {message.leader}")
         # A static leader that was late has lost its place (STATIC-12); a dynamic one is no member any more.
         was_leader = message.member_id == self._previous.leader and message.member_id not in self._instances
         if was_leader and not leads:
-            raise Broken("JOIN-06", f"{message.leader} leads generation {current.number}, though {message.member_id}, which led before, is in it")
+            raise InvariantBroken(
+                "JOIN-06", f"{message.leader} leads generation {current.number}, though {message.member_id}, which led before, is in it"
+            )
         current.leader, current.protocol = message.leader, message.protocol_name
         identity = self.identity(message.member_id)
         was = current.members.setdefault(identity, message.member_id)
         if self._takes_late and was != message.member_id and self.state is GroupState.COMPLETING_REBALANCE:
             current.late.add(identity)
 
-    def _synced(self, message: SyncGroupResponse, taken: PendingRequest) -> None:
-        request = cast(SyncGroupRequest, taken.request)
+    def _synced(self, message: SyncGroupResponse, pending: PendingRequest) -> None:
+        request = cast(SyncGroupRequest, pending.request)
         if message.error_code:
             return
         current = self.check_member(request.member_id, request.generation_id, "SyncGroup", ("SYNC-01", "SYNC-02"))
         if current.sent is None:
             if current is not self.stored:
-                raise Broken("SYNC-06", f"a SyncGroup of generation {current.number} was answered before its leader assigned")
+                raise InvariantBroken("SYNC-06", f"a SyncGroup of generation {current.number} was answered before its leader assigned")
             return
         identity = self.identity(request.member_id)
         if message.assignment != (b"" if identity in current.late else current.sent.get(identity, b"")):
-            raise Broken("INV-09", f"{request.member_id} was not given what the leader of generation {current.number} assigned to it")
+            raise InvariantBroken("INV-09", f"{request.member_id} was not given what the leader of generation {current.number} assigned to it")
         self.stored = current
 
-    def _beat(self, message: HeartbeatResponse, taken: PendingRequest) -> None:
-        request: Any = taken.request
+    def _beat(self, message: HeartbeatResponse, pending: PendingRequest) -> None:
+        request: Any = pending.request
         if self._is_led and not message.error_code:
             self.check_member(request.member_id, request.generation_id, "Heartbeat", ("HB-08", "HB-10"))
 
     def check_member(self, member_id: str, generation: int, what: str, requirements: tuple[str, str]) -> Generation:
-        """Return the generation, of which this is a member; raise `Broken` where it is not, by the two requirements for strangers and for others."""
+        """Return the generation, of which this is a member; raise `InvariantBroken` where it is not, by the two requirements for strangers and for others."""
         current = self.current
         if generation == current.number and member_id in current.members:
             return current
         if generation != current.number:
-            raise Broken(requirements[1], f"{what} of generation {generation} was taken for one of generation {current.number}")
+            raise InvariantBroken(requirements[1], f"{what} of generation {generation} was taken for one of generation {current.number}")
         if current.members and self.identity(member_id) not in current.members:
-            raise Broken(requirements[0], f"{what} of {member_id} was taken, which is no member of generation {current.number}")
+            raise InvariantBroken(requirements[0], f"{what} of {member_id} was taken, which is no member of generation {current.number}")
         return current
 
 

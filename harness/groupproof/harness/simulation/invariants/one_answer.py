@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from groupproof.coordinator.machine.coordinator import Reply, Transition
-from groupproof.harness.simulation.settings import Broken
+from groupproof.harness.simulation.settings import InvariantBroken
 from groupproof.protocol.rules.cells import State
 from groupproof.protocol.vocabulary import GroupState
 from groupproof.protocol.wire.messages import JoinGroupRequest, SyncGroupRequest
@@ -38,15 +38,15 @@ class Answering:
     def taken_up(self, token: int) -> None:
         self._open = token
 
-    def answered(self, reply: Reply, taken: PendingRequest | None) -> bool:
+    def answered(self, reply: Reply, pending: PendingRequest | None) -> bool:
         """Take note of an answer; return whether the request was parked."""
-        if taken is None:
-            raise Broken("INV-08", f"a request was answered that has its answer already, with {type(reply.message).__name__}")
+        if pending is None:
+            raise InvariantBroken("INV-08", f"a request was answered that has its answer already, with {type(reply.message).__name__}")
         if reply.token == self._open:
             self._open = None
             return False
-        parked = self._parked[type(taken.request)]
-        key = _key(taken, reply.token)
+        parked = self._parked[type(pending.request)]
+        key = _key(pending, reply.token)
         if parked.get(key) == reply.token:
             del parked[key]
         return True
@@ -54,10 +54,10 @@ class Answering:
     def moved(self, move: Transition) -> None:
         self._state, self._has_moved = move.after, True
 
-    def settled(self, taken: PendingRequest | None) -> None:
+    def settled(self, pending: PendingRequest | None) -> None:
         """Look at what is parked after the request `taken`, or after a timer: nothing may be forgotten."""
-        if self._open is not None and taken is not None:
-            self._park(self._open, taken)
+        if self._open is not None and pending is not None:
+            self._park(self._open, pending)
         self._open = None
         if self._has_moved:
             self._has_moved = False
@@ -78,7 +78,7 @@ class Answering:
     def unloaded(self, *, drops: bool) -> None:
         for kind, parked in self._parked.items():
             if parked and not drops and self._answers_the_removed:
-                raise Broken("EMIG-02", f"{len(parked)} parked {kind.__name__} were not answered as the coordinator moved")
+                raise InvariantBroken("EMIG-02", f"{len(parked)} parked {kind.__name__} were not answered as the coordinator moved")
         for parked in self._parked.values():
             parked.clear()
         self._open, self._state = None, None
@@ -86,23 +86,25 @@ class Answering:
     def led_in(self, state: State) -> None:
         self._state = state
 
-    def _park(self, token: int, taken: PendingRequest) -> None:
-        if not isinstance(taken.request, _PARKS):
-            raise Broken("INV-08", f"{taken.request.api.title} was not answered")
-        allowed = _PREPARING if isinstance(taken.request, JoinGroupRequest) else _COMPLETING
+    def _park(self, token: int, pending: PendingRequest) -> None:
+        if not isinstance(pending.request, _PARKS):
+            raise InvariantBroken("INV-08", f"{pending.request.api.title} was not answered")
+        allowed = _PREPARING if isinstance(pending.request, JoinGroupRequest) else _COMPLETING
         if self._state is not allowed:
-            raise Broken("INV-06", f"{taken.request.api.title} is parked in {self._state}")
-        self._parked[type(taken.request)][_key(taken, token)] = token
+            raise InvariantBroken("INV-06", f"{pending.request.api.title} is parked in {self._state}")
+        self._parked[type(pending.request)][_key(pending, token)] = token
 
     def _none_left(self, kind: type, but_in: StrEnum) -> None:
         parked = self._parked[kind]
         if parked and self._state is not but_in:
             if self._answers_the_removed:
-                raise Broken("INV-08", f"{len(parked)} parked {kind.__name__} were left unanswered in {self._state}: of {next(iter(parked))}")
+                raise InvariantBroken(
+                    "INV-08", f"{len(parked)} parked {kind.__name__} were left unanswered in {self._state}: of {next(iter(parked))}"
+                )
             parked.clear()
 
 
-def _key(taken: PendingRequest, token: Hashable) -> str:
-    request = taken.request
+def _key(pending: PendingRequest, token: Hashable) -> str:
+    request = pending.request
     assert isinstance(request, _PARKS)
     return request.member_id or f"#{token}"

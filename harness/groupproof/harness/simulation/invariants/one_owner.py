@@ -10,7 +10,7 @@ from collections import Counter
 from groupproof.clients.member.member import Member
 from groupproof.clients.outputs import Callback, CallbackKind
 from groupproof.harness.simulation.invariants.generations import Generation
-from groupproof.harness.simulation.settings import Broken
+from groupproof.harness.simulation.settings import InvariantBroken
 from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, TopicPartition
 from groupproof.protocol.wire.subscription import decode_assignment
 
@@ -44,7 +44,7 @@ class Ownership:
         holders = self._holders.setdefault(partition, {})
         for other in holders:
             if other != name and self._synced.get(other) == generation:
-                raise Broken("ASSIGN-09", f"{name} was given {_said(partition)} in generation {generation}, in which {other} owns it")
+                raise InvariantBroken("ASSIGN-09", f"{name} was given {_said(partition)} in generation {generation}, in which {other} owns it")
         holders[name] = None
         self._held.setdefault(name, set()).add(partition)
 
@@ -61,14 +61,16 @@ class Ownership:
     def joins(self, name: str, member: Member) -> None:
         """Look at a member that sends JoinGroup: one that is eager has given everything back."""
         if member.owned and any(assignor != COOPERATIVE_STICKY for assignor in member.settings.assignors):
-            raise Broken("CLIENT-62", f"{name} joins with {len(member.owned)} partitions still in hand")
+            raise InvariantBroken("CLIENT-62", f"{name} joins with {len(member.owned)} partitions still in hand")
 
     def assigned(self, generation: Generation) -> None:
         """Look at what a leader assigned: no partition twice."""
-        given = Counter(each for blob in (generation.sent or {}).values() for each in (decode_assignment(blob).partitions if blob else ()))
+        given = Counter(partition for blob in (generation.sent or {}).values() for partition in (decode_assignment(blob).partitions if blob else ()))
         twice = [partition for partition, times in given.items() if times > 1]
         if twice:
-            raise Broken("ASSIGN-09", f"the leader of generation {generation.number} assigned {_said(twice[0])} to {given[twice[0]]} members")
+            raise InvariantBroken(
+                "ASSIGN-09", f"the leader of generation {generation.number} assigned {_said(twice[0])} to {given[twice[0]]} members"
+            )
 
 
 def _said(partition: TopicPartition) -> str:

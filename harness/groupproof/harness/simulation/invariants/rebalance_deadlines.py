@@ -13,7 +13,7 @@ from groupproof.coordinator.machine.coordinator import Coordinator, Transition
 from groupproof.harness.simulation.heap import Heap
 from groupproof.harness.simulation.invariants.generations import Generations
 from groupproof.harness.simulation.invariants.one_answer import Answering
-from groupproof.harness.simulation.settings import GROUP, Broken
+from groupproof.harness.simulation.settings import GROUP, InvariantBroken
 from groupproof.protocol.rules.cells import State
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 from groupproof.protocol.wire.messages import (
@@ -101,20 +101,20 @@ class Deadlines:
 
     # Who was heard of
 
-    def answered(self, message: GroupResponse, taken: PendingRequest, *, was_parked: bool) -> None:
+    def answered(self, message: GroupResponse, pending: PendingRequest, *, was_parked: bool) -> None:
         """Take note of what restarts a session (HB-12)."""
         if type(message) is HeartbeatResponse:
             error = message.error_code
             if not error or (error == _REBALANCES and self._state is _PREPARING):
-                request: Any = taken.request
+                request: Any = pending.request
                 self._heard_ms[request.member_id] = self._heap.now_ms
             return
-        self._asked_ms[getattr(taken.request, "member_id", "")] = self._heap.now_ms
+        self._asked_ms[getattr(pending.request, "member_id", "")] = self._heap.now_ms
         if isinstance(message, SyncGroupResponse):
             if was_parked:  # 4.0 and later do not count one that is answered at once (SYNC-14 is the older rule)
-                self._heard_ms[cast(SyncGroupRequest, taken.request).member_id] = self._heap.now_ms
+                self._heard_ms[cast(SyncGroupRequest, pending.request).member_id] = self._heap.now_ms
         elif isinstance(message, OffsetCommitResponse) and message.topics and not error_of(message):  # nothing committed, no code in the answer
-            self._heard_ms[cast(OffsetCommitRequest, taken.request).member_id] = self._heap.now_ms
+            self._heard_ms[cast(OffsetCommitRequest, pending.request).member_id] = self._heap.now_ms
 
     # How long a phase lasts
 
@@ -122,7 +122,7 @@ class Deadlines:
         now_ms, due_ms = self._heap.now_ms, self._due_ms
         if self._state is _PREPARING and move.after is not GroupState.DEAD and due_ms is not None and now_ms > due_ms:
             since_ms = self._prepares_since_ms
-            raise Broken("INV-12", f"the join phase lasted {now_ms - since_ms} ms, of {due_ms - since_ms} ms at most")
+            raise InvariantBroken("INV-12", f"the join phase lasted {now_ms - since_ms} ms, of {due_ms - since_ms} ms at most")
         self._state, self._has_moved, self._due_ms = move.after, True, None
         self._phase += 1
         if move.after is _PREPARING:
@@ -151,9 +151,9 @@ class Deadlines:
             self._ends_by(due_ms)
         elif self._state is _PREPARING:
             parked = f"with {self._answering.joined} JoinGroups parked"
-            raise Broken("INV-12", f"the join phase lasts longer than {due_ms - self._prepares_since_ms} ms, {parked}")
+            raise InvariantBroken("INV-12", f"the join phase lasts longer than {due_ms - self._prepares_since_ms} ms, {parked}")
         else:
-            raise Broken("SYNC-16", f"the group waits for SyncGroup longer than {due_ms - self._completes_since_ms} ms")
+            raise InvariantBroken("SYNC-16", f"the group waits for SyncGroup longer than {due_ms - self._completes_since_ms} ms")
 
     def _put_off(self) -> None:
         """Let the join phase last once more as long, if nobody has joined by its end, which is now: static members are waited for (TR-050)."""
@@ -189,7 +189,7 @@ class Deadlines:
             return
         for member_id in silent:
             if any(member_id.startswith(f"{client}-") for client in standing.absent) and not self._answering.is_parked(member_id):
-                raise Broken("HB-11", f"{member_id} is a member still in {standing.state.value}, a session after it was heard of last")
+                raise InvariantBroken("HB-11", f"{member_id} is a member still in {standing.state.value}, a session after it was heard of last")
 
     def settled(self, request: GroupRequest | None) -> None:
         """Look for members that are there no more, after a request or (None) after a timer."""
@@ -243,10 +243,10 @@ class Deadlines:
         joins_too_late = is_join_phase_over and not has_joined
         syncs_too_late = member_id not in self._synced and now_ms - self._completes_since_ms >= timeouts.rebalance_ms
         if not (is_silent or waits_too_long or joins_too_late or syncs_too_late):
-            raise Broken("HB-11", f"{member_id} was evicted in {self._state} though it was heard of {silent_ms} ms ago")
+            raise InvariantBroken("HB-11", f"{member_id} was evicted in {self._state} though it was heard of {silent_ms} ms ago")
 
 
 def _named(request: GroupRequest | None) -> set[str]:
     if isinstance(request, LeaveGroupRequest):
-        return {each.member_id for each in request.members}
+        return {member.member_id for member in request.members}
     return {request.member_id} if isinstance(request, JoinGroupRequest) else set()

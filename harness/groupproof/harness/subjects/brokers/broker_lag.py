@@ -9,7 +9,7 @@ from typing import Final
 
 import trio
 
-from groupproof.harness.subjects.brokers.cluster_map import Node, Whereabouts, beat_of_nobody
+from groupproof.harness.subjects.brokers.cluster_map import BrokerAddress, ClusterMap, beat_of_nobody
 from groupproof.harness.subjects.networks.request_connection import GONE, NotSpoken
 
 __all__ = ["SLOW_MS", "Pulse"]
@@ -27,7 +27,7 @@ OnSlow = Callable[[float], None]
 class Pulse:
     """Tells its listeners how late each late answer was, in milliseconds; of one that is still to come, again and again how late it is by now."""
 
-    def __init__(self, where: Whereabouts, group: str) -> None:
+    def __init__(self, where: ClusterMap, group: str) -> None:
         self.worst_ms = 0.0
         self._where = where
         self._group = group
@@ -52,7 +52,7 @@ class Pulse:
             for asked_at in tuple(self._asked_at.values()):
                 self._tell(trio.current_time() - asked_at)
 
-    async def _feel(self, node: Node) -> None:
+    async def _feel(self, node: BrokerAddress) -> None:
         """Ask one broker again and again; one that is gone is asked for later: a case may have stopped it."""
         while True:
             try:
@@ -61,7 +61,7 @@ class Pulse:
                 self._asked_at.pop(node.node_id, None)
                 await trio.sleep(AGAIN_S)
 
-    async def _beats(self, node: Node) -> None:
+    async def _beats(self, node: BrokerAddress) -> None:
         stream = await self._where.cluster.connect(node.host, node.port)
         try:
             asker = self._where.asker(stream)

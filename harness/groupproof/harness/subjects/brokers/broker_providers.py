@@ -20,7 +20,7 @@ from groupproof.harness.subjects.brokers.apache.releases import releases
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
 from groupproof.harness.subjects.brokers.cluster_map import mapped
 from groupproof.harness.subjects.brokers.kfake import Kfake, pinned
-from groupproof.harness.subjects.brokers.known_settings import BY_HAND, Known, differing, settings_by_hand, values_of
+from groupproof.harness.subjects.brokers.known_settings import BY_HAND, KnownSetting, differing, settings_by_hand, values_of
 from groupproof.harness.subjects.brokers.librdkafka_mock import LibrdkafkaMock
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
 from groupproof.harness.subjects.brokers.running_broker import AddressedBrokers
@@ -30,7 +30,7 @@ from groupproof.harness.subjects.networks.client_properties import Security, par
 from groupproof.harness.subjects.processes.images import wants_containers
 from groupproof.protocol.rules.profiles import NEWEST
 
-__all__ = ["ALIASES", "NAMES", "Wanted", "addressed", "meet", "subject_named"]
+__all__ = ["ALIASES", "NAMES", "SubjectRequest", "addressed", "meet", "subject_named"]
 
 ALIASES: Final[Mapping[str, str]] = {"kafka": "apache-kafka", "reference": "groupproof", "mock": "librdkafka-mock"}
 
@@ -40,7 +40,7 @@ _ADDRESS: Final = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^\s:,@\[\]]+):(?P<po
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class SubjectRequest:
     """What the user said beside the name; `provider` is "docker" or "maven", or None for whichever is there."""
 
     spec: str
@@ -69,10 +69,10 @@ def subject_named(
     `logs` is the folder for the brokers' logs, else one under the cache is made; `say` gets a line before each thing that takes time. `by_hand` are
     the settings, as NAME=VALUE, that brokers have which the kit does not start; the reference has them whatever a case asks for.
     """
-    told = settings_by_hand(by_hand, profile or NEWEST)
+    settings = settings_by_hand(by_hand, profile or NEWEST)
     if (bootstrap := _addresses(spec)) is not None:
         security = security_of(_read(properties)) if properties is not None else Security()
-        return AddressedBrokers(bootstrap=bootstrap, security=security, say=say, spec=spec, asked_profile=profile, by_hand=told)
+        return AddressedBrokers(bootstrap=bootstrap, security=security, say=say, spec=spec, asked_profile=profile, by_hand=settings)
     name, _, release = spec.partition("@")
     name = ALIASES.get(name, name)
     make = NAMES.get(name)
@@ -80,12 +80,12 @@ def subject_named(
         raise WrongUsage(_unknown(spec, name))
     if properties is not None:
         raise WrongUsage(f"--properties tells how to reach a broker that is there; {name} is started by the kit")
-    if told and make is not _reference:
+    if settings and make is not _reference:
         raise WrongUsage(
             f"{BY_HAND} tells the settings of a broker that is there already; {name} is started by the kit, with those that its cases need"
         )
     cache = cache or default_cache()
-    return make(Wanted(spec=spec, release=release, profile=profile, provider=provider, logs=logs, cache=cache, say=say, by_hand=told))
+    return make(SubjectRequest(spec=spec, release=release, profile=profile, provider=provider, logs=logs, cache=cache, say=say, by_hand=settings))
 
 
 def addressed(upstream: str, properties: Path | None) -> tuple[list[Address], Security]:
@@ -111,15 +111,15 @@ def meet(subject: BrokerSubject, say: Say, prefix: str = GROUP_PREFIX) -> None:
     if subject.by_hand:
         refuted = trio.run(_refuted, subject, prefix)
         if refuted:
-            told = (f"{BY_HAND} {name}={subject.by_hand[name]} is not what {subject.spec} has: {why}" for name, why in refuted.items())
-            raise WrongUsage("; ".join(told))
+            lines = (f"{BY_HAND} {name}={subject.by_hand[name]} is not what {subject.spec} has: {why}" for name, why in refuted.items())
+            raise WrongUsage("; ".join(lines))
 
 
 async def _refuted(subject: AddressedBrokers, prefix: str) -> dict[str, str]:
     """Return what the brokers tell or show against the settings that the user tells, each with what they do."""
     topic = topic_named(1, prefix)
     async with subject.cluster(settings={}, brokers=1, topics={topic: 1}) as running:
-        known = {name: Known(value, BY_HAND) for name, value in values_of(running.known).items()}
+        known = {name: KnownSetting(value, BY_HAND) for name, value in values_of(running.known).items()}
         refuted = differing(subject.by_hand, known)
         async with mapped(running) as where:
             claimed = {name: value for name, value in subject.by_hand.items() if name not in refuted}
@@ -128,8 +128,8 @@ async def _refuted(subject: AddressedBrokers, prefix: str) -> dict[str, str]:
 
 def _addresses(spec: str) -> list[Address] | None:
     """Return the addresses of `HOST:PORT,…`, None for what is none; raise `WrongUsage` for a port that can't be."""
-    found = [_ADDRESS.fullmatch(each.strip()) for each in spec.split(",")]
-    addresses = [(each["host"].strip("[]"), int(each["port"])) for each in found if each is not None]
+    found = [_ADDRESS.fullmatch(part.strip()) for part in spec.split(",")]
+    addresses = [(match["host"].strip("[]"), int(match["port"])) for match in found if match is not None]
     if len(addresses) != len(found):
         return None
     for host, port in addresses:
@@ -151,7 +151,7 @@ def _unknown(spec: str, name: str) -> str:
     return f"no registered coordinator is called {spec!r}; {hint} A broker that is there already: HOST:PORT"
 
 
-def _apache_kafka(wanted: Wanted) -> BrokerSubject:
+def _apache_kafka(wanted: SubjectRequest) -> BrokerSubject:
     release, is_new = releases().with_new(wanted.release or releases().default)
     releases().needs_of(release)
     chosen = {None: None, True: "docker", False: "maven"}[wants_containers()]
@@ -167,24 +167,24 @@ def _apache_kafka(wanted: Wanted) -> BrokerSubject:
     )
 
 
-def _reference(wanted: Wanted) -> BrokerSubject:
+def _reference(wanted: SubjectRequest) -> BrokerSubject:
     if wanted.release:
         raise WrongUsage(f"groupproof is this project's own coordinator and has no releases to choose from: say --profile, not @{wanted.release}")
     return ReferenceBrokers(profile=wanted.profile or NEWEST, spec=wanted.spec, own=wanted.by_hand)
 
 
-def _kfake(wanted: Wanted) -> BrokerSubject:
+def _kfake(wanted: SubjectRequest) -> BrokerSubject:
     if wanted.release:
         raise WrongUsage(f"kfake is built in one version, {pinned()}: say kfake alone")
     return Kfake(cache=wanted.cache, say=wanted.say, profile=wanted.profile or NEWEST, spec=wanted.spec, logs=wanted.logs)
 
 
-def _librdkafka_mock(wanted: Wanted) -> BrokerSubject:
+def _librdkafka_mock(wanted: SubjectRequest) -> BrokerSubject:
     profile = wanted.profile or _MOCK_PROFILE
     return LibrdkafkaMock.of(wanted.release, cache=wanted.cache, say=wanted.say, profile=profile, spec=wanted.spec, logs=wanted.logs)
 
 
-NAMES: Final[Mapping[str, Callable[[Wanted], BrokerSubject]]] = {
+NAMES: Final[Mapping[str, Callable[[SubjectRequest], BrokerSubject]]] = {
     "apache-kafka": _apache_kafka,
     "groupproof": _reference,
     "kfake": _kfake,

@@ -12,12 +12,12 @@ from typing import Any, Protocol, runtime_checkable
 
 import trio
 
-from groupproof.harness.subjects.brokers.known_settings import Known
+from groupproof.harness.subjects.brokers.known_settings import KnownSetting
 from groupproof.harness.subjects.cluster_control import Machines
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.protocol.faults import Move
 
-__all__ = ["Address", "BrokerSubject", "CannotStop", "RunningCluster", "Steered"]
+__all__ = ["Address", "BrokerSubject", "CannotStop", "MovableCluster", "RunningCluster"]
 
 
 class CannotStop(Exception):
@@ -43,7 +43,7 @@ class RunningCluster(Machines, Protocol):
         ...
 
     @property
-    def known(self) -> Mapping[str, Known]:
+    def known(self) -> Mapping[str, KnownSetting]:
         """The settings that it has whatever was asked for, each with who says so: empty for a cluster that the kit starts as it is asked to."""
         ...
 
@@ -69,7 +69,7 @@ class RunningCluster(Machines, Protocol):
 
 
 @runtime_checkable
-class Steered(Protocol):
+class MovableCluster(Protocol):
     """A cluster in this process, whose coordinators go where they are told."""
 
     def move_group(self, group: str, move: Move) -> None:

@@ -18,7 +18,7 @@ from groupproof.harness.subjects.brokers.cluster import RunningCluster
 from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NotSpoken, Ranges
 from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
 
-__all__ = ["NOBODY", "NoSuchBroker", "Node", "Whereabouts", "beat_of_nobody", "mapped"]
+__all__ = ["NOBODY", "BrokerAddress", "ClusterMap", "NoSuchBroker", "beat_of_nobody", "mapped"]
 
 FOUND_S = 30.0
 """How long a coordinator may take to be there: the offsets topic is made, and loaded, on first use."""
@@ -46,7 +46,7 @@ class NoSuchBroker(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class BrokerAddress:
     """One broker, as its cluster tells of it."""
 
     node_id: int
@@ -57,7 +57,7 @@ class Node:
         return f"{self.host}:{self.port}"
 
 
-class Whereabouts:
+class ClusterMap:
     """What is known of `cluster`; `learn` first. Cases that run side by side share it.
 
     `ranges` is what its ApiVersions tell, `unreadable` the newest of these versions that it cannot be spoken to by, with why.
@@ -67,7 +67,7 @@ class Whereabouts:
         self.cluster = cluster
         self.ranges: Ranges = {}
         self.unreadable: Mapping[Api, Mapping[int, str]] = {}
-        self._nodes: dict[int, Node] = {}
+        self._nodes: dict[int, BrokerAddress] = {}
         self._gone: set[int] = set()
         self._asker: Asker | None = None
         self._stream: trio.abc.Stream | None = None
@@ -79,7 +79,7 @@ class Whereabouts:
         """Learn versions and brokers; raise `BrokenEnvironment` where no broker answers."""
         with self._bounded(FOUND_S, "Metadata"):
             body = await self._answer(Api.METADATA, {"topics": ()}, newest=METADATA_NEWEST)
-        nodes = (Node(node_id=each["node_id"], host=each["host"], port=each["port"]) for each in body["brokers"])
+        nodes = (BrokerAddress(node_id=broker["node_id"], host=broker["host"], port=broker["port"]) for broker in body["brokers"])
         self._nodes = {node.node_id: node for node in nodes}
 
     async def close(self) -> None:
@@ -108,7 +108,7 @@ class Whereabouts:
 
     # Brokers
 
-    async def coordinator_of(self, group: str, *, other_than: int | None = None) -> Node:
+    async def coordinator_of(self, group: str, *, other_than: int | None = None) -> BrokerAddress:
         """Return the broker that coordinates `group`, once it says so itself (and is not `other_than`); raise `BrokenEnvironment`."""
         began = trio.current_time()
         self._unready.pop(group, None)
@@ -122,14 +122,14 @@ class Whereabouts:
                 elif found["node_id"] in (*self._gone, other_than):
                     self._unready[group] = f"FindCoordinator for {group} was answered with broker {found['node_id']}, which was stopped"
                 else:
-                    node = Node(node_id=found["node_id"], host=found["host"], port=found["port"])
+                    node = BrokerAddress(node_id=found["node_id"], host=found["host"], port=found["port"])
                     self._nodes.setdefault(node.node_id, node)  # what one answer claims is not what the cluster tells of its brokers
                     if await self._is_ready(node, group, _NOT_YET if trio.current_time() > began + LOADED_S else _NOT_YET | {ErrorCode.NONE}):
                         return node
                 await trio.sleep(RETRY_S)
         raise AssertionError("the wait is bounded by an error")
 
-    async def _is_ready(self, node: Node, group: str, not_yet: Collection[int]) -> bool:
+    async def _is_ready(self, node: BrokerAddress, group: str, not_yet: Collection[int]) -> bool:
         named = f"FindCoordinator for {group} names the broker at {node}"
         try:
             self._unready[group] = f"{named}, to which no connection could be made"
@@ -154,22 +154,22 @@ class Whereabouts:
         asker.ranges = self.readable
         return asker
 
-    def another_than(self, node_id: int) -> Node:
+    def another_than(self, node_id: int) -> BrokerAddress:
         """Raise `NoSuchBroker` where there is one broker alone."""
         return self._one(lambda node: node.node_id != node_id, "a second broker")
 
     @property
-    def nodes(self) -> tuple[Node, ...]:
+    def nodes(self) -> tuple[BrokerAddress, ...]:
         """Return the brokers that the cluster tells of."""
         return tuple(node for _, node in sorted(self._nodes.items()))
 
-    def node(self, node_id: int) -> Node:
+    def node(self, node_id: int) -> BrokerAddress:
         return self._nodes[node_id]
 
-    def any(self) -> Node:
+    def any(self) -> BrokerAddress:
         return self._one(lambda node: True, "a broker that is up")
 
-    def _one(self, fits: Callable[[Node], bool], asked: str) -> Node:
+    def _one(self, fits: Callable[[BrokerAddress], bool], asked: str) -> BrokerAddress:
         found = next((node for node_id, node in sorted(self._nodes.items()) if node_id not in self._gone and fits(node)), None)
         if found is None:
             raise NoSuchBroker(f"{asked}, which this cluster does not have")
@@ -274,9 +274,9 @@ def _said(error: BaseException) -> str:
 
 
 @asynccontextmanager
-async def mapped(cluster: RunningCluster) -> AsyncIterator[Whereabouts]:
+async def mapped(cluster: RunningCluster) -> AsyncIterator[ClusterMap]:
     """Know a cluster for as long as the context lasts; raise `BrokenEnvironment` where it does not tell of itself."""
-    where = Whereabouts(cluster)
+    where = ClusterMap(cluster)
     try:
         await where.learn()
         yield where

@@ -18,7 +18,7 @@ import trio
 from groupproof.clients.registry.install_cache import ProvisionError, Say, entry
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
-from groupproof.harness.subjects.brokers.program_cluster import Taken, argument, running_program
+from groupproof.harness.subjects.brokers.program_cluster import SupportedSettings, argument, running_program
 from groupproof.harness.subjects.processes.broker_process import Command
 from groupproof.harness.subjects.processes.folders import folders
 
@@ -28,7 +28,7 @@ GO_HINT: Final = "install Go 1.26 or newer (https://go.dev/dl)"
 _SOURCE: Final = Path(__file__).parent / "programs" / "kfake"
 _MODULE: Final = "github.com/twmb/franz-go/pkg/kfake"
 _BUILD_S: Final = 900
-_TAKEN: Final = Taken(
+_TAKEN: Final = SupportedSettings(
     takes=frozenset({
         "group.max.session.timeout.ms", "group.max.size", "group.min.session.timeout.ms", "offsets.retention.check.interval.ms",
         "offsets.retention.minutes",
@@ -50,15 +50,15 @@ def pinned() -> str:
 def build_kfake(cache: Path, say: Say) -> Path:
     """Return the program, built unless it is in the cache; raise `BrokenEnvironment` where there is no Go, or no way to the sources."""
     files = sorted(_SOURCE.iterdir())
-    digest = hashlib.sha256(b"\n".join(each.read_bytes() for each in files)).hexdigest()[:10]
+    digest = hashlib.sha256(b"\n".join(file.read_bytes() for file in files)).hexdigest()[:10]
 
     def build(folder: Path) -> None:
         go = shutil.which("go")
         if go is None:
             raise ProvisionError(f"no go on PATH, which builds kfake: {GO_HINT}")
         say(f"building kfake {pinned()}")
-        for each in files:
-            shutil.copy(each, folder)
+        for file in files:
+            shutil.copy(file, folder)
         _build(go, folder)
 
     try:

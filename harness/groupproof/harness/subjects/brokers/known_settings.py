@@ -11,12 +11,23 @@ from typing import Any, Final
 from groupproof.coordinator.machine.settings import Settings, UnknownSetting
 from groupproof.harness.model.errors import WrongUsage
 
-__all__ = ["BY_HAND", "BY_ITSELF", "NOTHING_KNOWN", "SETTABLE", "Known", "as_text", "differing", "known_by_itself", "settings_by_hand", "values_of"]
+__all__ = [
+    "BY_HAND",
+    "BY_ITSELF",
+    "NOTHING_KNOWN",
+    "SETTABLE",
+    "KnownSetting",
+    "as_text",
+    "differing",
+    "known_by_itself",
+    "settings_by_hand",
+    "values_of",
+]
 
 BY_HAND: Final = "--set"
 BY_ITSELF: Final = "DescribeConfigs"
 
-SETTABLE: Final = tuple(sorted(each.name.replace("_", ".") for each in fields(Settings) if each.name != "new_member_join_timeout_ms"))
+SETTABLE: Final = tuple(sorted(field.name.replace("_", ".") for field in fields(Settings) if field.name != "new_member_join_timeout_ms"))
 """The settings that the rules of a group ask for; the wait of a newcomer is a constant in Kafka (TIMER-12)."""
 
 _LEAST: Final[Mapping[str, int]] = {"group.max.size": 1, "offsets.topic.num.partitions": 1, "offsets.retention.check.interval.ms": 1}
@@ -24,14 +35,14 @@ _MOST: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownSetting:
     """The value of one setting, and who says that the broker has it."""
 
     value: int
     source: str
 
 
-NOTHING_KNOWN: Final[Mapping[str, Known]] = MappingProxyType({})
+NOTHING_KNOWN: Final[Mapping[str, KnownSetting]] = MappingProxyType({})
 """What is known of a cluster that the kit starts as it is asked to, beside what was asked for."""
 
 
@@ -77,12 +88,12 @@ def _check_bounds(found: Mapping[str, int], profile: str) -> None:
         raise WrongUsage(f"{BY_HAND} group.min.session.timeout.ms: {least} is above group.max.session.timeout.ms, {most}")
 
 
-def known_by_itself(told: Mapping[str, str | None] | str) -> dict[str, Known]:
+def known_by_itself(settings: Mapping[str, str | None] | str) -> dict[str, KnownSetting]:
     """Return what a broker tells of the settings that rules ask for; nothing where it does not tell its settings."""
-    if isinstance(told, str):
+    if isinstance(settings, str):
         return {}
-    values = {name: value for name in SETTABLE if (value := told.get(name)) is not None}
-    return {name: Known(_as_number(value), BY_ITSELF) for name, value in values.items() if _is_number(value)}
+    values = {name: value for name in SETTABLE if (value := settings.get(name)) is not None}
+    return {name: KnownSetting(_as_number(value), BY_ITSELF) for name, value in values.items() if _is_number(value)}
 
 
 def _is_number(text: str) -> bool:
@@ -93,14 +104,14 @@ def _as_number(text: str) -> int:
     return {"true": 1, "false": 0}[text] if text in ("true", "false") else int(text)
 
 
-def differing(asked: Mapping[str, Any], known: Mapping[str, Known]) -> dict[str, str]:
+def differing(asked: Mapping[str, Any], known: Mapping[str, KnownSetting]) -> dict[str, str]:
     """Return those of `asked` that the broker is known to have otherwise, each with why."""
     pairs = ((name, as_text(value), as_text(known[name].value)) for name, value in asked.items() if name in known)
     return {name: f"the broker has {has}, {needed} is needed" for name, needed, has in pairs if has != needed}
 
 
-def values_of(known: Mapping[str, Known]) -> dict[str, int]:
-    return {name: each.value for name, each in known.items()}
+def values_of(known: Mapping[str, KnownSetting]) -> dict[str, int]:
+    return {name: value.value for name, value in known.items()}
 
 
 def as_text(value: Any) -> str:

@@ -16,7 +16,7 @@ from groupproof.clients.registry.provision import provision
 from groupproof.clients.registry.registered_clients import UnknownClient, WrongPairing, resolve
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
-from groupproof.harness.subjects.brokers.program_cluster import Taken, argument, running_program
+from groupproof.harness.subjects.brokers.program_cluster import SupportedSettings, argument, running_program
 from groupproof.harness.subjects.processes.broker_process import Command
 from groupproof.harness.subjects.processes.folders import folders
 
@@ -25,7 +25,7 @@ __all__ = ["LibrdkafkaMock"]
 _PROGRAM: Final = Path(__file__).parent / "programs" / "librdkafka_mock.py"
 _CLIENT: Final = "confluent-kafka"
 # It sets no lower bound on session timeouts: as short as is asked is allowed.
-_TAKEN: Final = Taken(takes=frozenset({"group.initial.rebalance.delay.ms", "group.min.session.timeout.ms"}), has={})
+_TAKEN: Final = SupportedSettings(takes=frozenset({"group.initial.rebalance.delay.ms", "group.min.session.timeout.ms"}), has={})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

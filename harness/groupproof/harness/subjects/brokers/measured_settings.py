@@ -7,7 +7,7 @@ from typing import Any
 
 import trio
 
-from groupproof.harness.subjects.brokers.cluster_map import Whereabouts
+from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
 from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NotSpoken
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
@@ -22,7 +22,7 @@ GRAIN_MS = 100
 """Delays are set in tenths of a second; what is left over is the way there and back."""
 
 
-async def measured(where: Whereabouts, group: str) -> dict[str, int]:
+async def measured(where: ClusterMap, group: str) -> dict[str, int]:
     """Join `group`, which is new, and leave it; return what that shows of `MIN_SESSION` and `INITIAL_DELAY`, nothing where the join is refused."""
     where.cluster.used([group])
     node = await where.coordinator_of(group)

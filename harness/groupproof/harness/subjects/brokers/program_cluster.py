@@ -19,7 +19,7 @@ from groupproof.harness.subjects.cluster_control import NoMachines
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.processes.broker_process import BrokerProcess, Command
 
-__all__ = ["Taken", "argument", "running_program"]
+__all__ = ["SupportedSettings", "argument", "running_program"]
 
 _HELLO_S = 30.0
 _ANSWER_S = 10.0
@@ -27,7 +27,7 @@ _GROUPS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class SupportedSettings:
     """What a broker makes of Kafka's settings: those it `takes`, and those whose value it `has` once and for all."""
 
     takes: frozenset[str]
@@ -76,7 +76,7 @@ async def _hello(process: BrokerProcess) -> dict[str, Any]:
 
 
 def _addresses(hello: Mapping[str, Any]) -> list[Address]:
-    return [(host.strip("[]") or "127.0.0.1", int(port)) for host, _, port in (each.rpartition(":") for each in hello["addresses"])]
+    return [(host.strip("[]") or "127.0.0.1", int(port)) for host, _, port in (address.rpartition(":") for address in hello["addresses"])]
 
 
 class _Running(NoMachines):

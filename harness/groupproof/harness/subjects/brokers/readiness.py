@@ -144,15 +144,15 @@ async def create_topics(connect: Connect, bootstrap: Address, topics: Mapping[st
 async def controller_of(asker: Asker, otherwise: Address) -> Address:
     """Return the address of the broker that makes and deletes topics: older releases pass no such request on."""
     answer = await asker.ask(Api.METADATA, {"topics": ()}, newest=8)
-    chosen = (each for each in answer["brokers"] if each["node_id"] == answer.get("controller_id"))
-    return next(((each["host"], each["port"]) for each in chosen), otherwise)
+    chosen = (broker for broker in answer["brokers"] if broker["node_id"] == answer.get("controller_id"))
+    return next(((broker["host"], broker["port"]) for broker in chosen), otherwise)
 
 
 async def _partitions(asker: Asker, topics: Iterable[str]) -> dict[str, int]:
     """Return how many partitions of each topic have a leader; 0 for a topic that is not there. From v4 on asking creates nothing."""
     body = {"topics": tuple({"name": name} for name in topics), "allow_auto_topic_creation": False}
     answer = await asker.ask(Api.METADATA, body, newest=8)
-    led = {each["name"]: sum(not part["error_code"] for part in each["partitions"]) for each in answer["topics"]}
+    led = {topic["name"]: sum(not part["error_code"] for part in topic["partitions"]) for topic in answer["topics"]}
     return {name: led.get(name, 0) for name in topics}
 
 
@@ -160,14 +160,14 @@ async def _create(asker: Asker, topics: Mapping[str, int], replicas: int) -> lis
     wanted = tuple({"name": name, "num_partitions": partitions, "replication_factor": replicas} for name, partitions in topics.items())
     answer = await asker.ask(Api.CREATE_TOPICS, {"topics": wanted, "timeout_ms": _CREATE_MS})
     made = []
-    for each in answer["topics"]:
-        code = each["error_code"]
+    for topic in answer["topics"]:
+        code = topic["error_code"]
         if code in _SOON:
-            raise _NotYet(f"CreateTopics answers {_said(each)}")
+            raise _NotYet(f"CreateTopics answers {_said(topic)}")
         if code not in (0, _TOPIC_ALREADY_EXISTS):
-            raise BrokenEnvironment(f"topic {each['name']!r} can't be created: {_said(each)}; create it, or allow this user to")
+            raise BrokenEnvironment(f"topic {topic['name']!r} can't be created: {_said(topic)}; create it, or allow this user to")
         if code == 0:
-            made.append(each["name"])
+            made.append(topic["name"])
     return made
 
 
@@ -185,7 +185,9 @@ async def delete_topics(connect: Connect, bootstrap: Address, names: Sequence[st
     async with asking(await connect(*controller)) as asker:
         answer = await asker.ask(Api.DELETE_TOPICS, {"topic_names": tuple(names), "timeout_ms": _CREATE_MS}, newest=5)
     return [
-        f"topic {each['name']}: {_said(each)}" for each in answer["responses"] if each["error_code"] not in (0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        f"topic {response['name']}: {_said(response)}"
+        for response in answer["responses"]
+        if response["error_code"] not in (0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     ]
 
 
@@ -219,19 +221,19 @@ async def _deleted(connect: Connect, bootstrap: Address, group: str) -> str:
 
 async def _delete(asker: Asker, group: str) -> str:
     answer = await asker.ask(Api.DELETE_GROUPS, {"groups_names": (group,)})
-    return next((_said(each) for each in answer["results"] if each["error_code"] not in (0, ErrorCode.GROUP_ID_NOT_FOUND)), "")
+    return next((_said(result) for result in answer["results"] if result["error_code"] not in (0, ErrorCode.GROUP_ID_NOT_FOUND)), "")
 
 
 async def _empty(asker: Asker, group: str) -> None:
     answer = await asker.ask(Api.DESCRIBE_GROUPS, {"groups": (group,)})
-    for member in (each for described in answer["groups"] for each in described["members"]):
+    for member in (member for described in answer["groups"] for member in described["members"]):
         leaving = {"member_id": member["member_id"], "group_instance_id": member.get("group_instance_id")}
         await asker.ask(Api.LEAVE_GROUP, {"group_id": group, "members": (leaving,)})
 
 
 async def _patiently(check: Callable[[], Awaitable[None]], dead: Callable[[], list[str]], within_s: float, otherwise: str) -> None:
     """Repeat `check` until it passes; raise `BrokenEnvironment` when a process is dead or the time is over."""
-    seen = "nothing was tried"
+    text = "nothing was tried"
     deadline = trio.current_time() + within_s
     while True:
         if ended := dead():
@@ -239,7 +241,7 @@ async def _patiently(check: Callable[[], Awaitable[None]], dead: Callable[[], li
         try:
             return await check()
         except (_NotYet, NotSpoken, *GONE) as error:
-            seen = str(error) or type(error).__name__
+            text = str(error) or type(error).__name__
         if trio.current_time() > deadline:
-            raise BrokenEnvironment(f"{otherwise} within {within_s:g} s: {seen}")
+            raise BrokenEnvironment(f"{otherwise} within {within_s:g} s: {text}")
         await trio.sleep(_PAUSE_S)

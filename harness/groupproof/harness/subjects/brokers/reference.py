@@ -17,7 +17,7 @@ from groupproof.coordinator.planted.variants import UnknownVariant, variant_name
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.harness.model.version import release
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject, CannotStop, RunningCluster
-from groupproof.harness.subjects.brokers.known_settings import BY_HAND, Known, differing
+from groupproof.harness.subjects.brokers.known_settings import BY_HAND, KnownSetting, differing
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.networks.network import MemoryNetwork
 from groupproof.harness.subjects.reference_control import ReferenceMachines
@@ -51,7 +51,7 @@ class ReferenceBrokers:
     async def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AsyncIterator[RunningCluster]:
         """Raise `UnknownProfile`."""
         unmet = {name: why for name, value in settings.items() if (why := _why_not(name, value, self.profile))}
-        known = {name: Known(value, BY_HAND) for name, value in self.own.items()}
+        known = {name: KnownSetting(value, BY_HAND) for name, value in self.own.items()}
         unmet |= differing(settings, known)
         taken = {**{name: value for name, value in settings.items() if name not in unmet}, **self.own}
         recorder = Recorder(lambda: round(trio.current_time() * 1e9), keeps=False)
@@ -92,7 +92,7 @@ class _Running(ReferenceMachines):
 
     provided_by = "in process"
 
-    def __init__(self, cluster: Cluster, unmet: Mapping[str, str], known: Mapping[str, Known]) -> None:
+    def __init__(self, cluster: Cluster, unmet: Mapping[str, str], known: Mapping[str, KnownSetting]) -> None:
         super().__init__(cluster)
         self.network = MemoryNetwork()
         self.unmet = unmet

@@ -33,47 +33,47 @@ class Guess:
     """The `profile` whose release is most like the broker; `told` is what the broker speaks."""
 
     profile: str
-    told: Ranges
+    versions: Ranges
 
     @property
     def sentence(self) -> str:
         """Say by what the broker is judged, from what that was guessed, and what to do where the guess is wrong."""
         own = api_versions(self.profile)
-        asked = [api for api in (*_CLASSIC, *_OFFSETS) if api in self.told]
-        seen = ", ".join(f"{api.title} {_range(self.told[api])}" for api in asked) or "no request of the group protocol"
-        others = [f"{api.title} {_range(self.told[api])} where that release has {_range(own[api])}" for api in _differing(self.told, own)]
-        lacking = [api.title for api in sorted(own.keys() - self.told.keys())]
-        parts = [f"judged as {self.profile}: {seen}"]
+        asked = [api for api in (*_CLASSIC, *_OFFSETS) if api in self.versions]
+        text = ", ".join(f"{api.title} {_range(self.versions[api])}" for api in asked) or "no request of the group protocol"
+        others = [f"{api.title} {_range(self.versions[api])} where that release has {_range(own[api])}" for api in _differing(self.versions, own)]
+        lacking = [api.title for api in sorted(own.keys() - self.versions.keys())]
+        parts = [f"judged as {self.profile}: {text}"]
         parts += [f"it speaks {_listed(others)}"] if others else []
         parts += [f"it lacks {_listed(lacking)}, which {self.profile} has"] if lacking else []
         return "; ".join([*parts, "pass --profile to judge it otherwise"])
 
 
-def guessed(told: Ranges) -> Guess:
+def guessed(versions: Ranges) -> Guess:
     """Return the release that is most like what a broker speaks; of several the newest."""
     names = [name for name in default_profiles() if name.startswith("kafka-")]
-    best = max(enumerate(names), key=lambda each: (_likeness(told, api_versions(each[1])), -_distance(told, api_versions(each[1])), each[0]))
-    return Guess(profile=best[1], told=told)
+    best = max(enumerate(names), key=lambda name: (_likeness(versions, api_versions(name[1])), -_distance(versions, api_versions(name[1])), name[0]))
+    return Guess(profile=best[1], versions=versions)
 
 
-def matching_profile(told: Ranges) -> str:
+def matching_profile(versions: Ranges) -> str:
     """Return the profile of the release that is most like what a broker speaks."""
-    return guessed(told).profile
+    return guessed(versions).profile
 
 
-def _likeness(told: Ranges, own: Ranges) -> int:
+def _likeness(versions: Ranges, own: Ranges) -> int:
     """Return how many bounds are the release's, by how much each says."""
-    common = [api for api in _NEWEST if api in told and api in own]
-    return sum(_NEWEST[api] * (told[api][1] == own[api][1]) + _OLDEST[api] * (told[api][0] == own[api][0]) for api in common)
+    common = [api for api in _NEWEST if api in versions and api in own]
+    return sum(_NEWEST[api] * (versions[api][1] == own[api][1]) + _OLDEST[api] * (versions[api][0] == own[api][0]) for api in common)
 
 
-def _distance(told: Ranges, own: Ranges) -> int:
+def _distance(versions: Ranges, own: Ranges) -> int:
     """Return how far the newest versions of the classic requests are from the release's."""
-    return sum(abs(told[api][1] - own[api][1]) for api in _CLASSIC if api in told)
+    return sum(abs(versions[api][1] - own[api][1]) for api in _CLASSIC if api in versions)
 
 
-def _differing(told: Ranges, own: Ranges) -> list[Api]:
-    return [api for api in _NEWEST if api in told and api in own and told[api] != own[api]]
+def _differing(versions: Ranges, own: Ranges) -> list[Api]:
+    return [api for api in _NEWEST if api in versions and api in own and versions[api] != own[api]]
 
 
 def _range(versions: tuple[int, int]) -> str:

@@ -10,12 +10,12 @@ from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.networks.request_connection import GONE, NotSpoken, asking
 from groupproof.protocol.vocabulary import Api, error_named
 
-__all__ = ["settings_told", "unmet_among", "unmet_by"]
+__all__ = ["reported_settings", "unmet_among", "unmet_by"]
 
 _BROKER = 4
 
 
-async def settings_told(connect: Connect, address: Address) -> Mapping[str, str | None] | str:
+async def reported_settings(connect: Connect, address: Address) -> Mapping[str, str | None] | str:
     """Return a broker's settings by their dotted names, or why it does not tell them."""
     try:
         async with asking(await connect(*address)) as asker:
@@ -27,33 +27,33 @@ async def settings_told(connect: Connect, address: Address) -> Mapping[str, str 
     result = answer["results"][0]
     if result["error_code"]:
         return f"DescribeConfigs answers {error_named(result['error_code'])}"
-    return {each["name"]: each["value"] for each in result["configs"]}
+    return {setting["name"]: setting["value"] for setting in result["configs"]}
 
 
 def _node_at(metadata: Mapping[str, Any], address: Address) -> int:
     """Return the node at an address; behind a name that no broker advertises, any of them."""
     brokers = metadata["brokers"]
-    named = [each["node_id"] for each in brokers if (each["host"], each["port"]) == address]
+    named = [broker["node_id"] for broker in brokers if (broker["host"], broker["port"]) == address]
     return int(named[0] if named else brokers[0]["node_id"])
 
 
-def unmet_among(asked: Mapping[str, Any], told: Mapping[str, str | None] | str) -> dict[str, str]:
+def unmet_among(asked: Mapping[str, Any], settings: Mapping[str, str | None] | str) -> dict[str, str]:
     """Return those of `asked` that do not hold, each with why."""
-    if isinstance(told, str):
-        return {name: f"the broker does not tell its settings: {told}" for name in asked}
+    if isinstance(settings, str):
+        return {name: f"the broker does not tell its settings: {settings}" for name in asked}
     unmet: dict[str, str] = {}
     for name, value in asked.items():
         # A setting that a broker was given and does not know is listed as a secret.
-        if told.get(name) is None:
+        if settings.get(name) is None:
             unmet[name] = "the broker knows no such setting"
-        elif told[name] != _said(value):
-            unmet[name] = f"the broker has {told[name]}, {_said(value)} is needed"
+        elif settings[name] != _said(value):
+            unmet[name] = f"the broker has {settings[name]}, {_said(value)} is needed"
     return unmet
 
 
 async def unmet_by(connect: Connect, address: Address, asked: Mapping[str, Any]) -> dict[str, str]:
     """Return those of `asked` that the broker at `address` does not have, each with why."""
-    return unmet_among(asked, await settings_told(connect, address)) if asked else {}
+    return unmet_among(asked, await reported_settings(connect, address)) if asked else {}
 
 
 def _said(value: Any) -> str:

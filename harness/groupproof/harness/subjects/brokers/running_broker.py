@@ -13,10 +13,10 @@ import trio
 from groupproof.clients.registry.install_cache import Say
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.cluster import CannotStop, RunningCluster
-from groupproof.harness.subjects.brokers.known_settings import BY_HAND, NOTHING_KNOWN, Known, differing, known_by_itself
+from groupproof.harness.subjects.brokers.known_settings import BY_HAND, NOTHING_KNOWN, KnownSetting, differing, known_by_itself
 from groupproof.harness.subjects.brokers.readiness import Connect, create_topics, delete_groups, delete_topics, wait_until_coordinating, wait_until_up
 from groupproof.harness.subjects.brokers.release_guess import Guess, guessed
-from groupproof.harness.subjects.brokers.reported_settings import settings_told, unmet_among
+from groupproof.harness.subjects.brokers.reported_settings import reported_settings, unmet_among
 from groupproof.harness.subjects.cluster_control import NoMachines
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.networks.client_properties import Security
@@ -77,17 +77,17 @@ class AddressedBrokers:
         made: list[str] = []
         try:
             made += await create_topics(connector.connect, self.bootstrap[0], topics, replicas=1)
-            told = await settings_told(connector.connect, self.bootstrap[0])
-            running.known = {**{name: Known(value, BY_HAND) for name, value in self.by_hand.items()}, **known_by_itself(told)}
+            by_name = await reported_settings(connector.connect, self.bootstrap[0])
+            running.known = {**{name: KnownSetting(value, BY_HAND) for name, value in self.by_hand.items()}, **known_by_itself(by_name)}
             untold = {name: value for name, value in settings.items() if name not in running.known}
-            running.unmet = {**self._unmet(untold, told), **differing(settings, running.known)}
+            running.unmet = {**self._unmet(untold, by_name), **differing(settings, running.known)}
             yield running
         finally:
             await self._remove(connector, made, running.groups)
 
-    def _unmet(self, untold: Mapping[str, Any], told: Mapping[str, str | None] | str) -> dict[str, str]:
-        hint = f"; tell them with {BY_HAND} NAME=VALUE" if isinstance(told, str) else ""
-        return {name: f"{why}{hint}" for name, why in unmet_among(untold, told).items()}
+    def _unmet(self, untold: Mapping[str, Any], settings: Mapping[str, str | None] | str) -> dict[str, str]:
+        hint = f"; tell them with {BY_HAND} NAME=VALUE" if isinstance(settings, str) else ""
+        return {name: f"{why}{hint}" for name, why in unmet_among(untold, settings).items()}
 
     async def _remove(self, connector: Connector, topics: Sequence[str], groups: Iterable[str]) -> None:
         """Delete what was made, as far as the broker allows, and say what is left."""
@@ -98,8 +98,8 @@ class AddressedBrokers:
                 left += await delete_topics(connector.connect, self.bootstrap[0], topics)
             except (*GONE, NotSpoken, BrokenEnvironment) as error:
                 left = [*(f"topic {topic}" for topic in topics), f"the broker does not remove them: {error}"] if topics else []
-        for each in left:
-            self.say(f"left behind on {self.spec}: {each}")
+        for name in left:
+            self.say(f"left behind on {self.spec}: {name}")
 
 
 class _Running(NoMachines):
@@ -108,7 +108,7 @@ class _Running(NoMachines):
     def __init__(self, connector: Connector, addresses: list[Address]) -> None:
         self.addresses = addresses
         self.unmet: Mapping[str, str] = {}
-        self.known: Mapping[str, Known] = NOTHING_KNOWN
+        self.known: Mapping[str, KnownSetting] = NOTHING_KNOWN
         self.groups: dict[str, None] = {}
         self._connector = connector
 

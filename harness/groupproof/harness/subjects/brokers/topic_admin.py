@@ -57,12 +57,12 @@ async def grow_topic(connect: Connect, bootstrap: Address, topic: str, partition
         async with asking(await connect(*bootstrap)) as asker:
             controller = await controller_of(asker, bootstrap)
         async with asking(await connect(*controller)) as asker:
-            (told,) = (await asker.ask(Api.CREATE_PARTITIONS, body))["results"]
+            (result,) = (await asker.ask(Api.CREATE_PARTITIONS, body))["results"]
     except (*GONE, NotSpoken) as error:
         raise BrokenEnvironment(f"topic {topic} can't be given {partitions} partitions: {str(error) or type(error).__name__}") from error
-    if told["error_code"]:
+    if result["error_code"]:
         raise BrokenEnvironment(
-            f"topic {topic} can't be given {partitions} partitions: {told.get('error_message') or error_named(told['error_code'])}"
+            f"topic {topic} can't be given {partitions} partitions: {result.get('error_message') or error_named(result['error_code'])}"
         )
 
 
@@ -70,10 +70,10 @@ async def _leaders(connect: Connect, bootstrap: Address, wanted: set[TopicPartit
     """Return the partitions by where their leader is; those that have none now are left out."""
     async with asking(await connect(*bootstrap)) as asker:
         names = tuple({"name": name} for name in sorted({topic for topic, _ in wanted}))
-        told = await asker.ask(Api.METADATA, {"topics": names, "allow_auto_topic_creation": True}, newest=8)
-    where = {each["node_id"]: (each["host"], each["port"]) for each in told["brokers"]}
+        answer = await asker.ask(Api.METADATA, {"topics": names, "allow_auto_topic_creation": True}, newest=8)
+    where = {broker["node_id"]: (broker["host"], broker["port"]) for broker in answer["brokers"]}
     led: dict[Address, set[TopicPartition]] = {}
-    for topic in told["topics"]:
+    for topic in answer["topics"]:
         for part in topic["partitions"]:
             partition = (topic["name"], part["partition_index"])
             if partition in wanted and part["leader_id"] in where:
@@ -92,8 +92,8 @@ async def _append(connect: Connect, leader: Address, led: set[TopicPartition], r
     )
     async with asking(await connect(*leader)) as asker:
         body = {"transactional_id": None, "acks": -1, "timeout_ms": _ANSWER_MS, "topic_data": data}
-        told = await asker.ask(Api.PRODUCE, body, newest=_NAMING_UNTIL)
-    codes = {(topic["name"], part["index"]): part["error_code"] for topic in told["responses"] for part in topic["partition_responses"]}
+        answer = await asker.ask(Api.PRODUCE, body, newest=_NAMING_UNTIL)
+    codes = {(topic["name"], part["index"]): part["error_code"] for topic in answer["responses"] for part in topic["partition_responses"]}
     refused = {partition: code for partition, code in codes.items() if code}
     if final := {code for code in refused.values() if code not in _LED_ELSEWHERE}:
         raise BrokenEnvironment(f"topics can't be filled: Produce is answered {', '.join(map(error_named, final))}")

@@ -12,7 +12,7 @@ from typing import Any, Final
 import trio
 
 from groupproof.harness.model.common_versions import common_versions
-from groupproof.harness.subjects.brokers.cluster_map import NOBODY, Node, Whereabouts
+from groupproof.harness.subjects.brokers.cluster_map import NOBODY, BrokerAddress, ClusterMap
 from groupproof.harness.subjects.networks.request_connection import GONE, Asker
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.framing import FramingError
@@ -26,7 +26,7 @@ _UNREADABLE: Final = "its answer cannot be read"
 _CLOSED: Final = "it closes the connection instead of an answer"
 
 
-async def unreadable(where: Whereabouts, group: str) -> dict[Api, dict[int, str]]:
+async def unreadable(where: ClusterMap, group: str) -> dict[Api, dict[int, str]]:
     """Return the versions, from the newest down to the first that can be had, each with what came of it; nothing for an API that has none."""
     where.cluster.used([group])
     prober = _Prober(where, await where.coordinator_of(group))
@@ -45,7 +45,7 @@ async def unreadable(where: Whereabouts, group: str) -> dict[Api, dict[int, str]
 class _Prober:
     """Asks `node` on one connection, and on another where that is spoilt."""
 
-    def __init__(self, where: Whereabouts, node: Node) -> None:
+    def __init__(self, where: ClusterMap, node: BrokerAddress) -> None:
         self._where = where
         self._node = node
         self._stream: trio.abc.Stream | None = None

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import trio
 
-from groupproof.harness.subjects.brokers.cluster_map import Whereabouts
+from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
 from groupproof.harness.subjects.brokers.measured_settings import INITIAL_DELAY, MIN_SESSION, measured
 from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NotSpoken
 from groupproof.protocol.vocabulary import Api, ErrorCode
@@ -40,7 +40,7 @@ _PARKED_S: Final = 0.2
 class _Probe:
     """Asks brokers of `where`; groups begin with `group`, and commits are for `topic`. `claimed` is all that the user tells."""
 
-    where: Whereabouts
+    where: ClusterMap
     group: str
     topic: str
     claimed: Mapping[str, int]
@@ -57,7 +57,7 @@ class _Probe:
         return min(max(_SESSION_MS, self.claimed.get(MIN_SESSION, 0)), self.claimed.get(MAX_SESSION, _MOST))
 
 
-async def refutations(where: Whereabouts, group: str, topic: str, claimed: Mapping[str, int]) -> dict[str, str]:
+async def refutations(where: ClusterMap, group: str, topic: str, claimed: Mapping[str, int]) -> dict[str, str]:
     """Return those of the `claimed` settings that the broker does not have, each with what it did; `group` begins the names of groups."""
     probe = _Probe(where=where, group=group, topic=topic, claimed=claimed)
     found: dict[str, str] = {}
@@ -115,10 +115,10 @@ async def _initial_delay(probe: _Probe, claimed: int) -> str:
     """Look several times where it seems longer: what is late once may be the machine."""
     shortest: int | None = None
     for number in range(_LOOKS):
-        seen = (await measured(probe.where, f"{probe.group}-delay{number}")).get(INITIAL_DELAY)
-        if seen is None or claimed - _EARLY_MS <= seen <= claimed + _LATE_MS:
+        observed = (await measured(probe.where, f"{probe.group}-delay{number}")).get(INITIAL_DELAY)
+        if observed is None or claimed - _EARLY_MS <= observed <= claimed + _LATE_MS:
             return ""
-        shortest = seen if shortest is None else min(seen, shortest)
+        shortest = observed if shortest is None else min(observed, shortest)
     return f"it delays the first rebalance of a group by {shortest} ms"
 
 
@@ -189,11 +189,11 @@ async def _go(probe: _Probe, group: str, ids: list[str]) -> None:
 async def _partitions(probe: _Probe, claimed: int) -> str:
     asker, stream = await probe.asker(f"{probe.group}-partitions")
     try:
-        (told,) = (await asker.ask(Api.METADATA, {"topics": ({"name": _OFFSETS},)}, newest=8))["topics"]
+        (result,) = (await asker.ask(Api.METADATA, {"topics": ({"name": _OFFSETS},)}, newest=8))["topics"]
     finally:
         await trio.aclose_forcefully(stream)
-    is_refuted = not told["error_code"] and len(told["partitions"]) != claimed
-    return f"its {_OFFSETS} has {len(told['partitions'])} partitions" if is_refuted else ""
+    is_refuted = not result["error_code"] and len(result["partitions"]) != claimed
+    return f"its {_OFFSETS} has {len(result['partitions'])} partitions" if is_refuted else ""
 
 
 _ASKED: Final[Mapping[str, Callable[[_Probe, int], Awaitable[str]]]] = {

@@ -17,7 +17,7 @@ import trio
 from groupproof.harness.subjects.networks.stream_wrapper import Wrapped
 from groupproof.protocol.wire.framing import FRAME_BYTES_MAX, Framer, FramingError, frame
 
-__all__ = ["OwnerGone", "Relabelled", "owner_of_connection", "with_client_id"]
+__all__ = ["OwnerGone", "RelabelledStream", "owner_of_connection", "with_client_id"]
 
 _PROC = Path("/proc")
 _CLIENT_ID_AT = 8  # after api key, version and correlation; a nullable string in every request header from v1 on
@@ -40,7 +40,7 @@ def with_client_id(request: bytes, client_id: str) -> bytes:
     return request[:_CLIENT_ID_AT] + struct.pack(">h", len(name)) + name + rest
 
 
-class Relabelled(Wrapped):
+class RelabelledStream(Wrapped):
     """The server's end of a connection, on which every request carries `client_id`; what goes back is untouched."""
 
     def __init__(self, inner: trio.abc.Stream, client_id: str) -> None:
@@ -56,7 +56,7 @@ class Relabelled(Wrapped):
             except FramingError as error:
                 raise trio.BrokenResourceError(str(error)) from error
             if frames:
-                return b"".join(frame(with_client_id(each, self._client_id)) for each in frames)
+                return b"".join(frame(with_client_id(data, self._client_id)) for data in frames)
         return b""
 
 
@@ -94,7 +94,7 @@ def _inode_of(local: int, remote: int) -> str | None:
 def _sockets_of(pid: int) -> Iterable[str]:
     found: set[str] = set()
     with suppress(OSError):
-        for each in (_PROC / str(pid) / "fd").iterdir():
+        for path in (_PROC / str(pid) / "fd").iterdir():
             with suppress(OSError):
-                found.add(str(each.readlink()))
+                found.add(str(path.readlink()))
     return found

@@ -50,7 +50,7 @@ class _Impairment:
 
     @property
     def is_down(self) -> bool:
-        return any(each.kind == "down" for each in self.step.toxics)
+        return any(impairment.kind == "down" for impairment in self.step.toxics)
 
     def bit(self, way: Way, kind: str) -> None:
         if not self.bitten:
@@ -120,12 +120,12 @@ class Way:
 
     def suffer(self, impairment: _Impairment, *, is_new: bool = False) -> None:
         """Let an impairment act from now on; toxicity is drawn here."""
-        for each in impairment.step.toxics:
-            if each.kind == "down":
-                impairment.bit(self, each.kind)
+        for item in impairment.step.toxics:
+            if item.kind == "down":
+                impairment.bit(self, item.kind)
                 self.end()
-            elif self.draw.random() < each.toxicity:
-                self._flows[each.stream].begin(_Bite(next(self._orders), each, impairment, resets=is_new))
+            elif self.draw.random() < item.toxicity:
+                self._flows[item.stream].begin(_Bite(next(self._orders), item, impairment, resets=is_new))
 
     def recover(self, impairment: _Impairment) -> None:
         for flow in self._flows.values():
@@ -211,7 +211,7 @@ class _Flow:
             self._watch()
 
     def cease(self, impairment: _Impairment) -> None:
-        for bite in [each for each in self._bites if each.impairment is impairment]:
+        for bite in [bite for bite in self._bites if bite.impairment is impairment]:
             self._bites.remove(bite)
             bite.gone.set()
             if bite.does.kind == "timeout":
@@ -246,7 +246,7 @@ class _Flow:
 
     async def through(self, piece: _Piece, order: int) -> None:
         """Let what comes after `order` act on a piece, and send what is left of it."""
-        bite = next((each for each in self._bites if each.order > order), None)
+        bite = next((bite for bite in self._bites if bite.order > order), None)
         if bite is not None:
             await _ACTS[bite.does.kind](self, bite, piece)
         elif piece.data:

@@ -19,20 +19,20 @@ import trio.testing
 from groupproof.harness.model.errors import BrokenEnvironment, KitFailure
 from groupproof.harness.model.plan import Impair
 from groupproof.harness.subjects.networks.broker_address import Address
-from groupproof.harness.subjects.networks.client_ids import OwnerGone, Relabelled, owner_of_connection
+from groupproof.harness.subjects.networks.client_ids import OwnerGone, RelabelledStream, owner_of_connection
 from groupproof.harness.subjects.networks.impairments import Impairments, Receipt
 from groupproof.harness.subjects.networks.ports import reserve_port
 from groupproof.harness.subjects.networks.stream_wrapper import Wrapped
 
 __all__ = [
     "Brokers",
-    "Calmed",
     "Entrance",
     "InProcessNetwork",
     "LoopbackNetwork",
     "MemoryNetwork",
     "NamingEntrance",
     "Network",
+    "ThrottledStream",
 ]
 
 BACKLOG = 128
@@ -163,8 +163,8 @@ class LoopbackNetwork:
         except OwnerGone:
             await stream.aclose()
             return
-        named = stream if name is None else Relabelled(stream, name)
-        await serve(Calmed(named, self.is_flooded), f"{host}:{port}")
+        named = stream if name is None else RelabelledStream(stream, name)
+        await serve(ThrottledStream(named, self.is_flooded), f"{host}:{port}")
 
     async def connect(self, host: str, port: int) -> trio.abc.Stream:
         return await trio.open_tcp_stream(host, port)
@@ -197,7 +197,7 @@ def _listener(host: str, port: int) -> trio.SocketListener:
     return trio.SocketListener(trio.socket.from_stdlib_socket(sock))
 
 
-class Calmed(Wrapped):
+class ThrottledStream(Wrapped):
     """A connection that is read slowly while there is a flood, so that one client without a pause costs the others no time."""
 
     def __init__(self, inner: trio.abc.Stream, is_flooded: Callable[[], bool]) -> None:

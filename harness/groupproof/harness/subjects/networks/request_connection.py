@@ -45,7 +45,7 @@ class Asker:
         if answer["error_code"]:
             raise NotSpoken(f"it answers ApiVersions v0 with error {answer['error_code']}")
         known = {int(api): api for api in Api}
-        self.ranges = {known[each["api_key"]]: (each["min_version"], each["max_version"]) for each in answer["api_keys"] if each["api_key"] in known}
+        self.ranges = {known[api["api_key"]]: (api["min_version"], api["max_version"]) for api in answer["api_keys"] if api["api_key"] in known}
         return self.ranges
 
     def version(self, api: Api, newest: int | None = None) -> int:

@@ -41,11 +41,11 @@ def guarded(
 
     Started again it runs `again` instead; `orders` are what pauses, resumes and kills it, where signals are not enough.
     """
-    plan: dict[str, Any] = {"argv": list(argv), "remove": [str(each) for each in remove], "after": [list(each) for each in after]}
+    plan: dict[str, Any] = {"argv": list(argv), "remove": [str(path) for path in remove], "after": [list(item) for item in after]}
     if again:
         plan["again"] = list(again)
     if orders:
-        plan["orders"] = {name: list(each) for name, each in orders.items()}
+        plan["orders"] = {name: list(value) for name, value in orders.items()}
     return (sys.executable, "-I", "-S", str(Path(__file__).with_name("guard.py")), json.dumps(plan))
 
 

@@ -48,7 +48,7 @@ def folders(name: str, *, cache: Path, logs: Path | None) -> Iterator[Folders]:
 
 def _own_logs(name: str, parent: Path) -> Path:
     parent.mkdir(parents=True, exist_ok=True)
-    older = sorted((each for each in parent.iterdir() if each.is_dir()), key=lambda each: each.stat().st_mtime)
-    for each in older[: max(0, len(older) - LOGS_MAX + 1)]:
-        shutil.rmtree(each, ignore_errors=True)
+    older = sorted((path for path in parent.iterdir() if path.is_dir()), key=lambda path: path.stat().st_mtime)
+    for item in older[: max(0, len(older) - LOGS_MAX + 1)]:
+        shutil.rmtree(item, ignore_errors=True)
     return Path(tempfile.mkdtemp(prefix=f"{name}-{os.getpid()}-", dir=parent))

@@ -43,12 +43,12 @@ def main(plan: str) -> int:
     for argv in given.get("after", ()):
         with suppress(OSError, subprocess.SubprocessError):
             subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=_ORDER_S, check=False)
-    for each in map(Path, given.get("remove", ())):
+    for path in map(Path, given.get("remove", ())):
         with suppress(OSError):
-            shutil.rmtree(each) if each.is_dir() else each.unlink()
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
         # The folder of the whole run goes with the last of its nodes.
         with suppress(OSError):
-            each.parent.rmdir()
+            path.parent.rmdir()
     return status if status >= 0 else 128 - status
 
 

@@ -22,7 +22,7 @@ __all__ = ["EVENTS_MAX", "Conversation", "Ending", "Listener", "ShimGone"]
 EVENTS_MAX = 5_000
 """How many events one member may tell of: a hundred times what a case brings about, and less than a reader of traces bears."""
 
-_TOLD_MAX = 50
+_STDERR_LINES_MAX = 50
 _ANSWER_FIELDS = frozenset(
     {"id", "member", "ok", "error", "message", "fatal", "unimplemented", "ignored", "offsets", "partitions", "outcome", "timestamp"}
 )
@@ -186,7 +186,7 @@ class Conversation:
 
     def _warn(self, what: str, text: str) -> None:
         """Say once for its kind what is ignored."""
-        if what not in self.warnings and len(self.warnings) < _TOLD_MAX:
+        if what not in self.warnings and len(self.warnings) < _STDERR_LINES_MAX:
             self.warnings.append(what)
             self._note(f"{what}: {shown(text)}")
 

@@ -59,7 +59,9 @@ def _object(**fields: Shape) -> Shape:
 
 
 def _tuple(*shapes: Shape) -> Shape:
-    return lambda value: isinstance(value, list) and len(value) == len(shapes) and all(is_it(each) for is_it, each in zip(shapes, value, strict=True))
+    return lambda value: (
+        isinstance(value, list) and len(value) == len(shapes) and all(is_it(shape) for is_it, shape in zip(shapes, value, strict=True))
+    )
 
 
 _PARTITION: Final = _object(topic=_is_text, partition=_is_count)
@@ -144,7 +146,7 @@ def check_answer(number: int, body: Mapping[str, Any]) -> None:
 
 def _require_sums(body: Mapping[str, Any], what: str) -> None:
     """Refuse a line that contradicts itself: its count is that of its partitions."""
-    there = sum(each["count"] for each in body["partitions"])
+    there = sum(partition["count"] for partition in body["partitions"])
     if body["count"] != there:
         raise BrokenLine(f"{what}: count is {_met(body['count'])}, and its partitions add up to {there}")
 
@@ -169,9 +171,9 @@ def _require(body: Mapping[str, Any], fields: Mapping[str, _Kind], what: str, *,
 
 def _require_items(body: Mapping[str, Any], items: _Items, what: str) -> None:
     name, has_shape, wanted = items
-    for each in body.get(name) or ():
-        if not has_shape(each):
-            raise BrokenLine(f"{what}: in {name} there is {_met(each)}, not {wanted}")
+    for item in body.get(name) or ():
+        if not has_shape(item):
+            raise BrokenLine(f"{what}: in {name} there is {_met(item)}, not {wanted}")
 
 
 def _met(value: Any) -> str:

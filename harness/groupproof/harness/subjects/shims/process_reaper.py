@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import IO
 
-__all__ = ["Warden", "main", "warden"]
+__all__ = ["ProcessReaper", "main", "warden"]
 
 _REMOVAL_S = 30
 _TRIES = 50
@@ -48,7 +48,7 @@ def main(lines: Iterable[str]) -> None:
 
 
 def _of(kept: Iterable[tuple[str, str]], kind: str) -> list[str]:
-    return [name for each, name in kept if each == kind]
+    return [name for text, name in kept if text == kind]
 
 
 def _remove(folder: str) -> None:
@@ -60,7 +60,7 @@ def _remove(folder: str) -> None:
         time.sleep(_PAUSE_S)
 
 
-class Warden:
+class ProcessReaper:
     """The kit's end of the pipe. The process starts with the first that is kept; one that is gone is started anew, and told all."""
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class Warden:
             self._process = subprocess.Popen(
                 argv, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True, start_new_session=True
             )
-            self._tell(*(f"+ {each}" for each in self._kept))
+            self._tell(*(f"+ {name}" for name in self._kept))
         else:
             self._tell(f"+ {kind} {name}")
 
@@ -105,7 +105,7 @@ class Warden:
         return self._process.stdin
 
 
-warden = Warden()
+warden = ProcessReaper()
 """The one of this process."""
 
 atexit.register(warden.close)

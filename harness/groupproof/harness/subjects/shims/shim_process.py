@@ -74,7 +74,7 @@ class ShimProcess:
         self._process: trio.Process | None = None
         self._argv, self._container = Container.of(program.argv)
         self._stdin_lock = trio.StrictFIFOLock()
-        self._is_told_to_end = False
+        self._is_ending = False
 
     @property
     def pid(self) -> int | None:
@@ -122,11 +122,11 @@ class ShimProcess:
         assert process.stdout is not None
         async for line in lines_of(process.stdout):
             self.take(line)
-            if self.conversation.ending is not None and not self._is_told_to_end:
+            if self.conversation.ending is not None and not self._is_ending:
                 self._break_off(scope)
         with trio.move_on_after(CLOSED_S):
             await process.wait()
-        if process.returncode is None and not (self._is_told_to_end or self.conversation.is_leaving):
+        if process.returncode is None and not (self._is_ending or self.conversation.is_leaving):
             self.conversation.end(Ending(broken="the shim closed its stdout and goes on running", stderr=self.stderr.last()))
             self._break_off(scope)
 
@@ -167,7 +167,7 @@ class ShimProcess:
 
     def signal(self, number: int) -> None:
         """Signal the whole process group, or the container that it runs; one that has gone is no error."""
-        self._is_told_to_end = self._is_told_to_end or number in (signal.SIGTERM, signal.SIGKILL)
+        self._is_ending = self._is_ending or number in (signal.SIGTERM, signal.SIGKILL)
         if self._container is not None:
             self._container.signal(number)
         if self._container is None or number != signal.SIGSTOP:

@@ -36,13 +36,13 @@ class StrictLines:
         self.is_multi = False
         self._lines = 0
         self._callbacks: dict[str | None, str] = {}
-        self._told: set[str] = set()
+        self._events: set[str] = set()
 
     def problems(self, text: str) -> list[str]:
         """Return what is wrong with the next line, without what was said of earlier lines already."""
         self._lines += 1
-        new = [each for each in self._read(text) if each not in self._told]
-        self._told.update(new)
+        new = [name for name in self._read(text) if name not in self._events]
+        self._events.update(new)
         return new
 
     def unfinished(self) -> list[str]:
@@ -83,7 +83,7 @@ class StrictLines:
 
     def _hello(self, body: Mapping[str, Any]) -> Iterator[str]:
         capabilities = body.get("capabilities")
-        known = [each for each in capabilities if isinstance(each, str)] if isinstance(capabilities, list) else []
+        known = [capability for capability in capabilities if isinstance(capability, str)] if isinstance(capabilities, list) else []
         self.is_multi = "multi" in known
         if unknown := sorted(set(known) - CAPABILITIES):
             yield f"hello declares {', '.join(unknown)}, which the contract does not know"
@@ -119,8 +119,8 @@ def _of_schema(name: str, body: Mapping[str, Any], known: frozenset[str], what: 
 def _fields(event: str) -> frozenset[str]:
     """Return the fields that an event may carry, as its schema lists them."""
     whole = schema("shim-event")
-    own = (each["then"] for each in whole["allOf"] if event in _named(each["if"]["properties"]["name"]))
-    return frozenset(whole["properties"]).union(*(each.get("properties", {}) for each in own))
+    own = (item["then"] for item in whole["allOf"] if event in _named(item["if"]["properties"]["name"]))
+    return frozenset(whole["properties"]).union(*(item.get("properties", {}) for item in own))
 
 
 def _named(condition: Mapping[str, Any]) -> list[str]:
@@ -129,11 +129,11 @@ def _named(condition: Mapping[str, Any]) -> list[str]:
 
 def _records(body: Mapping[str, Any]) -> Iterator[str]:
     partitions = body.get("partitions")
-    if not isinstance(partitions, list) or not all(isinstance(each, dict) for each in partitions):
+    if not isinstance(partitions, list) or not all(isinstance(partition, dict) for partition in partitions):
         return
-    if body.get("count") != sum(each.get("count", 0) for each in partitions):
+    if body.get("count") != sum(partition.get("count", 0) for partition in partitions):
         yield f"records_consumed says count {body.get('count')}, its partitions add up to another number"
-    if any(each.get("minOffset", 0) > each.get("maxOffset", 0) for each in partitions if each.get("count")):
+    if any(partition.get("minOffset", 0) > partition.get("maxOffset", 0) for partition in partitions if partition.get("count")):
         yield "records_consumed has a minOffset above its maxOffset"
 
 

@@ -15,7 +15,7 @@ from groupproof.protocol.vocabulary import Api
 if TYPE_CHECKING:
     from groupproof.harness.subjects.networks.broker_address import Address
 
-__all__ = ["Named", "named_in", "with_addresses"]
+__all__ = ["NamedBroker", "named_in", "with_addresses"]
 
 Body = Mapping[str, Any]
 
@@ -29,26 +29,26 @@ _LISTS: Final[Mapping[Api, str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class NamedBroker:
     """A broker that an answer names."""
 
     node: int
     address: Address
 
 
-def named_in(api: Api, body: Body) -> Iterator[Named]:
+def named_in(api: Api, body: Body) -> Iterator[NamedBroker]:
     """Yield the brokers that an answer names; an entry that refuses names none."""
     for entry in _entries(api, body):
         if _is_named(entry):
-            yield Named(node=entry.get("node_id", entry.get("broker_id", -1)), address=(entry["host"], entry["port"]))
+            yield NamedBroker(node=entry.get("node_id", entry.get("broker_id", -1)), address=(entry["host"], entry["port"]))
 
 
-def with_addresses(api: Api, body: Body, told: Mapping[Address, Address]) -> dict[str, Any]:
+def with_addresses(api: Api, body: Body, addresses: Mapping[Address, Address]) -> dict[str, Any]:
     """Return the answer with `told` in place of each address in it; one that is not there stays."""
     field = _LISTS.get(api)
     if field is None or field not in body:
         return dict(body)
-    return {**body, field: tuple(_with_address(entry, told) for entry in _entries(api, body))}
+    return {**body, field: tuple(_with_address(entry, addresses) for entry in _entries(api, body))}
 
 
 def _entries(api: Api, body: Body) -> tuple[Body, ...]:
@@ -60,6 +60,6 @@ def _is_named(entry: Body) -> bool:
     return bool(entry.get("host")) and entry.get("port", -1) > 0
 
 
-def _with_address(entry: Body, told: Mapping[Address, Address]) -> Body:
-    local = told.get((entry["host"], entry["port"])) if _is_named(entry) else None
+def _with_address(entry: Body, addresses: Mapping[Address, Address]) -> Body:
+    local = addresses.get((entry["host"], entry["port"])) if _is_named(entry) else None
     return entry if local is None else {**entry, "host": local[0], "port": local[1]}

@@ -47,8 +47,8 @@ _TITLES: Final = {api.title.lower(): api.title for api in Api}
 
 def faults_of(written: Sequence[str]) -> list[Fault]:
     """Return the faults of all that was written, each with a name of its own; raise `WrongUsage`."""
-    faults = [fault for number, each in enumerate(written, 1) for fault in _faults(each, number)]
-    names = [each.name for each in faults]
+    faults = [fault for number, name in enumerate(written, 1) for fault in _faults(name, number)]
+    names = [fault.name for fault in faults]
     if repeated := {name for name in names if names.count(name) > 1}:
         raise WrongUsage(f"--fault: two faults are called {', '.join(sorted(repeated))}; receipts name them, so each needs a name of its own")
     for fault in faults:
@@ -63,7 +63,7 @@ def _faults(written: str, number: int) -> list[Fault]:
 def _read(file: Path) -> list[Fault]:
     try:
         value = json.loads(file.read_text("utf-8"))
-        return [fault_from_json(each) for each in (value if isinstance(value, list) else [value])]
+        return [fault_from_json(item) for item in (value if isinstance(value, list) else [value])]
     except OSError as error:
         raise WrongUsage(f"--fault {file} can't be read: {error.strerror}") from error
     except ValueError as error:
@@ -71,7 +71,7 @@ def _read(file: Path) -> list[Fault]:
 
 
 def _of_words(written: str, number: int) -> Fault:
-    first, *words = [each.strip() for each in written.split(",")]
+    first, *words = [part.strip() for part in written.split(",")]
     selector: dict[str, Any] = {"api": _title(first)}
     name, action = f"fault-{number}", None
     for word in words:
@@ -95,7 +95,7 @@ def _title(word: str) -> str:
     title = _TITLES.get(word.lower())
     if title is None:
         near = difflib.get_close_matches(word.lower(), _TITLES, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(_TITLES[each] for each in near)}?" if near else "write it as Kafka does: JoinGroup, Heartbeat"
+        hint = f"did you mean {' or '.join(_TITLES[name] for name in near)}?" if near else "write it as Kafka does: JoinGroup, Heartbeat"
         raise WrongUsage(f"--fault: no file and no API is called {word!r}; {hint}")
     return title
 

@@ -12,7 +12,7 @@ from typing import Any
 from groupproof.coordinator.broker.frame_faults import FrameFaults, KnownGroup
 from groupproof.coordinator.broker.interception import Interception
 from groupproof.harness.model.errors import BrokenEnvironment
-from groupproof.harness.subjects.tap.groups_in_frames import Insight
+from groupproof.harness.subjects.tap.groups_in_frames import GroupTracker
 from groupproof.harness.subjects.tap.open_requests import Entry
 from groupproof.protocol.faults import Fault, Move
 
@@ -28,18 +28,18 @@ MoveGroup = Callable[[str, Move], Awaitable[None]]
 class Striking(FrameFaults):
     """The faults of one tap; frames that cannot be read are never struck."""
 
-    def __init__(self, interception: Interception, insight: Insight, mover: MoveGroup | None = None) -> None:
+    def __init__(self, interception: Interception, tracker: GroupTracker, mover: MoveGroup | None = None) -> None:
         super().__init__(interception)
-        self._insight = insight
+        self._insight = tracker
         self._mover = mover
 
     def on_request(self, entry: Entry) -> Fault | None:
         """Return the fault that strikes a request which is about to go on to the broker."""
         return self._struck(entry, "request", entry.columns)
 
-    def on_response(self, entry: Entry, told: Body) -> Fault | None:
+    def on_response(self, entry: Entry, answer: Body) -> Fault | None:
         """Return the fault that strikes an answer which is about to leave; `told` are the columns of its observation."""
-        return self._struck(entry, "response", answer_columns(entry, told))
+        return self._struck(entry, "response", answer_columns(entry, answer))
 
     def answer(self, fault: Fault, entry: Entry, said: Body | None = None) -> dict[str, Any] | None:
         """Return the fault's own answer to a request, None where its version can't say it."""
@@ -72,11 +72,11 @@ class Striking(FrameFaults):
         wire = entry.passing.wire
         if wire is None or not self.interception.wants(wire.api.title, direction):
             return None
-        group, insight = columns.get("group"), self._insight
-        known = KnownGroup(insight.generation(group), insight.role(group, columns.get("member")), insight.state(group))
+        group, tracker = columns.get("group"), self._insight
+        known = KnownGroup(tracker.generation(group), tracker.role(group, columns.get("member")), tracker.state(group))
         return self.struck(wire, direction, columns, known)
 
 
-def answer_columns(entry: Entry, told: Body) -> dict[str, Any]:
+def answer_columns(entry: Entry, answer: Body) -> dict[str, Any]:
     """Return what names an answer in a receipt: who asked, and what the answer says of it."""
-    return {**entry.columns, **{name: told[name] for name in ("member", "generation", "error") if name in told}}
+    return {**entry.columns, **{name: answer[name] for name in ("member", "generation", "error") if name in answer}}

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 
-__all__ = ["GROUPS_MAX", "Insight"]
+__all__ = ["GROUPS_MAX", "GroupTracker"]
 
 GROUPS_MAX: Final = 10_000
 """Of so many groups something is kept in mind; the longest known is forgotten first."""
@@ -21,17 +21,17 @@ _BEARS: Final = frozenset({Api.HEARTBEAT, Api.SYNC_GROUP, Api.OFFSET_COMMIT})
 
 
 @dataclass(slots=True)
-class _Known:
+class _GroupView:
     state: str
     generation: int | None = None
     leader: str | None = None
 
 
-class Insight:
+class GroupTracker:
     """The last generation of each group, and what goes on in it, as far as a frame has told it."""
 
     def __init__(self) -> None:
-        self._groups: dict[str, _Known] = {}
+        self._groups: dict[str, _GroupView] = {}
 
     def asked(self, api: Api, group: str | None) -> None:
         """Note that a member asked for something about `group`: a join begins a rebalance."""
@@ -44,7 +44,7 @@ class Insight:
             return
         error = body.get("error_code")
         if api is Api.JOIN_GROUP and not error:
-            known = self._groups[group] = self._groups.pop(group, _Known(_PREPARING))
+            known = self._groups[group] = self._groups.pop(group, _GroupView(_PREPARING))
             known.generation, known.leader, known.state = body["generation_id"], body["leader"], GroupState.COMPLETING_REBALANCE.value
             self._forget()
         elif group not in self._groups:
@@ -67,8 +67,8 @@ class Insight:
             return None
         return "leader" if self._groups[group].leader == member else "follower"
 
-    def _known(self, group: str) -> _Known:
-        known = self._groups.setdefault(group, _Known(_PREPARING))
+    def _known(self, group: str) -> _GroupView:
+        known = self._groups.setdefault(group, _GroupView(_PREPARING))
         self._forget()
         return known
 

@@ -16,7 +16,7 @@ from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.tap.addresses import named_in, with_addresses
 from groupproof.harness.subjects.tap.broker_dial import Connect, Reaching
 from groupproof.harness.subjects.tap.frame_faults import MoveGroup, Striking
-from groupproof.harness.subjects.tap.groups_in_frames import Insight
+from groupproof.harness.subjects.tap.groups_in_frames import GroupTracker
 from groupproof.harness.subjects.tap.link import TapLink
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api
@@ -93,7 +93,7 @@ class Hub:
     frame_bytes_max: int = FRAME_BYTES_MAX
     striking: Striking = field(init=False)
     routes: dict[Address, Route] = field(default_factory=dict)
-    insight: Insight = field(default_factory=Insight)
+    insight: GroupTracker = field(default_factory=GroupTracker)
     numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
     move: MoveGroup | None = None
     is_quiet: bool = False
@@ -113,10 +113,10 @@ class Hub:
 
     async def localized(self, api: Api, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return an answer with the tap's addresses in it; raise `BrokenEnvironment`."""
-        told = {}
+        addresses = {}
         for named in named_in(api, body):
-            told[named.address] = (await self.route_to(named.address, named.node)).local
-        return with_addresses(api, body, told)
+            addresses[named.address] = (await self.route_to(named.address, named.node)).local
+        return with_addresses(api, body, addresses)
 
     def asked(self, api: Api, group: str | None) -> None:
         self.insight.asked(api, group)

@@ -22,7 +22,7 @@ from groupproof.harness.model.forwarded_frame import STOPPED, answer_of, correla
 from groupproof.harness.subjects.tap.addresses import named_in
 from groupproof.harness.subjects.tap.broker_dial import Unreached
 from groupproof.harness.subjects.tap.frame_faults import Striking, answer_columns
-from groupproof.harness.subjects.tap.open_requests import Entry, Ledger
+from groupproof.harness.subjects.tap.open_requests import Entry, OpenRequests
 from groupproof.protocol.faults import Answer, Corrupt, Cut, Drop, Duplicate, Fault, Hold, Move, Reorder, Silence
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api
@@ -30,7 +30,7 @@ from groupproof.protocol.wire.framing import Framer, FramingError, frame
 from groupproof.protocol.wire.message_codec import write_response
 from groupproof.protocol.wire.observation_columns import request_columns, response_columns
 
-__all__ = ["FAREWELL_S_MAX", "Ended", "Station", "TapLink"]
+__all__ = ["FAREWELL_S_MAX", "LinkEnd", "Station", "TapLink"]
 
 FAREWELL_S_MAX: Final = 1.0
 """Seconds that a broker has to hang up after its client has."""
@@ -42,13 +42,13 @@ _BROKEN: Final = (OSError, trio.BrokenResourceError, trio.ClosedResourceError)
 _log = logging.getLogger(__name__)
 
 
-class Ended(Exception):
+class LinkEnd(Exception):
     """The connection is over: `str()` is the reason, `by` who ended it: client, upstream, fault or tap. One that `is_told` the user knows of."""
 
-    def __init__(self, reason: str, by: str, *, is_told: bool = False) -> None:
+    def __init__(self, reason: str, by: str, *, is_recorded: bool = False) -> None:
         super().__init__(reason)
         self.by = by
-        self.is_told = is_told
+        self.is_recorded = is_recorded
 
 
 class Station(Protocol):
@@ -85,8 +85,8 @@ class TapLink:
         self._broker: trio.abc.Stream | None = None
         self._peer = peer
         self._reach = reach
-        self._inbox: Inbox[Entry | Ended] = Inbox()
-        self._ledger = Ledger()
+        self._inbox: Inbox[Entry | LinkEnd] = Inbox()
+        self._ledger = OpenRequests()
         self._sending = trio.Lock()
         self._scope = trio.CancelScope()
         self._is_open = True
@@ -112,14 +112,14 @@ class TapLink:
         try:
             return await self._reach()
         except Unreached as error:
-            raise Ended(f"the broker can't be reached: {error}", "upstream", is_told=True) from error
+            raise LinkEnd(f"the broker can't be reached: {error}", "upstream", is_recorded=True) from error
 
     async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
         """Run `work`, and turn whatever it meets into the end of this connection."""
         try:
             await work()
-        except Ended as ended:
-            self._end(str(ended), ended.by, is_told=ended.is_told)
+        except LinkEnd as ended:
+            self._end(str(ended), ended.by, is_told=ended.is_recorded)
         except Exception as error:
             _log.exception("a connection from %s: groupproof failed", self._peer)
             self._end(f"groupproof failed: {error!r}", "tap")
@@ -127,12 +127,12 @@ class TapLink:
     def _end(self, reason: str, by: str, *, is_told: bool = False) -> None:
         if self._is_open and by in ("upstream", "tap") and not (is_told or self._station.is_quiet):
             _log.warning("a connection from %s ends: %s", self._peer, reason)
-        self._told_closed(reason, by)
+        self._record_closed(reason, by)
         self._scope.cancel()
 
     async def _close(self, reason: str, by: str, *, reset: bool = False) -> None:
         """Close both sides; to the client by RST where `reset` asks for it and there is a socket."""
-        self._told_closed(reason, by)
+        self._record_closed(reason, by)
         with trio.move_on_after(1, shield=True):
             if reset and (setsockopt := getattr(self._client, "setsockopt", None)):
                 with contextlib.suppress(OSError):
@@ -142,7 +142,7 @@ class TapLink:
                     with contextlib.suppress(*_BROKEN):
                         await trio.aclose_forcefully(stream)
 
-    def _told_closed(self, reason: str, by: str) -> None:
+    def _record_closed(self, reason: str, by: str) -> None:
         if self._is_open:
             self._is_open = False
             self._tell("closed", reason=reason, by=by, owed=len(self._ledger))
@@ -159,7 +159,7 @@ class TapLink:
                 payloads = framer.feed(data)
             except FramingError as error:
                 # The connection ends when the turn comes to this frame: what came before it still goes on.
-                await self._inbox.put(Ended(str(error), "tap"), 0)
+                await self._inbox.put(LinkEnd(str(error), "tap"), 0)
                 return
             for payload in payloads:
                 await self._inbox.put(self._arrived(payload), len(payload))
@@ -184,10 +184,10 @@ class TapLink:
 
     async def _pass_on(self) -> None:
         while (entry := await self._inbox.get()) is not None:
-            if isinstance(entry, Ended):
+            if isinstance(entry, LinkEnd):
                 raise entry
             if entry.passing.tells_tokens:
-                raise Ended("SaslHandshake v0: the tokens that follow can't be told from requests; use v1, or --properties for the broker", "tap")
+                raise LinkEnd("SaslHandshake v0: the tokens that follow can't be told from requests; use v1, or --properties for the broker", "tap")
             fault = self._striking.on_request(entry)
             if fault is not None:
                 entry.fault, entry.columns = fault, {**entry.columns, "fault": fault.name}
@@ -226,12 +226,12 @@ class TapLink:
         try:
             await self._broker.send_all(frame(entry.passing.payload))
         except _BROKEN as error:
-            raise Ended(f"the broker broke the connection: {error.__cause__ or error}", "upstream") from error
+            raise LinkEnd(f"the broker broke the connection: {error.__cause__ or error}", "upstream") from error
         self._striking.passed(entry, "request")
 
     async def _wave(self) -> None:
         """Pass on that the client has closed its side; what was sent is still the broker's to take up, and its answers are nobody's."""
-        self._told_closed(self._farewell, "client")
+        self._record_closed(self._farewell, "client")
         if (send_eof := getattr(self._broker, "send_eof", None)) is not None:
             with trio.move_on_after(FAREWELL_S_MAX), contextlib.suppress(*_BROKEN):
                 await send_eof()
@@ -247,11 +247,11 @@ class TapLink:
             try:
                 payloads = framer.feed(data)
             except FramingError as error:
-                raise Ended(f"the broker's answer: {error}", "upstream") from error
+                raise LinkEnd(f"the broker's answer: {error}", "upstream") from error
             for payload in payloads:
                 await self._brought(payload)
         cut = f" within a frame, of which {framer.pending} bytes came" if framer.pending else ""
-        raise Ended(f"the broker closed it{cut}", "upstream")
+        raise LinkEnd(f"the broker closed it{cut}", "upstream")
 
     async def _brought(self, payload: bytes) -> None:
         if not self._is_open:
@@ -275,7 +275,7 @@ class TapLink:
             try:
                 body = await self._station.localized(passing.api, body)
             except BrokenEnvironment as error:
-                raise Ended(str(error), "tap") from error
+                raise LinkEnd(str(error), "tap") from error
             payload = write_response(passing.api, passing.version, passing.correlation, body)
         if body is not None and passing.wire is not None:
             await self._answer(entry, body, payload)
@@ -295,11 +295,11 @@ class TapLink:
         """Record an answer and send it, unless a fault has another idea."""
         wire = entry.passing.wire
         assert wire is not None
-        told = response_columns(wire.api, wire.body, body)
-        fault = self._striking.on_response(entry, told)
+        columns = response_columns(wire.api, wire.body, body)
+        fault = self._striking.on_response(entry, columns)
         given = [entry.fault] if entry.own is not None and entry.fault is not None else []
         if fault is not None:
-            struck = Entry(passing=entry.passing, columns={**answer_columns(entry, told), "fault": fault.name}, fault=fault)
+            struck = Entry(passing=entry.passing, columns={**answer_columns(entry, columns), "fault": fault.name}, fault=fault)
             own = await self._strike_answer(fault, struck, body)
             if isinstance(fault.action, Drop):
                 return
@@ -308,18 +308,18 @@ class TapLink:
                 given.append(fault)
             if own is not None:
                 body, payload = own, write_response(wire.api, wire.version, wire.correlation, own)
-                told = response_columns(wire.api, wire.body, body)
+                columns = response_columns(wire.api, wire.body, body)
                 given.append(fault)
             entry.columns = {**entry.columns, "fault": fault.name}
         self._station.follow(wire.api, entry.columns.get("group"), body)
-        self._station.recorder.record("response", **{**entry.columns, **told})
+        self._station.recorder.record("response", **{**entry.columns, **columns})
         await self._give(entry, payload, given)
 
     async def _give(self, entry: Entry, payload: bytes, given: list[Fault]) -> None:
         """Send an answer, with the receipts of the faults that gave it."""
         try:
             await self._send(payload)
-        except Ended as ended:
+        except LinkEnd as ended:
             if entry.columns:
                 self._station.recorder.record("event", **{**entry.columns, "who": "link", "body": {"name": "unsent"}})
             for fault in given:
@@ -343,7 +343,7 @@ class TapLink:
             reason = f"fault {fault.name} cut it"
             await self._close(reason, "fault", reset=action.reset)
             self._striking.delivered(fault, entry.columns)
-            raise Ended(reason, "fault")
+            raise LinkEnd(reason, "fault")
         if isinstance(action, Hold):
             with self._withheld():
                 await self._striking.interception.hold(fault, action.ms, entry.columns)
@@ -379,11 +379,11 @@ class TapLink:
             async with self._sending:
                 await self._client.send_all(frame(payload))
         except _BROKEN as error:
-            raise Ended(f"the client broke the connection: {error.__cause__ or error}", "client") from error
+            raise LinkEnd(f"the client broke the connection: {error.__cause__ or error}", "client") from error
 
     async def _received(self, stream: trio.abc.Stream, by: str) -> bytes:
         try:
             return bytes(await stream.receive_some(_READ_BYTES))
         except _BROKEN as error:
             who = "broker" if by == "upstream" else by
-            raise Ended(f"the {who} broke the connection: {error.__cause__ or error}", by) from error
+            raise LinkEnd(f"the {who} broke the connection: {error.__cause__ or error}", by) from error

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from groupproof.harness.model.forwarded_frame import Passing
+from groupproof.harness.model.forwarded_frame import ForwardedFrame
 from groupproof.protocol.faults import Fault
 
-__all__ = ["Entry", "Ledger"]
+__all__ = ["Entry", "OpenRequests"]
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -23,14 +23,14 @@ class Entry:
     `own` is the answer that a fault gives, `is_repeat` marks the second of a request that was duplicated: its answer goes nowhere.
     """
 
-    passing: Passing
+    passing: ForwardedFrame
     columns: Mapping[str, Any] = field(default_factory=dict)
     fault: Fault | None = None
     own: Mapping[str, Any] | None = None
     is_repeat: bool = False
 
 
-class Ledger:
+class OpenRequests:
     """Entries are `found` by the correlation of an answer and `settled` once it has been passed on."""
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Ledger:
 
     def found(self, correlation: int | None) -> Entry | None:
         """Return the oldest request that waits for an answer of the broker's with this correlation id, None for an answer that nobody asked for."""
-        return next((each for each in self._owed if each.own is None and each.passing.correlation == correlation), None)
+        return next((entry for entry in self._owed if entry.own is None and entry.passing.correlation == correlation), None)
 
     def settled(self, entry: Entry) -> None:
         self._owed.remove(entry)

@@ -9,13 +9,13 @@ from typing import Any, Final
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.readiness import Connect, wait_until_up
 from groupproof.harness.subjects.brokers.release_guess import matching_profile
-from groupproof.harness.subjects.brokers.reported_settings import settings_told
+from groupproof.harness.subjects.brokers.reported_settings import reported_settings
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.networks.request_connection import GONE, NotSpoken, asking
-from groupproof.harness.subjects.tap.addresses import Named, named_in
+from groupproof.harness.subjects.tap.addresses import NamedBroker, named_in
 from groupproof.protocol.vocabulary import Api, error_named
 
-__all__ = ["SETTINGS", "Met", "meet_upstream"]
+__all__ = ["SETTINGS", "UpstreamInfo", "meet_upstream"]
 
 _UP_S: Final = 20.0
 
@@ -29,11 +29,11 @@ _DECISIVE: Final = SETTINGS[:3]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Met:
+class UpstreamInfo:
     """The upstream as it was met. `groups` are those that were there, None where it does not tell, `untold` then says why; likewise `settings`."""
 
     profile: str
-    brokers: tuple[Named, ...]
+    brokers: tuple[NamedBroker, ...]
     groups: tuple[str, ...] | None
     settings: Mapping[str, str] | None
     untold: str = ""
@@ -42,11 +42,11 @@ class Met:
         """Return the body of the event that tells it in the trace."""
         groups = None if self.groups is None else list(self.groups)
         settings = None if self.settings is None else dict(self.settings)
-        brokers = [[each.node, *each.address] for each in self.brokers]
+        brokers = [[broker.node, *broker.address] for broker in self.brokers]
         return {"name": "upstream", "profile": self.profile, "brokers": brokers, "groups": groups, "settings": settings, "untold": self.untold}
 
 
-async def meet_upstream(connect: Connect, bootstrap: Sequence[Address], *, profile: str | None, within_s: float = _UP_S) -> Met:
+async def meet_upstream(connect: Connect, bootstrap: Sequence[Address], *, profile: str | None, within_s: float = _UP_S) -> UpstreamInfo:
     """Ask the brokers; raise `BrokenEnvironment` where the first of `bootstrap` does not answer. `profile` is the release the user names."""
     await wait_until_up(connect, bootstrap[:1], list, within_s=within_s)
     try:
@@ -57,34 +57,34 @@ async def meet_upstream(connect: Connect, bootstrap: Sequence[Address], *, profi
         host, port = bootstrap[0]
         raise BrokenEnvironment(f"{host}:{port} does not answer as a broker: {str(error) or type(error).__name__}") from error
     groups = await _groups(connect, brokers)
-    settings = _settings(await settings_told(connect, brokers[0].address if brokers else bootstrap[0]))
-    return Met(
+    settings = _settings(await reported_settings(connect, brokers[0].address if brokers else bootstrap[0]))
+    return UpstreamInfo(
         profile=profile or matching_profile(ranges),
         brokers=brokers,
         groups=None if isinstance(groups, str) else groups,
         settings=None if isinstance(settings, str) else settings,
-        untold=next((each for each in (groups, settings) if isinstance(each, str)), ""),
+        untold=next((item for item in (groups, settings) if isinstance(item, str)), ""),
     )
 
 
-def _settings(told: Mapping[str, str | None] | str) -> dict[str, str] | str:
+def _settings(by_name: Mapping[str, str | None] | str) -> dict[str, str] | str:
     """Return the settings that a group's rules ask for, or why they are not known: no default stands in for what decides when an answer is due."""
-    if isinstance(told, str):
-        return f"the broker does not tell its settings: {told}"
-    settings = {name: value for name in SETTINGS if (value := told.get(name)) is not None}
+    if isinstance(by_name, str):
+        return f"the broker does not tell its settings: {by_name}"
+    settings = {name: value for name in SETTINGS if (value := by_name.get(name)) is not None}
     missing = [name for name in _DECISIVE if name not in settings]
     return f"the broker does not tell {', '.join(missing)}" if missing else settings
 
 
-async def _groups(connect: Connect, brokers: Sequence[Named]) -> tuple[str, ...] | str:
+async def _groups(connect: Connect, brokers: Sequence[NamedBroker]) -> tuple[str, ...] | str:
     """Return the groups of every broker, or why one does not tell them."""
     found: list[str] = []
     try:
-        for each in brokers:
-            async with asking(await connect(*each.address)) as asker:
+        for broker in brokers:
+            async with asking(await connect(*broker.address)) as asker:
                 answer = await asker.ask(Api.LIST_GROUPS, {})
             if answer["error_code"]:
-                return f"broker {each.node} answers ListGroups with {error_named(answer['error_code'])}"
+                return f"broker {broker.node} answers ListGroups with {error_named(answer['error_code'])}"
             found += [group["group_id"] for group in answer["groups"]]
     except (*GONE, NotSpoken) as error:
         return f"the brokers do not tell their groups: {str(error) or type(error).__name__}"

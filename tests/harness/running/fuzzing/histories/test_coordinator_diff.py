@@ -25,15 +25,15 @@ def compared(first: ReferenceBrokers, second: ReferenceBrokers, steps: int = 0) 
 def test_a_release_does_not_diverge_from_itself() -> None:
     comparison = compared(ReferenceBrokers(profile="kafka-4.1"), ReferenceBrokers(profile="kafka-4.1", seed=7), steps=50)
 
-    assert {each.contrast for each in comparison.compared} == {None}
-    assert {each.trouble for each in comparison.compared} == {None}
-    assert {each.case.id for each in comparison.compared} > {case.id for case in SOME}
+    assert {result.contrast for result in comparison.compared} == {None}
+    assert {result.trouble for result in comparison.compared} == {None}
+    assert {result.case.id for result in comparison.compared} > {case.id for case in SOME}
 
 
 @pytest.mark.slow
 def test_two_releases_diverge_where_their_rules_do() -> None:
     comparison = compared(ReferenceBrokers(profile="kafka-1.1"), ReferenceBrokers(profile="kafka-4.1"))
-    diverging = {each.case.id for each in comparison.compared if each.contrast is not None}
+    diverging = {result.case.id for result in comparison.compared if result.contrast is not None}
 
     assert diverging
     assert diverging < {case.id for case in SOME}

@@ -10,18 +10,18 @@ from groupproof.harness.model.case import script_of
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.script import Ask
 from groupproof.harness.model.verdicts import Verdict
-from groupproof.harness.running.fuzzing.histories.coordinator_fuzz import KINDS, Diverged, Fuzzing, Steps, kinds_of
-from groupproof.harness.running.runs.whole_run import Order
+from groupproof.harness.running.fuzzing.histories.coordinator_fuzz import KINDS, FuzzEffort, FuzzFinding, Fuzzing, kinds_of
+from groupproof.harness.running.runs.whole_run import RunConfig
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
 
 
 def fuzzing(subject: ReferenceBrokers, *, profile: str = "kafka-4.1", steps: int = 60, goes_on: bool = False, seed: int = 1) -> Fuzzing:
-    order = Order(cases=(), profile=profile, level="info", seed=seed, jobs=10, command=["groupproof"])
-    told: list[Diverged] = []
-    run = Fuzzing(subject, order, Steps(steps=steps, length=6, goes_on=goes_on), say=lambda _: None, found=told.append, prefix="groupproof-")
+    config = RunConfig(cases=(), profile=profile, level="info", seed=seed, jobs=10, command=["groupproof"])
+    entries: list[FuzzFinding] = []
+    run = Fuzzing(subject, config, FuzzEffort(steps=steps, length=6, goes_on=goes_on), say=lambda _: None, found=entries.append, prefix="groupproof-")
     run.go()
-    assert told == run.diverged
+    assert entries == run.diverged
     return run
 
 
@@ -61,5 +61,5 @@ def test_a_subject_that_cannot_be_had_is_the_environments_fault() -> None:
 
 
 def test_settings_that_a_release_lacks_are_left_out() -> None:
-    assert kinds_of("kafka-4.1") == [dict(each) for each in KINDS]
+    assert kinds_of("kafka-4.1") == [dict(kind) for kind in KINDS]
     assert all(set(kind) <= set(full) for kind, full in zip(kinds_of("kafka-1.1"), KINDS, strict=True))

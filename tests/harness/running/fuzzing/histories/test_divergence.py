@@ -10,7 +10,7 @@ from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.script import Script
 from groupproof.harness.model.script_builders import beat, join
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
-from groupproof.harness.running.fuzzing.histories.divergence import Met, answered_count, excused, met_in, side_by_side, worst_lag_ms
+from groupproof.harness.running.fuzzing.histories.divergence import Divergence, answered_count, excused, met_in, side_by_side, worst_lag_ms
 from groupproof.protocol.trace import Trace
 
 SCRIPT = Script(steps=(join("m0", wait=True, label="first"), join("m0", wait=True, label="second")))
@@ -18,12 +18,12 @@ SCRIPT = Script(steps=(join("m0", wait=True, label="first"), join("m0", wait=Tru
 
 def trace_of(profile: str, *, judged_by: str = "kafka-4.1") -> Trace:
     trace = performed(SCRIPT, profile=profile)
-    ground = next(seen for seen in trace if seen.body.get("name") == "ground")
-    told = replace(ground, body={**ground.body, "profile": judged_by, "settings": SETTINGS})
-    return [told if seen is ground else seen for seen in trace]
+    ground = next(obs for obs in trace if obs.body.get("name") == "ground")
+    report = replace(ground, body={**ground.body, "profile": judged_by, "settings": SETTINGS})
+    return [report if obs is ground else obs for obs in trace]
 
 
-def divergence() -> tuple[Met, Trace]:
+def divergence() -> tuple[Divergence, Trace]:
     trace = trace_of("kafka-2.4", judged_by="kafka-1.1")
     (met,) = met_in(trace)
     return met, trace
@@ -50,14 +50,14 @@ def test_a_trace_that_does_not_tell_its_ground_meets_nothing() -> None:
 
 
 def test_what_a_thread_that_sat_on_a_request_explains_is_met_by_judges_alone() -> None:
-    told = Recording()
-    told.event("ground", profile="kafka-4.1", settings=SETTINGS)
-    told.stable("a")
-    told.joined("b")
-    told.wait(20)
-    told.beat("a", label="beat")
-    told.wait(20)
-    trace = changed(told.end(), "beat", bodied(error_code=0))
+    recording = Recording()
+    recording.event("ground", profile="kafka-4.1", settings=SETTINGS)
+    recording.stable("a")
+    recording.joined("b")
+    recording.wait(20)
+    recording.beat("a", label="beat")
+    recording.wait(20)
+    trace = changed(recording.end(), "beat", bodied(error_code=0))
 
     assert met_in(trace) == []
     (found,) = findings_of(trace, profile="kafka-4.1", settings=SETTINGS)
@@ -87,7 +87,7 @@ def test_a_broker_lags_that_is_slow_with_an_answer_that_waits_for_nothing() -> N
     trace = performed(Script(steps=(join("m0", version=3, wait=True), beat("m0"))), profile="kafka-4.1")
 
     def slower(api: str, ms: int) -> Trace:
-        return [replace(seen, at_ns=seen.at_ns + ms * 1_000_000) if seen.kind == "response" and seen.api == api else seen for seen in trace]
+        return [replace(obs, at_ns=obs.at_ns + ms * 1_000_000) if obs.kind == "response" and obs.api == api else obs for obs in trace]
 
     assert worst_lag_ms(slower("JoinGroup", 900)) == 0
     assert worst_lag_ms(slower("Heartbeat", 50)) == 0

@@ -46,8 +46,8 @@ def test_histories_hold_every_kind_of_step_and_many_kinds_of_requests() -> None:
 def test_where_old_leaders_cannot_be_told_of_instances_no_history_has_both() -> None:
     kind = Kind(profile="kafka-2.8", settings=SETTINGS, ranges={api: (0, 7) for api in Api if api in VERSIONS}, steps=12)
     joins = [[step for step in script.steps if isinstance(step, Ask) and step.api is Api.JOIN_GROUP] for script in histories(kind, seed=1, count=40)]
-    static = [any(each.fields["group_instance_id"] for each in asked) for asked in joins]
-    old = [any(each.version is not None and each.version < 5 for each in asked) for asked in joins]
+    static = [any(ask.fields["group_instance_id"] for ask in asked) for asked in joins]
+    old = [any(ask.version is not None and ask.version < 5 for ask in asked) for asked in joins]
 
     assert any(static)
     assert any(old)

@@ -20,10 +20,10 @@ def changed(ask: Ask, wild: Ask) -> set[str]:
 def test_one_field_at_most_is_put_wrong_and_nothing_else() -> None:
     dice = Dice()
     for ask in (join("m0", instance="i0"), sync("m0"), beat("m0"), commit("m0"), replace(commit("m0"), api=Api.TXN_OFFSET_COMMIT)):
-        seen = [changed(ask, gone_wild(dice, ask, ACTOR)) for _ in range(60)]
+        entries = [changed(ask, gone_wild(dice, ask, ACTOR)) for _ in range(60)]
 
-        assert all(len(each) <= 1 for each in seen)
-        assert {"member_id"} in seen
+        assert all(len(item) <= 1 for item in entries)
+        assert {"member_id"} in entries
         assert gone_wild(dice, ask, ACTOR).label == ask.label
 
 

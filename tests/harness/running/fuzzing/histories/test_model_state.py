@@ -3,11 +3,11 @@ from __future__ import annotations
 from tests.harness.running.fuzzing.drawn import outlook
 
 from groupproof.harness.model.script_builders import REBALANCE_MS, SESSION_MS, beat, join, leave, sync
-from groupproof.harness.running.fuzzing.histories.model_state import STEP_MS, Outlook
+from groupproof.harness.running.fuzzing.histories.model_state import STEP_MS, ModelState
 from groupproof.protocol.vocabulary import Api, GroupState
 
 
-def gathered(*names: str) -> Outlook:
+def gathered(*names: str) -> ModelState:
     """Return a group that waits for its members' syncs; each has joined alone, the last makes the others rejoin."""
     group = outlook()
     for index, name in enumerate(names):

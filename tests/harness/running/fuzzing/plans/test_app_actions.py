@@ -2,14 +2,14 @@ from __future__ import annotations
 
 from tests.project import ROOT
 
-from groupproof.harness.running.fuzzing.plans.app_actions import ALONE, MEANWHILE, NEEDS, STIRS, Doing
+from groupproof.harness.running.fuzzing.plans.app_actions import ALONE, MEANWHILE, NEEDS, STIRS, AppAction
 from groupproof.harness.running.fuzzing.plans.plan_source import _DO
 
 CONTRACT = ROOT / "docs" / "contract.md"
 
 
 def test_everything_comes_at_some_time_and_can_be_done() -> None:
-    assert set(MEANWHILE) | set(STIRS) == set(Doing) == set(_DO)
+    assert set(MEANWHILE) | set(STIRS) == set(AppAction) == set(_DO)
     assert set(ALONE) <= set(MEANWHILE)
 
 

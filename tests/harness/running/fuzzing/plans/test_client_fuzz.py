@@ -17,7 +17,7 @@ from groupproof.harness.running.fuzzing.plans.finds import Find, Finds, Steadine
 from groupproof.harness.running.fuzzing.plans.plan_source import Traits
 from groupproof.harness.running.fuzzing.plans.shrink_plan import faults_of
 from groupproof.harness.running.plans.client_stage import Stage
-from groupproof.harness.running.runs.whole_run import Order, Outcome
+from groupproof.harness.running.runs.whole_run import RunConfig, RunOutcome
 from groupproof.harness.subjects.client_registry import Candidate, candidate
 from groupproof.harness.subjects.subject import ReferenceSubject
 from groupproof.protocol.trace import Trace
@@ -30,15 +30,15 @@ HOUR = Effort(max_time_s=3_600.0, plans=2, members=1, shrink_s=25.0)
 
 def fuzzing(
     variant: str | None = None, effort: Effort = HOUR, *, expectations: Expectations | None = None, seed: int = 1
-) -> tuple[ClientFuzzing, list[Find], Outcome]:
+) -> tuple[ClientFuzzing, list[Find], RunOutcome]:
     who = candidate("groupproof", (), profile="kafka-4.1", seed=1, say=lambda _: None)
     return ran(replace(who, subject=ReferenceSubject(run_shim, variant=variant)), effort, expectations or Expectations(), seed)
 
 
-def ran(who: Candidate, effort: Effort, expectations: Expectations, seed: int) -> tuple[ClientFuzzing, list[Find], Outcome]:
-    order = Order(cases=(), profile="kafka-4.1", level="info", seed=seed, jobs=10, command=["groupproof"], expectations=expectations)
+def ran(who: Candidate, effort: Effort, expectations: Expectations, seed: int) -> tuple[ClientFuzzing, list[Find], RunOutcome]:
+    config = RunConfig(cases=(), profile="kafka-4.1", level="info", seed=seed, jobs=10, command=["groupproof"], expectations=expectations)
     found: list[Find] = []
-    run = ClientFuzzing(who, order, effort, say=lambda _: None, found=found.append)
+    run = ClientFuzzing(who, config, effort, say=lambda _: None, found=found.append)
     return run, found, run.go()
 
 
@@ -68,8 +68,8 @@ def test_what_is_known_is_counted_and_not_stopped_at(tmp_path: Path) -> None:
 
 def test_a_run_that_is_interrupted_says_so_and_keeps_what_was_reached() -> None:
     who = candidate("groupproof", (), profile="kafka-4.1", seed=1, say=lambda _: None)
-    order = Order(cases=(), profile="kafka-4.1", level="info", seed=1, jobs=2, command=["groupproof"])
-    run = ClientFuzzing(who, order, replace(HOUR, plans=50), say=lambda _: None, found=lambda _: None)
+    config = RunConfig(cases=(), profile="kafka-4.1", level="info", seed=1, jobs=2, command=["groupproof"])
+    run = ClientFuzzing(who, config, replace(HOUR, plans=50), say=lambda _: None, found=lambda _: None)
     settle = run._settle
 
     def settled_and_interrupted(*of: object) -> None:
@@ -106,5 +106,5 @@ def test_each_kind_is_kept_with_the_run_of_its_plan_that_shows_it() -> None:
     for trace in traces:
         stage.judge(case, trace)
 
-    assert stage.seen[case.id] == {kind_of(first): (first, traces[0]), kind_of(later): (later, traces[1])}
+    assert stage.failures[case.id] == {kind_of(first): (first, traces[0]), kind_of(later): (later, traces[1])}
     assert stage.last[case.id] == traces[1]

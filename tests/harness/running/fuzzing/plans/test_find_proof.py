@@ -9,7 +9,7 @@ from tests.harness.running.fuzzing.finding import busy_plan, finding, judgement
 from groupproof.harness.cases.drawn_case import drawn_case
 from groupproof.harness.model.case import Case, plan_of
 from groupproof.harness.model.verdicts import Verdict
-from groupproof.harness.running.fuzzing.plans.find_proof import CONFIRMATIONS, Played, Prover
+from groupproof.harness.running.fuzzing.plans.find_proof import CONFIRMATIONS, PlanRun, Prover
 from groupproof.harness.running.fuzzing.plans.finds import Find, Finds, Steadiness, kind_of
 from groupproof.harness.running.fuzzing.plans.shrink_plan import faults_of
 
@@ -20,12 +20,12 @@ def proven(shows: Callable[[Case], bool], *, by_reference: bool = False, lasts_s
     """Prove a find of which the runs show what `shows` says."""
     find = Finds([]).add(kind_of(ONE), ONE, drawn_case("1-1", busy_plan()), [], 1.0)
 
-    async def play(case: Case) -> Played:
+    async def play(case: Case) -> PlanRun:
         await trio.sleep(lasts_s)
-        return Played(judgement=judgement(ONE) if shows(case) else judgement(), trace=[])
+        return PlanRun(judgement=judgement(ONE) if shows(case) else judgement(), trace=[])
 
-    async def reference(case: Case) -> Played:
-        return Played(judgement=judgement(ONE) if by_reference else None, trace=[])
+    async def reference(case: Case) -> PlanRun:
+        return PlanRun(judgement=judgement(ONE) if by_reference else None, trace=[])
 
     async def main() -> None:
         await Prover(play, reference, say=lambda line: None).prove(find, 60)

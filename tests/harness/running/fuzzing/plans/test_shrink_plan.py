@@ -38,17 +38,17 @@ def small(shows: Callable[[Plan], bool]) -> tuple[Plan, int]:
     async def attempt(plans: Sequence[Plan]) -> list[bool]:
         nonlocal rounds
         rounds += 1
-        return [shows(each) for each in plans]
+        return [shows(item) for item in plans]
 
     return trio.run(lessened, busy_plan(), attempt), rounds
 
 
 def has_fault(name: str) -> Callable[[Plan], bool]:
-    return lambda each: name in {fault.name for fault in faults_of(each)}
+    return lambda item: name in {fault.name for fault in faults_of(item)}
 
 
 def test_what_does_not_matter_is_left_out_to_the_last_step() -> None:
-    left, rounds = small(lambda each: has_fault("f3")(each) and any(isinstance(step, Command) and step.command == "commit" for step in each.steps))
+    left, rounds = small(lambda item: has_fault("f3")(item) and any(isinstance(step, Command) and step.command == "commit" for step in item.steps))
     steps = head_of(left).steps
 
     assert [type(step) for step in steps] == [Start, Arm, Command]
@@ -60,11 +60,11 @@ def test_what_does_not_matter_is_left_out_to_the_last_step() -> None:
 def test_a_failure_that_needs_everything_keeps_everything() -> None:
     whole = busy_plan()
 
-    assert small(lambda each: False)[0] == whole
+    assert small(lambda item: False)[0] == whole
 
 
 def test_times_are_shortened_and_faults_put_plainer() -> None:
-    left, _ = small(lambda each: has_fault("f1")(each) and has_fault("f2")(each) and any(isinstance(step, Pass) for step in head_of(each).steps))
+    left, _ = small(lambda item: has_fault("f1")(item) and has_fault("f2")(item) and any(isinstance(step, Pass) for step in head_of(item).steps))
     (hold, answer) = sorted(faults_of(left), key=lambda fault: fault.name)
 
     assert hold.action.ms == 200  # type: ignore[union-attr] # f1 is a hold
@@ -74,15 +74,15 @@ def test_times_are_shortened_and_faults_put_plainer() -> None:
 
 def test_every_lesser_plan_is_smaller_whole_and_healed() -> None:
     whole = busy_plan()
-    for each in (made for tier in TIERS for made in lesser(whole, tier)):
-        started = {step.member for step in each.steps if isinstance(step, Start)}
-        armed = {fault.name for fault in faults_of(each)}
-        assert size_of(each) < size_of(whole)
-        assert {member.name for member in each.members} == started
+    for item in (made for tier in TIERS for made in lesser(whole, tier)):
+        started = {step.member for step in item.steps if isinstance(step, Start)}
+        armed = {fault.name for fault in faults_of(item)}
+        assert size_of(item) < size_of(whole)
+        assert {member.name for member in item.members} == started
         assert started
-        assert {step.fault for step in each.steps if isinstance(step, Heal)} == armed
-        assert [step.name for step in each.steps if isinstance(step, Mark)] == ["healing", "healed", "calm"]
-        for step in each.steps:
+        assert {step.fault for step in item.steps if isinstance(step, Heal)} == armed
+        assert [step.name for step in item.steps if isinstance(step, Mark)] == ["healing", "healed", "calm"]
+        for step in item.steps:
             if isinstance(step, Await) and isinstance(step.until, Stable):
                 assert set(step.until.members) <= started
             elif isinstance(step, Await) and isinstance(step.until, Seen) and step.until.fault:
@@ -92,7 +92,7 @@ def test_every_lesser_plan_is_smaller_whole_and_healed() -> None:
 def test_no_plan_is_left_without_anybody_under_test() -> None:
     one = with_healing(plan(subject("m0"), steps=[start("m0")], topics={"t": 1}, coordinator={}))
 
-    assert [each for tier in TIERS for each in lesser(one, tier) if not each.members] == []
+    assert [item for tier in TIERS for item in lesser(one, tier) if not item.members] == []
 
 
 def test_what_came_after_the_proof_and_what_struck_nothing_is_irrelevant() -> None:
@@ -120,10 +120,10 @@ def test_what_befalls_members_and_brokers_counts_as_faults() -> None:
 
 
 def test_no_lesser_plan_mends_thaws_or_starts_again_what_needs_it_not() -> None:
-    for each in (made for tier in TIERS for made in lesser(rough_plan(), tier)):
+    for item in (made for tier in TIERS for made in lesser(rough_plan(), tier)):
         up: set[str] = set()
         undone: list[Step] = []
-        for step in each.steps:
+        for step in item.steps:
             if isinstance(step, Start):
                 assert step.member not in up
                 up.add(step.member)

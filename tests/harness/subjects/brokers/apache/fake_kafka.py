@@ -10,12 +10,12 @@ from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.framing import Framer, frame
 from groupproof.protocol.wire.message_codec import VERSIONS, read_request, write_response
 
-OWN, PORTS = int(sys.argv[1]), [int(each) for each in sys.argv[2].split(",")]
+OWN, PORTS = int(sys.argv[1]), [int(part) for part in sys.argv[2].split(",")]
 
 
 def _answer(api: Api) -> dict[str, object]:
     if api is Api.API_VERSIONS:
-        return {"api_keys": tuple({"api_key": int(each), "min_version": low, "max_version": high} for each, (low, high) in VERSIONS.items())}
+        return {"api_keys": tuple({"api_key": int(api), "min_version": low, "max_version": high} for api, (low, high) in VERSIONS.items())}
     if api is Api.METADATA:
         return {"brokers": tuple({"node_id": node, "host": "127.0.0.1", "port": port} for node, port in enumerate(PORTS))}
     if api is Api.FIND_COORDINATOR:
@@ -26,8 +26,8 @@ def _answer(api: Api) -> dict[str, object]:
 async def _serve(stream: trio.abc.Stream) -> None:
     framer = Framer()
     while data := await stream.receive_some():
-        for each in framer.feed(bytes(data)):
-            request = read_request(each)
+        for item in framer.feed(bytes(data)):
+            request = read_request(item)
             await stream.send_all(frame(write_response(request.api, request.version, request.correlation, _answer(request.api))))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.apache.docker_kafka import Image, provision_docker
-from groupproof.harness.subjects.brokers.apache.layout import Layout, Node
+from groupproof.harness.subjects.brokers.apache.layout import KafkaNode, Layout
 from groupproof.harness.subjects.processes.folders import Folders
 from groupproof.harness.subjects.processes.images import place
 
@@ -38,7 +38,7 @@ def test_one_that_was_built_here_is_taken_where_the_official_one_cannot_be_pulle
 def test_a_node_is_a_container_on_the_hosts_loopback_that_is_removed_at_the_end(tmp_path: Path) -> None:
     own = Folders(data=tmp_path / "run-1", logs=tmp_path / "logs")
     own.data.mkdir()
-    node = Node(node_id=0, data=own.data / "broker-0", port=9001, controller_port=9002)
+    node = KafkaNode(node_id=0, data=own.data / "broker-0", port=9001, controller_port=9002)
     layout = Layout(nodes=(node,), zookeeper_port=0, fixed={"num.partitions": "1"}, asked={"group.max.size": 3})
     command = Image(name="apache/kafka:4.1.0").node(layout, node, own)
     plan = json.loads(command.argv[-1])
@@ -58,7 +58,7 @@ def test_a_node_is_a_container_on_the_hosts_loopback_that_is_removed_at_the_end(
 def test_only_the_image_built_here_can_load_what_slows_a_disk(tmp_path: Path, name: str, is_slowed: bool) -> None:
     own = Folders(data=tmp_path / "run-1", logs=tmp_path / "logs")
     own.data.mkdir()
-    node = Node(node_id=0, data=own.data / "broker-0", port=9001, controller_port=9002)
+    node = KafkaNode(node_id=0, data=own.data / "broker-0", port=9001, controller_port=9002)
     layout = Layout(nodes=(node,), zookeeper_port=0, fixed={}, asked={})
     argv = json.loads(Image(name=name, slowing=Path("/cache/slow_disk.so")).node(layout, node, own).argv[-1])["argv"]
 

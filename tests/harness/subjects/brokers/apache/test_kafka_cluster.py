@@ -11,7 +11,7 @@ import trio
 
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.apache.kafka_cluster import RunningKafka
-from groupproof.harness.subjects.brokers.apache.layout import CONTROLLER_ID, Layout, Node
+from groupproof.harness.subjects.brokers.apache.layout import CONTROLLER_ID, KafkaNode, Layout
 from groupproof.harness.subjects.brokers.cluster import CannotStop
 from groupproof.harness.subjects.brokers.slow_disk import WRITE_MS, control_of, prepared
 from groupproof.harness.subjects.networks.ports import reserve_port
@@ -33,17 +33,17 @@ class _Fake:
     def zookeeper(self, port: int, folders: Folders) -> Command:
         return Command(title="ZooKeeper", argv=guarded([sys.executable, "-c", "import time; time.sleep(600)"]), log=folders.logs / "zookeeper.log")
 
-    def node(self, layout: Layout, node: Node, folders: Folders) -> Command:
-        ports = ",".join(str(each.port) for each in layout.brokers)
+    def node(self, layout: Layout, node: KafkaNode, folders: Folders) -> Command:
+        ports = ",".join(str(broker.port) for broker in layout.brokers)
         argv = [sys.executable, str(BROKER), str(node.port), ports, self.argument]
         log, env = folders.logs / f"{node.node_id}.log", {"PYTHONPATH": os.pathsep.join(sys.path)}
         return Command(title=node.title, argv=guarded(argv, remove=[node.data]), log=log, env=env)
 
 
 def _nodes(tmp_path: Path, *, brokers: int, zookeeper: bool = False) -> Layout:
-    nodes = [Node(node_id=node, data=tmp_path / "data" / str(node), port=reserve_port()) for node in range(brokers)]
+    nodes = [KafkaNode(node_id=node, data=tmp_path / "data" / str(node), port=reserve_port()) for node in range(brokers)]
     fixed = {"offsets.topic.num.partitions": "3"}
-    controller = () if zookeeper else (Node(node_id=CONTROLLER_ID, data=tmp_path / "data" / "c", controller_port=1),)
+    controller = () if zookeeper else (KafkaNode(node_id=CONTROLLER_ID, data=tmp_path / "data" / "c", controller_port=1),)
     return Layout(nodes=(*controller, *nodes), zookeeper_port=1 if zookeeper else 0, fixed=fixed, asked={})
 
 
@@ -65,7 +65,7 @@ def test_brokers_come_up_and_one_can_be_killed_until_the_last(tmp_path: Path) ->
             for node, why in ((0, "no broker 0 is running"), (1, "the last one"), (9, "no broker 9 is running")):
                 with pytest.raises(CannotStop, match=why):
                     await running.stop(node)
-            assert [each.name for each in running.logs()] == ["zookeeper.log", "0.log", "1.log"]
+            assert [log.name for log in running.logs()] == ["zookeeper.log", "0.log", "1.log"]
         finally:
             await running.end()
         with pytest.raises(OSError, match="connect"):

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from groupproof.harness.subjects.brokers.apache.layout import CONTROLLER_ID, Layout, Node, rendered, zookeeper_properties
+from groupproof.harness.subjects.brokers.apache.layout import CONTROLLER_ID, KafkaNode, Layout, rendered, zookeeper_properties
 
-ALONE = Node(node_id=0, data=Path("/d/0"), port=9001, controller_port=9002)
-PAIR = (Node(node_id=0, data=Path("/d/0"), port=9001), Node(node_id=1, data=Path("/d/1"), port=9002))
-CONTROLLER = Node(node_id=CONTROLLER_ID, data=Path("/d/c"), controller_port=9100)
+ALONE = KafkaNode(node_id=0, data=Path("/d/0"), port=9001, controller_port=9002)
+PAIR = (KafkaNode(node_id=0, data=Path("/d/0"), port=9001), KafkaNode(node_id=1, data=Path("/d/1"), port=9002))
+CONTROLLER = KafkaNode(node_id=CONTROLLER_ID, data=Path("/d/c"), controller_port=9100)
 
 
-def _layout(*nodes: Node, zookeeper_port: int = 0, **asked: object) -> Layout:
+def _layout(*nodes: KafkaNode, zookeeper_port: int = 0, **asked: object) -> Layout:
     return Layout(nodes=nodes, zookeeper_port=zookeeper_port, fixed={"num.partitions": "1"}, asked=asked)
 
 
@@ -74,7 +74,7 @@ def test_what_is_asked_comes_over_what_is_fixed() -> None:
 
 
 def test_nodes_say_what_they_are() -> None:
-    assert [each.title for each in (ALONE, CONTROLLER)] == ["broker 0", "the controller"]
+    assert [node.title for node in (ALONE, CONTROLLER)] == ["broker 0", "the controller"]
     assert _layout(CONTROLLER, *PAIR).brokers == PAIR
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.harness.subjects.brokers.programs import folders_in, program
 
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
-from groupproof.harness.subjects.brokers.apache.layout import Layout, Node
+from groupproof.harness.subjects.brokers.apache.layout import KafkaNode, Layout
 from groupproof.harness.subjects.brokers.apache.maven_kafka import is_fetched, provision_maven
 from groupproof.harness.subjects.processes.broker_process import Command
 
@@ -39,7 +39,7 @@ def test_a_release_is_fetched_and_formatted_once(bin_folder: Path, tmp_path: Pat
     assert provision_maven("4.1.0", tmp_path / "cache", said.append) == first
     assert first.provided_by == "maven"
     assert (tmp_path / "calls").read_text().splitlines() == ["fetched"]
-    assert [each.split()[0] for each in said] == ["fetching", "formatting"]
+    assert [name.split()[0] for name in said] == ["fetching", "formatting"]
     assert is_fetched("4.1.0", tmp_path / "cache")
     assert not is_fetched("4.0.0", tmp_path / "cache")
 
@@ -48,7 +48,7 @@ def test_a_node_gets_storage_under_its_own_ids(bin_folder: Path, tmp_path: Path)
     program(bin_folder, "java", FORMAT)
     program(bin_folder, "mvn", "exit 0")
     own = folders_in(tmp_path)
-    node = Node(node_id=7, data=own.data / "broker-7", port=9001, controller_port=9002)
+    node = KafkaNode(node_id=7, data=own.data / "broker-7", port=9001, controller_port=9002)
     layout = Layout(nodes=(node,), zookeeper_port=0, fixed={}, asked={})
     command = provision_maven("4.1.0", tmp_path / "cache", print).node(layout, node, own)
     argv, remove = _guarded(command)
@@ -66,7 +66,7 @@ def test_a_node_whose_disk_can_be_slowed_has_the_library_before_its_own(bin_fold
     program(bin_folder, "java", FORMAT)
     program(bin_folder, "mvn", "exit 0")
     own = folders_in(tmp_path)
-    node = Node(node_id=7, data=own.data / "broker-7", port=9001, controller_port=9002)
+    node = KafkaNode(node_id=7, data=own.data / "broker-7", port=9001, controller_port=9002)
     layout = Layout(nodes=(node,), zookeeper_port=0, fixed={}, asked={})
     jars = replace(provision_maven("4.1.0", tmp_path / "cache", print), slowing=Path("/slow_disk.so"))
     argv, remove = _guarded(jars.node(layout, node, own))
@@ -84,7 +84,7 @@ def test_a_release_with_zookeeper_has_one_of_its_own(bin_folder: Path, tmp_path:
     argv, _ = _guarded(jars.zookeeper(2181, own))
 
     assert argv[-2:] == ["org.apache.zookeeper.server.quorum.QuorumPeerMain", str(own.data / "zookeeper.properties")]
-    assert any(each.startswith("-Dlog4j.configuration=") for each in argv)
+    assert any(name.startswith("-Dlog4j.configuration=") for name in argv)
     assert "clientPort=2181\n" in (own.data / "zookeeper.properties").read_text()
     assert jars.formatted is None
 
@@ -128,11 +128,11 @@ def test_a_training_broker_writes_the_archive_that_later_ones_read(bin_folder: P
     program(bin_folder, "java", FORMAT)
     program(bin_folder, "mvn", "exit 0")
     own = folders_in(tmp_path)
-    node = Node(node_id=0, data=own.data / "broker-0", port=9001, controller_port=9002)
+    node = KafkaNode(node_id=0, data=own.data / "broker-0", port=9001, controller_port=9002)
     layout = Layout(nodes=(node,), zookeeper_port=0, fixed={}, asked={})
     jars = provision_maven("4.1.0", tmp_path / "cache", print)
     assert not jars.is_trained
-    (option,) = [each for each in _guarded(replace(jars, trains=True).node(layout, node, own))[0] if "ArchiveClassesAtExit" in each]
+    (option,) = [name for name in _guarded(replace(jars, trains=True).node(layout, node, own))[0] if "ArchiveClassesAtExit" in name]
     Path(option.partition("=")[2]).write_text("classes")
     jars.keep_archive()
 

@@ -17,7 +17,7 @@ from groupproof.clients.registry.install_cache import default_cache
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.apache.apache_kafka import ApacheKafka
 from groupproof.harness.subjects.brokers.apache.kafka_cluster import RunningKafka
-from groupproof.harness.subjects.brokers.apache.layout import Layout, Node
+from groupproof.harness.subjects.brokers.apache.layout import KafkaNode, Layout
 from groupproof.harness.subjects.brokers.apache.maven_kafka import Jars, provision_maven
 from groupproof.harness.subjects.brokers.apache.releases import releases
 from groupproof.harness.subjects.brokers.broker_providers import subject_named
@@ -50,7 +50,7 @@ def _running(release: str, logs: Path, work: Callable[[RunningCluster], Awaitabl
 
 @pytest.mark.parametrize(("release", "unknown"), [("1.1.0", {"group.max.size"}), ("4.1.0", set())])
 def test_a_release_comes_up_with_its_settings_and_topics_and_leaves_nothing(release: str, unknown: set[str], tmp_path: Path) -> None:
-    seen: list[Path] = []
+    entries: list[Path] = []
 
     async def work(running: RunningCluster) -> None:
         assert set(running.unmet) == unknown
@@ -61,10 +61,10 @@ def test_a_release_comes_up_with_its_settings_and_topics_and_leaves_nothing(rele
             joined = await asker.ask(Api.JOIN_GROUP, {**joining, "protocols": ({"name": "range", "metadata": b""},)}, version=2)
         assert [len(topic["partitions"]) for topic in answer["topics"]] == [4]
         assert (joined["error_code"], joined["generation_id"]) == (0, 1)
-        seen.extend(running.logs())
+        entries.extend(running.logs())
 
     _running(release, tmp_path, work, settings={**SETTINGS, "group.max.size": 10})
-    assert all(log.stat().st_size for log in seen)
+    assert all(log.stat().st_size for log in entries)
     assert not [name for name in os.listdir("/proc") if name.isdigit() and _runs(name, f"groupproof-kafka-{release}", str(os.getpid()))]
 
 
@@ -109,7 +109,7 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _secure(keys: Path, node: Node, port: int) -> Mapping[str, str]:
+def _secure(keys: Path, node: KafkaNode, port: int) -> Mapping[str, str]:
     """Return the settings of a node that listens on `port` besides, with TLS and every mechanism."""
     module = "org.apache.kafka.common.security"
     scram = {
@@ -125,7 +125,7 @@ def _secure(keys: Path, node: Node, port: int) -> Mapping[str, str]:
     }  # fmt: skip
 
 
-async def _give_password(jars: Jars, node: Node, mechanism: str) -> None:
+async def _give_password(jars: Jars, node: KafkaNode, mechanism: str) -> None:
     """Let Kafka's own tool give alice her password."""
     argv = [
         jars.java, "-XX:TieredStopAtLevel=1", "-cp", f"{jars.jars}/*", "kafka.admin.ConfigCommand", "--bootstrap-server", f"127.0.0.1:{node.port}", "--alter",
@@ -140,7 +140,7 @@ async def _with_tls(keys: Path, tmp_path: Path) -> AsyncIterator[int]:
     """Yield the port of a broker's listener with TLS and SASL, where alice has a password for each mechanism."""
     jars, port = provision_maven("4.1.0", default_cache(), print), reserve_port()
     with folders("secure", cache=tmp_path, logs=tmp_path / "logs") as own:
-        node = Node(node_id=0, data=own.data / "0", port=reserve_port(), controller_port=reserve_port())
+        node = KafkaNode(node_id=0, data=own.data / "0", port=reserve_port(), controller_port=reserve_port())
         running = RunningKafka(jars, Layout(nodes=(node,), zookeeper_port=0, fixed=_secure(keys, node, port), asked=SETTINGS), own)
         try:
             await running.start()
@@ -178,9 +178,9 @@ def test_an_address_is_reached_by_tls_and_each_mechanism_and_left_as_it_was(keys
     async def remaining(port: int) -> tuple[list[str], list[int]]:
         connect = Connector.of(security_of(parse_properties(_properties(tmp_path, keys, "PLAIN", USERS["PLAIN"]).read_text()))).connect
         async with asking(await connect("127.0.0.1", port)) as asker:
-            groups = [each["group_id"] for each in (await asker.ask(Api.LIST_GROUPS, {}))["groups"]]
+            groups = [group["group_id"] for group in (await asker.ask(Api.LIST_GROUPS, {}))["groups"]]
             topics = (await asker.ask(Api.METADATA, {"topics": ({"name": "mine"},), "allow_auto_topic_creation": False}, newest=8))["topics"]
-            return groups, [each["error_code"] for each in topics]
+            return groups, [result["error_code"] for result in topics]
 
     async def main() -> None:
         async with _with_tls(keys, tmp_path) as port:

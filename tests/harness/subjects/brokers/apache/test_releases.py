@@ -11,7 +11,7 @@ from groupproof.protocol.rules.profiles import default_profiles, profile_of
 
 @pytest.mark.parametrize("release", releases().known)
 def test_every_known_release_has_one_entry_and_a_profile_of_its_own(release: str) -> None:
-    assert len([each for each in releases().needs if each.releases.contains(release)]) == 1
+    assert len([need for need in releases().needs if need.releases.contains(release)]) == 1
     assert profile_of(Version(release).release) == f"kafka-{Version(release).major}.{Version(release).minor}"
 
 
@@ -39,7 +39,7 @@ def test_a_release_tells_its_artifact_and_whether_it_needs_zookeeper(release: st
 
     assert needs.zookeeper is zookeeper
     assert needs.artifacts(release)[0] == artifact
-    assert all(each.count(":") == 2 for each in needs.artifacts(release))
+    assert all(artifact.count(":") == 2 for artifact in needs.artifacts(release))
 
 
 @pytest.mark.parametrize(("release", "stands_in"), [("1.1.0", False), ("2.0.1", True), ("2.3.1", True), ("2.4.1", False)])

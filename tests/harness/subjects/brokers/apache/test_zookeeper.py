@@ -15,8 +15,8 @@ from groupproof.clients.registry.toolchains.java_archives import java_tool
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.apache import zookeeper
 from groupproof.harness.subjects.brokers.apache.zookeeper import (
-    Provided,
     RunningZooKeeper,
+    ZooKeeperRuntime,
     provision_zookeeper,
     running_zookeeper,
     zookeeper_at_hand,
@@ -86,7 +86,7 @@ def test_where_containers_are_wanted_it_is_the_official_image_or_nothing(docker:
 
 
 def test_its_configuration_lets_sessions_be_a_second_long_and_its_counters_be_asked_for(tmp_path: Path) -> None:
-    command = Provided(provided_by="x", java="/j/java", classpath="/jars/*").command(9001, folders_in(tmp_path))
+    command = ZooKeeperRuntime(provided_by="x", java="/j/java", classpath="/jars/*").command(9001, folders_in(tmp_path))
     plan = json.loads(command.argv[-1])
     config = dict(line.split("=", 1) for line in (tmp_path / "data" / "zookeeper.cfg").read_text().splitlines())
 
@@ -98,7 +98,7 @@ def test_its_configuration_lets_sessions_be_a_second_long_and_its_counters_be_as
 
 def test_one_that_does_not_start_is_told_with_its_last_words(bare: Path, tmp_path: Path) -> None:
     program(bare, "java", "echo 'Error: no heap'; exit 1")
-    provided = Provided(provided_by="x", java=str(bare / "java"), classpath="/jars/*")
+    provided = ZooKeeperRuntime(provided_by="x", java=str(bare / "java"), classpath="/jars/*")
 
     async def start() -> None:
         async with running_zookeeper(provided, cache=tmp_path / "cache", logs=tmp_path / "logs"):
@@ -138,10 +138,10 @@ def test_debians_package_comes_up_too(tmp_path: Path) -> None:
     async def work(running: RunningZooKeeper) -> None:
         assert re.search(r"version: 3\.([89]|\d\d)\.", await running.said("srvr"))
 
-    _with_one(Provided(provided_by="Debian", java=java_tool("java"), classpath=str(DEBIANS)), tmp_path, work)
+    _with_one(ZooKeeperRuntime(provided_by="Debian", java=java_tool("java"), classpath=str(DEBIANS)), tmp_path, work)
 
 
-def _with_one(provided: Provided, logs: Path, work: Callable[[RunningZooKeeper], Awaitable[None]]) -> None:
+def _with_one(provided: ZooKeeperRuntime, logs: Path, work: Callable[[RunningZooKeeper], Awaitable[None]]) -> None:
     async def live() -> None:
         async with running_zookeeper(provided, cache=default_cache(), logs=logs) as running:
             await work(running)

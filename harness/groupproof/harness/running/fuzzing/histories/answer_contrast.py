@@ -64,17 +64,17 @@ def contrast(first: Trace, second: Trace) -> Contrast | None:
 
 def said_by(trace: Trace) -> Iterator[tuple[str, Any]]:
     """Yield each exchange's label, and its answer normalised, or what came in place of one."""
-    answers = {seen.exchange_id: seen for seen in trace if seen.kind == "response" and seen.who == "member"}
+    answers = {obs.exchange_id: obs for obs in trace if obs.kind == "response" and obs.who == "member"}
     names: dict[str, str] = {}
     counts: dict[str, int] = {}
-    for seen in trace:
-        if seen.who == "kit" and seen.body.get("name") in ("unimplemented", "unmet"):
-            yield str(seen.body["name"]), str(seen.body["why"])
-        if seen.kind != "request" or seen.who != "member":
+    for observation in trace:
+        if observation.who == "kit" and observation.body.get("name") in ("unimplemented", "unmet"):
+            yield str(observation.body["name"]), str(observation.body["why"])
+        if observation.kind != "request" or observation.who != "member":
             continue
-        label = seen.detail or f"{seen.api} of {seen.client}"
+        label = observation.detail or f"{observation.api} of {observation.client}"
         counts[label] = counts.get(label, 0) + 1
-        yield f"{label} ({counts[label]})" if counts[label] > 1 else label, _normal(seen, answers.get(seen.exchange_id), names)
+        yield f"{label} ({counts[label]})" if counts[label] > 1 else label, _normal(observation, answers.get(observation.exchange_id), names)
 
 
 def _normal(request: Observation, answer: Observation | None, names: dict[str, str]) -> Any:
@@ -88,10 +88,10 @@ def _normal(request: Observation, answer: Observation | None, names: dict[str, s
 def _named(value: Any, group: str, names: dict[str, str]) -> Any:
     """Return the value with names for ids, bytes as hex, lists in an order of their own; of a list of groups what is about this one."""
     if isinstance(value, Mapping):
-        return {name: _id_of(each, names) if name in _IDS else _named(each, group, names) for name, each in value.items()}
+        return {name: _id_of(item, names) if name in _IDS else _named(item, group, names) for name, item in value.items()}
     if isinstance(value, list):
-        own = [each for each in value if not isinstance(each, Mapping) or not group or each.get("group_id") in (None, "", group)]
-        return sorted((_named(each, group, names) for each in own), key=lambda each: json.dumps(each, sort_keys=True, default=str))
+        own = [item for item in value if not isinstance(item, Mapping) or not group or item.get("group_id") in (None, "", group)]
+        return sorted((_named(item, group, names) for item in own), key=lambda item: json.dumps(item, sort_keys=True, default=str))
     return value.hex() if isinstance(value, bytes) else value
 
 
@@ -103,5 +103,5 @@ def _short(said: Any) -> str:
     if isinstance(said, str):
         return said
     code = said["code"]
-    told = {name: each for name, each in said["body"].items() if name not in ("error_code",) and each not in (None, "", [], -1)}
-    return f"{code} {error_named(code)}" if code else f"0 {json.dumps(told, default=str)}"
+    fields = {name: value for name, value in said["body"].items() if name not in ("error_code",) and value not in (None, "", [], -1)}
+    return f"{code} {error_named(code)}" if code else f"0 {json.dumps(fields, default=str)}"

@@ -17,17 +17,17 @@ from groupproof.harness.running.error_search import trouble_in
 from groupproof.harness.running.fuzzing.histories.answer_contrast import Contrast, contrast, leveled, overlap
 from groupproof.harness.running.fuzzing.histories.coordinator_fuzz import drawn_case, kinds_of
 from groupproof.harness.running.fuzzing.histories.model_state import Ranges
-from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, Ground, World, opened, worlds_of
+from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, ClusterSpec, PooledCluster, opened, worlds_of
 from groupproof.harness.running.scripts.script_runner import STEPS_S
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.protocol.wire.message_codec import warm
 
-__all__ = ["Compared", "Comparison"]
+__all__ = ["Comparison", "ScriptComparison"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class ScriptComparison:
     """One script: where the two diverge, or None; with `trouble` it could not be carried out on both."""
 
     case: Case
@@ -41,7 +41,7 @@ class Comparison:
     def __init__(
         self, subjects: tuple[BrokerSubject, BrokerSubject], cases: Sequence[Case], *, steps: int, seed: int, jobs: int, say: Callable[[str], None]
     ) -> None:
-        self.compared: list[Compared] = []
+        self.compared: list[ScriptComparison] = []
         self._subjects = subjects
         self._cases = cases
         self._steps = steps
@@ -49,7 +49,7 @@ class Comparison:
         self._say = say
         self._limit = trio.CapacityLimiter(jobs)
         self._token = f"{random.SystemRandom().getrandbits(24):06x}-"
-        self._is_virtual = all(each.is_virtual for each in subjects)
+        self._is_virtual = all(subject.is_virtual for subject in subjects)
         self._common: Ranges | None = None
 
     def go(self) -> None:
@@ -65,42 +65,42 @@ class Comparison:
     async def _main(self) -> None:
         if not self._is_virtual:
             await trio.to_thread.run_sync(warm)
-        for world, cases in sorted(worlds_of(self._cases).items(), key=lambda each: (each[0].only is not None, -len(each[1]))):
-            await self._world(world, cases)
+        for spec, cases in sorted(worlds_of(self._cases).items(), key=lambda item: (item[0].only is not None, -len(item[1]))):
+            await self._world(spec, cases)
         if self._steps:
             for number, settings in enumerate(kinds_of(self._subjects[0].profile)):
-                await self._drawn(World(settings=tuple(sorted(settings.items())), brokers=1), number)
+                await self._drawn(ClusterSpec(settings=tuple(sorted(settings.items())), brokers=1), number)
 
-    async def _world(self, world: World, cases: Sequence[Case]) -> None:
+    async def _world(self, spec: ClusterSpec, cases: Sequence[Case]) -> None:
         async with AsyncExitStack() as stack:
-            grounds = [None, None] if world.only is not None else [await self._opened(stack, each, world, cases) for each in self._subjects]
-            await self._compare(world, grounds, cases)
+            grounds = [None, None] if spec.only is not None else [await self._opened(stack, subject, spec, cases) for subject in self._subjects]
+            await self._compare(spec, grounds, cases)
 
-    async def _opened(self, stack: AsyncExitStack, subject: BrokerSubject, world: World, cases: Sequence[Case]) -> Ground:
-        return await stack.enter_async_context(opened(subject, world, cases))
+    async def _opened(self, stack: AsyncExitStack, subject: BrokerSubject, spec: ClusterSpec, cases: Sequence[Case]) -> PooledCluster:
+        return await stack.enter_async_context(opened(subject, spec, cases))
 
-    async def _drawn(self, world: World, number: int) -> None:
+    async def _drawn(self, spec: ClusterSpec, number: int) -> None:
         """Compare by drawn histories too, half of the steps in each world."""
         from groupproof.harness.running.fuzzing.histories.history_source import Kind, histories
 
         async with AsyncExitStack() as stack:
-            grounds = [await self._opened(stack, each, world, [drawn_case("none", Script(steps=()))]) for each in self._subjects]
+            grounds = [await self._opened(stack, subject, spec, [drawn_case("none", Script(steps=()))]) for subject in self._subjects]
             ranges = overlap(grounds[0].where.readable, grounds[1].where.readable)
-            kind = Kind(profile=self._subjects[0].profile, settings=dict(world.settings), ranges=ranges)
+            kind = Kind(profile=self._subjects[0].profile, settings=dict(spec.settings), ranges=ranges)
             count = max(1, self._steps // (2 * kind.steps))
             scripts = histories(kind, seed=seed_of(self._seed, f"{number}/0"), count=count)
             cases = [drawn_case(f"{self._seed:x}-{number}-{index}", script) for index, script in enumerate(scripts)]
-            await self._compare(world, list(grounds), cases)
+            await self._compare(spec, list(grounds), cases)
 
-    async def _compare(self, world: World, grounds: Sequence[Ground | None], cases: Sequence[Case]) -> None:
+    async def _compare(self, spec: ClusterSpec, grounds: Sequence[PooledCluster | None], cases: Sequence[Case]) -> None:
         first, second = grounds
         if first is not None and second is not None:
             self._common = overlap(first.where.readable, second.where.readable)
-        stages = [self._stage(subject, world, ground) for subject, ground in zip(self._subjects, grounds, strict=True)]
+        stages = [self._stage(subject, spec, cluster) for subject, cluster in zip(self._subjects, grounds, strict=True)]
         async with trio.open_nursery() as nursery:
             for case in cases:
                 nursery.start_soon(self._one, self._alike(case), stages)
-        self._say(f"{len(self.compared)} schedules, {sum(each.contrast is not None for each in self.compared)} diverge")
+        self._say(f"{len(self.compared)} schedules, {sum(result.contrast is not None for result in self.compared)} diverge")
 
     def _alike(self, case: Case) -> Case:
         """Return the case with the versions that both speak; where a request's API is not spoken by both, as it is."""
@@ -109,15 +109,15 @@ class Comparison:
     async def _one(self, case: Case, stages: Sequence[BrokerStage]) -> None:
         async with self._limit:
             plays = [await stage.play(case, key=f"d{number}") for number, stage in enumerate(stages)]
-        trouble = next((each.trouble for each in plays if each.trouble is not None), None)
-        told = None if trouble is not None else contrast(plays[0].trace, plays[1].trace)
-        self.compared.append(Compared(case=case, contrast=told, trouble=trouble))
+        error = next((play.trouble for play in plays if play.trouble is not None), None)
+        difference = None if error is not None else contrast(plays[0].trace, plays[1].trace)
+        self.compared.append(ScriptComparison(case=case, contrast=difference, trouble=error))
 
-    def _stage(self, subject: BrokerSubject, world: World, ground: Ground | None) -> BrokerStage:
+    def _stage(self, subject: BrokerSubject, spec: ClusterSpec, cluster: PooledCluster | None) -> BrokerStage:
         return BrokerStage(
             subject=subject,
-            world=world,
-            ground=ground,
+            world=spec,
+            ground=cluster,
             profile=subject.profile,
             seed=self._seed,
             token=self._token,

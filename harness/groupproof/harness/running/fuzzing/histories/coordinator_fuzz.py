@@ -24,11 +24,11 @@ from groupproof.harness.model.script import Ask, Script
 from groupproof.harness.model.verdicts import Level, Verdict
 from groupproof.harness.running.canary import Canary
 from groupproof.harness.running.case_runner import Runner
-from groupproof.harness.running.fuzzing.histories.divergence import Met, answered_count, excused, met_in
+from groupproof.harness.running.fuzzing.histories.divergence import Divergence, answered_count, excused, met_in
 from groupproof.harness.running.fuzzing.histories.history_source import Kind, histories
 from groupproof.harness.running.fuzzing.histories.shrink_history import shrunk, size_of
-from groupproof.harness.running.runs.whole_run import Campaign, Order
-from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, Ground, World, opened
+from groupproof.harness.running.runs.whole_run import CertifyRun, RunConfig
+from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, ClusterSpec, PooledCluster, opened
 from groupproof.harness.running.scripts.script_runner import STEPS_S
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
 from groupproof.harness.subjects.brokers.known_settings import values_of
@@ -36,7 +36,7 @@ from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.wire.message_codec import warm
 
-__all__ = ["KINDS", "Diverged", "Fuzzing", "Steps", "drawn_case", "kinds_of"]
+__all__ = ["KINDS", "FuzzEffort", "FuzzFinding", "Fuzzing", "drawn_case", "kinds_of"]
 
 ATTEMPTS: Final = 5
 """How often a divergence is looked for again before it is shrunk: some show only now and then."""
@@ -57,11 +57,11 @@ KINDS: Final[tuple[Mapping[str, Any], ...]] = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Diverged:
+class FuzzFinding:
     """A history that the rules do not explain, as it was shrunk, with the trace that shows it; `is_fleeting`: it did not show again."""
 
     case: Case
-    met: Met
+    met: Divergence
     trace: Trace
     ruling: Ruling
     is_fleeting: bool = False
@@ -72,7 +72,7 @@ class _Stage:
     """The stage of a batch: judges strictly, and remembers what diverged."""
 
     inner: BrokerStage
-    met: dict[str, tuple[Met, Trace]] = field(default_factory=dict)
+    met: dict[str, tuple[Divergence, Trace]] = field(default_factory=dict)
 
     @property
     def is_virtual(self) -> bool:
@@ -87,7 +87,7 @@ class _Stage:
 
     def judge(self, case: Case, trace: Trace) -> Judgement:
         judgement = self.inner.judge(case, trace)
-        if all(each.verdict is Verdict.OK for each in judgement.findings):
+        if all(finding.verdict is Verdict.OK for finding in judgement.findings):
             return judgement
         if met := met_in(trace):
             self.met[case.id] = (met[0], trace)
@@ -96,7 +96,7 @@ class _Stage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Steps:
+class FuzzEffort:
     """How much is to be done: at least `steps` requests answered, in histories of `length` requests; with `goes_on` beyond the first divergence."""
 
     steps: int
@@ -117,7 +117,7 @@ def _is_known(name: str, value: Any, profile: str) -> bool:
     return True
 
 
-class Fuzzing(Campaign):
+class Fuzzing(CertifyRun):
     """One run; `found` is told of the first divergence of each sort.
 
     `answered` counts the requests, `diverged` is what `found` was told, `more` how many further histories diverged in each way, of which nothing else is kept;
@@ -125,11 +125,18 @@ class Fuzzing(Campaign):
     """
 
     def __init__(
-        self, subject: BrokerSubject, order: Order, steps: Steps, *, say: Callable[[str], None], found: Callable[[Diverged], None], prefix: str
+        self,
+        subject: BrokerSubject,
+        config: RunConfig,
+        steps: FuzzEffort,
+        *,
+        say: Callable[[str], None],
+        found: Callable[[FuzzFinding], None],
+        prefix: str,
     ) -> None:
-        super().__init__(order, (), say=lambda *_: None, is_virtual=subject.is_virtual)
+        super().__init__(config, (), say=lambda *_: None, is_virtual=subject.is_virtual)
         self.answered = 0
-        self.diverged: list[Diverged] = []
+        self.diverged: list[FuzzFinding] = []
         self.more: Counter[tuple[str, str]] = Counter()
         self.undecided: list[CaseResult] = []
         self._subject = subject
@@ -169,22 +176,22 @@ class Fuzzing(Campaign):
 
     async def _under(self, settings: Mapping[str, Any], number: int, *, goal: int) -> None:
         """Fuzz a cluster with these settings until so many requests are answered in all."""
-        world = World(settings=tuple(sorted(settings.items())), brokers=1)
-        async with opened(self._subject, world, [drawn_case("none", Script(steps=()))], self._prefix) as ground:
-            stage = self._stage(world, ground)
-            held = {**{name: value for name, value in settings.items() if name not in ground.unmet}, **values_of(ground.where.cluster.known)}
-            kind = Kind(profile=self.order.profile, settings=held, ranges=ground.where.readable, steps=self._steps.length)
+        spec = ClusterSpec(settings=tuple(sorted(settings.items())), brokers=1)
+        async with opened(self._subject, spec, [drawn_case("none", Script(steps=()))], self._prefix) as cluster:
+            stage = self._stage(spec, cluster)
+            held = {**{name: value for name, value in settings.items() if name not in cluster.unmet}, **values_of(cluster.where.cluster.known)}
+            kind = Kind(profile=self.order.profile, settings=held, ranges=cluster.where.readable, steps=self._steps.length)
             for batch in itertools.count():
                 if self.answered >= goal or self._is_over:
                     return
                 await self._batch(stage, kind, seed=seed_of(self.order.seed, f"{number}/{batch}"))
 
-    def _stage(self, world: World, ground: Ground) -> _Stage:
+    def _stage(self, spec: ClusterSpec, cluster: PooledCluster) -> _Stage:
         return _Stage(
             inner=BrokerStage(
                 subject=self._subject,
-                world=world,
-                ground=ground,
+                world=spec,
+                ground=cluster,
                 profile=self.order.profile,
                 seed=self.order.seed,
                 token=self._token,
@@ -198,7 +205,7 @@ class Fuzzing(Campaign):
         draw = partial(histories, kind, seed=seed, count=self.order.jobs)
         scripts = draw() if self.is_virtual else await trio.to_thread.run_sync(draw)
         cases = [drawn_case(f"{self.order.seed:x}-{next(self._numbers)}", script) for script in scripts]
-        runner = Runner(stage, jobs=self.order.jobs, say=self.told, is_eager=True)
+        runner = Runner(stage, jobs=self.order.jobs, say=self.report, is_eager=True)
         async with runner.paced():
             await runner.rule(cases)
         before = self.answered
@@ -217,22 +224,22 @@ class Fuzzing(Campaign):
         if verdict in (Verdict.INCONCLUSIVE, Verdict.BROKEN, Verdict.UNIMPLEMENTED):
             self.undecided.append(result)
             self._line(f"{result.case.id} undecided: {result.ruling.observed}")
-        elif found is not None and (self._is_over or any(found[0].sort == each.met.sort for each in self.diverged)):
+        elif found is not None and (self._is_over or any(found[0].sort == diverged.met.sort for diverged in self.diverged)):
             self.more[found[0].sort] += 1
         elif found is not None:
             self._line(f"{result.case.id}: {found[0].finding.observed}")
-            first = Diverged(case=result.case, met=found[0], trace=found[1], ruling=result.ruling)
+            first = FuzzFinding(case=result.case, met=found[0], trace=found[1], ruling=result.ruling)
             self.diverged.append(first)
             try:
                 self.diverged[-1] = await self._shrunk(first, stage)
             finally:
                 self._found(self.diverged[-1])
 
-    async def _shrunk(self, first: Diverged, stage: _Stage) -> Diverged:
+    async def _shrunk(self, first: FuzzFinding, stage: _Stage) -> FuzzFinding:
         """Return the smallest history that shows the same; the one that was met, where it does not show again."""
-        case, met = first.case, first.met
+        case, divergence = first.case, first.met
         limit = trio.CapacityLimiter(self.order.jobs)
-        kept: dict[str, Diverged] = {}
+        kept: dict[str, FuzzFinding] = {}
 
         async def attempt(scripts: Sequence[Script]) -> list[bool]:
             self._line(f"{case.id}: {sum(isinstance(step, Ask) for step in scripts[0].steps)} requests and fewer, {len(scripts)} attempts")
@@ -240,7 +247,7 @@ class Fuzzing(Campaign):
 
             async def one(index: int) -> None:
                 async with limit:
-                    found = await self._tried(replace(case, plan=scripts[index]), met, stage)
+                    found = await self._tried(replace(case, plan=scripts[index]), divergence, stage)
                 if found is not None:
                     shows[index] = True
                     kept[repr(scripts[index])] = found
@@ -255,16 +262,16 @@ class Fuzzing(Campaign):
             return replace(first, is_fleeting=True)
         with trio.move_on_after(SHRINK_S):
             await shrunk(whole, attempt)
-        return min(kept.values(), key=lambda each: size_of(script_of(each.case)))
+        return min(kept.values(), key=lambda diverged: size_of(script_of(diverged.case)))
 
-    async def _tried(self, case: Case, met: Met, stage: _Stage) -> Diverged | None:
+    async def _tried(self, case: Case, divergence: Divergence, stage: _Stage) -> FuzzFinding | None:
         """Run a smaller history; None unless it shows the same divergence."""
         play = await stage.play(case, key=f"s{next(self._numbers)}")
         if play.trouble is not None:
             return None
-        again = [each for each in met_in(play.trace) if each.sort == met.sort]
+        again = [item for item in met_in(play.trace) if item.sort == divergence.sort]
         ruling = rule_on(case, [judge_script_run(case, play.trace)])
-        return Diverged(case=case, met=again[0], trace=play.trace, ruling=ruling) if again else None
+        return FuzzFinding(case=case, met=again[0], trace=play.trace, ruling=ruling) if again else None
 
 
 def drawn_case(name: str, script: Script) -> Case:
@@ -275,4 +282,4 @@ def drawn_case(name: str, script: Script) -> Case:
 
 
 def _why(results: Sequence[CaseResult]) -> str:
-    return next((f": {each.ruling.observed}" for each in results if each.ruling.observed), "")
+    return next((f": {result.ruling.observed}" for result in results if result.ruling.observed), "")

@@ -22,7 +22,7 @@ from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import Api, error_named
 from groupproof.protocol.wire.error_responses import error_of
 
-__all__ = ["Met", "answered_count", "excused", "met_in", "side_by_side", "worst_lag_ms"]
+__all__ = ["Divergence", "answered_count", "excused", "met_in", "side_by_side", "worst_lag_ms"]
 
 _WAITING = (Api.JOIN_GROUP, Api.SYNC_GROUP)
 _BEFORE = 8
@@ -30,7 +30,7 @@ _FIELDS_MAX = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Met:
+class Divergence:
     """The first divergence of one group's history: the finding, by which rule's kind, and how the history went up to it."""
 
     finding: Finding
@@ -45,13 +45,13 @@ class Met:
         return (self.kind, self.rule)
 
 
-def met_in(trace: Trace) -> list[Met]:
+def met_in(trace: Trace) -> list[Divergence]:
     """Return the divergences of a trace from the rules of the profile that it names, at most one a group.
 
     What is also explained by a request that was taken up after the broker seemed to have done so is none: among thousands that happens. Where the machine
     lagged meanwhile, only what that does not explain is one.
     """
-    ground: Mapping[str, Any] = next((seen.body for seen in trace if seen.who == "kit" and seen.body.get("name") == "ground"), {})
+    ground: Mapping[str, Any] = next((obs.body for obs in trace if obs.who == "kit" and obs.body.get("name") == "ground"), {})
     if not ground:
         return []
     found = []
@@ -59,63 +59,67 @@ def met_in(trace: Trace) -> list[Met]:
     for history in histories(trace):
         tolerances = [Tolerance(), Tolerance().widened(lag_ms)] if lag_ms else [Tolerance()]
         readings = [(reading, tolerance) for tolerance in tolerances for reading in (history, unsettled(history))]
-        walked = _first_explained(explained(reading, profile=ground["profile"], settings=settings, tolerance=each) for reading, each in readings)
-        if (met := walked.divergence) is not None:
-            rule = met.step.rule if met.kind == "unparked" else met.step.answer_rule or met.step.rule
-            found.append(Met(finding=finding_of(met, walked), kind=met.kind, rule=rule, step=met.step, walked=walked))
+        replay = _first_explained(
+            explained(reading, profile=ground["profile"], settings=settings, tolerance=tolerance) for reading, tolerance in readings
+        )
+        if (divergence := replay.divergence) is not None:
+            rule = divergence.step.rule if divergence.kind == "unparked" else divergence.step.answer_rule or divergence.step.rule
+            found.append(Divergence(finding=finding_of(divergence, replay), kind=divergence.kind, rule=rule, step=divergence.step, walked=replay))
     return found
 
 
 def _first_explained(readings: Iterable[Walked]) -> Walked:
     """Return the first walk without a divergence, or else the first."""
     first: Walked | None = None
-    for walked in readings:
-        if walked.divergence is None:
-            return walked
-        first = first or walked
+    for replay in readings:
+        if replay.divergence is None:
+            return replay
+        first = first or replay
     assert first is not None
     return first
 
 
 def worst_lag_ms(trace: Trace) -> float:
     """Return how late the machine was at worst while the trace was made, 0 where it never was: the kit, or the broker with an answer that waits for nothing."""
-    kit = (float(seen.body["lag_ms"]) for seen in trace if seen.who == "kit" and seen.body.get("name") == "lag")
-    exchanges = (each for history in histories(trace) for each in history.exchanges if each.api not in _WAITING and not each.is_unread)
-    broker = (each.answered_ms - each.ready_ms for each in exchanges if each.answered_ms is not None)
+    kit = (float(obs.body["lag_ms"]) for obs in trace if obs.who == "kit" and obs.body.get("name") == "lag")
+    exchanges = (
+        exchange for history in histories(trace) for exchange in history.exchanges if exchange.api not in _WAITING and not exchange.is_unread
+    )
+    broker = (exchange.answered_ms - exchange.ready_ms for exchange in exchanges if exchange.answered_ms is not None)
     return max((*kit, *(lag_ms for lag_ms in broker if lag_ms >= LAG_MS_MAX)), default=0.0)
 
 
 def excused(judgement: Judgement, trace: Trace) -> Judgement:
     """Return the judgement on a trace in which nothing is met: OK where it found nothing but lateness, and the machine lagged, which explains that."""
-    wrong = [each for each in judgement.findings if each.verdict is not Verdict.OK]
-    if not worst_lag_ms(trace) or any(each.proof is not Proof.TIMING for each in wrong):
+    wrong = [finding for finding in judgement.findings if finding.verdict is not Verdict.OK]
+    if not worst_lag_ms(trace) or any(finding.proof is not Proof.TIMING for finding in wrong):
         return judgement
     return replace(judgement, verdict=Verdict.OK, findings=(), reason="", is_blurred=False)
 
 
 def answered_count(trace: Trace) -> int:
     """Return how many requests of scripted members were answered: the steps of a fuzzed history."""
-    return sum(1 for seen in trace if seen.kind == "response" and seen.who == "member")
+    return sum(1 for obs in trace if obs.kind == "response" and obs.who == "member")
 
 
-def side_by_side(met: Met, trace: Trace, *, with_frames: bool = False) -> Iterator[str]:
+def side_by_side(divergence: Divergence, trace: Trace, *, with_frames: bool = False) -> Iterator[str]:
     """Yield the exchanges that led to a divergence, a line each, then what was expected beside what came; the frames where asked for."""
-    before = [step for step in met.walked.steps if step is not met.step][-_BEFORE:]
-    for step in sorted(before, key=lambda each: each.exchange.ready_ms):
+    before = [step for step in divergence.walked.steps if step is not divergence.step][-_BEFORE:]
+    for step in sorted(before, key=lambda step: step.exchange.ready_ms):
         yield f"  {step.exchange.request.at_ms:>7.0f} ms  {_asked(step.exchange)}  →  {_came(step.exchange)}"
-    exchange = met.step.exchange
+    exchange = divergence.step.exchange
     yield f"  {exchange.request.at_ms:>7.0f} ms  {_asked(exchange)}"
-    yield f"    expected  {met.finding.expected}"
-    yield f"    observed  {met.finding.observed}"
-    yield f"    rule      {met.rule} ({met.finding.requirement})"
-    yield f"    in full   {met.finding.detail}"
+    yield f"    expected  {divergence.finding.expected}"
+    yield f"    observed  {divergence.finding.observed}"
+    yield f"    rule      {divergence.rule} ({divergence.finding.requirement})"
+    yield f"    in full   {divergence.finding.detail}"
     yield from (_frames(exchange, trace) if with_frames else ())
 
 
 def _asked(exchange: Exchange) -> str:
     body = exchange.request.body
-    told = [f"{name}={body[name]!r}" for name in ("generation_id", "member_id", "group_instance_id") if body.get(name) not in (None, "")]
-    rest = f" ({', '.join(told)})" if told else ""
+    lines = [f"{name}={body[name]!r}" for name in ("generation_id", "member_id", "group_instance_id") if body.get(name) not in (None, "")]
+    rest = f" ({', '.join(lines)})" if lines else ""
     return f"{exchange.client} {exchange.api.title} v{exchange.version}{rest}"
 
 
@@ -129,7 +133,7 @@ def _came(exchange: Exchange) -> str:
 
 
 def _frames(exchange: Exchange, trace: Trace) -> Iterator[str]:
-    for seen in trace:
-        is_it = seen.exchange_id == exchange.request.exchange_id
-        if is_it and seen.who == "member" and seen.raw is not None:
-            yield f"    {seen.kind:<9} {seen.raw.hex()}"
+    for obs in trace:
+        is_it = obs.exchange_id == exchange.request.exchange_id
+        if is_it and obs.who == "member" and obs.raw is not None:
+            yield f"    {obs.kind:<9} {obs.raw.hex()}"

@@ -15,7 +15,7 @@ from groupproof.harness.model.common_versions import common_versions
 from groupproof.harness.model.script import Answered, Ask, Cut, Pass, Script, ScriptStep
 from groupproof.harness.running.fuzzing.choice_source import Drawer
 from groupproof.harness.running.fuzzing.histories.malformed import gone_wild
-from groupproof.harness.running.fuzzing.histories.model_state import Outlook, Ranges
+from groupproof.harness.running.fuzzing.histories.model_state import ModelState, Ranges
 from groupproof.harness.running.fuzzing.histories.moves import Actor, asked
 from groupproof.protocol.rules import profile
 from groupproof.protocol.vocabulary import Api
@@ -61,7 +61,7 @@ class _Author:
     steps: list[ScriptStep] = field(default_factory=list)
     owed: list[str] = field(default_factory=list)
     passed_ms: int = 0
-    outlook: Outlook = field(init=False)
+    outlook: ModelState = field(init=False)
     actors: list[Actor] = field(init=False)
     oldest_join: int = field(init=False)
     is_dynamic: bool = field(init=False)
@@ -70,10 +70,10 @@ class _Author:
     def __post_init__(self) -> None:
         kind, drawer = self.kind, self.drawer
         settings = settings_of(kind.settings, kind.profile)
-        self.outlook = Outlook(profile=kind.profile, settings=settings, ranges=kind.ranges, random=random.Random(0))
+        self.outlook = ModelState(profile=kind.profile, settings=settings, ranges=kind.ranges, random=random.Random(0))
         self.actors = [Actor(name=f"m{number}", instance=f"i{number}" if drawer.chance(3) else None) for number in range(drawer.number(1, 4))]
         for actor in self.actors:
-            actor.others = [each for each in self.actors if each is not actor]
+            actor.others = [item for item in self.actors if item is not actor]
         if len(self.actors) > 1 and drawer.chance(6):
             self.actors[-1].instance = self.actors[0].instance
         since = profile(kind.profile).fields["join_lists_instances_since"]
@@ -113,7 +113,7 @@ class _Author:
         self._await(taken.released)
 
     def _gone_wild(self, ask: Ask) -> Ask:
-        wild = gone_wild(self.drawer, ask, next(each for each in self.actors if each.name == ask.member))
+        wild = gone_wild(self.drawer, ask, next(actor for actor in self.actors if actor.name == ask.member))
         return ask if self.is_dynamic and wild.api is Api.JOIN_GROUP and wild.fields["group_instance_id"] else wild
 
     def _version(self, ask: Ask) -> int | None:

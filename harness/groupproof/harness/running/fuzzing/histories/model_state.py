@@ -21,7 +21,7 @@ from groupproof.protocol.wire.message_codec import WireError, read_request, writ
 from groupproof.protocol.wire.message_conversion import body_of
 from groupproof.protocol.wire.messages import JoinGroupResponse
 
-__all__ = ["STEP_MS", "Outlook", "Ranges", "Taken"]
+__all__ = ["STEP_MS", "ModelState", "Ranges", "RequestResult"]
 
 Ranges = Mapping[Api, tuple[int, int]]
 
@@ -30,7 +30,7 @@ STEP_MS: Final = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class RequestResult:
     """What came of a request: whether it is parked, and which earlier requests it let go, by their labels."""
 
     is_parked: bool
@@ -38,13 +38,13 @@ class Taken:
 
 
 @dataclass(slots=True)
-class _Parked:
+class _ParkedRequest:
     member: str
     connection: str
 
 
 @dataclass(slots=True)
-class Outlook:
+class ModelState:
     """The group of a history so far; `ranges` are the versions that the broker speaks."""
 
     profile: str
@@ -52,7 +52,7 @@ class Outlook:
     ranges: Ranges
     random: RandomBits
     now_ms: int = 0
-    parked: dict[str, _Parked] = field(default_factory=dict)
+    parked: dict[str, _ParkedRequest] = field(default_factory=dict)
     connections: set[str] = field(default_factory=set)
     memory: Memory = field(default_factory=lambda: Memory(names=Names(case="drawn", key="", topics={"t": 2})))
     _machine: Coordinator = field(init=False)
@@ -83,7 +83,7 @@ class Outlook:
 
     def is_in(self, member: str) -> bool:
         view = self.view
-        return view is not None and any(each.member_id == self.id_of(member) for each in view.members)
+        return view is not None and any(member_view.member_id == self.id_of(member) for member_view in view.members)
 
     def is_pending(self, member: str) -> bool:
         view = self.view
@@ -94,11 +94,11 @@ class Outlook:
         return view is not None and view.leader is not None and view.leader == self.id_of(member)
 
     def is_parked(self, member: str) -> bool:
-        return any(each.member == member for each in self.parked.values())
+        return any(parked.member == member for parked in self.parked.values())
 
     def is_mute(self, connection: str) -> bool:
         """Tell whether what is sent on the connection is not taken up yet: an earlier request there is parked."""
-        return any(each.connection == connection for each in self.parked.values())
+        return any(parked.connection == connection for parked in self.parked.values())
 
     def free_connection(self, member: str) -> str:
         """Return the member's connection, or another where that is mute."""
@@ -109,7 +109,7 @@ class Outlook:
         due_ms = self._machine.next_deadline_ms()
         return None if due_ms is None else due_ms - self.now_ms
 
-    def ask(self, ask: Ask) -> Taken | None:
+    def ask(self, ask: Ask) -> RequestResult | None:
         """Take the request up; None, and nothing is done, where its version cannot say it."""
         version = self.version(ask)
         try:
@@ -119,11 +119,11 @@ class Outlook:
             return None
         connection = ask.over or ask.member
         self.connections.add(connection)
-        self.parked[ask.label] = _Parked(ask.member, connection)
+        self.parked[ask.label] = _ParkedRequest(ask.member, connection)
         arrival = Arrival(token=ask.label, api_version=version, client_id=ask.member, client_host="/127.0.0.1")
         released = self._let_go(lambda: self._machine.handle(message, arrival, self.now_ms))
         self.now_ms += STEP_MS
-        return Taken(is_parked=ask.label in self.parked, released=tuple(each for each in released if each != ask.label))
+        return RequestResult(is_parked=ask.label in self.parked, released=tuple(name for name in released if name != ask.label))
 
     def elapse(self, ms: int) -> tuple[str, ...]:
         """Let time pass and return which parked requests that answers."""
@@ -133,7 +133,7 @@ class Outlook:
     def cut(self, connection: str) -> None:
         """Forget what is parked on a connection: nobody will see the answers."""
         self.connections.discard(connection)
-        self.parked = {label: each for label, each in self.parked.items() if each.connection != connection}
+        self.parked = {label: parked for label, parked in self.parked.items() if parked.connection != connection}
 
     def _let_go(self, stepped: Callable[[], list[Output]]) -> tuple[str, ...]:
         released = []

@@ -13,7 +13,7 @@ from typing import Any, Final
 from groupproof.harness.model.script import Ask, Group, Ref, Subscribed, Topic
 from groupproof.harness.model.script_builders import beat, commit, delete_groups, describe, fetch, join, leave, list_groups, sync
 from groupproof.harness.running.fuzzing.choice_source import Drawer
-from groupproof.harness.running.fuzzing.histories.model_state import Outlook
+from groupproof.harness.running.fuzzing.histories.model_state import ModelState
 from groupproof.protocol.vocabulary import Api, GroupState
 
 __all__ = ["MOVES", "NOBODY", "Actor", "Move", "asked"]
@@ -51,41 +51,41 @@ class Move:
     make: Any
 
 
-def asked(drawer: Drawer, outlook: Outlook, actors: Sequence[Actor]) -> Ask:
+def asked(drawer: Drawer, model: ModelState, actors: Sequence[Actor]) -> Ask:
     """Return a request that one of the actors might send now, its fields as they should be."""
-    options = list(_options(outlook, actors))
+    options = list(_options(model, actors))
     total = sum(weight for weight, *_ in options)
     drawn = drawer.number(0, total - 1)
     for weight, move, actor in options:
         drawn -= weight
         if drawn < 0:
-            made: Ask = move.make(drawer, outlook, actor)
+            made: Ask = move.make(drawer, model, actor)
             return made
     raise AssertionError("the weights add up")
 
 
-def _options(outlook: Outlook, actors: Sequence[Actor]) -> Iterator[tuple[int, Move, Actor]]:
+def _options(model: ModelState, actors: Sequence[Actor]) -> Iterator[tuple[int, Move, Actor]]:
     for actor in actors:
         for move in MOVES:
-            if outlook.speaks(move.api) and (weight := move.weigh(outlook, actor)) > 0:
+            if model.speaks(move.api) and (weight := move.weigh(model, actor)) > 0:
                 yield weight, move, actor
 
 
 # Joins -----------------------------------------------------------------------------------------------------------------------------------
 
 
-def _newly(outlook: Outlook, actor: Actor) -> int:
-    if outlook.is_parked(actor.name):
+def _newly(model: ModelState, actor: Actor) -> int:
+    if model.is_parked(actor.name):
         return 0
-    return 1 if outlook.is_in(actor.name) else 8 if not outlook.id_of(actor.name) else 2
+    return 1 if model.is_in(actor.name) else 8 if not model.id_of(actor.name) else 2
 
 
-def _again(outlook: Outlook, actor: Actor) -> int:
-    if not outlook.id_of(actor.name) or outlook.is_parked(actor.name):
+def _again(model: ModelState, actor: Actor) -> int:
+    if not model.id_of(actor.name) or model.is_parked(actor.name):
         return 0
-    if not outlook.is_in(actor.name):
-        return 8 if outlook.is_pending(actor.name) else 1
-    return 24 if outlook.state is GroupState.PREPARING_REBALANCE else 3
+    if not model.is_in(actor.name):
+        return 8 if model.is_pending(actor.name) else 1
+    return 24 if model.state is GroupState.PREPARING_REBALANCE else 3
 
 
 def _join(drawer: Drawer, actor: Actor, **given: Any) -> Ask:
@@ -99,12 +99,12 @@ def _join(drawer: Drawer, actor: Actor, **given: Any) -> Ask:
     )  # fmt: skip
 
 
-def _join_newly(drawer: Drawer, outlook: Outlook, actor: Actor) -> Ask:
+def _join_newly(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
     actor.session_ms, actor.rebalance_ms = drawer.one_of(_SESSIONS_MS), drawer.one_of(_REBALANCES_MS)
     return _join(drawer, actor, member_id="")
 
 
-def _join_again(drawer: Drawer, outlook: Outlook, actor: Actor) -> Ask:
+def _join_again(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
     return _join(drawer, actor)
 
 
@@ -116,35 +116,35 @@ def _member(weight: int, *, stray: int = 1) -> Any:
     return lambda outlook, actor: weight if outlook.is_in(actor.name) and not outlook.is_parked(actor.name) else stray
 
 
-def _syncing(outlook: Outlook, actor: Actor) -> int:
+def _syncing(model: ModelState, actor: Actor) -> int:
     """Followers sync sooner than leaders, so that they park."""
-    if outlook.state is not GroupState.COMPLETING_REBALANCE or not outlook.is_in(actor.name) or outlook.is_parked(actor.name):
+    if model.state is not GroupState.COMPLETING_REBALANCE or not model.is_in(actor.name) or model.is_parked(actor.name):
         return 1
-    return 20 if outlook.leads(actor.name) else 30
+    return 20 if model.leads(actor.name) else 30
 
 
-def _sync(drawer: Drawer, outlook: Outlook, actor: Actor) -> Ask:
-    if not outlook.leads(actor.name) and not drawer.chance(16):
+def _sync(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
+    if not model.leads(actor.name) and not drawer.chance(16):
         return sync(actor.name, instance=actor.instance)
-    names = [actor.name, *(each.name for each in actor.others)]
-    told = names if drawer.chance(2) else [name for name in names if outlook.is_in(name)]
-    return sync(actor.name, {name: [("t", index)] for index, name in enumerate(told)}, instance=actor.instance)
+    names = [actor.name, *(item.name for item in actor.others)]
+    members = names if drawer.chance(2) else [name for name in names if model.is_in(name)]
+    return sync(actor.name, {name: [("t", index)] for index, name in enumerate(members)}, instance=actor.instance)
 
 
-def _beat(drawer: Drawer, outlook: Outlook, actor: Actor) -> Ask:
+def _beat(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
     return beat(actor.name, instance=actor.instance)
 
 
 # Leaves ----------------------------------------------------------------------------------------------------------------------------------
 
 
-def _leave(drawer: Drawer, outlook: Outlook, actor: Actor) -> Ask:
+def _leave(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
     return leave(actor.name, members=[_leaving(actor)] if drawer.chance(2) else None)
 
 
-def _leave_together(drawer: Drawer, outlook: Outlook, actor: Actor) -> Ask:
+def _leave_together(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
     """Let several leave at once: each actor, or none of them, by id or by instance, and somebody unknown."""
-    gone = [_leaving(each, by_id=not drawer.chance(3)) for each in (actor, *actor.others) if drawer.chance(2)]
+    gone = [_leaving(item, by_id=not drawer.chance(3)) for item in (actor, *actor.others) if drawer.chance(2)]
     if drawer.chance(4):
         gone.append({"member_id": NOBODY, "group_instance_id": drawer.one_of((None, "i9"))})
     return leave(actor.name, members=gone)
@@ -157,7 +157,7 @@ def _leaving(actor: Actor, *, by_id: bool = True) -> dict[str, Any]:
 # Offsets and questions -------------------------------------------------------------------------------------------------------------------
 
 
-def _commit(drawer: Drawer, outlook: Outlook, actor: Actor) -> Ask:
+def _commit(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
     offsets = {drawer.one_of(_PARTITIONS): drawer.number(0, 100) for _ in range(drawer.number(1, 3))}
     metadata = drawer.one_of(_METADATA) if drawer.chance(6) else ""
     if drawer.chance(5):
@@ -165,15 +165,15 @@ def _commit(drawer: Drawer, outlook: Outlook, actor: Actor) -> Ask:
     return commit(actor.name, offsets, metadata=metadata, instance=actor.instance)
 
 
-def _commit_in_transaction(drawer: Drawer, outlook: Outlook, actor: Actor) -> Ask:
+def _commit_in_transaction(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
     ask, producer = (
-        _commit(drawer, outlook, actor),
+        _commit(drawer, model, actor),
         {"transactional_id": f"transactions-of-{actor.name}", "producer_id": Ref(actor.name, "producer_id")},
     )
     return replace(ask, api=Api.TXN_OFFSET_COMMIT, fields={**ask.fields, **producer})
 
 
-def _fetch(drawer: Drawer, outlook: Outlook, actor: Actor) -> Ask:
+def _fetch(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
     if drawer.chance(4):
         ask = fetch(actor.name, everything=True)
     else:
@@ -181,7 +181,7 @@ def _fetch(drawer: Drawer, outlook: Outlook, actor: Actor) -> Ask:
     return replace(ask, fields={**ask.fields, "require_stable": drawer.chance(2)})
 
 
-def _delete_offsets(drawer: Drawer, outlook: Outlook, actor: Actor) -> Ask:
+def _delete_offsets(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
     topics = ({"name": Topic("t"), "partitions": ({"partition_index": drawer.number(0, 1)},)},)
     return Ask(member=actor.name, api=Api.OFFSET_DELETE, fields={"group_id": Group(), "topics": topics})
 

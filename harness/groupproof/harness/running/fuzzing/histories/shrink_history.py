@@ -36,18 +36,18 @@ def _made(smaller: Callable[[Steps], Iterable[Steps]], script: Script) -> Iterat
 
 def _common(script: Script, found: Sequence[Script]) -> Iterator[Script]:
     """Yield the script of the steps that all of several smaller ones have in common."""
-    steps = tuple(tidied([step for step in script.steps if all(step in each.steps for each in found)]))
+    steps = tuple(tidied([step for step in script.steps if all(step in script.steps for script in found)]))
     if len(found) > 1 and steps:
         yield replace(script, steps=steps)
 
 
 def without_parts(steps: Steps, length: int) -> Iterator[Steps]:
     """Yield the steps with `length` of them left out, from every multiple of it on."""
-    seen: set[str] = set()
+    lines: set[str] = set()
     for start in range(0, len(steps), length):
         left = tuple(tidied(steps[:start] + steps[start + length :]))
-        if left and repr(left) not in seen:
-            seen.add(repr(left))
+        if left and repr(left) not in lines:
+            lines.add(repr(left))
             yield left
 
 

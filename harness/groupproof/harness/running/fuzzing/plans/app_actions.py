@@ -5,10 +5,10 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
-__all__ = ["ALONE", "MEANWHILE", "NEEDS", "STIRS", "Doing"]
+__all__ = ["ALONE", "MEANWHILE", "NEEDS", "STIRS", "AppAction"]
 
 
-class Doing(Enum):
+class AppAction(Enum):
     """What an application, or its operator, does."""
 
     COMMIT = "commit"
@@ -27,12 +27,20 @@ class Doing(Enum):
     BREAK = "break"
 
 
-NEEDS: Final = {Doing.COMMIT: "commit", Doing.COMMIT_ASYNC: "commit-async", Doing.PAUSE: "pause", Doing.RESUBSCRIBE: "resubscribe"}
-ALONE: Final = frozenset({Doing.KILL, Doing.FREEZE})
+NEEDS: Final = {AppAction.COMMIT: "commit", AppAction.COMMIT_ASYNC: "commit-async", AppAction.PAUSE: "pause", AppAction.RESUBSCRIBE: "resubscribe"}
+ALONE: Final = frozenset({AppAction.KILL, AppAction.FREEZE})
 """What is done to a whole process: its members need one each, which is dear, so that few plans have it."""
 
-STIRS: Final = {Doing.TOLD: 4, Doing.NEWCOMER: 3, Doing.CLOSE: 1, Doing.GROW: 1, Doing.RESUBSCRIBE: 1, Doing.MOVE: 1, Doing.KILL: 2}
+STIRS: Final = {
+    AppAction.TOLD: 4,
+    AppAction.NEWCOMER: 3,
+    AppAction.CLOSE: 1,
+    AppAction.GROW: 1,
+    AppAction.RESUBSCRIBE: 1,
+    AppAction.MOVE: 1,
+    AppAction.KILL: 2,
+}
 MEANWHILE: Final = {
-    Doing.COMMIT: 3, Doing.COMMIT_ASYNC: 3, Doing.MISHAP: 3, Doing.PASS: 2, Doing.PAUSE: 1, Doing.RESUBSCRIBE: 1, Doing.CLOSE: 1, Doing.TOLD: 1,
-    Doing.NEWCOMER: 1, Doing.MOVE: 1, Doing.KILL: 8, Doing.FREEZE: 8, Doing.BREAK: 1,
+    AppAction.COMMIT: 3, AppAction.COMMIT_ASYNC: 3, AppAction.MISHAP: 3, AppAction.PASS: 2, AppAction.PAUSE: 1, AppAction.RESUBSCRIBE: 1, AppAction.CLOSE: 1, AppAction.TOLD: 1,
+    AppAction.NEWCOMER: 1, AppAction.MOVE: 1, AppAction.KILL: 8, AppAction.FREEZE: 8, AppAction.BREAK: 1,
 }  # fmt: skip

@@ -21,14 +21,14 @@ from groupproof.harness.model.verdicts import Finding, Verdict
 from groupproof.harness.running.canary import Canary
 from groupproof.harness.running.case_runner import Runner
 from groupproof.harness.running.fuzzing.hypothesis_source import drawn
-from groupproof.harness.running.fuzzing.plans.find_proof import Played, Prover
+from groupproof.harness.running.fuzzing.plans.find_proof import PlanRun, Prover
 from groupproof.harness.running.fuzzing.plans.finds import Find, Finds, kinds_in
 from groupproof.harness.running.fuzzing.plans.plan_source import Traits, plan_drawn
 from groupproof.harness.running.fuzzing.plans.shrink_plan import count_of_faults
 from groupproof.harness.running.fuzzing.plans.themes import Theme, theme_of, themes_of
 from groupproof.harness.running.plans.client_stage import Stage
 from groupproof.harness.running.plans.plan_runner import Limits
-from groupproof.harness.running.runs.whole_run import Campaign, Order, info_of
+from groupproof.harness.running.runs.whole_run import CertifyRun, RunConfig, info_of
 from groupproof.harness.subjects.client_registry import Candidate, company
 from groupproof.harness.subjects.shims.contract_lines import Hello
 from groupproof.harness.subjects.subject import Subject
@@ -37,7 +37,7 @@ from groupproof.protocol.wire.message_codec import warm
 
 __all__ = ["ClientFuzzing", "Effort", "plan_numbered"]
 
-TOLD_S: Final = 15.0
+PROGRESS_S: Final = 15.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class _Stage:
 
     inner: Stage
     finds: Finds
-    seen: dict[str, dict[str, tuple[Finding, Trace]]] = field(default_factory=dict)
+    failures: dict[str, dict[str, tuple[Finding, Trace]]] = field(default_factory=dict)
     last: dict[str, Trace] = field(default_factory=dict)
     requests: int = 0
 
@@ -76,19 +76,19 @@ class _Stage:
 
     def judge(self, case: Case, trace: Trace) -> Judgement:
         judgement = self.inner.judge(case, trace)
-        shown = self.seen.setdefault(case.id, {})
+        shown = self.failures.setdefault(case.id, {})
         shown |= {kind: (finding, trace) for kind, finding in kinds_in(judgement).items() if kind not in shown}
         self.last[case.id] = trace
-        self.requests += sum(seen.kind == "request" for seen in trace)
+        self.requests += sum(obs.kind == "request" for obs in trace)
         return self.finds.unmet(judgement)
 
 
-class ClientFuzzing(Campaign):
+class ClientFuzzing(CertifyRun):
     """One run; `found` is told of each find when it is shrunk. `finds` hold what was met, `plans` and `requests` count; `undecided` are the plans
     that came to no verdict, by why."""
 
-    def __init__(self, candidate: Candidate, order: Order, effort: Effort, *, say: Callable[[str], None], found: Callable[[Find], None]) -> None:
-        super().__init__(order, (), say=lambda *_: None, is_virtual=candidate.subject.is_virtual)
+    def __init__(self, candidate: Candidate, config: RunConfig, effort: Effort, *, say: Callable[[str], None], found: Callable[[Find], None]) -> None:
+        super().__init__(config, (), say=lambda *_: None, is_virtual=candidate.subject.is_virtual)
         self.finds = Finds(())
         self.plans = 0
         self.faults = 0
@@ -127,7 +127,7 @@ class ClientFuzzing(Campaign):
             self._hello = subject.hello
             self.finds = Finds(self._known())
             self._stage = _Stage(inner=await self._inner(subject, others).in_rhythm(), finds=self.finds)
-            runner = Runner(self._stage, jobs=self.order.jobs, say=self.told)
+            runner = Runner(self._stage, jobs=self.order.jobs, say=self.report)
             self.results = runner.results
             self._began = time.monotonic()
             async with runner.paced():
@@ -136,15 +136,15 @@ class ClientFuzzing(Campaign):
                 await self._prove(runner, self._stage.inner, others)
 
     def _inner(self, subject: Subject, others: Subject) -> Stage:
-        order = self.order
+        config = self.order
         return Stage(
             subject=subject,
             company=others,
-            profile=order.profile,
-            seed=order.seed,
-            bind=order.bind,
-            advertise=order.advertise,
-            limits=Limits() if order.timeout_s is None else Limits(steps_s=order.timeout_s),
+            profile=config.profile,
+            seed=config.seed,
+            bind=config.bind,
+            advertise=config.advertise,
+            limits=Limits() if config.timeout_s is None else Limits(steps_s=config.timeout_s),
             canary=None if self.is_virtual else self.canary,
         )
 
@@ -161,7 +161,7 @@ class ClientFuzzing(Campaign):
 
     async def _tell_now_and_then(self) -> None:
         while not self.is_virtual:
-            await trio.sleep(TOLD_S)
+            await trio.sleep(PROGRESS_S)
             self._line(self.state())
             if self._is_late:
                 self._hunt.cancel()
@@ -175,7 +175,7 @@ class ClientFuzzing(Campaign):
         while not self._is_late and (case := await self._next()) is not None:
             before = len(runner.results)
             await runner.rule([case])
-            result = next(each for each in reversed(runner.results[before:]) if each.case is case)
+            result = next(result for result in reversed(runner.results[before:]) if result.case is case)
             self._settle(result, stage)
 
     async def _next(self) -> Case | None:
@@ -194,7 +194,7 @@ class ClientFuzzing(Campaign):
     def _settle(self, result: CaseResult, stage: _Stage) -> None:
         """Count what a plan came to, and take down what is new in it."""
         case, ruling = result.case, result.ruling
-        shown, trace = stage.seen.pop(case.id, {}), stage.last.pop(case.id, [])
+        shown, trace = stage.failures.pop(case.id, {}), stage.last.pop(case.id, [])
         result.plays.clear()
         self.plans += 1
         self.faults += count_of_faults(plan_of(case))
@@ -225,13 +225,13 @@ class ClientFuzzing(Campaign):
         """Shrink all finds at once, each in its share of the same machine."""
         keys = itertools.count(1)
 
-        async def play(on: Stage, case: Case) -> Played:
+        async def play(stage: Stage, case: Case) -> PlanRun:
             async with runner.slot():
-                played = await on.play(case, key=f"s{next(keys)}")
+                played = await stage.play(case, key=f"s{next(keys)}")
             if played.trouble is not None:
-                return Played(judgement=None, trace=played.trace)
-            judgement = on.judge(case, played.trace) if self.is_virtual else await trio.to_thread.run_sync(on.judge, case, played.trace)
-            return Played(judgement=judgement, trace=played.trace)
+                return PlanRun(judgement=None, trace=played.trace)
+            judgement = stage.judge(case, played.trace) if self.is_virtual else await trio.to_thread.run_sync(stage.judge, case, played.trace)
+            return PlanRun(judgement=judgement, trace=played.trace)
 
         prover = Prover(partial(play, stage), partial(play, replace(stage, subject=others)), say=self._line)
         async with trio.open_nursery() as nursery:

@@ -18,7 +18,7 @@ from groupproof.harness.running.fuzzing.plans.finds import Find, Steadiness, kin
 from groupproof.harness.running.fuzzing.plans.shrink_plan import lessened, relevant, size_of
 from groupproof.protocol.trace import Trace
 
-__all__ = ["CONFIRMATIONS", "SHRINKING", "Played", "Prover"]
+__all__ = ["CONFIRMATIONS", "SHRINKING", "PlanRun", "Prover"]
 
 CONFIRMATIONS: Final = 5
 
@@ -27,7 +27,7 @@ SHRINKING: Final = 0.75
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Played:
+class PlanRun:
     """One run of a plan: what it shows, and its trace; `judgement` None where something came between."""
 
     judgement: Judgement | None
@@ -38,7 +38,7 @@ class Played:
         return None if self.judgement is None else kinds_in(self.judgement).get(kind)
 
 
-Play = Callable[[Case], Awaitable[Played]]
+Play = Callable[[Case], Awaitable[PlanRun]]
 """Runs a case once."""
 
 
@@ -58,24 +58,24 @@ class Prover:
             await self._attempt(find, [relevant(plan_of(find.case), find.trace, find.finding)] * 2, shown)
             await lessened(plan_of(find.case), lambda plans: self._attempt(find, plans, shown))
         find.shrunk_s = trio.current_time() - began
-        await self._confirm(find, sorted(shown.values(), key=lambda each: size_of(plan_of(each[0]))), until=began + within_s)
+        await self._confirm(find, sorted(shown.values(), key=lambda item: size_of(plan_of(item[0]))), until=began + within_s)
 
     async def _attempt(self, find: Find, plans: Sequence[Plan], shown: dict[str, tuple[Case, Trace]]) -> list[bool]:
         self._say(f"{find.kind}: {_size(plan_of(find.case))} and less, {len(plans)} attempts")
         cases = [drawn_case(find.case.id, plan) for plan in plans]
         played = await _all(self._play, cases)
-        for case, each in zip(cases, played, strict=True):
-            if (finding := each.found(find.kind)) is not None:
-                shown[repr(case)] = (case, each.trace)
-                find.show(finding, case, each.trace)
-        return [each.found(find.kind) is not None for each in played]
+        for case, run in zip(cases, played, strict=True):
+            if (finding := run.found(find.kind)) is not None:
+                shown[repr(case)] = (case, run.trace)
+                find.show(finding, case, run.trace)
+        return [item.found(find.kind) is not None for item in played]
 
     async def _confirm(self, find: Find, smallest: Sequence[tuple[Case, Trace]], *, until: float) -> None:
         """Try the smallest plan again, and ever larger ones until one shows the failure most of the time, or time is up; else keep the best."""
         best = -1
         for case, trace in (smallest[index] for index in _ever_further(len(smallest))):
             played = await _all(self._play, [case] * CONFIRMATIONS)
-            again = [each for each in played if each.found(find.kind) is not None]
+            again = [run for run in played if run.found(find.kind) is not None]
             if len(again) > best:
                 best = len(again)
                 find.case, find.trace = case, again[0].trace if again else trace
@@ -83,7 +83,7 @@ class Prover:
             if 2 * best > CONFIRMATIONS or trio.current_time() >= until:
                 break
         find.steadiness = Steadiness.STABLE if best == CONFIRMATIONS else Steadiness.TIMING if best > 0 else Steadiness.FLEETING
-        if any(each.found(find.kind) is not None for each in await _all(self._reference, [find.case] * 2)):
+        if any(run.found(find.kind) is not None for run in await _all(self._reference, [find.case] * 2)):
             find.steadiness = Steadiness.OURS
 
 
@@ -92,9 +92,9 @@ def _ever_further(count: int) -> list[int]:
     return sorted({min(2**step - 1, count - 1) for step in range(count.bit_length() + 1)})
 
 
-async def _all(play: Play, cases: Sequence[Case]) -> list[Played]:
+async def _all(play: Play, cases: Sequence[Case]) -> list[PlanRun]:
     """Run the cases side by side."""
-    results: dict[int, Played] = {}
+    results: dict[int, PlanRun] = {}
 
     async def one(index: int) -> None:
         results[index] = await play(cases[index])
@@ -105,11 +105,13 @@ async def _all(play: Play, cases: Sequence[Case]) -> list[Played]:
     return [results[index] for index in range(len(cases))]
 
 
-def _ruling(case: Case, played: Sequence[Played]) -> Ruling | None:
+def _ruling(case: Case, played: Sequence[PlanRun]) -> Ruling | None:
     """Return the verdict that the runs have most in common, as a replay is to have it again."""
-    rulings = [rule_on(case, [each.judgement]) for each in played if each.judgement is not None]
-    common = Counter((each.verdict, each.fingerprint) for each in rulings).most_common(1)
-    return next((each for each in rulings if (each.verdict, each.fingerprint) == common[0][0] and each.verdict is not Verdict.INCONCLUSIVE), None)
+    rulings = [rule_on(case, [run.judgement]) for run in played if run.judgement is not None]
+    common = Counter((ruling.verdict, ruling.fingerprint) for ruling in rulings).most_common(1)
+    return next(
+        (ruling for ruling in rulings if (ruling.verdict, ruling.fingerprint) == common[0][0] and ruling.verdict is not Verdict.INCONCLUSIVE), None
+    )
 
 
 def _size(plan: Plan) -> str:

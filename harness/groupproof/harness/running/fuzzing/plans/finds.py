@@ -54,7 +54,7 @@ class Find:
     def counts(self) -> bool:
         """Whether the subject is to blame: it showed again, or it was proven on the wire while the kit was in time."""
         if self.steadiness is Steadiness.FLEETING:
-            was_late = any(seen.who == "kit" and seen.body.get("name") == "lag" for seen in self.trace)
+            was_late = any(obs.who == "kit" and obs.body.get("name") == "lag" for obs in self.trace)
             return self.finding.proof is Proof.SAFETY and not was_late
         return self.steadiness is not Steadiness.OURS
 
@@ -71,7 +71,7 @@ def kind_of(finding: Finding) -> str:
 
 def kinds_in(judgement: Judgement) -> dict[str, Finding]:
     """Return what a run shows against its subject, by kind."""
-    return {kind_of(each): each for each in judgement.findings if each.verdict in ADVERSE}
+    return {kind_of(finding): finding for finding in judgement.findings if finding.verdict in ADVERSE}
 
 
 @dataclass(slots=True)
@@ -85,15 +85,15 @@ class Finds:
 
     def reason(self, kind: str) -> str | None:
         """Return why a kind is known, with where to read of it; None where it is not."""
-        return next((f"{each.reason} ({each.source})" for each in self.known if each.fails_as(kind)), None)
+        return next((f"{entry.reason} ({entry.source})" for entry in self.known if entry.fails_as(kind)), None)
 
     def unmet(self, judgement: Judgement) -> Judgement:
         """Return the judgement with what it shows anew alone: the rest needs no second look."""
         fresh = {kind for kind in kinds_in(judgement) if kind not in self.found and self.reason(kind) is None}
-        left = tuple(each for each in judgement.findings if each.verdict not in ADVERSE or kind_of(each) in fresh)
+        left = tuple(finding for finding in judgement.findings if finding.verdict not in ADVERSE or kind_of(finding) in fresh)
         if len(left) == len(judgement.findings) or judgement.verdict not in ADVERSE:
             return judgement
-        return Judgement(verdict=worst([Verdict.OK, *(each.verdict for each in left)]), findings=left, receipts=judgement.receipts)
+        return Judgement(verdict=worst([Verdict.OK, *(finding.verdict for finding in left)]), findings=left, receipts=judgement.receipts)
 
     def count(self, shown: Mapping[str, tuple[Finding, Trace]], case: Case) -> None:
         """Count what a plan shows of what is known or found, by kind, with the trace that shows it."""

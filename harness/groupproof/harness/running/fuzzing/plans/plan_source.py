@@ -32,7 +32,7 @@ from groupproof.harness.model.plan_builders import (
     thaw,
 )  # fmt: skip
 from groupproof.harness.running.fuzzing.choice_source import Drawer, weighed
-from groupproof.harness.running.fuzzing.plans.app_actions import ALONE, MEANWHILE, NEEDS, STIRS, Doing
+from groupproof.harness.running.fuzzing.plans.app_actions import ALONE, MEANWHILE, NEEDS, STIRS, AppAction
 from groupproof.harness.running.fuzzing.plans.random_faults import Kind, Setting, mishap
 from groupproof.harness.running.fuzzing.plans.themes import Phase, Theme
 from groupproof.protocol.faults import Fault, Hold
@@ -94,7 +94,7 @@ class _Author:
     faults: int = 0
     time_ms: int = 0
     setting: Setting = field(init=False)
-    doings: frozenset[Doing] = field(init=False)
+    doings: frozenset[AppAction] = field(init=False)
 
     def plan(self) -> Plan:
         self._choose()
@@ -124,7 +124,7 @@ class _Author:
         self.partitions = drawer.number(1, 4)
         kinds = [kind for kind in Kind if drawer.chance(2)] or [Kind.ANSWER]
         left_out = frozenset() if drawer.chance(_ROUGH) else ALONE
-        self.doings = frozenset(doing for doing in Doing if self._can(NEEDS.get(doing)) and drawer.number(0, 2)) - left_out
+        self.doings = frozenset(action for action in AppAction if self._can(NEEDS.get(action)) and drawer.number(0, 2)) - left_out
         self.setting = Setting(
             profile=self.traits.profile,
             kinds=kinds,
@@ -205,9 +205,9 @@ class _Author:
         elif api is Api.LEAVE_GROUP:
             self._close(victim)
 
-    def _do(self, weights: dict[Doing, int], who: str | None = None) -> None:
+    def _do(self, weights: dict[AppAction, int], who: str | None = None) -> None:
         """Do one of the things that the weights name and this plan has; being told of a rebalance is always among what stirs."""
-        possible = {doing: weight for doing, weight in weights.items() if doing in self.doings or (doing is Doing.TOLD and weights is STIRS)}
+        possible = {action: weight for action, weight in weights.items() if action in self.doings or (action is AppAction.TOLD and weights is STIRS)}
         if not possible:
             return
         name = who if who in self._active() else self.drawer.one_of(self._active())
@@ -219,7 +219,7 @@ class _Author:
         if phase is not Phase.SETTLED:
             hold = holds(self._fault_name(), _KEPT_BACK[phase], ms=self.drawer.one_of(_KEPT_MS), client=victim)
             self._arm(hold.fault)
-            self._told(victim)
+            self._answer_members(victim)
             self.steps.append(delivered(hold.fault.name, within_ms=_STRUCK_MS, go_on=True))
         fault = self._arm_theme(victim)
         if api in _OF_REBALANCES:
@@ -247,7 +247,7 @@ class _Author:
         if len(self.started) < len(self.members) and self.drawer.chance(2):
             self._newcomer(victim)
         else:
-            self._told(victim)
+            self._answer_members(victim)
 
     # What can be done.
 
@@ -297,7 +297,7 @@ class _Author:
             self.paused.discard(name)
             self.steps.append(close(name, wait=False))
 
-    def _told(self, name: str) -> None:
+    def _answer_members(self, name: str) -> None:
         self._arm_answer(Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS, name)
 
     def _grow(self, name: str) -> None:
@@ -358,19 +358,19 @@ class _Author:
         self.steps.append(answers(self._fault_name(), api, code, client=client))
 
 
-_DO: Final[dict[Doing, Any]] = {
-    Doing.COMMIT: lambda author, name: author._commit(name, "sync"),
-    Doing.COMMIT_ASYNC: lambda author, name: author._commit(name, "async"),
-    Doing.PAUSE: _Author._pause,
-    Doing.RESUBSCRIBE: _Author._resubscribe,
-    Doing.CLOSE: _Author._close,
-    Doing.NEWCOMER: _Author._newcomer,
-    Doing.TOLD: _Author._told,
-    Doing.GROW: _Author._grow,
-    Doing.MOVE: _Author._move,
-    Doing.MISHAP: _Author._another_mishap,
-    Doing.PASS: _Author._pass,
-    Doing.KILL: _Author._kill,
-    Doing.FREEZE: _Author._freeze,
-    Doing.BREAK: _Author._break,
+_DO: Final[dict[AppAction, Any]] = {
+    AppAction.COMMIT: lambda author, name: author._commit(name, "sync"),
+    AppAction.COMMIT_ASYNC: lambda author, name: author._commit(name, "async"),
+    AppAction.PAUSE: _Author._pause,
+    AppAction.RESUBSCRIBE: _Author._resubscribe,
+    AppAction.CLOSE: _Author._close,
+    AppAction.NEWCOMER: _Author._newcomer,
+    AppAction.TOLD: _Author._answer_members,
+    AppAction.GROW: _Author._grow,
+    AppAction.MOVE: _Author._move,
+    AppAction.MISHAP: _Author._another_mishap,
+    AppAction.PASS: _Author._pass,
+    AppAction.KILL: _Author._kill,
+    AppAction.FREEZE: _Author._freeze,
+    AppAction.BREAK: _Author._break,
 }

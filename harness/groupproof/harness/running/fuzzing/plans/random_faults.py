@@ -33,7 +33,7 @@ class Kind(Enum):
 
 _KINDS: Final = {Kind.ANSWER: 5, Kind.HOLD: 4, Kind.CUT: 2, Kind.SILENCE: 1, Kind.DUPLICATE: 1, Kind.MOVE: 1}
 
-_ON: Final = {
+_EVENT_KINDS: Final = {
     Api.JOIN_GROUP: (On.JOIN_GROUP,),
     Api.SYNC_GROUP: (On.SYNC_GROUP,),
     Api.HEARTBEAT: (On.HEARTBEAT,),
@@ -65,15 +65,15 @@ def codes_of(api: Api, release: Profile) -> list[int]:
     """Return the errors that a broker of the release may answer `api` with, whatever the group's state; each once, in order."""
     codes: set[int] = {ErrorCode.COORDINATOR_NOT_AVAILABLE} if api is Api.FIND_COORDINATOR else set()
     table = release.table
-    for on in _ON.get(api, ()):
-        rows = [*table.before_group.get(on, ()), *(row for rows in table.cells[on].values() for row in rows)]
-        codes |= {row.answer for row in rows if isinstance(row.answer, int)} | set(table.appends.get(on, {}).values())
+    for kind in _EVENT_KINDS.get(api, ()):
+        rows = [*table.before_group.get(kind, ()), *(row for rows in table.cells[kind].values() for row in rows)]
+        codes |= {row.answer for row in rows if isinstance(row.answer, int)} | set(table.appends.get(kind, {}).values())
     return sorted(int(code) for code in (codes | {ErrorCode.GROUP_AUTHORIZATION_FAILED}) - _UNFOUNDED)
 
 
 def mishap(drawer: Drawer, name: str, api: Api, client: str, setting: Setting, *, kind: Kind | None = None, code: int | None = None) -> Fault:
     """Return a fault that strikes `api` of one client: of a kind of the plan's, or the next such request by `kind`, which answers `code` where it answers."""
-    kinds = {each: weight for each, weight in _KINDS.items() if each in setting.kinds}
+    kinds = {kind: weight for kind, weight in _KINDS.items() if kind in setting.kinds}
     action, direction = _action(drawer, kind or weighed(drawer, kinds), api, setting, code)
     selector = Selector(
         api=api.title,

@@ -51,8 +51,8 @@ async def lessened(plan: Plan, attempt: Attempt[Plan]) -> Plan:
 def relevant(plan: Plan, trace: Trace, finding: Finding) -> Plan:
     """Return the plan without what cannot have led to a finding: faults that struck nothing before it, and steps that came after what proves it."""
     until = len(trace) if finding.seq is None or finding.proof is not Proof.SAFETY else finding.seq
-    begun = [seen.body["index"] for seen in trace[:until] if seen.who == "kit" and seen.body.get("name") == "step"]
-    struck = {seen.fault for seen in trace[:until] if seen.kind == "fault" and seen.detail == "triggered"}
+    begun = [obs.body["index"] for obs in trace[:until] if obs.who == "kit" and obs.body.get("name") == "step"]
+    struck = {obs.fault for obs in trace[:until] if obs.kind == "fault" and obs.detail == "triggered"}
     steps = head_of(plan).steps[: max(begun, default=-1) + 1]
     made = _kept(head_of(plan), [step for step in steps if not isinstance(step, Arm) or step.fault.name in struck])
     return with_healing(made) if _is_whole(made) else plan
@@ -81,10 +81,10 @@ def count_of_faults(plan: Plan) -> int:
 def lesser(plan: Plan, tier: int) -> Iterator[Plan]:
     """Yield plans that are smaller in the way of a tier; each once, each with somebody under test who stays."""
     head = head_of(plan)
-    seen = {repr(head)}
+    lines = {repr(head)}
     for made in _TIERS[tier](head):
-        if repr(made) not in seen and _is_whole(made) and size_of(made) < size_of(head):
-            seen.add(repr(made))
+        if repr(made) not in lines and _is_whole(made) and size_of(made) < size_of(head):
+            lines.add(repr(made))
             yield with_healing(made)
 
 
@@ -117,7 +117,7 @@ def _together(plan: Plan, found: Sequence[Plan]) -> Iterator[Plan]:
     """Yield the plan with all that could be left out by itself left out at once, and with half of it."""
     head = head_of(plan)
     for few in (found, found[: (len(found) + 1) // 2], found[:2]):
-        common = [step for step in head.steps if all(step in head_of(each).steps for each in few)]
+        common = [step for step in head.steps if all(step in head_of(plan).steps for plan in few)]
         made = _kept(head, common)
         if len(few) > 1 and _is_whole(made):
             yield with_healing(made)

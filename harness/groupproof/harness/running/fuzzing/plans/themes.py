@@ -42,7 +42,7 @@ class Theme:
         """Tell whether the mishap befell its request when the plan was carried out."""
         faults = [step.fault for step in plan.steps if isinstance(step, Arm)]
         struck = {fault.name for fault in faults if fault.selector.api == self.api.title and self._does(fault.action)}
-        return any(seen.kind == "fault" and seen.detail == "delivered" and seen.fault in struck for seen in trace)
+        return any(obs.kind == "fault" and obs.detail == "delivered" and obs.fault in struck for obs in trace)
 
     def _does(self, action: Action) -> bool:
         return action.kind == self.kind.value and (not isinstance(action, Answer) or action.error_code == self.code)

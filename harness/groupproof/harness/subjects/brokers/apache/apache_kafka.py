@@ -15,7 +15,7 @@ from groupproof.clients.registry.install_cache import Say
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.apache.docker_kafka import Image, provision_docker
 from groupproof.harness.subjects.brokers.apache.kafka_cluster import RunningKafka
-from groupproof.harness.subjects.brokers.apache.layout import CONTROLLER_ID, Layout, Node
+from groupproof.harness.subjects.brokers.apache.layout import CONTROLLER_ID, KafkaNode, Layout
 from groupproof.harness.subjects.brokers.apache.maven_kafka import Jars, is_fetched, provision_maven
 from groupproof.harness.subjects.brokers.apache.releases import releases
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
@@ -113,15 +113,15 @@ class ApacheKafka:
     async def _advertised(self, layout: Layout) -> Layout:
         if self.advertise is None:
             return layout
-        told = {node.node_id: await self.advertise(node.node_id, (LOOPBACK, node.port)) for node in layout.brokers}
-        fronted = (replace(node, advertised=told[node.node_id], inner_port=reserve_port()) if node.port else node for node in layout.nodes)
+        addresses = {node.node_id: await self.advertise(node.node_id, (LOOPBACK, node.port)) for node in layout.brokers}
+        fronted = (replace(node, advertised=addresses[node.node_id], inner_port=reserve_port()) if node.port else node for node in layout.nodes)
         return replace(layout, nodes=tuple(fronted))
 
     def _layout(self, own: Folders, settings: Mapping[str, Any], brokers: int) -> Layout:
         needs = releases().needs_of(self.release)
         is_alone = brokers == 1
         nodes = [
-            Node(
+            KafkaNode(
                 node_id=node_id,
                 data=own.data / f"broker-{node_id}",
                 port=reserve_port(),
@@ -130,6 +130,6 @@ class ApacheKafka:
             for node_id in range(brokers)
         ]
         if not is_alone and not needs.zookeeper:
-            nodes.insert(0, Node(node_id=CONTROLLER_ID, data=own.data / "controller", controller_port=reserve_port()))
+            nodes.insert(0, KafkaNode(node_id=CONTROLLER_ID, data=own.data / "controller", controller_port=reserve_port()))
         fixed = {**releases().settings, **needs.settings, **(releases().new.settings if self.is_new else {}), **self.extra}
         return Layout(nodes=tuple(nodes), zookeeper_port=reserve_port() if needs.zookeeper else 0, fixed=fixed, asked=settings)

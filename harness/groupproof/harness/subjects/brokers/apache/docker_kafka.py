@@ -8,7 +8,7 @@ from pathlib import Path
 
 from groupproof.clients.registry.install_cache import Say
 from groupproof.harness.model.errors import BrokenEnvironment
-from groupproof.harness.subjects.brokers.apache.layout import Layout, Node, rendered
+from groupproof.harness.subjects.brokers.apache.layout import KafkaNode, Layout, rendered
 from groupproof.harness.subjects.brokers.apache.releases import releases
 from groupproof.harness.subjects.brokers.slow_disk import control_of, prepared
 from groupproof.harness.subjects.processes.broker_process import Command
@@ -39,7 +39,7 @@ class Image:
         """Raise `BrokenEnvironment`: no release that has an image is run with ZooKeeper."""
         raise BrokenEnvironment(f"{self.name} is run without ZooKeeper")
 
-    def node(self, layout: Layout, node: Node, folders: Folders) -> Command:
+    def node(self, layout: Layout, node: KafkaNode, folders: Folders) -> Command:
         """Write the node's configuration and return how to run its container; the image formats the storage itself."""
         config = folders.data / f"config-{node.node_id}"
         config.mkdir()

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 import trio
 
 from groupproof.harness.model.errors import BrokenEnvironment
-from groupproof.harness.subjects.brokers.apache.layout import Layout, Node
+from groupproof.harness.subjects.brokers.apache.layout import KafkaNode, Layout
 from groupproof.harness.subjects.brokers.cluster import CannotStop
 from groupproof.harness.subjects.brokers.known_settings import NOTHING_KNOWN
 from groupproof.harness.subjects.brokers.readiness import wait_until_coordinating, wait_until_up
@@ -37,7 +37,7 @@ class Distribution(Protocol):
 
     def zookeeper(self, port: int, folders: Folders) -> Command: ...
 
-    def node(self, layout: Layout, node: Node, folders: Folders) -> Command: ...
+    def node(self, layout: Layout, node: KafkaNode, folders: Folders) -> Command: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class RunningKafka:
         else:
             await self._processes[node].order("start" if broken.how == "kill" else "resume")
         del self._broken[node]
-        address = next((LOOPBACK, each.port) for each in self._layout.brokers if each.node_id == node)
+        address = next((LOOPBACK, broker.port) for broker in self._layout.brokers if broker.node_id == node)
         await wait_until_up(self.connect, [address], self.deaths, within_s=MENDED_S, otherwise=f"broker {node} did not come back")
 
     def _slow_down(self, node: int, write_ms: int) -> None:
@@ -134,7 +134,7 @@ class RunningKafka:
         slow_down(control, write_ms)
 
     def _check_whole(self, node: int) -> None:
-        if node not in {each.node_id for each in self._layout.brokers} - self._stopped:
+        if node not in {broker.node_id for broker in self._layout.brokers} - self._stopped:
             raise BrokenEnvironment(f"no broker {node} is running here that could be broken")
         if node in self._broken:
             raise BrokenEnvironment(f"broker {node} is broken already ({self._broken[node].how}); mend it first")

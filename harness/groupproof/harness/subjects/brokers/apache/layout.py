@@ -13,7 +13,7 @@ from typing import Any
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.networks.ports import LOOPBACK
 
-__all__ = ["CONTROLLER_ID", "Layout", "Node", "rendered", "zookeeper_properties"]
+__all__ = ["CONTROLLER_ID", "KafkaNode", "Layout", "rendered", "zookeeper_properties"]
 
 CONTROLLER_ID = 100
 """The node id of a controller that is no broker."""
@@ -32,7 +32,7 @@ _PROTOCOLS = f"PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class KafkaNode:
     """One process: a broker, a controller, or both. Ports are 0 where it has no such listener; `data` is the folder it writes to.
 
     Where it tells clients another address than its own (`advertised`), the other brokers reach it at `inner_port`.
@@ -58,13 +58,13 @@ class Node:
 class Layout:
     """A cluster. `zookeeper_port` is 0 with KRaft; `fixed` are the release's own settings, `asked` come over them and are the caller's."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[KafkaNode, ...]
     zookeeper_port: int
     fixed: Mapping[str, str]
     asked: Mapping[str, Any]
 
     @property
-    def brokers(self) -> tuple[Node, ...]:
+    def brokers(self) -> tuple[KafkaNode, ...]:
         return tuple(node for node in self.nodes if node.port)
 
     @property
@@ -74,7 +74,7 @@ class Layout:
             return 0.0
         return (_SESSION_MS if len(self.brokers) > 1 else _ZOOKEEPER_SESSION_MS) / 1000 + _EXPIRY_S
 
-    def properties(self, node: Node) -> dict[str, str]:
+    def properties(self, node: KafkaNode) -> dict[str, str]:
         """Return the node's server.properties."""
         replicas = len(self.brokers)
         return {
@@ -87,7 +87,7 @@ class Layout:
             **{name: _value(value) for name, value in self.asked.items()},
         }
 
-    def _quorum(self, node: Node) -> Iterator[tuple[str, str]]:
+    def _quorum(self, node: KafkaNode) -> Iterator[tuple[str, str]]:
         yield from self._advertised(node)
         if self.zookeeper_port:
             yield "broker.id", str(node.node_id)
@@ -98,7 +98,7 @@ class Layout:
             if len(self.brokers) > 1:
                 yield "zookeeper.session.timeout.ms", str(_SESSION_MS)
             return
-        controller = next(each for each in self.nodes if each.controller_port)
+        controller = next(node for node in self.nodes if node.controller_port)
         yield "node.id", str(node.node_id)
         yield "process.roles", node.roles
         yield "controller.listener.names", "CONTROLLER"
@@ -110,12 +110,12 @@ class Layout:
         yield "listeners", ",".join(self._listeners(node))
         yield "listener.security.protocol.map", f"{_PROTOCOLS},CONTROLLER:PLAINTEXT"
 
-    def _listeners(self, node: Node) -> Iterator[str]:
+    def _listeners(self, node: KafkaNode) -> Iterator[str]:
         for name, port in (("PLAINTEXT", node.port), (_INNER, node.inner_port), ("CONTROLLER", node.controller_port)):
             if port:
                 yield f"{name}://{LOOPBACK}:{port}"
 
-    def _advertised(self, node: Node) -> Iterator[tuple[str, str]]:
+    def _advertised(self, node: KafkaNode) -> Iterator[tuple[str, str]]:
         """Yield what has clients come by another address; brokers among themselves do not."""
         if node.advertised is None:
             return

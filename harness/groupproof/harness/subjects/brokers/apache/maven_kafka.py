@@ -19,7 +19,7 @@ from groupproof.clients.registry.install_cache import ProvisionError, Say, entry
 from groupproof.clients.registry.toolchains.java_archives import copy_artifacts, java_release, java_tool
 from groupproof.clients.registry.toolchains.programs import NoSuchRelease
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
-from groupproof.harness.subjects.brokers.apache.layout import Layout, Node, rendered, zookeeper_properties
+from groupproof.harness.subjects.brokers.apache.layout import KafkaNode, Layout, rendered, zookeeper_properties
 from groupproof.harness.subjects.brokers.apache.releases import Needs, releases
 from groupproof.harness.subjects.brokers.slow_disk import control_of, prepared
 from groupproof.harness.subjects.processes.broker_process import Command, guarded
@@ -68,7 +68,7 @@ class Jars:
         argv = self._jvm("-Dzookeeper.forceSync=no", "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(file), heap="128m")
         return Command(title="ZooKeeper", argv=guarded(argv, remove=[data, file]), log=folders.logs / "zookeeper.log")
 
-    def node(self, layout: Layout, node: Node, folders: Folders) -> Command:
+    def node(self, layout: Layout, node: KafkaNode, folders: Folders) -> Command:
         """Write the node's configuration and storage, and return how to start it."""
         file = folders.data / f"{node.node_id}.properties"
         file.write_text(rendered(layout.properties(node)), "utf-8")
@@ -168,7 +168,7 @@ def _format(java: str, jars: Path, needs: Needs, folder: Path, say: Say) -> None
         raise ProvisionError(f"Kafka's StorageTool could not format a folder (status {done.returncode}): {' | '.join(said)}")
 
 
-def _adopt(formatted: Path, node: Node) -> None:
+def _adopt(formatted: Path, node: KafkaNode) -> None:
     """Give a node a copy of the formatted storage, under its own ids."""
     shutil.copytree(formatted, node.data, dirs_exist_ok=True)
     meta = node.data / _META

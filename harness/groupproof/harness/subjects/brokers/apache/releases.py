@@ -71,7 +71,7 @@ class Releases:
     @property
     def names(self) -> tuple[str, ...]:
         """Return the known releases, and those of them that can be had with another coordinator under that name too."""
-        return tuple(name for each in self.known for name in ((each, each + NEW) if self.new.releases.contains(each) else (each,)))
+        return tuple(name for text in self.known for name in ((text, text + NEW) if self.new.releases.contains(text) else (text,)))
 
     def with_new(self, asked: str) -> tuple[str, bool]:
         """Return the release that `asked` names, and whether with its new coordinator; raise `WrongUsage` where it has none."""
@@ -87,9 +87,9 @@ class Releases:
         except InvalidVersion:
             near = difflib.get_close_matches(release, self.known, n=3, cutoff=0.3) or self.known
             raise WrongUsage(f"{release!r} is not a release number; of apache-kafka there are {', '.join(near)}") from None
-        for each in self.needs:
-            if each.releases.contains(release, prereleases=True):
-                return each
+        for need in self.needs:
+            if need.releases.contains(release, prereleases=True):
+                return need
         raise WrongUsage(f"apache-kafka@{release} cannot be run by this kit; {', '.join(self.known)} can, and what lies between")
 
 
@@ -106,7 +106,7 @@ def releases() -> Releases:
         main_class=data["main_class"],
         settings=data["settings"],
         new=NewCoordinator(releases=SpecifierSet(data["new"]["releases"]), settings=data["new"]["settings"]),
-        needs=tuple(_needs(each) for each in data["needs"]),
+        needs=tuple(_needs(need) for need in data["needs"]),
     )
 
 

@@ -29,7 +29,7 @@ from groupproof.harness.subjects.processes.broker_process import BrokerProcess, 
 from groupproof.harness.subjects.processes.folders import Folders, folders
 from groupproof.harness.subjects.processes.images import contained, has_image, sweep, wants_containers
 
-__all__ = ["Provided", "RunningZooKeeper", "provision_zookeeper", "running_zookeeper", "zookeeper_at_hand", "zookeeper_release"]
+__all__ = ["RunningZooKeeper", "ZooKeeperRuntime", "provision_zookeeper", "running_zookeeper", "zookeeper_at_hand", "zookeeper_release"]
 
 _TABLE: Final = Path(__file__).with_name("zookeeper.toml")
 _JVM: Final = ("-Xms64m", "-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Djava.awt.headless=true")
@@ -51,7 +51,7 @@ def zookeeper_release() -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Provided:
+class ZooKeeperRuntime:
     """What runs it: a class path of this machine's Java, or an image; `provided_by` says which to a person."""
 
     provided_by: str
@@ -77,7 +77,7 @@ class Provided:
         return Command(title="ZooKeeper", argv=guarded(argv, remove=[data, config]), log=log)
 
 
-def provision_zookeeper(cache: Path, say: Say) -> Provided:
+def provision_zookeeper(cache: Path, say: Say) -> ZooKeeperRuntime:
     """Return what is there first: jars in the cache, Debian's package, else jars fetched, pinned by hash; the image alone where containers are wanted.
 
     Raises `BrokenEnvironment`.
@@ -87,7 +87,7 @@ def provision_zookeeper(cache: Path, say: Say) -> Provided:
         if not has_image(image, say, pulls=True):
             raise BrokenEnvironment(f"ZooKeeper is in no image here: start an engine that can pull {image}")
         sweep(say)
-        return Provided(provided_by=f"docker ({image})", image=image)
+        return ZooKeeperRuntime(provided_by=f"docker ({image})", image=image)
     try:
         java, jdk = java_tool("java"), java_release()
         if not SpecifierSet(_table()["java"]).contains(jdk):
@@ -106,14 +106,14 @@ def zookeeper_at_hand(cache: Path) -> str | None:
     return found.provided_by if found is not None else None
 
 
-def _at_hand(java: str, cache: Path) -> Provided | None:
+def _at_hand(java: str, cache: Path) -> ZooKeeperRuntime | None:
     debian = Path(_table()["debian_jar"])
     if not (cache / _key()).is_dir() and debian.is_file():
-        return Provided(provided_by=f"Debian's package ({debian})", java=java, classpath=str(debian))
+        return ZooKeeperRuntime(provided_by=f"Debian's package ({debian})", java=java, classpath=str(debian))
     return _of_jars(java, cache / _key()) if (cache / _key()).is_dir() else None
 
 
-def _fetched(java: str, cache: Path, say: Say) -> Provided:
+def _fetched(java: str, cache: Path, say: Say) -> ZooKeeperRuntime:
     def fetch(folder: Path) -> None:
         say(f"fetching ZooKeeper {zookeeper_release()}")
         try:
@@ -124,8 +124,8 @@ def _fetched(java: str, cache: Path, say: Say) -> Provided:
     return _of_jars(java, entry(cache, _key(), fetch, say))
 
 
-def _of_jars(java: str, jars: Path) -> Provided:
-    return Provided(provided_by=f"maven (zookeeper {zookeeper_release()})", java=java, classpath=f"{jars}{os.sep}*")
+def _of_jars(java: str, jars: Path) -> ZooKeeperRuntime:
+    return ZooKeeperRuntime(provided_by=f"maven (zookeeper {zookeeper_release()})", java=java, classpath=f"{jars}{os.sep}*")
 
 
 def _key() -> str:
@@ -173,7 +173,7 @@ class RunningZooKeeper:
 
 
 @asynccontextmanager
-async def running_zookeeper(provided: Provided, *, cache: Path, logs: Path | None = None) -> AsyncIterator[RunningZooKeeper]:
+async def running_zookeeper(provided: ZooKeeperRuntime, *, cache: Path, logs: Path | None = None) -> AsyncIterator[RunningZooKeeper]:
     """Run a server for as long as the context lasts; raise `BrokenEnvironment` where it does not come up."""
     port = reserve_port()
     with folders("zookeeper", cache=cache, logs=logs) as own:
