@@ -7,6 +7,7 @@ a loaded machine still reaches verdicts.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from groupproof.harness.model.verdicts import ADVERSE, Finding, Proof, Verdict, Wait
@@ -26,7 +27,7 @@ LOST_MS_MAX = 500.0
 _Span = tuple[float, float]
 
 
-def lags_in(trace: Trace) -> list[Observation]:
+def lags_in(trace: Iterable[Observation]) -> list[Observation]:
     """Return the canary's lags that matter."""
     return [seen for seen in trace if is_lag(seen)]
 
@@ -36,7 +37,7 @@ def is_lag(seen: Observation) -> bool:
     return seen.who == "kit" and seen.body.get("name") == "lag" and float(seen.body["lag_ms"]) >= LAG_MS_MAX
 
 
-def lost_ms(trace: Trace, since_ms: float, until_ms: float) -> float:
+def lost_ms(trace: Iterable[Observation], since_ms: float, until_ms: float) -> float:
     """Return how much of the time between two instants the machine lost; what both canaries were late by is lost once."""
     lost, reached = 0.0, since_ms
     for begin, end in sorted(_span(each) for each in lags_in(trace)):

@@ -213,6 +213,16 @@ def test_a_heartbeat_long_after_the_goodbye_is_not_strict() -> None:
     assert verdict(NothingAfterLeaving, story) is Verdict.NON_STRICT
 
 
+@pytest.mark.parametrize(("lag_ms", "expected"), [(50.0, [Verdict.NON_STRICT]), (400.0, [])])
+def test_time_that_the_machine_lost_after_the_goodbye_is_not_the_clients(lag_ms: float, expected: list[Verdict]) -> None:
+    story = Story().member()
+    story.leave()
+    story.at(600).see("event", who="kit", body={"name": "lag", "source": "loop", "lag_ms": lag_ms})
+    story.at(1_100).beat()
+
+    assert [found.verdict for found in findings(NothingAfterLeaving, story)] == expected
+
+
 def test_a_goodbye_that_was_refused_ends_nothing() -> None:
     story = Story().member()
     story.leave(error=16)

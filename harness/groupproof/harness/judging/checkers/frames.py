@@ -11,6 +11,7 @@ from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS, error_of, instance_of
 from groupproof.harness.judging.checkers.group_tracker import GroupTracker
 from groupproof.harness.judging.checkers.membership import joins_of
+from groupproof.harness.judging.lag import is_lag, lost_ms
 from groupproof.harness.model.verdicts import Finding, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import INSTANCE_ID_SINCE, Api, api_named
@@ -25,6 +26,9 @@ IN_FLIGHT_MS: Final = 1_000
 
 STORM_PER_SECOND: Final = 20
 """More requests of one kind in a second than any backoff allows."""
+
+_LAGS_KEPT: Final = 100
+"""Of the lags of the machine the newest are known."""
 
 _CLOSED_KEPT: Final = 1_000
 """Of the connections that were closed the newest are known."""
@@ -299,9 +303,13 @@ def _nameless(request: Observation, *, is_accepted: bool) -> Finding:
 
 
 class NothingAfterLeaving(Fold):
-    """No heartbeat, sync or commit names a membership whose LeaveGroup was answered (LEAVE-55)."""
+    """No heartbeat, sync or commit names a membership whose LeaveGroup was answered (LEAVE-55).
+
+    Time that the machine lost since is not the client's: on a busy one the heartbeat thread of kafka-python is a second behind its application.
+    """
 
     def __init__(self) -> None:
+        self._lags: deque[Observation] = deque(maxlen=_LAGS_KEPT)
         self._leaving: UnderWay[frozenset[str]] = UnderWay()
         self._gone_ms: dict[tuple[str, str], float] = {}
         self._late = _Late()
@@ -310,13 +318,15 @@ class NothingAfterLeaving(Fold):
         self._leaving.closed(seen)
         for request in self._late.due(seen):
             yield _after_leaving(request)
+        if is_lag(seen):
+            self._lags.append(seen)
         if seen.client is None:
             return
         if seen.api == _LEAVE:
             self._leave(seen, seen.client)
         elif seen.kind == "request" and seen.api in _WITH_GENERATION:
             gone_ms = self._gone_ms.get((seen.client, seen.member or ""))
-            if gone_ms is not None and seen.at_ms - gone_ms > IN_FLIGHT_MS:
+            if gone_ms is not None and seen.at_ms - gone_ms - lost_ms(self._lags, gone_ms, seen.at_ms) > IN_FLIGHT_MS:
                 self._late.add(seen)
 
     def _leave(self, seen: Observation, client: str) -> None:
