@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-__all__ = ["COMPONENTS", "Name", "Tree", "names_in_markdown", "names_in_prose", "prose_of", "tree_of"]
+__all__ = ["COMPONENTS", "Name", "Tree", "names_in_full", "names_in_markdown", "names_in_prose", "prose_of", "tree_of"]
 
 COMPONENTS: Final = ("protocol", "coordinator", "clients", "harness", "chaos")
 FOLDERS: Final = (*COMPONENTS, "tests", "docs", "ci", "examples", ".github", ".ci")
@@ -135,15 +135,26 @@ class Tree:
 
 def tree_of(root: Path) -> Tree:
     """Return what stands in the project's own folders, and beside them at the root."""
-    paths = [path for folder in FOLDERS for path in (root / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    paths = [
+        path for folder in FOLDERS for path in (root / folder).rglob("*") if path.is_file() and not {"__pycache__", "node_modules"} & {*path.parts}
+    ]
     paths += [path for path in root.iterdir() if path.is_file()]
     files = {path.relative_to(root).as_posix(): path for path in paths}
     return Tree(frozenset(files), {name: path for name, path in files.items() if name.endswith(".py")})
 
 
+def names_in_full(text: str, where: str) -> Iterator[Name]:
+    """Yield what any text names from the root: paths and dotted modules."""
+    for pattern in (MODULE, PATH):
+        for found in pattern.finditer(text):
+            named = found["path"] if pattern is PATH else found[0]
+            if not PLACEHOLDER.search(_word_around(text, found)) and not CASE_ID.fullmatch(named):
+                yield Name(named, _line(text, found.start()), where)
+
+
 def names_in_markdown(text: str, where: str, tree: Tree) -> Iterator[Name]:
     """Yield what a page names: links to files, and names in its prose and in its code; fences show what others have, and name nothing but in full."""
-    yield from _in_full(text, where)
+    yield from names_in_full(text, where)
     prose = FENCE.sub(lambda fence: "\n" * fence[0].count("\n"), text)
     yield from _in_code(prose, where, tree)
     for found in LINK.finditer(prose):
@@ -153,7 +164,7 @@ def names_in_markdown(text: str, where: str, tree: Tree) -> Iterator[Name]:
 
 def names_in_prose(text: str, where: str, tree: Tree) -> Iterator[Name]:
     """Yield what docstrings and comments name."""
-    yield from _in_full(text, where)
+    yield from names_in_full(text, where)
     yield from _in_code(text, where, tree)
 
 
@@ -164,14 +175,6 @@ def prose_of(python: str) -> str:
         for number, line in enumerate((found["doc"] or found["comment"] or "").split("\n"), _line(python, found.start()) - 1):
             shown[number] += line
     return "\n".join(shown)
-
-
-def _in_full(text: str, where: str) -> Iterator[Name]:
-    for pattern in (MODULE, PATH):
-        for found in pattern.finditer(text):
-            named = found["path"] if pattern is PATH else found[0]
-            if not PLACEHOLDER.search(_word_around(text, found)) and not CASE_ID.fullmatch(named):
-                yield Name(named, _line(text, found.start()), where)
 
 
 def _in_code(text: str, where: str, tree: Tree) -> Iterator[Name]:

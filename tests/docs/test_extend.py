@@ -113,3 +113,33 @@ def test_the_tests_that_a_release_concerns_are_those_that_the_page_names(copy: C
     failed = set(re.findall(r"^FAILED (\S+?)::", copy.tests("tests/protocol/rules"), re.MULTILINE))
     assert failed == set(OF_THE_NEWEST)
     assert all(f"`{name}`" in PAGE.read_text() for name in OF_THE_NEWEST)
+
+
+TOY = "tests/harness/toy_dialect"
+PLACES = {
+    f"{TOY}/lease_dialect.py": "protocol/groupproof/protocol/rules/lease/lease_dialect.py",
+    f"{TOY}/lease_functions.py": "coordinator/groupproof/coordinator/machine/lease_functions.py",
+}
+
+
+def module_of(path: str) -> str:
+    return path.removesuffix(".py").replace("/", ".").partition(".groupproof.")[2]
+
+
+@pytest.mark.slow
+def test_a_dialect_in_the_house_does_what_it_does_in_a_folder_of_its_own(copy: Copy) -> None:
+    assert copy.follow("A dialect") == [
+        "protocol/groupproof/protocol/rules/dialect_registry.py", "coordinator/groupproof/coordinator/machine/function_registry.py", "pyproject.toml",
+    ]  # fmt: skip
+    for source, place in PLACES.items():
+        (copy.folder / place).parent.mkdir(exist_ok=True)
+        (copy.folder / source).rename(copy.folder / place)
+        (copy.folder / place).with_name("__init__.py").touch()
+    for path in (*(copy.folder / place for place in PLACES.values()), *(copy.folder / TOY).glob("*.py")):
+        text = path.read_text()
+        for source, place in PLACES.items():
+            text = text.replace(source.removesuffix(".py").replace("/", "."), f"groupproof.{module_of(place)}")
+        path.write_text(text.replace("with registered(LEASE_FUNCTIONS):\n        yield", "yield"))
+
+    assert copy.tests(TOY, "tests/protocol/rules/test_dialect.py") == ""
+    assert "held-by-another" in copy.groupproof("explain", "ConsumerGroupHeartbeat/Held", "--profile", "lease-broker").stdout

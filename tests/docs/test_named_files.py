@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.docs.named_files import Name, Tree, names_in_markdown, names_in_prose, prose_of, tree_of
+from tests.docs.named_files import Name, Tree, names_in_full, names_in_markdown, names_in_prose, prose_of, tree_of
 from tests.docs.recipes import changes_of
 from tests.project import ROOT
 
@@ -14,11 +14,19 @@ MARKDOWN = sorted(path for path in TREE.files if path.endswith(".md"))
 MAPS = ("README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/extend.md", "protocol/README.md", "coordinator/README.md", "clients/README.md",
         "harness/README.md", "chaos/README.md", "ci/README.md")  # fmt: skip
 SOURCES = sorted(path for path in TREE.files if path.endswith(".py"))
+SETTINGS = sorted(
+    path for path in TREE.files if path == "Makefile" or path.endswith((".toml", ".yml", ".sh", "Dockerfile")) or path.startswith("ci/action/")
+)
 PLANTS = ("tests/docs/test_named_files.py", "tests/docs/named_files.py")
 """They name what is not there, to see that it is noticed."""
 
 # What is named and is no file of the project: by the file that names it, with the reason.
 ELSEWHERE = {
+    ("ci/examples/github.yml", ".github/workflows/groupproof.yml"): "a file of the user's own",
+    **{
+        ("pyproject.toml", f"groupproof.{group}"): "a group of entry points"
+        for group in ("commands", "trace_commands", "recorded_cases", "replays", "check_engines")
+    },
     ("*", "dist/site/"): "what `make site` builds",
     ("README.md", "reports/matrix.html"): "what `make certify` writes",
     ("docs/decisions/0001-one-namespace-five-roots.md", "groupproof.__version__"): "it says that there is none",
@@ -30,9 +38,10 @@ ELSEWHERE = {
     ("clients/groupproof/clients/shims/reference.py", "groupproof.variant"): "a property of `subscribe`",
     ("harness/groupproof/harness/subjects/networks/impairments.py", "toxics/*.go"): "of Toxiproxy",
 }
-RECIPES = {change.path for section in ("A client",) for change in changes_of(section)} | {
-    "protocol/groupproof/protocol/rules/snapshots/kafka-4.2.txt"
-}
+RECIPES = {
+    *(change.path for change in changes_of("A client")), "protocol/groupproof/protocol/rules/snapshots/kafka-4.2.txt", "protocol/…/rules/lease",
+    "groupproof.protocol.rules.lease.lease_dialect", "groupproof.coordinator.machine.lease_functions",
+}  # fmt: skip
 """What a recipe adds."""
 
 
@@ -56,6 +65,11 @@ def test_every_file_and_module_that_a_docstring_or_comment_names_is_there() -> N
 
     assert len(names) > 50
     assert missing_of(names) == []
+
+
+@pytest.mark.parametrize("where", SETTINGS)
+def test_every_file_and_module_that_a_setting_or_a_case_table_names_is_there(where: str) -> None:
+    assert missing_of(list(names_in_full((ROOT / where).read_text("utf-8"), where))) == []
 
 
 @pytest.mark.parametrize("where", MAPS)

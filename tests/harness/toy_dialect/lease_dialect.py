@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Final
 
-from groupproof.protocol.rules import profile
+from groupproof.protocol.rules.api_versions import advertised
 from groupproof.protocol.rules.cells import NO_GROUP, AnswerName, Cell, Cells, EffectName, EventKind, GuardName, Place, Row
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.classic.classic_terms import Guard, On
+from groupproof.protocol.rules.defaults import defaults
+from groupproof.protocol.rules.deltas import Release
 from groupproof.protocol.rules.dialect import Dialect, Relative
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 
@@ -118,7 +120,7 @@ _UNREACHABLE: Final[Mapping[Place, str]] = {
     **{(On.LIST_GROUPS, state): "ListGroups asks the broker, not a group" for state in LeaseState},
 }
 
-_NEWEST: Final = profile()
+_RELEASE: Final[Release] = (4, 1)
 
 LEASE: Final = Dialect(
     name="lease",
@@ -138,7 +140,7 @@ LEASE: Final = Dialect(
     messages=((LeaseRequest, LeaseResponse),),
     relatives=(
         Relative(
-            name=LEASE_BROKER, release=_NEWEST.release, says="A toy.", api_versions=_NEWEST.api_versions, defaults=_NEWEST.defaults, beside=("classic",)
+            name=LEASE_BROKER, release=_RELEASE, says="A toy.", api_versions=advertised(_RELEASE), defaults=defaults(_RELEASE), beside=(CLASSIC.name,)
         ),
     ),
     elsewhere={

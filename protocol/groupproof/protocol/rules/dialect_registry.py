@@ -10,11 +10,15 @@ from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.datalink.datalink_dialect import DATALINK
 from groupproof.protocol.rules.dialect import Dialect, Relative
 from groupproof.protocol.wire.message_codec import read_as_messages
+from groupproof.protocol.wire.message_conversion import add_messages
 
 __all__ = ["dialect_named", "dialects", "on_change", "registered", "relative_named"]
 
 _DIALECTS: Final[list[Dialect]] = [CLASSIC, DATALINK]
 _LISTENERS: Final[list[Callable[[], None]]] = []
+
+for _dialect in _DIALECTS:
+    add_messages(_dialect.messages)
 
 
 def dialects() -> tuple[Dialect, ...]:

@@ -19,6 +19,7 @@ __all__ = [
     "GROUP_APIS",
     "BodyMaker",
     "MessagePair",
+    "add_messages",
     "body_maker",
     "body_of",
     "is_whole",
@@ -146,16 +147,20 @@ GROUP_APIS: Final[AbstractSet[Api]] = _REQUESTS.keys()
 """The APIs that have typed messages, those that are registered meanwhile too."""
 
 
-@contextmanager
-def registered_messages(classes: Iterable[MessagePair]) -> Iterator[None]:
-    """Let bodies of the classes' APIs be made messages of theirs meanwhile, whoever had them before."""
-    added = tuple(classes)
-    tables: tuple[dict[Any, Any], ...] = (_REQUEST_CLASSES, _RESPONSE_CLASSES, _REQUESTS, _RESPONSES, _BODY_MAKERS)
-    before = [dict(table) for table in tables]
-    for request, response in added:
+def add_messages(classes: Iterable[MessagePair]) -> None:
+    """Let bodies of the classes' APIs be made messages of theirs from now on, whoever had them before."""
+    for request, response in classes:
         _REQUEST_CLASSES[request.api], _RESPONSE_CLASSES[response.api] = request, response
         _REQUESTS[request.api], _RESPONSES[response.api] = _maker(request), _maker(response)
         _BODY_MAKERS.update((message, _body_maker_of(message)) for message in (request, response))
+
+
+@contextmanager
+def registered_messages(classes: Iterable[MessagePair]) -> Iterator[None]:
+    """Let bodies of the classes' APIs be made messages of theirs meanwhile, whoever had them before."""
+    tables: tuple[dict[Any, Any], ...] = (_REQUEST_CLASSES, _RESPONSE_CLASSES, _REQUESTS, _RESPONSES, _BODY_MAKERS)
+    before = [dict(table) for table in tables]
+    add_messages(classes)
     try:
         yield
     finally:
