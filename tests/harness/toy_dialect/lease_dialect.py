@@ -112,11 +112,9 @@ _CELLS: Final[Cells] = {
     **{event: _everywhere("no-classic-group", answer=ErrorCode.INCONSISTENT_GROUP_PROTOCOL) for event in _TO_ONE_GROUP},
 }
 
-_NOTHING_STORED: Final = "nothing is stored of a lease"
 _UNREACHABLE: Final[Mapping[Place, str]] = {
     **{(event, NO_GROUP): "timers need a group" for event in (On.SESSION_END, On.RETENTION, On.CLEANUP, On.UNLOADED)},
     **{(On.SESSION_END, state): "nobody holds the lease" for state in (_FREE, _DEAD)},
-    **{(event, state): _NOTHING_STORED for event in (On.LOADED, On.TXN_MARKER) for state in (NO_GROUP, *LeaseState)},
     **{(On.LIST_GROUPS, state): "ListGroups asks the broker, not a group" for state in LeaseState},
 }
 
@@ -126,7 +124,7 @@ LEASE: Final = Dialect(
     name="lease",
     group_says="a group with a lease",
     states=LeaseState,
-    events=(LeaseKind.LEASE, On.SESSION_END, On.RETENTION, On.CLEANUP, On.TXN_MARKER, On.LOADED, On.UNLOADED),
+    events=(LeaseKind.LEASE, On.SESSION_END, On.RETENTION, On.CLEANUP, On.UNLOADED),
     requests=(LeaseKind.LEASE,),
     timers=frozenset({On.SESSION_END}),
     guards=(*LeaseGuard, Guard.ALWAYS, Guard.NOT_ACTIVE, Guard.LOADING, Guard.NOT_LED_HERE),
