@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from groupproof.chaos.spark.members.churn_plan import Action, MemberAction
+from groupproof.harness.subjects.networks.broker_address import Address
 
 __all__ = ["ClientChoice", "LoadOrder", "MemberOrder", "TaskOrder", "task_orders"]
-
-Address = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
