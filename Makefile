@@ -24,8 +24,12 @@ load: .venv/.set-up-dev ## form a group of 1,000 members over Spark, lose a thir
 test soak: export PYTHONDONTWRITEBYTECODE :=
 test soak: export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/bytecode
 
-test: .venv/.set-up-dev ## run the tests, in random order, warnings as errors
-	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+# A worker more than there are processors: some tests wait for programs that they start.
+WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+
+test: export GROUPPROOF_FAST := $(FAST)
+test: .venv/.set-up-dev ## run the tests, in random order, warnings as errors; FAST=1 for a change in hand: what is quick, and a share of what is drawn
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 soak: .venv/.set-up-dev ## run the long form of the proofs: thousands of seeds, every mutant, large bounds; SEED=... has another run again than the commit's
 	GROUPPROOF_SOAK=$(SEED) $(BIN)/python -m pytest -n auto --dist worksteal -o faulthandler_timeout=1200 $(ARGS)

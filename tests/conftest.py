@@ -9,6 +9,7 @@ from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.choosing import IS_FAST, dealt, too_long_for_a_change_in_hand
 from tests.soaking import NAME, SEED, SOAKS, replay_line
 
 # A busy machine must not fail a property: time is judged by no example.
@@ -31,13 +32,19 @@ def pytest_report_header() -> str | None:
     return f"soak: seed {NAME} ({SEED}), again by: make soak SEED={NAME}" if SOAKS else None
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The tests of `make soak` are those marked so, and no others; everywhere else they are deselected, which pytest counts aloud."""
-    left_out = [item for item in items if (item.get_closest_marker("soak") is not None) != SOAKS]
+    """Choose what this run is for, which pytest counts aloud, and have the workers begin with what is long.
+
+    The tests of `make soak` are those marked so, and no others; everywhere else they are deselected.
+    """
+    left_out = {item for item in items if (item.get_closest_marker("soak") is not None) != SOAKS}
+    if IS_FAST:
+        left_out |= too_long_for_a_change_in_hand([item for item in items if item not in left_out])
     if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        names = set(left_out)
-        items[:] = [item for item in items if item not in names]
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    items[:] = dealt([item for item in items if item not in left_out], workers)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -37,6 +37,9 @@ MORE_PLANTED = [
 ]
 """Whose bug, its name, and the requirement that is seen broken where something happens."""
 
+BY_ORDER = {"assignments-stay": {"TR-116"}}
+"""Requirements that the bug breaks instead, or as well, where requests arrive in another order: a follower that syncs after the leader is answered in Stable."""
+
 BUDGET = 100
 
 
@@ -177,7 +180,9 @@ def test_a_planted_bug_is_found_shrunk_and_had_again_in_every_engine(whose: str,
     kept = load(file)
     verdicts = {engine: set(broken(kept.simulation, kept.plan, carry_out(kept.simulation, kept.plan))) for engine, carry_out in ENGINES.items()}
     assert kept.requirement == requirement
-    assert verdicts == {engine: {requirement} for engine in ENGINES}
+    assert verdicts["simulator"] == verdicts["trio"] == {requirement}
+    assert verdicts["sockets"], "not seen over sockets"
+    assert verdicts["sockets"] <= {requirement, *BY_ORDER.get(variant, ())}, "over sockets the machine orders the requests, and nothing else differs"
 
 
 @pytest.mark.slow

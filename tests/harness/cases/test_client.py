@@ -111,7 +111,9 @@ def test_the_reference_member_passes_in_little_time_whatever_the_seed(case: Case
     assert play.duration_s <= SECONDS_MAX
     assert unjudged_in(case, play.trace) == [], "the case lists requirements that it does not judge"
     assert all(by_id(finding.requirement) for finding in judgement.findings)
-    assert [(finding.expected, finding.observed) for finding in judgement.findings] == [(finding.expected, finding.observed) for finding in again.findings]
+    assert [(finding.expected, finding.observed) for finding in judgement.findings] == [
+        (finding.expected, finding.observed) for finding in again.findings
+    ]
 
 
 def _wrong(findings: object) -> Iterator[str]:
