@@ -29,14 +29,15 @@ ALLOWED = {
 
 
 def _texts(tree: ast.AST) -> Iterator[ast.Constant]:
-    """Yield the strings of a module that are no docstrings."""
+    """Yield the strings of a module that are neither docstrings nor files of the sources."""
     docs = {
         id(node.body[0].value)
         for node in ast.walk(tree)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
         and node.body and isinstance(node.body[0], ast.Expr)
     }  # fmt: skip
-    yield from (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs)
+    texts = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs)
+    yield from (node for node in texts if not str(node.value).endswith(".py"))
 
 
 def _names(path: Path) -> list[str]:

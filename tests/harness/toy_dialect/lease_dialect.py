@@ -135,6 +135,7 @@ LEASE: Final = Dialect(
     before_group={LeaseKind.LEASE: (_NOT_ACTIVE, _LOADING, _LED_ELSEWHERE)},
     unreachable=_UNREACHABLE,
     valid_previous_states={_FREE: frozenset({_HELD}), _HELD: frozenset({_FREE}), _DEAD: frozenset(LeaseState)},
+    state_prefix="lease.",
     messages=((LeaseRequest, LeaseResponse),),
     relatives=(
         Relative(

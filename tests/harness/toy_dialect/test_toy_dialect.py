@@ -14,7 +14,8 @@ from tests.power.coordinators import judgements, played
 
 from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Reply
 from groupproof.coordinator.machine.function_registry import registered
-from groupproof.coordinator.machine.variant import Variant
+from groupproof.coordinator.machine.variant import Variant, bent
+from groupproof.coordinator.planted.rule_mutants import mutants
 from groupproof.harness.commands.work.table_cells import cell_lines
 from groupproof.harness.judging.oracle import read
 from groupproof.harness.model.evidence import Evidence
@@ -47,6 +48,24 @@ def test_its_table_is_total_and_so_is_the_classic_one_beside_it() -> None:
     assert missing_cells(release.tables["classic"], (LEASE,)) == []
 
 
+def test_its_rules_are_told_apart_from_the_classic_ones() -> None:
+    names = [name for name, _ in profile(LEASE_BROKER).named_rules()]
+
+    assert len(names) == len(set(names))
+    assert {"Retention/lease.Dead/nothing-stored", "Retention/Dead/dead"} <= set(names)
+
+
+def test_each_of_its_rules_has_its_mutants_which_change_its_table_alone() -> None:
+    release = profile(LEASE_BROKER)
+    made = {mutant.name: mutant for mutant in mutants(release)}
+
+    assert bent(release, made["gone/ConsumerGroupHeartbeat/lease.Held/fenced"]).tables["classic"] is release.tables["classic"]
+    changed = bent(release, made["code/Heartbeat/Stable/alive"])
+    assert changed.tables["lease"] is release.tables["lease"]
+    with pytest.raises(ValueError, match=r"changes the table of classic, which datalink does not speak"):
+        bent(profile("datalink"), made["code/Heartbeat/Stable/alive"])
+
+
 def test_the_releases_of_kafka_are_as_they_were() -> None:
     with_it = {name: printed(name) for name in known_profiles() if name != LEASE_BROKER}
 
@@ -68,7 +87,10 @@ def test_its_trace_tells_epochs_and_the_oracle_draws_its_states() -> None:
     assert [obs.member_epoch for obs in trace if obs.kind == "response" and obs.member_epoch is not None] == [1, 1, 2, -1, 3]
     moves = read(trace, profile=LEASE_BROKER, settings=LEASE_CASE.plan.settings).transitions  # type: ignore[union-attr]  # it is a script
     assert [move.state_after for move in moves] == ["Free", "Held", "Free", "Held", "Free", "Held"]
-    assert [move.rule for move in moves if move.state_before == "Held"] == ["SessionEnd/Held/session-ends", "ConsumerGroupHeartbeat/Held/given-back"]
+    assert [move.rule for move in moves if move.state_before == "Held"] == [
+        "SessionEnd/lease.Held/session-ends",
+        "ConsumerGroupHeartbeat/lease.Held/given-back",
+    ]
 
 
 def test_a_planted_bug_of_its_table_is_found_by_the_checker_and_by_the_oracle() -> None:

@@ -120,7 +120,7 @@ class _Binder:
     def cells(self, table: Table) -> dict[Place, tuple[Rule, ...]]:
         own = functions_of(table.dialect)
         return {
-            (on, state): self.rules(on, state_name(state), cell, own)
+            (on, state): self.rules(on, state_name(state) if state is None else f"{table.dialect.state_prefix}{state}", cell, own)
             for on, states in table.cells.items() for state, cell in states.items()
         }  # fmt: skip
 

@@ -64,7 +64,7 @@ class Line:
 class Variant:
     """One deviation from the reference, like none but itself; `breaks` are requirement ids, empty for a legal one, and `says` is a sentence about it.
 
-    `rows` are changes of the table, `before` cells of the checks before the group. `effects`, `guards` and `forms` stand in place of the
+    `rows` are changes of the table of `dialect` (of the profile's first where that is empty), `before` cells of the checks before the group. `effects`, `guards` and `forms` stand in place of the
     table's words; `due_ms` says for when a timer is armed (None: never). `outputs` may change what a machine puts out, `stored` what a
     partition takes along when it moves, `versions` what ApiVersions tells, `answered` what is answered, `owner` who is told to coordinate.
     """
@@ -72,6 +72,7 @@ class Variant:
     name: str
     says: str
     breaks: tuple[str, ...] = ()
+    dialect: str = ""
     rows: tuple[Change, ...] = ()
     before: Mapping[EventKind, tuple[Row, ...]] = field(default_factory=dict)
     effects: Mapping[EffectName, Callable[[EffectContext, Input], None]] = field(default_factory=dict)
@@ -114,10 +115,12 @@ class BentTimers(Timers):
 
 
 def bent(profile: Profile, variant: Variant) -> Profile:
-    """Return the profile with the variant's changes; raise `ValueError` for a row that the profile does not have."""
+    """Return the profile with the variant's changes; raise `ValueError` for a row or a dialect that the profile does not have."""
     if not (variant.rows or variant.before or variant.fields):
         return profile
-    table = profile.table
+    if variant.dialect and variant.dialect not in profile.tables:
+        raise ValueError(f"{variant.name} changes the table of {variant.dialect}, which {profile.name} does not speak")
+    table = profile.tables[variant.dialect] if variant.dialect else profile.table
     cells = {on: dict(states) for on, states in table.cells.items()}
     for change in variant.rows:
         for state in change.states:

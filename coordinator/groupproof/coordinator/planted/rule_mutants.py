@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import Final
 
 from groupproof.coordinator.machine.variant import Variant
-from groupproof.protocol.rules import REQUESTS, On, Profile, Row, State, rule_name
+from groupproof.protocol.rules import On, Profile, Row, State, rule_name
 from groupproof.protocol.rules.cells import AnswerName, EffectName, EventKind
 from groupproof.protocol.rules.deltas import Change, applied
+from groupproof.protocol.rules.dialect import Table
 from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = ["mutants"]
@@ -32,16 +33,23 @@ _OTHER: Final = ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 def mutants(profile: Profile) -> Iterator[Variant]:
-    """Yield every mutant of the profile's table."""
-    for kind, cell in profile.table.before_group.items():
+    """Yield every mutant of the profile's tables."""
+    for table in profile.tables.values():
+        made = _mutants_of_table(table)
+        yield from made if table is profile.table else (replace(mutant, dialect=table.dialect.name) for mutant in made)
+
+
+def _mutants_of_table(table: Table) -> Iterator[Variant]:
+    for kind, cell in table.before_group.items():
         for row in cell:
-            yield from _mutants_of(kind, None, row, cell, is_before=True)
-    for kind, state, row in profile.table.rules():
-        yield from _mutants_of(kind, state, row, profile.table.cells[kind][state], is_before=False)
+            yield from _mutants_of(table, kind, None, row, cell, is_before=True)
+    for kind, state, row in table.rules():
+        yield from _mutants_of(table, kind, state, row, table.cells[kind][state], is_before=False)
 
 
-def _mutants_of(kind: EventKind, state: State, row: Row, cell: tuple[Row, ...], *, is_before: bool) -> Iterator[Variant]:
-    where = f"{kind.value}/before/{row.name}" if is_before else rule_name(kind, state, row)
+def _mutants_of(table: Table, kind: EventKind, state: State, row: Row, cell: tuple[Row, ...], *, is_before: bool) -> Iterator[Variant]:
+    dialect = table.dialect
+    where = f"{kind.value}/before/{row.name}" if is_before else rule_name(kind, state, row, dialect.state_prefix)
 
     def made(name: str, says: str, *rows: Row) -> Variant:
         if is_before:
@@ -56,7 +64,7 @@ def _mutants_of(kind: EventKind, state: State, row: Row, cell: tuple[Row, ...], 
         yield made(
             f"gone/{where}", f"Nothing is done, and nothing said, by the rule {where}.", replace(row, answer=answer, effects=(), then=None, after=())
         )
-    if kind in REQUESTS or kind is On.LEAVE_ENTRY:
+    if kind in dialect.requests or kind is On.LEAVE_ENTRY:
         yield made(f"code/{where}", f"The rule {where} answers another code.", replace(row, answer=_other(row.answer)))
     if row.then is not None:
         yield made(f"stays/{where}", f"The rule {where} leaves the group in its state.", replace(row, then=None))

@@ -179,14 +179,13 @@ def _witnesses_of(requirement: str) -> list[str]:
 
 def _rows_of(requirement: str) -> list[str]:
     """Return the rows that rest on a requirement, each with the profiles whose table has it."""
-    from groupproof.protocol.rules.classic.classic_terms import rule_name
-    from groupproof.protocol.rules.profiles import known_profiles, rows
+    from groupproof.protocol.rules.profiles import known_profiles, profile
 
     found: dict[str, list[str]] = {}
-    for profile in known_profiles():
-        for kind, state, row in rows(profile):
+    for known in known_profiles():
+        for rule, row in profile(known).named_rules():
             if row.requirement == requirement:
-                found.setdefault(rule_name(kind, state, row), []).append(profile)
+                found.setdefault(rule, []).append(known)
     return [f"{name}  ({', '.join(_runs(having, known_profiles()))})" for name, having in found.items()]
 
 

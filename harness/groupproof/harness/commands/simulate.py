@@ -96,10 +96,11 @@ def _check(simulation: Simulation) -> None:
     from groupproof.harness.simulation.faults import FAULTS
     from groupproof.harness.simulation.settings import SWARM
     from groupproof.harness.subjects.client_registry import check_profile_name
-    from groupproof.protocol.rules import relatives
+    from groupproof.protocol.rules import profile
+    from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 
     check_profile_name(simulation.profile)
-    if simulation.profile in relatives():
+    if CLASSIC not in profile(simulation.profile).dialects:
         raise click.UsageError(f"{simulation.profile} has workers for members: groupproof datalink simulate runs them")
     for names, known, what in ((simulation.faults, FAULTS, "fault"), (simulation.assignors or (), ASSIGNORS, "assignor")):
         unknown = next((name for name in names if name not in known), None) if names != SWARM else None

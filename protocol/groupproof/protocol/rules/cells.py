@@ -69,6 +69,6 @@ def state_name(state: State) -> str:
     return "none" if state is None else state.value
 
 
-def rule_name(event: EventKind, state: State, row: Row) -> str:
-    """Return the stable name of a row, such as `JoinGroup/Stable/leader-rejoins`."""
-    return f"{event.value}/{state_name(state)}/{row.name}"
+def rule_name(event: EventKind, state: State, row: Row, prefix: str = "") -> str:
+    """Return the stable name of a row, such as `JoinGroup/Stable/leader-rejoins`; before a group's state stands its dialect's `prefix`."""
+    return f"{event.value}/{'' if state is None else prefix}{state_name(state)}/{row.name}"

@@ -18,7 +18,6 @@ from functools import cache
 from importlib import resources
 from typing import Final
 
-from groupproof.protocol.rules.classic.classic_terms import rule_name
 from groupproof.protocol.rules.classic.member_reactions import REACTIONS
 from groupproof.protocol.rules.profiles import known_profiles, profile
 from groupproof.protocol.rules.requirements import requirements
@@ -108,8 +107,8 @@ def cited() -> Mapping[str, Sequence[str]]:
             for on, checks in table.before_group.items():
                 for check in checks:
                     found.setdefault(check.requirement, {})[f"{on.value}/before/{check.name}"] = None
-        for on, state, row in profile(name).rules():
-            found.setdefault(row.requirement, {})[rule_name(on, state, row)] = None
+        for rule, row in profile(name).named_rules():
+            found.setdefault(row.requirement, {})[rule] = None
     for api, reactions in REACTIONS.items():
         for reaction in (*reactions.rows.values(), reactions.other, *reactions.phase_others.values()):
             for each in reaction.requirements:

@@ -45,6 +45,8 @@ class Dialect:
     `timers` those that a trace tells. `cells`, `before_group`, `unreachable`, `fields` and `appends` are those of the newest release; `deltas` are what
     older ones did. `otherwise` is the guard that always holds, with which every cell ends. `valid_previous_states` says from which states a group comes into each (INV-01). `group_says` is what documents call a group of it.
 
+    `state_prefix` stands before a state in the names of rules: dialects that one broker speaks have states of the same name.
+
     `messages` are the classes of requests and responses that `groupproof.protocol.wire` does not have; their fields are named as the bodies'.
 
     `since` is the first release of Kafka that speaks it, None where none does; `relatives` are others who speak it. `elsewhere` are the cells that its
@@ -69,6 +71,7 @@ class Dialect:
     appends: Mapping[EventKind, Mapping[int, int]] = field(default_factory=dict)
     deltas: tuple[Delta, ...] = ()
     messages: tuple[MessagePair, ...] = ()
+    state_prefix: str = ""
     since: Release | None = None
     relatives: tuple[Relative, ...] = ()
     elsewhere: Mapping[str, Cells] = field(default_factory=dict)
@@ -102,7 +105,12 @@ class Table:
 
     def rule(self, name: str) -> Row | None:
         """Return the row of that name, such as `Heartbeat/Stable/alive`, or None."""
-        return next((row for event, state, row in self.rules() if rule_name(event, state, row) == name), None)
+        return next((row for known, row in self.named_rules() if known == name), None)
+
+    def named_rules(self) -> Iterator[tuple[str, Row]]:
+        """Yield every row of every cell with its name, in the table's order."""
+        for event, state, row in self.rules():
+            yield rule_name(event, state, row, self.dialect.state_prefix), row
 
 
 def newer_deltas(dialect: Dialect, release: Release, line: Line, more: tuple[Delta, ...] = ()) -> list[Delta]:

@@ -67,6 +67,11 @@ class Profile:
         for table in self.tables.values():
             yield from table.rules()
 
+    def named_rules(self) -> Iterator[tuple[str, Row]]:
+        """Yield every row of every cell with its name, dialect by dialect."""
+        for table in self.tables.values():
+            yield from table.named_rules()
+
     def rule(self, name: str) -> Row:
         """Return the row of that name, such as `Heartbeat/Stable/alive`; raise `KeyError` for a name the profile lacks."""
         for table in self.tables.values():

@@ -51,7 +51,7 @@ def _table(table: Table) -> Iterator[str]:
         yield from ("", *(_line(f"{on.value}/before/{row.name}", row) for row in checks))
     for on, states in table.cells.items():
         for state, cell in states.items():
-            yield from ("", *(_line(rule_name(on, state, row), row) for row in cell))
+            yield from ("", *(_line(rule_name(on, state, row, table.dialect.state_prefix), row) for row in cell))
     yield ""
     yield from (f"unreachable {on.value}/{state_name(state)}: {reason}" for (on, state), reason in sorted(table.unreachable.items(), key=_place))
     yield ""

@@ -9,7 +9,7 @@ from typing import Any, ParamSpec
 from groupproof.coordinator.broker.topics import Topics
 from groupproof.coordinator.machine.coordinator import Output
 from groupproof.harness.judging.oracle.exchanges import Exchange
-from groupproof.protocol.rules import Row, rule_name
+from groupproof.protocol.rules import Row
 from groupproof.protocol.rules import profile as profile_named
 from groupproof.protocol.wire.messages import GroupResponse, JoinGroupResponse
 
@@ -44,7 +44,7 @@ def breaks_off(message: GroupResponse, asked: Exchange, fields: Mapping[str, int
 @cache
 def answers_by_rule(profile: str) -> Mapping[str, Any]:
     """Return what each row says to the request that it is applied to, by the row's name; None where it says nothing itself."""
-    rows: dict[str, Row] = {rule_name(on, state, row): row for on, state, row in profile_named(profile).rules()}
+    rows: dict[str, Row] = dict(profile_named(profile).named_rules())
     for table in profile_named(profile).tables.values():
         for on, cell in table.before_group.items():
             rows.update((f"{on.value}/before/{row.name}", row) for row in cell)
