@@ -1,11 +1,11 @@
 """Certify the registered clients against the reference coordinator, one after the other, and end with the gravest exit code.
 
-`make certify` runs all of them; `make certify CLIENTS="aiokafka kafka-python@2.2.3"` those. Each report lands in `reports/NAME`.
+`make certify` runs those of `CLIENTS`; `make certify CLIENTS="franz-go kafka-python@2.2.3"` those named, `make certify CLIENTS=all` every
+registered one. Each report lands in `reports/NAME`. A client whose toolchain is absent ends with 4, and its line says how to get it.
 """
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,10 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-__all__ = ["CLIENTS", "Certification", "certify", "gravest", "main"]
+from groupproof.clients.registry.registered_clients import UnknownClient, names, resolve
+from groupproof.clients.registry.toolchains.by_language import toolchain_of
+
+__all__ = ["CLIENTS", "Certification", "absent_programs", "certify", "gravest", "main", "summary"]
 
 CLIENTS: Final = ("kafka-python", "aiokafka", "confluent-kafka", "java")
+ALL: Final = "all"
 REPORTS: Final = Path("reports")
+BROKEN: Final = 4
 INTERRUPTED: Final = 130
 
 _PRECEDENCE: Final = (INTERRUPTED, 5, 3, 1, 4, 2, 0)  # contract, "Exit codes"
@@ -29,19 +34,15 @@ _MEANINGS: Final[Mapping[int, str]] = {
     5: "groupproof itself failed",
     INTERRUPTED: "interrupted",
 }
-# Programs without which a client cannot be certified here, and how to get them.
-_NEEDS: Final[Mapping[str, Mapping[str, str]]] = {
-    "java": {"javac": "a JDK, 17 or newer (Debian: default-jdk-headless)", "mvn": "Maven (Debian: maven)"}
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certification:
-    """What became of one client: its exit code, or what is missing to run it at all."""
+    """What became of one client: its exit code, and the programs of its toolchain that are absent, with how to get each."""
 
     name: str
-    code: int | None = None
-    missing: tuple[str, ...] = ()
+    code: int
+    absent: tuple[str, ...] = ()
 
 
 def gravest(codes: Iterable[int]) -> int:
@@ -50,17 +51,24 @@ def gravest(codes: Iterable[int]) -> int:
     return min(known, key=_PRECEDENCE.index, default=0)
 
 
-def certify(names: Sequence[str], command: Sequence[str], which: Callable[[str], str | None] = shutil.which) -> list[Certification]:
-    """Run `command certify client NAME` for each name whose needs are there; stop after one that was interrupted."""
+def absent_programs(subject: str) -> tuple[str, ...]:
+    """Return what the toolchain of a registered client lacks on this machine, each program with how to get it."""
+    try:
+        client = resolve(subject)
+    except UnknownClient:
+        return ()
+    tools = () if client.shim is None else toolchain_of(client.language).tools
+    return tuple(f"no {tool.program} here: {tool.remedy}" for tool in tools if tool.path() is None)
+
+
+def certify(subjects: Sequence[str], command: Sequence[str], absent: Callable[[str], tuple[str, ...]] = absent_programs) -> list[Certification]:
+    """Run `command certify client NAME` for each name; stop after one that was interrupted."""
     done: list[Certification] = []
-    for name in names:
-        missing = tuple(how for program, how in _NEEDS.get(name.partition("@")[0], {}).items() if which(program) is None)
-        if missing:
-            done.append(Certification(name=name, missing=missing))
-            continue
+    for name in subjects:
         print(f"\n=== {name}", flush=True)
         code = _run([*command, "certify", "client", name, "--output", str(REPORTS / name)])
-        done.append(Certification(name=name, code=code))
+        # What is in the cache runs without the programs that installed it: only a run that could not start is asked why.
+        done.append(Certification(name=name, code=code, absent=absent(name) if code == BROKEN else ()))
         if code == INTERRUPTED:
             break
     return done
@@ -76,10 +84,11 @@ def _run(arguments: Sequence[str]) -> int:
         return INTERRUPTED
 
 
-def _summary(done: Iterable[Certification]) -> Iterable[str]:
+def summary(done: Iterable[Certification]) -> Iterable[str]:
+    """Yield a line for each client."""
     for certification in done:
-        if certification.code is None:
-            yield f"  {certification.name:20} absent: install {' and '.join(certification.missing)}"
+        if certification.absent:
+            yield f"  {certification.name:20} {certification.code}: absent: {'; '.join(certification.absent)}"
         else:
             yield f"  {certification.name:20} {certification.code}: {_MEANINGS.get(certification.code, 'unknown exit code')}; {REPORTS / certification.name / 'report.html'}"
 
@@ -91,12 +100,12 @@ def _merge(done: Iterable[Certification], command: Sequence[str]) -> None:
         subprocess.run([*command, "report", *folders, "--output", str(REPORTS)], check=False)
 
 
-def main(names: Sequence[str], command: Sequence[str]) -> int:
-    """Certify `names` (all registered clients when empty) by `command`, print what became of each, and return the exit code."""
-    done = certify(names or CLIENTS, command)
+def main(subjects: Sequence[str], command: Sequence[str]) -> int:
+    """Certify `subjects` (`CLIENTS` when empty) by `command`, print what became of each, and return the exit code."""
+    done = certify(names() if list(subjects) == [ALL] else subjects or CLIENTS, command)
     _merge(done, command)
-    print("\nCertified:", *_summary(done), sep="\n", flush=True)
-    return gravest(certification.code for certification in done if certification.code is not None)
+    print("\nCertified:", *summary(done), sep="\n", flush=True)
+    return gravest(certification.code for certification in done)
 
 
 if __name__ == "__main__":

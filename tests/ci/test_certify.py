@@ -6,6 +6,8 @@ from pathlib import Path
 import certify
 import pytest
 
+from groupproof.clients.registry.registered_clients import names
+
 # Stands for `groupproof`: notes what it was asked, and exits with the code that stands after the client's @.
 FAKE = """
 import pathlib, sys
@@ -52,9 +54,29 @@ def test_an_interrupted_client_ends_the_run(fake: list[str], tmp_path: Path) -> 
     assert "client b" not in (tmp_path / "asked").read_text()
 
 
-def test_java_is_left_out_where_there_is_none_and_the_summary_says_what_to_install(fake: list[str], capfd: pytest.CaptureFixture[str]) -> None:
-    (absent,) = certify.certify(["java@4.1.0"], fake, which=lambda _: None)
+def test_a_client_whose_toolchain_is_absent_ends_with_4_and_says_how_to_get_it(fake: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    done = certify.certify(["a@4", "b@0", "c@4"], fake, absent=lambda name: ("no go here: install Go",) if name == "a@4" else ())
 
-    assert absent.code is None
-    assert any("default-jdk-headless" in how for how in absent.missing)
-    assert any("maven" in how for how in absent.missing)
+    assert [(each.code, each.absent) for each in done] == [(4, ("no go here: install Go",)), (0, ()), (4, ())]
+    assert list(certify.summary(done))[:1] == ["  a@4                  4: absent: no go here: install Go"]
+    assert capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("subject", "programs"),
+    [("java@4.1.0", ["javac", "mvn"]), ("sarama", ["go"]), ("kafkajs@2.0.2", ["node", "npm"]), ("groupproof", []), ("nobody", [])],
+)
+def test_what_a_client_lacks_is_what_its_toolchain_lacks(subject: str, programs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+
+    lines = certify.absent_programs(subject)
+    assert [program for program in programs if not any(line.startswith(f"no {program} here: install ") for line in lines)] == []
+    assert bool(lines) is bool(programs)
+
+
+def test_all_means_every_registered_client(fake: list[str], tmp_path: Path) -> None:
+    assert certify.main(["all"], fake) == 0
+
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert [line.split()[2] for line in asked[:-1]] == list(names())

@@ -30,8 +30,9 @@ LAUNCH = """
 import sys
 from pathlib import Path
 from groupproof.clients.registry import provision
+from groupproof.clients.registry.toolchains import python_wheels
 from groupproof.clients.registry.registered_clients import resolve
-provision.install_wheels = lambda requires, folder: print(*requires)
+python_wheels.install_wheels = lambda requires, folder: print(*requires)
 print(provision.provision(resolve("my-client@1.0.0"), Path(sys.argv[1]), print).argv[-1])
 """
 

@@ -55,6 +55,8 @@ def test_the_reference_and_releases_with_zookeeper_are_in_no_image(engine: Any, 
         build_kafka(engine, "2.4.1", tmp_path, print)
     with pytest.raises(BrokenEnvironment, match="groupproof lives in the kit's own process"):
         build_client(engine, resolve("groupproof"), tmp_path, print)
+    with pytest.raises(BrokenEnvironment, match="no image is built of clients in go; franz-go runs without containers"):
+        build_client(engine, resolve("franz-go"), tmp_path, print)
     assert engine.built == {}
 
 

@@ -28,7 +28,7 @@ def test_what_is_missing_is_told_with_how_to_get_it(groupproof: Call) -> None:
     assert "java        missing, needed for the Java client and Apache Kafka: install a JDK 17 or later (Debian" in called.out
     assert "maven       missing" in called.out
     assert "clients     none installed yet" in called.out
-    assert "go          missing, needed for kfake: install Go 1.26" in called.out
+    assert "go          missing, needed for Go clients, kfake and Toxiproxy: install Go 1.26" in called.out
     assert "docker      missing, needed for Apache Kafka by its official image" in called.out
     assert "brokers     none installed yet" in called.out
     assert "leftovers   none" in called.out

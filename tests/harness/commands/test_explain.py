@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from tests.harness.commands.calling import Call
 
@@ -59,6 +61,16 @@ def test_half_a_comparison_is_refused(arguments: list[str], said: str, groupproo
 
     assert called.code == 3
     assert said in called.complaint
+
+
+def test_a_client_is_explained_with_its_releases_and_what_it_needs(groupproof: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    lines = groupproof("explain", "sarama@1.48.0").out.splitlines()
+
+    assert lines[:2] == ["sarama@1.48.0: sarama (go)", "https://github.com/IBM/sarama"]
+    assert "Needs: go" in lines
+    assert "No go here: install Go 1.26 or newer (https://go.dev/dl)" in lines
+    assert any(line.startswith("Releases: 1.40.1, ") for line in lines)
 
 
 def test_an_unknown_name_is_answered_with_the_nearest(groupproof: Call) -> None:

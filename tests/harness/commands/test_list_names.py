@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from tests.harness.commands.calling import Call
@@ -24,6 +25,18 @@ def test_the_cases_of_one_side_are_listed(side: str, groupproof: Call) -> None:
 
     assert [line.split()[0] for line in called.out.splitlines()] == [case.id for case in CASES if case.side == side]
     assert {item["side"] for item in groupproof("list", "subjects", "--side", side, "--json").json} == {side}
+
+
+def test_a_registered_client_says_whether_its_toolchain_is_here(groupproof: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    rows = {row["name"]: row for row in groupproof("list", "clients", "--json").json}
+
+    assert {name: row["absent"] for name, row in rows.items() if row["language"] in ("go", "javascript")} == {
+        "franz-go": ["go"], "kafka-go": ["go"], "sarama": ["go"], "kafkajs": ["node", "npm"], "platformatic-kafka": ["node", "npm"],
+    }  # fmt: skip
+    assert (rows["groupproof"]["state"], rows["kafkajs"]["state"]) == ("ready", "needs node and npm")
+    assert "1.21.7" in rows["franz-go"]["releases"]
 
 
 def test_what_has_no_side_is_not_asked_for_one(groupproof: Call) -> None:

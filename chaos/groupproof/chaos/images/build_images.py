@@ -79,9 +79,12 @@ def build_client(on: Engine, client: RegisteredClient, cache: Path, say: Say) ->
     """Build the image of a registered client, which speaks the shim contract on its standard streams; return its name. Raise `BrokenEnvironment`."""
     if client.shim is None:
         raise BrokenEnvironment(f"{client.name} lives in the kit's own process, and is in no container")
+    add = _ADDERS.get(client.language)
+    if add is None:
+        raise BrokenEnvironment(f"no image is built of clients in {client.language}; {client.name} runs without containers")
     name, launch = client_image(client), provision(client, cache, say)
     with _context("client") as (folder, files):
-        argv = (_add_java_client if client.language == "java" else _add_python_client)(files, launch, folder)
+        argv = add(files, launch, folder)
         files.add_libraries()
         files.write()
         with (folder / "Dockerfile").open("a") as dockerfile:
@@ -116,6 +119,9 @@ def _add_python_client(files: RootFs, launch: Launch, work: Path) -> list[str]:
     files.add(SHIMS / "python", wanted=_is_wanted)
     files.add(Path(launch.env["PYTHONPATH"]), wanted=_is_wanted)
     return [f"{_PYTHON}/bin/python3", *launch.argv[1:]]
+
+
+_ADDERS: Final = {"java": _add_java_client, "python": _add_python_client}
 
 
 def _is_wanted(path: Path) -> bool:

@@ -13,8 +13,8 @@ __all__ = ["command"]
 Row = Mapping[str, Any]
 
 
-@click.command(name="list", short_help="List cases, requirements, profiles or subjects.")
-@click.argument("what", type=click.Choice(["cases", "requirements", "profiles", "subjects"]), default="cases")
+@click.command(name="list", short_help="List cases, requirements, profiles, clients or subjects.")
+@click.argument("what", type=click.Choice(["cases", "requirements", "profiles", "clients", "subjects"]), default="cases")
 @click.option("--only", metavar="PATTERN", multiple=True, help="Show what matches: an id or name, a prefix or a glob; repeatable.")
 @click.option("--skip", metavar="PATTERN", multiple=True, help="Leave out what matches; repeatable.")
 @click.option("--side", type=click.Choice(["client", "coordinator"]), help="Show cases or subjects of one side.  [default: both]")
@@ -26,7 +26,7 @@ Row = Mapping[str, Any]
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(what: str, only: tuple[str, ...], skip: tuple[str, ...], level: str, *, side: str | None, coverage: bool, as_json: bool) -> int:
-    """List cases (the default), requirements, profiles or subjects.
+    """List cases (the default), requirements, profiles, registered clients or subjects.
 
     Of a requirement is told in what a case judges it: in a client, in a coordinator, or in neither (-).
     """
@@ -110,6 +110,20 @@ def _profiles(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[
     return _filtered(rows, "name", only, skip)
 
 
+def _clients(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[Row]:
+    """Return the registered clients, each with the programs of its toolchain that are absent on this machine."""
+    from groupproof.clients.registry.registered_clients import registered
+    from groupproof.clients.registry.toolchains.by_language import toolchain_of
+
+    rows: list[Row] = []
+    for client in registered():
+        tools = () if client.shim is None else toolchain_of(client.language).tools
+        absent = [tool.program for tool in tools if tool.path() is None]
+        row = {"name": client.name, "release": client.release, "language": client.language, "title": client.title, "absent": absent}
+        rows.append({**row, "state": f"needs {' and '.join(absent)}" if absent else "ready", "releases": list(client.releases)})
+    return _filtered(rows, "name", only, skip)
+
+
 def _subjects(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[Row]:
     from groupproof.clients.registry.registered_clients import registered
 
@@ -190,6 +204,7 @@ _ROWS: dict[str, Callable[[tuple[str, ...], tuple[str, ...], str], list[Row]]] =
     "cases": _cases,
     "requirements": _requirements,
     "profiles": _profiles,
+    "clients": _clients,
     "subjects": _subjects,
 }
 _SIDED = ("cases", "subjects")
@@ -197,5 +212,6 @@ _COLUMNS = {
     "cases": ("id", "side", "level", "title"),
     "requirements": ("id", "level", "judged", "text"),
     "profiles": ("name", "release", "state", "title"),
+    "clients": ("name", "release", "language", "state", "title"),
     "subjects": ("name", "side", "release", "title"),
 }

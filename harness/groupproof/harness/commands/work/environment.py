@@ -63,7 +63,6 @@ def examine() -> Iterator[Part]:
     """Yield each part as it is looked at; programs are asked for their versions, which may take a few seconds."""
     yield from _vital()
     yield from _clients()
-    yield _program("go", ("go", "version"), needed_for="kfake", remedy=GO_HINT)
     yield _program("docker", ("docker", "version", "--format", "{{.Server.Version}}"), needed_for="Apache Kafka by its official image, and containers",
                    remedy="install Docker and start its daemon (Debian: docker.io)")  # fmt: skip
     yield Part(name="leftovers", found=_leftovers(), needed_for="nothing: containers of runs that were killed", remedy="")

@@ -17,8 +17,9 @@ import (
 
 var strategies = map[string]func() sarama.BalanceStrategy{
 	"range": sarama.NewBalanceStrategyRange, "roundrobin": sarama.NewBalanceStrategyRoundRobin, "sticky": sarama.NewBalanceStrategySticky,
-	"cooperative-sticky": sarama.NewBalanceStrategyCooperativeSticky,
 }
+
+var capabilities = []string{"classic", "commit", "auto-commit", "pause", "static", "on-revoked", "resubscribe"}
 
 // tellingFor is how long an application waits for an error of the commit that it asked for: Commit returns nothing, Errors() tells it beside.
 const tellingFor = 100 * time.Millisecond
@@ -44,7 +45,7 @@ func main() {
 	sarama.Logger = log.New(os.Stderr, "", log.LstdFlags|log.Lmicroseconds)
 	shim.Run(shim.Hello{
 		Client: "sarama", Module: "github.com/IBM/sarama",
-		Capabilities: []string{"classic", "commit", "auto-commit", "pause", "static", "cooperative", "on-revoked", "resubscribe"},
+		Capabilities: capabilities,
 	}, func(m *shim.Member) shim.Client {
 		return &member{Member: m, failed: map[shim.Partition]error{}, closed: make(chan struct{}), ended: make(chan struct{})}
 	})

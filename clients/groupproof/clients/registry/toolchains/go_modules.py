@@ -1,0 +1,123 @@
+"""Go: modules by the module proxy, with their sums kept beside; a shim is one program that is built against them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from groupproof.clients.registry.install_cache import ProvisionError, Say, entry
+from groupproof.clients.registry.registered_clients import RegisteredClient
+from groupproof.clients.registry.toolchains.programs import NoSuchRelease, Tool, run
+from groupproof.clients.registry.toolchains.toolchain import SHIMS, StartCommand, digest
+
+__all__ = ["GO", "GoModules"]
+
+GO: Final = Tool(
+    name="go",
+    program="go",
+    needed_for="Go clients, kfake and Toxiproxy",
+    remedy="install Go 1.26 or newer (https://go.dev/dl)",
+    version=("version",),
+)
+_SHARED: Final = "shim"
+"""The package that all Go shims import."""
+_PINS: Final = ("go.mod", "go.sum")
+_ABSENT: Final = re.compile(r"unknown revision|404 Not Found|invalid version|no matching versions")
+# The cache may lie within somebody's repository, whose commit is not the shim's.
+_BUILD: Final = ("-trimpath", "-buildvcs=false")
+_ENV: Final = {"CGO_ENABLED": "0", "GOWORK": "off"}
+
+
+class GoModules:
+    """A release is a go.mod that requires it and nothing else, as its first user would write it, and the sums of all that this brings.
+
+    Minimal version selection leaves no choice: the versions are those that the release itself asks for. Go checks their sums against
+    its public checksum database when they are resolved, and against the go.sum in the cache from then on.
+    """
+
+    def __init__(self) -> None:
+        self.tools: tuple[Tool, ...] = (GO,)
+
+    def stem(self, client: RegisteredClient) -> str:
+        return f"go/{client.name}"
+
+    def install(self, client: RegisteredClient, cache: Path, say: Say) -> Path:
+        pins, tags = client.pins(), client.environment.build_tags
+        recipe = digest([*pins, *tags, *_imports(client), _language()])
+
+        def resolve(folder: Path) -> None:
+            say(f"resolving {' '.join(pins)}")
+            _resolve(client, folder)
+
+        return entry(cache, f"{self.stem(client)}-{client.release}-{recipe}", resolve, say)
+
+    def build(self, client: RegisteredClient, installed: Path, cache: Path, say: Say) -> Path:
+        sources = [source.read_text("utf-8") for source in _sources(client)]
+        pins = [(installed / name).read_text("utf-8") for name in _PINS]
+
+        def build(folder: Path) -> None:
+            say(f"building the shim of {client}")
+            _copy_sources(client, folder)
+            for name in _PINS:
+                shutil.copy(installed / name, folder)
+            _go(client, ["build", "-mod=readonly", *_BUILD, "-o", "program"], folder)
+
+        return entry(cache, f"go/shim-{client.name}-{client.release}-{digest([*sources, *pins])}", build, say)
+
+    def start(self, client: RegisteredClient, installed: Path, built: Path) -> StartCommand:
+        return StartCommand(argv=(str(built / "program"),))
+
+
+def _resolve(client: RegisteredClient, folder: Path) -> None:
+    """Write go.mod and go.sum of all that the shim imports into `folder`."""
+    required = "".join(f"require {' '.join(pin.split('@'))}\n" for pin in client.pins())
+    (folder / "go.mod").write_text(f"module groupproof/shims\n\ngo {_language()}\n\n{required}", "utf-8")
+    _copy_sources(client, folder)
+    _go(client, ["list", "-mod=mod", "-deps"], folder)
+    for name in (_SHARED, _package(client)):
+        shutil.rmtree(folder / name)
+
+
+def _go(client: RegisteredClient, arguments: Sequence[str], folder: Path) -> None:
+    """Run a subcommand of Go on the client's package; raise `NoSuchRelease` or `ProvisionError`."""
+    tags = client.environment.build_tags
+    argv = [GO.required(), *arguments, *([f"-tags={','.join(tags)}"] if tags else []), f"./{_package(client)}"]
+    done = run(argv, env=_ENV, cwd=folder)
+    if done.returncode == 0:
+        return
+    if _ABSENT.search(done.stderr):
+        raise NoSuchRelease(client.pins()[0])
+    lines = [line for line in done.stderr.strip().splitlines() if not line.startswith(("go: downloading", "#"))]
+    raise ProvisionError(f"the shim of {client} could not be built: {' | '.join(lines[-3:])[:400]}; is the Go module proxy reachable? ({GO.remedy})")
+
+
+def _language() -> str:
+    """Return the release of Go in which the shims are written."""
+    found = re.search(r"^go (\S+)$", (SHIMS / "go" / "go.mod").read_text("utf-8"), re.M)
+    assert found is not None
+    return found[1]
+
+
+def _package(client: RegisteredClient) -> str:
+    return Path(str(client.shim)).name
+
+
+def _sources(client: RegisteredClient) -> list[Path]:
+    """Return the files that the shim is built of."""
+    files = [path for name in (_SHARED, _package(client)) for path in sorted((SHIMS / "go" / name).glob("*.go"))]
+    return [path for path in files if not path.name.endswith("_test.go")]
+
+
+def _copy_sources(client: RegisteredClient, folder: Path) -> None:
+    for source in _sources(client):
+        (folder / source.parent.name).mkdir(exist_ok=True)
+        shutil.copy(source, folder / source.parent.name)
+
+
+def _imports(client: RegisteredClient) -> list[str]:
+    """Return the packages of other modules that the shim imports: which sums are needed changes with them."""
+    found = {name for source in _sources(client) for name in re.findall(r'^\s*(?:\w+ )?"([\w-]+\.[\w.-]+/[^"]+)"$', source.read_text("utf-8"), re.M)}
+    return sorted(found)

