@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.coordinator.test_every_rule import COURSES, JOINS, OTHERS, STAGES
 
+from groupproof.coordinator.machine.bound_tables import bound_tables
 from groupproof.coordinator.machine.choices import Drawn
 from groupproof.coordinator.machine.engine import Engine, Unreachable
 from groupproof.coordinator.machine.event import Input
 from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.settings import Settings
+from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.protocol.rules import STATES, On, profile, profiles, state_name, unreachable
 
 if TYPE_CHECKING:
@@ -77,7 +79,7 @@ def test_every_cell_of_a_release_comes_up_and_no_other(scene_of: Callable[..., S
 
 @pytest.mark.parametrize("name", profiles())
 def test_an_impossible_cell_is_refused_by_name(name: str) -> None:
-    engine = Engine(profile(name), Settings.of({}, name), Drawn(random.Random(3)))
+    engine = Engine(bound_tables(profile(name), REFERENCE), Settings.of({}, name), Drawn(random.Random(3)))
     for (kind, state), reason in profile(name).table.unreachable.items():
         group = None if state is None else Group(group_id="g", state=state)
         with pytest.raises(Unreachable, match=f"{kind.value} came up in {state_name(state)}"):

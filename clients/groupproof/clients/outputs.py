@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from groupproof.protocol.vocabulary import TopicPartition
-from groupproof.protocol.wire.messages import GroupRequest
+if TYPE_CHECKING:
+    from groupproof.protocol.vocabulary import TopicPartition
+    from groupproof.protocol.wire.messages import GroupRequest
 
 __all__ = ["Callback", "CallbackKind", "Closed", "Committed", "Drop", "Fail", "Fetched", "NeedMetadata", "Node", "Output", "Send"]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from groupproof.coordinator.machine.classic_functions import CLASSIC_FUNCTIONS
-from groupproof.coordinator.machine.datalink_functions import DATALINK_FUNCTIONS, WorkerGroup
+from groupproof.coordinator.machine.datalink_functions import WorkerGroup
+from groupproof.coordinator.machine.function_registry import DATALINK_FUNCTIONS
 from groupproof.coordinator.machine.group import IllegalTransition
 from groupproof.protocol.rules.datalink.datalink_dialect import DATALINK, ManagerEffect
 from groupproof.protocol.vocabulary import GroupState

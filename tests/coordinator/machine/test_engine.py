@@ -6,18 +6,20 @@ import random
 
 import pytest
 
+from groupproof.coordinator.machine.bound_tables import bound_tables
 from groupproof.coordinator.machine.choices import Drawn
 from groupproof.coordinator.machine.engine import Engine, Unreachable
 from groupproof.coordinator.machine.event import Input
 from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.outputs import Applied, Reply
 from groupproof.coordinator.machine.settings import Settings
+from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.protocol.rules import On, profile
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 
 def _engine() -> Engine:
-    return Engine(profile(), Settings(), Drawn(random.Random(3)))
+    return Engine(bound_tables(profile(), REFERENCE), Settings(), Drawn(random.Random(3)))
 
 
 def _input(on: On, group: Group | None, generation: int = -1) -> Input:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.members import Member
 from groupproof.coordinator.machine.offsets import Committed, Offsets
-from groupproof.coordinator.machine.storage import PartitionState, Stored, StoredGroup, partition_of
+from groupproof.coordinator.machine.storage import PartitionState, Stored, partition_of
 from groupproof.protocol.vocabulary import GroupState
 from groupproof.protocol.wire.messages import CommitPartition, JoinProtocol
 
@@ -37,7 +37,7 @@ def _group() -> Group:
 
 @pytest.mark.requirement("EMIG-03")
 def test_a_group_with_members_is_restored_stable_with_the_chosen_protocol_alone() -> None:
-    restored = StoredGroup.of(_group(), {"a": b"x"}).restore()
+    restored = Group.restored(_group().stored({"a": b"x"}))
 
     assert (restored.state, restored.generation, restored.protocol_name, restored.members.leader) == (GroupState.STABLE, 4, "sticky", "b")
     assert [(each.member_id, each.assignment, each.is_new) for each in restored.members] == [("a", b"x", False), ("b", b"", False)]
@@ -48,7 +48,7 @@ def test_a_group_with_members_is_restored_stable_with_the_chosen_protocol_alone(
 
 @pytest.mark.requirement("EMIG-03")
 def test_a_group_without_members_is_restored_empty() -> None:
-    restored = StoredGroup.of(Group(group_id="g", generation=2, protocol_type="consumer", since_ms=5), {}).restore()
+    restored = Group.restored(Group(group_id="g", generation=2, protocol_type="consumer", since_ms=5).stored({}))
 
     assert (restored.state, restored.generation, restored.members.leader, restored.since_ms) == (GroupState.EMPTY, 2, None, 5)
 
@@ -74,7 +74,7 @@ def test_a_transaction_of_which_every_offset_was_deleted_stays_open_over_a_move(
 def test_a_snapshot_does_not_follow_later_changes() -> None:
     state = PartitionState()
     state.offsets["g"] = Offsets({("t", 0): Committed(offset=1, leader_epoch=-1, metadata="", at_ms=0)})
-    state.groups["g"] = StoredGroup.of(_group(), {})
+    state.groups["g"] = _group().stored({})
     state.offsets["g"].commit_pending(7, "t", CommitPartition(partition_index=1, committed_offset=3), 0)
     snapshot = state.snapshot()
     state.forget("g")

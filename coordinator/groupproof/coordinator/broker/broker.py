@@ -9,15 +9,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import trio
 
 from groupproof.coordinator.broker.broker_host import BrokerHost
-from groupproof.coordinator.broker.group_coordinators import Coordinators, Ticket
-from groupproof.coordinator.broker.interception import Interception
 from groupproof.coordinator.broker.metadata import (
-    ClusterMetadata,
     api_versions,
     describe_cluster,
     describe_topic_partitions,
@@ -27,14 +24,22 @@ from groupproof.coordinator.broker.metadata import (
 )
 from groupproof.coordinator.broker.record_requests import create_topics, fetch, init_producer_id, list_offsets, offset_for_leader_epoch, produce
 from groupproof.coordinator.broker.unknown_partitions import OFFSET_REQUESTS, known_part, refused_wholly, with_unknown
-from groupproof.coordinator.machine.incoming_request import IncomingRequest
 from groupproof.coordinator.machine.outputs import Arrival
 from groupproof.coordinator.machine.variant import Line
-from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import body_of
 from groupproof.protocol.wire.message_conversion import GROUP_APIS
-from groupproof.protocol.wire.messages import FindCoordinatorRequest, GroupRequest, GroupResponse, LeaveGroupRequest, LeaveMember
+from groupproof.protocol.wire.messages import FindCoordinatorRequest, LeaveGroupRequest, LeaveMember
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.broker.group_coordinators import Coordinators, Ticket
+    from groupproof.coordinator.broker.interception import Interception
+    from groupproof.coordinator.broker.metadata import (
+        ClusterMetadata,
+    )
+    from groupproof.coordinator.machine.incoming_request import IncomingRequest
+    from groupproof.protocol.trace import Recorder
+    from groupproof.protocol.wire.messages import GroupRequest, GroupResponse
 
 __all__ = ["AT_ONCE", "Broker", "Peer", "Signal"]
 
@@ -179,7 +184,7 @@ class Broker:
         wire, token = arrived.wire, (peer.number, next(self._serials))
         arrival = Arrival(token=token, api_version=wire.version, client_id=wire.client_id or "", client_host=f"/{peer.host}")
         if ticket is None:
-            ticket = Ticket(lambda: peer.end(f"the coordinator moved and dropped the parked {wire.api.title}"))
+            ticket = self.coordinators.ticket(lambda: peer.end(f"the coordinator moved and dropped the parked {wire.api.title}"))
         self.coordinators.submit(self.node_id, message, arrival, arrived.columns, ticket)
         return ticket
 
@@ -188,7 +193,7 @@ class Broker:
         for group, member in members:
             request = LeaveGroupRequest(group_id=group, members=(LeaveMember(member_id=member),))
             arrival = Arrival(token=object(), api_version=3, client_id="", client_host="")
-            self.coordinators.submit(self.node_id, request, arrival, {"node": self.node_id, "group": group}, Ticket(lambda: None))
+            self.coordinators.submit(self.node_id, request, arrival, {"node": self.node_id, "group": group}, self.coordinators.ticket(lambda: None))
 
     # Records
 

@@ -16,21 +16,24 @@ import struct
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 
-from groupproof.coordinator.broker.broker import Broker
-from groupproof.coordinator.broker.frame_faults import AppliedFault, Severed, Strikes
-from groupproof.coordinator.broker.group_coordinators import Ticket
+from groupproof.coordinator.broker.frame_faults import Severed, Strikes
 from groupproof.coordinator.broker.request_queue import Inbox
 from groupproof.coordinator.broker.sockets import Socket, has_all
 from groupproof.coordinator.machine.incoming_request import IncomingRequest
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.framing import Framer, FramingError, frame
 from groupproof.protocol.wire.message_codec import UnsupportedVersion, WireError, WireRequest, body_of, read_request, write_answer, write_response
-from groupproof.protocol.wire.messages import GroupResponse
 from groupproof.protocol.wire.observation_columns import request_columns, response_columns
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.broker.broker import Broker
+    from groupproof.coordinator.broker.frame_faults import AppliedFault
+    from groupproof.coordinator.broker.group_coordinators import Ticket
+    from groupproof.protocol.wire.messages import GroupResponse
 
 __all__ = ["SEND_S_MAX", "Connection", "Ended"]
 

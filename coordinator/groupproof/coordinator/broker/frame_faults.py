@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from groupproof.coordinator.broker.broker import Broker
-from groupproof.coordinator.broker.interception import Interception
-from groupproof.coordinator.machine.incoming_request import IncomingRequest
-from groupproof.protocol.faults import Answer, Corrupt, Cut, Drop, Duplicate, Fault, Frame, Hold, Move, Reorder, Silence, corrupted
+from groupproof.protocol.faults import Answer, Corrupt, Cut, Drop, Duplicate, Frame, Hold, Move, Reorder, Silence, corrupted
 from groupproof.protocol.wire.error_responses import refusal
-from groupproof.protocol.wire.message_codec import WireError, WireRequest, read_request, write_request, write_response
+from groupproof.protocol.wire.message_codec import WireError, read_request, write_request, write_response
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.broker.broker import Broker
+    from groupproof.coordinator.broker.interception import Interception
+    from groupproof.coordinator.machine.incoming_request import IncomingRequest
+    from groupproof.protocol.faults import Fault
+    from groupproof.protocol.wire.message_codec import WireRequest
 
 __all__ = ["AppliedFault", "FrameFaults", "KnownGroup", "Severed", "Strikes"]
 

@@ -171,6 +171,11 @@ class Coordinators:
 
     # Requests
 
+    @staticmethod
+    def ticket(on_dropped: Callable[[], None]) -> Ticket:
+        """Return the place of an answer to be; `on_dropped` is called when a move drops the request instead."""
+        return Ticket(on_dropped)
+
     def submit(self, node: int, message: GroupRequest, arrival: Arrival, columns: Mapping[str, Any], ticket: Ticket) -> None:
         """Let the node's machine take `message` up; the answer comes to `ticket`, now or later.
 

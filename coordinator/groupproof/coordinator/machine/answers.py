@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from groupproof.coordinator.machine.event import Input
 from groupproof.coordinator.machine.group_descriptions import DESCRIPTIONS
-from groupproof.coordinator.machine.members import Member
 from groupproof.coordinator.machine.offsets import Offsets
-from groupproof.protocol.rules import Form, On
-from groupproof.protocol.rules.cells import AnswerName, EventKind
-from groupproof.protocol.vocabulary import ErrorCode, TopicPartition
+from groupproof.protocol.rules.classic.classic_terms import Form, On
+from groupproof.protocol.vocabulary import ErrorCode
 from groupproof.protocol.wire.messages import (
     CommittedPartition,
     CommittedTopic,
@@ -25,11 +22,8 @@ from groupproof.protocol.wire.messages import (
     FetchedGroup,
     FetchedPartition,
     FetchedTopic,
-    FetchGroup,
-    GroupResponse,
     HeartbeatResponse,
     JoinGroupResponse,
-    JoinMember,
     LeaveGroupResponse,
     ListGroupsResponse,
     OffsetCommitRequest,
@@ -39,9 +33,20 @@ from groupproof.protocol.wire.messages import (
     OffsetFetchRequest,
     OffsetFetchResponse,
     SyncGroupResponse,
-    TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
 )
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.event import Input
+    from groupproof.coordinator.machine.members import Member
+    from groupproof.protocol.rules.cells import AnswerName, EventKind
+    from groupproof.protocol.vocabulary import TopicPartition
+    from groupproof.protocol.wire.messages import (
+        FetchGroup,
+        GroupResponse,
+        JoinMember,
+        TxnOffsetCommitRequest,
+    )
 
 __all__ = ["FORMS", "error_answer", "fetch_answer", "is_too_long", "join_answer", "join_error", "own_assignment", "sync_error"]
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from enum import StrEnum
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from groupproof.coordinator.machine.choices import Choices
-from groupproof.coordinator.machine.outputs import GroupView, Standing
-from groupproof.protocol.rules.dialect import Dialect
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.choices import Choices
+    from groupproof.coordinator.machine.outputs import GroupView, Standing
+    from groupproof.protocol.rules.dialect import Dialect
 
 __all__ = ["AnyGroup"]
 

@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from groupproof.coordinator.machine.dialect_functions import DialectFunctions, RequestFunctions
-from groupproof.coordinator.machine.effect_context import EffectContext
-from groupproof.coordinator.machine.event import Input
 from groupproof.coordinator.machine.function_registry import functions_of
-from groupproof.coordinator.machine.group_batches import Batch
-from groupproof.coordinator.machine.variant import Variant, bent
-from groupproof.protocol.rules import NO_GROUP, Profile, Row, state_name
-from groupproof.protocol.rules.cells import EventKind, Place
-from groupproof.protocol.rules.dialect import Dialect, Table
+from groupproof.coordinator.machine.variant import bent
+from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, state_name
 from groupproof.protocol.rules.dialect_registry import on_change
 from groupproof.protocol.vocabulary import ErrorCode
-from groupproof.protocol.wire.messages import GroupResponse
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.dialect_functions import DialectFunctions, RequestFunctions
+    from groupproof.coordinator.machine.effect_context import EffectContext
+    from groupproof.coordinator.machine.event import Input
+    from groupproof.coordinator.machine.group_batches import Batch
+    from groupproof.coordinator.machine.variant import Variant
+    from groupproof.protocol.rules.cells import EventKind, Place
+    from groupproof.protocol.rules.classic.classic_terms import Row
+    from groupproof.protocol.rules.dialect import Dialect, Table
+    from groupproof.protocol.rules.profiles import Profile
+    from groupproof.protocol.wire.messages import GroupResponse
 
 __all__ = ["BoundTables", "Rule", "bound_tables"]
 

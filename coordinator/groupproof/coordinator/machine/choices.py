@@ -7,9 +7,10 @@ machine can be stepped beside it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from groupproof.coordinator.machine.outputs import Arrival
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.outputs import Arrival
 
 __all__ = ["Choices", "Drawn", "RandomBits"]
 

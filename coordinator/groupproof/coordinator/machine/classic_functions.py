@@ -12,8 +12,8 @@ from groupproof.coordinator.machine.event import Input
 from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.group_batches import BATCHES
 from groupproof.coordinator.machine.guards import GUARDS
-from groupproof.protocol.rules import Guard, On
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
+from groupproof.protocol.rules.classic.classic_terms import Guard, On
 from groupproof.protocol.wire.messages import (
     HeartbeatRequest,
     JoinGroupRequest,

@@ -8,29 +8,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from groupproof.coordinator.machine.choices import Choices, RandomBits
-from groupproof.coordinator.machine.dialect_functions import RequestFunctions
+from groupproof.coordinator.machine.bound_tables import bound_tables
 from groupproof.coordinator.machine.engine import Engine
 from groupproof.coordinator.machine.event import OPEN, Gate, Input
-from groupproof.coordinator.machine.group_batches import Batch
+from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.offset_effects import storable
-from groupproof.coordinator.machine.offsets import Offsets
-from groupproof.coordinator.machine.outputs import Applied, Arrival, GroupView, MemberView, Output, Reply, Standing, Transition
+from groupproof.coordinator.machine.outputs import Applied, Arrival, GroupView, MemberView, Output, Reply, Transition
 from groupproof.coordinator.machine.settings import Settings
 from groupproof.coordinator.machine.storage import PartitionState, Stored, partition_of
 from groupproof.coordinator.machine.timers import TimerKey
-from groupproof.coordinator.machine.variant import REFERENCE, Variant
-from groupproof.protocol.rules import On
-from groupproof.protocol.rules import profile as profile_named
-from groupproof.protocol.rules.cells import EventKind
+from groupproof.coordinator.machine.variant import REFERENCE
+from groupproof.protocol.rules.classic.classic_terms import On
+from groupproof.protocol.rules.profiles import profile as profile_named
 from groupproof.protocol.vocabulary import ErrorCode
 from groupproof.protocol.wire.messages import (
-    GroupRequest,
     ListGroupsRequest,
     TxnOffsetCommitRequest,
 )
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.choices import Choices, RandomBits
+    from groupproof.coordinator.machine.dialect_functions import RequestFunctions
+    from groupproof.coordinator.machine.group_batches import Batch
+    from groupproof.coordinator.machine.offsets import Offsets
+    from groupproof.coordinator.machine.outputs import Standing
+    from groupproof.coordinator.machine.variant import Variant
+    from groupproof.protocol.rules.cells import EventKind
+    from groupproof.protocol.wire.messages import (
+        GroupRequest,
+    )
 
 __all__ = [
     "Applied", "Arrival", "Coordinator", "GroupView", "MemberView", "Output", "Reply", "Settings", "Stored", "Transition", "partition_of",
@@ -66,7 +74,7 @@ class Coordinator:
             if random is None:
                 raise TypeError("a coordinator needs choices, or a random to draw member ids from")
             choices = variant.choices(random)
-        self._engine = Engine(profile_named(profile), self.settings, choices, variant)
+        self._engine = Engine(bound_tables(profile_named(profile), variant), self.settings, choices, variant)
         self._requests = self._engine.tables.requests
         self._loading: set[int] = set()
         self._now_ms = 0
@@ -156,7 +164,7 @@ class Coordinator:
         self._loading.discard(partition)
         state = self._engine.partitions[partition] = PartitionState.of(stored)
         for record in tuple(state.groups.values()):
-            self._engine.adopt(record.restore())
+            self._engine.adopt(Group.restored(record))
         for group_id in state.offsets:
             if group_id not in self._engine.groups:
                 self._engine.adopt(self._engine.tables.home[On.OFFSET_COMMIT].group(group_id, now_ms))  # commits without members

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar
 
-from groupproof.coordinator.machine.classic_functions import CLASSIC_FUNCTIONS
-from groupproof.coordinator.machine.effect_context import EffectContext
 from groupproof.coordinator.machine.event import Input
 from groupproof.coordinator.machine.group import Group
-from groupproof.protocol.rules.cells import EffectName
 from groupproof.protocol.rules.classic.classic_terms import On
 from groupproof.protocol.rules.datalink.datalink_dialect import DATALINK, ManagerEffect
-from groupproof.protocol.rules.dialect import Dialect
 
-__all__ = ["DATALINK_FUNCTIONS", "WorkerGroup"]
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.dialect_functions import DialectFunctions
+    from groupproof.coordinator.machine.effect_context import EffectContext
+    from groupproof.protocol.rules.cells import EffectName
+    from groupproof.protocol.rules.dialect import Dialect
+
+__all__ = ["WorkerGroup", "datalink_functions"]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,17 +37,16 @@ def _keep_assignment(engine: EffectContext, on: Input) -> None:
     engine.apply(kept)
 
 
-_EFFECTS: Final[Mapping[EffectName, Callable[[EffectContext, Input], None]]] = {
-    **CLASSIC_FUNCTIONS.effects, ManagerEffect.KEEP_ASSIGNMENT: _keep_assignment,
-}  # fmt: skip
-
-DATALINK_FUNCTIONS: Final = replace(
-    CLASSIC_FUNCTIONS,
-    dialect=DATALINK,
-    guards={word: CLASSIC_FUNCTIONS.guards[word] for word in DATALINK.guards},
-    answers={word: CLASSIC_FUNCTIONS.answers[word] for word in DATALINK.answers},
-    effects={word: _EFFECTS[word] for word in DATALINK.effects},
-    group=_group,
-    requests={message: request for message, request in CLASSIC_FUNCTIONS.requests.items() if request.kind in DATALINK.requests},
-    batches={},
-)
+def datalink_functions(classic: DialectFunctions) -> DialectFunctions:
+    """Return the functions of DataLink's dialect, made of those of the classic one."""
+    effects: Mapping[EffectName, Callable[[EffectContext, Input], None]] = {**classic.effects, ManagerEffect.KEEP_ASSIGNMENT: _keep_assignment}
+    return replace(
+        classic,
+        dialect=DATALINK,
+        guards={word: classic.guards[word] for word in DATALINK.guards},
+        answers={word: classic.answers[word] for word in DATALINK.answers},
+        effects={word: effects[word] for word in DATALINK.effects},
+        group=_group,
+        requests={message: request for message, request in classic.requests.items() if request.kind in DATALINK.requests},
+        batches={},
+    )

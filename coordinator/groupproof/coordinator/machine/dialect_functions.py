@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from groupproof.coordinator.machine.any_group import AnyGroup
-from groupproof.coordinator.machine.event import Input
-from groupproof.coordinator.machine.group_batches import Batch
-from groupproof.protocol.rules.cells import AnswerName, EffectName, EventKind, GuardName
-from groupproof.protocol.rules.dialect import Dialect
-from groupproof.protocol.vocabulary import ErrorCode
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.any_group import AnyGroup
+    from groupproof.coordinator.machine.event import Input
+    from groupproof.coordinator.machine.group_batches import Batch
+    from groupproof.protocol.rules.cells import AnswerName, EffectName, EventKind, GuardName
+    from groupproof.protocol.rules.dialect import Dialect
+    from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = ["DialectFunctions", "RequestFunctions"]
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from groupproof.coordinator.machine.any_group import AnyGroup
-from groupproof.coordinator.machine.choices import Choices
-from groupproof.coordinator.machine.event import Input
-from groupproof.coordinator.machine.offsets import Offsets
-from groupproof.coordinator.machine.settings import Settings
-from groupproof.coordinator.machine.storage import PartitionState
-from groupproof.coordinator.machine.timers import Timers
-from groupproof.protocol.rules import Profile, Row
-from groupproof.protocol.rules.cells import EventKind
-from groupproof.protocol.vocabulary import ErrorCode
-from groupproof.protocol.wire.messages import GroupResponse
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.any_group import AnyGroup
+    from groupproof.coordinator.machine.choices import Choices
+    from groupproof.coordinator.machine.event import Input
+    from groupproof.coordinator.machine.offsets import Offsets
+    from groupproof.coordinator.machine.settings import Settings
+    from groupproof.coordinator.machine.storage import PartitionState
+    from groupproof.coordinator.machine.timers import Timers
+    from groupproof.protocol.rules.cells import EventKind
+    from groupproof.protocol.rules.classic.classic_terms import Row
+    from groupproof.protocol.rules.profiles import Profile
+    from groupproof.protocol.vocabulary import ErrorCode
+    from groupproof.protocol.wire.messages import GroupResponse
 
 __all__ = ["EffectContext"]
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Final
 from groupproof.coordinator.machine.answers import own_assignment, sync_error
 from groupproof.coordinator.machine.event import Input
 from groupproof.coordinator.machine.join_effects import JOIN_EFFECTS, evict, parked_request, refuse_join
-from groupproof.coordinator.machine.members import Member
 from groupproof.coordinator.machine.offset_effects import OFFSET_EFFECTS
-from groupproof.coordinator.machine.storage import StoredGroup
 from groupproof.coordinator.machine.timers import TimerKey, session_of
-from groupproof.protocol.rules import Effect, On
-from groupproof.protocol.rules.cells import EffectName
+from groupproof.protocol.rules.classic.classic_terms import Effect, On
 from groupproof.protocol.vocabulary import ErrorCode
-from groupproof.protocol.wire.messages import LeaveGroupRequest, LeaveMember, LeftMember
+from groupproof.protocol.wire.messages import LeaveGroupRequest, LeftMember
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.effect_context import EffectContext
+    from groupproof.coordinator.machine.members import Member
+    from groupproof.protocol.rules.cells import EffectName
+    from groupproof.protocol.wire.messages import LeaveMember
 
 __all__ = ["EFFECTS"]
 
@@ -40,7 +40,7 @@ def _store_assignment(engine: EffectContext, on: Input) -> None:
     assignment = {each.member_id: each.assignment for each in on.sync.assignments}
     failed = on.refusal is not ErrorCode.NONE
     if not failed:
-        engine.partition(on.group_id).groups[on.group_id] = StoredGroup.of(on.here, assignment)
+        engine.partition(on.group_id).groups[on.group_id] = on.here.stored(assignment)
     outcome = Input(
         on=On.APPEND_FAILED if failed else On.APPENDED, now_ms=on.now_ms, settings=on.settings, group_id=on.group_id, group=on.group,
         generation=on.generation,
@@ -183,7 +183,7 @@ def _store_group(engine: EffectContext, on: Input) -> None:
     if engine.append_error is not ErrorCode.NONE:
         return
     assignment = {member.member_id: member.assignment for member in on.here.members}
-    engine.partition(on.group_id).groups[on.group_id] = StoredGroup.of(on.here, assignment)
+    engine.partition(on.group_id).groups[on.group_id] = on.here.stored(assignment)
 
 
 def _forget_group(engine: EffectContext, on: Input) -> None:

@@ -7,20 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from groupproof.coordinator.machine.any_group import AnyGroup
-from groupproof.coordinator.machine.bound_tables import Rule, bound_tables
-from groupproof.coordinator.machine.choices import Choices
-from groupproof.coordinator.machine.event import OPEN, Input
+from groupproof.coordinator.machine.event import OPEN
 from groupproof.coordinator.machine.offsets import Offsets
-from groupproof.coordinator.machine.outputs import Applied, Output, Reply, Transition
-from groupproof.coordinator.machine.settings import Settings
-from groupproof.coordinator.machine.storage import PartitionState, partition_of
-from groupproof.coordinator.machine.variant import REFERENCE, Variant
-from groupproof.protocol.rules import Profile, Row, state_name
-from groupproof.protocol.rules.cells import EventKind, Place
+from groupproof.coordinator.machine.outputs import Applied, Reply, Transition
+from groupproof.coordinator.machine.storage import partition_of
+from groupproof.coordinator.machine.variant import REFERENCE
+from groupproof.protocol.rules.classic.classic_terms import state_name
 from groupproof.protocol.vocabulary import ErrorCode
-from groupproof.protocol.wire.messages import GroupResponse, JoinGroupRequest
+from groupproof.protocol.wire.messages import JoinGroupRequest
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.any_group import AnyGroup
+    from groupproof.coordinator.machine.bound_tables import BoundTables, Rule
+    from groupproof.coordinator.machine.choices import Choices
+    from groupproof.coordinator.machine.event import Input
+    from groupproof.coordinator.machine.outputs import Output
+    from groupproof.coordinator.machine.settings import Settings
+    from groupproof.coordinator.machine.storage import PartitionState
+    from groupproof.coordinator.machine.variant import Variant
+    from groupproof.protocol.rules.cells import EventKind, Place
+    from groupproof.protocol.rules.classic.classic_terms import Row
+    from groupproof.protocol.wire.messages import GroupResponse
 
 __all__ = ["Engine", "Unreachable"]
 
@@ -32,8 +41,8 @@ class Unreachable(AssertionError):
 class Engine:
     """The groups of one broker, their timers and their partitions. `out` collects what the input under way puts out."""
 
-    def __init__(self, profile: Profile, settings: Settings, choices: Choices, variant: Variant = REFERENCE) -> None:
-        self.tables = tables = bound_tables(profile, variant)
+    def __init__(self, tables: BoundTables, settings: Settings, choices: Choices, variant: Variant = REFERENCE) -> None:
+        self.tables = tables
         self.profile, self._only, self._cells, self._none = tables.profile, tables.only, tables.cells, tables.none
         self._before, self._before_open = tables.before, tables.before_open
         self.fields = tables.fields

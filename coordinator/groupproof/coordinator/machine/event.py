@@ -6,19 +6,26 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from groupproof.coordinator.machine.members import Member
-from groupproof.coordinator.machine.offsets import Offsets
-from groupproof.coordinator.machine.settings import Settings
-from groupproof.protocol.rules.cells import EventKind
 from groupproof.protocol.vocabulary import ErrorCode
 from groupproof.protocol.wire.admin_messages import OPERATIONS_NOT_ASKED
-from groupproof.protocol.wire.messages import JoinGroupRequest, LeftMember, OffsetCommitRequest, SyncGroupRequest, TxnOffsetCommitRequest
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.any_group import AnyGroup
     from groupproof.coordinator.machine.group import Group
+    from groupproof.coordinator.machine.members import Member
+    from groupproof.coordinator.machine.offsets import Offsets
     from groupproof.coordinator.machine.outputs import Arrival
-    from groupproof.protocol.wire.messages import FetchGroup, GroupRequest
+    from groupproof.coordinator.machine.settings import Settings
+    from groupproof.protocol.rules.cells import EventKind
+    from groupproof.protocol.wire.messages import (
+        FetchGroup,
+        GroupRequest,
+        JoinGroupRequest,
+        LeftMember,
+        OffsetCommitRequest,
+        SyncGroupRequest,
+        TxnOffsetCommitRequest,
+    )
 
 __all__ = ["OPEN", "Gate", "Input"]
 

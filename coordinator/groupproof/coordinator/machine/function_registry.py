@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from groupproof.coordinator.machine.classic_functions import CLASSIC_FUNCTIONS
-from groupproof.coordinator.machine.datalink_functions import DATALINK_FUNCTIONS
-from groupproof.coordinator.machine.dialect_functions import DialectFunctions
+from groupproof.coordinator.machine.datalink_functions import datalink_functions
 from groupproof.protocol.rules import dialect_registry
-from groupproof.protocol.rules.dialect import Dialect
 
-__all__ = ["functions_of", "registered"]
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.dialect_functions import DialectFunctions
+    from groupproof.protocol.rules.dialect import Dialect
 
+__all__ = ["DATALINK_FUNCTIONS", "functions_of", "registered"]
+
+DATALINK_FUNCTIONS: Final = datalink_functions(CLASSIC_FUNCTIONS)
 _FUNCTIONS: Final[dict[Dialect, DialectFunctions]] = {each.dialect: each for each in (CLASSIC_FUNCTIONS, DATALINK_FUNCTIONS)}
 
 

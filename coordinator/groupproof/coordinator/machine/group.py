@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from groupproof.coordinator.machine.members import Members, first_of, leading_protocols
 from groupproof.coordinator.machine.outputs import GroupView, MemberView, Standing
 from groupproof.coordinator.machine.readable_subscriptions import topics_of
+from groupproof.coordinator.machine.storage import StoredGroup, StoredMember
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
-from groupproof.protocol.rules.dialect import Dialect
 from groupproof.protocol.vocabulary import GroupState
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.choices import Choices
+    from groupproof.protocol.rules.dialect import Dialect
 
 __all__ = ["Group", "IllegalTransition"]
 
@@ -49,6 +50,29 @@ class Group:
     budget_ms: int = 0
     since_ms: int = 0  # when it came into its state
     subscriptions: tuple[bytes, ...] | None = None  # what the members of the last generation brought for its protocol; None before the first
+
+    @classmethod
+    def restored(cls, record: StoredGroup) -> Group:
+        """Return the group as a coordinator that loads it from the log has it."""
+        group = cls(
+            group_id=record.group_id, generation=record.generation, protocol_type=record.protocol_type, protocol_name=record.protocol_name,
+            state=GroupState.STABLE if record.members else GroupState.EMPTY, since_ms=record.since_ms,
+        )  # fmt: skip
+        group.subscriptions = tuple(each.subscription for each in record.members)
+        for member in record.members:
+            group.members.add(member.restore(record.protocol_type or "", record.protocol_name or ""))
+        if record.leader is not None and record.leader in group.members:
+            group.members.leader = record.leader
+        return group
+
+    def stored(self, assignment: Mapping[str, bytes]) -> StoredGroup:
+        """Return what is stored of the group with the given assignment, empty where it names none."""
+        name = self.protocol_name
+        return StoredGroup(
+            group_id=self.group_id, generation=self.generation, protocol_type=self.protocol_type, protocol_name=name,
+            leader=self.members.leader, since_ms=self.since_ms,
+            members=tuple([StoredMember.of(each, name, assignment.get(each.member_id, b"")) for each in self.members]),
+        )  # fmt: skip
 
     def move_to(self, state: StrEnum, now_ms: int) -> None:
         """Move along an edge of INV-01; raise `IllegalTransition` for any other."""

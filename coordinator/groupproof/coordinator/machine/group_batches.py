@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from groupproof.protocol.rules import On
-from groupproof.protocol.rules.cells import EventKind
+from groupproof.protocol.rules.classic.classic_terms import On
 from groupproof.protocol.wire.messages import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
-    FetchGroup,
-    GroupResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
 )
+
+if TYPE_CHECKING:
+    from groupproof.protocol.rules.cells import EventKind
+    from groupproof.protocol.wire.messages import (
+        FetchGroup,
+        GroupResponse,
+    )
 
 __all__ = ["BATCHES", "Batch"]
 

@@ -6,23 +6,27 @@ Sources: Kafka's `GroupMetadataManager.describeGroups` and `listGroups`, `GroupM
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from groupproof.coordinator.machine.any_group import AnyGroup
-from groupproof.coordinator.machine.event import Input
-from groupproof.coordinator.machine.members import Member
-from groupproof.protocol.rules import Form
-from groupproof.protocol.rules.cells import AnswerName
+from groupproof.protocol.rules.classic.classic_terms import Form
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 from groupproof.protocol.wire.messages import (
     DescribedGroup,
     DescribedMember,
     DescribeGroupsResponse,
-    GroupResponse,
     ListedGroup,
     ListGroupsRequest,
     ListGroupsResponse,
 )
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.any_group import AnyGroup
+    from groupproof.coordinator.machine.event import Input
+    from groupproof.coordinator.machine.members import Member
+    from groupproof.protocol.rules.cells import AnswerName
+    from groupproof.protocol.wire.messages import (
+        GroupResponse,
+    )
 
 __all__ = ["DESCRIPTIONS"]
 

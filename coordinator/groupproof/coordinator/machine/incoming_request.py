@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from groupproof.protocol.wire.message_codec import WireRequest
+if TYPE_CHECKING:
+    from groupproof.protocol.wire.message_codec import WireRequest
 
 __all__ = ["IncomingRequest"]
 

@@ -7,16 +7,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from groupproof.coordinator.machine.answers import join_answer, join_error, sync_error
-from groupproof.coordinator.machine.event import Input
-from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.members import Member, Parked
 from groupproof.coordinator.machine.timers import TimerKey, session_of
-from groupproof.protocol.rules import Effect, On
-from groupproof.protocol.rules.cells import EffectName
+from groupproof.protocol.rules.classic.classic_terms import Effect, On
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.effect_context import EffectContext
+    from groupproof.coordinator.machine.event import Input
+    from groupproof.coordinator.machine.group import Group
+    from groupproof.protocol.rules.cells import EffectName
 
 __all__ = ["JOIN_EFFECTS", "evict", "parked_request", "refuse_join"]
 

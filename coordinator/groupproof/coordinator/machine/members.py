@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from groupproof.protocol.wire.messages import JoinMember, JoinProtocol
+from groupproof.protocol.wire.messages import JoinMember
+
+if TYPE_CHECKING:
+    from groupproof.protocol.wire.messages import JoinProtocol
 
 __all__ = ["Member", "Members", "Parked", "chosen_metadata", "first_of", "leading_protocols"]
 

@@ -6,15 +6,17 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from groupproof.coordinator.machine.answers import is_too_long
-from groupproof.coordinator.machine.event import Input
-from groupproof.coordinator.machine.offsets import Committed
-from groupproof.protocol.rules import Effect
-from groupproof.protocol.rules.cells import EffectName
-from groupproof.protocol.vocabulary import ErrorCode, TopicPartition
-from groupproof.protocol.wire.messages import CommitPartition, OffsetDeleteRequest, TxnOffsetCommitRequest
+from groupproof.protocol.rules.classic.classic_terms import Effect
+from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.wire.messages import OffsetDeleteRequest, TxnOffsetCommitRequest
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.effect_context import EffectContext
+    from groupproof.coordinator.machine.event import Input
+    from groupproof.coordinator.machine.offsets import Committed
+    from groupproof.protocol.rules.cells import EffectName
+    from groupproof.protocol.vocabulary import TopicPartition
+    from groupproof.protocol.wire.messages import CommitPartition
 
 __all__ = ["OFFSET_EFFECTS", "storable"]
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from groupproof.protocol.vocabulary import ErrorCode, TopicPartition
-from groupproof.protocol.wire.messages import CommitPartition, FetchedPartition, FetchedTopic, FetchTopic
+from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.wire.messages import FetchedPartition, FetchedTopic, FetchTopic
+
+if TYPE_CHECKING:
+    from groupproof.protocol.vocabulary import TopicPartition
+    from groupproof.protocol.wire.messages import CommitPartition
 
 __all__ = ["Committed", "Offsets"]
 

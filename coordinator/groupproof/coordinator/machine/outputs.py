@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from groupproof.protocol.wire.messages import GroupResponse
+if TYPE_CHECKING:
+    from groupproof.protocol.wire.messages import GroupResponse
 
 __all__ = ["Applied", "Arrival", "GroupView", "MemberView", "Output", "Reply", "Standing", "Transition"]
 

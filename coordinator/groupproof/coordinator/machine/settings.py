@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from groupproof.protocol.rules import profile as profile_named
+from groupproof.protocol.rules.profiles import profile as profile_named
 
 __all__ = ["Settings", "UnknownSetting"]
 

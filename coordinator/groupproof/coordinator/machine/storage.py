@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.members import Member
-from groupproof.coordinator.machine.offsets import Committed, Offsets
+from groupproof.coordinator.machine.offsets import Offsets
 from groupproof.protocol.java_hash import java_hash
-from groupproof.protocol.vocabulary import GroupState, TopicPartition
 from groupproof.protocol.wire.messages import JoinProtocol
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.offsets import Committed
+    from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["PartitionState", "Stored", "StoredGroup", "StoredMember", "StoredOffsets", "partition_of"]
 
@@ -29,6 +31,23 @@ class StoredMember:
     subscription: bytes
     assignment: bytes
 
+    @classmethod
+    def of(cls, member: Member, protocol_name: str | None, assignment: bytes) -> StoredMember:
+        """Return what is stored of `member` with its assignment."""
+        return cls(
+            member_id=member.member_id, group_instance_id=member.group_instance_id, client_id=member.client_id, client_host=member.client_host,
+            session_timeout_ms=member.session_timeout_ms, rebalance_timeout_ms=member.rebalance_timeout_ms,
+            subscription=member.metadata(protocol_name), assignment=assignment,
+        )  # fmt: skip
+
+    def restore(self, protocol_type: str, protocol_name: str) -> Member:
+        """Return the member as a coordinator that loads it has it."""
+        return Member(
+            member_id=self.member_id, group_instance_id=self.group_instance_id, client_id=self.client_id, client_host=self.client_host,
+            session_timeout_ms=self.session_timeout_ms, rebalance_timeout_ms=self.rebalance_timeout_ms, protocol_type=protocol_type,
+            protocols=(JoinProtocol(name=protocol_name, metadata=self.subscription),), assignment=self.assignment,
+        )  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredGroup:
@@ -41,28 +60,6 @@ class StoredGroup:
     leader: str | None
     since_ms: int
     members: tuple[StoredMember, ...] = ()
-
-    @classmethod
-    def of(cls, group: Group, assignment: dict[str, bytes]) -> StoredGroup:
-        """Return what is stored of `group` with the given assignment, empty where it names none."""
-        return cls(
-            group_id=group.group_id, generation=group.generation, protocol_type=group.protocol_type, protocol_name=group.protocol_name,
-            leader=group.members.leader, since_ms=group.since_ms,
-            members=tuple(_stored(each, group.protocol_name, assignment.get(each.member_id, b"")) for each in group.members),
-        )  # fmt: skip
-
-    def restore(self) -> Group:
-        """Return the group as a coordinator that loads it has it."""
-        group = Group(
-            group_id=self.group_id, generation=self.generation, protocol_type=self.protocol_type, protocol_name=self.protocol_name,
-            state=GroupState.STABLE if self.members else GroupState.EMPTY, since_ms=self.since_ms,
-        )  # fmt: skip
-        group.subscriptions = tuple(each.subscription for each in self.members)
-        for member in self.members:
-            group.members.add(_restored(member, self.protocol_type or "", self.protocol_name or ""))
-        if self.leader is not None and self.leader in group.members:
-            group.members.leader = self.leader
-        return group
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,19 +125,3 @@ def partition_of(group_id: str, partitions: int) -> int:
     """
     magnitude = abs(java_hash(group_id))
     return 0 if magnitude > _MAX else magnitude % partitions
-
-
-def _stored(member: Member, protocol_name: str | None, assignment: bytes) -> StoredMember:
-    return StoredMember(
-        member_id=member.member_id, group_instance_id=member.group_instance_id, client_id=member.client_id, client_host=member.client_host,
-        session_timeout_ms=member.session_timeout_ms, rebalance_timeout_ms=member.rebalance_timeout_ms,
-        subscription=member.metadata(protocol_name), assignment=assignment,
-    )  # fmt: skip
-
-
-def _restored(member: StoredMember, protocol_type: str, protocol_name: str) -> Member:
-    return Member(
-        member_id=member.member_id, group_instance_id=member.group_instance_id, client_id=member.client_id, client_host=member.client_host,
-        session_timeout_ms=member.session_timeout_ms, rebalance_timeout_ms=member.rebalance_timeout_ms, protocol_type=protocol_type,
-        protocols=(JoinProtocol(name=protocol_name, metadata=member.subscription),), assignment=member.assignment,
-    )  # fmt: skip

@@ -10,10 +10,12 @@ import heapq
 import math
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from groupproof.protocol.rules import On
-from groupproof.protocol.rules.cells import EventKind
+from groupproof.protocol.rules.classic.classic_terms import On
+
+if TYPE_CHECKING:
+    from groupproof.protocol.rules.cells import EventKind
 
 __all__ = ["TimerKey", "Timers", "session_of"]
 

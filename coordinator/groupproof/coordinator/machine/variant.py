@@ -10,18 +10,22 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from groupproof.coordinator.machine.choices import Choices, Drawn, RandomBits
-from groupproof.coordinator.machine.timers import TimerKey, Timers
-from groupproof.protocol.rules import Profile, Row
-from groupproof.protocol.rules.cells import AnswerName, EffectName, EventKind, GuardName
-from groupproof.protocol.rules.deltas import Change, applied, place
+from groupproof.coordinator.machine.choices import Drawn
+from groupproof.coordinator.machine.timers import Timers
+from groupproof.protocol.rules.deltas import applied, place
 
 if TYPE_CHECKING:
+    from groupproof.coordinator.machine.choices import Choices, RandomBits
     from groupproof.coordinator.machine.effect_context import EffectContext
     from groupproof.coordinator.machine.event import Input
     from groupproof.coordinator.machine.incoming_request import IncomingRequest
     from groupproof.coordinator.machine.outputs import Output
     from groupproof.coordinator.machine.storage import Stored
+    from groupproof.coordinator.machine.timers import TimerKey
+    from groupproof.protocol.rules.cells import AnswerName, EffectName, EventKind, GuardName
+    from groupproof.protocol.rules.classic.classic_terms import Row
+    from groupproof.protocol.rules.deltas import Change
+    from groupproof.protocol.rules.profiles import Profile
     from groupproof.protocol.vocabulary import Api
     from groupproof.protocol.wire.messages import GroupResponse
 

@@ -13,7 +13,7 @@ from typing import Any
 from groupproof.harness.judging.broker_settings import another_course
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_judgement import judge_run
-from groupproof.harness.judging.oracle import judge_of, transitions
+from groupproof.harness.judging.oracle.predictions import judge_of, transitions
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.judging.script_checkers.answers import (
     BESIDE_GROUPS,

@@ -8,27 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from groupproof.coordinator.broker.advertised_versions import accepted
-from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Output, Reply, Settings, Transition, partition_of
+from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Reply, Settings, Transition, partition_of
 from groupproof.coordinator.machine.storage import Stored
 from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.coordinator.planted.variants import variant_named
-from groupproof.harness.simulation.heap import Heap
-from groupproof.harness.simulation.invariants.all_invariants import Invariants
 from groupproof.harness.simulation.pending_request import PendingRequest
-from groupproof.harness.simulation.random_streams import Streams
-from groupproof.harness.simulation.record import Record
-from groupproof.harness.simulation.settings import GROUP, InvariantBroken, Simulation
-from groupproof.harness.simulation.simulated_network import Answer, AskTopics, Connection, Network, Request, Topics
+from groupproof.harness.simulation.settings import GROUP, InvariantBroken
+from groupproof.harness.simulation.simulated_network import AskTopics, Topics
 from groupproof.protocol.vocabulary import Api, ErrorCode
 from groupproof.protocol.wire.message_codec import VERSIONS
 from groupproof.protocol.wire.messages import Coordinator as Found
 from groupproof.protocol.wire.messages import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
-    GroupRequest,
     HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
@@ -36,6 +31,18 @@ from groupproof.protocol.wire.messages import (
     OffsetFetchRequest,
     SyncGroupRequest,
 )
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.coordinator import Output
+    from groupproof.harness.simulation.heap import Heap
+    from groupproof.harness.simulation.invariants.all_invariants import Invariants
+    from groupproof.harness.simulation.random_streams import Streams
+    from groupproof.harness.simulation.record import Record
+    from groupproof.harness.simulation.settings import Simulation
+    from groupproof.harness.simulation.simulated_network import Answer, Connection, Network, Request
+    from groupproof.protocol.wire.messages import (
+        GroupRequest,
+    )
 
 __all__ = ["Brokers", "spoken_versions"]
 

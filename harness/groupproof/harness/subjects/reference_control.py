@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import trio
 
-from groupproof.coordinator.broker.cluster import Cluster
 from groupproof.harness.model.errors import BrokenEnvironment
-from groupproof.harness.subjects.cluster_control import Machines
-from groupproof.protocol.faults import Fault, Move
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.broker.cluster import Cluster
+    from groupproof.harness.subjects.cluster_control import Machines
+    from groupproof.protocol.faults import Fault, Move
 
 __all__ = ["DrivenReference", "ReferenceMachines"]
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from groupproof.protocol.vocabulary import ErrorCode
+if TYPE_CHECKING:
+    from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = ["NO_GROUP", "AnswerName", "Cell", "Cells", "EffectName", "EventKind", "GuardName", "Place", "Row", "State", "rule_name", "state_name"]
 

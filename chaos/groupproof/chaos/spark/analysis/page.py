@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from groupproof.chaos.spark.analysis.analysis import QueryResult, Results
 from groupproof.chaos.spark.analysis.plots import bars, colour_of, curves, timeline
 from groupproof.harness.reports.pages.template_engine import environment
 from groupproof.harness.reports.pictures.svg import time_label
 from groupproof.protocol.vocabulary import error_named
+
+if TYPE_CHECKING:
+    from groupproof.chaos.spark.analysis.analysis import QueryResult, Results
 
 __all__ = ["Tile", "page_of", "tiles_of"]
 

@@ -8,17 +8,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
-from groupproof.harness.commands.pytest_plugin.background_run import BackgroundRun, campaign_of
-from groupproof.harness.commands.pytest_plugin.run_plan import RunPlan
-from groupproof.harness.commands.pytest_plugin.xdist_shares import ENDED, RunEnd, SharedFolder, SharedResult, ShareEnd, SubjectRecord, dealt
-from groupproof.harness.judging.summary.expectations import Expectations, Known, Observed, Settled, load, settle
-from groupproof.harness.judging.summary.run_summary import CaseReport, SubjectInfo
-from groupproof.harness.model.case import Case
-from groupproof.harness.model.errors import Trouble
+from groupproof.harness.commands.pytest_plugin.xdist_shares import ENDED, SharedResult, ShareEnd, dealt
+from groupproof.harness.judging.summary.expectations import Observed, load, settle
+from groupproof.harness.judging.summary.run_summary import CaseReport
 from groupproof.harness.running.case_runner import Progress
 from groupproof.harness.running.error_search import trouble_in
+
+if TYPE_CHECKING:
+    from groupproof.harness.commands.pytest_plugin.background_run import BackgroundRun
+    from groupproof.harness.commands.pytest_plugin.run_plan import RunPlan
+    from groupproof.harness.commands.pytest_plugin.xdist_shares import RunEnd, SharedFolder, SubjectRecord
+    from groupproof.harness.judging.summary.expectations import Expectations, Known, Settled
+    from groupproof.harness.judging.summary.run_summary import SubjectInfo
+    from groupproof.harness.model.case import Case
+    from groupproof.harness.model.errors import Trouble
 
 __all__ = ["CaseQueue", "Result", "SingleProcessQueue", "WorkerQueue"]
 
@@ -52,6 +57,8 @@ class _Running:
         self._thread.start()
 
     def _run(self) -> None:
+        from groupproof.harness.commands.pytest_plugin.background_run import campaign_of  # what runs cases is loaded when a case is to run
+
         started, began = datetime.now(UTC), time.monotonic()
         try:
             campaign = campaign_of(self._commission, self._cases, processes=self._processes, say=self._say)

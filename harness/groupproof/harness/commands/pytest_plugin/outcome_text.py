@@ -6,16 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from groupproof.harness.commands.pytest_plugin.case_queue import Result
-from groupproof.harness.judging.summary.run_summary import CaseReport
 from groupproof.harness.model.report_paths import replay_line
-from groupproof.harness.model.verdicts import Finding, Goodbye, Verdict
+from groupproof.harness.model.verdicts import Goodbye, Verdict
 from groupproof.harness.reports.pages.case_view import shown_of
 from groupproof.harness.reports.texts.excerpt import excerpt_of
-from groupproof.harness.reports.texts.frame_text import FrameLine
 from groupproof.protocol.rules.requirements import UnknownRequirement, by_id
+
+if TYPE_CHECKING:
+    from groupproof.harness.commands.pytest_plugin.case_queue import Result
+    from groupproof.harness.judging.summary.run_summary import CaseReport
+    from groupproof.harness.model.verdicts import Finding
+    from groupproof.harness.reports.texts.frame_text import FrameLine
 
 __all__ = ["ItemOutcome", "Kind", "framed", "saying_of"]
 

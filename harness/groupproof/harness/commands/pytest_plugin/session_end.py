@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from groupproof.harness.commands.pytest_plugin.background_run import summed_up
-from groupproof.harness.commands.pytest_plugin.case_queue import CaseQueue, SingleProcessQueue
-from groupproof.harness.commands.pytest_plugin.run_plan import RunPlan
-from groupproof.harness.commands.pytest_plugin.xdist_shares import ENDED, RunEnd, SharedFolder, SharedResult, ShareEnd
+from groupproof.harness.commands.pytest_plugin.case_queue import SingleProcessQueue
+from groupproof.harness.commands.pytest_plugin.xdist_shares import ENDED, RunEnd, SharedFolder, SharedResult
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.errors import Trouble
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.reports.report_writer import write_report
-from groupproof.harness.running.runs.whole_run import RunOutcome
+
+if TYPE_CHECKING:
+    from groupproof.harness.commands.pytest_plugin.case_queue import CaseQueue
+    from groupproof.harness.commands.pytest_plugin.run_plan import RunPlan
+    from groupproof.harness.commands.pytest_plugin.xdist_shares import ShareEnd
+    from groupproof.harness.running.runs.whole_run import RunOutcome
 
 __all__ = ["SessionEnd", "closed"]
 

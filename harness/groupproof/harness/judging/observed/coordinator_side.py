@@ -13,7 +13,7 @@ from typing import Any, Final
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.observed.limits import Unjudged
 from groupproof.harness.judging.observed.observed_group import case_in, result_of
-from groupproof.harness.judging.oracle import read
+from groupproof.harness.judging.oracle.predictions import read
 from groupproof.harness.judging.oracle.tolerance import Tolerance
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.case_dialect import dialect_of_apis

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from groupproof.coordinator.broker.topics import Topics
-from groupproof.coordinator.machine.coordinator import Output
-from groupproof.harness.judging.oracle.exchanges import Exchange
-from groupproof.protocol.rules import Row
 from groupproof.protocol.rules import profile as profile_named
-from groupproof.protocol.wire.messages import GroupResponse, JoinGroupResponse
+from groupproof.protocol.wire.messages import JoinGroupResponse
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.coordinator import Output
+    from groupproof.harness.judging.oracle.exchanges import Exchange
+    from groupproof.protocol.rules import Row
+    from groupproof.protocol.wire.messages import GroupResponse
 
 __all__ = ["Lost", "answers_by_rule", "breaks_off", "followed", "topics_with"]
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from groupproof.coordinator.machine.coordinator import Arrival
-from groupproof.harness.judging.oracle.exchanges import Exchange
 from groupproof.protocol.vocabulary import Api, ErrorCode
 from groupproof.protocol.wire.messages import JoinGroupRequest, SyncGroupRequest
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.coordinator import Arrival
+    from groupproof.harness.judging.oracle.exchanges import Exchange
 
 __all__ = ["NEW_ID", "Foresight", "is_usual"]
 

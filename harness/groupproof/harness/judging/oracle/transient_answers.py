@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from groupproof.coordinator.machine.coordinator import Stored, Transition
-from groupproof.harness.judging.oracle.answer_diff import Difference
-from groupproof.harness.judging.oracle.exchanges import Exchange
-from groupproof.protocol.rules import Profile
 from groupproof.protocol.rules.deltas import Line
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 from groupproof.protocol.wire.error_responses import error_of
 from groupproof.protocol.wire.messages import JoinGroupRequest
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.coordinator import Stored, Transition
+    from groupproof.harness.judging.oracle.answer_diff import Difference
+    from groupproof.harness.judging.oracle.exchanges import Exchange
+    from groupproof.protocol.rules import Profile
 
 __all__ = ["Moment", "is_fenced_by_the_next", "is_passing", "may_be_unseen", "shows_dead_group", "shows_no_group", "shows_state_before"]
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from groupproof.protocol.rules.cells import Cell, EventKind
 from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, Effect, Form, Guard, On, Row
-from groupproof.protocol.rules.classic.group_table import UNNAMED
+from groupproof.protocol.rules.classic.shared_rows import UNNAMED
 from groupproof.protocol.rules.deltas import Change, Delta, Line, gone
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 

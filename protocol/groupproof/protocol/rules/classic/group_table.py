@@ -15,10 +15,11 @@ from groupproof.protocol.rules.cells import Cell, Cells, EventKind, Place
 from groupproof.protocol.rules.classic.admin_table import ADMIN, ADMIN_BEFORE_GROUP, UNREACHABLE_ADMIN
 from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, Effect, Form, Guard, On, Row, State
 from groupproof.protocol.rules.classic.offsets_table import OFFSETS, OFFSETS_BEFORE_GROUP, UNREACHABLE_OFFSETS
+from groupproof.protocol.rules.classic.shared_rows import UNNAMED
 from groupproof.protocol.rules.classic.timers_table import CONSEQUENCES, TIMERS, UNREACHABLE_TIMERS
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
-__all__ = ["BEFORE_GROUP", "TABLE", "UNNAMED", "UNREACHABLE"]
+__all__ = ["BEFORE_GROUP", "TABLE", "UNREACHABLE"]
 
 EMPTY: Final = GroupState.EMPTY
 PREPARING: Final = GroupState.PREPARING_REBALANCE
@@ -45,9 +46,6 @@ _NOT_ACTIVE = Row("not-active", Guard.NOT_ACTIVE, NOT_AVAILABLE, "FIND-09")
 _GROUP_ID = Row("group-id-empty", Guard.GROUP_ID_EMPTY, INVALID_GROUP_ID, "JOIN-28")
 _LOADING = Row("loading", Guard.LOADING, LOAD_IN_PROGRESS, "FIND-10")
 _LED_ELSEWHERE = Row("not-coordinator", Guard.NOT_LED_HERE, NOT_COORDINATOR, "FIND-08")
-UNNAMED: Final = Row(
-    "protocol-unnamed", Guard.PROTOCOL_UNNAMED, INCONSISTENT_PROTOCOL, "SYNC-51", note=f"KIP-559, in KafkaApis; {MEASURED}: also to a stranger"
-)
 
 _UNNAMED = (Effect.BLANK_MEMBER_ID,)
 _THREAD = "read in GroupCoordinatorService 4.0: an error met on the coordinator's thread is answered without the member id"
