@@ -36,6 +36,7 @@ ELSEWHERE = {
     ("docs/site/spark.md", "load/coordinator"): "what a load writes",
     ("docs/site/pytest.md", "tests/test_mine.py"): "a file of the reader's own",
     ("clients/groupproof/clients/shims/reference.py", "groupproof.variant"): "a property of `subscribe`",
+    ("clients/groupproof/clients/registry/toolchains/toolchain.py", "go/franz-go"): "a folder of the cache",
     ("harness/groupproof/harness/subjects/networks/impairments.py", "toxics/*.go"): "of Toxiproxy",
 }
 RECIPES = {
