@@ -13,6 +13,8 @@ from pyspark.sql import functions as f
 
 from groupproof.chaos.spark.analysis.query import Measure, Query
 from groupproof.chaos.spark.analysis.tables import GROUP, RUN, Tables, ms, name_in
+from groupproof.harness.judging.checkers.ownership_tracker import TOLD_BY
+from groupproof.protocol.vocabulary import MEMBERSHIP_ENDS
 
 __all__ = ["ENDS", "NO_OWNER", "TWO_OWNERS"]
 
@@ -44,7 +46,7 @@ def _stretches(tables: Tables) -> DataFrame:
 
 def _callbacks(tables: Tables) -> DataFrame:
     """Return what callbacks told applications."""
-    own = tables.rows.where("kind = 'event' and client is not null and who in ('member', 'shim', 'kit')").withColumn("name", name_in())
+    own = tables.rows.where("kind = 'event' and client is not null").where(f.col("who").isin(*TOLD_BY, "kit")).withColumn("name", name_in())
     named = f.expr(
         f"CASE WHEN size(partitions) > 0 THEN transform(partitions, each -> struct(each.topic, each.partition)) ELSE from_json(get_json_object(body, '$.partitions'), '{_NAMED}') END"
     )
@@ -62,7 +64,8 @@ def _callbacks(tables: Tables) -> DataFrame:
     )
     course = Window.partitionBy(*GROUP, "client", *_PLACE).orderBy("seq")
     whole = points.unionByName(ended.select(*points.columns)).withColumn("next_ns", f.lead("at_ns").over(course)).where("holds")
-    frame = tables.rows.where("client is not null and who in ('member', 'shim')").groupBy(*RUN, "client").agg(f.max("at_ns").alias("seen_ns"))
+    frame = tables.rows.where(f.col("who").isin(*TOLD_BY) & f.col("client").isNotNull())
+    frame = frame.groupBy(*RUN, "client").agg(f.max("at_ns").alias("seen_ns"))
     until = f.expr("coalesce(next_ns, seen_ns)").alias("until_ns")
     return whole.join(frame, [*RUN, "client"]).select(*_HOLDER, *_PLACE, f.col("at_ns").alias("since_ns"), until)
 
@@ -86,7 +89,7 @@ def _given(tables: Tables) -> DataFrame:
     again = again.where("not coalesce(is_cooperative, false)").select(
         *GROUP, f.col("asked_member").alias("member"), f.col("asked_seq").alias("seq"), f.col("asked_ns").alias("at_ns"), nothing.alias("gets")
     )
-    out = answers.where("error in (22, 25, 82) and asked_member is not null").select(
+    out = answers.where(f.col("error").isin(*map(int, MEMBERSHIP_ENDS)) & f.col("asked_member").isNotNull()).select(
         *GROUP, f.col("asked_member").alias("member"), f.col("answered_seq").alias("seq"), f.col("answered_ns").alias("at_ns"), nothing.alias("gets")
     )
     course = Window.partitionBy(*GROUP, "member").orderBy("seq")
