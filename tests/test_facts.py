@@ -41,5 +41,5 @@ def test_a_fact_stands_where_everybody_looks_for_it(fact: str) -> None:
     pattern, places = FACTS[fact]
     found = {path.relative_to(ROOT).as_posix() for path in SOURCES if re.search(pattern, path.read_text("utf-8"), re.MULTILINE)}
 
-    assert {each for each in found - places if not each.startswith(SHIMS) and (fact, each) not in ELSEWHERE} == set()
+    assert {name for name in found - places if not name.startswith(SHIMS) and (fact, name) not in ELSEWHERE} == set()
     assert places <= found, "where it stood it is gone: tell this test where it stands now"

@@ -34,7 +34,7 @@ def _at_import(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
             yield from () if "TYPE_CHECKING" in ast.unparse(node.test) else _at_import(node.body)
             yield from _at_import(node.orelse)
         elif isinstance(node, ast.Try):
-            yield from _at_import([*node.body, *(each for handler in node.handlers for each in handler.body)])
+            yield from _at_import([*node.body, *(statement for handler in node.handlers for statement in handler.body)])
         elif isinstance(node, ast.With):
             yield from _at_import(node.body)
 
@@ -44,16 +44,16 @@ def _imported(source: str, known: frozenset[str]) -> frozenset[str]:
     names: set[str] = set()
     for node in _at_import(ast.parse(source).body):
         if isinstance(node, ast.Import):
-            names |= {each.name for each in node.names}
+            names |= {name.name for name in node.names}
         else:
-            names |= {inner if (inner := f"{node.module}.{each.name}") in known else str(node.module) for each in node.names}
+            names |= {inner if (inner := f"{node.module}.{name.name}") in known else str(node.module) for name in node.names}
     return frozenset(names & known)
 
 
 def _longest_chain(imports: Imports) -> tuple[str, ...]:
     @cache
     def below(module: str) -> tuple[str, ...]:
-        chains = (below(each) for each in sorted(imports[module] - {module}))
+        chains = (below(name) for name in sorted(imports[module] - {module}))
         return (module, *max(chains, key=len, default=()))
 
     return max(map(below, sorted(imports)), key=len)

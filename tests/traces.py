@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 from groupproof.harness.judging.case_checkers.whole_trace import folded
-from groupproof.harness.judging.checkers.checker import Fold
+from groupproof.harness.judging.checkers.checker import Checker
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.verdicts import Finding, Verdict, worst
@@ -22,12 +22,12 @@ __all__ = ["ID", "Story", "Written", "findings", "verdict"]
 ID = "m0-1"
 
 
-def findings(judge: Judge | type[Fold], story: Story) -> list[Finding]:
+def findings(judge: Judge | type[Checker], story: Story) -> list[Finding]:
     asked = folded(judge) if isinstance(judge, type) else judge
     return list(asked(Evidence(story.trace)))
 
 
-def verdict(judge: Judge | type[Fold], story: Story) -> Verdict:
+def verdict(judge: Judge | type[Checker], story: Story) -> Verdict:
     """Return the gravest verdict; a judge that finds nothing wrong and says nothing counts as OK."""
     return worst([Verdict.OK, *(finding.verdict for finding in findings(judge, story))])
 

@@ -40,7 +40,7 @@ from rich.table import Table
 from tests.benchmarks.load import Address, Group, Unfit, beat, echoed
 from tests.benchmarks.processes import cpu_s, listening_on
 
-from groupproof.harness.model.errors import Trouble
+from groupproof.harness.model.errors import RunError
 from groupproof.harness.subjects.brokers.broker_providers import subject_named
 
 __all__ = ["Measured", "aims", "measure", "served", "told"]
@@ -239,7 +239,7 @@ async def _measured(
             subject = subject_named(name, say=lambda line: console.print(line, markup=False))
             try:
                 cluster = await stack.enter_async_context(subject.cluster(settings=_SETTINGS, brokers=1, topics={"t": 1}))
-            except Trouble as error:
+            except RunError as error:
                 console.print(f"{name} is left out: {error}", markup=False)
             else:
                 subjects.append(Measured(name, cluster.addresses[0]))

@@ -57,7 +57,7 @@ def test_an_interrupted_client_ends_the_run(fake: list[str], tmp_path: Path) -> 
 def test_a_client_whose_toolchain_is_absent_ends_with_4_and_says_how_to_get_it(fake: list[str], capfd: pytest.CaptureFixture[str]) -> None:
     done = certify.certify(["a@4", "b@0", "c@4"], fake, absent=lambda name: ("no go here: install Go",) if name == "a@4" else ())
 
-    assert [(each.code, each.absent) for each in done] == [(4, ("no go here: install Go",)), (0, ()), (4, ())]
+    assert [(certification.code, certification.absent) for certification in done] == [(4, ("no go here: install Go",)), (0, ()), (4, ())]
     assert list(certify.summary(done))[:1] == ["  a@4                  4: absent: no go here: install Go"]
     assert capfd.readouterr().out
 

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 import pytest
 
 from groupproof.coordinator.machine.coordinator import Applied, Arrival, Coordinator, GroupView, Output, Reply, Settings, Transition
-from groupproof.protocol.rules import On, profiles, rows
+from groupproof.protocol.rules import ClassicEvent, profiles, rows
 from groupproof.protocol.rules.cells import State
 from groupproof.protocol.rules.classic.admin_releases import ADMIN_INPUTS
 from groupproof.protocol.rules.requirements import requirements
@@ -270,7 +270,7 @@ class Scene:
 
 
 _CATALOGUE = frozenset(requirement.id for requirement in requirements())
-_CHECKS = (On.JOIN_CHECK, On.ABSENCE_CHECK)  # of these the coordinator tells only what had an effect
+_CHECKS = (ClassicEvent.JOIN_CHECK, ClassicEvent.ABSENCE_CHECK)  # of these the coordinator tells only what had an effect
 _IN_TABLE = frozenset(
     row.requirement for profile in profiles() for kind, _, row in rows(profile)
     if kind not in ADMIN_INPUTS and (kind not in _CHECKS or row.effects)  # admin rows cite sentences that others answer for too

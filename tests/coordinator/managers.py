@@ -8,7 +8,7 @@ from typing import Any
 from tests.coordinator.conftest import Asked, Scene
 
 from groupproof.coordinator.machine.coordinator import Coordinator, Settings
-from groupproof.coordinator.machine.storage import Stored
+from groupproof.coordinator.machine.storage import StoredGroups
 from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.protocol.vocabulary import GroupState
 from groupproof.protocol.wire.messages import JoinGroupResponse
@@ -70,5 +70,5 @@ class Manager(Scene):
         """Let the other Manager be the active one; return the one that was, which now is the standby."""
         before, self.coordinator = self.coordinator, self._active(2)
         self.take(before.unload(0, self.now_ms))
-        self.take(self.coordinator.load(0, Stored(), self.now_ms))
+        self.take(self.coordinator.load(0, StoredGroups(), self.now_ms))
         return before

@@ -10,7 +10,7 @@ from tests.coordinator.managers import Manager
 from groupproof.coordinator.broker.advertised_versions import accepted
 from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Reply
 from groupproof.coordinator.machine.engine import Unreachable
-from groupproof.protocol.rules import STATES, On, State, profile
+from groupproof.protocol.rules import STATES, ClassicEvent, State, profile
 from groupproof.protocol.rules.datalink.datalink_dialect import ManagerKind
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 from groupproof.protocol.wire.message_codec import read_request, write_request
@@ -317,7 +317,7 @@ def test_without_it_no_rule_leads_to_dead_or_is_of_it() -> None:
     datalink = profile("datalink")
 
     assert not [row for _, state, row in datalink.rules() if DEAD in (state, row.then)]
-    assert {datalink.table.unreachable[kind, DEAD] for kind in On if kind in (On.JOIN_GROUP, On.HEARTBEAT)} == {
+    assert {datalink.table.unreachable[kind, DEAD] for kind in ClassicEvent if kind in (ClassicEvent.JOIN_GROUP, ClassicEvent.HEARTBEAT)} == {
         "nothing enters Dead (MGR-32, DISC-19)"
     }
     assert [row for _, state, row in profile("datalink-dead").rules() if state is DEAD]

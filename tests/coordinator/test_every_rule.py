@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 from tests.coordinator.admin_witnesses import ADMIN_COURSES, ADMIN_REQUESTS
 
-from groupproof.protocol.rules import On, profile, rows, rule_name
+from groupproof.protocol.rules import ClassicEvent, profile, rows, rule_name
 from groupproof.protocol.vocabulary import ErrorCode
 from groupproof.protocol.wire.messages import LeaveGroupRequest, LeaveGroupResponse, LeaveMember
 
@@ -306,9 +306,9 @@ FULL: dict[str, Callable[[Scene], object]] = {
 ELSEWHERE = {
     "Loaded/Stable/loaded-oversized": "test_coordinator.py: the size must shrink between two coordinators",
     **{rule_name(kind, state, row): "test_engine.py: this log answers at once, so that no append comes late"
-       for kind, state, row in rows() if kind in (On.APPENDED, On.APPEND_FAILED) and row.name == "passed"},
+       for kind, state, row in rows() if kind in (ClassicEvent.APPENDED, ClassicEvent.APPEND_FAILED) and row.name == "passed"},
     **{rule_name(kind, state, row): "test_join_phase.py: a check without effect is not told"
-       for kind, state, row in rows() if kind in (On.JOIN_CHECK, On.ABSENCE_CHECK) and not row.effects},
+       for kind, state, row in rows() if kind in (ClassicEvent.JOIN_CHECK, ClassicEvent.ABSENCE_CHECK) and not row.effects},
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from groupproof.coordinator.machine.coordinator import Stored, partition_of
+from groupproof.coordinator.machine.coordinator import StoredGroups, partition_of
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 if TYPE_CHECKING:
@@ -348,7 +348,7 @@ def test_an_empty_group_waits_for_the_initial_delay_and_not_for_the_rebalance_ti
 def test_a_member_of_a_lost_group_is_told_so_and_comes_back_without_its_id(scene: Scene) -> None:
     (member,) = scene.stable()
     scene.take(scene.coordinator.unload(3, scene.now_ms))
-    scene.take(scene.coordinator.load(3, Stored(), scene.now_ms))
+    scene.take(scene.coordinator.load(3, StoredGroups(), scene.now_ms))
 
     assert scene.join(member).error is UNKNOWN
     assert scene.join().is_parked

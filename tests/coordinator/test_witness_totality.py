@@ -10,20 +10,23 @@ import pytest
 from tests.coordinator.test_every_rule import COURSES, JOINS, OTHERS, STAGES
 
 from groupproof.coordinator.machine.bound_tables import bound_tables
-from groupproof.coordinator.machine.choices import Drawn
+from groupproof.coordinator.machine.choices import RandomChoices
 from groupproof.coordinator.machine.engine import Engine, Unreachable
-from groupproof.coordinator.machine.event import Input
+from groupproof.coordinator.machine.event import Event
 from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.settings import Settings
 from groupproof.coordinator.machine.variant import REFERENCE
-from groupproof.protocol.rules import STATES, On, profile, profiles, state_name, unreachable
+from groupproof.protocol.rules import STATES, ClassicEvent, profile, profiles, state_name, unreachable
 
 if TYPE_CHECKING:
     from tests.coordinator.conftest import Scene
 
 # Cells that no course of a single coordinator meets: this log answers at once, so that no append comes late. Met in test_engine.py.
 LATE_APPENDS = {
-    (kind.value, state_name(state)) for kind in (On.APPENDED, On.APPEND_FAILED) for state in STATES if state_name(state) != "CompletingRebalance"
+    (kind.value, state_name(state))
+    for kind in (ClassicEvent.APPENDED, ClassicEvent.APPEND_FAILED)
+    for state in STATES
+    if state_name(state) != "CompletingRebalance"
 }
 
 
@@ -79,10 +82,10 @@ def test_every_cell_of_a_release_comes_up_and_no_other(scene_of: Callable[..., S
 
 @pytest.mark.parametrize("name", profiles())
 def test_an_impossible_cell_is_refused_by_name(name: str) -> None:
-    engine = Engine(bound_tables(profile(name), REFERENCE), Settings.of({}, name), Drawn(random.Random(3)))
+    engine = Engine(bound_tables(profile(name), REFERENCE), Settings.of({}, name), RandomChoices(random.Random(3)))
     for (kind, state), reason in profile(name).table.unreachable.items():
         group = None if state is None else Group(group_id="g", state=state)
         with pytest.raises(Unreachable, match=f"{kind.value} came up in {state_name(state)}"):
-            engine.apply(Input(on=kind, now_ms=0, settings=engine.settings, group_id="g", group=group))
+            engine.apply(Event(kind=kind, now_ms=0, settings=engine.settings, group_id="g", group=group))
         assert reason
     assert engine.out == []

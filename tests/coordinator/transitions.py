@@ -17,7 +17,7 @@ from tests.coordinator.conftest import Scene
 
 from groupproof.coordinator.machine.coordinator import MemberView
 from groupproof.coordinator.machine.timers import TimerKey
-from groupproof.protocol.rules import On
+from groupproof.protocol.rules import ClassicEvent
 from groupproof.protocol.vocabulary import GroupState
 
 __all__ = [
@@ -75,18 +75,18 @@ def what_is_left(s: Scene) -> str:
     if view is None:
         return of_group
     members = " ".join(_member(s, member) for member in view.members)
-    pending = " ".join(f"pending {_seconds(s, On.SESSION_END, name)}" for name in view.pending)
-    timers = (On.INITIAL_DELAY_END, On.JOIN_DEADLINE, On.SYNC_DEADLINE)
+    pending = " ".join(f"pending {_seconds(s, ClassicEvent.SESSION_END, name)}" for name in view.pending)
+    timers = (ClassicEvent.INITIAL_DELAY_END, ClassicEvent.JOIN_DEADLINE, ClassicEvent.SYNC_DEADLINE)
     running = " ".join(f"{kind.value} {_seconds(s, kind)}" for kind in timers if _seconds(s, kind) != "-")
     return ", ".join(name for name in (str(view.generation), members, pending, running, of_group) if name)
 
 
 def _member(s: Scene, member: MemberView) -> str:
     parked = {"JoinGroup": "J", "SyncGroup": "S", None: "."}[member.parked]
-    return f"{parked}{'!' * member.is_leader}{_seconds(s, On.SESSION_END, member.member_id)}"
+    return f"{parked}{'!' * member.is_leader}{_seconds(s, ClassicEvent.SESSION_END, member.member_id)}"
 
 
-def _seconds(s: Scene, kind: On, member_id: str = "") -> str:
+def _seconds(s: Scene, kind: ClassicEvent, member_id: str = "") -> str:
     due_ms = s.coordinator._engine.timers.due_of(TimerKey(kind, "g", member_id))
     return "-" if due_ms is None else f"{(due_ms - s.now_ms) / 1000:g}"
 

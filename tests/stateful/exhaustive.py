@@ -193,7 +193,7 @@ def _is_whole(world: World, view: GroupView) -> bool:
 
 
 def _timer_of_syncs(machine: Coordinator) -> bool:
-    return any(key.on.value == "SyncDeadline" for key in machine._engine.timers._due)
+    return any(key.kind.value == "SyncDeadline" for key in machine._engine.timers._due)
 
 
 # What may come -------------------------------------------------------------------------------------------------------------------
@@ -318,7 +318,7 @@ def _key(world: World, bounds: Bounds) -> Any:
     for member_id in (*members.by_id, *members.pending):
         names.setdefault(member_id, f"ghost{len(names)}")
     dues = tuple(
-        (key.on.value, names.get(key.member_id, key.member_id), due[0] - world.now_ms)
+        (key.kind.value, names.get(key.member_id, key.member_id), due[0] - world.now_ms)
         for key, due in sorted(world.machine._engine.timers._due.items(), key=lambda item: (item[1][0], item[1][1], item[1][2]))
         if due[0] < FAR_MS
     )

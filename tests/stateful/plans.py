@@ -52,7 +52,7 @@ def apart(draw: st.DrawFn, slots: int = 3) -> Schedule:
 
 
 def _in_order(happenings: list[ScheduledFault]) -> Schedule:
-    return Schedule(happenings=tuple(sorted(happenings, key=lambda happening: happening.at_ms)))
+    return Schedule(happenings=tuple(sorted(happenings, key=lambda fault: fault.at_ms)))
 
 
 def moves_of(trace: Trace) -> list[tuple[Any, ...]]:

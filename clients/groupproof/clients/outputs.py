@@ -1,4 +1,4 @@
-"""What a member asks of whoever drives it. Plain data: the member itself touches no connection, clock or callback.
+"""The outputs of a member, for the code that drives it. Plain data: the member itself touches no connection, clock or callback.
 
 `Send`, which is most of it, is a named tuple: a frozen dataclass takes twice as long to be made.
 """

@@ -1,4 +1,4 @@
-"""The frame filter: which frame a fault strikes, what it does to it, and the receipt that proves it.
+"""The frame filter: which frame a fault acts on, what it does to the frame, and the receipt that proves it.
 
 Pure: whoever moves the frames (the reference coordinator's server, the tap) asks `FrameFilter.strike` for each frame, performs the
 action, and records the receipt. Faults are data, so that a plan, a schedule file and a scenario say the same thing in JSON.

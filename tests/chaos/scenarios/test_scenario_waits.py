@@ -7,7 +7,7 @@ import pytest
 from groupproof.chaos.scenarios.member_names import Cast
 from groupproof.chaos.scenarios.scenario import Fault
 from groupproof.chaos.scenarios.scenario_waits import UNTIL, conditions_of
-from groupproof.harness.model.plan import Condition, Seen, Settled
+from groupproof.harness.model.plan import Condition, Matches, Settled
 
 FAULTS = {
     "lost": Fault(name="lost", kind="silence", who="followers", how={"api": "Heartbeat"}),
@@ -19,15 +19,15 @@ FAULTS = {
     ("until", "conditions"),
     [
         ({"settled": "others"}, [Settled(members=("m0", "m2"), topics={"t": 6}, after="p")]),
-        ({"delivered": "lost"}, [Seen(kind_of="fault", fault="lost-m1"), Seen(kind_of="fault", fault="lost-m2")]),
-        ({"delivered": "cut", "count": 3}, [Seen(kind_of="fault", fault="cut", count=3)]),
-        ({"sent": "JoinGroup", "who": "one", "count": 2}, [Seen(kind_of="request", api="JoinGroup", client="m1", after="p", count=2)]),
+        ({"delivered": "lost"}, [Matches(kind_of="fault", fault="lost-m1"), Matches(kind_of="fault", fault="lost-m2")]),
+        ({"delivered": "cut", "count": 3}, [Matches(kind_of="fault", fault="cut", count=3)]),
+        ({"sent": "JoinGroup", "who": "one", "count": 2}, [Matches(kind_of="request", api="JoinGroup", client="m1", after="p", count=2)]),
         (
             {"answered": "Heartbeat", "who": "one", "error": "UNKNOWN_MEMBER_ID"},
-            [Seen(kind_of="response", api="Heartbeat", client="m1", after="p", error=25)],
+            [Matches(kind_of="response", api="Heartbeat", client="m1", after="p", error=25)],
         ),
-        ({"answered": "Heartbeat", "who": "leader"}, [Seen(kind_of="response", api="Heartbeat", client="m0", after="p", error=0)]),
-        ({"told": "partitions_lost", "who": "one"}, [Seen(kind_of="event", event="partitions_lost", client="m1", after="p")]),
+        ({"answered": "Heartbeat", "who": "leader"}, [Matches(kind_of="response", api="Heartbeat", client="m0", after="p", error=0)]),
+        ({"told": "partitions_lost", "who": "one"}, [Matches(kind_of="event", event="partitions_lost", client="m1", after="p")]),
     ],
 )
 def test_what_is_waited_for_is_seen_of_each_member(until: dict[str, Any], conditions: list[Condition]) -> None:

@@ -57,7 +57,7 @@ class ThreadJob:
 
 
 class Lines:
-    """A `Shown` that keeps all it is told."""
+    """A `EvidenceLine` that keeps all it is told."""
 
     def __init__(self) -> None:
         self.seen: list[Figures] = []

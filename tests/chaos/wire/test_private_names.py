@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from groupproof.chaos.wire.private_names import Renaming, groups_of, topics_of
-from groupproof.harness.model.plan import Append, Arm, Await, Command, Grow, Member, Plan, Seen, Start
+from groupproof.harness.model.plan import Append, Arm, Await, Command, Grow, Matches, Member, Plan, Start
 from groupproof.protocol.faults import Cut, Fault, Selector
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.wire.subscription import (
@@ -25,7 +25,7 @@ PLAN = Plan(
         Command(member="m0", command="commit", fields={"offsets": [["t", 0, 5]]}),
         Grow(topic="t", partitions=4),
         Append(topic="u", partitions=1, records=2),
-        Await(until=Seen(kind_of="event", where={"partitions": [{"topic": "t", "partition": 1}]})),
+        Await(until=Matches(kind_of="event", where={"partitions": [{"topic": "t", "partition": 1}]})),
     ),
     topics={"t": 2, "u": 1},
     coordinator={"t": 1},
@@ -54,7 +54,7 @@ def test_the_plan_has_real_names_wherever_one_stands() -> None:
     assert grow == Grow(topic="t-c1", partitions=4)
     assert append == Append(topic="u-c1", partitions=1, records=2)
     assert isinstance(wait, Await)
-    assert isinstance(wait.until, Seen)
+    assert isinstance(wait.until, Matches)
     assert wait.until.where == {"partitions": [{"topic": "t-c1", "partition": 1}]}
 
 

@@ -9,7 +9,7 @@ from tests.coordinator.helpers import Client, Stage, staged, virtually
 
 from groupproof.coordinator.broker.broker_host import WRITE_S
 from groupproof.protocol.faults import Move
-from groupproof.protocol.rules import On
+from groupproof.protocol.rules import ClassicEvent
 from groupproof.protocol.vocabulary import Api
 
 
@@ -27,7 +27,7 @@ async def _brokers(client: Client) -> tuple[list[int], list[int], int]:
 
 
 def _expired(stage: Stage) -> int:
-    return sum(obs.rule is not None and obs.rule.startswith(On.SESSION_END.value) for obs in stage.seen("timer"))
+    return sum(obs.rule is not None and obs.rule.startswith(ClassicEvent.SESSION_END.value) for obs in stage.seen("timer"))
 
 
 @virtually

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from groupproof.coordinator.machine.answers import FORMS, error_answer, is_too_long, join_error
-from groupproof.coordinator.machine.event import Input
+from groupproof.coordinator.machine.event import Event
 from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.members import Member
 from groupproof.coordinator.machine.outputs import Arrival
 from groupproof.coordinator.machine.settings import Settings
-from groupproof.protocol.rules import Form, On
+from groupproof.protocol.rules import ClassicEvent, Form
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 from groupproof.protocol.wire.admin_messages import DescribedGroup, DescribedMember, DescribeGroupsResponse
 from groupproof.protocol.wire.messages import (
@@ -35,9 +35,9 @@ FIELDS = {"join_error_generation": -1}
 ERROR = ErrorCode.NOT_COORDINATOR
 
 
-def _input(on: On, version: int = 5) -> Input:
+def _input(kind: ClassicEvent, version: int = 5) -> Event:
     arrival = Arrival(token=1, api_version=version, client_id="c", client_host="h")
-    return Input(on=on, now_ms=0, settings=Settings(), group_id="g", arrival=arrival)
+    return Event(kind=kind, now_ms=0, settings=Settings(), group_id="g", arrival=arrival)
 
 
 def _group() -> Group:
@@ -56,24 +56,34 @@ def _group() -> Group:
 
 def _of(form: Form, member_id: str, answered_id: str | None = None) -> object:
     """Return the form's answer to this member of the group."""
-    on = _input(On.JOIN_GROUP, 9)
-    on.group, on.member_id, on.answered_id, on.old_leader, on.refusal, on.operations = _group(), member_id, answered_id, "a-1", ERROR, 7
-    return FORMS[form](on)
+    event = _input(ClassicEvent.JOIN_GROUP, 9)
+    event.group, event.member_id, event.answered_id, event.old_leader, event.refusal, event.operations = (
+        _group(),
+        member_id,
+        answered_id,
+        "a-1",
+        ERROR,
+        7,
+    )
+    return FORMS[form](event)
 
 
 JOINED = JoinGroupResponse(generation_id=3, protocol_type="consumer", protocol_name="range", leader="a-2")
 LISTED = (JoinMember(member_id="a-2", group_instance_id="a", metadata=b"a-2/range"), JoinMember(member_id="m", metadata=b"m/range"))
 DESCRIBED = tuple(
-    DescribedMember(member_id=each, group_instance_id=instance, client_id=f"c-{each}", client_host=f"h-{each}")
-    for each, instance in (("a-2", "a"), ("m", None))
+    DescribedMember(member_id=name, group_instance_id=instance, client_id=f"c-{name}", client_host=f"h-{name}")
+    for name, instance in (("a-2", "a"), ("m", None))
 )
 TOLD = DescribedGroup(group_id="g", group_state="Stable", protocol_type="consumer", authorized_operations=7)
 
 
 def _described(protocol: str, *members: tuple[bytes, bytes]) -> DescribeGroupsResponse:
     """Return the description with these subscriptions and assignments."""
-    told = tuple(replace(each, member_metadata=data, member_assignment=given) for each, (data, given) in zip(DESCRIBED, members, strict=True))
-    return DescribeGroupsResponse(groups=(replace(TOLD, protocol_data=protocol, members=told),))
+    entries = tuple(
+        replace(described_member, member_metadata=data, member_assignment=given)
+        for described_member, (data, given) in zip(DESCRIBED, members, strict=True)
+    )
+    return DescribeGroupsResponse(groups=(replace(TOLD, protocol_data=protocol, members=entries),))
 
 
 @pytest.mark.parametrize(("form", "member_id", "answered_id", "expected"), [
@@ -101,28 +111,28 @@ def test_names_and_functions_match_one_to_one() -> None:
 
 
 def test_each_api_has_its_error_answer() -> None:
-    assert error_answer(_input(On.HEARTBEAT), ERROR, FIELDS) == HeartbeatResponse(error_code=16)
-    assert error_answer(_input(On.SYNC_GROUP), ERROR, FIELDS) == SyncGroupResponse(error_code=16)
-    assert error_answer(_input(On.LEAVE_GROUP), ERROR, FIELDS) == LeaveGroupResponse(error_code=16)
-    assert error_answer(_input(On.JOIN_GROUP), ERROR, FIELDS) == join_error(ERROR, "", 5, -1)
+    assert error_answer(_input(ClassicEvent.HEARTBEAT), ERROR, FIELDS) == HeartbeatResponse(error_code=16)
+    assert error_answer(_input(ClassicEvent.SYNC_GROUP), ERROR, FIELDS) == SyncGroupResponse(error_code=16)
+    assert error_answer(_input(ClassicEvent.LEAVE_GROUP), ERROR, FIELDS) == LeaveGroupResponse(error_code=16)
+    assert error_answer(_input(ClassicEvent.JOIN_GROUP), ERROR, FIELDS) == join_error(ERROR, "", 5, -1)
 
 
 @pytest.mark.requirement("COMMIT-12")
 def test_a_commit_repeats_its_error_for_every_partition() -> None:
-    on = _input(On.OFFSET_COMMIT)
+    event = _input(ClassicEvent.OFFSET_COMMIT)
     partitions = tuple(CommitPartition(partition_index=index, committed_offset=1) for index in range(2))
-    on.request = OffsetCommitRequest(group_id="g", topics=(CommitTopic(name="t", partitions=partitions),))
-    answer = error_answer(on, ERROR, FIELDS)
+    event.request = OffsetCommitRequest(group_id="g", topics=(CommitTopic(name="t", partitions=partitions),))
+    answer = error_answer(event, ERROR, FIELDS)
 
     assert isinstance(answer, OffsetCommitResponse)
-    assert [(each.partition_index, each.error_code) for each in answer.topics[0].partitions] == [(0, 16), (1, 16)]
+    assert [(partition.partition_index, partition.error_code) for partition in answer.topics[0].partitions] == [(0, 16), (1, 16)]
 
 
 @pytest.mark.parametrize(("version", "topics"), [(1, 1), (2, 0)])
 def test_a_fetch_has_a_code_of_its_own_from_version_2_on(version: int, topics: int) -> None:
-    on = _input(On.OFFSET_FETCH, version)
-    on.fetch = FetchGroup(group_id="g", topics=(FetchTopic(name="t", partition_indexes=(0,)),))
-    answer = error_answer(on, ERROR, FIELDS)
+    event = _input(ClassicEvent.OFFSET_FETCH, version)
+    event.fetch = FetchGroup(group_id="g", topics=(FetchTopic(name="t", partition_indexes=(0,)),))
+    answer = error_answer(event, ERROR, FIELDS)
 
     assert isinstance(answer, OffsetFetchResponse)
     assert (answer.groups[0].error_code, len(answer.groups[0].topics)) == (16, topics)
@@ -130,7 +140,7 @@ def test_a_fetch_has_a_code_of_its_own_from_version_2_on(version: int, topics: i
 
 def test_a_timer_has_no_answer() -> None:
     with pytest.raises(AssertionError, match="SessionEnd has no answer"):
-        error_answer(_input(On.SESSION_END), ERROR, FIELDS)
+        error_answer(_input(ClassicEvent.SESSION_END), ERROR, FIELDS)
 
 
 @pytest.mark.requirement("COMMIT-28")

@@ -7,7 +7,7 @@ import pytest
 from groupproof.coordinator.machine.bound_tables import bound_tables
 from groupproof.coordinator.machine.classic_functions import CLASSIC_FUNCTIONS
 from groupproof.coordinator.machine.variant import REFERENCE, Variant
-from groupproof.protocol.rules import Guard, On, known_profiles, profile
+from groupproof.protocol.rules import ClassicEvent, Guard, known_profiles, profile
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 
 
@@ -36,11 +36,11 @@ def test_an_event_kind_is_at_home_in_its_dialect() -> None:
 def test_where_the_gate_is_open_nobody_asks_it() -> None:
     bound = bound_tables(profile(), REFERENCE)
 
-    assert [rule.name for rule in bound.before_open[On.HEARTBEAT]] == ["Heartbeat/before/group-id-empty"]
-    assert len(bound.before[On.HEARTBEAT]) > 1
+    assert [rule.name for rule in bound.before_open[ClassicEvent.HEARTBEAT]] == ["Heartbeat/before/group-id-empty"]
+    assert len(bound.before[ClassicEvent.HEARTBEAT]) > 1
 
 
 def test_a_gate_that_a_variant_changes_is_asked_always() -> None:
     bound = bound_tables(profile(), Variant(name="x", says="x", guards={Guard.LOADING: lambda event: True}))
 
-    assert "Heartbeat/before/loading" in [rule.name for rule in bound.before_open[On.HEARTBEAT]]
+    assert "Heartbeat/before/loading" in [rule.name for rule in bound.before_open[ClassicEvent.HEARTBEAT]]

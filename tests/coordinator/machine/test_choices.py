@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from groupproof.coordinator.machine.choices import Drawn
+from groupproof.coordinator.machine.choices import RandomChoices
 from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Reply, Settings
 from groupproof.protocol.wire.messages import JoinGroupRequest, JoinGroupResponse, JoinProtocol, LeaveGroupRequest, LeaveMember
 
@@ -15,7 +15,7 @@ ARRIVAL = Arrival(token="t", api_version=3, client_id="app", client_host="/127.0
 
 @pytest.mark.requirement("JOIN-03", "STATIC-01")
 def test_a_member_id_is_a_prefix_and_a_uuid_of_version_4_drawn_from_the_generator_given() -> None:
-    ids = [Drawn(random.Random(3)).member_id("app", ARRIVAL) for _ in range(2)]
+    ids = [RandomChoices(random.Random(3)).member_id("app", ARRIVAL) for _ in range(2)]
 
     assert ids[0] == ids[1]
     assert re.fullmatch(r"app-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", ids[0])
@@ -33,11 +33,11 @@ class _All:
 
 @pytest.mark.parametrize(("bit", "id"), [(0, "00000000-0000-4000-8000-000000000000"), (1, "ffffffff-ffff-4fff-bfff-ffffffffffff")])
 def test_a_uuid_tells_its_version_and_its_kind_whatever_is_drawn(bit: int, id: str) -> None:
-    assert Drawn(_All(bit)).member_id("app", ARRIVAL) == f"app-{id}"
+    assert RandomChoices(_All(bit)).member_id("app", ARRIVAL) == f"app-{id}"
 
 
 def test_the_reference_takes_the_first_leader_and_the_first_protocol() -> None:
-    drawn = Drawn(random.Random(3))
+    drawn = RandomChoices(random.Random(3))
 
     assert (drawn.leader("g", ("b", "a")), drawn.protocol("g", ["range", "sticky"])) == ("b", "range")
 
@@ -66,7 +66,7 @@ def _join(coordinator: Coordinator, token: str, at_ms: int, *protocols: str, mem
     )  # fmt: skip
     arrival = Arrival(token=token, api_version=3, client_id=token[0], client_host="/127.0.0.1")
     outputs = coordinator.handle(asked, arrival, at_ms)
-    return [each.message for each in outputs if isinstance(each, Reply) and isinstance(each.message, JoinGroupResponse)]
+    return [output.message for output in outputs if isinstance(output, Reply) and isinstance(output.message, JoinGroupResponse)]
 
 
 @pytest.mark.requirement("JOIN-03", "JOIN-07", "JOIN-32")
@@ -75,8 +75,8 @@ def test_ids_successors_and_tied_votes_are_as_the_choices_say() -> None:
     coordinator = Coordinator(settings=settings, choices=_Last())
     for index, (token, protocols) in enumerate([("a", ("x", "y")), ("b", ("y", "x")), ("c", ("x", "y")), ("d", ("y", "x"))]):
         _join(coordinator, token, index, *protocols)
-    first = [each.message for each in coordinator.advance(1_000) if isinstance(each, Reply)]
-    assert [(each.member_id, each.leader, each.protocol_name) for each in first if isinstance(each, JoinGroupResponse)] == [
+    first = [output.message for output in coordinator.advance(1_000) if isinstance(output, Reply)]
+    assert [(response.member_id, response.leader, response.protocol_name) for response in first if isinstance(response, JoinGroupResponse)] == [
         ("a/1/a", "a/1/a", "y"), ("b/2/b", "a/1/a", "y"), ("c/3/c", "a/1/a", "y"), ("d/4/d", "a/1/a", "y"),
     ]  # fmt: skip
 

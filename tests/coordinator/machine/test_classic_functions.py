@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from groupproof.coordinator.machine.classic_functions import CLASSIC_FUNCTIONS
 from groupproof.coordinator.machine.group import Group
-from groupproof.protocol.rules import Guard, On
+from groupproof.protocol.rules import ClassicEvent, Guard
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.wire.messages import GroupRequest, HeartbeatRequest, JoinGroupRequest, LeaveGroupRequest, LeaveMember, SyncGroupRequest
 
 
 def _filled(message: GroupRequest) -> tuple[str, str | None, int]:
-    event = CLASSIC_FUNCTIONS.event(on=On.JOIN_GROUP, now_ms=0, settings=None, group_id="g")  # type: ignore[arg-type]  # nothing asks them
+    event = CLASSIC_FUNCTIONS.event(kind=ClassicEvent.JOIN_GROUP, now_ms=0, settings=None, group_id="g")  # type: ignore[arg-type]  # nothing asks them
     CLASSIC_FUNCTIONS.requests[type(message)].fill(event, message)
     return event.member_id, event.instance_id, event.generation
 
 
 def test_its_requests_and_batches_are_the_dialect_s() -> None:
-    kinds = {*(request.kind for request in CLASSIC_FUNCTIONS.requests.values()), *(batch.on for batch in CLASSIC_FUNCTIONS.batches.values())}
+    kinds = {*(request.kind for request in CLASSIC_FUNCTIONS.requests.values()), *(batch.kind for batch in CLASSIC_FUNCTIONS.batches.values())}
 
-    assert kinds == set(CLASSIC.requests) - {On.LIST_GROUPS}, "ListGroups asks the broker"
+    assert kinds == set(CLASSIC.requests) - {ClassicEvent.LIST_GROUPS}, "ListGroups asks the broker"
 
 
 def test_a_group_is_made_of_its_id_and_the_time() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Output, Reply, Settings, Stored, partition_of
+from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Output, Reply, Settings, StoredGroups, partition_of
 from groupproof.coordinator.machine.variant import Variant
 from groupproof.protocol.rules import Guard
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
@@ -210,7 +210,7 @@ def test_a_state_that_is_lost_leaves_no_group(scene: Scene) -> None:
     (leader,) = scene.stable()
     scene.take(scene.coordinator.unload(PARTITION, scene.now_ms))
     assert not scene.coordinator.leads(PARTITION)
-    scene.take(scene.coordinator.load(PARTITION, Stored(), scene.now_ms))
+    scene.take(scene.coordinator.load(PARTITION, StoredGroups(), scene.now_ms))
 
     assert scene.heartbeat(leader) is ErrorCode.UNKNOWN_MEMBER_ID
     assert scene.coordinator.group_ids() == ()
@@ -225,8 +225,8 @@ def test_a_group_loaded_over_its_size_rebalances_and_sheds_the_last_to_rejoin(sc
     scene.take(scene.coordinator.load(PARTITION, old.coordinator.stored(PARTITION), scene.now_ms))
     assert scene.state() is PREPARING
 
-    asked = [scene.join(each) for each in ids]
-    assert [each.is_parked for each in asked] == [True, True, False]
+    asked = [scene.join(id) for id in ids]
+    assert [request.is_parked for request in asked] == [True, True, False]
     assert asked[2].error is ErrorCode.GROUP_MAX_SIZE_REACHED
     scene.after(300_000)
     assert scene.members() == ids[:2]
@@ -312,7 +312,7 @@ def test_every_input_tells_its_rule(scene: Scene) -> None:
     asked = scene.join()
     scene.after(3_000)
 
-    assert [(each.token, each.rule, each.requirement) for each in scene.applied] == [
+    assert [(applied.token, applied.rule, applied.requirement) for applied in scene.applied] == [
         (asked.token, "JoinGroup/none/first-member", "TR-001"),
         (None, "InitialDelayEnd/PreparingRebalance/ends", "TR-052"),
     ]
@@ -321,7 +321,7 @@ def test_every_input_tells_its_rule(scene: Scene) -> None:
 def test_a_listing_is_told_of_no_group_and_an_entry_that_leaves_under_its_request(scene: Scene) -> None:
     listed, left = scene.list_groups(), scene.leave("x")
 
-    assert [(each.token, each.group_id, each.rule.partition("/")[0]) for each in scene.applied] == [
+    assert [(applied.token, applied.group_id, applied.rule.partition("/")[0]) for applied in scene.applied] == [
         (listed.token, "", "ListGroups"),
         (left.token, "g", "LeaveGroup"),
         (left.token, "g", "LeaveGroupEntry"),
@@ -332,16 +332,16 @@ def test_a_variant_s_guards_stand_in_place_of_the_reference_s() -> None:
     variant = Variant(name="closed", says="Is never active.", guards={Guard.NOT_ACTIVE: lambda _: True})
     coordinator = Coordinator(random=Random(1), variant=variant)
     asked = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
-    answers = [each.message for each in coordinator.handle(asked, _ARRIVAL, 0) if isinstance(each, Reply)]
+    answers = [output.message for output in coordinator.handle(asked, _ARRIVAL, 0) if isinstance(output, Reply)]
 
     assert answers == [HeartbeatResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)]
 
 
 def test_a_variant_of_what_is_put_out_is_told_which_request_it_was_for() -> None:
-    seen: list[Hashable] = []
+    entries: list[Hashable] = []
 
     def outputs(out: Sequence[Output], token: Hashable) -> Sequence[Output]:
-        seen.append(token)
+        entries.append(token)
         return out
 
     coordinator = Coordinator(random=Random(1), variant=Variant(name="seen", says="Is told.", outputs=outputs))
@@ -350,7 +350,7 @@ def test_a_variant_of_what_is_put_out_is_told_which_request_it_was_for() -> None
     )
     coordinator.advance(1)
 
-    assert seen == [8, None]
+    assert entries == [8, None]
 
 
 @pytest.mark.requirement("FETCH-05")
@@ -360,7 +360,7 @@ def test_a_fetch_for_several_groups_is_answered_once_each_group_by_itself(scene:
     asked = OffsetFetchRequest(groups=(FetchGroup(group_id="g"), FetchGroup(group_id="far")))
     answer = scene.send(asked, 8, OffsetFetchResponse).answer
 
-    assert [(each.group_id, each.error_code) for each in answer.groups] == [("g", 0), ("far", 16)]
+    assert [(group.group_id, group.error_code) for group in answer.groups] == [("g", 0), ("far", 16)]
 
 
 @pytest.mark.requirement("FIND-08")
@@ -368,7 +368,7 @@ def test_in_version_1_a_fetch_repeats_the_error_on_every_partition(scene: Scene)
     scene.take(scene.coordinator.unload(PARTITION, 0))
     (group,) = scene.fetch(0, 1, version=1).answer.groups
 
-    assert [each.error_code for each in group.topics[0].partitions] == [16, 16]
+    assert [partition.error_code for partition in group.topics[0].partitions] == [16, 16]
 
 
 def test_a_timer_that_is_due_at_once_can_be_made_to_wait_for_what_comes_at_the_same_instant() -> None:
@@ -383,7 +383,7 @@ def test_a_timer_that_is_due_at_once_can_be_made_to_wait_for_what_comes_at_the_s
     ]  # fmt: skip
 
     def replies(outputs: list[Output]) -> list[Hashable]:
-        return [each.token for each in outputs if isinstance(each, Reply)]
+        return [output.token for output in outputs if isinstance(output, Reply)]
 
     for number, asked in enumerate(newcomers):
         arrival = Arrival(token=number, api_version=5, client_id="c", client_host="/h")

@@ -50,7 +50,7 @@ def test_the_assignment_is_stored_before_anyone_is_answered(scene: Scene) -> Non
     scene.sync(leader, assigned={follower: b"yours"})
 
     (stored,) = scene.coordinator.stored(3).groups
-    assert (stored.generation, [each.assignment for each in stored.members]) == (1, [b"", b"yours"])
+    assert (stored.generation, [member.assignment for member in stored.members]) == (1, [b"", b"yours"])
 
 
 @pytest.mark.requirement("SYNC-11")
@@ -80,7 +80,11 @@ def test_an_entry_that_leaves_is_told_under_the_names_that_it_gave(scene: Scene)
     left = scene.leave(member, instances=["a", "b"]).answer.members
 
     assert static not in scene.members()
-    assert [(each.member_id, each.group_instance_id, each.error_code) for each in left] == [(member, None, 0), ("", "a", 0), ("", "b", 25)]
+    assert [(left_member.member_id, left_member.group_instance_id, left_member.error_code) for left_member in left] == [
+        (member, None, 0),
+        ("", "a", 0),
+        ("", "b", 25),
+    ]
 
 
 @pytest.mark.parametrize(("profile", "state"), [("kafka-2.4", GroupState.STABLE), ("kafka-4.1", GroupState.PREPARING_REBALANCE)])

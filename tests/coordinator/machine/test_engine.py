@@ -7,65 +7,65 @@ import random
 import pytest
 
 from groupproof.coordinator.machine.bound_tables import bound_tables
-from groupproof.coordinator.machine.choices import Drawn
+from groupproof.coordinator.machine.choices import RandomChoices
 from groupproof.coordinator.machine.engine import Engine, Unreachable
-from groupproof.coordinator.machine.event import Input
+from groupproof.coordinator.machine.event import Event
 from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.outputs import Applied, Reply
 from groupproof.coordinator.machine.settings import Settings
 from groupproof.coordinator.machine.variant import REFERENCE
-from groupproof.protocol.rules import On, profile
+from groupproof.protocol.rules import ClassicEvent, profile
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 
 def _engine() -> Engine:
-    return Engine(bound_tables(profile(), REFERENCE), Settings(), Drawn(random.Random(3)))
+    return Engine(bound_tables(profile(), REFERENCE), Settings(), RandomChoices(random.Random(3)))
 
 
-def _input(on: On, group: Group | None, generation: int = -1) -> Input:
-    return Input(on=on, now_ms=0, settings=Settings(), group_id="g", group=group, generation=generation)
+def _input(kind: ClassicEvent, group: Group | None, generation: int = -1) -> Event:
+    return Event(kind=kind, now_ms=0, settings=Settings(), group_id="g", group=group, generation=generation)
 
 
 @pytest.mark.requirement("TR-084", "SYNC-10")
-@pytest.mark.parametrize("on", [On.APPENDED, On.APPEND_FAILED])
+@pytest.mark.parametrize("kind", [ClassicEvent.APPENDED, ClassicEvent.APPEND_FAILED])
 @pytest.mark.parametrize("state", [state for state in GroupState if state is not GroupState.COMPLETING_REBALANCE])
-def test_an_append_that_comes_late_changes_nothing(on: On, state: GroupState) -> None:
+def test_an_append_that_comes_late_changes_nothing(kind: ClassicEvent, state: GroupState) -> None:
     engine, group = _engine(), Group(group_id="g", state=state, generation=2)
-    row = engine.apply(_input(on, group, generation=2))
+    row = engine.apply(_input(kind, group, generation=2))
 
     assert (row.name, group.state) == ("passed", state)
-    assert [type(each) for each in engine.out] == [Applied]
+    assert [type(output) for output in engine.out] == [Applied]
 
 
 @pytest.mark.requirement("TR-084", "SYNC-10")
-@pytest.mark.parametrize("on", [On.APPENDED, On.APPEND_FAILED])
-def test_an_append_for_a_generation_that_has_passed_changes_nothing(on: On) -> None:
+@pytest.mark.parametrize("kind", [ClassicEvent.APPENDED, ClassicEvent.APPEND_FAILED])
+def test_an_append_for_a_generation_that_has_passed_changes_nothing(kind: ClassicEvent) -> None:
     group = Group(group_id="g", state=GroupState.COMPLETING_REBALANCE, generation=3)
-    row = _engine().apply(_input(on, group, generation=2))
+    row = _engine().apply(_input(kind, group, generation=2))
 
     assert (row.name, group.state) == ("passed", GroupState.COMPLETING_REBALANCE)
 
 
 def test_an_input_without_a_cell_is_a_fault_of_the_machine() -> None:
     with pytest.raises(Unreachable, match="SyncDeadline came up in Empty of group 'g'"):
-        _engine().apply(_input(On.SYNC_DEADLINE, Group(group_id="g")))
+        _engine().apply(_input(ClassicEvent.SYNC_DEADLINE, Group(group_id="g")))
 
 
 def test_a_refused_request_is_answered_and_its_group_not_asked() -> None:
     engine = _engine()
-    on = _input(On.HEARTBEAT, None)
-    on.group_id = ""
+    event = _input(ClassicEvent.HEARTBEAT, None)
+    event.group_id = ""
 
-    assert engine.refuse(on)
-    assert [each.rule for each in engine.out if isinstance(each, Applied)] == ["Heartbeat/before/group-id-empty"]
-    assert not engine.refuse(_input(On.HEARTBEAT, None))
+    assert engine.refuse(event)
+    assert [output.rule for output in engine.out if isinstance(output, Applied)] == ["Heartbeat/before/group-id-empty"]
+    assert not engine.refuse(_input(ClassicEvent.HEARTBEAT, None))
 
 
 def test_nothing_is_answered_where_nobody_asked() -> None:
     engine = _engine()
-    engine.apply(_input(On.HEARTBEAT, None))
+    engine.apply(_input(ClassicEvent.HEARTBEAT, None))
 
-    assert not [each for each in engine.out if isinstance(each, Reply)]
+    assert not [output for output in engine.out if isinstance(output, Reply)]
 
 
 def test_the_log_refuses_nothing_unless_told() -> None:

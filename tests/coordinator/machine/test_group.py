@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from groupproof.coordinator.machine.group import Group, IllegalTransition
-from groupproof.coordinator.machine.members import Member, Parked
+from groupproof.coordinator.machine.members import Member, ParkedRequest
 from groupproof.protocol.vocabulary import VALID_PREVIOUS_STATES, GroupState
 from groupproof.protocol.wire.messages import JoinProtocol
 
@@ -61,7 +61,7 @@ def test_a_generation_counts_up_by_one_and_has_a_protocol_while_there_are_member
 @pytest.mark.parametrize("state", [COMPLETING, STABLE, DEAD])
 def test_a_parked_join_belongs_to_preparing(state: GroupState) -> None:
     group = Group(group_id="g", state=state)
-    group.members.park_join(_with_member(group), Parked(1, 9))
+    group.members.park_join(_with_member(group), ParkedRequest(1, 9))
 
     with pytest.raises(AssertionError, match=r"1 JoinGroups parked in .* \(INV-06\)"):
         group.check()
@@ -71,7 +71,7 @@ def test_a_parked_join_belongs_to_preparing(state: GroupState) -> None:
 @pytest.mark.parametrize("state", [PREPARING, STABLE, DEAD])
 def test_a_parked_sync_belongs_to_completing(state: GroupState) -> None:
     group = Group(group_id="g", state=state)
-    group.members.park_sync(_with_member(group), Parked(1, 5))
+    group.members.park_sync(_with_member(group), ParkedRequest(1, 5))
 
     with pytest.raises(AssertionError, match=r"1 SyncGroups parked in .* \(INV-06\)"):
         group.check()
@@ -95,14 +95,14 @@ def test_a_group_has_a_leader_exactly_when_it_has_members_and_empty_has_none() -
 
 def test_a_view_shows_members_in_joining_order_and_what_they_parked() -> None:
     group = Group(group_id="g", state=PREPARING, generation=4, protocol_type="consumer")
-    group.members.park_join(_with_member(group), Parked(1, 9))
-    group.members.park_sync(_with_member(group, "n"), Parked(2, 5))
+    group.members.park_join(_with_member(group), ParkedRequest(1, 9))
+    group.members.park_sync(_with_member(group, "n"), ParkedRequest(2, 5))
     _with_member(group, "o")
     group.members.pending["p"] = None
     view = group.view()
 
     assert (view.state, view.generation, view.leader, view.pending) == (PREPARING, 4, "m", ("p",))
-    parked = [(each.member_id, each.is_leader, each.parked) for each in view.members]
+    parked = [(member.member_id, member.is_leader, member.parked) for member in view.members]
     assert parked == [("m", True, "JoinGroup"), ("n", False, "SyncGroup"), ("o", False, None)]
 
 
@@ -113,5 +113,5 @@ def test_how_far_a_group_has_come_names_who_has_nothing_parked() -> None:
 
     assert (group.standing().state, group.standing().generation, group.standing().leader) == (PREPARING, 3, "m")
     assert (group.standing().absent, group.standing().pending) == (("c",), ("p",))
-    group.members.park_join(member, Parked("token", 5))
+    group.members.park_join(member, ParkedRequest("token", 5))
     assert group.standing().absent == ()

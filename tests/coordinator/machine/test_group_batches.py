@@ -21,7 +21,7 @@ NOT_FOUND = ErrorCode.GROUP_ID_NOT_FOUND
 
 
 def test_a_request_is_of_the_api_that_its_groups_are_asked() -> None:
-    assert {message.api.title for message in BATCHES} == {batch.on.value for batch in BATCHES.values()}
+    assert {message.api.title for message in BATCHES} == {batch.kind.value for batch in BATCHES.values()}
 
 
 @pytest.mark.requirement("TR-035")

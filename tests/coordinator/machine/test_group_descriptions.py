@@ -45,10 +45,10 @@ def test_a_stable_group_tells_its_protocol_and_each_member_but_no_pending_id(sce
     (group,) = scene.describe()
 
     assert (group.error_code, group.group_state, group.protocol_type, group.protocol_data) == (0, "Stable", "consumer", "range")
-    assert [(each.member_id, each.group_instance_id, each.member_metadata, each.member_assignment) for each in group.members] == [
+    assert [(member.member_id, member.group_instance_id, member.member_metadata, member.member_assignment) for member in group.members] == [
         (leader, None, SUBSCRIBED, leader.encode()), (static, "a", SUBSCRIBED, static.encode()),
     ]  # fmt: skip
-    assert {(each.client_id, each.client_host) for each in group.members} == {("c", "/127.0.0.1")}
+    assert {(member.client_id, member.client_host) for member in group.members} == {("c", "/127.0.0.1")}
 
 
 @pytest.mark.parametrize(("profile", "assigned"), [("kafka-4.1", True), ("kafka-2.4", False), ("kafka-1.1", False)])
@@ -61,7 +61,7 @@ def test_a_rebalancing_group_tells_no_subscription_and_since_4_0_the_last_assign
     (group,) = scene.describe(version=4)
 
     assert (group.group_state, group.protocol_type, group.protocol_data) == ("PreparingRebalance", "consumer", "")
-    assert [each.member_metadata for each in group.members] == [b"", b""]
+    assert [member.member_metadata for member in group.members] == [b"", b""]
     assert group.members[0].member_assignment == (leader.encode() if assigned else b"")
 
 
@@ -76,7 +76,7 @@ def test_each_group_is_described_by_itself_in_the_order_asked(scene: Scene) -> N
     scene.commit()
     groups = scene.describe("h", "g", "", "g")
 
-    assert [(each.group_id, each.error_code, each.group_state) for each in groups] == [
+    assert [(group.group_id, group.error_code, group.group_state) for group in groups] == [
         ("h", 69, "Dead"), ("g", 0, "Empty"), ("", 69, "Dead"), ("g", 0, "Empty"),
     ]  # fmt: skip
 
@@ -90,7 +90,7 @@ def test_a_coordinator_that_does_not_lead_loads_or_is_not_active_describes_nothi
     loading = scene.describe()
     scene.coordinator.active = False
 
-    assert [each.error_code for each in (*elsewhere, *loading, *scene.describe())] == [16, 14, 15]
+    assert [description.error_code for description in (*elsewhere, *loading, *scene.describe())] == [16, 14, 15]
     assert elsewhere[0].group_state == ""
 
 
@@ -99,10 +99,10 @@ def test_every_operation_on_a_group_is_told_where_it_is_asked_for_and_no_error(s
     scene = scene_of(profile)
     scene.commit()
     asked = DescribeGroupsRequest(groups=("g", "x"), include_authorized_operations=True)
-    told = [scene.send(asked, version, DescribeGroupsResponse).answer.groups for version in (5, 6)]
+    pairs = [scene.send(asked, version, DescribeGroupsResponse).answer.groups for version in (5, 6)]
 
-    assert [each.authorized_operations for each in told[0]] == [operations] * 2
-    assert [each.authorized_operations for each in told[1] if each.error_code] in ([], [OPERATIONS_NOT_ASKED])
+    assert [description.authorized_operations for description in pairs[0]] == [operations] * 2
+    assert [description.authorized_operations for description in pairs[1] if description.error_code] in ([], [OPERATIONS_NOT_ASKED])
     assert scene.describe()[0].authorized_operations == OPERATIONS_NOT_ASKED
 
 
@@ -111,7 +111,7 @@ def test_every_operation_on_a_group_is_told_where_it_is_asked_for_and_no_error(s
 
 def _listed(scene: Scene, states: tuple[str, ...] = (), types: tuple[str, ...] = ()) -> list[tuple[str, str, str, str]]:
     groups = scene.list_groups(states=states, types=types).answer.groups
-    return [(each.group_id, each.protocol_type, each.group_state, each.group_type) for each in groups]
+    return [(group.group_id, group.protocol_type, group.group_state, group.group_type) for group in groups]
 
 
 @pytest.fixture
@@ -157,7 +157,7 @@ def test_before_2_5_operations_that_nobody_asks_for_are_none(scene_of: Callable[
     scene = scene_of("kafka-2.4")
     scene.coordinator.begin_load(3)
 
-    assert [each.authorized_operations for each in scene.describe("g", "h", version=5)] == [0, 0]
+    assert [description.authorized_operations for description in scene.describe("g", "h", version=5)] == [0, 0]
 
 
 def test_before_3_8_the_name_of_a_state_is_taken_letter_for_letter(scene_of: Callable[..., Scene]) -> None:

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from groupproof.coordinator.machine.event import Gate, Input
+from groupproof.coordinator.machine.event import CoordinatorStatus, Event
 from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.guards import GUARDS
 from groupproof.coordinator.machine.members import Member
 from groupproof.coordinator.machine.outputs import Arrival
 from groupproof.coordinator.machine.settings import Settings
-from groupproof.protocol.rules import Guard, On
+from groupproof.protocol.rules import ClassicEvent, Guard
 from groupproof.protocol.vocabulary import GroupState
 from groupproof.protocol.wire.messages import JoinGroupRequest, JoinProtocol, OffsetDeleteRequest, SyncGroupRequest
 
@@ -38,15 +38,15 @@ def _group(*member_ids: str, state: GroupState = GroupState.STABLE) -> Group:
     return group
 
 
-def _input(group: Group | None = None, member_id: str = "", instance_id: str | None = None, generation: int = -1, version: int = 9) -> Input:
-    return Input(
-        on=On.JOIN_GROUP, now_ms=0, settings=Settings(), group_id="g", group=group, member_id=member_id, instance_id=instance_id,
+def _input(group: Group | None = None, member_id: str = "", instance_id: str | None = None, generation: int = -1, version: int = 9) -> Event:
+    return Event(
+        kind=ClassicEvent.JOIN_GROUP, now_ms=0, settings=Settings(), group_id="g", group=group, member_id=member_id, instance_id=instance_id,
         generation=generation, arrival=Arrival(token=1, api_version=version, client_id="c", client_host="h"),
     )  # fmt: skip
 
 
-def _holds(guard: Guard, on: Input) -> bool:
-    return GUARDS[guard](on)
+def _holds(guard: Guard, event: Event) -> bool:
+    return GUARDS[guard](event)
 
 
 def test_names_and_functions_match_one_to_one() -> None:
@@ -55,20 +55,24 @@ def test_names_and_functions_match_one_to_one() -> None:
 
 
 def test_the_gate_is_judged_by_its_three_facts() -> None:
-    gates = {Guard.NOT_ACTIVE: Gate(active=False), Guard.LOADING: Gate(loading=True), Guard.NOT_LED_HERE: Gate(led=False)}
+    gates = {
+        Guard.NOT_ACTIVE: CoordinatorStatus(active=False),
+        Guard.LOADING: CoordinatorStatus(loading=True),
+        Guard.NOT_LED_HERE: CoordinatorStatus(led=False),
+    }
     for guard, gate in gates.items():
-        on = _input()
-        assert not _holds(guard, on)
-        on.gate = gate
-        assert _holds(guard, on)
+        event = _input()
+        assert not _holds(guard, event)
+        event.gate = gate
+        assert _holds(guard, event)
 
 
 @pytest.mark.parametrize(("session_ms", "holds"), [(5_999, True), (6_000, False), (1_800_000, False), (1_800_001, True)])
 def test_session_timeouts_are_bounded_inclusively(session_ms: int, holds: bool) -> None:
-    on = _input()
-    on.request = JoinGroupRequest(group_id="g", session_timeout_ms=session_ms)
+    event = _input()
+    event.request = JoinGroupRequest(group_id="g", session_timeout_ms=session_ms)
 
-    assert _holds(Guard.SESSION_TIMEOUT_OUT_OF_BOUNDS, on) is holds
+    assert _holds(Guard.SESSION_TIMEOUT_OUT_OF_BOUNDS, event) is holds
 
 
 def test_who_asks() -> None:
@@ -88,10 +92,10 @@ def test_who_asks() -> None:
     ("a-1", "a", False, False), ("m", "a", True, False), ("", "a", True, False), ("m", "b", False, True), ("m", None, False, False),
 ])  # fmt: skip
 def test_instances(member_id: str, instance_id: str | None, fenced: bool, unknown: bool) -> None:
-    on = _input(_group("m", "a-1"), member_id, instance_id)
+    event = _input(_group("m", "a-1"), member_id, instance_id)
 
-    assert _holds(Guard.FENCED, on) is fenced
-    assert _holds(Guard.INSTANCE_UNKNOWN, on) is unknown
+    assert _holds(Guard.FENCED, event) is fenced
+    assert _holds(Guard.INSTANCE_UNKNOWN, event) is unknown
 
 
 @pytest.mark.requirement("HB-09")
@@ -111,10 +115,10 @@ def test_nobody_is_named_by_no_id_no_instance_and_no_generation(member_id: str, 
     (None, None, False), ("consumer", "range", False), ("consumer", None, False), ("connect", None, True), (None, "sticky", True),
 ])  # fmt: skip
 def test_a_protocol_that_is_not_named_does_not_differ(protocol_type: str | None, protocol_name: str | None, holds: bool) -> None:
-    on = _input(_group("m"), "m")
-    on.request = SyncGroupRequest(group_id="g", generation_id=3, member_id="m", protocol_type=protocol_type, protocol_name=protocol_name)
+    event = _input(_group("m"), "m")
+    event.request = SyncGroupRequest(group_id="g", generation_id=3, member_id="m", protocol_type=protocol_type, protocol_name=protocol_name)
 
-    assert _holds(Guard.PROTOCOL_DIFFERS, on) is holds
+    assert _holds(Guard.PROTOCOL_DIFFERS, event) is holds
 
 
 @pytest.mark.parametrize(("version", "protocol_type", "protocol_name", "holds"), [
@@ -123,10 +127,10 @@ def test_a_protocol_that_is_not_named_does_not_differ(protocol_type: str | None,
 def test_protocol_type_and_name_must_be_named_from_version_5_on(
     version: int, protocol_type: str | None, protocol_name: str | None, holds: bool
 ) -> None:
-    on = _input(_group("m"), "m", version=version)
-    on.request = SyncGroupRequest(group_id="g", generation_id=3, member_id="m", protocol_type=protocol_type, protocol_name=protocol_name)
+    event = _input(_group("m"), "m", version=version)
+    event.request = SyncGroupRequest(group_id="g", generation_id=3, member_id="m", protocol_type=protocol_type, protocol_name=protocol_name)
 
-    assert _holds(Guard.PROTOCOL_UNNAMED, on) is holds
+    assert _holds(Guard.PROTOCOL_UNNAMED, event) is holds
 
 
 @pytest.mark.parametrize(("version", "instance_id", "member_id", "holds"), [
@@ -144,10 +148,10 @@ def test_an_id_is_needed_from_version_4_on_by_dynamic_newcomers(version: int, in
     ((), False),
 ])  # fmt: skip
 def test_metadata_is_the_same_byte_for_byte(protocols: tuple[JoinProtocol, ...], same: bool) -> None:
-    on = _input(_group("m"), "m")
-    on.request = JoinGroupRequest(group_id="g", session_timeout_ms=1, member_id="m", protocols=protocols)
+    event = _input(_group("m"), "m")
+    event.request = JoinGroupRequest(group_id="g", session_timeout_ms=1, member_id="m", protocols=protocols)
 
-    assert _holds(Guard.METADATA_SAME, on) is same
+    assert _holds(Guard.METADATA_SAME, event) is same
 
 
 @pytest.mark.parametrize(("size_max", "member_id", "state", "full"), [
@@ -158,23 +162,23 @@ def test_metadata_is_the_same_byte_for_byte(protocols: tuple[JoinProtocol, ...],
     (0, "m", GroupState.PREPARING_REBALANCE, True),
 ])  # fmt: skip
 def test_a_group_is_full_by_members_or_while_preparing_by_those_who_joined(size_max: int, member_id: str, state: GroupState, full: bool) -> None:
-    on = _input(_group("m", state=state), member_id)
-    on.settings = replace(Settings(), group_max_size=size_max)
+    event = _input(_group("m", state=state), member_id)
+    event.settings = replace(Settings(), group_max_size=size_max)
 
-    assert _holds(Guard.GROUP_IS_FULL, on) is full
+    assert _holds(Guard.GROUP_IS_FULL, event) is full
 
 
 def test_a_guard_changes_nothing() -> None:
     group = _group("m", "a-1")
     before = group.view()
     for guard, holds in GUARDS.items():
-        on = _input(group, "m", generation=3)
-        on.request = JoinGroupRequest(group_id="g", session_timeout_ms=1, member_id="m", protocol_type="consumer", protocols=RANGE)
+        event = _input(group, "m", generation=3)
+        event.request = JoinGroupRequest(group_id="g", session_timeout_ms=1, member_id="m", protocol_type="consumer", protocols=RANGE)
         if guard in (Guard.PROTOCOL_DIFFERS, Guard.PROTOCOL_UNNAMED):
-            on.request = SyncGroupRequest(group_id="g", generation_id=3, member_id="m")
+            event.request = SyncGroupRequest(group_id="g", generation_id=3, member_id="m")
         if guard is Guard.LAST_OFFSETS_NAMED:
-            on.request = OffsetDeleteRequest(group_id="g")
-        holds(on)
+            event.request = OffsetDeleteRequest(group_id="g")
+        holds(event)
 
     assert group.view() == before
 
@@ -189,15 +193,15 @@ def test_a_generation_is_another_only_where_one_is_named_and_a_group_that_is_not
     ("size_max", "member_id", "full"), [(1, "", True), (2, "", False), (1, "was-pending", False), (0, "m", True), (1, "m", False)]
 )
 def test_a_group_is_full_by_its_size_to_newcomers_and_beyond_it_to_members(size_max: int, member_id: str, full: bool) -> None:
-    on = _input(_group("m"), member_id)
-    on.settings = replace(Settings(), group_max_size=size_max)
+    event = _input(_group("m"), member_id)
+    event.settings = replace(Settings(), group_max_size=size_max)
 
-    assert _holds(Guard.GROUP_IS_FULL_BY_SIZE, on) is full
+    assert _holds(Guard.GROUP_IS_FULL_BY_SIZE, event) is full
 
 
 @pytest.mark.parametrize(("size_max", "oversized"), [(0, True), (1, False)])
 def test_a_group_of_its_greatest_size_is_not_beyond_it(size_max: int, oversized: bool) -> None:
-    on = _input(_group("m"))
-    on.settings = replace(Settings(), group_max_size=size_max)
+    event = _input(_group("m"))
+    event.settings = replace(Settings(), group_max_size=size_max)
 
-    assert _holds(Guard.OVERSIZED, on) is oversized
+    assert _holds(Guard.OVERSIZED, event) is oversized

@@ -56,7 +56,7 @@ def test_who_is_removed_while_joining_is_told_without_an_id(scene: Scene) -> Non
 def test_only_a_rebalance_timeout_that_is_not_told_is_the_session_timeout(scene: Scene, asked_ms: int, taken_ms: int) -> None:
     scene.join(rebalance_ms=asked_ms)
 
-    assert [each.rebalance_timeout_ms for each in scene.view().members] == [taken_ms]
+    assert [member.rebalance_timeout_ms for member in scene.view().members] == [taken_ms]
 
 
 @pytest.mark.requirement("IDJ-05")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupproof.coordinator.machine.members import Member, Members, Parked, chosen_metadata, leading_protocols
+from groupproof.coordinator.machine.members import Member, Members, ParkedRequest, chosen_metadata, leading_protocols
 from groupproof.protocol.wire.messages import JoinMember, JoinProtocol
 
 
@@ -63,7 +63,7 @@ def test_all_have_joined_when_all_are_parked_and_nobody_is_pending() -> None:
     members = _members(_member("a"), _member("b"))
     assert not members.all_joined
     for member in members:
-        members.park_join(member, Parked(1, 9))
+        members.park_join(member, ParkedRequest(1, 9))
     assert members.all_joined
     members.pending["x"] = None
     assert not members.all_joined
@@ -76,10 +76,10 @@ def test_parking_again_returns_what_was_parked_and_counts_once() -> None:
     members = _members(_member("a"))
     member = members.by_id["a"]
 
-    assert members.park_sync(member, Parked("old", 5)) is None
-    assert members.park_sync(member, Parked("new", 5)) == Parked("old", 5)
+    assert members.park_sync(member, ParkedRequest("old", 5)) is None
+    assert members.park_sync(member, ParkedRequest("new", 5)) == ParkedRequest("old", 5)
     assert members.syncing == 1
-    assert members.park_sync(member, None) == Parked("new", 5)
+    assert members.park_sync(member, None) == ParkedRequest("new", 5)
     assert members.syncing == 0
 
 
@@ -105,7 +105,7 @@ def test_leadership_passes_to_a_member_that_joined_if_there_is_one() -> None:
     members = _members(_member("a"), _member("b"))
     members.elect_joined()
     assert members.leader == "a"
-    members.park_join(members.by_id["b"], Parked(1, 9))
+    members.park_join(members.by_id["b"], ParkedRequest(1, 9))
     members.elect_joined()
     assert members.leader == "b"
 
@@ -161,9 +161,9 @@ def test_the_choice_is_common_to_all_and_nobody_got_more_votes(lists: list[list[
 
 def test_who_stays_and_who_has_not_joined_are_told_by_what_is_parked() -> None:
     members = _members(_member("joined"), _member("absent"), _member("static", instance="i"))
-    members.park_join(members.by_id["joined"], Parked("token", 9))
+    members.park_join(members.by_id["joined"], ParkedRequest("token", 9))
 
-    assert [each.member_id for each in members.staying] == ["joined", "static"]
+    assert [member.member_id for member in members.staying] == ["joined", "static"]
     assert members.unjoined == ["absent"]
 
 

@@ -38,7 +38,7 @@ def test_offset_effects_are_of_the_table() -> None:
 
 def _deleted(scene: Scene, *partitions: int, topic: str = "t") -> tuple[int, list[int]]:
     answer = scene.delete_offsets(*partitions, topic=topic).answer
-    return answer.error_code, [each.error_code for told in answer.topics for each in told.partitions]
+    return answer.error_code, [partition.error_code for topic in answer.topics for partition in topic.partitions]
 
 
 @pytest.mark.requirement("COMMIT-23")
@@ -115,8 +115,8 @@ def test_before_4_0_a_group_dies_with_its_last_offset(scene_of: Callable[..., Sc
 def _stable_offset(scene: Scene, partition: int = 0) -> tuple[int, int]:
     """Return error and offset for a reader that requires stable offsets."""
     (group,) = scene.fetch(partition, stable=True).answer.groups
-    (told,) = group.topics[0].partitions
-    return told.error_code, told.committed_offset
+    (fetched_partition,) = group.topics[0].partitions
+    return fetched_partition.error_code, fetched_partition.committed_offset
 
 
 @pytest.mark.requirement("COMMIT-03", "TR-029")
@@ -168,7 +168,7 @@ def test_pending_offsets_of_a_partition_never_committed_are_not_among_everything
     scene.txn_commit(partitions=(0, 1))
     (group,) = scene.fetch(stable=True).answer.groups
 
-    assert [(each.partition_index, each.error_code) for each in group.topics[0].partitions] == [(0, UNSTABLE)]
+    assert [(partition.partition_index, partition.error_code) for partition in group.topics[0].partitions] == [(0, UNSTABLE)]
 
 
 @pytest.mark.requirement("STATIC-10", "STATIC-11")

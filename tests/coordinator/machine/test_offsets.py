@@ -33,7 +33,7 @@ def test_what_was_never_committed_is_minus_one_without_error() -> None:
 def test_without_topics_everything_is_fetched_by_topic() -> None:
     fetched = _committed(("t", 1, 5, 0), ("u", 0, 6, 0), ("t", 0, 7, 0)).fetch(None)
 
-    assert [(topic.name, [(each.partition_index, each.committed_offset) for each in topic.partitions]) for topic in fetched] == [
+    assert [(topic.name, [(partition.partition_index, partition.committed_offset) for partition in topic.partitions]) for topic in fetched] == [
         ("t", [(1, 5), (0, 7)]),
         ("u", [(0, 6)]),
     ]
@@ -47,7 +47,7 @@ def _pending(offsets: Offsets, producer: int, partition: int, offset: int) -> Of
 def test_what_is_pending_is_not_fetched_until_its_transaction_is_committed() -> None:
     offsets = _pending(_committed(("t", 0, 1, 0)), 7, 0, 2)
     asked = (FetchTopic(name="t", partition_indexes=(0, 1)),)
-    codes = [each.error_code for each in offsets.fetch(asked, require_stable=True)[0].partitions]
+    codes = [partition.error_code for partition in offsets.fetch(asked, require_stable=True)[0].partitions]
     before = offsets.fetch(asked)[0].partitions[0].committed_offset
     offsets.materialise(7)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.members import Member
 from groupproof.coordinator.machine.offsets import Committed, Offsets
-from groupproof.coordinator.machine.storage import PartitionState, Stored, partition_of
+from groupproof.coordinator.machine.storage import PartitionState, StoredGroups, partition_of
 from groupproof.protocol.vocabulary import GroupState
 from groupproof.protocol.wire.messages import CommitPartition, JoinProtocol
 
@@ -40,7 +40,7 @@ def test_a_group_with_members_is_restored_stable_with_the_chosen_protocol_alone(
     restored = Group.restored(_group().stored({"a": b"x"}))
 
     assert (restored.state, restored.generation, restored.protocol_name, restored.members.leader) == (GroupState.STABLE, 4, "sticky", "b")
-    assert [(each.member_id, each.assignment, each.is_new) for each in restored.members] == [("a", b"x", False), ("b", b"", False)]
+    assert [(member.member_id, member.assignment, member.is_new) for member in restored.members] == [("a", b"x", False), ("b", b"", False)]
     assert restored.members.by_id["a"].protocols == (JoinProtocol(name="sticky", metadata=b"s"),)
     assert restored.members.instances == {"i": "b"}
     assert restored.subscriptions == (b"s", b"s")
@@ -80,7 +80,7 @@ def test_a_snapshot_does_not_follow_later_changes() -> None:
     state.forget("g")
 
     assert (state.groups, state.offsets) == ({}, {})
-    assert snapshot != Stored()
+    assert snapshot != StoredGroups()
     again = PartitionState.of(snapshot)
     assert again.snapshot() == snapshot
     assert again.offsets["g"].by_partition["t", 0].offset == 1

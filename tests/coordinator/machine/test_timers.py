@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groupproof.coordinator.machine.timers import TimerKey, Timers
-from groupproof.protocol.rules import On
+from groupproof.protocol.rules import ClassicEvent
 
-A = TimerKey(On.SESSION_END, "g", "a")
-B = TimerKey(On.SESSION_END, "g", "b")
-PHASE = TimerKey(On.JOIN_DEADLINE, "g")
+A = TimerKey(ClassicEvent.SESSION_END, "g", "a")
+B = TimerKey(ClassicEvent.SESSION_END, "g", "b")
+PHASE = TimerKey(ClassicEvent.JOIN_DEADLINE, "g")
 
 
 def test_timers_go_off_in_the_order_of_their_deadlines_at_their_own_instants() -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from groupproof.coordinator.machine.variant import bent
 from groupproof.coordinator.planted.rule_mutants import mutants
-from groupproof.protocol.rules import Effect, On, profile, rule_name
+from groupproof.protocol.rules import ClassicEvent, Effect, profile, rule_name
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 MADE = {mutant.name: mutant for mutant in mutants(profile())}
 
 
 def test_every_rule_of_a_request_is_left_out_and_answered_otherwise() -> None:
-    requests = [rule_name(*rule) for rule in profile().rules() if rule[0] in (On.HEARTBEAT, On.SYNC_GROUP, On.JOIN_GROUP)]
+    requests = [
+        rule_name(*rule) for rule in profile().rules() if rule[0] in (ClassicEvent.HEARTBEAT, ClassicEvent.SYNC_GROUP, ClassicEvent.JOIN_GROUP)
+    ]
 
     assert [rule for rule in requests if f"gone/{rule}" not in MADE or f"code/{rule}" not in MADE] == []
 
@@ -52,6 +54,6 @@ def test_a_rule_leaves_the_group_where_it_is() -> None:
 
 
 def test_a_check_before_the_group_is_left_out() -> None:
-    cell = bent(profile(), MADE["gone/Heartbeat/before/not-coordinator"]).table.before_group[On.HEARTBEAT]
+    cell = bent(profile(), MADE["gone/Heartbeat/before/not-coordinator"]).table.before_group[ClassicEvent.HEARTBEAT]
 
     assert [row.name for row in cell] == ["not-active", "group-id-empty", "loading"]

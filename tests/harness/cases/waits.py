@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.model.plan import Arm, Await, Mark, Pass, Plan, Seen, Step
+from groupproof.harness.model.plan import Arm, Await, Mark, Matches, Pass, Plan, Step
 
 __all__ = ["silent_ms"]
 
@@ -22,7 +22,7 @@ def _reached(plan: Plan, after: str | None) -> int:
     places = {step.fault.name: index for index, step in enumerate(plan.steps) if isinstance(step, Arm)}
     places |= {step.name: index for index, step in enumerate(plan.steps) if isinstance(step, Mark)}
     for index, step in reversed(list(enumerate(plan.steps))):
-        if isinstance(step, Await) and isinstance(step.until, Seen) and step.until.kind_of == "fault" and step.until.fault == after:
+        if isinstance(step, Await) and isinstance(step.until, Matches) and step.until.kind_of == "fault" and step.until.fault == after:
             places[step.until.fault or ""] = index
     return places[after] + 1 if after is not None else 0
 

@@ -22,8 +22,8 @@ def test_new_failures_are_added_with_their_reason(groupproof: Call, run: Path, t
 
     assert called.code == 0
     assert called.out.splitlines() == ["added leave/classic/close: It did something.", "wrote known.toml"]
-    (known,) = load(tmp_path / "known.toml").known
-    assert (known.case, known.fingerprint, known.reason, known.source) == (
+    (failure,) = load(tmp_path / "known.toml").known
+    assert (failure.case, failure.fingerprint, failure.reason, failure.source) == (
         "leave/classic/close",
         "aaaaaaaaaaaa",
         "never says goodbye",

@@ -30,15 +30,15 @@ def test_an_answer_of_another_release_is_no_settings_doing() -> None:
 
 
 def test_a_setting_differs_for_a_script_that_comes_up_against_it() -> None:
-    assert [differs_for(THREE, "group.max.size", each) for each in (2, 3)] == [True, False]
-    assert [differs_for(THREE, MIN_SESSION, each) for each in (6_000, 6_001)] == [False, True]
-    assert [differs_for(THREE, MAX_SESSION, each) for each in (5_999, 6_000)] == [True, False]
-    assert [differs_for(THREE, METADATA, each) for each in (11, 12, 4_096, 100_000)] == [True, False, False, False]
-    assert [differs_for(THREE, DELAY, each) for each in (0, 1)] == [False, True]
+    assert [differs_for(THREE, "group.max.size", number) for number in (2, 3)] == [True, False]
+    assert [differs_for(THREE, MIN_SESSION, number) for number in (6_000, 6_001)] == [False, True]
+    assert [differs_for(THREE, MAX_SESSION, number) for number in (5_999, 6_000)] == [True, False]
+    assert [differs_for(THREE, METADATA, number) for number in (11, 12, 4_096, 100_000)] == [True, False, False, False]
+    assert [differs_for(THREE, DELAY, number) for number in (0, 1)] == [False, True]
     assert not differs_for(THREE, "offsets.retention.minutes", 0)
 
 
 def test_metadata_that_a_default_refuses_differs_where_the_broker_takes_more() -> None:
     long = Script(steps=(commit("a", metadata="m" * 5_000),))
 
-    assert [differs_for(long, METADATA, each) for each in (100, 4_096, 4_999, 5_000)] == [False, False, False, True]
+    assert [differs_for(long, METADATA, number) for number in (100, 4_096, 4_999, 5_000)] == [False, False, False, True]

@@ -83,16 +83,16 @@ def test_a_client_that_floods_its_coordinator_is_blamed_by_name_and_not_left_und
     storm = judged(flooded(*["m0"] * 20), never)
 
     assert storm.verdict is Verdict.NON_STRICT
-    assert [each.observed for each in storm.findings] == ["Its requests came without a pause until the run was ended."]
+    assert [item.observed for item in storm.findings] == ["Its requests came without a pause until the run was ended."]
     assert not storm.wants_repetition
 
 
 def test_the_driver_ends_a_flood_in_the_words_that_are_looked_for() -> None:
-    (steady,) = [each for each in CASES if each.id == "heartbeat/classic/steady"]
+    (steady,) = [case for case in CASES if case.id == "heartbeat/classic/steady"]
     _, storm = virtual.judged(steady, variant="heartbeats-in-a-storm")
 
     assert storm.verdict is Verdict.NON_STRICT
-    assert "Its requests came without a pause until the run was ended." in [each.observed for each in storm.findings]
+    assert "Its requests came without a pause until the run was ended." in [item.observed for item in storm.findings]
 
 
 def test_a_flood_that_no_client_makes_alone_decides_nothing() -> None:
@@ -107,10 +107,10 @@ def test_what_is_proven_by_frames_and_what_the_application_told_are_told_apart()
     story = Story()
     beat = story.beat()
     event = story.tell("partitions_assigned")
-    absent = [finding(Verdict.FAILED, str(seen.seq), proof=Proof.LIVENESS, seq=seen.seq) for seen in (beat, event)]
+    absent = [finding(Verdict.FAILED, str(obs.seq), proof=Proof.LIVENESS, seq=obs.seq) for obs in (beat, event)]
 
-    grounds = [each.grounds for each in judged(story, says(*absent)).findings]
-    assert [each.is_reported for each in grounds if each is not None] == [False, True]
+    grounds = [item.grounds for item in judged(story, says(*absent)).findings]
+    assert [ground.is_reported for ground in grounds if ground is not None] == [False, True]
 
 
 def test_receipts_are_counted() -> None:

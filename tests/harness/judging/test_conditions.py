@@ -4,7 +4,7 @@ import pytest
 from tests.traces import Story
 
 from groupproof.harness.judging.conditions import Watcher, describe, marks_of, watch
-from groupproof.harness.model.plan import Condition, Seen, Stable
+from groupproof.harness.model.plan import Condition, Matches, Stable
 from groupproof.protocol.vocabulary import Api, TopicPartition
 
 MEMBERS = frozenset({"m0", "m1"})
@@ -14,7 +14,7 @@ T0, T1 = ("t", 0), ("t", 1)
 def holds_at(condition: Condition, story: Story) -> int | None:
     """Return the `seq` at which the condition first holds."""
     watcher: Watcher = watch(condition, MEMBERS)
-    return next((seen.seq for seen in story.trace if watcher.feed(seen)), None)
+    return next((obs.seq for obs in story.trace if watcher.feed(obs)), None)
 
 
 def told(story: Story, name: str, *partitions: TopicPartition, client: str = "m0") -> None:
@@ -33,9 +33,9 @@ def test_as_many_observations_as_asked_for_must_match_every_column() -> None:
     story.beat(error=0)
     last = story.beat(error=27)
 
-    seen = Seen(kind_of="response", api="Heartbeat", client="m0", error=27, count=2)
+    condition = Matches(kind_of="response", api="Heartbeat", client="m0", error=27, count=2)
 
-    assert holds_at(seen, story) == last.seq + 1
+    assert holds_at(condition, story) == last.seq + 1
 
 
 def test_events_are_named_and_their_fields_compared_by_path() -> None:
@@ -44,9 +44,9 @@ def test_events_are_named_and_their_fields_compared_by_path() -> None:
     story.kit("offsets_committed", "m0", success=True)
     wanted = story.tell("offsets_committed", success=True, place={"topic": "t"})
 
-    seen = Seen(kind_of="event", event="offsets_committed", where={"success": True, "place.topic": "t"})
+    condition = Matches(kind_of="event", event="offsets_committed", where={"success": True, "place.topic": "t"})
 
-    assert holds_at(seen, story) == wanted.seq
+    assert holds_at(condition, story) == wanted.seq
 
 
 def test_what_came_before_a_mark_does_not_count_after_it() -> None:
@@ -55,8 +55,8 @@ def test_what_came_before_a_mark_does_not_count_after_it() -> None:
     story.mark("now")
     beat = story.beat()
 
-    assert holds_at(Seen(kind_of="request", api="Heartbeat", after="now"), story) == beat.seq
-    assert holds_at(Seen(kind_of="request", api="Heartbeat", after="never"), story) is None
+    assert holds_at(Matches(kind_of="request", api="Heartbeat", after="now"), story) == beat.seq
+    assert holds_at(Matches(kind_of="request", api="Heartbeat", after="never"), story) is None
 
 
 def test_after_a_fault_reaches_back_to_its_trigger_once_it_is_delivered() -> None:
@@ -67,15 +67,15 @@ def test_after_a_fault_reaches_back_to_its_trigger_once_it_is_delivered() -> Non
     story.find()
     story.fault("error", "delivered")
 
-    assert holds_at(Seen(kind_of="request", api=Api.FIND_COORDINATOR.title, after="error"), story) == story.trace[-1].seq
-    assert holds_at(Seen(kind_of="request", api=Api.HEARTBEAT.title, after="error"), story) is None
+    assert holds_at(Matches(kind_of="request", api=Api.FIND_COORDINATOR.title, after="error"), story) == story.trace[-1].seq
+    assert holds_at(Matches(kind_of="request", api=Api.HEARTBEAT.title, after="error"), story) is None
 
 
 def test_a_fault_without_a_stage_means_its_delivery() -> None:
     story = Story().fault("error")
 
-    assert holds_at(Seen(kind_of="fault", fault="error"), story) == 2
-    assert holds_at(Seen(kind_of="fault", fault="error", where={"stage": "armed"}), story) == 0
+    assert holds_at(Matches(kind_of="fault", fault="error"), story) == 2
+    assert holds_at(Matches(kind_of="fault", fault="error", where={"stage": "armed"}), story) == 0
 
 
 def test_a_group_is_stable_once_every_member_has_synced_and_knows_its_partitions() -> None:
@@ -183,16 +183,16 @@ def test_a_group_that_is_not_stable_is_not() -> None:
 def test_instants_have_the_names_of_marks_and_of_delivered_faults() -> None:
     story = Story().mark("here").fault("error")
 
-    assert [marks_of(seen) for seen in story.trace] == ["here", None, None, "error"]
+    assert [marks_of(obs) for obs in story.trace] == ["here", None, None, "error"]
 
 
 @pytest.mark.parametrize(
     ("condition", "words"),
     [
         (Stable(members=("m0", "m1"), after="x"), "group stable with m0, m1 after x"),
-        (Seen(kind_of="request", api="JoinGroup", client="m0", count=2), "2 × request client=m0 api=JoinGroup"),
-        (Seen(kind_of="fault", fault="slow", where={"stage": "armed"}, after="m"), "fault fault=slow stage=armed after m"),
-        (Seen(kind_of="response", error=0), "response error=0"),
+        (Matches(kind_of="request", api="JoinGroup", client="m0", count=2), "2 × request client=m0 api=JoinGroup"),
+        (Matches(kind_of="fault", fault="slow", where={"stage": "armed"}, after="m"), "fault fault=slow stage=armed after m"),
+        (Matches(kind_of="response", error=0), "response error=0"),
     ],
 )
 def test_a_condition_reads_as_a_reader_of_a_report_wants_it(condition: Condition, words: str) -> None:
@@ -226,4 +226,4 @@ def test_what_a_loads_member_is_told_counts_like_a_shims() -> None:
     story = Story().member(gets=[T0])
     event = story.see("event", who="member", client="m0", body={"name": "partitions_assigned"}, partitions=(T0,))
 
-    assert holds_at(Seen(kind_of="event", event="partitions_assigned"), story) == event.seq
+    assert holds_at(Matches(kind_of="event", event="partitions_assigned"), story) == event.seq

@@ -46,7 +46,7 @@ def test_an_uncommanded_end_after_the_client_spoke_is_a_crash_and_failed(status:
     crashed = told(ended(status, stderr=("goroutine 17", "panic: nil")))
 
     assert crashed.verdict is Verdict.FAILED
-    assert [(each.observed, each.detail) for each in crashed.findings] == [(observed, "goroutine 17 | panic: nil")]
+    assert [(finding.observed, finding.detail) for finding in crashed.findings] == [(observed, "goroutine 17 | panic: nil")]
     assert not crashed.wants_repetition
 
 

@@ -15,8 +15,8 @@ def reading(*steps: tuple[str, int]) -> list[str]:
         elif step == "join":
             story.join(member=ID, generation=2)
         else:
-            told = {"topic": "t", "partition": 0, "minOffset": 0, "maxOffset": offset, "count": 1}
-            story.tell("records_consumed", count=1, partitions=[told])
+            fields = {"topic": "t", "partition": 0, "minOffset": 0, "maxOffset": offset, "count": 1}
+            story.tell("records_consumed", count=1, partitions=[fields])
     return list(refuted_records(story.end().trace))
 
 

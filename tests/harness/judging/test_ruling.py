@@ -47,7 +47,7 @@ def test_absence_in_some_runs_is_unstable_and_no_verdict() -> None:
 def test_runs_that_fail_each_in_another_way_are_unstable() -> None:
     others = [finding(Verdict.FAILED, f"silence of kind {number}", proof=Proof.LIVENESS) for number in range(RUNS)]
 
-    assert rule_on(case(), [judgement(each) for each in others]).stability == "unstable 1/3"
+    assert rule_on(case(), [judgement(item) for item in others]).stability == "unstable 1/3"
 
 
 def test_a_violation_on_the_wire_in_any_repetition_is_failed() -> None:
@@ -61,7 +61,7 @@ def test_what_one_run_proves_is_said_to_be_of_that_run() -> None:
     ruling = rule_on(case(), [judgement(SILENT), judgement(SILENT, proof), judgement(OK)])
 
     assert (ruling.stability, ruling.run) == ("1/3", 2)
-    (shown,) = [each for each in ruling.findings if each.verdict is Verdict.FAILED]
+    (shown,) = [item for item in ruling.findings if item.verdict is Verdict.FAILED]
     assert shown.grounds is not None
     assert (shown.seq, shown.grounds.run) == (777, 2)
 
@@ -70,7 +70,7 @@ def test_of_what_several_runs_show_the_first_is_shown() -> None:
     ruling = rule_on(case(), [judgement(SILENT), judgement(SILENT, FAILED), judgement(SILENT, FAILED)])
 
     assert (ruling.stability, ruling.run) == ("3/3", 1)
-    runs = {each.observed: each.grounds.run for each in ruling.findings if each.grounds is not None}
+    runs = {item.observed: item.grounds.run for item in ruling.findings if item.grounds is not None}
     assert runs == {"nothing came": 1, "it did not": 2}
 
 
@@ -113,7 +113,7 @@ def test_a_shim_that_breaks_in_a_repetition_makes_the_case_broken() -> None:
 
 def test_the_fingerprint_is_of_what_was_wrong_alone() -> None:
     other = finding(Verdict.FAILED, "something else")
-    prints = {rule_on(case(), [judgement(*each)]).fingerprint for each in [(FAILED,), (OK, FAILED), (FAILED, finding(Verdict.NON_STRICT, "meh"))]}
+    prints = {rule_on(case(), [judgement(*item)]).fingerprint for item in [(FAILED,), (OK, FAILED), (FAILED, finding(Verdict.NON_STRICT, "meh"))]}
 
     assert len(prints) == 1
     assert rule_on(case(), [judgement(other)]).fingerprint not in prints

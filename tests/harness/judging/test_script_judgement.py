@@ -17,10 +17,10 @@ RIGHT = case(*stable("a"), beat("a"))
 def forged(trace: Trace, code: int) -> Trace:
     """Return the trace with another code in the answer to the last Heartbeat."""
 
-    def with_code(seen: Observation) -> Observation:
-        return replace(seen, error=code, body={**seen.body, "error_code": code}, raw=None)
+    def with_code(obs: Observation) -> Observation:
+        return replace(obs, error=code, body={**obs.body, "error_code": code}, raw=None)
 
-    return [with_code(seen) if seen.kind == "response" and seen.api == "Heartbeat" else seen for seen in trace]
+    return [with_code(obs) if obs.kind == "response" and obs.api == "Heartbeat" else obs for obs in trace]
 
 
 def test_an_answer_that_no_release_gives_is_failed_by_the_rule_it_breaks() -> None:
@@ -28,7 +28,7 @@ def test_an_answer_that_no_release_gives_is_failed_by_the_rule_it_breaks() -> No
 
     judgement = judge_script_run(RIGHT, forged(play.trace, 82))
 
-    (found,) = (each for each in judgement.findings if each.verdict is Verdict.FAILED)
+    (found,) = (finding for finding in judgement.findings if finding.verdict is Verdict.FAILED)
     assert judgement.verdict is Verdict.FAILED
     assert play.trace[found.seq or 0].api == "Heartbeat"
 
@@ -36,7 +36,7 @@ def test_an_answer_that_no_release_gives_is_failed_by_the_rule_it_breaks() -> No
 def test_a_failure_is_known_from_the_trace_so_far_and_only_once_it_is_proven() -> None:
     (play,) = played(RIGHT)
     wrong = forged(play.trace, 82)
-    answer = next(seen.seq for seen in wrong if seen.kind == "response" and seen.api == "Heartbeat")
+    answer = next(obs.seq for obs in wrong if obs.kind == "response" and obs.api == "Heartbeat")
 
     assert not has_failed(RIGHT, wrong[:answer])
     assert has_failed(RIGHT, wrong[: answer + 1])
@@ -55,11 +55,11 @@ def test_no_verdict_is_graver_than_the_case(level: Level, verdict: Verdict) -> N
 
 def test_only_cases_about_member_ids_tell_of_their_form() -> None:
     (play,) = played(RIGHT)
-    ids = {str(seen.body["member_id"]) for seen in play.trace if seen.api == "JoinGroup" and seen.body.get("member_id")}
+    ids = {str(obs.body["member_id"]) for obs in play.trace if obs.api == "JoinGroup" and obs.body.get("member_id")}
     text = "\n".join(write_trace(play.trace))
     for number, member_id in enumerate(sorted(ids)):
         text = text.replace(member_id, f"member{number}")
-    trace = [replace(seen, raw=None) for seen in read_trace(text.splitlines())]
+    trace = [replace(obs, raw=None) for obs in read_trace(text.splitlines())]
 
     assert judge_script_run(RIGHT, trace).verdict is Verdict.OK
     assert judge_script_run(replace(RIGHT, requirements=("JOIN-03",)), trace).verdict is Verdict.INFORMATIONAL
@@ -72,7 +72,7 @@ def test_a_case_about_no_group_is_judged_by_what_its_script_says() -> None:
     judgement = judge_script_run(ends, play.trace)
 
     assert judgement.verdict is Verdict.OK
-    assert [each.observed for each in judgement.findings] == ["It ended connection r."]
+    assert [finding.observed for finding in judgement.findings] == ["It ended connection r."]
 
 
 def test_what_cannot_be_read_is_failed() -> None:
@@ -88,13 +88,13 @@ def test_what_cannot_be_read_is_failed() -> None:
 def test_the_groups_transitions_are_told_where_the_frames_that_made_them_are() -> None:
     (play,) = played(RIGHT)
 
-    told = with_transitions(play.trace)
+    observations = with_transitions(play.trace)
 
-    moves = [seen for seen in told if seen.kind == "transition"]
-    assert list(dict.fromkeys(seen.state_after for seen in moves)) == ["Empty", "PreparingRebalance", "CompletingRebalance", "Stable"]
-    assert [seen for seen in told if seen.kind != "transition"] == play.trace
-    assert [seen.seq for seen in told] == sorted(seen.seq for seen in told)
-    assert all(play.trace[seen.seq].at_ns <= seen.at_ns for seen in moves)
+    moves = [obs for obs in observations if obs.kind == "transition"]
+    assert list(dict.fromkeys(obs.state_after for obs in moves)) == ["Empty", "PreparingRebalance", "CompletingRebalance", "Stable"]
+    assert [obs for obs in observations if obs.kind != "transition"] == play.trace
+    assert [obs.seq for obs in observations] == sorted(obs.seq for obs in observations)
+    assert all(play.trace[obs.seq].at_ns <= obs.at_ns for obs in moves)
 
 
 def test_a_trace_that_tells_no_profile_is_left_as_it_is() -> None:
@@ -105,8 +105,8 @@ def test_a_trace_that_tells_no_profile_is_left_as_it_is() -> None:
 
 def test_steps_that_were_given_up_prove_nothing_but_what_was_wrong_before() -> None:
     (play,) = played(RIGHT)
-    told = {"name": "timeout", "waiting": "the end of the steps, for 1 s in all"}
-    given_up = Observation(seq=len(play.trace), at_ns=play.trace[-1].at_ns, who="kit", kind="event", body=told)
+    by_name = {"name": "timeout", "waiting": "the end of the steps, for 1 s in all"}
+    given_up = Observation(seq=len(play.trace), at_ns=play.trace[-1].at_ns, who="kit", kind="event", body=by_name)
 
     assert judge_script_run(RIGHT, [*play.trace, given_up]).verdict is Verdict.INCONCLUSIVE
     assert judge_script_run(RIGHT, [*forged(play.trace, 82), given_up]).verdict is Verdict.FAILED

@@ -10,13 +10,13 @@ from groupproof.harness.judging.settling import Settling
 T0, T1 = ("t", 0), ("t", 1)
 
 
-def of_two(*, generations: tuple[int, int] = (2, 2), gets: tuple[tuple[str, int], ...] = (T1,), told: bool = True) -> Story:
+def of_two(*, generations: tuple[int, int] = (2, 2), gets: tuple[tuple[str, int], ...] = (T1,), entry: bool = True) -> Story:
     """Tell how m0 and m1 came into a group, with T0 for m0 and `gets` for m1."""
     story = Story()
     for client, generation, mine in zip(("m0", "m1"), generations, ((T0,), gets), strict=True):
         story.join(client, gets=f"{client}-1", generation=generation)
         story.sync(client, member=f"{client}-1", generation=generation, gets=mine)
-        if told:
+        if entry:
             story.partitions("assigned", *mine, client=client)
         story.beat(client, member=f"{client}-1", generation=generation)
     return story
@@ -25,7 +25,7 @@ def of_two(*, generations: tuple[int, int] = (2, 2), gets: tuple[tuple[str, int]
 def settled(story: Story, after: str | None = None) -> str:
     """Return what is missing at the story's end."""
     settling = Settling(("m0", "m1"), {"t": 2}, after)
-    holds = [settling.feed(seen) for seen in story.trace]
+    holds = [settling.feed(obs) for obs in story.trace]
     assert holds[-1] is (settling.missing() == "") or after is not None
     return settling.missing()
 
@@ -40,7 +40,7 @@ def test_a_group_whose_members_share_all_and_are_answered_has_settled() -> None:
         (of_two(gets=(T0, T1)), "two owners"),
         (of_two(gets=()), "1 partitions have no owner"),
         (of_two(generations=(1, 2)), "not of one generation"),
-        (of_two(told=False), "does not know all its partitions"),
+        (of_two(entry=False), "does not know all its partitions"),
     ],
 )
 def test_it_has_not_while_the_shares_do_not_fit(story: Story, missing: str) -> None:

@@ -32,19 +32,19 @@ def test_a_client_that_does_as_its_shim_says_breaks_no_claim() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "text"),
     [
         ({"session_timeout_ms": 45_000}, "session_timeout_ms: m0 was told 6000, its JoinGroup says 45000"),
         ({"group_instance_id": "i"}, "instance_id: m0 was told None, its JoinGroup says 'i'"),
         ({"protocols": [{"name": "roundrobin"}]}, "assignors: m0 was told ['range'], its JoinGroup says ['roundrobin']"),
     ],
 )
-def test_what_the_wire_refutes_is_a_broken_claim_told_once(body: dict[str, Any], told: str) -> None:
+def test_what_the_wire_refutes_is_a_broken_claim_told_once(body: dict[str, Any], text: str) -> None:
     story = subscribed()
     join(story, **body)
     join(story, **body)
 
-    assert broken_claims(story.trace) == [told]
+    assert broken_claims(story.trace) == [text]
 
 
 def test_what_the_answer_lists_as_ignored_was_not_claimed() -> None:

@@ -14,7 +14,7 @@ from groupproof.harness.judging.case_judgement import judge_run
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.case import plan_of, seed_of
 from groupproof.harness.model.case_names import NAMES, CaseNames, as_written, drawn
-from groupproof.harness.model.plan import Arm, Await, Member, Plan, Seen, Start
+from groupproof.harness.model.plan import Arm, Await, Matches, Member, Plan, Start
 from groupproof.harness.model.plan_builders import answers, append, assigned, commit, grow, pause, settled, strikes
 from groupproof.harness.running.rejudge import rejudged, split
 from groupproof.protocol.faults import Answer, Drop
@@ -168,7 +168,7 @@ def test_a_plan_is_told_in_other_names_wherever_it_has_them() -> None:
         steps=(
             answers("e", Api.OFFSET_FETCH, 999, body={"groups": [{"group_id": "g", "topics": [{"name": "t", "partitions": []}]}]}, group="g"),
             strikes("d", Api.HEARTBEAT, Drop(), direction="response", error=999),
-            Await(until=Seen(kind_of="response", error=999, where={"groups.error_code": 999})),
+            Await(until=Matches(kind_of="response", error=999, where={"groups.error_code": 999})),
             assigned("m0", ("t", 1)),
             settled({"t": 2}, "m0"),
             commit("m0", ("t", 0, 999)),
@@ -193,7 +193,7 @@ def test_a_plan_is_told_in_other_names_wherever_it_has_them() -> None:
     assert (armed.fault.selector.group, armed.fault.action.error_code) == ("ledger-3f2a", 4711)
     assert armed.fault.action.body == {"groups": [{"group_id": "ledger-3f2a", "topics": [{"name": "orders-21", "partitions": []}]}]}
     assert dropped.fault.selector.error == 4711
-    assert step == Await(until=Seen(kind_of="response", error=4711, where={"groups.error_code": 4711}))
+    assert step == Await(until=Matches(kind_of="response", error=4711, where={"groups.error_code": 4711}))
     assert given == assigned("m0", ("orders-21", 1))
     assert together == settled({"orders-21": 2}, "m0")
     assert committed == commit("m0", ("orders-21", 0, 999)), "an offset is no code"

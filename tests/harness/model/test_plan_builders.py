@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from groupproof.harness.model import plan_builders
-from groupproof.harness.model.plan import Arm, Await, Command, Mark, Pass, Seen, Stable, Start, Step, plan_from_json, plan_to_json
+from groupproof.harness.model.plan import Arm, Await, Command, Mark, Matches, Pass, Stable, Start, Step, plan_from_json, plan_to_json
 from groupproof.protocol.faults import Answer, Cut, Hold, Move, Silence
 from groupproof.protocol.vocabulary import Api
 
@@ -37,13 +37,13 @@ def test_members_are_started_one_after_the_other_until_each_works() -> None:
     waits = [step.until for step in plan_builders.joined("m0", "m1") if isinstance(step, Await)]
 
     assert [wait.members for wait in waits if isinstance(wait, Stable)] == [("m0",), ("m0",), ("m0", "m1"), ("m0", "m1")]
-    assert [wait.client for wait in waits if isinstance(wait, Seen)] == ["m0", "m1"]
+    assert [wait.client for wait in waits if isinstance(wait, Matches)] == ["m0", "m1"]
 
 
 def test_an_idle_member_is_awaited_in_the_group_and_not_at_work() -> None:
     waits = [step.until for step in plan_builders.joined("a0", "m0", idle=["m0"]) if isinstance(step, Await)]
 
-    assert [wait.client for wait in waits if isinstance(wait, Seen)] == ["a0"]
+    assert [wait.client for wait in waits if isinstance(wait, Matches)] == ["a0"]
 
 
 @pytest.mark.parametrize(
@@ -70,12 +70,12 @@ def test_a_selector_is_as_narrow_as_the_case_says() -> None:
 
 
 def test_conditions_wait_for_what_they_say() -> None:
-    assert plan_builders.delivered("f").until == Seen(kind_of="fault", fault="f", where={"stage": "delivered"})
-    assert plan_builders.requested("m0", Api.JOIN_GROUP, after="f").until == Seen(kind_of="request", api="JoinGroup", client="m0", after="f")
-    assert plan_builders.answered("m0", Api.HEARTBEAT).until == Seen(kind_of="response", api="Heartbeat", client="m0", error=0)
-    assert plan_builders.event("m0", "error").until == Seen(kind_of="event", event="error", client="m0")
+    assert plan_builders.delivered("f").until == Matches(kind_of="fault", fault="f", where={"stage": "delivered"})
+    assert plan_builders.requested("m0", Api.JOIN_GROUP, after="f").until == Matches(kind_of="request", api="JoinGroup", client="m0", after="f")
+    assert plan_builders.answered("m0", Api.HEARTBEAT).until == Matches(kind_of="response", api="Heartbeat", client="m0", error=0)
+    assert plan_builders.event("m0", "error").until == Matches(kind_of="event", event="error", client="m0")
     fields = {"partitions": [{"topic": "t", "partition": 1}, {"topic": "u", "partition": 0}]}
-    assert plan_builders.assigned("m0", ("u", 0), ("t", 1)).until == Seen(kind_of="event", event="partitions_assigned", client="m0", where=fields)
+    assert plan_builders.assigned("m0", ("u", 0), ("t", 1)).until == Matches(kind_of="event", event="partitions_assigned", client="m0", where=fields)
 
 
 def test_commands_carry_their_fields() -> None:

@@ -15,7 +15,7 @@ from groupproof.clients.shims.reference import run_shim
 from groupproof.harness.cases.client import CASES
 from groupproof.harness.judging.case_result import CaseResult, Play
 from groupproof.harness.judging.ruling import Ruling
-from groupproof.harness.judging.summary.expectations import Known, Settled
+from groupproof.harness.judging.summary.expectations import KnownFailure, MatchedExpectations
 from groupproof.harness.judging.summary.grade import grade_of
 from groupproof.harness.judging.summary.run_summary import RunInfo, RunSummary, SubjectInfo, SuiteInfo
 from groupproof.harness.model.case import Case
@@ -78,14 +78,18 @@ def a_result(verdict: Verdict = Verdict.OK, case: Case | None = None, *, traces:
     return CaseResult(case=case or a_case(), ruling=ruling(verdict, **columns), plays=plays, duration_s=1.25, trouble=trouble)
 
 
-def known(case: str, verdict: Verdict = Verdict.FAILED, *, reason: str = "drops its id on 27", source: str = "https://example.org/1") -> Known:
-    return Known(
+def known(case: str, verdict: Verdict = Verdict.FAILED, *, reason: str = "drops its id on 27", source: str = "https://example.org/1") -> KnownFailure:
+    return KnownFailure(
         case=case, verdict=verdict, reason=reason, source=source, subject=SpecifierSet(), fingerprint="0123456789ab", where="known.toml, entry 1"
     )
 
 
 def summary_of(
-    *results: CaseResult, excused: Mapping[str, Known] | None = None, stale: Sequence[str] = (), selected: Sequence[Case] | None = None, **run: Any
+    *results: CaseResult,
+    excused: Mapping[str, KnownFailure] | None = None,
+    stale: Sequence[str] = (),
+    selected: Sequence[Case] | None = None,
+    **run: Any,
 ) -> RunSummary:
     """Return a run of these results; `run` are columns of `RunInfo`."""
     usual: dict[str, Any] = {
@@ -104,6 +108,6 @@ def summary_of(
         results=results,
         grade="NO_VERDICT",
         selected=cases,
-        settled=Settled(excused=dict(excused or {}), stale=tuple(stale)),
+        settled=MatchedExpectations(excused=dict(excused or {}), stale=tuple(stale)),
     )
     return replace(summary, grade=grade_of(summary.counted, cases, "info"))

@@ -10,7 +10,7 @@ from groupproof.harness.simulation.settings import settled
 
 
 def test_a_swarm_leaves_faults_out_at_random_and_over_many_seeds_none() -> None:
-    kinds = [{happening.kind for happening in drawn(settled(short(seed, duration_ms=1_000_000), (4, 1))).happenings} for seed in range(30)]
+    kinds = [{fault.kind for fault in drawn(settled(short(seed, duration_ms=1_000_000), (4, 1))).happenings} for seed in range(30)]
 
     assert all(0 < len(met) < len(FAULTS) for met in kinds)
     assert set().union(*kinds) == set(FAULTS)
@@ -21,13 +21,13 @@ def test_a_schedule_is_drawn_from_the_seed_alone_within_the_duration() -> None:
     schedule = drawn(simulation)
 
     assert schedule == drawn(simulation)
-    assert [happening.at_ms for happening in schedule.happenings] == sorted(happening.at_ms for happening in schedule.happenings)
-    assert all(0 < happening.at_ms < 300_000 for happening in schedule.happenings)
+    assert [fault.at_ms for fault in schedule.happenings] == sorted(fault.at_ms for fault in schedule.happenings)
+    assert all(0 < fault.at_ms < 300_000 for fault in schedule.happenings)
 
 
 def test_an_upgrade_is_two_bounces_of_everyone_the_second_after_the_first() -> None:
     schedule = drawn(settled(short(1, faults=("upgrade",), assignors=("range",)), (4, 1)))
-    bounces = [(happening.how["bounce"], *happening.who) for happening in schedule.happenings]
+    bounces = [(fault.how["bounce"], *fault.who) for fault in schedule.happenings]
 
     assert [bounce for bounce, _ in bounces] == [1] * 4 + [2] * 4
     assert {name for bounce, name in bounces if bounce == 1} == {name for bounce, name in bounces if bounce == 2} == {"m0", "m1", "m2", "m3"}
@@ -40,11 +40,11 @@ def test_who_has_not_range_alone_is_not_upgraded_from_it() -> None:
 def test_named_faults_are_drawn_and_no_others() -> None:
     schedule = drawn(settled(short(1, faults=("move", "crash"), duration_ms=600_000), (4, 1)))
 
-    assert {happening.kind for happening in schedule.happenings} == {"move", "crash"}
+    assert {fault.kind for fault in schedule.happenings} == {"move", "crash"}
 
 
 def test_leaving_a_kind_out_changes_nothing_of_the_others() -> None:
     both = drawn(settled(short(1, faults=("move", "crash"), duration_ms=600_000), (4, 1)))
     one = drawn(settled(short(1, faults=("crash",), duration_ms=600_000), (4, 1)))
 
-    assert [happening for happening in both.happenings if happening.kind == "crash"] == list(one.happenings)
+    assert [fault for fault in both.happenings if fault.kind == "crash"] == list(one.happenings)

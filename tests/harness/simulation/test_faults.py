@@ -65,8 +65,8 @@ def test_what_is_drawn_names_members_and_brokers_that_there_are() -> None:
     chance = random.Random(5)
     drawn = [fault.drawn(chance, simulation, 1) for fault in FAULTS.values() for _ in range(20)]
 
-    assert {name for happening in drawn for name in happening.who} == {"m0", "m1", "m2", "m3", "node0", "node1", "node2"}
-    assert all(happening.for_ms > 0 for happening in drawn if FAULTS[happening.kind].heal is not None)
+    assert {name for fault in drawn for name in fault.who} == {"m0", "m1", "m2", "m3", "node0", "node1", "node2"}
+    assert all(fault.for_ms > 0 for fault in drawn if FAULTS[fault.kind].heal is not None)
 
 
 def test_every_fault_says_what_it_does() -> None:

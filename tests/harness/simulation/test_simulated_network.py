@@ -37,7 +37,7 @@ class World:
         return self
 
     @property
-    def told(self) -> list[int]:
+    def reports(self) -> list[int]:
         return [request_id for request_id, _ in self.client.told]
 
 
@@ -46,7 +46,7 @@ def test_requests_arrive_and_answers_come_back_in_order() -> None:
     world.send(*range(20))
     world.after(200)
 
-    assert world.arrived == world.told == list(range(20))
+    assert world.arrived == world.reports == list(range(20))
     assert world.network.connected(world.client, "group") == 0
 
 
@@ -70,12 +70,12 @@ def test_a_silent_path_holds_what_is_sent_until_it_is_healed(out: int, back: int
     world.path.silent_out, world.path.silent_back = out, back
     world.send(1)
     world.after(5_000)
-    assert (world.arrived == [0, 1], world.told) == (arrives, [0])
+    assert (world.arrived == [0, 1], world.reports) == (arrives, [0])
 
     world.path.silent_out = world.path.silent_back = 0
     world.network.flow(world.path)
     world.after(100)
-    assert world.arrived == world.told == [0, 1]
+    assert world.arrived == world.reports == [0, 1]
 
 
 def test_a_connection_that_cannot_be_made_is_given_up_after_ten_seconds() -> None:
@@ -123,7 +123,7 @@ def test_what_was_sent_before_a_client_closed_still_arrives_and_its_answer_goes_
     world.network.close(world.client, lanes=("group",))
     world.after(100)
 
-    assert (world.arrived, world.told, world.client.losses) == ([0, 1], [0], 0)
+    assert (world.arrived, world.reports, world.client.losses) == ([0, 1], [0], 0)
     assert world.network.connected(world.client, "group") is None
 
 

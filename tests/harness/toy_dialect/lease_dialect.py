@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 from groupproof.protocol.rules.api_versions import advertised
 from groupproof.protocol.rules.cells import NO_GROUP, AnswerName, Cell, Cells, EffectName, EventKind, GuardName, Place, Row
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
-from groupproof.protocol.rules.classic.classic_terms import Guard, On
+from groupproof.protocol.rules.classic.classic_terms import ClassicEvent, Guard
 from groupproof.protocol.rules.defaults import defaults
 from groupproof.protocol.rules.deltas import Release
 from groupproof.protocol.rules.dialect import Dialect, Relative
@@ -102,20 +102,25 @@ def _everywhere(name: str, *, answer: ErrorCode | None = None) -> Mapping[StrEnu
     return {state: (Row(name, Guard.ALWAYS, answer, "HB-03"),) for state in LeaseState}
 
 
-_TO_ONE_GROUP: Final = tuple(event for event in CLASSIC.requests if event is not On.LIST_GROUPS)
+_TO_ONE_GROUP: Final = tuple(event for event in CLASSIC.requests if event is not ClassicEvent.LIST_GROUPS)
 _CELLS: Final[Cells] = {
     LeaseKind.LEASE: _LEASE,
-    On.SESSION_END: {_HELD: (Row("session-ends", Guard.ALWAYS, None, "HB-03", effects=(LeaseEffect.RELEASE,), then=_FREE),)},
-    On.RETENTION: _everywhere("nothing-stored"),
-    On.CLEANUP: _everywhere("stays"),
-    On.UNLOADED: {state: (Row("unloaded", Guard.ALWAYS, None, "EMIG-01", then=_DEAD, after=(LeaseEffect.FORGET,)),) for state in LeaseState},
+    ClassicEvent.SESSION_END: {_HELD: (Row("session-ends", Guard.ALWAYS, None, "HB-03", effects=(LeaseEffect.RELEASE,), then=_FREE),)},
+    ClassicEvent.RETENTION: _everywhere("nothing-stored"),
+    ClassicEvent.CLEANUP: _everywhere("stays"),
+    ClassicEvent.UNLOADED: {
+        state: (Row("unloaded", Guard.ALWAYS, None, "EMIG-01", then=_DEAD, after=(LeaseEffect.FORGET,)),) for state in LeaseState
+    },
     **{event: _everywhere("no-classic-group", answer=ErrorCode.INCONSISTENT_GROUP_PROTOCOL) for event in _TO_ONE_GROUP},
 }
 
 _UNREACHABLE: Final[Mapping[Place, str]] = {
-    **{(event, NO_GROUP): "timers need a group" for event in (On.SESSION_END, On.RETENTION, On.CLEANUP, On.UNLOADED)},
-    **{(On.SESSION_END, state): "nobody holds the lease" for state in (_FREE, _DEAD)},
-    **{(On.LIST_GROUPS, state): "ListGroups asks the broker, not a group" for state in LeaseState},
+    **{
+        (event, NO_GROUP): "timers need a group"
+        for event in (ClassicEvent.SESSION_END, ClassicEvent.RETENTION, ClassicEvent.CLEANUP, ClassicEvent.UNLOADED)
+    },
+    **{(ClassicEvent.SESSION_END, state): "nobody holds the lease" for state in (_FREE, _DEAD)},
+    **{(ClassicEvent.LIST_GROUPS, state): "ListGroups asks the broker, not a group" for state in LeaseState},
 }
 
 _RELEASE: Final[Release] = (4, 1)
@@ -124,9 +129,9 @@ LEASE: Final = Dialect(
     name="lease",
     group_says="a group with a lease",
     states=LeaseState,
-    events=(LeaseKind.LEASE, On.SESSION_END, On.RETENTION, On.CLEANUP, On.UNLOADED),
+    events=(LeaseKind.LEASE, ClassicEvent.SESSION_END, ClassicEvent.RETENTION, ClassicEvent.CLEANUP, ClassicEvent.UNLOADED),
     requests=(LeaseKind.LEASE,),
-    timers=frozenset({On.SESSION_END}),
+    timers=frozenset({ClassicEvent.SESSION_END}),
     guards=(*LeaseGuard, Guard.ALWAYS, Guard.NOT_ACTIVE, Guard.LOADING, Guard.NOT_LED_HERE),
     otherwise=Guard.ALWAYS,
     answers=tuple(LeaseAnswer),

@@ -13,9 +13,9 @@ from groupproof.coordinator.machine.choices import Choices
 from groupproof.coordinator.machine.classic_functions import CLASSIC_FUNCTIONS
 from groupproof.coordinator.machine.dialect_functions import DialectFunctions, RequestFunctions
 from groupproof.coordinator.machine.effect_context import EffectContext
-from groupproof.coordinator.machine.event import Input
+from groupproof.coordinator.machine.event import Event
 from groupproof.coordinator.machine.group import IllegalTransition
-from groupproof.coordinator.machine.outputs import GroupView, Standing
+from groupproof.coordinator.machine.outputs import GroupProgress, GroupView
 from groupproof.coordinator.machine.timers import session_of
 from groupproof.protocol.rules.cells import EffectName, GuardName
 from groupproof.protocol.rules.classic.classic_terms import Guard
@@ -56,8 +56,8 @@ class LeaseGroup:
     def parked(self) -> list[Hashable]:
         return []
 
-    def standing(self) -> Standing:
-        return Standing(state=self.state, generation=self.generation, leader=self.holder, absent=(), pending=())
+    def standing(self) -> GroupProgress:
+        return GroupProgress(state=self.state, generation=self.generation, leader=self.holder, absent=(), pending=())
 
     def view(self) -> GroupView:
         return GroupView(
@@ -67,7 +67,7 @@ class LeaseGroup:
 
 
 @dataclass(kw_only=True)
-class LeaseEvent(Input):
+class LeaseEvent(Event):
     """An event of a group with a lease."""
 
     member_epoch: int = field(default=0, init=False)
@@ -129,7 +129,7 @@ def _leased(event: LeaseEvent) -> LeaseResponse:
     return LeaseResponse(member_id=event.member_id, member_epoch=epoch, heartbeat_interval_ms=SESSION_MS // 3)
 
 
-def _error_answer(event: Input, error: ErrorCode, fields: Mapping[str, int]) -> LeaseResponse:
+def _error_answer(event: Event, error: ErrorCode, fields: Mapping[str, int]) -> LeaseResponse:
     return LeaseResponse(error_code=error)
 
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from groupproof.protocol.documents.render_states import moves, states_markdown, states_svg
-from groupproof.protocol.rules import STATES, On, profile, profiles, state_name
+from groupproof.protocol.rules import STATES, ClassicEvent, profile, profiles, state_name
 from groupproof.protocol.vocabulary import GroupState
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -40,7 +40,7 @@ def test_a_cell_names_its_rules_and_an_impossible_one_has_its_reason(name: str) 
         if line.startswith("|")
     }
 
-    for kind in On:
+    for kind in ClassicEvent:
         for state, text in zip(STATES, rows[kind.value], strict=True):
             assert text == ", ".join(row.name for row in table.table.cells.get(kind, {}).get(state, ()))
             if not text:

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from groupproof.protocol.documents.render_tables import group_markdown, member_markdown
-from groupproof.protocol.rules.classic.classic_terms import On
+from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
 from groupproof.protocol.rules.classic.member_reactions import REACTIONS, UNREACHABLE
 from groupproof.protocol.rules.profiles import profile, profiles
 from groupproof.protocol.vocabulary import GroupState
@@ -27,7 +27,7 @@ def test_every_rule_of_the_table_is_a_row_of_its_inputs_section(document: str) -
 
 
 def test_the_rows_of_a_cell_stand_in_the_order_in_which_they_are_asked(document: str) -> None:
-    cell = profile().table.cells[On.HEARTBEAT][GroupState.STABLE]
+    cell = profile().table.cells[ClassicEvent.HEARTBEAT][GroupState.STABLE]
     after_state = _section(document, "Heartbeat").split("| Stable |")[1].splitlines()
 
     assert [line.split(" | ")[0].strip(" |") or line.split(" | ")[1] for line in after_state[: len(cell)]] == [row.name for row in cell]

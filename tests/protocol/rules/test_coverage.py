@@ -17,7 +17,7 @@ def test_every_requirement_and_reading_has_a_witness_or_one_reason() -> None:
 
 def test_an_id_without_either_and_one_with_both_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coverage, "gaps", lambda: (Gap(needs="time", why="There was none.", ids=("TIMER-20",)),))
-    proven = [each for each in witnesses() if each != "JOIN-01"]
+    proven = [witness for witness in witnesses() if witness != "JOIN-01"]
 
     assert unexplained(proven) == ["JOIN-01", "TIMER-20"]
 
@@ -41,7 +41,7 @@ def test_a_must_of_clients_with_neither_case_nor_reason_is_told_and_one_with_bot
 
 
 def test_every_rule_of_the_coordinator_and_the_member_speaks_for_a_requirement_that_a_test_proves() -> None:
-    assert cited().keys() <= {each.id for each in requirements()}
+    assert cited().keys() <= {requirement.id for requirement in requirements()}
     assert "Heartbeat/Stable/alive" in cited()["TR-118"]
     assert "member/Heartbeat" in cited()["CLIENT-46"]
     assert cited().keys() <= witnesses().keys()
@@ -58,9 +58,11 @@ def test_a_pattern_that_stands_for_nothing_is_a_mistake(monkeypatch: pytest.Monk
 
 
 def test_the_sections_on_the_coordinator_and_the_consumer_are_proven() -> None:
-    missing = {each for gap in gaps() for each in gap.ids}
+    missing = {id for gap in gaps() for id in gap.ids}
     of_kafka = {
-        each.id for each in requirements() if {"kafka-1.1", "kafka-2.4+"} & set(each.profiles) and each.family not in ("DIAG", "TUNE", "PLAN", "ZK")
+        requirement.id
+        for requirement in requirements()
+        if {"kafka-1.1", "kafka-2.4+"} & set(requirement.profiles) and requirement.family not in ("DIAG", "TUNE", "PLAN", "ZK")
     }
 
     assert of_kafka & missing == set()

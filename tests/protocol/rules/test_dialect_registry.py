@@ -15,7 +15,7 @@ OTHER = replace(DATALINK, name="other", relatives=(replace(DATALINK.relatives[0]
 
 
 def test_a_dialect_is_found_by_its_name() -> None:
-    assert [dialect_named(each.name) for each in dialects()] == [*dialects()]
+    assert [dialect_named(dialect.name) for dialect in dialects()] == [*dialects()]
     with pytest.raises(LookupError, match="no dialect is called 'modern'; there are classic, datalink"):
         dialect_named("modern")
 

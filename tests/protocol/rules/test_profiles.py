@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupproof.protocol.rules import On, UnknownProfile, api_versions, profile, profiles, rows, unreachable
+from groupproof.protocol.rules import ClassicEvent, UnknownProfile, api_versions, profile, profiles, rows, unreachable
 from groupproof.protocol.rules import profiles as names
 from groupproof.protocol.vocabulary import Api
 
@@ -37,12 +37,12 @@ def test_every_profile_is_whole(name: str) -> None:
 
 @pytest.mark.parametrize("name", profiles())
 def test_a_cell_is_there_or_sworn_unreachable_and_never_both(name: str) -> None:
-    cells = {(on, state) for on, states in profile(name).table.cells.items() for state in states}
+    cells = {(kind, state) for kind, states in profile(name).table.cells.items() for state in states}
 
     assert not cells & unreachable(name).keys()
     assert all(cell for states in profile(name).table.cells.values() for cell in states.values())
 
 
 def test_a_profile_is_its_own_table() -> None:
-    assert profile("kafka-4.0").table.cells[On.JOIN_GROUP] == profile("kafka-4.1").table.cells[On.JOIN_GROUP]
-    assert profile("kafka-3.9").table.cells[On.JOIN_GROUP] != profile("kafka-4.0").table.cells[On.JOIN_GROUP]
+    assert profile("kafka-4.0").table.cells[ClassicEvent.JOIN_GROUP] == profile("kafka-4.1").table.cells[ClassicEvent.JOIN_GROUP]
+    assert profile("kafka-3.9").table.cells[ClassicEvent.JOIN_GROUP] != profile("kafka-4.0").table.cells[ClassicEvent.JOIN_GROUP]

@@ -7,15 +7,15 @@ from itertools import combinations
 import pytest
 
 from groupproof.protocol.rules import profile, profiles
-from groupproof.protocol.rules.release_contrast import Contrast, contrast
+from groupproof.protocol.rules.release_contrast import ReleaseDiff, contrast
 
 
-def _between(one: str, other: str) -> Contrast:
+def _between(one: str, other: str) -> ReleaseDiff:
     return contrast(profile(one), profile(other))
 
 
-def _all(found: Contrast) -> str:
-    return "\n".join(f"{each.says} @ {'; '.join(each.rules)}" for each in found.behaviour)
+def _all(found: ReleaseDiff) -> str:
+    return "\n".join(f"{difference.says} @ {'; '.join(difference.rules)}" for difference in found.behaviour)
 
 
 @pytest.mark.parametrize("name", profiles())

@@ -23,33 +23,33 @@ LEVELS: dict[str, Any] = tomllib.loads(SPEC.joinpath("levels.toml").read_text())
 
 
 def test_the_ids_are_final() -> None:
-    ids = [each.id for each in requirements()]
+    ids = [requirement.id for requirement in requirements()]
 
     assert len(ids) == len(set(ids)) == COUNT
     assert hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest() == IDS_SHA256, "an id was added, dropped or renamed; ids are final"
 
 
 def test_every_requirement_is_a_sentence_with_a_level_and_a_reason_for_it() -> None:
-    for each in requirements():
-        assert each.level in Level, each.id
-        assert each.text.strip(), each.id
-        assert each.reason.strip(), each.id
-        assert each.source.strip(), each.id
-        assert each.observe.strip(), each.id
-        assert set(each.profiles) <= PROFILES, each.id
-        assert each.profiles, each.id
+    for requirement in requirements():
+        assert requirement.level in Level, requirement.id
+        assert requirement.text.strip(), requirement.id
+        assert requirement.reason.strip(), requirement.id
+        assert requirement.source.strip(), requirement.id
+        assert requirement.observe.strip(), requirement.id
+        assert set(requirement.profiles) <= PROFILES, requirement.id
+        assert requirement.profiles, requirement.id
 
 
 def test_no_level_is_given_to_an_id_or_a_family_that_is_not_there() -> None:
-    known = {each.id for each in requirements()}
-    families = {each.family for each in requirements()}
+    known = {requirement.id for requirement in requirements()}
+    families = {requirement.family for requirement in requirements()}
 
     assert set(LEVELS["requirements"]) <= known
     assert set(LEVELS["families"]) | {"CLIENT"} == families
 
 
 def test_every_client_requirement_is_judged_by_itself() -> None:
-    client = {each.id for each in requirements() if each.family == "CLIENT"}
+    client = {requirement.id for requirement in requirements() if requirement.family == "CLIENT"}
 
     assert len(client) == CLIENT_COUNT
     assert client <= set(LEVELS["requirements"])
@@ -81,16 +81,18 @@ def test_levels_follow_the_contracts_rule(requirement: str, level: Level) -> Non
 
 
 def test_a_reference_to_another_requirement_is_never_dangling() -> None:
-    known = {each.id for each in requirements()}
-    cited = re.compile(rf"\b(?:{'|'.join(sorted({each.family for each in requirements()}))})-\d+\b")
+    known = {requirement.id for requirement in requirements()}
+    cited = re.compile(rf"\b(?:{'|'.join(sorted({requirement.family for requirement in requirements()}))})-\d+\b")
 
-    for each in requirements():
-        for text in (each.text, each.reason, each.observe, each.source):
-            assert set(cited.findall(text)) <= known, each.id
+    for item in requirements():
+        for text in (item.text, item.reason, item.observe, item.source):
+            assert set(cited.findall(text)) <= known, item.id
 
 
 def test_sources_are_shown_by_the_number_of_their_seed() -> None:
-    assert not [each.id for each in requirements() if re.search(r"[0-9a-f]{16}", each.source + each.text + each.observe)]
+    assert not [
+        requirement.id for requirement in requirements() if re.search(r"[0-9a-f]{16}", requirement.source + requirement.text + requirement.observe)
+    ]
     assert "seed 000" in by_id("FIND-01").source
 
 
@@ -104,7 +106,7 @@ def test_an_unknown_id_is_answered_with_the_nearest_right_ones() -> None:
 
 
 def test_families_are_the_ids_without_their_numbers() -> None:
-    counts = Counter(each.family for each in requirements())
+    counts = Counter(requirement.family for requirement in requirements())
 
     assert counts["CLIENT"] == CLIENT_COUNT
     assert counts["TR"] == 107

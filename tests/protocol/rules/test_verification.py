@@ -32,9 +32,9 @@ def test_an_entry_without_sense_is_refused(was: str, becomes: str, complaint: st
 
 
 def test_a_profile_says_what_it_rests_on() -> None:
-    told = {name: (verification(name), standing(name)) for name in RELEASES}
+    by_name = {name: (verification(name), standing(name)) for name in RELEASES}
 
-    for found, text in told.values():
+    for found, text in by_name.values():
         assert text.startswith(
             "Read in the release's sources" if found is None else f"Verified: compared with Apache Kafka {found.release} over {found.steps} "
         )

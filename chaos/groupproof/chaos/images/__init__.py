@@ -1,1 +1,1 @@
-"""Images built out of this machine's files, for where the official ones cannot be had."""
+"""Images built from this machine's files, where the official ones are not available."""

@@ -1,4 +1,4 @@
-"""Images built here, out of files of this machine, for where the official ones can't be had: Apache Kafka, Toxiproxy, and clients with their shims.
+"""Builds images from files of this machine, where the official ones are not available: Apache Kafka, Toxiproxy, and clients with their shims.
 
     python -m groupproof.chaos.images.build_images apache-kafka@4.1.0 toxiproxy kafka-python@2.2.3
 
@@ -27,7 +27,7 @@ from groupproof.clients.registry.provision import Launch, provision
 from groupproof.clients.registry.registered_clients import RegisteredClient, UnknownClient, resolve
 from groupproof.clients.registry.toolchains.java_archives import java_tool
 from groupproof.clients.registry.toolchains.toolchain import SHIMS
-from groupproof.harness.model.errors import BrokenEnvironment, Trouble
+from groupproof.harness.model.errors import BrokenEnvironment, RunError
 from groupproof.harness.subjects.brokers.apache.maven_kafka import provision_maven
 from groupproof.harness.subjects.brokers.apache.releases import releases
 
@@ -44,7 +44,7 @@ _UNWANTED: Final = frozenset({
 })  # fmt: skip
 
 
-def build_kafka(on: Engine, release: str, cache: Path, say: Say) -> str:
+def build_kafka(containers: Engine, release: str, cache: Path, say: Say) -> str:
     """Build the image of a broker, which is configured as the official one; return its name. Raise `BrokenEnvironment`."""
     name = releases().own_image.format(release=release)
     jars = provision_maven(release, cache, say)
@@ -57,16 +57,16 @@ def build_kafka(on: Engine, release: str, cache: Path, say: Say) -> str:
         files.add_libraries()
         files.write()
         say(f"building {name}")
-        on.build(name, folder)
+        containers.build(name, folder)
     return name
 
 
-def build_proxy(on: Engine, cache: Path, say: Say) -> str:
+def build_proxy(containers: Engine, cache: Path, say: Say) -> str:
     """Build the image of Toxiproxy; return its name. Raise `BrokenEnvironment`."""
     with _context("toxiproxy") as (folder, _):
         shutil.copy(build_toxiproxy(cache, say), folder / "server")
         say(f"building {OWN_IMAGE}")
-        on.build(OWN_IMAGE, folder)
+        containers.build(OWN_IMAGE, folder)
     return OWN_IMAGE
 
 
@@ -75,7 +75,7 @@ def client_image(client: RegisteredClient) -> str:
     return f"groupproof/client-{client.name}:{client.release}"
 
 
-def build_client(on: Engine, client: RegisteredClient, cache: Path, say: Say) -> str:
+def build_client(containers: Engine, client: RegisteredClient, cache: Path, say: Say) -> str:
     """Build the image of a registered client, which speaks the shim contract on its standard streams; return its name. Raise `BrokenEnvironment`."""
     if client.shim is None:
         raise BrokenEnvironment(f"{client.name} lives in the kit's own process, and is in no container")
@@ -91,7 +91,7 @@ def build_client(on: Engine, client: RegisteredClient, cache: Path, say: Say) ->
             dockerfile.writelines(f"ENV {key}={value}\n" for key, value in launch.env.items())
             dockerfile.write(f"ENTRYPOINT {json.dumps(argv)}\n")
         say(f"building {name}")
-        on.build(name, folder)
+        containers.build(name, folder)
     return name
 
 
@@ -106,8 +106,8 @@ def _context(environment: str) -> Iterator[tuple[Path, RootFs]]:
 def _add_java_client(files: RootFs, launch: Launch, work: Path) -> list[str]:
     _add_java(files, work)
     path = launch.argv[launch.argv.index("-cp") + 1]
-    for each in path.split(os.pathsep):
-        files.add(Path(each.removesuffix(f"{os.sep}*")))
+    for part in path.split(os.pathsep):
+        files.add(Path(part.removesuffix(f"{os.sep}*")))
     return [f"{_JAVA}/bin/java", *launch.argv[1:]]
 
 
@@ -145,9 +145,9 @@ def _builder(spec: str) -> Callable[[Engine, Path, Say], str]:
     if name == "toxiproxy":
         return build_proxy
     if name == "apache-kafka":
-        return lambda on, cache, say: build_kafka(on, release or releases().default, cache, say)
+        return lambda containers, cache, say: build_kafka(containers, release or releases().default, cache, say)
     client = resolve(spec)
-    return lambda on, cache, say: build_client(on, client, cache, say)
+    return lambda containers, cache, say: build_client(containers, client, cache, say)
 
 
 def main(specs: Sequence[str]) -> int:
@@ -157,10 +157,10 @@ def main(specs: Sequence[str]) -> int:
         print(line, file=sys.stderr, flush=True)
 
     try:
-        with engine() as on:
+        with engine() as containers:
             for spec in specs or ("apache-kafka", "toxiproxy"):
-                print(_builder(spec)(on, default_cache(), say))
-    except (Trouble, ProvisionError, UnknownClient) as error:
+                print(_builder(spec)(containers, default_cache(), say))
+    except (RunError, ProvisionError, UnknownClient) as error:
         say(f"groupproof: {error}")
         return 2
     return 0

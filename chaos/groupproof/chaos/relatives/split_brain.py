@@ -1,4 +1,4 @@
-"""Split brain, from a seed: some members are cut off from whoever keeps the group, or reach it late, while everybody reaches the log.
+"""Split brain, from a seed: some members cannot reach the coordinator or ZooKeeper, or reach it late, while all of them reach the log.
 
 Whoever keeps the group is ZooKeeper in one design, and the group's coordinator in the other; the same members are struck at the same moments by the
 same faults, in a Toxiproxy that only they come by.

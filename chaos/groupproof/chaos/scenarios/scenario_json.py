@@ -1,4 +1,4 @@
-"""A scenario as its trace and its schedule tell it, so that both can be judged again by what it expected, whoever wrote it. Pure.
+"""A scenario as JSON, in its trace and its schedule, so that both can be judged again by the scenario's expectations. Pure.
 
 What a case's judges are made of stands at the head of its trace (`Case.origin`): the scenario with the number of its members and its ground, or, of
 a plan without one, the plan.

@@ -1,4 +1,4 @@
-"""A scenario becomes a plan: the steps that the driver carries out, phase by phase, and at last the healing. Pure.
+"""Makes a plan of a scenario: the steps for the driver, phase by phase, and the healing at the end. Pure.
 
 A plan waits with patience and goes on: what did not come is the judges' affair, and everything is healed whatever came.
 """

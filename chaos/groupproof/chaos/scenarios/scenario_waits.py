@@ -8,7 +8,7 @@ from typing import Any, Final
 from groupproof.chaos.scenarios.member_names import Cast
 from groupproof.chaos.scenarios.scenario import Fault
 from groupproof.chaos.scenarios.scenario_faults import code_of, names_of
-from groupproof.harness.model.plan import Condition, Seen, Settled
+from groupproof.harness.model.plan import Condition, Matches, Settled
 from groupproof.protocol.vocabulary import api_named
 
 __all__ = ["UNTIL", "conditions_of"]
@@ -23,21 +23,21 @@ def _settled(how: Mapping[str, Any], cast: Cast, after: str | None, _: Mapping[s
 def _delivered(how: Mapping[str, Any], cast: Cast, _: str | None, faults: Mapping[str, Fault], __: Mapping[str, int]) -> Iterator[Condition]:
     fault = faults[how["delivered"]]
     for name in names_of(fault, () if fault.who is None else cast.named(fault.who)):
-        yield Seen(kind_of="fault", fault=name, count=how.get("count", 1))
+        yield Matches(kind_of="fault", fault=name, count=how.get("count", 1))
 
 
 def _on_the_wire(kind_of: str, key: str) -> _Yields:
     def conditions(how: Mapping[str, Any], cast: Cast, after: str | None, _: Mapping[str, Fault], __: Mapping[str, int]) -> Iterator[Condition]:
         error = code_of(how.get("error", 0)) if kind_of == "response" else None
         for name in cast.named(how.get("who", "all")):
-            yield Seen(kind_of=kind_of, api=api_named(how[key]).title, client=name, after=after, count=how.get("count", 1), error=error)
+            yield Matches(kind_of=kind_of, api=api_named(how[key]).title, client=name, after=after, count=how.get("count", 1), error=error)
 
     return conditions
 
 
 def _reported(how: Mapping[str, Any], cast: Cast, after: str | None, _: Mapping[str, Fault], __: Mapping[str, int]) -> Iterator[Condition]:
     for name in cast.named(how.get("who", "all")):
-        yield Seen(kind_of="event", event=how["told"], client=name, after=after, count=how.get("count", 1))
+        yield Matches(kind_of="event", event=how["told"], client=name, after=after, count=how.get("count", 1))
 
 
 UNTIL: Final[Mapping[str, tuple[frozenset[str], _Yields]]] = {

@@ -1,4 +1,4 @@
-"""A group that a real coordinator will not know any more: its records in `__consumer_offsets` are buried, so that whoever loads them next finds none.
+"""Makes a real coordinator forget a group: tombstones for its records in `__consumer_offsets`, so that the next load finds none.
 
 A broker lets nobody delete the records of an internal topic, and takes tombstones for them from an administrator's client (`GroupMetadataKey` v2,
 `OffsetCommitKey` v1; the client id that Kafka's own tools have). The coordinator that is in office goes on from memory.

@@ -115,7 +115,7 @@ class ClusterPool:
             if entry is None and len(self._kept) < self._at_most:
                 entry = self._started(spec)
                 break
-            idle = next((kept for kept in self._kept.values() if not kept.users and not kept.leave.is_set()), None)
+            idle = next((entry for entry in self._kept.values() if not entry.users and not entry.leave.is_set()), None)
             if entry is None and idle is not None:
                 idle.leave.set()
             await self._changed.wait()

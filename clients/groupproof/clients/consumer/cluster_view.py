@@ -1,4 +1,4 @@
-"""What Metadata told: brokers, leaders and the number of each topic's partitions. Pure."""
+"""What Metadata says: brokers, partition leaders and the number of each topic's partitions. Pure."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class Consumer:
         """
         deadline_ms = now_ms() + timeout_ms
         interrupted = self._interruption = trio.Event()
-        # Here, and not on the way out: between records and who takes them no callback may begin.
+        # The checkpoint is here, at the start: no callback may begin between the moment when records are taken and the return to the caller.
         await trio.lowlevel.checkpoint()
         while True:
             if self.member.calling is None:

@@ -1,4 +1,4 @@
-"""Positions, and records on their way to the application: which offsets to ask for, what to deliver (pure but for what it is told).
+"""Positions, and records on their way to the application: which offsets to fetch, which records to deliver. Pure.
 
 Kafka's `SubscriptionState` and `Fetcher`, as far as offsets go: record values are not looked at.
 """

@@ -1,4 +1,4 @@
-"""Leaving the group: one LeaveGroup without resending, and the goodbye of close and unsubscribe (LEAVE-55, CLIENT-71 to CLIENT-73)."""
+"""Leaving the group: one LeaveGroup that is never sent again, and the clean close at close and unsubscribe (LEAVE-55, CLIENT-71 to CLIENT-73)."""
 
 from __future__ import annotations
 

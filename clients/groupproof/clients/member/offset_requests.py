@@ -135,8 +135,8 @@ class OffsetRequests:
         if not self.under_way:
             return None
         has_coordinator = self._core.has_coordinator
-        waiting = [errand for errand in self.under_way if errand.request_id is None and not self._is_held(errand)]
-        return min((errand.not_before_ms if has_coordinator else errand.deadline_ms for errand in waiting), default=None)
+        waiting = [request for request in self.under_way if request.request_id is None and not self._is_held(request)]
+        return min((request.not_before_ms if has_coordinator else request.deadline_ms for request in waiting), default=None)
 
     def next_poll_ms(self) -> int | None:
         """Return when a poll would auto-commit."""
@@ -144,7 +144,7 @@ class OffsetRequests:
         return self._auto_ms if is_waiting and self._core.state is MemberState.STABLE else None
 
     def settled(self, pending: Pending, answer: Answer, response: object, reaction: Reaction, now_ms: int) -> None:
-        request = next((errand for errand in self.under_way if errand.request_id == pending.request_id), None)
+        request = next((request for request in self.under_way if request.request_id == pending.request_id), None)
         if request is None or Effect.IGNORE in reaction:  # ignored: and waits on, for an answer that has come
             return
         request.request_id = None

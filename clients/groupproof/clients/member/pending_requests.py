@@ -1,4 +1,4 @@
-"""A member's requests in flight: what was sent as whom, where to, and until when an answer is waited for."""
+"""A member's requests in flight: what was sent, under which member id, to which broker, and until when the member waits for the answer."""
 
 from __future__ import annotations
 

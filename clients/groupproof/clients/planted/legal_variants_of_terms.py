@@ -1,4 +1,4 @@
-"""Clients with terms of their own: settings that they can't be told, backoffs and pauses that they choose, a process that starts slowly. All legal."""
+"""Legal variants with timings of their own: settings that an application cannot change, other backoffs and pauses, a process that starts slowly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cache of what was provisioned: one folder an entry, built once, whole or not at all, whoever asks for it at the same time."""
+"""The cache of installed clients: one folder for each entry. An entry is built once, completely or not at all, even if several processes ask for it at the same time."""
 
 from __future__ import annotations
 

@@ -95,9 +95,9 @@ class RegisteredClient:
     @property
     def environment(self) -> Environment:
         """Return what this release needs; raise `WrongPairing` when it is older than anything that can be run."""
-        for each in self.environments:
-            if each.releases.contains(self.release, prereleases=True):
-                return each
+        for environment in self.environments:
+            if environment.releases.contains(self.release, prereleases=True):
+                return environment
         oldest = min(self.releases, key=Version)
         raise WrongPairing(f"{self} cannot be run by this kit; its releases from {oldest} on can")
 
@@ -171,8 +171,8 @@ def _in_release(client: RegisteredClient, release: str) -> RegisteredClient:
 def nearest_releases(client: RegisteredClient) -> tuple[str, ...]:
     """Return the listed releases next to one that does not exist: the last before it and the first two after it."""
     ordered = sorted(client.releases, key=Version)
-    older = [each for each in ordered if Version(each) < Version(client.release)]
-    newer = [each for each in ordered if Version(each) > Version(client.release)]
+    older = [release for release in ordered if Version(release) < Version(client.release)]
+    newer = [release for release in ordered if Version(release) > Version(client.release)]
     return tuple(older[-2:] + newer[:2])
 
 
@@ -183,8 +183,8 @@ def _clients() -> Mapping[str, RegisteredClient]:
 
 def _load(path: Path) -> RegisteredClient:
     data = _table(path)
-    environments = tuple(_environment(each) for each in data.pop("environment", ()))
-    arguments = tuple(Argument(**each) for each in data.pop("arguments", ()))
+    environments = tuple(_environment(item) for item in data.pop("environment", ()))
+    arguments = tuple(Argument(**argument) for argument in data.pop("arguments", ()))
     default = data.pop("default")
     rest: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
     return RegisteredClient(

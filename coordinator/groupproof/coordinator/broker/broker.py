@@ -25,7 +25,7 @@ from groupproof.coordinator.broker.metadata import (
 from groupproof.coordinator.broker.record_requests import create_topics, fetch, init_producer_id, list_offsets, offset_for_leader_epoch, produce
 from groupproof.coordinator.broker.unknown_partitions import OFFSET_REQUESTS, known_part, refused_wholly, with_unknown
 from groupproof.coordinator.machine.outputs import Arrival
-from groupproof.coordinator.machine.variant import Line
+from groupproof.coordinator.machine.variant import ConnectionVariant
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import body_of
 from groupproof.protocol.wire.message_conversion import GROUP_APIS
@@ -87,11 +87,11 @@ class Broker:
         appended: Signal,
         accepted: Mapping[Api, tuple[int, int]],
         frame_bytes_max: int,
-        line: Line | None = None,
+        line: ConnectionVariant | None = None,
     ) -> None:
         self.machine = BrokerHost()
-        self.line = line or Line()
-        self.is_as_kafka = self.line == Line()
+        self.line = line or ConnectionVariant()
+        self.is_as_kafka = self.line == ConnectionVariant()
         self.peers: set[Peer] = set()
         self.turn = trio.Lock() if self.line.locks else None
         self.node_id = node_id

@@ -245,7 +245,7 @@ class Connection:
         return columns, what
 
     def _described(self, arrived: IncomingRequest) -> IncomingRequest:
-        """Return the request with the columns that nobody heard of, for a fault may still ask for them."""
+        """Return the request with its columns. Nobody recorded them when it came, but a fault may still ask for them."""
         return arrived if arrived.columns else replace(arrived, columns=self._columns(arrived.wire, arrived.wire.version)[0])
 
     def _lost(self) -> None:
@@ -270,7 +270,7 @@ class Connection:
     # At once
 
     def _at_once(self, arrived: IncomingRequest) -> bool:
-        """Take the request up here and answer it, where nobody waits before it; what is left to wait for is the other task's."""
+        """Answer the request here if no other request waits before it. If the answer has to wait, the other task goes on with it."""
         if self._socket is None or not self._inbox.is_awaited or (ticket := self.broker.take_up(arrived, self)) is None:
             return False
         if ticket.answer is None:

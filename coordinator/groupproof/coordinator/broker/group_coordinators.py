@@ -16,7 +16,7 @@ import trio
 from groupproof.coordinator.machine.coordinator import Coordinator
 from groupproof.coordinator.machine.outputs import Applied, Arrival, GroupView, Output, Reply, Transition
 from groupproof.coordinator.machine.settings import Settings
-from groupproof.coordinator.machine.storage import Stored, partition_of
+from groupproof.coordinator.machine.storage import StoredGroups, partition_of
 from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.protocol.faults import Move
 from groupproof.protocol.rules import profile as profile_named
@@ -74,7 +74,7 @@ class Coordinators:
         self._wake = trio.Event()
         self._still: set[int] = set()
         self._gone: set[int] = set()
-        self._homeless: dict[int, Stored] = {}
+        self._homeless: dict[int, StoredGroups] = {}
         self._machines = [
             Coordinator(
                 profile=profile, settings=settings, random=random.Random(f"{seed}/member ids/{node}"), node_id=node,
@@ -244,7 +244,7 @@ class Coordinators:
         self._advance(before)
         self._advance(after)
         source, now_ms = self._machines[before], self.now_ms()
-        stored = source.stored(partition) if action.state == "kept" else Stored()
+        stored = source.stored(partition) if action.state == "kept" else StoredGroups()
         if self._variant.stored is not None:
             stored = self._variant.stored(stored)
         parked = source.parked(partition)

@@ -1,4 +1,4 @@
-"""The faults of one cluster: which frame is struck, what is held, and the receipts that prove it.
+"""The faults of one cluster: which frame each one acts on, which frames are held, and the receipts that prove it.
 
 The frame filter (protocol/faults.py) decides; the connection performs; here is the state between them. Receipts are observations of
 kind `fault`; their stage stands in `detail` and in `body["stage"]`:

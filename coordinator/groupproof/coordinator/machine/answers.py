@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from groupproof.coordinator.machine.group_descriptions import DESCRIPTIONS
 from groupproof.coordinator.machine.offsets import Offsets
-from groupproof.protocol.rules.classic.classic_terms import Form, On
+from groupproof.protocol.rules.classic.classic_terms import ClassicEvent, Form
 from groupproof.protocol.vocabulary import ErrorCode
 from groupproof.protocol.wire.messages import (
     CommittedPartition,
@@ -37,7 +37,7 @@ from groupproof.protocol.wire.messages import (
 )
 
 if TYPE_CHECKING:
-    from groupproof.coordinator.machine.event import Input
+    from groupproof.coordinator.machine.event import Event
     from groupproof.coordinator.machine.members import Member
     from groupproof.protocol.rules.cells import AnswerName, EventKind
     from groupproof.protocol.vocabulary import TopicPartition
@@ -59,9 +59,9 @@ def join_error(error: ErrorCode, member_id: str, version: int, generation: int) 
     return JoinGroupResponse(error_code=error, generation_id=generation, protocol_name=name, member_id=member_id)
 
 
-def join_answer(on: Input, member: Member, members: tuple[JoinMember, ...]) -> JoinGroupResponse:
+def join_answer(event: Event, member: Member, members: tuple[JoinMember, ...]) -> JoinGroupResponse:
     """Return the group's current generation for `member`, with the list given."""
-    group = on.here
+    group = event.existing_group
     return JoinGroupResponse(
         generation_id=group.generation, protocol_type=group.protocol_type, protocol_name=group.protocol_name,
         leader=group.members.leader or "", member_id=member.member_id, members=members,
@@ -72,74 +72,76 @@ def sync_error(error: ErrorCode) -> SyncGroupResponse:
     return SyncGroupResponse(error_code=error)
 
 
-def own_assignment(on: Input, member: Member) -> SyncGroupResponse:
+def own_assignment(event: Event, member: Member) -> SyncGroupResponse:
     """Return the member's recorded assignment, and no other's (SYNC-13)."""
-    return SyncGroupResponse(protocol_type=on.here.protocol_type, protocol_name=on.here.protocol_name, assignment=member.assignment)
+    return SyncGroupResponse(
+        protocol_type=event.existing_group.protocol_type, protocol_name=event.existing_group.protocol_name, assignment=member.assignment
+    )
 
 
-def _leaders_list(on: Input, member_id: str) -> tuple[JoinMember, ...]:
-    members = on.here.members
-    return members.listed(on.here.protocol_name) if member_id == members.leader else ()
+def _leaders_list(event: Event, member_id: str) -> tuple[JoinMember, ...]:
+    members = event.existing_group.members
+    return members.listed(event.existing_group.protocol_name) if member_id == members.leader else ()
 
 
 # Forms ---------------------------------------------------------------------------------------------------------------------------
 
 
-def _current_generation(on: Input) -> JoinGroupResponse:
-    return join_answer(on, on.member, _leaders_list(on, on.member_id))
+def _current_generation(event: Event) -> JoinGroupResponse:
+    return join_answer(event, event.member, _leaders_list(event, event.member_id))
 
 
-def _returned(on: Input) -> Member:
+def _returned(event: Event) -> Member:
     """Return the static member under its new id."""
-    member = on.here.members.get(on.answered_id or "")
+    member = event.existing_group.members.get(event.answered_id or "")
     assert member is not None, "a replaced instance is a member"
     return member
 
 
-def _old_leader(on: Input) -> JoinGroupResponse:
-    group = on.here
+def _old_leader(event: Event) -> JoinGroupResponse:
+    group = event.existing_group
     return JoinGroupResponse(
         generation_id=group.generation, protocol_type=group.protocol_type, protocol_name=group.protocol_name,
-        leader=on.old_leader or "", member_id=_returned(on).member_id,
+        leader=event.old_leader or "", member_id=_returned(event).member_id,
     )  # fmt: skip
 
 
-def _skip_assignment(on: Input) -> JoinGroupResponse:
-    group, member = on.here, _returned(on)
+def _skip_assignment(event: Event) -> JoinGroupResponse:
+    group, member = event.existing_group, _returned(event)
     return JoinGroupResponse(
         generation_id=group.generation, protocol_type=group.protocol_type, protocol_name=group.protocol_name,
         leader=group.members.leader or "", skip_assignment=member.member_id == group.members.leader,
-        member_id=member.member_id, members=_leaders_list(on, member.member_id),
+        member_id=member.member_id, members=_leaders_list(event, member.member_id),
     )  # fmt: skip
 
 
-def _not_appended(on: Input) -> JoinGroupResponse:
-    return join_error(on.refusal, "", on.version, -1)
+def _not_appended(event: Event) -> JoinGroupResponse:
+    return join_error(event.refusal, "", event.version, -1)
 
 
-def _old_leader_not_appended(on: Input) -> JoinGroupResponse:
-    group = on.here
+def _old_leader_not_appended(event: Event) -> JoinGroupResponse:
+    group = event.existing_group
     return JoinGroupResponse(
-        error_code=on.refusal, generation_id=group.generation, protocol_type=group.protocol_type, protocol_name=group.protocol_name,
+        error_code=event.refusal, generation_id=group.generation, protocol_type=group.protocol_type, protocol_name=group.protocol_name,
         leader=group.members.leader or "",
     )  # fmt: skip
 
 
-def _own_assignment(on: Input) -> SyncGroupResponse:
-    return own_assignment(on, on.member)
+def _own_assignment(event: Event) -> SyncGroupResponse:
+    return own_assignment(event, event.member)
 
 
-def _committed(on: Input) -> GroupResponse:
-    longest = on.settings.offset_metadata_max_bytes
+def _committed(event: Event) -> GroupResponse:
+    longest = event.settings.offset_metadata_max_bytes
 
     def code(metadata: str | None) -> ErrorCode:
-        return on.refusal or (ErrorCode.OFFSET_METADATA_TOO_LARGE if is_too_long(metadata, longest) else ErrorCode.NONE)
+        return event.refusal or (ErrorCode.OFFSET_METADATA_TOO_LARGE if is_too_long(metadata, longest) else ErrorCode.NONE)
 
-    return _commit_answer(on.commit, code)
+    return _commit_answer(event.commit, code)
 
 
-def _unverified(on: Input) -> GroupResponse:
-    return _commit_answer(on.commit, lambda _: on.verdict)
+def _unverified(event: Event) -> GroupResponse:
+    return _commit_answer(event.commit, lambda _: event.verdict)
 
 
 def is_too_long(metadata: str | None, longest: int) -> bool:
@@ -152,7 +154,8 @@ def _commit_answer(request: OffsetCommitRequest | TxnOffsetCommitRequest, code: 
         CommittedTopic(
             name=topic.name,
             partitions=tuple(
-                CommittedPartition(partition_index=each.partition_index, error_code=code(each.committed_metadata)) for each in topic.partitions
+                CommittedPartition(partition_index=partition.partition_index, error_code=code(partition.committed_metadata))
+                for partition in topic.partitions
             ),
         )
         for topic in request.topics
@@ -160,50 +163,52 @@ def _commit_answer(request: OffsetCommitRequest | TxnOffsetCommitRequest, code: 
     return OffsetCommitResponse(topics=topics) if isinstance(request, OffsetCommitRequest) else TxnOffsetCommitResponse(topics=topics)
 
 
-def _offsets_deleted(on: Input) -> OffsetDeleteResponse:
-    return _deletion_answer(on, lambda _: True)
+def _offsets_deleted(event: Event) -> OffsetDeleteResponse:
+    return _deletion_answer(event, lambda _: True)
 
 
-def _stored_offsets_deleted(on: Input) -> OffsetDeleteResponse:
-    stored = () if on.offsets is None else on.offsets.by_partition.keys()
-    return _deletion_answer(on, lambda key: key in stored)
+def _stored_offsets_deleted(event: Event) -> OffsetDeleteResponse:
+    stored = () if event.offsets is None else event.offsets.by_partition.keys()
+    return _deletion_answer(event, lambda key: key in stored)
 
 
-def _deletion_answer(on: Input, is_told: Callable[[TopicPartition], bool]) -> OffsetDeleteResponse:
-    assert isinstance(on.request, OffsetDeleteRequest)
+def _deletion_answer(event: Event, is_told: Callable[[TopicPartition], bool]) -> OffsetDeleteResponse:
+    assert isinstance(event.request, OffsetDeleteRequest)
     topics = []
-    for topic in on.request.topics:
-        is_subscribed = on.here.is_subscribed_to(topic.name)
+    for topic in event.request.topics:
+        is_subscribed = event.existing_group.is_subscribed_to(topic.name)
         code = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if is_subscribed else ErrorCode.NONE
-        told = [each.partition_index for each in topic.partitions if is_subscribed or is_told((topic.name, each.partition_index))]
-        topics.append(DeletedOffsetTopic(name=topic.name, partitions=tuple(DeletedOffset(partition_index=each, error_code=code) for each in told)))
+        indexes = [partition.partition_index for partition in topic.partitions if is_subscribed or is_told((topic.name, partition.partition_index))]
+        topics.append(
+            DeletedOffsetTopic(name=topic.name, partitions=tuple(DeletedOffset(partition_index=partition, error_code=code) for partition in indexes))
+        )
     return OffsetDeleteResponse(topics=tuple(topics))
 
 
-def _stored_offsets(on: Input) -> OffsetFetchResponse:
-    assert isinstance(on.request, OffsetFetchRequest)
-    return _fetched(on, require_stable=on.request.require_stable)
+def _stored_offsets(event: Event) -> OffsetFetchResponse:
+    assert isinstance(event.request, OffsetFetchRequest)
+    return _fetched(event, require_stable=event.request.require_stable)
 
 
-def _committed_offsets(on: Input) -> OffsetFetchResponse:
-    return _fetched(on, require_stable=False)
+def _committed_offsets(event: Event) -> OffsetFetchResponse:
+    return _fetched(event, require_stable=False)
 
 
-def _fetched(on: Input, *, require_stable: bool) -> OffsetFetchResponse:
-    assert on.fetch is not None
-    topics = (on.offsets or Offsets()).fetch(on.fetch.topics, require_stable=require_stable)
-    return fetch_answer(FetchedGroup(group_id=on.group_id, topics=topics))
+def _fetched(event: Event, *, require_stable: bool) -> OffsetFetchResponse:
+    assert event.fetch is not None
+    topics = (event.offsets or Offsets()).fetch(event.fetch.topics, require_stable=require_stable)
+    return fetch_answer(FetchedGroup(group_id=event.group_id, topics=topics))
 
 
-def _no_offsets(on: Input) -> OffsetFetchResponse:
-    assert on.fetch is not None
-    return fetch_answer(FetchedGroup(group_id=on.group_id, topics=_every_partition(on.fetch, ErrorCode.NONE)))
+def _no_offsets(event: Event) -> OffsetFetchResponse:
+    assert event.fetch is not None
+    return fetch_answer(FetchedGroup(group_id=event.group_id, topics=_every_partition(event.fetch, ErrorCode.NONE)))
 
 
-def _each_entry(on: Input) -> LeaveGroupResponse:
-    if any(each.error_code is ErrorCode.UNKNOWN_SERVER_ERROR for each in on.left):
+def _each_entry(event: Event) -> LeaveGroupResponse:
+    if any(left_member.error_code is ErrorCode.UNKNOWN_SERVER_ERROR for left_member in event.left):
         return LeaveGroupResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
-    return LeaveGroupResponse(members=on.left)
+    return LeaveGroupResponse(members=event.left)
 
 
 def fetch_answer(group: FetchedGroup) -> OffsetFetchResponse:
@@ -214,22 +219,22 @@ def fetch_answer(group: FetchedGroup) -> OffsetFetchResponse:
 # Errors --------------------------------------------------------------------------------------------------------------------------
 
 
-def error_answer(on: Input, error: ErrorCode, fields: Mapping[str, int]) -> GroupResponse:
+def error_answer(event: Event, error: ErrorCode, fields: Mapping[str, int]) -> GroupResponse:
     """Return the plain answer `error` to the input's request, in its API's shape."""
-    if on.on is On.HEARTBEAT:
+    if event.kind is ClassicEvent.HEARTBEAT:
         return _beaten(error)
-    if on.on is On.JOIN_GROUP:
-        member_id = on.member_id if on.answered_id is None else on.answered_id
-        return join_error(error, member_id, on.version, fields["join_error_generation"])
-    if on.on is On.OFFSET_FETCH:
-        assert on.fetch is not None
-        topics = _every_partition(on.fetch, error) if on.version < 2 else ()
-        return fetch_answer(FetchedGroup(group_id=on.group_id, topics=topics, error_code=error))
-    if on.on is On.DESCRIBE_GROUPS:
+    if event.kind is ClassicEvent.JOIN_GROUP:
+        member_id = event.member_id if event.answered_id is None else event.answered_id
+        return join_error(error, member_id, event.version, fields["join_error_generation"])
+    if event.kind is ClassicEvent.OFFSET_FETCH:
+        assert event.fetch is not None
+        topics = _every_partition(event.fetch, error) if event.version < 2 else ()
+        return fetch_answer(FetchedGroup(group_id=event.group_id, topics=topics, error_code=error))
+    if event.kind is ClassicEvent.DESCRIBE_GROUPS:
         operations = fields["group_operations_unasked"]
-        return DescribeGroupsResponse(groups=(DescribedGroup(group_id=on.group_id, error_code=error, authorized_operations=operations),))
-    assert on.on in _PLAIN, f"{on.on.value} has no answer"
-    return _PLAIN[on.on](on, error)
+        return DescribeGroupsResponse(groups=(DescribedGroup(group_id=event.group_id, error_code=error, authorized_operations=operations),))
+    assert event.kind in _PLAIN, f"{event.kind.value} has no answer"
+    return _PLAIN[event.kind](event, error)
 
 
 @cache
@@ -246,17 +251,17 @@ def _every_partition(asked: FetchGroup, error: ErrorCode) -> tuple[FetchedTopic,
     )
 
 
-_PLAIN: Final[Mapping[EventKind, Callable[[Input, ErrorCode], GroupResponse]]] = {
-    On.SYNC_GROUP: lambda on, error: sync_error(error),
-    On.LEAVE_GROUP: lambda on, error: LeaveGroupResponse(error_code=error),
-    On.OFFSET_COMMIT: lambda on, error: _commit_answer(on.commit, lambda _: error),  # repeated for every partition (COMMIT-12)
-    On.TXN_OFFSET_COMMIT: lambda on, error: _commit_answer(on.commit, lambda _: error),
-    On.OFFSET_DELETE: lambda on, error: OffsetDeleteResponse(error_code=error),
-    On.DELETE_GROUPS: lambda on, error: DeleteGroupsResponse(results=(DeletedGroup(group_id=on.group_id, error_code=error),)),
-    On.LIST_GROUPS: lambda on, error: ListGroupsResponse(error_code=error),
+_PLAIN: Final[Mapping[EventKind, Callable[[Event, ErrorCode], GroupResponse]]] = {
+    ClassicEvent.SYNC_GROUP: lambda event, error: sync_error(error),
+    ClassicEvent.LEAVE_GROUP: lambda event, error: LeaveGroupResponse(error_code=error),
+    ClassicEvent.OFFSET_COMMIT: lambda event, error: _commit_answer(event.commit, lambda _: error),  # repeated for every partition (COMMIT-12)
+    ClassicEvent.TXN_OFFSET_COMMIT: lambda event, error: _commit_answer(event.commit, lambda _: error),
+    ClassicEvent.OFFSET_DELETE: lambda event, error: OffsetDeleteResponse(error_code=error),
+    ClassicEvent.DELETE_GROUPS: lambda event, error: DeleteGroupsResponse(results=(DeletedGroup(group_id=event.group_id, error_code=error),)),
+    ClassicEvent.LIST_GROUPS: lambda event, error: ListGroupsResponse(error_code=error),
 }
 
-FORMS: Final[Mapping[AnswerName, Callable[[Input], GroupResponse]]] = {
+FORMS: Final[Mapping[AnswerName, Callable[[Event], GroupResponse]]] = {
     Form.CURRENT_GENERATION: _current_generation,
     Form.OLD_LEADER: _old_leader,
     Form.SKIP_ASSIGNMENT: _skip_assignment,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.choices import Choices
-    from groupproof.coordinator.machine.outputs import GroupView, Standing
+    from groupproof.coordinator.machine.outputs import GroupProgress, GroupView
     from groupproof.protocol.rules.dialect import Dialect
 
 __all__ = ["AnyGroup"]
@@ -43,6 +43,6 @@ class AnyGroup(Protocol):
         """Return the tokens of the requests that wait for their answer."""
         ...
 
-    def standing(self) -> Standing: ...
+    def standing(self) -> GroupProgress: ...
 
     def view(self) -> GroupView: ...

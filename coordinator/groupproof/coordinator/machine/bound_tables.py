@@ -16,7 +16,7 @@ from groupproof.protocol.vocabulary import ErrorCode
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.dialect_functions import DialectFunctions, RequestFunctions
     from groupproof.coordinator.machine.effect_context import EffectContext
-    from groupproof.coordinator.machine.event import Input
+    from groupproof.coordinator.machine.event import Event
     from groupproof.coordinator.machine.group_batches import Batch
     from groupproof.coordinator.machine.variant import Variant
     from groupproof.protocol.rules.cells import EventKind, Place
@@ -38,10 +38,10 @@ class Rule:
 
     row: Row
     name: str
-    guard: Callable[[Input], bool]
-    effects: tuple[Callable[[EffectContext, Input], None], ...]
-    after: tuple[Callable[[EffectContext, Input], None], ...]
-    says: Callable[[Input], GroupResponse] | None  # to a request, at once
+    guard: Callable[[Event], bool]
+    effects: tuple[Callable[[EffectContext, Event], None], ...]
+    after: tuple[Callable[[EffectContext, Event], None], ...]
+    says: Callable[[Event], GroupResponse] | None  # to a request, at once
     is_told: bool  # a check that changes nothing is not worth an `Applied`
 
 
@@ -77,21 +77,21 @@ def bound_tables(profile: Profile, variant: Variant) -> BoundTables:
     fields = profile.fields
     binder = _Binder(variant, tuple(functions.values()), home, fields)
     cells = {table.dialect: binder.cells(table) for table in tables}
-    before = {on: binder.rules(on, "before", cell, functions[table.dialect]) for table in tables for on, cell in table.before_group.items()}
-    gate = frozenset(guard for each in functions.values() for guard in each.gate) - variant.guards.keys()
+    before = {kind: binder.rules(kind, "before", cell, functions[table.dialect]) for table in tables for kind, cell in table.before_group.items()}
+    gate = frozenset(guard for function in functions.values() for guard in function.gate) - variant.guards.keys()
     return BoundTables(
         profile=profile,
         cells=cells,
         only=cells[tables[0].dialect] if len(tables) == 1 else None,
         none=_first_of({place: rules for place, rules in bound.items() if place[1] is NO_GROUP} for bound in cells.values()),
         before=before,
-        before_open={on: tuple(rule for rule in rules if rule.row.guard not in gate) for on, rules in before.items()},
+        before_open={kind: tuple(rule for rule in rules if rule.row.guard not in gate) for kind, rules in before.items()},
         functions=functions,
         home=home,
-        requests=_first_of(each.requests for each in functions.values()),
-        batches=_first_of(each.batches for each in functions.values()),
+        requests=_first_of(function.requests for function in functions.values()),
+        batches=_first_of(function.batches for function in functions.values()),
         fields=fields,
-        appends={on: answers for table in tables for on, answers in table.appends.items()},
+        appends={kind: answers for table in tables for kind, answers in table.appends.items()},
     )
 
 
@@ -125,28 +125,28 @@ class _Binder:
     def cells(self, table: Table) -> dict[Place, tuple[Rule, ...]]:
         own = functions_of(table.dialect)
         return {
-            (on, state): self.rules(on, state_name(state) if state is None else f"{table.dialect.state_prefix}{state}", cell, own)
-            for on, states in table.cells.items() for state, cell in states.items()
+            (kind, state): self.rules(kind, state_name(state) if state is None else f"{table.dialect.state_prefix}{state}", cell, own)
+            for kind, states in table.cells.items() for state, cell in states.items()
         }  # fmt: skip
 
-    def rules(self, on: EventKind, where: str, cell: tuple[Row, ...], own: DialectFunctions) -> tuple[Rule, ...]:
-        return tuple(self._rule(on, where, row, own) for row in cell)
+    def rules(self, kind: EventKind, where: str, cell: tuple[Row, ...], own: DialectFunctions) -> tuple[Rule, ...]:
+        return tuple(self._rule(kind, where, row, own) for row in cell)
 
-    def _rule(self, on: EventKind, where: str, row: Row, own: DialectFunctions) -> Rule:
+    def _rule(self, kind: EventKind, where: str, row: Row, own: DialectFunctions) -> Rule:
         variant, known = self.variant, (own, *self.functions)
         guards, effects = (
-            _first_of((variant.guards, *(each.guards for each in known))),
-            _first_of((variant.effects, *(each.effects for each in known))),
+            _first_of((variant.guards, *(dialect_functions.guards for dialect_functions in known))),
+            _first_of((variant.effects, *(dialect_functions.effects for dialect_functions in known))),
         )
-        answers = _first_of((variant.forms, *(each.answers for each in known)))
+        answers = _first_of((variant.forms, *(dialect_functions.answers for dialect_functions in known)))
         does, after = tuple(effects[effect] for effect in row.effects), tuple(effects[effect] for effect in row.after)
-        home = self.home.get(on, own)
-        says = self._answer(row, answers, home) if on in home.dialect.requests else None
-        is_told = on not in own.quiet or bool(does or after or row.then)
-        return Rule(row, f"{on.value}/{where}/{row.name}", guards[row.guard], does, after, says, is_told)
+        home = self.home.get(kind, own)
+        says = self._answer(row, answers, home) if kind in home.dialect.requests else None
+        is_told = kind not in own.quiet or bool(does or after or row.then)
+        return Rule(row, f"{kind.value}/{where}/{row.name}", guards[row.guard], does, after, says, is_told)
 
-    def _answer(self, row: Row, answers: Mapping[Any, Any], home: DialectFunctions) -> Callable[[Input], GroupResponse] | None:
+    def _answer(self, row: Row, answers: Mapping[Any, Any], home: DialectFunctions) -> Callable[[Event], GroupResponse] | None:
         answer, fields, error_answer = row.answer, self.fields, home.error_answer
         if isinstance(answer, ErrorCode):
-            return lambda on: error_answer(on, answer, fields)
+            return lambda event: error_answer(event, answer, fields)
         return None if answer is None else answers[answer]

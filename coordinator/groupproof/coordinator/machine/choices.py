@@ -1,6 +1,6 @@
 """What the protocol leaves to a coordinator: the ids it gives, who follows a leader, which of two protocols with equal votes is chosen.
 
-The machine asks for each of them; `Drawn` decides as this reference does. The harness decides as a recorded broker did, so that the
+The machine asks for each of them; `RandomChoices` decides as this reference does. The harness decides as a recorded broker did, so that the
 machine can be stepped beside it.
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.outputs import Arrival
 
-__all__ = ["Choices", "Drawn", "RandomBits"]
+__all__ = ["Choices", "RandomBits", "RandomChoices"]
 
 
 class RandomBits(Protocol):
@@ -37,7 +37,7 @@ class Choices(Protocol):
         ...
 
 
-class Drawn:
+class RandomChoices:
     """The reference's own choices: ids of random bits, the longest-standing member (JOIN-07), the protocol first voted for (JOIN-32)."""
 
     def __init__(self, random: RandomBits) -> None:

@@ -8,12 +8,12 @@ from typing import Final
 from groupproof.coordinator.machine.answers import FORMS, error_answer
 from groupproof.coordinator.machine.dialect_functions import DialectFunctions, RequestFunctions
 from groupproof.coordinator.machine.effects import EFFECTS
-from groupproof.coordinator.machine.event import Input
+from groupproof.coordinator.machine.event import Event
 from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.group_batches import BATCHES
 from groupproof.coordinator.machine.guards import GUARDS
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
-from groupproof.protocol.rules.classic.classic_terms import Guard, On
+from groupproof.protocol.rules.classic.classic_terms import ClassicEvent, Guard
 from groupproof.protocol.wire.messages import (
     HeartbeatRequest,
     JoinGroupRequest,
@@ -27,26 +27,26 @@ from groupproof.protocol.wire.messages import (
 __all__ = ["CLASSIC_FUNCTIONS"]
 
 
-def _fill_join(event: Input, message: JoinGroupRequest) -> None:
+def _fill_join(event: Event, message: JoinGroupRequest) -> None:
     event.member_id, event.instance_id = message.member_id, message.group_instance_id
 
 
-def _fill(event: Input, message: SyncGroupRequest | HeartbeatRequest | OffsetCommitRequest | TxnOffsetCommitRequest) -> None:
+def _fill(event: Event, message: SyncGroupRequest | HeartbeatRequest | OffsetCommitRequest | TxnOffsetCommitRequest) -> None:
     event.member_id, event.instance_id, event.generation = message.member_id, message.group_instance_id, message.generation_id
 
 
-def _fill_nothing(event: Input, message: LeaveGroupRequest | OffsetDeleteRequest) -> None:
+def _fill_nothing(event: Event, message: LeaveGroupRequest | OffsetDeleteRequest) -> None:
     """Leave the event as it is: whom a LeaveGroup is about its entries say, and an OffsetDelete is about no member."""
 
 
 _REQUESTS: Final[Mapping[type, RequestFunctions]] = {
-    JoinGroupRequest: RequestFunctions(kind=On.JOIN_GROUP, event=Input, fill=_fill_join, asks_offsets=False),
-    SyncGroupRequest: RequestFunctions(kind=On.SYNC_GROUP, event=Input, fill=_fill, asks_offsets=False),
-    HeartbeatRequest: RequestFunctions(kind=On.HEARTBEAT, event=Input, fill=_fill, asks_offsets=False),
-    LeaveGroupRequest: RequestFunctions(kind=On.LEAVE_GROUP, event=Input, fill=_fill_nothing, asks_offsets=False),
-    OffsetCommitRequest: RequestFunctions(kind=On.OFFSET_COMMIT, event=Input, fill=_fill),
-    TxnOffsetCommitRequest: RequestFunctions(kind=On.TXN_OFFSET_COMMIT, event=Input, fill=_fill),
-    OffsetDeleteRequest: RequestFunctions(kind=On.OFFSET_DELETE, event=Input, fill=_fill_nothing),
+    JoinGroupRequest: RequestFunctions(kind=ClassicEvent.JOIN_GROUP, event=Event, fill=_fill_join, asks_offsets=False),
+    SyncGroupRequest: RequestFunctions(kind=ClassicEvent.SYNC_GROUP, event=Event, fill=_fill, asks_offsets=False),
+    HeartbeatRequest: RequestFunctions(kind=ClassicEvent.HEARTBEAT, event=Event, fill=_fill, asks_offsets=False),
+    LeaveGroupRequest: RequestFunctions(kind=ClassicEvent.LEAVE_GROUP, event=Event, fill=_fill_nothing, asks_offsets=False),
+    OffsetCommitRequest: RequestFunctions(kind=ClassicEvent.OFFSET_COMMIT, event=Event, fill=_fill),
+    TxnOffsetCommitRequest: RequestFunctions(kind=ClassicEvent.TXN_OFFSET_COMMIT, event=Event, fill=_fill),
+    OffsetDeleteRequest: RequestFunctions(kind=ClassicEvent.OFFSET_DELETE, event=Event, fill=_fill_nothing),
 }
 
 
@@ -60,10 +60,10 @@ CLASSIC_FUNCTIONS: Final = DialectFunctions(
     answers=FORMS,
     effects=EFFECTS,
     group=_group,
-    event=Input,
+    event=Event,
     error_answer=error_answer,
     requests=_REQUESTS,
     batches=BATCHES,
     gate=frozenset({Guard.NOT_ACTIVE, Guard.LOADING, Guard.LOADING_OLD, Guard.NOT_LED_HERE, Guard.NOT_LOADED_HERE}),
-    quiet=frozenset({On.JOIN_CHECK, On.ABSENCE_CHECK}),
+    quiet=frozenset({ClassicEvent.JOIN_CHECK, ClassicEvent.ABSENCE_CHECK}),
 )

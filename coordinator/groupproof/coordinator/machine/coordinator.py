@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from groupproof.coordinator.machine.bound_tables import bound_tables
 from groupproof.coordinator.machine.engine import Engine
-from groupproof.coordinator.machine.event import OPEN, Gate, Input
+from groupproof.coordinator.machine.event import OPEN, CoordinatorStatus, Event
 from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.offset_effects import storable
 from groupproof.coordinator.machine.outputs import Applied, Arrival, GroupView, MemberView, Output, Reply, Transition
 from groupproof.coordinator.machine.settings import Settings
-from groupproof.coordinator.machine.storage import PartitionState, Stored, partition_of
+from groupproof.coordinator.machine.storage import PartitionState, StoredGroups, partition_of
 from groupproof.coordinator.machine.timers import TimerKey
 from groupproof.coordinator.machine.variant import REFERENCE
-from groupproof.protocol.rules.classic.classic_terms import On
+from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
 from groupproof.protocol.rules.profiles import profile as profile_named
 from groupproof.protocol.vocabulary import ErrorCode
 from groupproof.protocol.wire.messages import (
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.dialect_functions import RequestFunctions
     from groupproof.coordinator.machine.group_batches import Batch
     from groupproof.coordinator.machine.offsets import Offsets
-    from groupproof.coordinator.machine.outputs import Standing
+    from groupproof.coordinator.machine.outputs import GroupProgress
     from groupproof.coordinator.machine.variant import Variant
     from groupproof.protocol.rules.cells import EventKind
     from groupproof.protocol.wire.messages import (
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "Applied", "Arrival", "Coordinator", "GroupView", "MemberView", "Output", "Reply", "Settings", "Stored", "Transition", "partition_of",
+    "Applied", "Arrival", "Coordinator", "GroupView", "MemberView", "Output", "Reply", "Settings", "StoredGroups", "Transition", "partition_of",
 ]  # fmt: skip
 
 
@@ -119,15 +119,15 @@ class Coordinator:
         """Take the marker of a producer's transaction for some partitions (WriteTxnMarkers): what it has pending there counts now, or never."""
         self._fire(now_ms)
         self._come_to(now_ms)
-        ended = [each for each in partitions if each in self._engine.partitions]
+        ended = [partition for partition in partitions if partition in self._engine.partitions]
         for partition in ended:
             self._engine.partitions[partition].transactions.discard(producer_id)
-        for group_id in [each for partition in ended for each in self._of(partition)]:
+        for group_id in [name for partition in ended for name in self._of(partition)]:
             offsets = self._offsets(group_id)
             if offsets is not None and producer_id in offsets.pending:
-                on = self._input(On.TXN_MARKER, group_id)
-                on.producer_id, on.is_committed = producer_id, is_committed
-                self._engine.apply(on)
+                event = self._input(ClassicEvent.TXN_MARKER, group_id)
+                event.producer_id, event.is_committed = producer_id, is_committed
+                self._engine.apply(event)
         return self._taken()
 
     def clean_up(self, now_ms: int) -> list[Output]:
@@ -158,7 +158,7 @@ class Coordinator:
         self._engine.partitions.setdefault(partition, PartitionState())
         self._loading.add(partition)
 
-    def load(self, partition: int, stored: Stored, now_ms: int) -> list[Output]:
+    def load(self, partition: int, stored: StoredGroups, now_ms: int) -> list[Output]:
         """Lead `partition` with what is stored of it: the last stored generations, each session restarted (EMIG-03, EMIG-05)."""
         self._come_to(now_ms)
         self._loading.discard(partition)
@@ -167,9 +167,9 @@ class Coordinator:
             self._engine.adopt(Group.restored(record))
         for group_id in state.offsets:
             if group_id not in self._engine.groups:
-                self._engine.adopt(self._engine.tables.home[On.OFFSET_COMMIT].group(group_id, now_ms))  # commits without members
+                self._engine.adopt(self._engine.tables.home[ClassicEvent.OFFSET_COMMIT].group(group_id, now_ms))  # commits without members
         for group_id in self._of(partition):
-            self._engine.apply(self._input(On.LOADED, group_id))
+            self._engine.apply(self._input(ClassicEvent.LOADED, group_id))
         self._watch_retention()
         return self._taken()
 
@@ -178,17 +178,17 @@ class Coordinator:
         self._fire(now_ms - 1)
         self._come_to(now_ms)
         for group_id in self._of(partition):
-            self._engine.apply(self._input(On.UNLOADED, group_id))
+            self._engine.apply(self._input(ClassicEvent.UNLOADED, group_id))
         self._engine.partitions.pop(partition, None)
         self._loading.discard(partition)
         self._watch_retention()
         out = self._taken()
-        return out if parked == "answer" else [each for each in out if not isinstance(each, Reply)]
+        return out if parked == "answer" else [output for output in out if not isinstance(output, Reply)]
 
-    def stored(self, partition: int) -> Stored:
+    def stored(self, partition: int) -> StoredGroups:
         """Return what `__consumer_offsets` holds of `partition`, to be loaded elsewhere; nothing where it is not led here."""
         state = self._engine.partitions.get(partition)
-        return Stored() if state is None else state.snapshot()
+        return StoredGroups() if state is None else state.snapshot()
 
     def leads(self, partition: int) -> bool:
         return partition in self._engine.partitions
@@ -201,7 +201,7 @@ class Coordinator:
         group = self._engine.groups.get(group_id)
         return None if group is None else group.view()
 
-    def standing(self, group_id: str) -> Standing | None:
+    def standing(self, group_id: str) -> GroupProgress | None:
         group = self._engine.groups.get(group_id)
         return None if group is None else group.standing()
 
@@ -218,27 +218,27 @@ class Coordinator:
         """Let a group die as with its partition, but keep it, Dead, as a request sees it that raced with the move (TR-140 to TR-147)."""
         self._come_to(now_ms)
         group = self._engine.groups[group_id]
-        self._engine.apply(self._input(On.UNLOADED, group_id))
+        self._engine.apply(self._input(ClassicEvent.UNLOADED, group_id))
         self._engine.groups[group_id] = group
         return self._taken()
 
     def _take_up(self, request: RequestFunctions, message: Any, arrival: Arrival) -> None:
         kind = request.kind
-        on = self._asked(kind, request.event, message.group_id, message, arrival)
-        request.fill(on, message)
+        event = self._asked(kind, request.event, message.group_id, message, arrival)
+        request.fill(event, message)
         if request.asks_offsets:
-            self._tell_offsets(on, message)
-        if kind is On.TXN_OFFSET_COMMIT and not self._is_under_way(message):
-            self._hear_of_transaction(on)
-        self._decide(on)
+            self._tell_offsets(event, message)
+        if kind is ClassicEvent.TXN_OFFSET_COMMIT and not self._is_under_way(message):
+            self._hear_of_transaction(event)
+        self._decide(event)
 
-    def _hear_of_transaction(self, on: Input) -> None:
+    def _hear_of_transaction(self, event: Event) -> None:
         """Note what is said against a transaction that is not under way: by its coordinator, or by the log where nobody asks that one (3.7, UnifiedLog)."""
         engine = self._engine
         if self.transaction_error:
-            on.verdict = engine.answer_to(on.on, self.transaction_error)
-        if self.settings.transaction_partition_verification_enable and storable(on):
-            on.refusal = on.refusal or ErrorCode(engine.fields["unverified_error"])
+            event.verdict = engine.answer_to(event.kind, self.transaction_error)
+        if self.settings.transaction_partition_verification_enable and storable(event):
+            event.refusal = event.refusal or ErrorCode(engine.fields["unverified_error"])
 
     def _take_up_other(self, message: GroupRequest, arrival: Arrival) -> None:
         batch = self._engine.tables.batches.get(type(message))
@@ -255,10 +255,10 @@ class Coordinator:
         state = self._engine.partitions.get(self._partition(commit.group_id))
         return state is not None and commit.producer_id in state.transactions
 
-    def _asked(self, kind: EventKind, event: type[Input], group_id: str, message: GroupRequest, arrival: Arrival) -> Input:
+    def _asked(self, kind: EventKind, event: type[Event], group_id: str, message: GroupRequest, arrival: Arrival) -> Event:
         engine = self._engine
         on = event(
-            on=kind,
+            kind=kind,
             now_ms=self._now_ms,
             settings=self.settings,
             group_id=group_id,
@@ -271,36 +271,36 @@ class Coordinator:
             on.refusal = engine.answer_to(kind, engine.append_error)
         return on
 
-    def _tell_offsets(self, on: Input, message: GroupRequest) -> None:
+    def _tell_offsets(self, event: Event, message: GroupRequest) -> None:
         """Put into the event what is stored of the group's offsets, and what may be done with the group."""
-        on.offsets = self._offsets(on.group_id)
+        event.offsets = self._offsets(event.group_id)
         asks_operations = getattr(message, "include_authorized_operations", False)
-        on.operations = self._engine.fields["group_operations" if asks_operations else "group_operations_unasked"]
+        event.operations = self._engine.fields["group_operations" if asks_operations else "group_operations_unasked"]
 
-    def _decide(self, on: Input) -> None:
-        if not self._engine.refuse(on):
-            self._engine.apply(on)
-            if on.group is not None and self._keeps_laws:
-                on.group.check()
+    def _decide(self, event: Event) -> None:
+        if not self._engine.refuse(event):
+            self._engine.apply(event)
+            if event.group is not None and self._keeps_laws:
+                event.group.check()
 
     def _take_up_each(self, batch: Batch, message: GroupRequest, arrival: Arrival) -> None:
         """Decide each group of the request by itself, and answer all in one reply."""
         engine, first = self._engine, len(self._engine.out)
         for group_id, fetch in batch.groups(message):
-            on = self._asked(batch.on, engine.tables.home[batch.on].event, group_id, message, arrival)
-            self._tell_offsets(on, message)
-            on.fetch = fetch
-            self._decide(on)
-        replies = [each for each in engine.out[first:] if isinstance(each, Reply) and each.token == arrival.token]
-        engine.out[first:] = [each for each in engine.out[first:] if each not in replies]
-        engine.reply(arrival.token, batch.join([each.message for each in replies]))
+            event = self._asked(batch.kind, engine.tables.home[batch.kind].event, group_id, message, arrival)
+            self._tell_offsets(event, message)
+            event.fetch = fetch
+            self._decide(event)
+        replies = [output for output in engine.out[first:] if isinstance(output, Reply) and output.token == arrival.token]
+        engine.out[first:] = [output for output in engine.out[first:] if output not in replies]
+        engine.reply(arrival.token, batch.join([reply.message for reply in replies]))
 
     def _list(self, message: ListGroupsRequest, arrival: Arrival) -> None:
-        gate = Gate(active=self.active, loading=bool(self._loading))
+        gate = CoordinatorStatus(active=self.active, loading=bool(self._loading))
         groups = tuple(self._engine.groups.values())
-        on = Input(on=On.LIST_GROUPS, now_ms=self._now_ms, settings=self.settings, group_id="", request=message, arrival=arrival)
-        on.gate, on.groups = gate, groups
-        self._decide(on)
+        event = Event(kind=ClassicEvent.LIST_GROUPS, now_ms=self._now_ms, settings=self.settings, group_id="", request=message, arrival=arrival)
+        event.gate, event.groups = gate, groups
+        self._decide(event)
 
     def _offsets(self, group_id: str) -> Offsets | None:
         state = self._engine.partitions.get(self._partition(group_id))
@@ -311,47 +311,47 @@ class Coordinator:
         while timers.quiet_until_ms <= until_ms and (due := timers.pop_due(until_ms)) is not None:
             key, due_ms = due
             self._come_to(max(due_ms, self._now_ms))
-            if key.on is On.CLEANUP:
+            if key.kind is ClassicEvent.CLEANUP:
                 self._clean_up()
             else:
                 self._go_off(key)
 
     def _go_off(self, key: TimerKey) -> None:
-        on = self._input(key.on, key.group_id)
-        on.member_id = key.member_id
-        self._engine.apply(on)
-        if on.group is not None and self._keeps_laws:
-            on.group.check()
+        event = self._input(key.kind, key.group_id)
+        event.member_id = key.member_id
+        self._engine.apply(event)
+        if event.group is not None and self._keeps_laws:
+            event.group.check()
 
     def _clean_up(self) -> None:
         """Expire what nobody needs, and let the groups die that hold nothing (COMMIT-24, COMMIT-25)."""
         for group_id in tuple(self._engine.groups):
-            for kind in (On.RETENTION, On.CLEANUP):
-                on = self._input(kind, group_id)
-                on.offsets = self._offsets(group_id)
-                self._engine.apply(on)
+            for kind in (ClassicEvent.RETENTION, ClassicEvent.CLEANUP):
+                event = self._input(kind, group_id)
+                event.offsets = self._offsets(group_id)
+                self._engine.apply(event)
         self._watch_retention()
 
     def _watch_retention(self) -> None:
         """Keep the periodic cleanup armed while there is a group to clean, and no longer."""
-        key = TimerKey(On.CLEANUP, "")
+        key = TimerKey(ClassicEvent.CLEANUP, "")
         if not self._engine.groups:
             self._engine.timers.cancel(key)
         elif self._engine.timers.due_of(key) is None:
             self._engine.timers.arm(key, self._now_ms + self.settings.offsets_retention_check_interval_ms)
 
-    def _input(self, on: EventKind, group_id: str) -> Input:
-        return self._engine.event(on, group_id, self._now_ms)
+    def _input(self, kind: EventKind, group_id: str) -> Event:
+        return self._engine.event(kind, group_id, self._now_ms)
 
     def _of(self, partition: int) -> list[str]:
         """Return the groups of a partition, in the order of their creation."""
         return [group_id for group_id in self._engine.groups if self._partition(group_id) == partition]
 
-    def _gate(self, group_id: str) -> Gate:
+    def _gate(self, group_id: str) -> CoordinatorStatus:
         partition = partition_of(group_id, self.settings.offsets_topic_num_partitions)
         if self.active and not self._loading and partition in self._engine.partitions:
             return OPEN
-        return Gate(active=self.active, led=partition in self._engine.partitions, loading=partition in self._loading)
+        return CoordinatorStatus(active=self.active, led=partition in self._engine.partitions, loading=partition in self._loading)
 
     def _partition(self, group_id: str) -> int:
         return partition_of(group_id, self.settings.offsets_topic_num_partitions)

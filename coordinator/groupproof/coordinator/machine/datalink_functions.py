@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from groupproof.coordinator.machine.event import Input
+from groupproof.coordinator.machine.event import Event
 from groupproof.coordinator.machine.group import Group
-from groupproof.protocol.rules.classic.classic_terms import On
+from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
 from groupproof.protocol.rules.datalink.datalink_dialect import DATALINK, ManagerEffect
 
 if TYPE_CHECKING:
@@ -31,15 +31,22 @@ def _group(group_id: str, since_ms: int) -> WorkerGroup:
     return WorkerGroup(group_id=group_id, since_ms=since_ms)
 
 
-def _keep_assignment(engine: EffectContext, on: Input) -> None:
-    kept = Input(on=On.APPENDED, now_ms=on.now_ms, settings=on.settings, group_id=on.group_id, group=on.group, generation=on.generation)
-    kept.assignment = {each.member_id: each.assignment for each in on.sync.assignments}
+def _keep_assignment(engine: EffectContext, event: Event) -> None:
+    kept = Event(
+        kind=ClassicEvent.APPENDED,
+        now_ms=event.now_ms,
+        settings=event.settings,
+        group_id=event.group_id,
+        group=event.group,
+        generation=event.generation,
+    )
+    kept.assignment = {assignment.member_id: assignment.assignment for assignment in event.sync.assignments}
     engine.apply(kept)
 
 
 def datalink_functions(classic: DialectFunctions) -> DialectFunctions:
     """Return the functions of DataLink's dialect, made of those of the classic one."""
-    effects: Mapping[EffectName, Callable[[EffectContext, Input], None]] = {**classic.effects, ManagerEffect.KEEP_ASSIGNMENT: _keep_assignment}
+    effects: Mapping[EffectName, Callable[[EffectContext, Event], None]] = {**classic.effects, ManagerEffect.KEEP_ASSIGNMENT: _keep_assignment}
     return replace(
         classic,
         dialect=DATALINK,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.any_group import AnyGroup
-    from groupproof.coordinator.machine.event import Input
+    from groupproof.coordinator.machine.event import Event
     from groupproof.coordinator.machine.group_batches import Batch
     from groupproof.protocol.rules.cells import AnswerName, EffectName, EventKind, GuardName
     from groupproof.protocol.rules.dialect import Dialect
@@ -25,7 +25,7 @@ class RequestFunctions:
     """
 
     kind: EventKind
-    event: type[Input]
+    event: type[Event]
     fill: Callable[[Any, Any], None]
     asks_offsets: bool = True
 
@@ -45,7 +45,7 @@ class DialectFunctions:
     answers: Mapping[AnswerName, Callable[[Any], Any]]
     effects: Mapping[EffectName, Callable[[Any, Any], None]]
     group: Callable[[str, int], AnyGroup]
-    event: type[Input]
+    event: type[Event]
     error_answer: Callable[[Any, ErrorCode, Mapping[str, int]], Any]
     requests: Mapping[type[Any], RequestFunctions]
     batches: Mapping[type[Any], Batch] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.any_group import AnyGroup
     from groupproof.coordinator.machine.choices import Choices
-    from groupproof.coordinator.machine.event import Input
+    from groupproof.coordinator.machine.event import Event
     from groupproof.coordinator.machine.offsets import Offsets
     from groupproof.coordinator.machine.settings import Settings
     from groupproof.coordinator.machine.storage import PartitionState
@@ -33,17 +33,17 @@ class EffectContext(Protocol):
     choices: Choices
     append_error: ErrorCode
 
-    def apply(self, on: Input) -> Row:
+    def apply(self, event: Event) -> Row:
         """Apply the row of an input whose group has been looked up."""
         ...
 
-    def consequence(self, on: EventKind, cause: Input) -> Row:
+    def consequence(self, kind: EventKind, cause: Event) -> Row:
         """Apply an input that follows from another one, to the same group."""
         ...
 
     def reply(self, token: Hashable, message: GroupResponse) -> None: ...
 
-    def create(self, on: Input) -> None:
+    def create(self, event: Event) -> None:
         """Add a new group of the dialect whose request it is, and record its creation."""
         ...
 

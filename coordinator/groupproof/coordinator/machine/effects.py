@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from groupproof.coordinator.machine.answers import own_assignment, sync_error
-from groupproof.coordinator.machine.event import Input
+from groupproof.coordinator.machine.event import Event
 from groupproof.coordinator.machine.join_effects import JOIN_EFFECTS, evict, parked_request, refuse_join
 from groupproof.coordinator.machine.offset_effects import OFFSET_EFFECTS
 from groupproof.coordinator.machine.timers import TimerKey, session_of
-from groupproof.protocol.rules.classic.classic_terms import Effect, On
+from groupproof.protocol.rules.classic.classic_terms import ClassicEvent, Effect
 from groupproof.protocol.vocabulary import ErrorCode
 from groupproof.protocol.wire.messages import LeaveGroupRequest, LeftMember
 
@@ -26,148 +26,148 @@ __all__ = ["EFFECTS"]
 # Syncing -------------------------------------------------------------------------------------------------------------------------
 
 
-def _park_sync(engine: EffectContext, on: Input) -> None:
-    on.here.members.park_sync(on.member, parked_request(on))
+def _park_sync(engine: EffectContext, event: Event) -> None:
+    event.existing_group.members.park_sync(event.member, parked_request(event))
 
 
-def _mark_synced(engine: EffectContext, on: Input) -> None:
-    on.here.members.unsynced.pop(on.member_id, None)
-    if not on.here.members.unsynced:
-        engine.timers.cancel(TimerKey(On.SYNC_DEADLINE, on.group_id))
+def _mark_synced(engine: EffectContext, event: Event) -> None:
+    event.existing_group.members.unsynced.pop(event.member_id, None)
+    if not event.existing_group.members.unsynced:
+        engine.timers.cancel(TimerKey(ClassicEvent.SYNC_DEADLINE, event.group_id))
 
 
-def _store_assignment(engine: EffectContext, on: Input) -> None:
-    assignment = {each.member_id: each.assignment for each in on.sync.assignments}
-    failed = on.refusal is not ErrorCode.NONE
+def _store_assignment(engine: EffectContext, event: Event) -> None:
+    assignment = {assignment.member_id: assignment.assignment for assignment in event.sync.assignments}
+    failed = event.refusal is not ErrorCode.NONE
     if not failed:
-        engine.partition(on.group_id).groups[on.group_id] = on.here.stored(assignment)
-    outcome = Input(
-        on=On.APPEND_FAILED if failed else On.APPENDED, now_ms=on.now_ms, settings=on.settings, group_id=on.group_id, group=on.group,
-        generation=on.generation,
+        engine.partition(event.group_id).groups[event.group_id] = event.existing_group.stored(assignment)
+    outcome = Event(
+        kind=ClassicEvent.APPEND_FAILED if failed else ClassicEvent.APPENDED, now_ms=event.now_ms, settings=event.settings, group_id=event.group_id, group=event.group,
+        generation=event.generation,
     )  # fmt: skip
-    outcome.assignment, outcome.error = assignment, on.refusal
+    outcome.assignment, outcome.error = assignment, event.refusal
     engine.apply(outcome)
 
 
-def _assign(engine: EffectContext, on: Input) -> None:
-    assignment = on.assignment or {}
-    for member in on.here.members:
+def _assign(engine: EffectContext, event: Event) -> None:
+    assignment = event.assignment or {}
+    for member in event.existing_group.members:
         member.assignment = assignment.get(member.member_id, b"")  # entries of strangers are ignored (SYNC-08)
 
 
-def _answer_syncs(engine: EffectContext, on: Input) -> None:
-    for member in on.here.members:
-        parked = on.here.members.park_sync(member, None)
+def _answer_syncs(engine: EffectContext, event: Event) -> None:
+    for member in event.existing_group.members:
+        parked = event.existing_group.members.park_sync(member, None)
         if parked is not None:
-            engine.reply(parked.token, own_assignment(on, member))
-            engine.timers.arm(session_of(on.group_id, member.member_id), on.now_ms + member.session_timeout_ms)
+            engine.reply(parked.token, own_assignment(event, member))
+            engine.timers.arm(session_of(event.group_id, member.member_id), event.now_ms + member.session_timeout_ms)
 
 
-def _fail_syncs(engine: EffectContext, on: Input, error: ErrorCode | None = None) -> None:
-    for member in on.here.members:
+def _fail_syncs(engine: EffectContext, event: Event, error: ErrorCode | None = None) -> None:
+    for member in event.existing_group.members:
         member.assignment = b""
-        parked = on.here.members.park_sync(member, None)
+        parked = event.existing_group.members.park_sync(member, None)
         if parked is not None:
-            engine.reply(parked.token, sync_error(on.error if error is None else error))
-            engine.timers.arm(session_of(on.group_id, member.member_id), on.now_ms + member.session_timeout_ms)
-    _end_sync_deadline(engine, on)
+            engine.reply(parked.token, sync_error(event.error if error is None else error))
+            engine.timers.arm(session_of(event.group_id, member.member_id), event.now_ms + member.session_timeout_ms)
+    _end_sync_deadline(engine, event)
 
 
-def _abort_syncs(engine: EffectContext, on: Input) -> None:
-    _fail_syncs(engine, on, ErrorCode.REBALANCE_IN_PROGRESS)
+def _abort_syncs(engine: EffectContext, event: Event) -> None:
+    _fail_syncs(engine, event, ErrorCode.REBALANCE_IN_PROGRESS)
 
 
-def _end_sync_deadline(engine: EffectContext, on: Input) -> None:
-    on.here.members.unsynced.clear()
-    engine.timers.cancel(TimerKey(On.SYNC_DEADLINE, on.group_id))
+def _end_sync_deadline(engine: EffectContext, event: Event) -> None:
+    event.existing_group.members.unsynced.clear()
+    engine.timers.cancel(TimerKey(ClassicEvent.SYNC_DEADLINE, event.group_id))
 
 
-def _evict_unsynced(engine: EffectContext, on: Input) -> None:
-    for member_id in tuple(on.here.members.unsynced):
-        evict(engine, on.here, member_id)
+def _evict_unsynced(engine: EffectContext, event: Event) -> None:
+    for member_id in tuple(event.existing_group.members.unsynced):
+        evict(engine, event.existing_group, member_id)
 
 
 # Sessions and leaving ------------------------------------------------------------------------------------------------------------
 
 
-def _refresh_session(engine: EffectContext, on: Input) -> None:
-    engine.timers.arm(session_of(on.group_id, on.member_id), on.now_ms + on.member.session_timeout_ms)
+def _refresh_session(engine: EffectContext, event: Event) -> None:
+    engine.timers.arm(session_of(event.group_id, event.member_id), event.now_ms + event.member.session_timeout_ms)
 
 
-def _refresh_session_sparing_newcomers(engine: EffectContext, on: Input) -> None:
-    if on.member.is_new and on.member.join is not None:
-        engine.timers.cancel(session_of(on.group_id, on.member_id))
+def _refresh_session_sparing_newcomers(engine: EffectContext, event: Event) -> None:
+    if event.member.is_new and event.member.join is not None:
+        engine.timers.cancel(session_of(event.group_id, event.member_id))
     else:
-        _refresh_session(engine, on)
+        _refresh_session(engine, event)
 
 
-def _restart_sessions(engine: EffectContext, on: Input) -> None:
-    for member in on.here.members:
-        engine.timers.arm(session_of(on.group_id, member.member_id), on.now_ms + member.session_timeout_ms)
+def _restart_sessions(engine: EffectContext, event: Event) -> None:
+    for member in event.existing_group.members:
+        engine.timers.arm(session_of(event.group_id, member.member_id), event.now_ms + member.session_timeout_ms)
 
 
-def _named(on: Input) -> Member:
+def _named(event: Event) -> Member:
     """Return the member that the input names, by its instance where it gives no member id (LEAVE-53)."""
-    members = on.here.members
-    return members.by_id[on.member_id or members.instances[on.instance_id or ""]]
+    members = event.existing_group.members
+    return members.by_id[event.member_id or members.instances[event.instance_id or ""]]
 
 
-def _tell_removed(engine: EffectContext, on: Input) -> None:
-    member = _named(on)
+def _tell_removed(engine: EffectContext, event: Event) -> None:
+    member = _named(event)
     if member.join is not None:
         refuse_join(engine, member.join, ErrorCode.UNKNOWN_MEMBER_ID, "")  # LEAVE-08
 
 
-def _remove(engine: EffectContext, on: Input) -> None:
-    evict(engine, on.here, _named(on).member_id)
+def _remove(engine: EffectContext, event: Event) -> None:
+    evict(engine, event.existing_group, _named(event).member_id)
 
 
-def _drop_pending(engine: EffectContext, on: Input) -> None:
-    evict(engine, on.here, on.member_id)
+def _drop_pending(engine: EffectContext, event: Event) -> None:
+    evict(engine, event.existing_group, event.member_id)
 
 
-def _drop_evicted(engine: EffectContext, on: Input) -> None:
-    on.here.members.evicted.pop(on.member_id, None)
+def _drop_evicted(engine: EffectContext, event: Event) -> None:
+    event.existing_group.members.evicted.pop(event.member_id, None)
 
 
-def _leave_one(engine: EffectContext, on: Input, entry: LeaveMember) -> bool:
+def _leave_one(engine: EffectContext, event: Event, entry: LeaveMember) -> bool:
     """Judge one entry of the list; return whether it was removed."""
-    named = Input(
-        on=On.LEAVE_ENTRY, now_ms=on.now_ms, settings=on.settings, group_id=on.group_id, group=on.group, arrival=on.arrival,
+    named = Event(
+        kind=ClassicEvent.LEAVE_ENTRY, now_ms=event.now_ms, settings=event.settings, group_id=event.group_id, group=event.group, arrival=event.arrival,
         member_id=entry.member_id, instance_id=entry.group_instance_id,
     )  # fmt: skip
     row = engine.apply(named)
     assert isinstance(row.answer, ErrorCode)
-    on.left += (LeftMember(member_id=entry.member_id, group_instance_id=entry.group_instance_id, error_code=row.answer),)
+    event.left += (LeftMember(member_id=entry.member_id, group_instance_id=entry.group_instance_id, error_code=row.answer),)
     return row.answer is ErrorCode.NONE
 
 
-def _settle_left(engine: EffectContext, on: Input, members_left: int) -> None:
-    settled = Input(on=On.LEFT, now_ms=on.now_ms, settings=on.settings, group_id=on.group_id, group=on.group)
+def _settle_left(engine: EffectContext, event: Event, members_left: int) -> None:
+    settled = Event(kind=ClassicEvent.LEFT, now_ms=event.now_ms, settings=event.settings, group_id=event.group_id, group=event.group)
     settled.members_left = members_left
     engine.apply(settled)
 
 
-def _leave_each(engine: EffectContext, on: Input) -> None:
-    assert isinstance(on.request, LeaveGroupRequest)
-    members_before = 0 if on.group is None else len(on.here.members)
-    removed = [_leave_one(engine, on, entry) for entry in on.request.members]
+def _leave_each(engine: EffectContext, event: Event) -> None:
+    assert isinstance(event.request, LeaveGroupRequest)
+    members_before = 0 if event.group is None else len(event.existing_group.members)
+    removed = [_leave_one(engine, event, entry) for entry in event.request.members]
     if any(removed):
-        _settle_left(engine, on, members_before - len(on.here.members))
+        _settle_left(engine, event, members_before - len(event.existing_group.members))
 
 
-def _leave_one_by_one(engine: EffectContext, on: Input) -> None:
-    assert isinstance(on.request, LeaveGroupRequest)
-    for entry in on.request.members:
-        members_before = 0 if on.group is None else len(on.here.members)
-        if _leave_one(engine, on, entry):
-            _settle_left(engine, on, members_before - len(on.here.members))
-        if on.left[-1].error_code is ErrorCode.UNKNOWN_SERVER_ERROR:
+def _leave_one_by_one(engine: EffectContext, event: Event) -> None:
+    assert isinstance(event.request, LeaveGroupRequest)
+    for entry in event.request.members:
+        members_before = 0 if event.group is None else len(event.existing_group.members)
+        if _leave_one(engine, event, entry):
+            _settle_left(engine, event, members_before - len(event.existing_group.members))
+        if event.left[-1].error_code is ErrorCode.UNKNOWN_SERVER_ERROR:
             break
 
 
-def _answer_parked(engine: EffectContext, on: Input) -> None:
-    members = on.here.members
+def _answer_parked(engine: EffectContext, event: Event) -> None:
+    members = event.existing_group.members
     for member in members:
         join, sync = members.park_join(member, None), members.park_sync(member, None)
         if join is not None:
@@ -179,23 +179,23 @@ def _answer_parked(engine: EffectContext, on: Input) -> None:
 # Storage -------------------------------------------------------------------------------------------------------------------------
 
 
-def _store_group(engine: EffectContext, on: Input) -> None:
+def _store_group(engine: EffectContext, event: Event) -> None:
     if engine.append_error is not ErrorCode.NONE:
         return
-    assignment = {member.member_id: member.assignment for member in on.here.members}
-    engine.partition(on.group_id).groups[on.group_id] = on.here.stored(assignment)
+    assignment = {member.member_id: member.assignment for member in event.existing_group.members}
+    engine.partition(event.group_id).groups[event.group_id] = event.existing_group.stored(assignment)
 
 
-def _forget_group(engine: EffectContext, on: Input) -> None:
-    group = on.here
+def _forget_group(engine: EffectContext, event: Event) -> None:
+    group = event.existing_group
     for member_id in (*group.members.by_id, *group.members.pending, *group.members.evicted):
         engine.timers.cancel(session_of(group.group_id, member_id))
-    for timer in (On.INITIAL_DELAY_END, On.JOIN_DEADLINE, On.SYNC_DEADLINE):
-        engine.timers.cancel(TimerKey(timer, on.group_id))
-    del engine.groups[on.group_id]
+    for timer in (ClassicEvent.INITIAL_DELAY_END, ClassicEvent.JOIN_DEADLINE, ClassicEvent.SYNC_DEADLINE):
+        engine.timers.cancel(TimerKey(timer, event.group_id))
+    del engine.groups[event.group_id]
 
 
-EFFECTS: Final[Mapping[EffectName, Callable[[EffectContext, Input], None]]] = {
+EFFECTS: Final[Mapping[EffectName, Callable[[EffectContext, Event], None]]] = {
     **JOIN_EFFECTS,
     Effect.PARK_SYNC: _park_sync,
     Effect.MARK_SYNCED: _mark_synced,

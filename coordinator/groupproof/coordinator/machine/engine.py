@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.any_group import AnyGroup
     from groupproof.coordinator.machine.bound_tables import BoundTables, Rule
     from groupproof.coordinator.machine.choices import Choices
-    from groupproof.coordinator.machine.event import Input
+    from groupproof.coordinator.machine.event import Event
     from groupproof.coordinator.machine.outputs import Output
     from groupproof.coordinator.machine.settings import Settings
     from groupproof.coordinator.machine.storage import PartitionState
@@ -54,55 +54,55 @@ class Engine:
         self.out: list[Output] = []
         self.choices = choices
 
-    def apply(self, on: Input) -> Row:
+    def apply(self, event: Event) -> Row:
         """Apply the row of an input whose group has been looked up; return it. Raise `Unreachable` where the table has no cell."""
-        group = on.group
+        group = event.group
         state = None if group is None else group.state
-        cell = (self._only or self._cells_for(group)).get((on.on, state))
+        cell = (self._only or self._cells_for(group)).get((event.kind, state))
         if cell is None:
-            raise Unreachable(f"{on.on.value} came up in {state_name(state)} of group {on.group_id!r}")
+            raise Unreachable(f"{event.kind.value} came up in {state_name(state)} of group {event.group_id!r}")
         for rule in cell:
-            if rule.guard(on):
-                self._perform(rule, on)
+            if rule.guard(event):
+                self._perform(rule, event)
                 return rule.row
-        raise Unreachable(f"no row of {on.on.value} in {state_name(state)} is for what came to group {on.group_id!r}")
+        raise Unreachable(f"no row of {event.kind.value} in {state_name(state)} is for what came to group {event.group_id!r}")
 
     def _cells_for(self, group: AnyGroup | None) -> Mapping[Place, tuple[Rule, ...]]:
         return self._none if group is None else self._cells[group.dialect]
 
-    def refuse(self, on: Input) -> bool:
+    def refuse(self, event: Event) -> bool:
         """Check a request before its group is looked at; answer it and return True when a check holds."""
-        for rule in self._before_open[on.on] if on.gate is OPEN else self._before[on.on]:
-            if rule.guard(on):
-                self._perform(rule, on)
+        for rule in self._before_open[event.kind] if event.gate is OPEN else self._before[event.kind]:
+            if rule.guard(event):
+                self._perform(rule, event)
                 return True
         return False
 
-    def consequence(self, on: EventKind, cause: Input) -> Row:
+    def consequence(self, kind: EventKind, cause: Event) -> Row:
         """Apply an input that follows from another one, to the same group."""
-        return self.apply(self.event(on, cause.group_id, cause.now_ms))
+        return self.apply(self.event(kind, cause.group_id, cause.now_ms))
 
-    def event(self, on: EventKind, group_id: str, now_ms: int) -> Input:
+    def event(self, kind: EventKind, group_id: str, now_ms: int) -> Event:
         """Return an event that nobody sent, for a group that may be there: of the group's dialect, or of the one that the kind belongs to."""
         group = self.groups.get(group_id)
-        functions = self.tables.home.get(on) if group is None else self.tables.functions[group.dialect]
+        functions = self.tables.home.get(kind) if group is None else self.tables.functions[group.dialect]
         if functions is None:
-            raise Unreachable(f"{on.value} came up, of which {self.profile.name} knows nothing")
-        return functions.event(on=on, now_ms=now_ms, settings=self.settings, group_id=group_id, group=group)
+            raise Unreachable(f"{kind.value} came up, of which {self.profile.name} knows nothing")
+        return functions.event(kind=kind, now_ms=now_ms, settings=self.settings, group_id=group_id, group=group)
 
-    def answer_to(self, on: EventKind, error: ErrorCode) -> ErrorCode:
+    def answer_to(self, kind: EventKind, error: ErrorCode) -> ErrorCode:
         """Return what a request is answered when the log, or the coordinator of its transaction, says `error`."""
-        return ErrorCode(self.tables.appends.get(on, {}).get(error, error))
+        return ErrorCode(self.tables.appends.get(kind, {}).get(error, error))
 
     def reply(self, token: Hashable, message: GroupResponse) -> None:
         self.out.append(Reply(token=token, message=message))
 
-    def create(self, on: Input) -> None:
+    def create(self, event: Event) -> None:
         """Add a new group of the dialect whose request it is, and record its creation."""
-        group = self.tables.home[on.on].group(on.group_id, on.now_ms)
+        group = self.tables.home[event.kind].group(event.group_id, event.now_ms)
         self.adopt(group)
-        on.group = group
-        rule = f"{on.on.value}/none/created"
+        event.group = group
+        rule = f"{event.kind.value}/none/created"
         self.out.append(Transition(group_id=group.group_id, generation=group.generation, before=None, after=group.state, rule=rule, reason="created"))
 
     def adopt(self, group: AnyGroup) -> None:
@@ -117,32 +117,34 @@ class Engine:
     def offsets(self, group_id: str) -> Offsets:
         return self.partition(group_id).offsets.setdefault(group_id, Offsets())
 
-    def _perform(self, rule: Rule, on: Input) -> None:
+    def _perform(self, rule: Rule, event: Event) -> None:
         if rule.is_told:
-            token = None if on.arrival is None else on.arrival.token
-            self.out.append(Applied(token=token, group_id=on.group_id, rule=rule.name, requirement=rule.row.requirement, member_id=on.member_id))
+            token = None if event.arrival is None else event.arrival.token
+            self.out.append(
+                Applied(token=token, group_id=event.group_id, rule=rule.name, requirement=rule.row.requirement, member_id=event.member_id)
+            )
         for effect in rule.effects:
-            effect(self, on)
+            effect(self, event)
         if rule.row.then is not None:
-            self._told(on, rule.row.then, rule.name, _reason(rule.row, on))
-        if rule.says is not None and on.arrival is not None:
-            self.out.append(Reply(token=on.arrival.token, message=rule.says(on)))
+            self._record_transition(event, rule.row.then, rule.name, _reason(rule.row, event))
+        if rule.says is not None and event.arrival is not None:
+            self.out.append(Reply(token=event.arrival.token, message=rule.says(event)))
         for effect in rule.after:
-            effect(self, on)
+            effect(self, event)
 
-    def _told(self, on: Input, after: StrEnum, rule: str, reason: str) -> None:
+    def _record_transition(self, event: Event, after: StrEnum, rule: str, reason: str) -> None:
         """Move the group and tell of it."""
-        group = on.group
-        assert group is not None, f"{on.on.value} has no group to move"
+        group = event.group
+        assert group is not None, f"{event.kind.value} has no group to move"
         before = group.state
-        group.move_to(after, on.now_ms)
-        told = Transition(group_id=group.group_id, generation=group.generation, before=before, after=after, rule=rule, reason=reason)
-        self.out.append(told)
+        group.move_to(after, event.now_ms)
+        transition = Transition(group_id=group.group_id, generation=group.generation, before=before, after=after, rule=rule, reason=reason)
+        self.out.append(transition)
 
 
-def _reason(row: Row, on: Input) -> str:
+def _reason(row: Row, event: Event) -> str:
     """Return why the group moves, in the words of Kafka's log (JOIN-59)."""
     reason = row.because or row.name.replace("-", " ")
-    member_id = on.answered_id or on.member_id
-    told = f"; client reason: {on.request.reason}" if isinstance(on.request, JoinGroupRequest) and on.request.reason else ""
-    return f"{reason} {member_id}".rstrip() + told
+    member_id = event.answered_id or event.member_id
+    text = f"; client reason: {event.request.reason}" if isinstance(event.request, JoinGroupRequest) and event.request.reason else ""
+    return f"{reason} {member_id}".rstrip() + text

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
         TxnOffsetCommitRequest,
     )
 
-__all__ = ["OPEN", "Gate", "Input"]
+__all__ = ["OPEN", "CoordinatorStatus", "Event"]
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class CoordinatorStatus:
     """What is known before the group is looked at: is the coordinator active, its partition led here, or being loaded?"""
 
     active: bool = True
@@ -39,7 +39,7 @@ class Gate:
     loading: bool = False
 
 
-OPEN: Final = Gate()
+OPEN: Final = CoordinatorStatus()
 """The gate of nearly every request."""
 
 
@@ -47,27 +47,27 @@ class _Views:
     """The group and the request of an input under the types that a row knows them to have; what is not there fails where the row uses it."""
 
     if TYPE_CHECKING:
-        here: Group
+        existing_group: Group
         join: JoinGroupRequest
         sync: SyncGroupRequest
         commit: OffsetCommitRequest | TxnOffsetCommitRequest
     else:
-        here = property(attrgetter("group"))
+        existing_group = property(attrgetter("group"))
         join = sync = commit = property(attrgetter("request"))
 
 
 @dataclass(kw_only=True)
-class Input(_Views):
+class Event(_Views):
     """A request, a timer or a consequence. Guards read it; effects leave `answered_id`, `old_leader`, `left` and `error` for the answer.
 
     `generation` is -1 where the input has none. `groups` are all groups there are, for ListGroups; `producer_id` and `is_committed` are a
     transaction's. `refusal` is what the log says to the request's records, `verdict` what the coordinator of its transaction says to it, both
     as the client is told. `operations` are those that DescribeGroups tells.
 
-    What few inputs have is set when it is known, and until then the class's: every request makes an input, and most need none of it.
+    A field that few events have is set when its value is known. Until then the class's default stands, because every request makes an event and most need none of these fields.
     """
 
-    on: EventKind
+    kind: EventKind
     now_ms: int
     settings: Settings
     group_id: str
@@ -78,7 +78,7 @@ class Input(_Views):
     request: GroupRequest | None = None
     arrival: Arrival | None = None
     fetch: FetchGroup | None = field(default=None, init=False)
-    gate: Gate = field(default=OPEN, init=False)
+    gate: CoordinatorStatus = field(default=OPEN, init=False)
     assignment: dict[str, bytes] | None = field(default=None, init=False)
     error: ErrorCode = field(default=ErrorCode.NONE, init=False)
     answered_id: str | None = field(default=None, init=False)
@@ -96,7 +96,7 @@ class Input(_Views):
     @property
     def member(self) -> Member:
         """Return the member that asks; rows ask for it only after the check of membership."""
-        member = self.here.members.by_id.get(self.member_id)
+        member = self.existing_group.members.by_id.get(self.member_id)
         assert member is not None, f"{self.member_id!r} is no member of {self.group_id!r}"
         return member
 

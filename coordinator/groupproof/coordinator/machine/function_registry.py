@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["DATALINK_FUNCTIONS", "functions_of", "registered"]
 
 DATALINK_FUNCTIONS: Final = datalink_functions(CLASSIC_FUNCTIONS)
-_FUNCTIONS: Final[dict[Dialect, DialectFunctions]] = {each.dialect: each for each in (CLASSIC_FUNCTIONS, DATALINK_FUNCTIONS)}
+_FUNCTIONS: Final[dict[Dialect, DialectFunctions]] = {
+    dialect_functions.dialect: dialect_functions for dialect_functions in (CLASSIC_FUNCTIONS, DATALINK_FUNCTIONS)
+}
 
 
 def functions_of(dialect: Dialect) -> DialectFunctions:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from groupproof.coordinator.machine.members import Members, first_of, leading_protocols
-from groupproof.coordinator.machine.outputs import GroupView, MemberView, Standing
+from groupproof.coordinator.machine.outputs import GroupProgress, GroupView, MemberView
 from groupproof.coordinator.machine.readable_subscriptions import topics_of
 from groupproof.coordinator.machine.storage import StoredGroup, StoredMember
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
@@ -58,7 +58,7 @@ class Group:
             group_id=record.group_id, generation=record.generation, protocol_type=record.protocol_type, protocol_name=record.protocol_name,
             state=GroupState.STABLE if record.members else GroupState.EMPTY, since_ms=record.since_ms,
         )  # fmt: skip
-        group.subscriptions = tuple(each.subscription for each in record.members)
+        group.subscriptions = tuple(member.subscription for member in record.members)
         for member in record.members:
             group.members.add(member.restore(record.protocol_type or "", record.protocol_name or ""))
         if record.leader is not None and record.leader in group.members:
@@ -71,7 +71,7 @@ class Group:
         return StoredGroup(
             group_id=self.group_id, generation=self.generation, protocol_type=self.protocol_type, protocol_name=name,
             leader=self.members.leader, since_ms=self.since_ms,
-            members=tuple([StoredMember.of(each, name, assignment.get(each.member_id, b"")) for each in self.members]),
+            members=tuple([StoredMember.of(member, name, assignment.get(member.member_id, b"")) for member in self.members]),
         )  # fmt: skip
 
     def move_to(self, state: StrEnum, now_ms: int) -> None:
@@ -101,7 +101,7 @@ class Group:
         """Return the topics that the last generation subscribed to, None where they are not known (KIP-496)."""
         if not self.is_consumer or self.subscriptions is None:
             return None
-        read = [topics_of(each) for each in self.subscriptions]
+        read = [topics_of(subscription) for subscription in self.subscriptions]
         known = [topics for topics in read if topics is not None]
         return frozenset[str]().union(*known) if len(known) == len(read) else None
 
@@ -126,24 +126,24 @@ class Group:
 
     def parked(self) -> list[Hashable]:
         """Return the tokens of the parked requests."""
-        return [each.token for member in self.members for each in (member.join, member.sync) if each is not None]
+        return [parked_request.token for member in self.members for parked_request in (member.join, member.sync) if parked_request is not None]
 
-    def standing(self) -> Standing:
+    def standing(self) -> GroupProgress:
         """Return how far the group has come: much less than `view`, and quickly made."""
-        absent = tuple(each.client_id for each in self.members if each.join is None and each.sync is None)
+        absent = tuple(member.client_id for member in self.members if member.join is None and member.sync is None)
         leader, pending = self.members.leader, tuple(self.members.pending)
-        return Standing(state=self.state, generation=self.generation, leader=leader, absent=absent, pending=pending)
+        return GroupProgress(state=self.state, generation=self.generation, leader=leader, absent=absent, pending=pending)
 
     def view(self) -> GroupView:
         """Return the group at this instant, for tests, traces and the frame filter."""
         members = tuple(
             MemberView(
-                member_id=each.member_id, client_id=each.client_id, client_host=each.client_host, group_instance_id=each.group_instance_id,
-                is_leader=each.member_id == self.members.leader,
-                parked="JoinGroup" if each.join else "SyncGroup" if each.sync else None,
-                session_timeout_ms=each.session_timeout_ms, rebalance_timeout_ms=each.rebalance_timeout_ms, assignment=each.assignment,
+                member_id=member.member_id, client_id=member.client_id, client_host=member.client_host, group_instance_id=member.group_instance_id,
+                is_leader=member.member_id == self.members.leader,
+                parked="JoinGroup" if member.join else "SyncGroup" if member.sync else None,
+                session_timeout_ms=member.session_timeout_ms, rebalance_timeout_ms=member.rebalance_timeout_ms, assignment=member.assignment,
             )
-            for each in self.members
+            for member in self.members
         )  # fmt: skip
         return GroupView(
             group_id=self.group_id, state=self.state, generation=self.generation, protocol_type=self.protocol_type,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from groupproof.protocol.rules.classic.classic_terms import On
+from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
 from groupproof.protocol.wire.messages import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
@@ -30,13 +30,13 @@ __all__ = ["BATCHES", "Batch"]
 class Batch:
     """`groups` yields the groups asked for, with what is asked of each; `join` makes one answer of theirs."""
 
-    on: EventKind
+    kind: EventKind
     groups: Callable[[Any], Iterable[tuple[str, FetchGroup | None]]]
     join: Callable[[list[Any]], GroupResponse]
 
 
 def _fetched(asked: OffsetFetchRequest) -> Iterable[tuple[str, FetchGroup | None]]:
-    return ((each.group_id, each) for each in asked.groups)
+    return ((group.group_id, group) for group in asked.groups)
 
 
 def _described(asked: DescribeGroupsRequest) -> Iterable[tuple[str, FetchGroup | None]]:
@@ -61,8 +61,8 @@ def _join_deleted(answers: list[DeleteGroupsResponse]) -> DeleteGroupsResponse:
 
 
 BATCHES: Final[Mapping[type[Any], Batch]] = {
-    OffsetFetchRequest: Batch(On.OFFSET_FETCH, _fetched, _join_fetched),
-    DescribeGroupsRequest: Batch(On.DESCRIBE_GROUPS, _described, _join_described),
-    DeleteGroupsRequest: Batch(On.DELETE_GROUPS, _deleted, _join_deleted),
+    OffsetFetchRequest: Batch(ClassicEvent.OFFSET_FETCH, _fetched, _join_fetched),
+    DescribeGroupsRequest: Batch(ClassicEvent.DESCRIBE_GROUPS, _described, _join_described),
+    DeleteGroupsRequest: Batch(ClassicEvent.DELETE_GROUPS, _deleted, _join_deleted),
 }
 """By the type of the request."""

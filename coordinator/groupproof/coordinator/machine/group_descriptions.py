@@ -21,7 +21,7 @@ from groupproof.protocol.wire.messages import (
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.any_group import AnyGroup
-    from groupproof.coordinator.machine.event import Input
+    from groupproof.coordinator.machine.event import Event
     from groupproof.coordinator.machine.members import Member
     from groupproof.protocol.rules.cells import AnswerName
     from groupproof.protocol.wire.messages import (
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 __all__ = ["DESCRIPTIONS"]
 
 
-def _described(on: Input, member: Callable[[Member], DescribedMember], protocol: str = "") -> DescribeGroupsResponse:
-    group = on.here
-    told = DescribedGroup(
+def _described(event: Event, member: Callable[[Member], DescribedMember], protocol: str = "") -> DescribeGroupsResponse:
+    group = event.existing_group
+    description = DescribedGroup(
         group_id=group.group_id, group_state=group.state.value, protocol_type=group.protocol_type or "", protocol_data=protocol,
-        members=tuple(member(each) for each in group.members), authorized_operations=on.operations,
+        members=tuple(member(item) for item in group.members), authorized_operations=event.operations,
     )  # fmt: skip
-    return DescribeGroupsResponse(groups=(told,))
+    return DescribeGroupsResponse(groups=(description,))
 
 
 def _member(member: Member, metadata: bytes = b"", assignment: bytes = b"") -> DescribedMember:
@@ -47,64 +47,66 @@ def _member(member: Member, metadata: bytes = b"", assignment: bytes = b"") -> D
     )  # fmt: skip
 
 
-def _stable(on: Input) -> DescribeGroupsResponse:
-    name = on.here.protocol_name
-    return _described(on, lambda each: _member(each, each.metadata(name), each.assignment), name or "")
+def _stable(event: Event) -> DescribeGroupsResponse:
+    name = event.existing_group.protocol_name
+    return _described(event, lambda member: _member(member, member.metadata(name), member.assignment), name or "")
 
 
-def _stable_by_assignment(on: Input) -> DescribeGroupsResponse:
-    return _described(on, lambda each: _member(each, each.assignment, each.assignment), on.here.protocol_name or "")
+def _stable_by_assignment(event: Event) -> DescribeGroupsResponse:
+    return _described(event, lambda member: _member(member, member.assignment, member.assignment), event.existing_group.protocol_name or "")
 
 
-def _rebalancing(on: Input) -> DescribeGroupsResponse:
-    return _described(on, lambda each: _member(each, assignment=each.assignment))
+def _rebalancing(event: Event) -> DescribeGroupsResponse:
+    return _described(event, lambda member: _member(member, assignment=member.assignment))
 
 
-def _bare(on: Input) -> DescribeGroupsResponse:
-    return _described(on, _member)
+def _bare(event: Event) -> DescribeGroupsResponse:
+    return _described(event, _member)
 
 
-def _dead(on: Input) -> DescribeGroupsResponse:
-    dead = DescribedGroup(group_id=on.group_id, group_state=GroupState.DEAD.value, authorized_operations=on.operations)
+def _dead(event: Event) -> DescribeGroupsResponse:
+    dead = DescribedGroup(group_id=event.group_id, group_state=GroupState.DEAD.value, authorized_operations=event.operations)
     return DescribeGroupsResponse(groups=(dead,))
 
 
-def _not_found(on: Input) -> DescribeGroupsResponse:
-    told = DescribedGroup(
-        group_id=on.group_id, error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=f"Group {on.group_id} not found.",
+def _not_found(event: Event) -> DescribeGroupsResponse:
+    description = DescribedGroup(
+        group_id=event.group_id, error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=f"Group {event.group_id} not found.",
         group_state=GroupState.DEAD.value,
     )  # fmt: skip
-    return DescribeGroupsResponse(groups=(told,))
+    return DescribeGroupsResponse(groups=(description,))
 
 
 def _overview(group: AnyGroup) -> ListedGroup:
     return ListedGroup(group_id=group.group_id, protocol_type=group.protocol_type or "", group_state=group.state.value, group_type=group.dialect.name)
 
 
-def _listed(on: Input, plain: Callable[[str], str] = lambda name: name.strip().lower(), error: ErrorCode = ErrorCode.NONE) -> ListGroupsResponse:
+def _listed(event: Event, plain: Callable[[str], str] = lambda name: name.strip().lower(), error: ErrorCode = ErrorCode.NONE) -> ListGroupsResponse:
     """List what the filters let through; an empty filter lets everything through. A group's type is its dialect."""
-    assert isinstance(on.request, ListGroupsRequest)
-    states = {plain(name) for name in on.request.states_filter}
-    types = {name.lower() for name in on.request.types_filter}
+    assert isinstance(event.request, ListGroupsRequest)
+    states = {plain(name) for name in event.request.states_filter}
+    types = {name.lower() for name in event.request.types_filter}
     groups = tuple(
-        _overview(group) for group in on.groups if (not types or group.dialect.name in types) and (not states or plain(group.state.value) in states)
+        _overview(group)
+        for group in event.groups
+        if (not types or group.dialect.name in types) and (not states or plain(group.state.value) in states)
     )
     return ListGroupsResponse(error_code=error, groups=groups)
 
 
-def _listed_untrimmed(on: Input) -> ListGroupsResponse:
-    return _listed(on, str.lower)
+def _listed_untrimmed(event: Event) -> ListGroupsResponse:
+    return _listed(event, str.lower)
 
 
-def _listed_exact(on: Input) -> ListGroupsResponse:
-    return _listed(on, str)
+def _listed_exact(event: Event) -> ListGroupsResponse:
+    return _listed(event, str)
 
 
-def _listed_loading(on: Input) -> ListGroupsResponse:
-    return _listed(on, str.lower, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+def _listed_loading(event: Event) -> ListGroupsResponse:
+    return _listed(event, str.lower, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 
 
-DESCRIPTIONS: Final[Mapping[AnswerName, Callable[[Input], GroupResponse]]] = {
+DESCRIPTIONS: Final[Mapping[AnswerName, Callable[[Event], GroupResponse]]] = {
     Form.DESCRIBED_STABLE: _stable,
     Form.DESCRIBED_BY_ASSIGNMENT: _stable_by_assignment,
     Form.DESCRIBED: _rebalancing,

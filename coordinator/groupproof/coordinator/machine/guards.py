@@ -12,7 +12,7 @@ from groupproof.protocol.vocabulary import ErrorCode, GroupState
 from groupproof.protocol.wire.messages import OffsetDeleteRequest
 
 if TYPE_CHECKING:
-    from groupproof.coordinator.machine.event import Input
+    from groupproof.coordinator.machine.event import Event
     from groupproof.protocol.rules.cells import GuardName
 
 __all__ = ["GUARDS"]
@@ -21,290 +21,290 @@ MEMBER_ID_REQUIRED_SINCE: Final = 4  # JoinGroup, KIP-394
 ERROR_UNSAID_SINCE: Final = 6  # JoinGroup, as 2.4 has it
 SKIP_ASSIGNMENT_SINCE: Final = 9  # JoinGroup, KIP-814
 PROTOCOL_NAMED_SINCE: Final = 5  # SyncGroup, KIP-559
-LOAD_TOLD_SINCE: Final = 2  # TxnOffsetCommit, KAFKA-7296
+LOADING_ANSWERED_SINCE: Final = 2  # TxnOffsetCommit, KAFKA-7296
 BEGINS_SINCE: Final = 5  # TxnOffsetCommit, KIP-890: it adds its partition to the transaction, whatever the setting says
 
 
-def _always(_: Input) -> bool:
+def _always(_: Event) -> bool:
     return True
 
 
 # before the group is looked at
 
 
-def _not_active(on: Input) -> bool:
-    return not on.gate.active
+def _not_active(event: Event) -> bool:
+    return not event.gate.active
 
 
-def _group_id_empty(on: Input) -> bool:
-    return not on.group_id
+def _group_id_empty(event: Event) -> bool:
+    return not event.group_id
 
 
-def _session_timeout_out_of_bounds(on: Input) -> bool:
-    bounds = on.settings
-    return not bounds.group_min_session_timeout_ms <= on.join.session_timeout_ms <= bounds.group_max_session_timeout_ms
+def _session_timeout_out_of_bounds(event: Event) -> bool:
+    bounds = event.settings
+    return not bounds.group_min_session_timeout_ms <= event.join.session_timeout_ms <= bounds.group_max_session_timeout_ms
 
 
-def _loading(on: Input) -> bool:
-    return on.gate.loading
+def _loading(event: Event) -> bool:
+    return event.gate.loading
 
 
-def _not_led_here(on: Input) -> bool:
-    return not on.gate.led
+def _not_led_here(event: Event) -> bool:
+    return not event.gate.led
 
 
-def _not_loaded_here(on: Input) -> bool:
-    return not on.gate.led or on.gate.loading
+def _not_loaded_here(event: Event) -> bool:
+    return not event.gate.led or event.gate.loading
 
 
-def _loading_old(on: Input) -> bool:
-    return on.gate.loading and on.version < LOAD_TOLD_SINCE
+def _loading_old(event: Event) -> bool:
+    return event.gate.loading and event.version < LOADING_ANSWERED_SINCE
 
 
-def _unverified(on: Input) -> bool:
-    is_asked = bool(on.settings.transaction_partition_verification_enable) or on.version >= BEGINS_SINCE
-    return is_asked and on.verdict is not ErrorCode.NONE
+def _unverified(event: Event) -> bool:
+    is_asked = bool(event.settings.transaction_partition_verification_enable) or event.version >= BEGINS_SINCE
+    return is_asked and event.verdict is not ErrorCode.NONE
 
 
 # who asks
 
 
-def _has_member_id(on: Input) -> bool:
-    return bool(on.member_id)
+def _has_member_id(event: Event) -> bool:
+    return bool(event.member_id)
 
 
-def _no_member_id(on: Input) -> bool:
-    return not on.member_id
+def _no_member_id(event: Event) -> bool:
+    return not event.member_id
 
 
-def _stranger(on: Input) -> bool:
-    return on.member_id not in on.here.members.by_id
+def _stranger(event: Event) -> bool:
+    return event.member_id not in event.existing_group.members.by_id
 
 
-def _pending(on: Input) -> bool:
-    return on.member_id in on.here.members.pending
+def _pending(event: Event) -> bool:
+    return event.member_id in event.existing_group.members.pending
 
 
-def _pending_with_instance(on: Input) -> bool:
-    return _pending(on) and on.instance_id is not None
+def _pending_with_instance(event: Event) -> bool:
+    return _pending(event) and event.instance_id is not None
 
 
-def _pending_with_instance_unsaid(on: Input) -> bool:
-    return _pending_with_instance(on) and on.version >= ERROR_UNSAID_SINCE
+def _pending_with_instance_unsaid(event: Event) -> bool:
+    return _pending_with_instance(event) and event.version >= ERROR_UNSAID_SINCE
 
 
-def _leader(on: Input) -> bool:
-    return on.member_id == on.here.members.leader
+def _leader(event: Event) -> bool:
+    return event.member_id == event.existing_group.members.leader
 
 
-def _instance_unknown(on: Input) -> bool:
-    return on.instance_id is not None and on.instance_id not in on.here.members.instances
+def _instance_unknown(event: Event) -> bool:
+    return event.instance_id is not None and event.instance_id not in event.existing_group.members.instances
 
 
-def _fenced(on: Input) -> bool:
-    holder = on.here.members.instances.get(on.instance_id) if on.instance_id is not None else None
-    return holder is not None and holder != on.member_id
+def _fenced(event: Event) -> bool:
+    holder = event.existing_group.members.instances.get(event.instance_id) if event.instance_id is not None else None
+    return holder is not None and holder != event.member_id
 
 
-def _other_generation(on: Input) -> bool:
-    return on.generation != on.here.generation
+def _other_generation(event: Event) -> bool:
+    return event.generation != event.existing_group.generation
 
 
-def _generation_negative(on: Input) -> bool:
-    return on.generation < 0
+def _generation_negative(event: Event) -> bool:
+    return event.generation < 0
 
 
-def _instance_named(on: Input) -> bool:
-    return not on.member_id and on.instance_id in on.here.members.instances
+def _instance_named(event: Event) -> bool:
+    return not event.member_id and event.instance_id in event.existing_group.members.instances
 
 
-def _names_nobody(on: Input) -> bool:
-    return on.generation < 0 and not on.member_id and on.instance_id is None
+def _names_nobody(event: Event) -> bool:
+    return event.generation < 0 and not event.member_id and event.instance_id is None
 
 
-def _protocol_differs(on: Input) -> bool:
-    asked, group = on.sync, on.here
+def _protocol_differs(event: Event) -> bool:
+    asked, group = event.sync, event.existing_group
     return asked.protocol_type not in (None, group.protocol_type) or asked.protocol_name not in (None, group.protocol_name)
 
 
-def _protocol_unnamed(on: Input) -> bool:
-    return on.version >= PROTOCOL_NAMED_SINCE and None in (on.sync.protocol_type, on.sync.protocol_name)
+def _protocol_unnamed(event: Event) -> bool:
+    return event.version >= PROTOCOL_NAMED_SINCE and None in (event.sync.protocol_type, event.sync.protocol_name)
 
 
-def _stranger_named(on: Input) -> bool:
-    return bool(on.member_id) and _stranger(on)
+def _stranger_named(event: Event) -> bool:
+    return bool(event.member_id) and _stranger(event)
 
 
-def _other_generation_named(on: Input) -> bool:
-    generation = 0 if on.group is None else on.group.generation
-    return on.generation >= 0 and on.generation != generation
+def _other_generation_named(event: Event) -> bool:
+    generation = 0 if event.group is None else event.group.generation
+    return event.generation >= 0 and event.generation != generation
 
 
-def _version_6(on: Input) -> bool:
-    return on.version >= 6
+def _version_6(event: Event) -> bool:
+    return event.version >= 6
 
 
-def _version_9(on: Input) -> bool:
-    return on.version >= 9
+def _version_9(event: Event) -> bool:
+    return event.version >= 9
 
 
 # joins
 
 
-def _not_appended(on: Input) -> bool:
-    return on.refusal is not ErrorCode.NONE
+def _not_appended(event: Event) -> bool:
+    return event.refusal is not ErrorCode.NONE
 
 
-def _first_not_appended(on: Input) -> bool:
-    return _not_appended(on) and _generation_negative(on)
+def _first_not_appended(event: Event) -> bool:
+    return _not_appended(event) and _generation_negative(event)
 
 
-def _instance_returns_not_appended(on: Input) -> bool:
-    return _not_appended(on) and _instance_returns_unchanged(on)
+def _instance_returns_not_appended(event: Event) -> bool:
+    return _not_appended(event) and _instance_returns_unchanged(event)
 
 
-def _group_is_full(on: Input) -> bool:
-    members, limit = on.here.members, on.settings.group_max_size
-    member = members.get(on.member_id)
-    if on.here.state is GroupState.PREPARING_REBALANCE:  # the last to rejoin an oversized group are turned away (KAFKA-9885)
+def _group_is_full(event: Event) -> bool:
+    members, limit = event.existing_group.members, event.settings.group_max_size
+    member = members.get(event.member_id)
+    if event.existing_group.state is GroupState.PREPARING_REBALANCE:  # the last to rejoin an oversized group are turned away (KAFKA-9885)
         return (member is None or member.join is None) and members.joined >= limit
     return member is None and len(members) >= limit
 
 
-def _group_is_full_by_size(on: Input) -> bool:
-    members, limit = on.here.members, on.settings.group_max_size
-    member = members.get(on.member_id)
+def _group_is_full_by_size(event: Event) -> bool:
+    members, limit = event.existing_group.members, event.settings.group_max_size
+    member = members.get(event.member_id)
     if member is None:
-        return not on.member_id and len(members) >= limit  # an id that was pending is admitted beyond the limit
+        return not event.member_id and len(members) >= limit  # an id that was pending is admitted beyond the limit
     return member.join is None and len(members) > limit
 
 
-def _protocols_unfit(on: Input) -> bool:
-    names = tuple(protocol.name for protocol in on.join.protocols)
-    if on.group is None or on.group.state is GroupState.EMPTY:
-        return not on.join.protocol_type or not names
-    return on.join.protocol_type != on.here.protocol_type or not on.here.members.supports_any(names)
+def _protocols_unfit(event: Event) -> bool:
+    names = tuple(protocol.name for protocol in event.join.protocols)
+    if event.group is None or event.group.state is GroupState.EMPTY:
+        return not event.join.protocol_type or not names
+    return event.join.protocol_type != event.existing_group.protocol_type or not event.existing_group.members.supports_any(names)
 
 
-def _instance_returns_unchanged(on: Input) -> bool:
-    if not _instance_named(on):
+def _instance_returns_unchanged(event: Event) -> bool:
+    if not _instance_named(event):
         return False
-    group = on.here
-    returning = group.members.instances[on.instance_id or ""]
-    ballots = [on.join.protocols if each.member_id == returning else each.protocols for each in group.members]
+    group = event.existing_group
+    returning = group.members.instances[event.instance_id or ""]
+    ballots = [event.join.protocols if member.member_id == returning else member.protocols for member in group.members]
     return group.protocol_name in leading_protocols(ballots)  # with equal votes the choice may stay
 
 
-def _instance_returns_skipping(on: Input) -> bool:
-    return on.version >= SKIP_ASSIGNMENT_SINCE and _instance_returns_unchanged(on)
+def _instance_returns_skipping(event: Event) -> bool:
+    return event.version >= SKIP_ASSIGNMENT_SINCE and _instance_returns_unchanged(event)
 
 
-def _instance_comes(on: Input) -> bool:
-    return not on.member_id and on.instance_id is not None
+def _instance_comes(event: Event) -> bool:
+    return not event.member_id and event.instance_id is not None
 
 
-def _member_id_needed(on: Input) -> bool:
-    return not on.member_id and on.instance_id is None and on.version >= MEMBER_ID_REQUIRED_SINCE
+def _member_id_needed(event: Event) -> bool:
+    return not event.member_id and event.instance_id is None and event.version >= MEMBER_ID_REQUIRED_SINCE
 
 
-def _metadata_same(on: Input) -> bool:
-    return on.member.protocols == on.join.protocols
+def _metadata_same(event: Event) -> bool:
+    return event.member.protocols == event.join.protocols
 
 
 # leaves
 
 
-def _only_pending_left(on: Input) -> bool:
-    return on.members_left == 0
+def _only_pending_left(event: Event) -> bool:
+    return event.members_left == 0
 
 
 # timers and checks
 
 
-def _satisfied(on: Input) -> bool:
-    member = on.member
+def _satisfied(event: Event) -> bool:
+    member = event.member
     return not member.is_new and (member.join is not None or member.sync is not None)
 
 
-def _newcomer_parked(on: Input) -> bool:
-    return on.member.is_new and on.member.join is not None
+def _newcomer_parked(event: Event) -> bool:
+    return event.member.is_new and event.member.join is not None
 
 
-def _initial_delay_runs(on: Input) -> bool:
-    return on.here.before is GroupState.EMPTY
+def _initial_delay_runs(event: Event) -> bool:
+    return event.existing_group.before is GroupState.EMPTY
 
 
-def _newcomer_and_time_left(on: Input) -> bool:
-    return on.here.newcomer_came and on.here.budget_ms != 0
+def _newcomer_and_time_left(event: Event) -> bool:
+    return event.existing_group.newcomer_came and event.existing_group.budget_ms != 0
 
 
-def _newcomer_at_first_and_time_left(on: Input) -> bool:
-    return on.here.generation == 0 and _newcomer_and_time_left(on)
+def _newcomer_at_first_and_time_left(event: Event) -> bool:
+    return event.existing_group.generation == 0 and _newcomer_and_time_left(event)
 
 
-def _joins_missing(on: Input) -> bool:
-    return not on.here.members.all_joined
+def _joins_missing(event: Event) -> bool:
+    return not event.existing_group.members.all_joined
 
 
-def _subscription_breaks(on: Input) -> bool:
-    group = on.here
+def _subscription_breaks(event: Event) -> bool:
+    group = event.existing_group
     staying = group.members.staying
     return group.protocol_type == "consumer" and bool(staying) and any(map(breaks_the_reader, chosen_metadata(staying)))
 
 
-def _only_absent_static(on: Input) -> bool:
-    members = on.here.members
-    return not members.joined and any(each.is_static for each in members)
+def _only_absent_static(event: Event) -> bool:
+    members = event.existing_group.members
+    return not members.joined and any(member.is_static for member in members)
 
 
-def _nobody_joined(on: Input) -> bool:
-    return not on.here.members.joined
+def _nobody_joined(event: Event) -> bool:
+    return not event.existing_group.members.joined
 
 
-def _no_members(on: Input) -> bool:
-    return not len(on.here.members)
+def _no_members(event: Event) -> bool:
+    return not len(event.existing_group.members)
 
 
 # offsets
 
 
-def _not_consumer(on: Input) -> bool:
-    return not on.here.is_consumer
+def _not_consumer(event: Event) -> bool:
+    return not event.existing_group.is_consumer
 
 
-def _topics_known(on: Input) -> bool:
-    return on.here.subscribed_topics() is not None
+def _topics_known(event: Event) -> bool:
+    return event.existing_group.subscribed_topics() is not None
 
 
-def _never_had_members(on: Input) -> bool:
-    return on.here.protocol_type is None
+def _never_had_members(event: Event) -> bool:
+    return event.existing_group.protocol_type is None
 
 
-def _last_offsets_named(on: Input) -> bool:
-    assert isinstance(on.request, OffsetDeleteRequest)
-    named = {(topic.name, each.partition_index) for topic in on.request.topics for each in topic.partitions}
-    if on.offsets is None:
+def _last_offsets_named(event: Event) -> bool:
+    assert isinstance(event.request, OffsetDeleteRequest)
+    named = {(topic.name, partition.partition_index) for topic in event.request.topics for partition in topic.partitions}
+    if event.offsets is None:
         return bool(named)
-    return bool(named) and on.offsets.by_partition.keys() <= named and not on.offsets.pending
+    return bool(named) and event.offsets.by_partition.keys() <= named and not event.offsets.pending
 
 
-def _txn_committed(on: Input) -> bool:
-    return on.is_committed
+def _txn_committed(event: Event) -> bool:
+    return event.is_committed
 
 
-def _offsets_remain(on: Input) -> bool:
-    return bool(on.offsets)
+def _offsets_remain(event: Event) -> bool:
+    return bool(event.offsets)
 
 
-def _stored_offsets_remain(on: Input) -> bool:
-    return on.offsets is not None and bool(on.offsets.by_partition)
+def _stored_offsets_remain(event: Event) -> bool:
+    return event.offsets is not None and bool(event.offsets.by_partition)
 
 
-def _oversized(on: Input) -> bool:
-    return len(on.here.members) > on.settings.group_max_size
+def _oversized(event: Event) -> bool:
+    return len(event.existing_group.members) > event.settings.group_max_size
 
 
-GUARDS: Final[Mapping[GuardName, Callable[[Input], bool]]] = {
+GUARDS: Final[Mapping[GuardName, Callable[[Event], bool]]] = {
     Guard.ALWAYS: _always,
     Guard.NOT_ACTIVE: _not_active,
     Guard.GROUP_ID_EMPTY: _group_id_empty,

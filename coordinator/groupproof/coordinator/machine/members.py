@@ -12,7 +12,7 @@ from groupproof.protocol.wire.messages import JoinMember
 if TYPE_CHECKING:
     from groupproof.protocol.wire.messages import JoinProtocol
 
-__all__ = ["Member", "Members", "Parked", "chosen_metadata", "first_of", "leading_protocols"]
+__all__ = ["Member", "Members", "ParkedRequest", "chosen_metadata", "first_of", "leading_protocols"]
 
 
 def first_of(names: Sequence[str]) -> str:
@@ -21,7 +21,7 @@ def first_of(names: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Parked:
+class ParkedRequest:
     """A request without an answer yet: its token, and its version for the answer's form."""
 
     token: Hashable
@@ -42,8 +42,8 @@ class Member:
     protocols: tuple[JoinProtocol, ...]
     assignment: bytes = b""
     is_new: bool = False
-    join: Parked | None = None
-    sync: Parked | None = None
+    join: ParkedRequest | None = None
+    sync: ParkedRequest | None = None
 
     @property
     def is_static(self) -> bool:
@@ -129,13 +129,13 @@ class Members:
         member.protocols = protocols
         self._count(member, 1)
 
-    def park_join(self, member: Member, parked: Parked | None) -> Parked | None:
+    def park_join(self, member: Member, parked: ParkedRequest | None) -> ParkedRequest | None:
         """Set what the member has parked and return what it had."""
         before, member.join = member.join, parked
         self.joined += (parked is not None) - (before is not None)
         return before
 
-    def park_sync(self, member: Member, parked: Parked | None) -> Parked | None:
+    def park_sync(self, member: Member, parked: ParkedRequest | None) -> ParkedRequest | None:
         """Set what the member has parked and return what it had."""
         before, member.sync = member.sync, parked
         self.syncing += (parked is not None) - (before is not None)
@@ -183,7 +183,8 @@ class Members:
     def listed(self, protocol_name: str | None) -> tuple[JoinMember, ...]:
         """Return the leader's list: every member with its bytes for the protocol (JOIN-14)."""
         return tuple(
-            JoinMember(member_id=each.member_id, group_instance_id=each.group_instance_id, metadata=each.metadata(protocol_name)) for each in self
+            JoinMember(member_id=member.member_id, group_instance_id=member.group_instance_id, metadata=member.metadata(protocol_name))
+            for member in self
         )
 
     def _count(self, member: Member, by: int) -> None:
@@ -195,8 +196,8 @@ class Members:
 
 def chosen_metadata(members: Sequence[Member]) -> list[bytes]:
     """Return what each of `members` says for the protocol with most votes among them; of equals, the first voted for."""
-    chosen = leading_protocols([each.protocols for each in members])[0]
-    return [each.metadata(chosen) for each in members]
+    chosen = leading_protocols([member.protocols for member in members])[0]
+    return [member.metadata(chosen) for member in members]
 
 
 def leading_protocols(ballots: Iterable[tuple[JoinProtocol, ...]]) -> list[str]:

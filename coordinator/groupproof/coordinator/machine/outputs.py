@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from groupproof.protocol.wire.messages import GroupResponse
 
-__all__ = ["Applied", "Arrival", "GroupView", "MemberView", "Output", "Reply", "Standing", "Transition"]
+__all__ = ["Applied", "Arrival", "GroupProgress", "GroupView", "MemberView", "Output", "Reply", "Transition"]
 
 
 class Arrival(NamedTuple):
@@ -84,7 +84,7 @@ class MemberView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class GroupProgress:
     """How far a group has come; `absent` are the client ids of the members that have nothing parked, `pending` the ids not yet joined."""
 
     state: StrEnum

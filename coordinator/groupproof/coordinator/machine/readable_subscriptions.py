@@ -16,7 +16,7 @@ class _CutShort(Exception):
     """The bytes end before a fixed-size field."""
 
 
-class _Broken(Exception):
+class _MalformedSubscription(Exception):
     """A length makes no sense."""
 
 
@@ -35,7 +35,7 @@ class _Reader:
 
     def taken(self, length: int) -> bytes:
         if length < 0 or length > self.left:
-            raise _Broken
+            raise _MalformedSubscription
         self._at += length
         return self._data[self._at - length : self._at]
 
@@ -50,7 +50,7 @@ def breaks_the_reader(metadata: bytes) -> bool:
         _topics(metadata)
     except _CutShort:
         return False
-    except _Broken:
+    except _MalformedSubscription:
         return True
     return False
 
@@ -59,7 +59,7 @@ def topics_of(metadata: bytes) -> frozenset[str] | None:
     """Return the topics that a subscription names, None where its bytes cannot be read."""
     try:
         return frozenset(_topics(metadata))
-    except (_CutShort, _Broken):
+    except (_CutShort, _MalformedSubscription):
         return None
 
 
@@ -69,7 +69,7 @@ def _topics(metadata: bytes) -> list[str]:
     reader.integer(">h")
     count = reader.integer(">i")
     if not 0 <= count <= reader.left:
-        raise _Broken
+        raise _MalformedSubscription
     topics = [reader.taken(reader.integer(">h")) for _ in range(count)]
     reader.taken(max(reader.integer(">i"), 0))  # user data
     return [topic.decode(errors="replace") for topic in topics]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.offsets import Committed
     from groupproof.protocol.vocabulary import TopicPartition
 
-__all__ = ["PartitionState", "Stored", "StoredGroup", "StoredMember", "StoredOffsets", "partition_of"]
+__all__ = ["PartitionState", "StoredGroup", "StoredGroups", "StoredMember", "StoredOffsets", "partition_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,17 +72,17 @@ class StoredOffsets:
 
     @classmethod
     def of(cls, group_id: str, offsets: Offsets) -> StoredOffsets:
-        pending = ((producer_id, tuple(each.items())) for producer_id, each in offsets.pending.items())
+        pending = ((producer_id, tuple(value.items())) for producer_id, value in offsets.pending.items())
         return cls(group_id=group_id, committed=tuple(offsets.by_partition.items()), pending=tuple(pending))
 
     def restore(self) -> Offsets:
-        pending = {producer_id: dict(each) for producer_id, each in self.pending}
-        every = (committed.record for each in (dict(self.committed), *pending.values()) for committed in each.values())
+        pending = {producer_id: dict(offsets) for producer_id, offsets in self.pending}
+        every = (committed.record for offsets in (dict(self.committed), *pending.values()) for committed in offsets.values())
         return Offsets(dict(self.committed), pending, records=max(every, default=0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
+class StoredGroups:
     """A snapshot of one partition's records, fit to be loaded elsewhere; `transactions` are the producers with one under way in it."""
 
     groups: tuple[StoredGroup, ...] = ()
@@ -99,13 +99,13 @@ class PartitionState:
     transactions: set[int] = field(default_factory=set)
 
     @classmethod
-    def of(cls, stored: Stored) -> PartitionState:
-        groups, offsets = {group.group_id: group for group in stored.groups}, {each.group_id: each.restore() for each in stored.offsets}
+    def of(cls, stored: StoredGroups) -> PartitionState:
+        groups, offsets = {group.group_id: group for group in stored.groups}, {offsets.group_id: offsets.restore() for offsets in stored.offsets}
         return cls(groups, offsets, set(stored.transactions))
 
-    def snapshot(self) -> Stored:
+    def snapshot(self) -> StoredGroups:
         offsets = (StoredOffsets.of(group_id, offsets) for group_id, offsets in self.offsets.items() if offsets)
-        return Stored(groups=tuple(self.groups.values()), offsets=tuple(offsets), transactions=frozenset(self.transactions))
+        return StoredGroups(groups=tuple(self.groups.values()), offsets=tuple(offsets), transactions=frozenset(self.transactions))
 
     def forget(self, group_id: str) -> None:
         """Write the group's tombstones."""

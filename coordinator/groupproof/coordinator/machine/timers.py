@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from groupproof.protocol.rules.classic.classic_terms import On
+from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
 
 if TYPE_CHECKING:
     from groupproof.protocol.rules.cells import EventKind
@@ -23,7 +23,7 @@ __all__ = ["TimerKey", "Timers", "session_of"]
 class TimerKey(NamedTuple):
     """Whose timer: `member_id` is empty for a timer of the whole group."""
 
-    on: EventKind
+    kind: EventKind
     group_id: str
     member_id: str = ""
 
@@ -31,7 +31,7 @@ class TimerKey(NamedTuple):
 @lru_cache(maxsize=65_536)
 def session_of(group_id: str, member_id: str) -> TimerKey:
     """Return the key of a member's session, which every heartbeat arms again."""
-    return TimerKey(On.SESSION_END, group_id, member_id)
+    return TimerKey(ClassicEvent.SESSION_END, group_id, member_id)
 
 
 _Due = tuple[int, bool, int]  # the instant in ms; is it a member's; the order of arming

@@ -10,17 +10,17 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from groupproof.coordinator.machine.choices import Drawn
+from groupproof.coordinator.machine.choices import RandomChoices
 from groupproof.coordinator.machine.timers import Timers
 from groupproof.protocol.rules.deltas import applied, place
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.choices import Choices, RandomBits
     from groupproof.coordinator.machine.effect_context import EffectContext
-    from groupproof.coordinator.machine.event import Input
+    from groupproof.coordinator.machine.event import Event
     from groupproof.coordinator.machine.incoming_request import IncomingRequest
     from groupproof.coordinator.machine.outputs import Output
-    from groupproof.coordinator.machine.storage import Stored
+    from groupproof.coordinator.machine.storage import StoredGroups
     from groupproof.coordinator.machine.timers import TimerKey
     from groupproof.protocol.rules.cells import AnswerName, EffectName, EventKind, GuardName
     from groupproof.protocol.rules.classic.classic_terms import Row
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from groupproof.protocol.vocabulary import Api
     from groupproof.protocol.wire.messages import GroupResponse
 
-__all__ = ["REFERENCE", "BentTimers", "Line", "Variant", "bent"]
+__all__ = ["REFERENCE", "BentTimers", "ConnectionVariant", "Variant", "bent"]
 
 Body = dict[str, Any]
 
@@ -47,7 +47,7 @@ def _at_once(_: IncomingRequest) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class ConnectionVariant:
     """How a connection is served.
 
     `says` may change the body of an answer, or withhold it (None), `sends` its bytes; `delay_s` is what an answer waits. With `in_order` False a
@@ -79,19 +79,19 @@ class Variant:
     dialect: str = ""
     rows: tuple[Change, ...] = ()
     before: Mapping[EventKind, tuple[Row, ...]] = field(default_factory=dict)
-    effects: Mapping[EffectName, Callable[[EffectContext, Input], None]] = field(default_factory=dict)
-    guards: Mapping[GuardName, Callable[[Input], bool]] = field(default_factory=dict)
-    forms: Mapping[AnswerName, Callable[[Input], GroupResponse]] = field(default_factory=dict)
+    effects: Mapping[EffectName, Callable[[EffectContext, Event], None]] = field(default_factory=dict)
+    guards: Mapping[GuardName, Callable[[Event], bool]] = field(default_factory=dict)
+    forms: Mapping[AnswerName, Callable[[Event], GroupResponse]] = field(default_factory=dict)
     fields: Mapping[str, int] = field(default_factory=dict)
     settings: Mapping[str, int] = field(default_factory=dict)
     due_ms: Callable[[TimerKey, int], int | None] | None = None
-    choices: Callable[[RandomBits], Choices] = Drawn
+    choices: Callable[[RandomBits], Choices] = RandomChoices
     outputs: Callable[[Sequence[Output], Hashable], Sequence[Output]] | None = None
-    stored: Callable[[Stored], Stored] | None = None
+    stored: Callable[[StoredGroups], StoredGroups] | None = None
     versions: Mapping[Api, tuple[int, int]] = field(default_factory=dict)
     answered: Mapping[Api, tuple[int, int]] = field(default_factory=dict)
     owner: Callable[[str, int, int], int] | None = None
-    line: Line = field(default_factory=Line)
+    line: ConnectionVariant = field(default_factory=ConnectionVariant)
 
     @property
     def is_legal(self) -> bool:
@@ -125,10 +125,10 @@ def bent(profile: Profile, variant: Variant) -> Profile:
     if variant.dialect and variant.dialect not in profile.tables:
         raise ValueError(f"{variant.name} changes the table of {variant.dialect}, which {profile.name} does not speak")
     table = profile.tables[variant.dialect] if variant.dialect else profile.table
-    cells = {on: dict(states) for on, states in table.cells.items()}
+    cells = {kind: dict(states) for kind, states in table.cells.items()}
     for change in variant.rows:
         for state in change.states:
-            cells[change.on][state] = applied(change, cells[change.on].get(state, ()), where=place(change, state))
+            cells[change.kind][state] = applied(change, cells[change.kind].get(state, ()), where=place(change, state))
     before = {**table.before_group, **variant.before}
     bent_table = replace(table, cells=cells, before_group=before, fields={**table.fields, **variant.fields})
     return replace(profile, tables={**profile.tables, table.dialect.name: bent_table})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from groupproof.coordinator.machine.variant import Line, Variant
+from groupproof.coordinator.machine.variant import ConnectionVariant, Variant
 from groupproof.protocol.rules import api_versions
 from groupproof.protocol.vocabulary import Api, ErrorCode
 from groupproof.protocol.wire.message_codec import VERSIONS
@@ -24,14 +24,14 @@ _KEYS_SINCE: Final = 4  # FindCoordinator of several keys (KIP-699)
 _WRONG_CODE: Final = ErrorCode.UNKNOWN_SERVER_ERROR.value
 
 
-def _changing(api: Api, change: Change, version: int | None = None) -> Line:
+def _changing(api: Api, change: Change, version: int | None = None) -> ConnectionVariant:
     """Return the line that changes the answers to `api`, of one version or of all."""
 
     def says(arrived: IncomingRequest, said: Body) -> Body:
         is_meant = arrived.wire.api is api and version in (None, arrived.wire.version)
         return change(said) if is_meant and not arrived.is_refused else said
 
-    return Line(says=says)
+    return ConnectionVariant(says=says)
 
 
 def _set(**fields: Any) -> Change:
@@ -145,8 +145,8 @@ def _one_byte_short(_: IncomingRequest, data: bytes) -> bytes:
     return (len(data) - _LENGTH_BYTES - 1).to_bytes(_LENGTH_BYTES, "big") + data[_LENGTH_BYTES:-1]
 
 
-def _slow(api: Api, delay_s: float) -> Line:
-    return Line(delay_s=lambda arrived: delay_s if arrived.wire.api is api else 0.0)
+def _slow(api: Api, delay_s: float) -> ConnectionVariant:
+    return ConnectionVariant(delay_s=lambda arrived: delay_s if arrived.wire.api is api else 0.0)
 
 
 def _by_every_broker_itself(arrived: IncomingRequest, said: Body) -> Body:
@@ -169,8 +169,8 @@ def _empty_key_refused(arrived: IncomingRequest, said: Body) -> Body:
     }
 
 
-def _throttling(throttle_ms: int) -> Line:
-    return Line(says=lambda _, said: {**said, "throttle_time_ms": throttle_ms})
+def _throttling(throttle_ms: int) -> ConnectionVariant:
+    return ConnectionVariant(says=lambda _, said: {**said, "throttle_time_ms": throttle_ms})
 
 
 def _with_another_group(arrived: IncomingRequest, said: Body) -> Body:
@@ -190,25 +190,30 @@ def _with_dead_port(arrived: IncomingRequest, said: Body) -> Body:
 
 def _lines() -> Iterator[Variant]:
     for name, says, breaks, line in (
-        ("taken-up-at-once", "Requests behind a parked one of their connection are taken up at once.", "INV-08", Line(in_order=False)),
-        ("one-answer-at-a-time", "While one client does not take its answer, no other is answered.", "INV-08", Line(locks=True)),
-        ("bad-frames-ignored", "A frame that cannot be read leaves its connection open, and silent.", "INV-10", Line(bad_frame="stays")),
-        ("bad-frames-kill", "A frame that cannot be read ends all connections of the broker.", "INV-10", Line(bad_frame="dies")),
-        ("closed-is-a-leave", "The members of a connection that ends are removed.", "LEAVE-07", Line(leaves_when_closed=True)),
-        ("other-correlation", "Answers carry another correlation id.", "JOIN-34", Line(sends=_other_correlation)),
-        ("joins-answered-twice", "JoinGroup is answered twice.", "JOIN-13", Line(sends=_twice(Api.JOIN_GROUP))),
-        ("heartbeats-answered-twice", "Heartbeat is answered twice.", "JOIN-34", Line(sends=_twice(Api.HEARTBEAT))),
-        ("answers-cut-short", "The last byte of every answer is missing.", "JOIN-34", Line(sends=_one_byte_short)),
+        ("taken-up-at-once", "Requests behind a parked one of their connection are taken up at once.", "INV-08", ConnectionVariant(in_order=False)),
+        ("one-answer-at-a-time", "While one client does not take its answer, no other is answered.", "INV-08", ConnectionVariant(locks=True)),
+        ("bad-frames-ignored", "A frame that cannot be read leaves its connection open, and silent.", "INV-10", ConnectionVariant(bad_frame="stays")),
+        ("bad-frames-kill", "A frame that cannot be read ends all connections of the broker.", "INV-10", ConnectionVariant(bad_frame="dies")),
+        ("closed-is-a-leave", "The members of a connection that ends are removed.", "LEAVE-07", ConnectionVariant(leaves_when_closed=True)),
+        ("other-correlation", "Answers carry another correlation id.", "JOIN-34", ConnectionVariant(sends=_other_correlation)),
+        ("joins-answered-twice", "JoinGroup is answered twice.", "JOIN-13", ConnectionVariant(sends=_twice(Api.JOIN_GROUP))),
+        ("heartbeats-answered-twice", "Heartbeat is answered twice.", "JOIN-34", ConnectionVariant(sends=_twice(Api.HEARTBEAT))),
+        ("answers-cut-short", "The last byte of every answer is missing.", "JOIN-34", ConnectionVariant(sends=_one_byte_short)),
         ("heartbeats-answered-late", "Heartbeats are answered after four seconds.", "TR-118", _slow(Api.HEARTBEAT, 4.0)),
         ("joins-answered-late", "The end of a join phase is told after four seconds.", "TR-046", _slow(Api.JOIN_GROUP, 4.0)),
-        ("every-broker-coordinates", "Every broker names itself as the coordinator.", "FIND-03", Line(says=_by_every_broker_itself)),
-        ("future-unanswered", "An ApiVersions of an unknown version is not answered.", "INV-10", Line(says=_future_unanswered)),
-        ("empty-key-refused", "FindCoordinator refuses the empty key.", "FIND-01", Line(says=_empty_key_refused)),
+        ("every-broker-coordinates", "Every broker names itself as the coordinator.", "FIND-03", ConnectionVariant(says=_by_every_broker_itself)),
+        ("future-unanswered", "An ApiVersions of an unknown version is not answered.", "INV-10", ConnectionVariant(says=_future_unanswered)),
+        ("empty-key-refused", "FindCoordinator refuses the empty key.", "FIND-01", ConnectionVariant(says=_empty_key_refused)),
         ("throttles-for-ever", "Every answer tells the longest throttle time there is.", "COMMIT-22", _throttling(2**31 - 1)),
         ("throttles-for-half-a-minute", "Every answer tells a throttle time of 30 s.", "COMMIT-22", _throttling(30_000)),
         ("throttles-below-zero", "Every answer tells a throttle time of -1 ms.", "COMMIT-22", _throttling(-1)),
-        ("fetches-tell-of-others", "OffsetFetch tells another group's offsets beside those asked for.", "TRIG-12", Line(says=_with_another_group)),
-        ("found-at-a-dead-port", "FindCoordinator tells a port at which nobody listens.", "FIND-04", Line(says=_with_dead_port)),
+        (
+            "fetches-tell-of-others",
+            "OffsetFetch tells another group's offsets beside those asked for.",
+            "TRIG-12",
+            ConnectionVariant(says=_with_another_group),
+        ),
+        ("found-at-a-dead-port", "FindCoordinator tells a port at which nobody listens.", "FIND-04", ConnectionVariant(says=_with_dead_port)),
     ):
         yield Variant(name=name, says=says, breaks=(breaks,), line=line)
     yield Variant(name="joins-versions-lied", says="ApiVersions promises JoinGroup v9, which ends the connection.", breaks=("FIND-04",),

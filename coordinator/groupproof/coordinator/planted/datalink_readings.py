@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from groupproof.coordinator.machine.choices import Drawn
+from groupproof.coordinator.machine.choices import RandomChoices
 from groupproof.coordinator.machine.effects import EFFECTS
-from groupproof.coordinator.machine.event import Input
+from groupproof.coordinator.machine.event import Event
 from groupproof.coordinator.machine.timers import TimerKey
 from groupproof.coordinator.machine.variant import Variant
-from groupproof.protocol.rules import Effect, Guard, On, Row
+from groupproof.protocol.rules import ClassicEvent, Effect, Guard, Row
 from groupproof.protocol.rules.cells import EventKind
 from groupproof.protocol.rules.datalink.datalink_dialect import ManagerKind
 from groupproof.protocol.rules.deltas import Change, gone
@@ -29,10 +29,10 @@ _PREPARING: Final = GroupState.PREPARING_REBALANCE
 _COMPLETING: Final = GroupState.COMPLETING_REBALANCE
 _STABLE: Final = GroupState.STABLE
 
-Do = Callable[["EffectContext", Input], None]
+Do = Callable[["EffectContext", Event], None]
 
 
-class _AnyLeads(Drawn):
+class _AnyLeads(RandomChoices):
     """Leaders by chance."""
 
     def leader(self, group_id: str, candidates: Sequence[str]) -> str:
@@ -40,38 +40,38 @@ class _AnyLeads(Drawn):
 
 
 def _then_any_leads(next_generation: Do) -> Do:
-    def effect(engine: EffectContext, event: Input) -> None:
+    def effect(engine: EffectContext, event: Event) -> None:
         next_generation(engine, event)
-        members = event.here.members
+        members = event.existing_group.members
         members.leader = engine.choices.leader(event.group_id, tuple(members.by_id))
 
     return effect
 
 
-def _next_generation_without_vote(engine: EffectContext, event: Input) -> None:
+def _next_generation_without_vote(engine: EffectContext, event: Event) -> None:
     """Count on without a vote: the protocol is the one that the leader names first, whoever else knows it."""
-    group = event.here
+    group = event.existing_group
     group.members.elect_joined()
-    engine.timers.cancel(TimerKey(On.JOIN_DEADLINE, event.group_id))
+    engine.timers.cancel(TimerKey(ClassicEvent.JOIN_DEADLINE, event.group_id))
     group.generation += 1
     group.protocol_name = group.members.by_id[group.members.leader or ""].protocols[0].name
     group.newcomer_came = False
 
 
-def _names_nothing(event: Input) -> bool:
+def _names_nothing(event: Event) -> bool:
     return not event.join.protocol_type or not event.join.protocols
 
 
 def _waits(kind: EventKind, states: tuple[GroupState, ...]) -> Change:
     row = Row("waits-for-the-session", Guard.ALWAYS, None, "MGR-21", note="only a JoinGroup or a failed heartbeat begins a rebalance (DISC-17)")
-    return Change(on=kind, states=states, rows=(row,))
+    return Change(kind=kind, states=states, rows=(row,))
 
 
 _STAYS: Final = Row("told-and-kept", Guard.ALWAYS, ErrorCode.NONE, "MGR-21")
-_RESENDS: Final = gone(On.JOIN_GROUP, (_COMPLETING,), "joins-again-unchanged")
+_RESENDS: Final = gone(ClassicEvent.JOIN_GROUP, (_COMPLETING,), "joins-again-unchanged")
 _LEAVES: Final = (
-    Change(on=On.LEAVE_ENTRY, states=(_PREPARING, _COMPLETING, _STABLE), name="member-leaves", rows=(_STAYS,)),
-    *(_waits(On.LEFT, (state,)) for state in (_PREPARING, _COMPLETING, _STABLE)),
+    Change(kind=ClassicEvent.LEAVE_ENTRY, states=(_PREPARING, _COMPLETING, _STABLE), name="member-leaves", rows=(_STAYS,)),
+    *(_waits(ClassicEvent.LEFT, (state,)) for state in (_PREPARING, _COMPLETING, _STABLE)),
     *(_waits(ManagerKind.FORCED, (state,)) for state in (_COMPLETING, _STABLE)),
 )
 _NEXT: Final = EFFECTS[Effect.NEXT_GENERATION]

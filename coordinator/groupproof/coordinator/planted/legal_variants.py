@@ -6,9 +6,9 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from groupproof.coordinator.machine.choices import Drawn
+from groupproof.coordinator.machine.choices import RandomChoices
 from groupproof.coordinator.machine.outputs import Arrival
-from groupproof.coordinator.machine.variant import Line, Variant
+from groupproof.coordinator.machine.variant import ConnectionVariant, Variant
 from groupproof.protocol.vocabulary import Api
 
 if TYPE_CHECKING:
@@ -20,29 +20,29 @@ __all__ = ["LEGAL"]
 Body = dict[str, Any]
 
 
-class _LastLeads(Drawn):
+class _LastLeads(RandomChoices):
     def leader(self, group_id: str, candidates: Sequence[str]) -> str:
         return candidates[-1]
 
 
-class _SecondLeads(Drawn):
+class _SecondLeads(RandomChoices):
     def leader(self, group_id: str, candidates: Sequence[str]) -> str:
         return candidates[len(candidates) // 2]
 
 
-class _LastOfEqual(Drawn):
+class _LastOfEqual(RandomChoices):
     def protocol(self, group_id: str, tied: Sequence[str]) -> str:
         return tied[-1]
 
 
-class _BareIds(Drawn):
+class _BareIds(RandomChoices):
     """Ids without the client's own, as kfake and Redpanda may give them."""
 
     def member_id(self, prefix: str, arrival: Arrival) -> str:
         return super().member_id("", arrival).lstrip("-")
 
 
-class _LongIds(Drawn):
+class _LongIds(RandomChoices):
     def member_id(self, prefix: str, arrival: Arrival) -> str:
         return f"member:{super().member_id(prefix, arrival)}:{'é' * 40}"
 
@@ -60,8 +60,8 @@ def _reversed(value: Any, name: str = "") -> Any:
     return value
 
 
-def _every(change: Callable[[Body], Body]) -> Line:
-    return Line(says=lambda _, said: change(said))
+def _every(change: Callable[[Body], Body]) -> ConnectionVariant:
+    return ConnectionVariant(says=lambda _, said: change(said))
 
 
 def _throttled(said: Body) -> Body:
@@ -89,7 +89,7 @@ def _late_answer(arrived: IncomingRequest) -> float:
 
 
 def _late_timer(key: TimerKey, due_ms: int) -> int:
-    return due_ms + _late_by(f"{key.on}/{key.member_id}/{due_ms}")
+    return due_ms + _late_by(f"{key.kind}/{key.member_id}/{due_ms}")
 
 
 def _idle_fields(arrived: IncomingRequest, said: Body) -> Body:
@@ -108,17 +108,17 @@ LEGAL: Final[tuple[Variant, ...]] = (
     Variant(name="lists-reversed", says="Lists of members, topics, partitions, groups and versions come in another order.", line=_every(_reversed)),
     Variant(name="throttles", says="Every answer tells a throttle time.", line=_every(_throttled)),
     Variant(name="talks", says="Refusals say something.", line=_every(_worded)),
-    Variant(name="slower", says="Every answer takes 50 ms.", line=Line(delay_s=lambda _: 0.05)),
-    Variant(name="slower-on-some", says="Heartbeats, commits and descriptions take 200 ms.", line=Line(delay_s=_slow_on_some)),
+    Variant(name="slower", says="Every answer takes 50 ms.", line=ConnectionVariant(delay_s=lambda _: 0.05)),
+    Variant(name="slower-on-some", says="Heartbeats, commits and descriptions take 200 ms.", line=ConnectionVariant(delay_s=_slow_on_some)),
     Variant(name="timers-tick", says="Timers go off up to 20 ms late, at the next tick.", due_ms=lambda _, due_ms: -(-due_ms // 20) * 20),
     Variant(name="timers-late", says="Timers go off 150 ms late.", due_ms=lambda _, due_ms: due_ms + 150),
-    Variant(name="slow-to-answer", says="Each answer and each timer is up to 400 ms late.", line=Line(delay_s=_late_answer), due_ms=_late_timer),
+    Variant(name="slow-to-answer", says="Each answer and each timer is up to 400 ms late.", line=ConnectionVariant(delay_s=_late_answer), due_ms=_late_timer),
     Variant(name="more-partitions", says="There are 200 partitions of offsets.", settings={"offsets.topic.num.partitions": 200}),
     Variant(name="one-partition", says="There is one partition of offsets.", settings={"offsets.topic.num.partitions": 1}),
     Variant(name="larger-frames", says="Frames may be of 1 GiB.", settings={"socket.request.max.bytes": 1024**3}),
     Variant(name="smaller-frames", says="Frames may be of 4 MiB.", settings={"socket.request.max.bytes": 4 * 1024**2}),
     Variant(name="newcomers-wait-longer", says="A newcomer's first JoinGroup may be parked for ten minutes.", settings={"new.member.join.timeout.ms": 600_000}),
-    Variant(name="refusals-hold-more", says="Refused JoinGroups hold fields that no client reads.", line=Line(says=_idle_fields)),
+    Variant(name="refusals-hold-more", says="Refused JoinGroups hold fields that no client reads.", line=ConnectionVariant(says=_idle_fields)),
     Variant(name="fewer-versions", says="ApiVersions promises no more than JoinGroup v8, SyncGroup v4 and OffsetCommit v8.",
             versions={Api.JOIN_GROUP: (0, 8), Api.SYNC_GROUP: (0, 4), Api.OFFSET_COMMIT: (2, 8)}),
 )  # fmt: skip

@@ -7,20 +7,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from groupproof.coordinator.machine.answers import FORMS, join_answer
-from groupproof.coordinator.machine.choices import Drawn
+from groupproof.coordinator.machine.choices import RandomChoices
 from groupproof.coordinator.machine.effects import EFFECTS
 from groupproof.coordinator.machine.group_descriptions import DESCRIPTIONS
 from groupproof.coordinator.machine.guards import GUARDS
 from groupproof.coordinator.machine.outputs import Arrival, Output, Reply
-from groupproof.coordinator.machine.storage import Stored
+from groupproof.coordinator.machine.storage import StoredGroups
 from groupproof.coordinator.machine.timers import session_of
 from groupproof.coordinator.machine.variant import Variant
-from groupproof.protocol.rules import Effect, Form, Guard, On
+from groupproof.protocol.rules import ClassicEvent, Effect, Form, Guard
 from groupproof.protocol.wire.messages import GroupResponse, JoinGroupResponse, ListGroupsRequest, SyncGroupResponse
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.effect_context import EffectContext
-    from groupproof.coordinator.machine.event import Input
+    from groupproof.coordinator.machine.event import Event
     from groupproof.coordinator.machine.timers import TimerKey
 
 __all__ = ["BUGS_OF_RULES"]
@@ -32,65 +32,65 @@ LATE_MS: Final = 4_000
 # Timers --------------------------------------------------------------------------------------------------------------------------
 
 
-def _timer(name: str, says: str, breaks: str, kind: On, bend: Callable[[int], int | None]) -> Variant:
+def _timer(name: str, says: str, breaks: str, kind: ClassicEvent, bend: Callable[[int], int | None]) -> Variant:
     def due(key: TimerKey, due_ms: int) -> int | None:
-        return bend(due_ms) if key.on is kind else due_ms
+        return bend(due_ms) if key.kind is kind else due_ms
 
     return Variant(name=name, says=says, breaks=(breaks,), due_ms=due)
 
 
 def _timers() -> Iterator[Variant]:
     for name, of, kind, breaks in (
-        ("session", "a member's session", On.SESSION_END, "TR-120"),
-        ("initial-delay", "the initial delay", On.INITIAL_DELAY_END, "IDJ-02"),
-        ("join-deadline", "the join phase", On.JOIN_DEADLINE, "TR-048"),
-        ("sync-deadline", "the wait for SyncGroup", On.SYNC_DEADLINE, "SYNC-16"),
+        ("session", "a member's session", ClassicEvent.SESSION_END, "TR-120"),
+        ("initial-delay", "the initial delay", ClassicEvent.INITIAL_DELAY_END, "IDJ-02"),
+        ("join-deadline", "the join phase", ClassicEvent.JOIN_DEADLINE, "TR-048"),
+        ("sync-deadline", "the wait for SyncGroup", ClassicEvent.SYNC_DEADLINE, "SYNC-16"),
     ):
         yield _timer(f"{name}-never-ends", f"The timer of {of} never goes off.", breaks, kind, lambda _: None)
         yield _timer(f"{name}-ends-early", f"The timer of {of} goes off {EARLY_MS} ms early.", breaks, kind, lambda due_ms: due_ms - EARLY_MS)
         yield _timer(f"{name}-ends-late", f"The timer of {of} goes off {LATE_MS} ms late.", breaks, kind, lambda due_ms: due_ms + LATE_MS)
-    yield _timer("cleanup-never-ends", "What has expired is never cleaned up.", "COMMIT-24", On.CLEANUP, lambda _: None)
+    yield _timer("cleanup-never-ends", "What has expired is never cleaned up.", "COMMIT-24", ClassicEvent.CLEANUP, lambda _: None)
 
 
 # Effects -------------------------------------------------------------------------------------------------------------------------
 
 
-def _then(effect: Effect, more: Callable[[EffectContext, Input], None]) -> Callable[[EffectContext, Input], None]:
+def _then(effect: Effect, more: Callable[[EffectContext, Event], None]) -> Callable[[EffectContext, Event], None]:
     """Return the effect followed by `more`."""
 
-    def both(engine: EffectContext, event: Input) -> None:
+    def both(engine: EffectContext, event: Event) -> None:
         EFFECTS[effect](engine, event)
         more(engine, event)
 
     return both
 
 
-def _count_by(difference: int) -> Callable[[EffectContext, Input], None]:
-    def count(_: EffectContext, event: Input) -> None:
-        event.here.generation += difference
+def _count_by(difference: int) -> Callable[[EffectContext, Event], None]:
+    def count(_: EffectContext, event: Event) -> None:
+        event.existing_group.generation += difference
 
     return count
 
 
-def _leaders_protocol(_: EffectContext, event: Input) -> None:
-    group = event.here
+def _leaders_protocol(_: EffectContext, event: Event) -> None:
+    group = event.existing_group
     group.protocol_name = group.members.by_id[group.members.leader or ""].protocols[0].name
 
 
-def _last_joiner_leads(_: EffectContext, event: Input) -> None:
-    event.here.members.leader = list(event.here.members.by_id)[-1]
+def _last_joiner_leads(_: EffectContext, event: Event) -> None:
+    event.existing_group.members.leader = list(event.existing_group.members.by_id)[-1]
 
 
-def _keep_newcomer(_: EffectContext, event: Input) -> None:
-    event.here.newcomer_came = True
+def _keep_newcomer(_: EffectContext, event: Event) -> None:
+    event.existing_group.newcomer_came = True
 
 
-def _spend_nothing(_: EffectContext, event: Input) -> None:
-    event.here.budget_ms = 1_000_000
+def _spend_nothing(_: EffectContext, event: Event) -> None:
+    event.existing_group.budget_ms = 1_000_000
 
 
-def _answer_all_as_leaders(engine: EffectContext, event: Input) -> None:
-    group = event.here
+def _answer_all_as_leaders(engine: EffectContext, event: Event) -> None:
+    group = event.existing_group
     listed = group.members.listed(group.protocol_name)
     for member in group.members:
         parked = group.members.park_join(member, None)
@@ -100,41 +100,41 @@ def _answer_all_as_leaders(engine: EffectContext, event: Input) -> None:
         member.is_new = False
 
 
-def _assign_to(turn: int) -> Callable[[EffectContext, Input], None]:
+def _assign_to(turn: int) -> Callable[[EffectContext, Event], None]:
     """Return what gives each member the assignment of the one that stands `turn` after it."""
 
-    def assign(_: EffectContext, event: Input) -> None:
-        members, given = list(event.here.members), event.assignment or {}
+    def assign(_: EffectContext, event: Event) -> None:
+        members, given = list(event.existing_group.members), event.assignment or {}
         for index, member in enumerate(members):
             member.assignment = given.get(members[(index + turn) % len(members)].member_id, b"")
 
     return assign
 
 
-def _assign_first(_: EffectContext, event: Input) -> None:
+def _assign_first(_: EffectContext, event: Event) -> None:
     given = list((event.assignment or {}).values())
-    for member in event.here.members:
+    for member in event.existing_group.members:
         member.assignment = given[0] if given else b""
 
 
-def _keep_old_assignment(_: EffectContext, event: Input) -> None:
-    for member in event.here.members:
+def _keep_old_assignment(_: EffectContext, event: Event) -> None:
+    for member in event.existing_group.members:
         member.assignment = member.assignment or (event.assignment or {}).get(member.member_id, b"")
 
 
-def _keep_what_is_left_out(_: EffectContext, event: Input) -> None:
-    for member in event.here.members:
+def _keep_what_is_left_out(_: EffectContext, event: Event) -> None:
+    for member in event.existing_group.members:
         member.assignment = (event.assignment or {}).get(member.member_id, member.assignment)
 
 
-def _end_session_of_synced(engine: EffectContext, event: Input) -> None:
+def _end_session_of_synced(engine: EffectContext, event: Event) -> None:
     engine.timers.arm(session_of(event.group_id, event.member_id), event.now_ms + 500)
 
 
-def _commit(keep: Callable[[int, int | None], int], *, metadata: bool = True, first_only: bool = False) -> Callable[[EffectContext, Input], None]:
+def _commit(keep: Callable[[int, int | None], int], *, metadata: bool = True, first_only: bool = False) -> Callable[[EffectContext, Event], None]:
     """Return what stores `keep(offset, offset before)`, with the metadata or none."""
 
-    def store(engine: EffectContext, event: Input) -> None:
+    def store(engine: EffectContext, event: Event) -> None:
         before = {key: committed.offset for key, committed in engine.offsets(event.group_id).by_partition.items()}
         EFFECTS[Effect.STORE_OFFSETS](engine, event)
         stored = engine.offsets(event.group_id).by_partition
@@ -148,7 +148,7 @@ def _commit(keep: Callable[[int, int | None], int], *, metadata: bool = True, fi
 
 
 def _effects() -> Iterator[Variant]:
-    def made(name: str, says: str, breaks: str, effect: Effect, function: Callable[[EffectContext, Input], None]) -> Variant:
+    def made(name: str, says: str, breaks: str, effect: Effect, function: Callable[[EffectContext, Event], None]) -> Variant:
         return Variant(name=name, says=says, breaks=(breaks,), effects={effect: function})
 
     counted = Effect.NEXT_GENERATION
@@ -215,36 +215,36 @@ def _effects() -> Iterator[Variant]:
 # Guards --------------------------------------------------------------------------------------------------------------------------
 
 
-def _strictly_within(event: Input) -> bool:
+def _strictly_within(event: Event) -> bool:
     bounds = event.settings
     return not bounds.group_min_session_timeout_ms < event.join.session_timeout_ms < bounds.group_max_session_timeout_ms
 
 
-def _one_more_fits(event: Input) -> bool:
-    members, limit = event.here.members, event.settings.group_max_size + 1
+def _one_more_fits(event: Event) -> bool:
+    members, limit = event.existing_group.members, event.settings.group_max_size + 1
     member = members.get(event.member_id)
     return member is None and len(members) >= limit
 
 
-def _pending_count_too(event: Input) -> bool:
-    members = event.here.members
+def _pending_count_too(event: Event) -> bool:
+    members = event.existing_group.members
     return event.member_id not in members and len(members) + len(members.pending) >= event.settings.group_max_size
 
 
-def _same_names(event: Input) -> bool:
+def _same_names(event: Event) -> bool:
     return [protocol.name for protocol in event.member.protocols] == [protocol.name for protocol in event.join.protocols]
 
 
-def _same_set(event: Input) -> bool:
+def _same_set(event: Event) -> bool:
     return set(event.member.protocols) == set(event.join.protocols)
 
 
-def _no_new_protocol(event: Input) -> bool:
+def _no_new_protocol(event: Event) -> bool:
     return set(event.join.protocols) >= set(event.member.protocols)
 
 
 def _guards() -> Iterator[Variant]:
-    def made(name: str, says: str, breaks: str, guard: Guard, function: Callable[[Input], bool]) -> Variant:
+    def made(name: str, says: str, breaks: str, guard: Guard, function: Callable[[Event], bool]) -> Variant:
         return Variant(name=name, says=says, breaks=(breaks,), guards={guard: function})
 
     yield made(
@@ -268,14 +268,14 @@ def _guards() -> Iterator[Variant]:
         "A generation later than the group's is taken for it.",
         "TR-119",
         Guard.OTHER_GENERATION,
-        lambda event: event.generation < event.here.generation,
+        lambda event: event.generation < event.existing_group.generation,
     )
     yield made(
         "earlier-generation-accepted",
         "A generation earlier than the group's is taken for it.",
         "TR-119",
         Guard.OTHER_GENERATION,
-        lambda event: event.generation > event.here.generation,
+        lambda event: event.generation > event.existing_group.generation,
     )
     yield made(
         "no-generation-accepted",
@@ -307,33 +307,33 @@ def _guards() -> Iterator[Variant]:
         "The initial delay is waited for before every generation.",
         "IDJ-02",
         Guard.INITIAL_DELAY_RUNS,
-        lambda event: event.here.generation > 0 or GUARDS[Guard.INITIAL_DELAY_RUNS](event),
+        lambda event: event.existing_group.generation > 0 or GUARDS[Guard.INITIAL_DELAY_RUNS](event),
     )
 
 
 # Forms, choices, settings ----------------------------------------------------------------------------------------------------------
 
 
-def _listed_unfiltered(event: Input) -> GroupResponse:
+def _listed_unfiltered(event: Event) -> GroupResponse:
     asked = event.request
     assert isinstance(asked, ListGroupsRequest)
     event.request = replace(asked, states_filter=(), types_filter=())
     return DESCRIPTIONS[Form.LISTED](event)
 
 
-def _own_assignment_lost(event: Input) -> GroupResponse:
+def _own_assignment_lost(event: Event) -> GroupResponse:
     answer = FORMS[Form.OWN_ASSIGNMENT](event)
     assert isinstance(answer, SyncGroupResponse)
     return replace(answer, assignment=b"")
 
 
-def _without_list(event: Input) -> GroupResponse:
+def _without_list(event: Event) -> GroupResponse:
     answer = FORMS[Form.CURRENT_GENERATION](event)
     assert isinstance(answer, JoinGroupResponse)
     return replace(answer, members=())
 
 
-class _SameIds(Drawn):
+class _SameIds(RandomChoices):
     """Gives the same id to every member of one client."""
 
     def member_id(self, prefix: str, arrival: Arrival) -> str:
@@ -371,7 +371,7 @@ def _others() -> Iterator[Variant]:
                   stored=lambda stored: replace(stored, offsets=()))  # fmt: skip
     yield Variant(name="groups-lost-on-move", says="A coordinator that takes over knows no members.", breaks=("EMIG-03",),
                   stored=lambda stored: replace(stored, groups=()))  # fmt: skip
-    yield Variant(name="all-lost-on-move", says="A coordinator that takes over knows nothing.", breaks=("EMIG-03",), stored=lambda _: Stored())
+    yield Variant(name="all-lost-on-move", says="A coordinator that takes over knows nothing.", breaks=("EMIG-03",), stored=lambda _: StoredGroups())
 
 
 BUGS_OF_RULES: Final[tuple[Variant, ...]] = (*_timers(), *_effects(), *_guards(), *_others())

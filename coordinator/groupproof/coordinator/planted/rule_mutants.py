@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from groupproof.coordinator.machine.variant import Variant
-from groupproof.protocol.rules import On, Profile, Row, State, rule_name
+from groupproof.protocol.rules import ClassicEvent, Profile, Row, State, rule_name
 from groupproof.protocol.rules.cells import AnswerName, EffectName, EventKind
 from groupproof.protocol.rules.deltas import Change, applied
 from groupproof.protocol.rules.dialect import Table
@@ -53,18 +53,18 @@ def _mutants_of(table: Table, kind: EventKind, state: State, row: Row, cell: tup
 
     def made(name: str, says: str, *rows: Row) -> Variant:
         if is_before:
-            change = Change(on=kind, states=(), name=row.name, rows=rows)
+            change = Change(kind=kind, states=(), name=row.name, rows=rows)
             return Variant(name=name, says=says, breaks=(row.requirement,), before={kind: applied(change, cell)})
-        return Variant(name=name, says=says, breaks=(row.requirement,), rows=(Change(on=kind, states=(state,), name=row.name, rows=rows),))
+        return Variant(name=name, says=says, breaks=(row.requirement,), rows=(Change(kind=kind, states=(state,), name=row.name, rows=rows),))
 
     if row is not cell[-1] or is_before:
         yield made(f"gone/{where}", f"The rule {where} is not there: the next that fits applies.")
-    elif row.effects or row.after or (row.answer is not None and kind is not On.LEAVE_ENTRY):
-        answer = row.answer if kind is On.LEAVE_ENTRY else None
+    elif row.effects or row.after or (row.answer is not None and kind is not ClassicEvent.LEAVE_ENTRY):
+        answer = row.answer if kind is ClassicEvent.LEAVE_ENTRY else None
         yield made(
             f"gone/{where}", f"Nothing is done, and nothing said, by the rule {where}.", replace(row, answer=answer, effects=(), then=None, after=())
         )
-    if kind in dialect.requests or kind is On.LEAVE_ENTRY:
+    if kind in dialect.requests or kind is ClassicEvent.LEAVE_ENTRY:
         yield made(f"code/{where}", f"The rule {where} answers another code.", replace(row, answer=_other(row.answer)))
     if row.then is not None:
         yield made(f"stays/{where}", f"The rule {where} leaves the group in its state.", replace(row, then=None))

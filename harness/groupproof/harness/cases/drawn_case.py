@@ -1,4 +1,4 @@
-"""A drawn plan as a case: healed at its end, and judged by what holds of any plan. Pure, and without Hypothesis, so that a schedule can be replayed.
+"""A random plan as a case: everything is healed at its end, and checkers that hold for any plan judge it. Pure, and without Hypothesis, so that a schedule can be replayed.
 
 The healing: every fault is healed and every application polls again; then the group is given time to settle, and looked at once more.
 """

@@ -118,7 +118,7 @@ def _diff(
         say(trouble)
     if any(result.contrast is not None for result in compared):
         return DIVERGE
-    return max((trouble.exit_code for trouble in troubles), default=0)
+    return max((error.exit_code for error in troubles), default=0)
 
 
 def _subjects(specs: tuple[str, str], profile: str | None, properties: Path | None, say: Any) -> tuple[BrokerSubject, BrokerSubject]:

@@ -142,4 +142,4 @@ def _code(run: Fuzzing, *, is_interrupted: bool) -> int:
     if is_interrupted:
         return INTERRUPTED
     troubles = [result.trouble for result in run.undecided if result.trouble is not None]
-    return max((trouble.exit_code for trouble in troubles), default=UNDECIDED if run.undecided else 0)
+    return max((error.exit_code for error in troubles), default=UNDECIDED if run.undecided else 0)

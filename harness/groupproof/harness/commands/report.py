@@ -9,7 +9,7 @@ import click
 
 if TYPE_CHECKING:
     from groupproof.harness.judging.summary.run_summary import RunSummary
-    from groupproof.harness.running.runs.shard_merge import Joined, Named
+    from groupproof.harness.running.runs.shard_merge import Joined, NamedBroker
 
 __all__ = ["command"]
 
@@ -46,7 +46,7 @@ def command(dirs: tuple[Path, ...], output: Path, *, history: bool, baseline: Pa
     return _gravest([code for _, code in joined])
 
 
-def _joined(shards: list[Named], output: Path, baseline: Path | None) -> tuple[Path, int]:
+def _joined(shards: list[NamedBroker], output: Path, baseline: Path | None) -> tuple[Path, int]:
     """Write the report of a run in shards; return its folder and the run's exit code."""
     from rich.console import Console
 
@@ -77,7 +77,7 @@ def _tell_missing(joined: Joined) -> None:
 
 def _against(run: RunSummary, path: Path) -> RunSummary:
     from groupproof.harness.cases.catalogue import cases_of
-    from groupproof.harness.judging.summary.baseline import Baseline, Wanted
+    from groupproof.harness.judging.summary.baseline import Baseline, RunScope
     from groupproof.harness.judging.summary.exit_codes import held_against
     from groupproof.harness.model.errors import WrongUsage
     from groupproof.harness.model.report_json import read_report
@@ -85,7 +85,7 @@ def _against(run: RunSummary, path: Path) -> RunSummary:
     baseline, catalogue = Baseline.of(read_report(path), str(path)), cases_of(run.subject.side)
     if baseline.side != run.subject.side:
         raise WrongUsage(f"{path} is the report of a {baseline.side}, and tells nothing of a {run.subject.side}; name one of the same side")
-    wanted = Wanted(level=run.run.level, existing=frozenset(case.id for case in catalogue), selected=frozenset(case.id for case in run.selected))
+    wanted = RunScope(level=run.run.level, existing=frozenset(case.id for case in catalogue), selected=frozenset(case.id for case in run.selected))
     return held_against(run, baseline, wanted, catalogue)
 
 

@@ -1,4 +1,4 @@
-"""`groupproof serve`: the reference coordinator on ports; with `--judge`, a verdict on whoever connected."""
+"""`groupproof serve`: the reference coordinator on ports; with `--judge`, a verdict on every group that connected."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def check(files: tuple[Path, ...], *, engine: str, url: str, as_json: bool, mete
 
     1 says that a case FAILED, 2 that one is INCONCLUSIVE. Repetitions (trace-2.ndjson, …) are judged together with the first run.
     """
-    from groupproof.harness.judging.summary.grade import Counted, exit_code
+    from groupproof.harness.judging.summary.grade import CaseCount, exit_code
 
     if metered and engine == "spark":
         raise click.UsageError("--meters goes with --engine process")
@@ -61,7 +61,7 @@ def check(files: tuple[Path, ...], *, engine: str, url: str, as_json: bool, mete
     else:
         for item in results:
             click.echo("\n".join(_lines(item, metered=metered)))
-    counted = [Counted(case=result.case, verdict=result.ruling.verdict, goodbye=result.ruling.goodbye) for result in results]
+    counted = [CaseCount(case=result.case, verdict=result.ruling.verdict, goodbye=result.ruling.goodbye) for result in results]
     return exit_code(counted, "PASSED" if results else "NO_VERDICT")
 
 

@@ -29,10 +29,10 @@ def another_course(script: Script, settings: Mapping[str, Any], codes: Iterable[
 
     `codes` are its labels with the code that it names and the one that came.
     """
-    told = [(label, named, came) for label, named, came in codes if named != came]
+    pairs = [(label, named, came) for label, named, came in codes if named != came]
     for name, value in settings.items():
         if name in _SHOWS and differs_for(script, name, int(value)):
-            shown = next(((label, named, came) for label, named, came in told if _SHOWS[name] in (named, came)), None)
+            shown = next(((label, named, came) for label, named, came in pairs if _SHOWS[name] in (named, came)), None)
             if shown is not None:
                 return f"The broker has {name}={value}, by which the case took another course: {_said(*shown)}."
     return ""

@@ -39,10 +39,10 @@ def judge_run(case: Case, trace: Trace, universal: Sequence[Judge]) -> Judgement
     """
     trace = as_written(trace)
     goodbye, why = goodbye_of(trace)
-    receipts = sum(1 for seen in trace if seen.kind == "fault" and seen.detail == "delivered")
+    receipts = sum(1 for obs in trace if obs.kind == "fault" and obs.detail == "delivered")
     ended = _ended_early(case, trace)
     judged = ended if ended is not None else _judged(case, trace, universal)
-    lag_ms = max((float(seen.body["lag_ms"]) for seen in lags_in(trace)), default=0.0)
+    lag_ms = max((float(obs.body["lag_ms"]) for obs in lags_in(trace)), default=0.0)
     return replace(judged, goodbye=goodbye, goodbye_reason=why, receipts=receipts, lag_ms=lag_ms)
 
 
@@ -57,27 +57,27 @@ def _ended_early(case: Case, trace: Trace) -> Judgement | None:
     if claims := (*broken_claims(trace), *lies_in(case, trace)):
         return Judgement(verdict=Verdict.BROKEN, reason="; ".join(claims))
     if (stranger := unattributed(trace)) is not None:
-        told = f"the shim can't tell its client an id, and whose the requests of {stranger!r} are can't be told here"
-        return Judgement(verdict=Verdict.INCONCLUSIVE, reason=told, is_blurred=True)
+        text = f"the shim can't tell its client an id, and whose the requests of {stranger!r} are can't be told here"
+        return Judgement(verdict=Verdict.INCONCLUSIVE, reason=text, is_blurred=True)
     return None
 
 
 def _kit(trace: Trace, name: str) -> Iterator[Observation]:
-    return (seen for seen in trace if seen.who == "kit" and seen.body.get("name") == name)
+    return (obs for obs in trace if obs.who == "kit" and obs.body.get("name") == name)
 
 
 def _refusal(trace: Trace, refused: Observation) -> Judgement:
     command, reason = refused.body["command"], refused.body["reason"]
     if not refused.body["unimplemented"]:
         return Judgement(verdict=Verdict.BROKEN, reason=f"{command} was refused: {reason}")
-    claimed = next((seen.body["capabilities"] for seen in _kit(trace, "hello") if seen.client == refused.client), ())
+    claimed = next((obs.body["capabilities"] for obs in _kit(trace, "hello") if obs.client == refused.client), ())
     if _CAPABILITIES.get(command) in claimed:
         return Judgement(verdict=Verdict.BROKEN, reason=f"the shim claims {_CAPABILITIES[command]}, yet answers unimplemented to {command}: {reason}")
     return Judgement(verdict=Verdict.UNIMPLEMENTED, reason=f"{command}: {reason}")
 
 
 @dataclass(slots=True)
-class _Said:
+class _Findings:
     """What judges said: their findings, what they never got to see (`missed`), and what the subject does not let be set (`lack`)."""
 
     findings: list[Finding] = field(default_factory=list)
@@ -88,44 +88,46 @@ class _Said:
 def _judged(case: Case, trace: Trace, universal: Sequence[Judge]) -> Judgement:
     evidence = Evidence(trace)
     own, general = _asked(case.judges, evidence), _asked(universal, evidence)
-    seen = (*own.findings, *general.findings)
+    entries = (*own.findings, *general.findings)
     if own.lack:
-        return _not_offered(own.lack, [_grounded(capped(each), trace) for each in seen])
+        return _not_offered(own.lack, [_grounded(capped(finding), trace) for finding in entries])
     flood = _flood_of(case, trace)
-    findings = tuple(_grounded(with_lag(capped(each), trace), trace) for each in (*seen, *flood))
+    findings = tuple(_grounded(with_lag(capped(finding), trace), trace) for finding in (*entries, *flood))
     unproven = list(_without_receipt(trace))
     if unproven:
         # What the fault would have caused proves nothing now; what is on the wire stays proven.
-        findings = tuple(each for each in findings if each.proof is Proof.SAFETY)
+        findings = tuple(finding for finding in findings if finding.proof is Proof.SAFETY)
     # A client that floods its coordinator has itself kept its judges from seeing more.
     missed = [] if flood else own.missed
-    doubts = [*missed, *unproven, *(each.detail for each in findings if each.verdict is Verdict.INCONCLUSIVE)]
+    doubts = [*missed, *unproven, *(finding.detail for finding in findings if finding.verdict is Verdict.INCONCLUSIVE)]
     if not own.findings and not doubts and not flood:
         doubts.append("no judge of the case found anything to judge")
-    verdict = worst([*(each.verdict for each in findings), *([Verdict.INCONCLUSIVE] if doubts else [])])
+    verdict = worst([*(finding.verdict for finding in findings), *([Verdict.INCONCLUSIVE] if doubts else [])])
     if silence := silence_of(case, trace, verdict):
-        return Judgement(verdict=Verdict.INCONCLUSIVE, reason=silence, findings=tuple(each for each in findings if each.verdict not in ADVERSE))
-    is_late = any(each.verdict is Verdict.INCONCLUSIVE for each in findings)
+        return Judgement(
+            verdict=Verdict.INCONCLUSIVE, reason=silence, findings=tuple(finding for finding in findings if finding.verdict not in ADVERSE)
+        )
+    is_late = any(finding.verdict is Verdict.INCONCLUSIVE for finding in findings)
     # What was never reached while the kit itself was late says nothing of the subject either.
     is_blurred = verdict is Verdict.INCONCLUSIVE and (is_late or (bool(missed) and bool(lags_in(trace))))
     return Judgement(verdict=verdict, findings=findings, reason="; ".join(dict.fromkeys(doubts)), is_blurred=is_blurred)
 
 
-def _not_offered(lack: str, seen: Sequence[Finding]) -> Judgement:
+def _not_offered(lack: str, entries: Sequence[Finding]) -> Judgement:
     """Return UNIMPLEMENTED, but for what is proven on the wire all the same."""
-    proven = tuple(each for each in seen if each.verdict is Verdict.FAILED and each.proof is Proof.SAFETY)
+    proven = tuple(finding for finding in entries if finding.verdict is Verdict.FAILED and finding.proof is Proof.SAFETY)
     return Judgement(verdict=Verdict.FAILED if proven else Verdict.UNIMPLEMENTED, findings=proven, reason=lack)
 
 
-def _asked(judges: Iterable[Judge], evidence: Evidence) -> _Said:
-    said = _Said()
+def _asked(judges: Iterable[Judge], evidence: Evidence) -> _Findings:
+    said = _Findings()
     for judge in judges:
         try:
             said.findings.extend(judge(evidence))
         except NotReached as reason:
             said.missed.append(str(reason))
         except CaseNotOffered as lack:
-            return _Said(lack=str(lack))
+            return _Findings(lack=str(lack))
         except NotOffered as lack:
             said.lack = said.lack or str(lack)
     return said
@@ -142,11 +144,11 @@ def _grounded(finding: Finding, trace: Trace) -> Finding:
 
 def _flood_of(case: Case, trace: Trace) -> list[Finding]:
     """Return that one client's requests ended the run, where they are most of what was seen in it."""
-    ended = next((seen for seen in _kit(trace, "timeout") if str(seen.body.get("waiting")).startswith(FLOOD_WORDS)), None)
+    ended = next((obs for obs in _kit(trace, "timeout") if str(obs.body.get("waiting")).startswith(FLOOD_WORDS)), None)
     if ended is None:
         return []
-    counts = Counter(seen.client for seen in trace[: ended.seq] if seen.api in GROUP_TITLES and seen.client is not None)
-    client, count = max(counts.items(), key=lambda each: each[1], default=("", 0))
+    counts = Counter(obs.client for obs in trace[: ended.seq] if obs.api in GROUP_TITLES and obs.client is not None)
+    client, count = max(counts.items(), key=lambda partition: partition[1], default=("", 0))
     if 2 * count < ended.seq:
         return []
     return [
@@ -155,7 +157,7 @@ def _flood_of(case: Case, trace: Trace) -> list[Finding]:
             requirement="CLIENT-75",
             expected="A client spaces its requests.",
             observed="Its requests came without a pause until the run was ended.",
-            seq=next(seen.seq for seen in trace if seen.client == client and seen.api in GROUP_TITLES),
+            seq=next(obs.seq for obs in trace if obs.client == client and obs.api in GROUP_TITLES),
             detail=f"{count} of {ended.seq} observations are of {client}",
         )
     ]
@@ -167,11 +169,11 @@ def _without_receipt(trace: Trace) -> Iterator[str]:
     One that failed because the client had hung up is told by that: not to wait for an answer is the client's choice, and for the judges.
     """
     stages: dict[str, set[str]] = {}
-    hung_up = {seen.connection for seen in trace if seen.who == "link" and seen.body.get("name") == "closed" and seen.body.get("by") == "client"}
-    for seen in trace:
-        if seen.kind == "fault" and seen.fault is not None and seen.detail is not None:
-            is_theirs = seen.detail == "failed" and seen.connection is not None and seen.connection in hung_up
-            stages.setdefault(seen.fault, set()).add("hung up" if is_theirs else seen.detail)
+    hung_up = {obs.connection for obs in trace if obs.who == "link" and obs.body.get("name") == "closed" and obs.body.get("by") == "client"}
+    for observation in trace:
+        if observation.kind == "fault" and observation.fault is not None and observation.detail is not None:
+            is_theirs = observation.detail == "failed" and observation.connection is not None and observation.connection in hung_up
+            stages.setdefault(observation.fault, set()).add("hung up" if is_theirs else observation.detail)
     for fault, met in stages.items():
         if "triggered" in met and not met & {"delivered", "hung up"}:
             yield f"fault {fault} was triggered and left no receipt"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from groupproof.harness.judging.ruling import Ruling
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.errors import Trouble
+from groupproof.harness.model.errors import RunError
 from groupproof.harness.model.verdicts import Goodbye, Verdict
 from groupproof.protocol.trace import Trace
 
@@ -21,7 +21,7 @@ class Play:
     trace: Trace
     stderr: Mapping[str, list[str]]
     duration_s: float
-    trouble: Trouble | None = None
+    trouble: RunError | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -32,19 +32,19 @@ class CaseResult:
     ruling: Ruling
     plays: list[Play] = field(default_factory=list)
     duration_s: float = 0.0
-    trouble: Trouble | None = None
+    trouble: RunError | None = None
 
 
-def unfinished(case: Case, plays: list[Play], trouble: Trouble) -> CaseResult:
+def unfinished(case: Case, plays: list[Play], error: RunError) -> CaseResult:
     """Return the result of a case that could not be carried through: no verdict on the subject, whoever is to blame."""
     ruling = Ruling(
         verdict=Verdict.INCONCLUSIVE,
         goodbye=Goodbye.NONE,
         stability="0/1",
         expected="",
-        observed=str(trouble),
+        observed=str(error),
         fingerprint="",
         receipts=0,
         findings=(),
     )
-    return CaseResult(case=case, ruling=ruling, plays=plays, trouble=trouble)
+    return CaseResult(case=case, ruling=ruling, plays=plays, trouble=error)

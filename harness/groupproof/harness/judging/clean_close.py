@@ -47,15 +47,15 @@ def goodbye_of(trace: Trace) -> tuple[Goodbye, str]:
     """Return the verdict and, of UNCLEAN, why."""
     departures: dict[str, _Departure] = {}
     group = GroupTracker()
-    for seen in trace:
-        group.follow(seen)
-        if seen.client is None:
-            _follow_link(departures, seen)
-        elif seen.who == "kit":
-            _follow_kit(departures, seen)
-        elif seen.client in departures:
-            _follow(departures[seen.client], seen, group)
-    found = [each for name, departure in departures.items() for each in _judged(name.partition(_EARLIER)[0], departure)]
+    for obs in trace:
+        group.follow(obs)
+        if obs.client is None:
+            _follow_link(departures, obs)
+        elif obs.who == "kit":
+            _follow_kit(departures, obs)
+        elif obs.client in departures:
+            _follow(departures[obs.client], obs, group)
+    found = [finding for name, departure in departures.items() for finding in _judged(name.partition(_EARLIER)[0], departure)]
     unclean = [why for verdict, why in found if verdict is Goodbye.UNCLEAN]
     if unclean:
         return Goodbye.UNCLEAN, "; ".join(unclean)
@@ -91,79 +91,79 @@ def _lost(departure: _Departure) -> str:
     return ", ".join(f"{topic}-{partition}" for topic, partition in sorted(behind))
 
 
-def _follow_link(departures: Mapping[str, _Departure], seen: Observation) -> None:
-    if seen.who == "link" and seen.body.get("name") == "closed":
+def _follow_link(departures: Mapping[str, _Departure], obs: Observation) -> None:
+    if obs.who == "link" and obs.body.get("name") == "closed":
         for departure in departures.values():
-            if departure.connection == seen.connection and not departure.is_closed:
+            if departure.connection == obs.connection and not departure.is_closed:
                 departure.is_reachable = departure.owes_leave = False
 
 
-def _follow_kit(departures: dict[str, _Departure], seen: Observation) -> None:
-    assert seen.client is not None
-    name = seen.body.get("name")
-    if name == "command" and seen.body.get("command") == "subscribe":
-        departures[seen.client] = _Departure(settings=seen.body["fields"])
+def _follow_kit(departures: dict[str, _Departure], obs: Observation) -> None:
+    assert obs.client is not None
+    name = obs.body.get("name")
+    if name == "command" and obs.body.get("command") == "subscribe":
+        departures[obs.client] = _Departure(settings=obs.body["fields"])
         return
-    departure = departures.get(seen.client)
+    departure = departures.get(obs.client)
     if departure is None:
         return
-    if name == "refused" and seen.body.get("command") == "subscribe":
-        del departures[seen.client]  # it never was one, and has nothing to close
+    if name == "refused" and obs.body.get("command") == "subscribe":
+        del departures[obs.client]  # it never was one, and has nothing to close
     elif name == "hello":  # a member that is started again; how it went before counts too
-        departures[f"{seen.client}{_EARLIER}{len(departures)}"] = departures.pop(seen.client)
-    elif name == "command" and seen.body.get("command") in ("close", "unsubscribe"):
+        departures[f"{obs.client}{_EARLIER}{len(departures)}"] = departures.pop(obs.client)
+    elif name == "command" and obs.body.get("command") in ("close", "unsubscribe"):
         departure.is_closed = True
-        departure.forced = seen.body["fields"].get("leave", departure.forced)
+        departure.forced = obs.body["fields"].get("leave", departure.forced)
     elif name == "kill":
         departure.was_killed = True
     elif name == "overdue":
         departure.unclean = "had to be killed after the deadline"
     elif name == "exit":
-        _follow_exit(departure, seen)
+        _follow_exit(departure, obs)
 
 
-def _follow_exit(departure: _Departure, seen: Observation) -> None:
-    if seen.body.get("gave_up"):
+def _follow_exit(departure: _Departure, obs: Observation) -> None:
+    if obs.body.get("gave_up"):
         departure.is_closed = True
-    elif not seen.body.get("commanded"):
+    elif not obs.body.get("commanded"):
         departure.unclean = "ended without being asked to"
-    elif has_crashed_closing(seen) and not departure.was_killed:
-        departure.unclean = f"crashed while closing: {how_it_ended(seen)}"
+    elif has_crashed_closing(obs) and not departure.was_killed:
+        departure.unclean = f"crashed while closing: {how_it_ended(obs)}"
 
 
-def _follow(departure: _Departure, seen: Observation, group: GroupTracker) -> None:
-    if seen.kind == "request" and seen.api == Api.LEAVE_GROUP.title:
+def _follow(departure: _Departure, obs: Observation, group: GroupTracker) -> None:
+    if obs.kind == "request" and obs.api == Api.LEAVE_GROUP.title:
         departure.has_left = True
-    elif seen.kind == "request" and seen.api in _MEMBERSHIP:
-        departure.connection = seen.connection
-        if seen.offsets:
-            departure.committing[seen.exchange_id] = {(topic, partition): offset for topic, partition, offset in seen.offsets}
-    elif seen.kind == "response" and seen.api in _MEMBERSHIP:
-        _follow_answer(departure, seen, is_member=group.is_member(seen.client or ""))
-    elif seen.who == "shim":
-        _follow_event(departure, seen)
-    elif seen.who == "link" and seen.body.get("name") == "closed":
-        _follow_link({"": departure}, seen)
+    elif obs.kind == "request" and obs.api in _MEMBERSHIP:
+        departure.connection = obs.connection
+        if obs.offsets:
+            departure.committing[obs.exchange_id] = {(topic, partition): offset for topic, partition, offset in obs.offsets}
+    elif obs.kind == "response" and obs.api in _MEMBERSHIP:
+        _follow_answer(departure, obs, is_member=group.is_member(obs.client or ""))
+    elif obs.who == "shim":
+        _follow_event(departure, obs)
+    elif obs.who == "link" and obs.body.get("name") == "closed":
+        _follow_link({"": departure}, obs)
 
 
-def _follow_answer(departure: _Departure, seen: Observation, *, is_member: bool) -> None:
-    committing = departure.committing.pop(seen.exchange_id, {})
-    if not seen.error:
+def _follow_answer(departure: _Departure, obs: Observation, *, is_member: bool) -> None:
+    committing = departure.committing.pop(obs.exchange_id, {})
+    if not obs.error:
         departure.committed.update(committing)
-    if seen.error in _UNREACHABLE or not seen.error:
-        departure.is_reachable = not seen.error
-    if not seen.error and not departure.is_closed and seen.api == Api.JOIN_GROUP.title:
+    if obs.error in _UNREACHABLE or not obs.error:
+        departure.is_reachable = not obs.error
+    if not obs.error and not departure.is_closed and obs.api == Api.JOIN_GROUP.title:
         departure.has_left = False
     # What comes after the close, such as a late answer to its JoinGroup, obliges a member to nothing more.
     departure.owes_leave = is_member and departure.is_reachable and (departure.owes_leave or not departure.is_closed)
 
 
-def _follow_event(departure: _Departure, seen: Observation) -> None:
-    name = seen.body.get("name")
+def _follow_event(departure: _Departure, obs: Observation) -> None:
+    name = obs.body.get("name")
     if name == "records_consumed" and not departure.is_closed:
-        for each in seen.body.get("partitions", ()):
-            departure.consumed[each["topic"], each["partition"]] = int(each.get("maxOffset", -1)) + 1
+        for partition in obs.body.get("partitions", ()):
+            departure.consumed[partition["topic"], partition["partition"]] = int(partition.get("maxOffset", -1)) + 1
     elif name == "partitions_assigned" or (name in ("partitions_revoked", "partitions_lost") and not departure.is_closed):
         # What is handed over while closing is still to be committed first. What is assigned anew is read from where the group had committed.
-        for place in seen.partitions:
+        for place in obs.partitions:
             departure.consumed.pop(place, None)

@@ -1,6 +1,6 @@
 """Whether a plan's condition holds, told observation by observation; pure. The driver waits on it, and tests feed it by hand.
 
-A `Seen` of kind `fault` counts deliveries, the receipt that proves the fault; `where={"stage": …}` asks for another stage.
+A `Matches` of kind `fault` counts deliveries, the receipt that proves the fault; `where={"stage": …}` asks for another stage.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from groupproof.harness.judging.checkers.group_tracker import GroupTracker
-from groupproof.harness.judging.checkers.ownership_tracker import TOLD_BY
+from groupproof.harness.judging.checkers.ownership_tracker import REPORTERS
 from groupproof.harness.judging.settling import Settling
-from groupproof.harness.model.plan import Condition, Seen, Settled, Stable
+from groupproof.harness.model.plan import Condition, Matches, Settled, Stable
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import GroupState
 
@@ -21,22 +21,22 @@ __all__ = ["Watcher", "describe", "marks_of", "watch"]
 class Watcher(Protocol):
     """Takes every observation of a trace in order, from its start; tells whether the condition holds."""
 
-    def feed(self, seen: Observation) -> bool: ...
+    def feed(self, obs: Observation) -> bool: ...
 
 
 def watch(condition: Condition, subjects: frozenset[str]) -> Watcher:
     """Return a watcher; `subjects` are the members that report `partitions_assigned`, the reference's do too."""
     if isinstance(condition, Settled):
         return Settling(condition.members, condition.topics, condition.after)
-    return _SeenWatcher(condition) if isinstance(condition, Seen) else _StableWatcher(condition, subjects)
+    return _SeenWatcher(condition) if isinstance(condition, Matches) else _StableWatcher(condition, subjects)
 
 
-def marks_of(seen: Observation) -> str | None:
+def marks_of(obs: Observation) -> str | None:
     """Return the name of the instant that `seen` is: a fault's delivery or a mark; else None."""
-    if seen.kind == "fault" and seen.detail == "delivered":
-        return seen.fault
-    if seen.who == "kit" and seen.body.get("name") == "mark":
-        return str(seen.body["mark"])
+    if obs.kind == "fault" and obs.detail == "delivered":
+        return obs.fault
+    if obs.who == "kit" and obs.body.get("name") == "mark":
+        return str(obs.body["mark"])
     return None
 
 
@@ -48,25 +48,25 @@ class _Since:
         self.is_open = after is None
         self.is_expected = after is None
 
-    def feed(self, seen: Observation) -> bool:
+    def feed(self, obs: Observation) -> bool:
         """Take the next observation; tell whether time begins to count with it, so that what came before is to be forgotten."""
         before = self.is_expected
-        if not self.is_open and marks_of(seen) == self._after:
+        if not self.is_open and marks_of(obs) == self._after:
             self.is_open = self.is_expected = True
-        elif seen.kind == "fault" and seen.fault == self._after and seen.detail == "triggered":
+        elif obs.kind == "fault" and obs.fault == self._after and obs.detail == "triggered":
             self.is_expected = True
         return self.is_expected and not before
 
 
 class _SeenWatcher:
-    def __init__(self, condition: Seen) -> None:
+    def __init__(self, condition: Matches) -> None:
         self._condition = condition
         self._since = _Since(condition.after)
         self._count = 0
 
-    def feed(self, seen: Observation) -> bool:
-        self._since.feed(seen)
-        if self._since.is_expected and _matches(self._condition, seen):
+    def feed(self, obs: Observation) -> bool:
+        self._since.feed(obs)
+        if self._since.is_expected and _matches(self._condition, obs):
             self._count += 1
         return self._since.is_open and self._count >= self._condition.count
 
@@ -74,19 +74,19 @@ class _SeenWatcher:
 _COLUMNS = ("api", "client", "fault", "error", "member", "state_after")
 
 
-def _matches(condition: Seen, seen: Observation) -> bool:
-    if seen.kind != condition.kind_of or not _fits(condition, seen):
+def _matches(condition: Matches, obs: Observation) -> bool:
+    if obs.kind != condition.kind_of or not _fits(condition, obs):
         return False
-    if condition.kind_of == "fault" and "stage" not in condition.where and seen.detail != "delivered":
+    if condition.kind_of == "fault" and "stage" not in condition.where and obs.detail != "delivered":
         return False
-    return all(_at(seen.body, path) == value for path, value in condition.where.items())
+    return all(_at(obs.body, path) == value for path, value in condition.where.items())
 
 
-def _fits(condition: Seen, seen: Observation) -> bool:
-    wanted = ((getattr(condition, name), getattr(seen, name)) for name in _COLUMNS)
+def _fits(condition: Matches, obs: Observation) -> bool:
+    wanted = ((getattr(condition, name), getattr(obs, name)) for name in _COLUMNS)
     if not all(want is None or want == have for want, have in wanted):
         return False
-    return condition.event is None or (seen.who in TOLD_BY and seen.body.get("name") == condition.event)
+    return condition.event is None or (obs.who in REPORTERS and obs.body.get("name") == condition.event)
 
 
 def _at(body: Mapping[str, Any], path: str) -> Any:
@@ -110,10 +110,10 @@ class _StableWatcher:
         self._subjects = subjects
         self._group = GroupTracker()
 
-    def feed(self, seen: Observation) -> bool:
-        if self._since.feed(seen):
-            self._since_seq = seen.seq
-        self._group.follow(seen)
+    def feed(self, obs: Observation) -> bool:
+        if self._since.feed(obs):
+            self._since_seq = obs.seq
+        self._group.follow(obs)
         is_stable = self._since.is_open and self._group.state == GroupState.STABLE.value
         return is_stable and all(self._has_synced(name) for name in self._condition.members)
 

@@ -25,7 +25,7 @@ _SIGNAL_STATUS: Final = 128
 
 def crash_in(case: Case, trace: Trace) -> Judgement | None:
     """Return the judgement on a run in which a shim's process ended uncommanded; None where none did."""
-    crash = next((seen for seen in _exits(trace) if _is_unasked(seen) and not seen.body.get("gave_up")), None)
+    crash = next((obs for obs in _exits(trace) if _is_unasked(obs) and not obs.body.get("gave_up")), None)
     if crash is None:
         return None
     how, words = str(crash.body["how"]), _last_words(crash)
@@ -37,7 +37,7 @@ def crash_in(case: Case, trace: Trace) -> Judgement | None:
         return Judgement(
             verdict=Verdict.INCONCLUSIVE, reason=f"the process of {crash.client} was killed from outside (signal {number})", is_blurred=True
         )
-    spoke = any(seen.kind == "request" and seen.client == crash.client and seen.api in GROUP_TITLES for seen in trace[: crash.seq])
+    spoke = any(obs.kind == "request" and obs.client == crash.client and obs.api in GROUP_TITLES for obs in trace[: crash.seq])
     if not spoke:
         return Judgement(verdict=Verdict.BROKEN, reason=f"the shim {how} before its client spoke: {words or 'nothing on stderr'}")
     crashed = Finding(
@@ -80,7 +80,7 @@ def _is_unasked(ended: Observation) -> bool:
 
 
 def _exits(trace: Trace) -> Iterator[Observation]:
-    return (seen for seen in trace if seen.who == "kit" and seen.body.get("name") == "exit")
+    return (obs for obs in trace if obs.who == "kit" and obs.body.get("name") == "exit")
 
 
 def _last_words(ended: Observation) -> str:

@@ -26,13 +26,13 @@ def lies_in(case: Case, trace: Trace) -> list[str]:
         return []
     spoke: set[str] = set()
     lied: dict[str, str] = {}
-    for seen in trace:
-        if seen.client is None or seen.client not in names:
+    for obs in trace:
+        if obs.client is None or obs.client not in names:
             continue
-        if seen.kind == "request" and seen.api in GROUP_TITLES:
-            spoke.add(seen.client)
-        elif seen.client not in spoke and (what := _claimed(seen)) is not None:
-            lied.setdefault(seen.client, f"the shim of {seen.client} told {what} although its client had sent no request of the group protocol")
+        if obs.kind == "request" and obs.api in GROUP_TITLES:
+            spoke.add(obs.client)
+        elif obs.client not in spoke and (what := _claimed(obs)) is not None:
+            lied.setdefault(obs.client, f"the shim of {obs.client} told {what} although its client had sent no request of the group protocol")
     return list(lied.values())
 
 
@@ -41,29 +41,29 @@ def silence_of(case: Case, trace: Trace, verdict: Verdict) -> str:
 
     A client that asks for metadata and never for its coordinator is at fault itself; of one that was never heard of nobody knows whether it exists.
     """
-    names = _subjects(case) & {seen.client for seen in trace if seen.client is not None and _is_subscribing(seen)}
-    requests = [seen for seen in trace if seen.kind == "request" and (seen.client in names or not _is_attributable(trace))]
-    if not names or any(seen.api in GROUP_TITLES for seen in requests) or (requests and verdict in ADVERSE):
+    names = _subjects(case) & {obs.client for obs in trace if obs.client is not None and _is_subscribing(obs)}
+    requests = [obs for obs in trace if obs.kind == "request" and (obs.client in names or not _is_attributable(trace))]
+    if not names or any(obs.api in GROUP_TITLES for obs in requests) or (requests and verdict in ADVERSE):
         return ""
     return "the client sent no request of the group protocol" if requests else "the shim answered, and no request of its client came"
 
 
 def _subjects(case: Case) -> frozenset[str]:
-    return frozenset(each.name for each in case.plan.members if each.kind == "subject") if isinstance(case.plan, Plan) else frozenset()
+    return frozenset(member.name for member in case.plan.members if member.kind == "subject") if isinstance(case.plan, Plan) else frozenset()
 
 
 def _is_attributable(trace: Trace) -> bool:
     """Tell whether requests carry the members' names: a shim may say that its client can't be given an id."""
-    answers = (seen.body.get("ignored") for seen in trace if seen.who == "shim" and seen.body.get("name") == "answer")
-    return not any("client_id" in (each or ()) for each in answers)
+    answers = (obs.body.get("ignored") for obs in trace if obs.who == "shim" and obs.body.get("name") == "answer")
+    return not any("client_id" in (answer or ()) for answer in answers)
 
 
-def _is_subscribing(seen: Observation) -> bool:
-    return seen.who == "kit" and seen.body.get("name") == "command" and seen.body.get("command") == "subscribe"
+def _is_subscribing(obs: Observation) -> bool:
+    return obs.who == "kit" and obs.body.get("name") == "command" and obs.body.get("command") == "subscribe"
 
 
-def _claimed(seen: Observation) -> str | None:
-    name = seen.body.get("name") if seen.who == "shim" and seen.kind == "event" else None
-    if name not in _NEED_FRAMES or not seen.body.get(_NEED_FRAMES[name]):
+def _claimed(obs: Observation) -> str | None:
+    name = obs.body.get("name") if obs.who == "shim" and obs.kind == "event" else None
+    if name not in _NEED_FRAMES or not obs.body.get(_NEED_FRAMES[name]):
         return None
-    return None if name == "offsets_committed" and not seen.body.get("success") else str(name)
+    return None if name == "offsets_committed" and not obs.body.get("success") else str(name)

@@ -21,13 +21,13 @@ __all__ = ["judged_in", "unjudged_in"]
 
 def judged_in(case: Case, *traces: Trace) -> frozenset[str]:
     """Return the requirements that judging these runs of the case speaks of."""
-    return frozenset().union(*(_of_client(case, each) if isinstance(case.plan, Plan) else _of_coordinator(case, each) for each in traces))
+    return frozenset().union(*(_of_client(case, trace) if isinstance(case.plan, Plan) else _of_coordinator(case, trace) for trace in traces))
 
 
 def unjudged_in(case: Case, *traces: Trace) -> list[str]:
     """Return what the case lists and no judging of these runs speaks of."""
     judged = judged_in(case, *traces)
-    return [each for each in case.requirements if each not in judged]
+    return [requirement for requirement in case.requirements if requirement not in judged]
 
 
 def _of_client(case: Case, trace: Trace) -> Iterable[str]:
@@ -36,10 +36,10 @@ def _of_client(case: Case, trace: Trace) -> Iterable[str]:
     evidence = Evidence(trace)
     for judge in case.judges:
         try:
-            yield from [each.requirement for each in judge(evidence)]
+            yield from [finding.requirement for finding in judge(evidence)]
         except (NotReached, NotOffered):
             continue
 
 
 def _of_coordinator(case: Case, trace: Trace) -> Iterable[str]:
-    return (each.requirement for each in judge_script_run(case, trace).findings)
+    return (finding.requirement for finding in judge_script_run(case, trace).findings)

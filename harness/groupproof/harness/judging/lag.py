@@ -29,18 +29,18 @@ _Span = tuple[float, float]
 
 def lags_in(trace: Iterable[Observation]) -> list[Observation]:
     """Return the canary's lags that matter."""
-    return [seen for seen in trace if is_lag(seen)]
+    return [obs for obs in trace if is_lag(obs)]
 
 
-def is_lag(seen: Observation) -> bool:
+def is_lag(obs: Observation) -> bool:
     """Tell whether an observation is a lag that matters."""
-    return seen.who == "kit" and seen.body.get("name") == "lag" and float(seen.body["lag_ms"]) >= LAG_MS_MAX
+    return obs.who == "kit" and obs.body.get("name") == "lag" and float(obs.body["lag_ms"]) >= LAG_MS_MAX
 
 
 def lost_ms(trace: Iterable[Observation], since_ms: float, until_ms: float) -> float:
     """Return how much of the time between two instants the machine lost; what both canaries were late by is lost once."""
     lost, reached = 0.0, since_ms
-    for begin, end in sorted(_span(each) for each in lags_in(trace)):
+    for begin, end in sorted(_span(obs) for obs in lags_in(trace)):
         begin, end = max(begin, reached), min(end, until_ms)
         if end > begin:
             lost += end - begin
@@ -59,7 +59,7 @@ def with_lag(finding: Finding, trace: Trace) -> Finding:
 def most_lag_ms(finding: Finding, trace: Trace) -> float:
     """Return the longest lag in the time that the finding rests on, 0 where there was none."""
     begin, end = _window(finding, trace)
-    return max((float(each.body["lag_ms"]) for each in lags_in(trace) if _overlaps(_span(each), (begin, end))), default=0.0)
+    return max((float(obs.body["lag_ms"]) for obs in lags_in(trace) if _overlaps(_span(obs), (begin, end))), default=0.0)
 
 
 def _span(lag: Observation) -> _Span:
@@ -89,7 +89,7 @@ def _known_wait(finding: Finding, trace: Trace) -> Wait | None:
 def _late_by(finding: Finding, trace: Trace) -> str:
     """Return what the kit was late by around a late observation; a lag that ends soon after it may have begun before it."""
     begin, end = _window(finding, trace)
-    lags = [float(each.body["lag_ms"]) for each in lags_in(trace) if begin <= each.at_ms <= end + float(each.body["lag_ms"]) + LAG_MS_MAX]
+    lags = [float(obs.body["lag_ms"]) for obs in lags_in(trace) if begin <= obs.at_ms <= end + float(obs.body["lag_ms"]) + LAG_MS_MAX]
     return f"the kit itself lagged {max(lags):.0f} ms around it" if lags else ""
 
 

@@ -21,13 +21,13 @@ _FETCH, _JOIN = Api.FETCH.title, Api.JOIN_GROUP.title
 class _Position:
     """The newest record told of one partition, and the furthest offset that was asked for before and since."""
 
-    told: int = -1
+    reported: int = -1
     asked: int = -1
     asked_since: int = -1
 
     @property
     def is_refuted(self) -> bool:
-        return self.told >= 0 and 0 <= self.asked_since <= self.told and self.asked <= self.told
+        return self.reported >= 0 and 0 <= self.asked_since <= self.reported and self.asked <= self.reported
 
 
 def refuted_records(trace: Trace) -> Iterator[str]:
@@ -36,16 +36,16 @@ def refuted_records(trace: Trace) -> Iterator[str]:
     A rejoin begins anew, with what was refuted before it: a member may then start at an older offset that was committed.
     """
     positions: dict[tuple[str, str, int], _Position] = {}
-    for seen in trace:
-        if seen.client is None:
+    for obs in trace:
+        if obs.client is None:
             continue
-        if seen.kind == "request" and seen.api == _JOIN:
-            before = {key: positions.pop(key) for key in list(positions) if key[0] == seen.client}
+        if obs.kind == "request" and obs.api == _JOIN:
+            before = {key: positions.pop(key) for key in list(positions) if key[0] == obs.client}
             yield from _sentences(before)
-        elif seen.kind == "request" and seen.api == _FETCH:
-            _follow_fetch(positions, seen, seen.client)
-        elif seen.who == "shim" and seen.body.get("name") == "records_consumed":
-            _follow_records(positions, seen, seen.client)
+        elif obs.kind == "request" and obs.api == _FETCH:
+            _follow_fetch(positions, obs, obs.client)
+        elif obs.who == "shim" and obs.body.get("name") == "records_consumed":
+            _follow_records(positions, obs, obs.client)
     yield from _sentences(positions)
 
 
@@ -53,7 +53,7 @@ def _sentences(positions: Mapping[tuple[str, str, int], _Position]) -> Iterator[
     for (client, topic, partition), position in positions.items():
         if position.is_refuted:
             yield (
-                f"records of {topic}-{partition} were told up to offset {position.told}, yet {client} never asked for one beyond {position.asked_since}"
+                f"records of {topic}-{partition} were told up to offset {position.reported}, yet {client} never asked for one beyond {position.asked_since}"
             )
 
 
@@ -65,7 +65,7 @@ def _follow_fetch(positions: dict[tuple[str, str, int], _Position], fetch: Obser
 
 
 def _follow_records(positions: dict[tuple[str, str, int], _Position], event: Observation, client: str) -> None:
-    for each in event.body.get("partitions") or ():
-        position = positions.setdefault((client, each["topic"], each["partition"]), _Position())
-        if each.get("maxOffset", -1) > position.told:
-            position.told, position.asked_since = each["maxOffset"], -1
+    for partition in event.body.get("partitions") or ():
+        position = positions.setdefault((client, partition["topic"], partition["partition"]), _Position())
+        if partition.get("maxOffset", -1) > position.reported:
+            position.reported, position.asked_since = partition["maxOffset"], -1

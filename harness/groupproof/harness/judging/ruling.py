@@ -39,8 +39,8 @@ class Judgement:
     @property
     def wants_repetition(self) -> bool:
         """Whether the verdict rests on something that counts only when it is seen each time."""
-        adverse = [each for each in self.findings if each.verdict in ADVERSE]
-        return self.verdict in ADVERSE and any(each.proof is not Proof.SAFETY for each in adverse)
+        adverse = [finding for finding in self.findings if finding.verdict in ADVERSE]
+        return self.verdict in ADVERSE and any(finding.proof is not Proof.SAFETY for finding in adverse)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,12 +68,12 @@ def rule_on(case: Case, judgements: Sequence[Judgement]) -> Ruling:
     if not judgements:
         raise ValueError(f"{case.id} was never run")
     # What ended in the company of other cases may be theirs, and decides nothing here; the report of the whole run tells of it.
-    return replace(_ruling_on(judgements), shared_ends=tuple(ended for each in judgements for ended in each.shared_ends))
+    return replace(_ruling_on(judgements), shared_ends=tuple(ended for judgement in judgements for ended in judgement.shared_ends))
 
 
 def _ruling_on(judgements: Sequence[Judgement]) -> Ruling:
-    runs = [_of_run(each, number) for number, each in enumerate(judgements, 1)]
-    broken = next((number for number, each in enumerate(runs) if each.verdict is Verdict.BROKEN), None)
+    runs = [_of_run(judgement, number) for number, judgement in enumerate(judgements, 1)]
+    broken = next((number for number, run in enumerate(runs) if run.verdict is Verdict.BROKEN), None)
     if broken is not None:
         return _ruling(runs[broken], f"1/{len(runs)}", run=broken + 1)
     if len(runs) == 1 or not runs[0].wants_repetition:
@@ -84,7 +84,8 @@ def _ruling_on(judgements: Sequence[Judgement]) -> Ruling:
 def _of_run(judgement: Judgement, number: int) -> Judgement:
     """Return the judgement, whose adverse findings know their run."""
     findings = (
-        replace(each, grounds=replace(each.grounds or Grounds(), run=number)) if each.verdict in ADVERSE else each for each in judgement.findings
+        replace(finding, grounds=replace(finding.grounds or Grounds(), run=number)) if finding.verdict in ADVERSE else finding
+        for finding in judgement.findings
     )
     return replace(judgement, findings=tuple(findings))
 
@@ -92,24 +93,24 @@ def _of_run(judgement: Judgement, number: int) -> Judgement:
 def _ruling_on_repetition(judgements: Sequence[Judgement]) -> Ruling:
     """Keep what every run shows, and what one run proves on the wire; what only some show is unstable, and no verdict."""
     runs, first = len(judgements), judgements[0]
-    seen: dict[_Key, list[Finding]] = {}
+    by_name: dict[_Key, list[Finding]] = {}
     for judgement in judgements:
         adverse: dict[_Key, Finding] = {}
-        for each in judgement.findings:
-            if each.verdict in ADVERSE:
-                adverse.setdefault(_key(each), each)
+        for item in judgement.findings:
+            if item.verdict in ADVERSE:
+                adverse.setdefault(_key(item), item)
         for key, finding in adverse.items():
-            seen.setdefault(key, []).append(finding)
-    confirmed = {key: found for key, found in seen.items() if len(found) == runs or any(each.proof is Proof.SAFETY for each in found)}
-    unstable = {found[0].observed: len(found) for key, found in seen.items() if key not in confirmed}
-    findings = (*(each for each in first.findings if each.verdict not in ADVERSE), *(_shown(found) for found in confirmed.values()))
-    verdict = worst(each.verdict for each in findings)
+            by_name.setdefault(key, []).append(finding)
+    confirmed = {key: found for key, found in by_name.items() if len(found) == runs or any(finding.proof is Proof.SAFETY for finding in found)}
+    unstable = {found[0].observed: len(found) for key, found in by_name.items() if key not in confirmed}
+    findings = (*(finding for finding in first.findings if finding.verdict not in ADVERSE), *(_shown(found) for found in confirmed.values()))
+    verdict = worst(finding.verdict for finding in findings)
     if verdict is Verdict.FAILED or not unstable:
         decisive = [found for found in confirmed.values() if found[0].verdict is verdict]
         most = max((len(found) for found in decisive), default=runs)
         run = _run_of(next((_shown(found) for found in decisive if len(found) == most), None))
         whole = judgements[run - 1]
-        kept = replace(first, verdict=verdict, findings=findings, receipts=whole.receipts, lag_ms=max(each.lag_ms for each in judgements))
+        kept = replace(first, verdict=verdict, findings=findings, receipts=whole.receipts, lag_ms=max(judgement.lag_ms for judgement in judgements))
         return _ruling(kept, f"{most}/{runs}", run=run)
     reason = "; ".join(f"in {count} of {runs} runs: {observed}" for observed, count in unstable.items())
     return _ruling(replace(first, verdict=Verdict.INCONCLUSIVE, reason=reason), f"unstable {max(unstable.values())}/{runs}")
@@ -117,7 +118,7 @@ def _ruling_on_repetition(judgements: Sequence[Judgement]) -> Ruling:
 
 def _shown(found: Sequence[Finding]) -> Finding:
     """Return the finding that is shown of those that are the same: one that is proven on the wire, if any is, else the first."""
-    return next((each for each in found if each.proof is Proof.SAFETY), found[0])
+    return next((finding for finding in found if finding.proof is Proof.SAFETY), found[0])
 
 
 def _run_of(finding: Finding | None) -> int:
@@ -133,16 +134,16 @@ def _key(finding: Finding) -> _Key:
 
 def _ruling(judgement: Judgement, stability: str, *, run: int = 1) -> Ruling:
     verdict = judgement.verdict
-    decisive = [each for each in judgement.findings if each.verdict is verdict]
-    told = [judgement.reason] if verdict in UNDECIDED else [each.observed for each in decisive]
-    lags = [each.grounds.lag_ms for each in decisive if each.grounds is not None]
+    decisive = [finding for finding in judgement.findings if finding.verdict is verdict]
+    lines = [judgement.reason] if verdict in UNDECIDED else [finding.observed for finding in decisive]
+    lags = [finding.grounds.lag_ms for finding in decisive if finding.grounds is not None]
     return Ruling(
         verdict=verdict,
         goodbye=judgement.goodbye,
         goodbye_reason=judgement.goodbye_reason,
         stability=stability,
-        expected=_sentences(each.expected for each in decisive or judgement.findings),
-        observed=_sentences(told),
+        expected=_sentences(finding.expected for finding in decisive or judgement.findings),
+        observed=_sentences(lines),
         fingerprint=_fingerprint(verdict, decisive, judgement.reason),
         receipts=judgement.receipts,
         findings=judgement.findings,
@@ -155,7 +156,7 @@ def _ruling(judgement: Judgement, stability: str, *, run: int = 1) -> Ruling:
 def _fingerprint(verdict: Verdict, decisive: Sequence[Finding], reason: str) -> str:
     """Return what an expectation recognises the failure by; empty where there is nothing to expect. Counts and times don't matter."""
     if verdict in ADVERSE:
-        return fingerprint(replace(each, verdict=Verdict.FAILED) for each in decisive)
+        return fingerprint(replace(finding, verdict=Verdict.FAILED) for finding in decisive)
     if verdict not in UNDECIDED:
         return ""
     why = Finding(verdict=Verdict.FAILED, requirement=verdict.value, expected="", observed=re.sub(r"[\d.]+", "#", reason))

@@ -55,15 +55,15 @@ def judge_either(case: Case, trace: Trace, universal: Sequence[Judge] = UNIVERSA
 def judge_script_run(case: Case, trace: Trace) -> Judgement:
     """Judge one run of a coordinator case; an exception of a judge other than `NotReached` is the kit's own and comes out."""
     ground: dict[str, Any] = {}
-    for seen in trace:
-        name = seen.body.get("name") if seen.who == "kit" else None
+    for obs in trace:
+        name = obs.body.get("name") if obs.who == "kit" else None
         if name in _ENDED:
             verdict, said = _ENDED[name]
-            return Judgement(verdict=verdict, reason=f"{said} {seen.body['why']}.")
+            return Judgement(verdict=verdict, reason=f"{said} {obs.body['why']}.")
         if name == "ground":
-            ground = seen.body
+            ground = obs.body
         if name == "died":
-            return _death(case, seen)
+            return _death(case, obs)
     script, requirement = script_of(case), next(iter(case.requirements), "")
     judges = (
         *case.judges,
@@ -77,7 +77,7 @@ def judge_script_run(case: Case, trace: Trace) -> Judgement:
         coordinators_agree(requirement),
         bystanders_stay_connected(script, requirement, case.level),
     )
-    judgement = _if_ended(judge_run(replace(case, judges=tuple(_about(case, each) for each in judges)), trace, ()), trace)
+    judgement = _if_ended(judge_run(replace(case, judges=tuple(_about(case, judge) for judge in judges)), trace, ()), trace)
     return _if_elsewhere(judgement, script, Evidence(trace), ground)
 
 
@@ -85,12 +85,12 @@ def has_failed(case: Case, trace: Trace) -> bool:
     """Tell whether the trace so far proves a failure on the wire; of one too long to be judged in passing it is not known."""
     if len(trace) > DRAWN_MAX:
         return False
-    return any(each.verdict is Verdict.FAILED and each.proof is Proof.SAFETY for each in judge_script_run(case, trace).findings)
+    return any(finding.verdict is Verdict.FAILED and finding.proof is Proof.SAFETY for finding in judge_script_run(case, trace).findings)
 
 
 def _if_ended(judgement: Judgement, trace: Trace) -> Judgement:
     """Return the judgement, INCONCLUSIVE where nothing was wrong as far as the steps came, but they were given up."""
-    given_up = next((seen for seen in trace if seen.who == "kit" and str(seen.body.get("waiting", "")).startswith(STEPS_END)), None)
+    given_up = next((obs for obs in trace if obs.who == "kit" and str(obs.body.get("waiting", "")).startswith(STEPS_END)), None)
     if given_up is None or judgement.verdict not in (Verdict.OK, Verdict.INFORMATIONAL):
         return judgement
     return replace(judgement, verdict=Verdict.INCONCLUSIVE, reason=f"The kit gave up waiting for {given_up.body['waiting']}.")
@@ -100,8 +100,8 @@ def _if_elsewhere(judgement: Judgement, script: Script, evidence: Evidence, grou
     """Return the judgement, INCONCLUSIVE where all is as the rules say, but a setting that the case does not reckon with had it take another course."""
     if judgement.verdict not in (Verdict.OK, Verdict.INFORMATIONAL):
         return judgement
-    told = {name: ground["settings"][name] for name in ground.get("sources", {})}
-    why = another_course(script, told, codes_as_written(script, evidence))
+    settings = {name: ground["settings"][name] for name in ground.get("sources", {})}
+    why = another_course(script, settings, codes_as_written(script, evidence))
     return replace(judgement, verdict=Verdict.INCONCLUSIVE, reason=why) if why else judgement
 
 
@@ -124,23 +124,23 @@ def _milder(verdict: Verdict, gravest: Verdict) -> Verdict:
 
 def with_transitions(trace: Trace) -> Trace:
     """Return the trace of a script with its groups' transitions among the frames, as the profile's rules make them; of others, the trace."""
-    ground = next((seen.body for seen in trace if seen.who == "kit" and seen.body.get("name") == "ground"), {})
+    ground = next((obs.body for obs in trace if obs.who == "kit" and obs.body.get("name") == "ground"), {})
     if "profile" not in ground or len(trace) > DRAWN_MAX:
         return trace
-    times = [seen.at_ns for seen in trace]
+    times = [obs.at_ns for obs in trace]
     moves = transitions(trace, profile=ground["profile"], settings=ground["settings"])
-    placed = [replace(each, seq=trace[max(0, bisect_right(times, each.at_ns) - 1)].seq) for each in moves]
-    return sorted([*trace, *placed], key=lambda seen: seen.seq)
+    placed = [replace(obs, seq=trace[max(0, bisect_right(times, obs.at_ns) - 1)].seq) for obs in moves]
+    return sorted([*trace, *placed], key=lambda obs: obs.seq)
 
 
-def _death(case: Case, seen: Observation) -> Judgement:
+def _death(case: Case, obs: Observation) -> Judgement:
     """Return the judgement on a broker that ended under this case alone."""
     died = Finding(
         verdict=Verdict.FAILED,
         requirement=next(iter(case.requirements), ""),
         expected="The broker stays up.",
         observed="It ended under the requests of this case alone.",
-        seq=seen.seq,
-        detail=str(seen.body["why"]),
+        seq=obs.seq,
+        detail=str(obs.body["why"]),
     )
     return Judgement(verdict=Verdict.FAILED, findings=(died,))

@@ -33,7 +33,7 @@ Life = list[Observation]
 
 def refuted_settings(trace: Trace) -> Iterator[str]:
     """Yield a sentence for each client and claim that the trace refutes."""
-    rhythms = (float(seen.body["react_ms"]) / REACT_MS for seen in trace if seen.who == "kit" and seen.body.get("name") == "rhythm")
+    rhythms = (float(obs.body["react_ms"]) / REACT_MS for obs in trace if obs.who == "kit" and obs.body.get("name") == "rhythm")
     stretch = max((1.0, *rhythms))
     for client, capabilities, life in _lives(trace):
         settings = _settings(life)
@@ -48,25 +48,25 @@ def _lives(trace: Trace) -> Iterator[tuple[str, frozenset[str], Life]]:
     able: dict[str, frozenset[str]] = {}
     lives: dict[str, Life] = {}
     over: list[tuple[str, frozenset[str], Life]] = []
-    for seen in trace:
-        if seen.client is None:
+    for obs in trace:
+        if obs.client is None:
             for life in lives.values():
-                life.append(seen)
-        elif seen.who == "kit" and seen.body.get("name") == "hello":
-            able[seen.client] = frozenset(seen.body["capabilities"])
-        elif _is_command(seen, "subscribe"):
-            if seen.client in lives:
-                over.append((seen.client, able.get(seen.client, frozenset()), lives[seen.client]))
-            lives[seen.client] = [seen]
-        elif seen.client in lives:
-            lives[seen.client].append(seen)
+                life.append(obs)
+        elif obs.who == "kit" and obs.body.get("name") == "hello":
+            able[obs.client] = frozenset(obs.body["capabilities"])
+        elif _is_command(obs, "subscribe"):
+            if obs.client in lives:
+                over.append((obs.client, able.get(obs.client, frozenset()), lives[obs.client]))
+            lives[obs.client] = [obs]
+        elif obs.client in lives:
+            lives[obs.client].append(obs)
     yield from over
     yield from ((client, able.get(client, frozenset()), life) for client, life in lives.items())
 
 
 def _settings(life: Life) -> dict[str, Any]:
     """Return the settings that the client was told, by the answer to `subscribe`; empty where it was refused or never answered."""
-    answer = next((seen for seen in life if _is_line(seen, "answer")), None)
+    answer = next((obs for obs in life if _is_line(obs, "answer")), None)
     if answer is None or not answer.body.get("ok"):
         return {}
     return {name: value for name, value in life[0].body["fields"].items() if name not in (answer.body.get("ignored") or ())}
@@ -76,17 +76,17 @@ def _commits_nothing(client: str, settings: dict[str, Any], life: Life, stretch:
     """Look at the time that it was in a generation after its first records, with polls that nothing kept from coming."""
     slow_ms = float(settings.get("handler_delay_ms") or 0)
     due_ms = (max(_INTERVAL_MS, settings.get("auto_commit_interval_ms") or 0) * _INTERVALS_MIN + slow_ms) * stretch
-    if any(seen.kind == "request" and seen.api == _COMMIT for seen in life):
+    if any(obs.kind == "request" and obs.api == _COMMIT for obs in life):
         return
     since: Observation | None = None
     lags, longest_ms = lags_in(life), 0.0
-    for seen in life:
-        if (seen.kind == "request" and seen.api == _JOIN) or _is_command(seen):
+    for observation in life:
+        if (observation.kind == "request" and observation.api == _JOIN) or _is_command(observation):
             since = None  # what is paused does not poll, and a rebalance and a close have rules of their own
-        elif since is None and _is_line(seen, "records_consumed") and seen.body.get("count"):
-            since = seen
-        elif since is not None and seen.kind == "response" and seen.api == _BEAT and not seen.error:
-            longest_ms = max(longest_ms, seen.at_ms - since.at_ms - lost_ms(lags, since.at_ms, seen.at_ms))
+        elif since is None and _is_line(observation, "records_consumed") and observation.body.get("count"):
+            since = observation
+        elif since is not None and observation.kind == "response" and observation.api == _BEAT and not observation.error:
+            longest_ms = max(longest_ms, observation.at_ms - since.at_ms - lost_ms(lags, since.at_ms, observation.at_ms))
     if longest_ms >= due_ms:
         yield f"the shim claims auto-commit, yet {client} sent no OffsetCommit at all, {longest_ms / 1000:.0f} s after its records and a member still"
 
@@ -96,43 +96,43 @@ def _sleeps_not(client: str, sleep_ms: float, life: Life) -> Iterator[str]:
 
     The end of the callback was printed before the JoinGroup arrived, so that a client which does not wait for its application is not meant.
     """
-    told: Observation | None = None
+    event: Observation | None = None
     revoked: Observation | None = None
     is_back = False
-    for seen in life:
-        if seen.kind == "response" and seen.api == _SYNC and not seen.error:
-            told, revoked, is_back = seen, None, False
-        elif seen.kind == "response" and seen.error == ErrorCode.REBALANCE_IN_PROGRESS and told is not None and told.api == _SYNC and revoked is None:
-            told = seen
-        elif _is_line(seen, "partitions_revoked") and seen.body.get("partitions"):
-            revoked = seen
-        elif _is_line(seen, "callback_done"):
+    for obs in life:
+        if obs.kind == "response" and obs.api == _SYNC and not obs.error:
+            event, revoked, is_back = obs, None, False
+        elif obs.kind == "response" and obs.error == ErrorCode.REBALANCE_IN_PROGRESS and event is not None and event.api == _SYNC and revoked is None:
+            event = obs
+        elif _is_line(obs, "partitions_revoked") and obs.body.get("partitions"):
+            revoked = obs
+        elif _is_line(obs, "callback_done"):
             is_back = revoked is not None
-        elif seen.kind == "request" and seen.api == _JOIN:
-            if told is not None and is_back and seen.at_ms - told.at_ms < sleep_ms * _SHARE_OF_SLEEP:
+        elif obs.kind == "request" and obs.api == _JOIN:
+            if event is not None and is_back and obs.at_ms - event.at_ms < sleep_ms * _SHARE_OF_SLEEP:
                 yield f"on_revoked: {client} was to take {sleep_ms:.0f} ms in partitions_revoked, yet came back from it and joined again at once"
-            told, revoked, is_back = None, None, False
+            event, revoked, is_back = None, None, False
 
 
 def _ends_unsaid(client: str, life: Life) -> Iterator[str]:
     """Look at a member that the plan closed: what a run closes at its end is judged by nobody."""
-    closing = next((at for at, seen in enumerate(life) if _is_command(seen, "close")), len(life))
-    planned = any(seen.who == "kit" and seen.body.get("name") == "end" for seen in life[closing:])
+    closing = next((at for at, obs in enumerate(life) if _is_command(obs, "close")), len(life))
+    planned = any(obs.who == "kit" and obs.body.get("name") == "end" for obs in life[closing:])
     if not planned or not _is_answered_well(life):
         return
-    if not any(_is_line(seen, "shutdown_complete") for seen in life[closing:]):
+    if not any(_is_line(obs, "shutdown_complete") for obs in life[closing:]):
         yield f"close of {client} was answered ok, and no shutdown_complete came"
 
 
 def _is_answered_well(life: Sequence[Observation]) -> bool:
     """Tell whether every command was answered, and the last of them with ok."""
-    answers = [seen for seen in life if _is_line(seen, "answer")]
-    return len(answers) == sum(1 for seen in life if _is_command(seen)) and bool(answers[-1].body.get("ok"))
+    answers = [obs for obs in life if _is_line(obs, "answer")]
+    return len(answers) == sum(1 for obs in life if _is_command(obs)) and bool(answers[-1].body.get("ok"))
 
 
-def _is_command(seen: Observation, command: str | None = None) -> bool:
-    return seen.who == "kit" and seen.body.get("name") == "command" and command in (None, seen.body["command"])
+def _is_command(obs: Observation, command: str | None = None) -> bool:
+    return obs.who == "kit" and obs.body.get("name") == "command" and command in (None, obs.body["command"])
 
 
-def _is_line(seen: Observation, name: str) -> bool:
-    return seen.who == "shim" and seen.body.get("name") == name
+def _is_line(obs: Observation, name: str) -> bool:
+    return obs.who == "shim" and obs.body.get("name") == name

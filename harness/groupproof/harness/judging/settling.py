@@ -26,10 +26,10 @@ class Settling:
         self._since_seq: int | None = None if after is not None else -1
         self._group = GroupTracker()
 
-    def feed(self, seen: Observation) -> bool:
-        if self._since_seq is None and seen.who == "kit" and seen.body.get("name") == "mark" and seen.body.get("mark") == self._after:
-            self._since_seq = seen.seq
-        self._group.follow(seen)
+    def feed(self, obs: Observation) -> bool:
+        if self._since_seq is None and obs.who == "kit" and obs.body.get("name") == "mark" and obs.body.get("mark") == self._after:
+            self._since_seq = obs.seq
+        self._group.follow(obs)
         return self._since_seq is not None and not self.missing()
 
     def missing(self) -> str:

@@ -31,7 +31,7 @@ _INSTANCE_SINCE = 5  # KIP-345: JoinGroup v5 carries the instance id
 
 
 @dataclass(slots=True)
-class _Asked:
+class _ClientSettings:
     """What one client was told to be."""
 
     fields: Mapping[str, Any]
@@ -48,69 +48,69 @@ def broken_claims(trace: Trace) -> list[str]:
 
 def unattributed(trace: Trace) -> str | None:
     """Return the client id of requests that can't be laid at a member's door: its client can't be told an id, as its shim says, and chose this one."""
-    asked: dict[str, _Asked] = {}
+    asked: dict[str, _ClientSettings] = {}
     strangers: list[str] = []
-    for seen in trace:
-        if seen.who == "kit" and seen.client is not None and seen.body.get("name") == "command":
-            _follow_command(asked, seen)
-        elif seen.who == "shim" and seen.client in asked:
-            _follow_ignored(asked[seen.client], seen)
-        elif seen.kind == "request" and seen.api in GROUP_TITLES and asked and seen.client not in asked:
-            strangers.append(seen.client or "")
-    is_unnamed = any("client_id" in each.ignored for each in asked.values())
+    for obs in trace:
+        if obs.who == "kit" and obs.client is not None and obs.body.get("name") == "command":
+            _follow_command(asked, obs)
+        elif obs.who == "shim" and obs.client in asked:
+            _follow_ignored(asked[obs.client], obs)
+        elif obs.kind == "request" and obs.api in GROUP_TITLES and asked and obs.client not in asked:
+            strangers.append(obs.client or "")
+    is_unnamed = any("client_id" in request.ignored for request in asked.values())
     return strangers[0] if strangers and is_unnamed else None
 
 
 def _refuted(trace: Trace) -> Iterator[str]:
-    asked: dict[str, _Asked] = {}
+    asked: dict[str, _ClientSettings] = {}
     able: dict[str, frozenset[str]] = {}
-    for seen in trace:
-        if seen.who == "kit" and seen.client is not None and seen.body.get("name") == "hello":
-            able[seen.client] = frozenset(seen.body["capabilities"])
-        if seen.who == "kit" and seen.client is not None and seen.body.get("name") == "command":
-            _follow_command(asked, seen)
-            if seen.client in asked:
-                asked[seen.client].capabilities = able.get(seen.client, frozenset())
-        elif seen.who == "shim" and seen.client in asked:
-            yield from _follow_shim(asked[seen.client], seen)
-        elif seen.kind == "request" and seen.api in GROUP_TITLES:
-            yield from _request(asked, seen)
+    for obs in trace:
+        if obs.who == "kit" and obs.client is not None and obs.body.get("name") == "hello":
+            able[obs.client] = frozenset(obs.body["capabilities"])
+        if obs.who == "kit" and obs.client is not None and obs.body.get("name") == "command":
+            _follow_command(asked, obs)
+            if obs.client in asked:
+                asked[obs.client].capabilities = able.get(obs.client, frozenset())
+        elif obs.who == "shim" and obs.client in asked:
+            yield from _follow_shim(asked[obs.client], obs)
+        elif obs.kind == "request" and obs.api in GROUP_TITLES:
+            yield from _request(asked, obs)
 
 
-def _follow_command(asked: dict[str, _Asked], seen: Observation) -> None:
-    assert seen.client is not None
-    command = seen.body["command"]
+def _follow_command(asked: dict[str, _ClientSettings], obs: Observation) -> None:
+    assert obs.client is not None
+    command = obs.body["command"]
     if command == "subscribe":
-        asked[seen.client] = _Asked(fields=seen.body["fields"])
-    elif seen.client in asked and command == "resume":
-        asked[seen.client].is_paused = False
-    if seen.client in asked:
-        asked[seen.client].commands.append(command)
+        asked[obs.client] = _ClientSettings(fields=obs.body["fields"])
+    elif obs.client in asked and command == "resume":
+        asked[obs.client].is_paused = False
+    if obs.client in asked:
+        asked[obs.client].commands.append(command)
 
 
-def _follow_shim(asked: _Asked, seen: Observation) -> Iterator[str]:
-    name = seen.body.get("name")
-    if name == "answer" and asked.commands:
-        if asked.commands == ["subscribe"]:
-            _follow_ignored(asked, seen)
-            yield from _ignored_claims(asked, str(seen.client))
-        elif asked.commands[-1] == "pause":
+def _follow_shim(settings: _ClientSettings, obs: Observation) -> Iterator[str]:
+    name = obs.body.get("name")
+    if name == "answer" and settings.commands:
+        if settings.commands == ["subscribe"]:
+            _follow_ignored(settings, obs)
+            yield from _ignored_claims(settings, str(obs.client))
+        elif settings.commands[-1] == "pause":
             # Commands are answered in any order: a pause is certain only when asked alone.
-            asked.is_paused = bool(seen.body.get("ok"))
-    elif name == "records_consumed" and asked.is_paused and seen.body.get("count"):
-        yield f"{seen.client} was paused, yet its polls returned records"
+            settings.is_paused = bool(obs.body.get("ok"))
+    elif name == "records_consumed" and settings.is_paused and obs.body.get("count"):
+        yield f"{obs.client} was paused, yet its polls returned records"
 
 
-def _follow_ignored(asked: _Asked, seen: Observation) -> None:
+def _follow_ignored(settings: _ClientSettings, obs: Observation) -> None:
     """Take what the answer to `subscribe`, which comes alone, lists."""
-    if seen.body.get("name") == "answer" and asked.commands == ["subscribe"]:
-        asked.ignored = frozenset(seen.body.get("ignored") or ())
+    if obs.body.get("name") == "answer" and settings.commands == ["subscribe"]:
+        settings.ignored = frozenset(obs.body.get("ignored") or ())
 
 
-def _ignored_claims(asked: _Asked, client: str) -> Iterator[str]:
+def _ignored_claims(settings: _ClientSettings, client: str) -> Iterator[str]:
     """Yield each capability that hello claims and that the answer takes back."""
     for capability, name in _FIELD_OF.items():
-        if capability in asked.capabilities and name in asked.ignored and _uses(capability, asked.fields.get(name)):
+        if capability in settings.capabilities and name in settings.ignored and _uses(capability, settings.fields.get(name)):
             yield f"the shim claims {capability}, yet {client} lists {name} among ignored"
 
 
@@ -118,29 +118,29 @@ def _uses(capability: str, value: Any) -> bool:
     return COOPERATIVE_STICKY in (value or ()) if capability == "cooperative" else bool(value)
 
 
-def _request(asked: Mapping[str, _Asked], seen: Observation) -> Iterator[str]:
-    if seen.client is None or seen.client not in asked:
-        if asked and not any("client_id" in each.ignored for each in asked.values()):
-            yield f"client_id: requests came as {seen.client!r}, which no member was told to be ({', '.join(sorted(asked))})"
+def _request(asked: Mapping[str, _ClientSettings], obs: Observation) -> Iterator[str]:
+    if obs.client is None or obs.client not in asked:
+        if asked and not any("client_id" in request.ignored for request in asked.values()):
+            yield f"client_id: requests came as {obs.client!r}, which no member was told to be ({', '.join(sorted(asked))})"
         return
-    told = asked[seen.client]
-    if seen.group not in (None, told.fields["group"]) and "group" not in told.ignored:
-        yield f"group: {seen.client} speaks for group {seen.group!r}, asked was {told.fields['group']!r}"
-    if seen.api == Api.JOIN_GROUP.title and told.fields.get("protocol", CLASSIC.name) == CLASSIC.name:
-        yield from _join(told, seen)
+    settings = asked[obs.client]
+    if obs.group not in (None, settings.fields["group"]) and "group" not in settings.ignored:
+        yield f"group: {obs.client} speaks for group {obs.group!r}, asked was {settings.fields['group']!r}"
+    if obs.api == Api.JOIN_GROUP.title and settings.fields.get("protocol", CLASSIC.name) == CLASSIC.name:
+        yield from _join(settings, obs)
 
 
-def _join(told: _Asked, seen: Observation) -> Iterator[str]:
-    for name, wanted, met in _join_claims(told.fields, seen):
-        if name not in told.ignored and wanted != met:
-            yield f"{name}: {seen.client} was told {wanted!r}, its JoinGroup says {met!r}"
+def _join(settings: _ClientSettings, obs: Observation) -> Iterator[str]:
+    for name, wanted, met in _join_claims(settings.fields, obs):
+        if name not in settings.ignored and wanted != met:
+            yield f"{name}: {obs.client} was told {wanted!r}, its JoinGroup says {met!r}"
 
 
-def _join_claims(fields: Mapping[str, Any], seen: Observation) -> Iterator[tuple[str, Any, Any]]:
-    version = seen.version if seen.version is not None else _INSTANCE_SINCE
-    yield "session_timeout_ms", fields["session_timeout_ms"], seen.body.get("session_timeout_ms")
-    met = seen.body.get("group_instance_id") if version >= _INSTANCE_SINCE else None
+def _join_claims(fields: Mapping[str, Any], obs: Observation) -> Iterator[tuple[str, Any, Any]]:
+    version = obs.version if obs.version is not None else _INSTANCE_SINCE
+    yield "session_timeout_ms", fields["session_timeout_ms"], obs.body.get("session_timeout_ms")
+    met = obs.body.get("group_instance_id") if version >= _INSTANCE_SINCE else None
     yield "instance_id", fields.get("instance_id"), met
-    listed = sorted(each["name"] for each in seen.body.get("protocols") or ())
+    listed = sorted(protocol["name"] for protocol in obs.body.get("protocols") or ())
     # A client that lists only some of its assignors breaks ASSIGN-13 itself; one that lists none of them was never told.
     yield "assignors", sorted(fields["assignors"]), sorted(fields["assignors"]) if set(listed) & set(fields["assignors"]) else listed

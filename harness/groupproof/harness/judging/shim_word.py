@@ -29,13 +29,13 @@ def word_of(finding: Finding, trace: Trace) -> str:
 
 def _command_since(trace: Trace, since: int) -> str:
     """Return the command of the step that is waited for: the first one behind its mark, which may stand before `since`."""
-    marked = next((seen.seq for seen in reversed(trace[: since + 1]) if _is_kits(seen, "mark")), None)
+    marked = next((obs.seq for obs in reversed(trace[: since + 1]) if _is_kits(obs, "mark")), None)
     if marked is None:
         return ""
-    command = next((seen for seen in trace[marked:] if _is_kits(seen, "command") or _is_kits(seen, "end")), None)
+    command = next((obs for obs in trace[marked:] if _is_kits(obs, "command") or _is_kits(obs, "end")), None)
     named = "" if command is None else str(command.body.get("command"))
     return named if named in _UNSEEN else ""
 
 
-def _is_kits(seen: Observation, name: str) -> bool:
-    return seen.who == "kit" and seen.body.get("name") == name
+def _is_kits(obs: Observation, name: str) -> bool:
+    return obs.who == "kit" and obs.body.get("name") == name

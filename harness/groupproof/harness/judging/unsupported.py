@@ -1,4 +1,4 @@
-"""Which client cases can't be had, for want of what the shim declares or of what the profile's brokers can do, and what is reported of them. Pure."""
+"""Client cases that cannot run, because the shim or the profile's brokers lack a capability; and how they are reported. Pure."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from groupproof.harness.model.plan import DEFAULT_NAMES, Append, Arm, Await, Command, Grow, Member, Plan, Seen, Settled, Step
+from groupproof.harness.model.plan import DEFAULT_NAMES, Append, Arm, Await, Command, Grow, Matches, Member, Plan, Settled, Step
 from groupproof.protocol.faults import Action, Answer, Fault
 from groupproof.protocol.java_hash import java_hash
 from groupproof.protocol.trace import Observation, Trace
@@ -178,7 +178,7 @@ def _action(action: Action, put: _Put) -> Action:
 
 def _await(step: Await, put: _Put) -> Await:
     until = step.until
-    if isinstance(until, Seen):
+    if isinstance(until, Matches):
         until = replace(until, **put({"error": until.error, "where": until.where}))
     elif isinstance(until, Settled):
         until = replace(until, topics=put(until.topics))

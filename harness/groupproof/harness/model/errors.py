@@ -8,34 +8,34 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-__all__ = ["BrokenEnvironment", "BrokenShim", "KitFailure", "Trouble", "WrongUsage"]
+__all__ = ["BrokenEnvironment", "BrokenShim", "KitFailure", "RunError", "WrongUsage"]
 
 
-class Trouble(Exception):
+class RunError(Exception):
     """Something that is not the subject's protocol went wrong; `str()` is one line for a person."""
 
     exit_code: ClassVar[int] = 5
 
 
-class WrongUsage(Trouble):
+class WrongUsage(RunError):
     """The command line, a file given by the user, or the pairing makes no sense."""
 
     exit_code = 3
 
 
-class BrokenEnvironment(Trouble):
+class BrokenEnvironment(RunError):
     """The machine lacks something: a port, a folder, a runtime, a download."""
 
     exit_code = 4
 
 
-class BrokenShim(Trouble):
+class BrokenShim(RunError):
     """The shim lied, broke the contract, or died before its client spoke: it says nothing about the client."""
 
     exit_code = 4
 
 
-class KitFailure(Trouble):
+class KitFailure(RunError):
     """groupproof itself is wrong; the message carries the seed, so that the failure can be had again."""
 
     exit_code = 5

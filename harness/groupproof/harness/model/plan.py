@@ -14,8 +14,32 @@ from groupproof.protocol.faults import Fault, fault_from_json, fault_to_json
 from groupproof.protocol.toxics import Toxic, toxic_from_json, toxic_to_json
 
 __all__ = [
-    "DEFAULT_NAMES", "Append", "Arm", "Await", "BreakBroker", "Command", "Freeze", "Grow", "Heal", "Impair", "Kill", "Mark", "Member", "Mend",
-    "MoveCoordinator", "Pass", "Plan", "Release", "Seen", "Settled", "Stable", "Start", "Step", "Thaw", "plan_from_json", "plan_to_json",
+    "DEFAULT_NAMES",
+    "Append",
+    "Arm",
+    "Await",
+    "BreakBroker",
+    "Command",
+    "Freeze",
+    "Grow",
+    "Heal",
+    "Impair",
+    "Kill",
+    "Mark",
+    "Matches",
+    "Member",
+    "Mend",
+    "MoveCoordinator",
+    "Pass",
+    "Plan",
+    "Release",
+    "Settled",
+    "Stable",
+    "Start",
+    "Step",
+    "Thaw",
+    "plan_from_json",
+    "plan_to_json",
 ]  # fmt: skip
 
 DEFAULT_NAMES: Mapping[str, Any] = {"group": "g", "topics": ["t"]}
@@ -35,7 +59,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class Matches:
     """Holds once `count` observations match all the columns given, after `after` (the name of a mark, a fault's delivery, or the plan's start).
 
     `event` is the shim event's name; `where` compares fields of the observation's body.
@@ -76,7 +100,7 @@ class Settled:
     kind: ClassVar[str] = "settled"
 
 
-Condition = Seen | Stable | Settled
+Condition = Matches | Stable | Settled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,7 +330,7 @@ def _step_from_json(value: dict[str, Any]) -> Step:
     if make is Await:
         until = dict(fields["until"])
         condition = _CONDITIONS[until.pop("kind")]
-        if condition is not Seen:
+        if condition is not Matches:
             until["members"] = tuple(until["members"])
         fields["until"] = condition(**until)
     made: Step = make(**fields)

@@ -20,13 +20,13 @@ from groupproof.harness.model.plan import (
     Impair,
     Kill,
     Mark,
+    Matches,
     Member,
     Mend,
     MoveCoordinator,
     Pass,
     Plan,
     Release,
-    Seen,
     Settled,
     Stable,
     Start,
@@ -158,14 +158,14 @@ def heal(fault: str) -> Heal:
 
 def delivered(fault: str, *, count: int = 1, within_ms: int = REACT_MS, go_on: bool = False) -> Await:
     """Wait for the receipt that `fault` took effect, `count` times."""
-    return Await(until=Seen(kind_of="fault", fault=fault, count=count, where={"stage": "delivered"}), within_ms=within_ms, go_on=go_on)
+    return Await(until=Matches(kind_of="fault", fault=fault, count=count, where={"stage": "delivered"}), within_ms=within_ms, go_on=go_on)
 
 
 def requested(
     client: str, api: Api, *, after: str | None = None, count: int = 1, within_ms: int = REACT_MS, go_on: bool = False, **where: Any
 ) -> Await:
     """Wait for a request of `client`."""
-    condition = Seen(kind_of="request", api=api.title, client=client, after=after, count=count, where=where)
+    condition = Matches(kind_of="request", api=api.title, client=client, after=after, count=count, where=where)
     return Await(until=condition, within_ms=within_ms, go_on=go_on)
 
 
@@ -173,19 +173,19 @@ def answered(
     client: str, api: Api, *, error: int | None = 0, after: str | None = None, count: int = 1, within_ms: int = REACT_MS, go_on: bool = False
 ) -> Await:
     """Wait for an answer to `client`."""
-    condition = Seen(kind_of="response", api=api.title, client=client, after=after, count=count, error=error)
+    condition = Matches(kind_of="response", api=api.title, client=client, after=after, count=count, error=error)
     return Await(until=condition, within_ms=within_ms, go_on=go_on)
 
 
 def event(client: str, name: str, *, after: str | None = None, count: int = 1, within_ms: int = REACT_MS, go_on: bool = False) -> Await:
     """Wait for a shim's event."""
-    return Await(until=Seen(kind_of="event", event=name, client=client, after=after, count=count), within_ms=within_ms, go_on=go_on)
+    return Await(until=Matches(kind_of="event", event=name, client=client, after=after, count=count), within_ms=within_ms, go_on=go_on)
 
 
 def assigned(client: str, *partitions: tuple[str, int], after: str | None = None, go_on: bool = False) -> Await:
     """Wait until the application of `client` is told that it was assigned these partitions and no others."""
     listed = [{"topic": topic, "partition": partition} for topic, partition in sorted(partitions)]
-    condition = Seen(kind_of="event", event="partitions_assigned", client=client, after=after, where={"partitions": listed})
+    condition = Matches(kind_of="event", event="partitions_assigned", client=client, after=after, where={"partitions": listed})
     return Await(until=condition, within_ms=REACT_MS, go_on=go_on)
 
 

@@ -1,4 +1,4 @@
-"""What the words of a report mean, as the contract defines them: verdicts, goodbyes, levels, grades. Every page carries them."""
+"""The meaning of the words in a report, as the contract defines them: verdicts, how a client closed, levels, grades. Every page shows them."""
 
 from __future__ import annotations
 

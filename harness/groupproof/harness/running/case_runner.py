@@ -19,7 +19,7 @@ from groupproof.harness.judging.case_result import CaseResult, Play, unfinished
 from groupproof.harness.judging.ruling import RUNS, Judgement, rule_on
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.case_length import length_ms
-from groupproof.harness.model.errors import Trouble
+from groupproof.harness.model.errors import RunError
 from groupproof.harness.running.canary import Canary
 from groupproof.harness.running.error_search import trouble_in
 from groupproof.harness.running.pace import Pace
@@ -94,7 +94,7 @@ class Runner:
                 await self._pace.enter()
                 nursery.start_soon(self._rule, case)
 
-    def give_up(self, cases: Sequence[Case], error: Trouble) -> None:
+    def give_up(self, cases: Sequence[Case], error: RunError) -> None:
         """Take down that the cases cannot be run at all."""
         for case in cases:
             self.results.append(unfinished(case, [], error))

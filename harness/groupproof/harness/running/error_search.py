@@ -1,21 +1,21 @@
-"""The trouble inside an error, whatever groups of errors stand around it: what a run ends with is told by it."""
+"""Finds the one error that matters inside nested exception groups; a run reports this one when it ends."""
 
 from __future__ import annotations
 
 import trio
 
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.errors import KitFailure, Trouble
+from groupproof.harness.model.errors import KitFailure, RunError
 from groupproof.harness.running.extras import absence
 
 __all__ = ["trouble_in"]
 
 
-def trouble_in(error: BaseException, case: Case | None = None) -> Trouble:
+def trouble_in(error: BaseException, case: Case | None = None) -> RunError:
     """Return the trouble inside `error`, looking into groups; a package that is missing is the environment's, anything else the kit's own failure."""
     found = list(_leaves(error))
     for leaf in found:
-        if isinstance(leaf, Trouble):
+        if isinstance(leaf, RunError):
             return leaf
     if (absent := absence(found)) is not None:
         absent.__cause__ = error

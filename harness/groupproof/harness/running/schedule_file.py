@@ -1,4 +1,4 @@
-"""Schedule files: a case's plan with what it needs to be had again, and whether it was (contract, "Commands": `groupproof replay FILE`)."""
+"""Schedule files: a case's plan with all that a replay needs, and whether the replay gave the same result (contract, "Commands": `groupproof replay FILE`)."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def check_files(paths: Iterable[Path], catalogue: Sequence[Case], universal: Seq
         # Runs that were written side by side, or one after the other and numbered alike, come in one order whoever reads them.
         traces = sorted(taken.whole.values(), key=lambda trace: (trace[0].seq, trace[0].run, trace[0].case))
         whole += [run for trace in traces for run in split(trace)]
-        for group in taken.fleet.told():
+        for group in taken.fleet.results():
             checked.duplicates += group.duplicates
             live += results_of(group)
     checked.results = [*rejudged(whole, catalogue, universal), *live]

@@ -23,8 +23,8 @@ def drawn(simulation: Simulation) -> Schedule:
     """Return the schedule of a simulation whose settings are all told: in a swarm about half of all kinds of faults, else those that it names."""
     streams = Streams(simulation.seed)
     kinds = _kinds(streams) if simulation.faults == SWARM else simulation.faults
-    found = [happening for kind in kinds for happening in _of_kind(kind, simulation, streams)]
-    return Schedule(happenings=tuple(sorted(found, key=lambda happening: happening.at_ms)))
+    found = [fault for kind in kinds for fault in _of_kind(kind, simulation, streams)]
+    return Schedule(happenings=tuple(sorted(found, key=lambda fault: fault.at_ms)))
 
 
 def _kinds(streams: Streams) -> Collection[str]:

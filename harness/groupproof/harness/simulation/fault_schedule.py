@@ -48,14 +48,14 @@ class Schedule:
 
     def without(self, indexes: Collection[int]) -> Schedule:
         """Return the schedule without the happenings at these places."""
-        return Schedule(happenings=tuple(happening for index, happening in enumerate(self.happenings) if index not in indexes))
+        return Schedule(happenings=tuple(fault for index, fault in enumerate(self.happenings) if index not in indexes))
 
     def to_json(self) -> list[dict[str, Any]]:
-        return [happening.to_json() for happening in self.happenings]
+        return [fault.to_json() for fault in self.happenings]
 
     @classmethod
     def from_json(cls, value: Any) -> Schedule:
         """Raise `ValueError` for a value that is no list of happenings."""
         if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
             raise ValueError("a schedule is a list of happenings")
-        return cls(happenings=tuple(sorted((ScheduledFault.from_json(item) for item in value), key=lambda happening: happening.at_ms)))
+        return cls(happenings=tuple(sorted((ScheduledFault.from_json(item) for item in value), key=lambda fault: fault.at_ms)))

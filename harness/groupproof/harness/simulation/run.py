@@ -23,7 +23,7 @@ from groupproof.harness.simulation.settings import GROUP, OTHER_TOPIC, STATIC_SI
 from groupproof.harness.simulation.simulated_brokers import Brokers, spoken_versions
 from groupproof.harness.simulation.simulated_network import Network
 from groupproof.harness.simulation.trace_writer import MakeRecorder, Observer
-from groupproof.protocol.rules import On, profile
+from groupproof.protocol.rules import ClassicEvent, profile
 
 __all__ = ["Run", "run"]
 
@@ -33,10 +33,10 @@ _METADATA_MS: Final = 60_000
 
 _ANSWERS_THE_REMOVED: Final = (2, 2)  # LEAVE-08
 _NEWCOMERS_HAVE_SESSIONS: Final = (2, 5)
-_RETURNS_LATE: Final = f"{On.JOIN_GROUP.value}/CompletingRebalance/instance-returns"  # KAFKA-9801
+_RETURNS_LATE: Final = f"{ClassicEvent.JOIN_GROUP.value}/CompletingRebalance/instance-returns"  # KAFKA-9801
 
 # An instance that came back owes the SyncGroup of its old id still, as in Kafka; before 2.1 who was evicted is so once more (KAFKA-7196).
-_DISTURBS_LATER: Final = (f"{On.SYNC_DEADLINE.value}/", f"{On.SESSION_END.value}/Stable/evicted-before")
+_DISTURBS_LATER: Final = (f"{ClassicEvent.SYNC_DEADLINE.value}/", f"{ClassicEvent.SESSION_END.value}/Stable/evicted-before")
 
 
 def run(simulation: Simulation, *, plan: Schedule | None = None, recorder: MakeRecorder | None = None) -> Outcome:
@@ -66,7 +66,7 @@ class Run:
         timeouts = Timeouts(
             session_ms=_number(simulation.session_timeout_ms), rebalance_ms=_number(simulation.max_poll_interval_ms),
             initial_delay_ms=broker_settings.group_initial_rebalance_delay_ms, newcomer_ms=broker_settings.new_member_join_timeout_ms,
-            bounds_syncs=bool(release.table.cells.get(On.SYNC_DEADLINE)), spares_newcomers=release.release < _NEWCOMERS_HAVE_SESSIONS,
+            bounds_syncs=bool(release.table.cells.get(ClassicEvent.SYNC_DEADLINE)), spares_newcomers=release.release < _NEWCOMERS_HAVE_SESSIONS,
         )  # fmt: skip
         self.invariants = Invariants(
             self.heap, timeouts, retention_ms=broker_settings.offsets_retention_ms, answers_the_removed=release.release >= _ANSWERS_THE_REMOVED,
@@ -165,7 +165,7 @@ class Run:
             if len(self.record.transitions) == before:
                 break
             at_ms, _, state, after, _, rule = self.record.transitions[before]
-            was_silent = rule.startswith(f"{On.SESSION_END.value}/") and at_ms <= silent_until_ms
+            was_silent = rule.startswith(f"{ClassicEvent.SESSION_END.value}/") and at_ms <= silent_until_ms
             if not was_silent and not rule.startswith(_DISTURBS_LATER):
                 raise InvariantBroken(
                     "COMMIT-22", f"the group was settled, and at {at_ms} ms it went from {state} to {after} by {rule} without cause"

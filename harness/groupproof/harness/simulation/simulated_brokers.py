@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from groupproof.coordinator.broker.advertised_versions import accepted
 from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Reply, Settings, Transition, partition_of
-from groupproof.coordinator.machine.storage import Stored
+from groupproof.coordinator.machine.storage import StoredGroups
 from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.coordinator.planted.variants import variant_named
 from groupproof.harness.simulation.pending_request import PendingRequest
@@ -85,7 +85,7 @@ class Brokers:
         self.network: Network
         self._heap, self._invariants, self._record, self._variant = heap, invariants, record, variant
         self._versions = spoken_versions(simulation.profile)
-        self._log = Stored()  # what `__consumer_offsets` held when a broker last let go of the group
+        self._log = StoredGroups()  # what `__consumer_offsets` held when a broker last let go of the group
         self._is_loaded = True
         self._takeovers = 0
         self._tokens = 0

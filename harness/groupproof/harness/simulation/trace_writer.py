@@ -1,4 +1,4 @@
-"""A run in the one trace format (contract, "The trace"): frames as a broker sees them, transitions, timers, faults, and what applications are told."""
+"""Writes a run in the one trace format (contract, "The trace"): frames as a broker sees them, transitions, timers, faults, and callbacks."""
 
 from __future__ import annotations
 

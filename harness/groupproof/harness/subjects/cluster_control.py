@@ -1,4 +1,4 @@
-"""What a plan is carried out against: the coordinators, as the driver knows them, and what they run on."""
+"""The interface of a cluster that a plan runs against: its coordinators, and the hosts that they run on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference cluster as a plan is carried out against it, and as what its brokers run on."""
+"""The reference cluster behind the interface that a plan runs against."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from groupproof.protocol.documents.markdown import generated, table
 from groupproof.protocol.rules.profiles import Profile, neighbours, profile, profiles
-from groupproof.protocol.rules.release_contrast import Contrast, contrast
+from groupproof.protocol.rules.release_contrast import ReleaseDiff, contrast
 from groupproof.protocol.rules.verification import verification
 
 __all__ = ["releases_markdown"]
@@ -42,7 +42,7 @@ def _came(older: Profile, newer: Profile) -> Iterator[str]:
     yield from ("",) * bool(brought)
 
 
-def _differences(found: Contrast) -> Iterator[str]:
+def _differences(found: ReleaseDiff) -> Iterator[str]:
     if not found:
         yield from ("No difference that the tables know of.", "")
     if found.behaviour:

@@ -10,7 +10,7 @@ from typing import Final
 from xml.sax.saxutils import escape
 
 from groupproof.protocol.documents.markdown import generated, table
-from groupproof.protocol.rules.classic.classic_terms import STATES, Effect, On, State, state_name
+from groupproof.protocol.rules.classic.classic_terms import STATES, ClassicEvent, Effect, State, state_name
 from groupproof.protocol.rules.profiles import Profile
 from groupproof.protocol.vocabulary import GroupState
 
@@ -56,12 +56,12 @@ def states_markdown(profile: Profile) -> str:
     lines += ["## Transitions", "", *table(("from", "to", "by"), rows)]
     lines += [
         "## States and inputs", "", "The rules of each cell; an empty cell cannot come up, which the machine asserts. Why not stands below.", "",
-        *table(("input", *map(state_name, STATES)), (_inputs(profile, kind) for kind in On)), *_impossible(profile),
+        *table(("input", *map(state_name, STATES)), (_inputs(profile, kind) for kind in ClassicEvent)), *_impossible(profile),
     ]  # fmt: skip
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _inputs(profile: Profile, kind: On) -> tuple[str, ...]:
+def _inputs(profile: Profile, kind: ClassicEvent) -> tuple[str, ...]:
     cells = profile.table.cells.get(kind, {})
     return (kind.value, *(", ".join(row.name for row in cells.get(state, ())) for state in STATES))
 

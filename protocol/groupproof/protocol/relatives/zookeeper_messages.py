@@ -1,4 +1,4 @@
-"""ZooKeeper's words: what a client asks of it, what it answers and tells by itself. Whoever plays a client or a server speaks in these.
+"""ZooKeeper's messages: requests, answers and watch events. The simulated clients and servers exchange these.
 
 Only what Kafka's clients of 0.9 use is here: no access lists, no sequential nodes, no transactions of several operations.
 """

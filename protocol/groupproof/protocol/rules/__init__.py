@@ -6,10 +6,40 @@ cases and reports cite its rules and requirements. `profile(name)` is the way in
 
 from __future__ import annotations
 
-from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, REQUESTS, STATES, Effect, Form, Guard, On, Row, State, rule_name, state_name
+from groupproof.protocol.rules.classic.classic_terms import (
+    NO_GROUP,
+    REQUESTS,
+    STATES,
+    ClassicEvent,
+    Effect,
+    Form,
+    Guard,
+    Row,
+    State,
+    rule_name,
+    state_name,
+)
 from groupproof.protocol.rules.profiles import Profile, UnknownProfile, api_versions, known_profiles, profile, profiles, relatives, rows, unreachable
 
 __all__ = [
-    "NO_GROUP", "REQUESTS", "STATES", "Effect", "Form", "Guard", "On", "Profile", "Row", "State", "UnknownProfile", "api_versions",
-    "known_profiles", "profile", "profiles", "relatives", "rows", "rule_name", "state_name", "unreachable",
+    "NO_GROUP",
+    "REQUESTS",
+    "STATES",
+    "ClassicEvent",
+    "Effect",
+    "Form",
+    "Guard",
+    "Profile",
+    "Row",
+    "State",
+    "UnknownProfile",
+    "api_versions",
+    "known_profiles",
+    "profile",
+    "profiles",
+    "relatives",
+    "rows",
+    "rule_name",
+    "state_name",
+    "unreachable",
 ]  # fmt: skip

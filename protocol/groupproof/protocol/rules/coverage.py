@@ -58,7 +58,7 @@ class Gap:
 
 def everything() -> tuple[str, ...]:
     """Return the ids of all requirements, then of all readings."""
-    return (*(each.id for each in requirements()), *READINGS)
+    return (*(requirement.id for requirement in requirements()), *READINGS)
 
 
 @cache
@@ -94,8 +94,12 @@ def unjudged() -> tuple[Gap, ...]:
 
 def binding_clients() -> tuple[str, ...]:
     """Return the MUSTs on the client's side: of Kafka's clients, of DataLink's workers, and of the consumers on ZooKeeper."""
-    bound = [each for each in requirements() if each.level is Level.MUST and (each.area == _CLIENT or each.family in _CLIENTS_OF_RELATIVES)]
-    return tuple(each.id for each in bound)
+    bound = [
+        requirement
+        for requirement in requirements()
+        if requirement.level is Level.MUST and (requirement.area == _CLIENT or requirement.family in _CLIENTS_OF_RELATIVES)
+    ]
+    return tuple(requirement.id for requirement in bound)
 
 
 @cache
@@ -104,22 +108,22 @@ def cited() -> Mapping[str, Sequence[str]]:
     found: dict[str, dict[str, None]] = {}
     for name in known_profiles():
         for table in profile(name).tables.values():
-            for on, checks in table.before_group.items():
+            for kind, checks in table.before_group.items():
                 for check in checks:
-                    found.setdefault(check.requirement, {})[f"{on.value}/before/{check.name}"] = None
+                    found.setdefault(check.requirement, {})[f"{kind.value}/before/{check.name}"] = None
         for rule, row in profile(name).named_rules():
             found.setdefault(row.requirement, {})[rule] = None
     for api, reactions in REACTIONS.items():
         for reaction in (*reactions.rows.values(), reactions.other, *reactions.phase_others.values()):
-            for each in reaction.requirements:
-                found.setdefault(each, {})[f"member/{api.title}"] = None
-    return {each: list(rules) for each, rules in found.items()}
+            for requirement in reaction.requirements:
+                found.setdefault(requirement, {})[f"member/{api.title}"] = None
+    return {key: list(rules) for key, rules in found.items()}
 
 
 def unexplained(proven: Collection[str]) -> list[str]:
     """Return the ids that have neither a witness in `proven` nor a reason, and those that have both or two."""
-    said = [each for gap in gaps() for each in gap.ids] + list(proven)
-    return [each for each in everything() if said.count(each) != 1]
+    said = [id for gap in gaps() for id in gap.ids] + list(proven)
+    return [name for name in everything() if said.count(name) != 1]
 
 
 @cache
@@ -130,15 +134,15 @@ def _of_cases() -> Mapping[str, Mapping[str, Mapping[str, list[str]]]]:
 
 def unaccounted() -> list[str]:
     """Return the MUSTs on the client's side that neither a case judges nor a reason explains, and those that have both or two."""
-    said = [each for gap in unjudged() for each in gap.ids] + list(judged()["client"])
-    return [each for each in binding_clients() if said.count(each) != 1]
+    said = [id for gap in unjudged() for id in gap.ids] + list(judged()["client"])
+    return [binding_client for binding_client in binding_clients() if said.count(binding_client) != 1]
 
 
 def _turned(ids_by_case: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
     found: dict[str, list[str]] = {}
     for case, ids in ids_by_case.items():
-        for each in ids:
-            found.setdefault(each, []).append(case)
+        for id in ids:
+            found.setdefault(id, []).append(case)
     return found
 
 
@@ -149,10 +153,10 @@ def _gaps(name: str) -> tuple[Gap, ...]:
 
 def _matching(patterns: list[str], name: str) -> list[str]:
     """Return the ids that patterns such as `ZK-*` stand for; raise `ValueError` for one that stands for none."""
-    found = {pattern: [each for each in everything() if fnmatchcase(each, pattern)] for pattern in patterns}
+    found = {pattern: [name for name in everything() if fnmatchcase(name, pattern)] for pattern in patterns}
     if idle := [pattern for pattern, ids in found.items() if not ids]:
         raise ValueError(f"{name}: no requirement is called {', '.join(idle)}")
-    return [each for ids in found.values() for each in ids]
+    return [id for ids in found.values() for id in ids]
 
 
 def _read(name: str) -> str:

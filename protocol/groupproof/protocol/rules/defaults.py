@@ -30,8 +30,8 @@ _BEFORE: Final[Mapping[Release, Mapping[str, int]]] = {
 
 def defaults(release: Release) -> dict[str, int]:
     """Return the defaults of a release."""
-    told = dict(NEWEST_DEFAULTS)
+    settings = dict(NEWEST_DEFAULTS)
     for since, values in _BEFORE.items():
         if release < since:
-            told.update(values)
-    return told
+            settings.update(values)
+    return settings

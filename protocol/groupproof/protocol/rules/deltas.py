@@ -13,13 +13,13 @@ from enum import Enum
 
 from groupproof.protocol.rules.cells import Cell, EffectName, EventKind, GuardName, Row, State, state_name
 
-__all__ = ["Cell", "Change", "Delta", "Effects", "Line", "Release", "applied", "gone", "place", "with_effects", "with_guards"]
+__all__ = ["Cell", "Change", "CoordinatorKind", "Delta", "Effects", "Release", "applied", "gone", "place", "with_effects", "with_guards"]
 
 Release = tuple[int, ...]
 Effects = Mapping[EffectName, tuple[EffectName, ...]]
 
 
-class Line(Enum):
+class CoordinatorKind(Enum):
     """Which of the two coordinators that brokers from 3.7 to 3.9 had."""
 
     SCALA = "the coordinator in Scala"
@@ -28,13 +28,13 @@ class Line(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """In the cells of `on` and `states`, `rows` stood in place of the row called `name`; with `name` None, of the whole cell.
+    """How older releases differ in the cells of event `kind` and of `states`: they had `rows` instead of the row `name` (None: instead of the whole cell).
 
-    With `keeps` they stood before that row, which was there too. With `effects` the rows were there, each effect named being those given.
-    A cell that is left without rows could not come up.
+    With `keeps` they had `rows` and, after them, the row `name`. With `effects` they had the same rows, but each effect that is a key was replaced by its value.
+    A cell without rows could not occur.
     """
 
-    on: EventKind
+    kind: EventKind
     states: tuple[State, ...]
     name: str | None = None
     rows: Cell = ()
@@ -59,12 +59,12 @@ class Delta:
     fields: Mapping[str, int] = field(default_factory=dict)
     appends: Mapping[EventKind, Mapping[int, int]] = field(default_factory=dict)
     unreachable: Mapping[tuple[EventKind, State], str] = field(default_factory=dict)
-    line: Line | None = None
+    line: CoordinatorKind | None = None
 
 
-def gone(on: EventKind, states: tuple[State, ...], *names: str) -> tuple[Change, ...]:
+def gone(kind: EventKind, states: tuple[State, ...], *names: str) -> tuple[Change, ...]:
     """Return the changes that say: none of these rows was there."""
-    return tuple(Change(on=on, states=states, name=name) for name in names)
+    return tuple(Change(kind=kind, states=states, name=name) for name in names)
 
 
 def applied(change: Change, cell: Cell, *, where: str = "") -> Cell:
@@ -81,7 +81,7 @@ def applied(change: Change, cell: Cell, *, where: str = "") -> Cell:
 
 def place(change: Change, state: State) -> str:
     """Return where a change holds, for messages."""
-    return f"{change.on.value}/{state_name(state)}"
+    return f"{change.kind.value}/{state_name(state)}"
 
 
 def with_effects(row: Row, effects: Effects) -> Row:
@@ -97,4 +97,4 @@ def with_guards(row: Row, guards: Mapping[GuardName, GuardName]) -> Row:
 
 
 def _instead(present: tuple[EffectName, ...], effects: Effects) -> tuple[EffectName, ...]:
-    return tuple(each for effect in present for each in effects.get(effect, (effect,)))
+    return tuple(effect_name for effect in present for effect_name in effects.get(effect, (effect,)))

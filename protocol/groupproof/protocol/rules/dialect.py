@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from groupproof.protocol.rules.api_versions import Range
 from groupproof.protocol.rules.cells import NO_GROUP, AnswerName, Cell, Cells, EffectName, EventKind, GuardName, Place, Row, State, rule_name
-from groupproof.protocol.rules.deltas import Delta, Line, Release, applied, place, with_effects, with_guards
+from groupproof.protocol.rules.deltas import CoordinatorKind, Delta, Release, applied, place, with_effects, with_guards
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_conversion import MessagePair
 
@@ -113,14 +113,14 @@ class Table:
             yield rule_name(event, state, row, self.dialect.state_prefix), row
 
 
-def newer_deltas(dialect: Dialect, release: Release, line: Line, more: tuple[Delta, ...] = ()) -> list[Delta]:
+def newer_deltas(dialect: Dialect, release: Release, line: CoordinatorKind, more: tuple[Delta, ...] = ()) -> list[Delta]:
     """Return what came to the dialect after `release`, newest first: to be undone in this order."""
     found = sorted((*dialect.deltas, *more), key=lambda delta: delta.since, reverse=True)
     return [delta for delta in found if delta.since > release and delta.line in (None, line)]
 
 
 def table_of(
-    dialect: Dialect, release: Release, line: Line, *, deltas: tuple[Delta, ...] = (), unreachable: Mapping[Place, str] | None = None, beside: tuple[Dialect, ...] = ()
+    dialect: Dialect, release: Release, line: CoordinatorKind, *, deltas: tuple[Delta, ...] = (), unreachable: Mapping[Place, str] | None = None, beside: tuple[Dialect, ...] = ()
 ) -> Table:  # fmt: skip
     """Return the dialect's table at a release, with `deltas` and `unreachable` that its profile adds, among groups of the dialects `beside`."""
     cells: Cells = {event: dialect.cells.get(event, {}) for event in (*dialect.cells, *dialect.events)}
@@ -150,7 +150,7 @@ def undone(delta: Delta, cells: Cells) -> Cells:
     were: dict[EventKind, dict[State, Cell]] = {event: dict(states) for event, states in cells.items()}
     for change in delta.was:
         for state in change.states:
-            were[change.on][state] = applied(change, were[change.on].get(state, ()), where=place(change, state))
+            were[change.kind][state] = applied(change, were[change.kind].get(state, ()), where=place(change, state))
     for states in were.values():
         for state, cell in states.items():
             states[state] = tuple(with_guards(with_effects(row, delta.effects), delta.guards) for row in cell)

@@ -31,7 +31,7 @@ def dialect_named(name: str) -> Dialect:
     for dialect in _DIALECTS:
         if dialect.name == name:
             return dialect
-    raise LookupError(f"no dialect is called {name!r}; there are {', '.join(each.name for each in _DIALECTS)}")
+    raise LookupError(f"no dialect is called {name!r}; there are {', '.join(dialect.name for dialect in _DIALECTS)}")
 
 
 def relative_named(name: str) -> tuple[Dialect, Relative] | None:
@@ -42,7 +42,7 @@ def relative_named(name: str) -> tuple[Dialect, Relative] | None:
 @contextmanager
 def registered(dialect: Dialect) -> Iterator[None]:
     """Let the kit know one more dialect meanwhile; raise `ValueError` where its name, or a profile's, is another's already."""
-    names = [each for known in _DIALECTS for each in (known.name, *(relative.name for relative in known.relatives))]
+    names = [name for known in _DIALECTS for name in (known.name, *(relative.name for relative in known.relatives))]
     for name in (dialect.name, *(relative.name for relative in dialect.relatives)):
         if name in names:
             raise ValueError(f"a dialect or profile is called {name!r} already")

@@ -11,7 +11,7 @@ from groupproof.protocol.rules.api_versions import Range, advertised
 from groupproof.protocol.rules.cells import EventKind, Place, Row, State
 from groupproof.protocol.rules.classic.releases import OPTIONAL, RELEASES, line_of
 from groupproof.protocol.rules.defaults import defaults
-from groupproof.protocol.rules.deltas import Line
+from groupproof.protocol.rules.deltas import CoordinatorKind
 from groupproof.protocol.rules.dialect import Dialect, Table, table_of
 from groupproof.protocol.rules.dialect_registry import dialect_named, dialects, on_change, relative_named
 from groupproof.protocol.vocabulary import Api
@@ -38,7 +38,7 @@ class Profile:
 
     name: str
     release: tuple[int, ...]
-    line: Line
+    line: CoordinatorKind
     tables: Mapping[str, Table]
     api_versions: Mapping[Api, Range]
     defaults: Mapping[str, int]
@@ -121,7 +121,7 @@ def neighbours() -> tuple[tuple[str, str], ...]:
 def _after(name: str) -> str:
     """Return the next profile of the same coordinator."""
     names = profiles()
-    return next(each for each in names[names.index(name) + 1 :] if line_of(each) is line_of(name))
+    return next(text for text in names[names.index(name) + 1 :] if line_of(text) is line_of(name))
 
 
 @lru_cache
@@ -131,20 +131,25 @@ def _resolved(name: str) -> Profile:
         dialect, relative = found
         spoken = (dialect, *map(dialect_named, relative.beside))
         tables = {
-            each.name: table_of(
-                each, relative.release, Line.SCALA, beside=_others(each, spoken),
-                deltas=relative.deltas if each is dialect else (), unreachable=relative.unreachable if each is dialect else {},
+            item.name: table_of(
+                item, relative.release, CoordinatorKind.SCALA, beside=_others(item, spoken),
+                deltas=relative.deltas if item is dialect else (), unreachable=relative.unreachable if item is dialect else {},
             )
-            for each in spoken
+            for item in spoken
         }  # fmt: skip
         return Profile(
-            name=name, release=relative.release, line=Line.SCALA, tables=tables, api_versions=relative.api_versions, defaults=relative.defaults
+            name=name,
+            release=relative.release,
+            line=CoordinatorKind.SCALA,
+            tables=tables,
+            api_versions=relative.api_versions,
+            defaults=relative.defaults,
         )
     if name not in RELEASES:
         raise UnknownProfile(f"no profile is called {name!r}; there are {', '.join(known_profiles())}")
     release, line = RELEASES[name], line_of(name)
     spoken = tuple(dialect for dialect in dialects() if dialect.since is not None and dialect.since <= release)
-    tables = {each.name: table_of(each, release, line, beside=_others(each, spoken)) for each in spoken}
+    tables = {dialect.name: table_of(dialect, release, line, beside=_others(dialect, spoken)) for dialect in spoken}
     return Profile(name=name, release=release, line=line, tables=tables, api_versions=advertised(release), defaults=defaults(release))
 
 
@@ -152,7 +157,7 @@ on_change(_resolved.cache_clear)
 
 
 def _others(dialect: Dialect, spoken: tuple[Dialect, ...]) -> tuple[Dialect, ...]:
-    return tuple(each for each in spoken if each is not dialect)
+    return tuple(item for item in spoken if item is not dialect)
 
 
 def rows(name: str = NEWEST) -> tuple[tuple[EventKind, State, Row], ...]:

@@ -11,7 +11,7 @@ from groupproof.protocol.rules.dialect import Table
 from groupproof.protocol.rules.profiles import Profile
 from groupproof.protocol.vocabulary import error_named
 
-__all__ = ["Contrast", "Difference", "contrast"]
+__all__ = ["Difference", "ReleaseDiff", "contrast"]
 
 _Place = tuple[str, str]  # an input, and where it is met
 _BEFORE: Final = "before the group is looked at"
@@ -26,7 +26,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contrast:
+class ReleaseDiff:
     """All that differs between two profiles; the lines of `settings`, `fields` and `versions` give the first profile's value first."""
 
     one: str
@@ -40,15 +40,15 @@ class Contrast:
         return bool(self.behaviour or self.fields or self.settings or self.versions)
 
 
-def contrast(one: Profile, other: Profile) -> Contrast:
+def contrast(one: Profile, other: Profile) -> ReleaseDiff:
     """Compare two profiles."""
     found: dict[str, dict[_Place, list[str]]] = {}
-    for says, place, rule in (each for tables in _tables(one, other) for each in (*_orders(*tables), *_cells(*tables))):
+    for says, place, rule in (item for tables in _tables(one, other) for item in (*_orders(*tables), *_cells(*tables))):
         found.setdefault(says, {}).setdefault(place, []).append(rule)
     behaviour = tuple(Difference(says=says, rules=tuple(_places(places))) for says, places in found.items())
     titles = {api.title: api for api in sorted({*one.api_versions, *other.api_versions})}
     versions = {title: (_range(one.api_versions.get(api)), _range(other.api_versions.get(api))) for title, api in titles.items()}
-    return Contrast(
+    return ReleaseDiff(
         one=one.name, other=other.name, behaviour=behaviour, fields=_values(_fields(one), _fields(other)),
         settings=_values(one.defaults, other.defaults),
         versions=tuple(f"{title}: {mine} | {theirs}" for title, (mine, theirs) in versions.items() if mine != theirs),
@@ -76,10 +76,10 @@ def _fields(release: Profile) -> Mapping[str, int]:
 
 def _orders(one: _Side, other: _Side) -> Iterator[tuple[str, _Place, str]]:
     """Yield the checks before the group where answers or order differ: there the order is the rule."""
-    for on in dict.fromkeys((*one.table.dialect.requests, *other.table.dialect.requests)):
-        mine, theirs = one.table.before_group.get(on, ()), other.table.before_group.get(on, ())
+    for kind in dict.fromkeys((*one.table.dialect.requests, *other.table.dialect.requests)):
+        mine, theirs = one.table.before_group.get(kind, ()), other.table.before_group.get(kind, ())
         if [_bare(row) for row in mine] != [_bare(row) for row in theirs]:
-            yield f"{one.name} checks: {_checks(mine)}. {other.name}: {_checks(theirs)}", (on.value, _BEFORE), "order"
+            yield f"{one.name} checks: {_checks(mine)}. {other.name}: {_checks(theirs)}", (kind.value, _BEFORE), "order"
 
 
 def _checks(cell: tuple[Row, ...]) -> str:
@@ -92,16 +92,16 @@ def _extra(row: Row) -> str:
 
 def _cells(one: _Side, other: _Side) -> Iterator[tuple[str, _Place, str]]:
     """Yield (what differs, where, rule) for every rule that only one has, or that both have otherwise."""
-    for on in dict.fromkeys((*one.table.dialect.events, *other.table.dialect.events)):
-        for state in (None, *dict.fromkeys(state for side in (one, other) for state in side.table.cells.get(on, {}) if state is not None)):
-            place = (on.value, state_name(state))
-            yield from ((says, place, rule) for says, rule in _cell(one, other, on, state))
+    for kind in dict.fromkeys((*one.table.dialect.events, *other.table.dialect.events)):
+        for state in (None, *dict.fromkeys(state for side in (one, other) for state in side.table.cells.get(kind, {}) if state is not None)):
+            place = (kind.value, state_name(state))
+            yield from ((says, place, rule) for says, rule in _cell(one, other, kind, state))
 
 
-def _cell(one: _Side, other: _Side, on: EventKind, state: State) -> Iterator[tuple[str, str]]:
-    mine = {row.name: row for row in one.table.cells.get(on, {}).get(state, ())}
-    theirs = {row.name: row for row in other.table.cells.get(on, {}).get(state, ())}
-    silent = "parked" if on in one.table.dialect.requests else "no answer"
+def _cell(one: _Side, other: _Side, kind: EventKind, state: State) -> Iterator[tuple[str, str]]:
+    mine = {row.name: row for row in one.table.cells.get(kind, {}).get(state, ())}
+    theirs = {row.name: row for row in other.table.cells.get(kind, {}).get(state, ())}
+    silent = "parked" if kind in one.table.dialect.requests else "no answer"
     for name in dict.fromkeys((*mine, *theirs)):
         if name not in theirs:
             yield f"only {one.name}: {_sentence(mine[name], silent)}", name
@@ -131,16 +131,16 @@ def _answer(row: Row, silent: str) -> str:
 
 
 def _changes(one: str, mine: Row, other: str, theirs: Row, silent: str) -> str:
-    told: list[str] = []
+    lines: list[str] = []
     if mine.guard is not theirs.guard:
-        told.append(f"when {mine.guard.value} | {theirs.guard.value}")
+        lines.append(f"when {mine.guard.value} | {theirs.guard.value}")
     if mine.answer != theirs.answer:
-        told.append(f"answers {_answer(mine, silent)} | {_answer(theirs, silent)}")
+        lines.append(f"answers {_answer(mine, silent)} | {_answer(theirs, silent)}")
     if mine.then != theirs.then:
-        told.append(f"then {mine.then.value if mine.then else 'stays'} | {theirs.then.value if theirs.then else 'stays'}")
-    told += [f"only {one}: {effect.value}" for effect in _more(mine, theirs)]
-    told += [f"only {other}: {effect.value}" for effect in _more(theirs, mine)]
-    return "; ".join(told) or f"in another order: {'; '.join(effect.value for effect in (*mine.effects, *mine.after))}"
+        lines.append(f"then {mine.then.value if mine.then else 'stays'} | {theirs.then.value if theirs.then else 'stays'}")
+    lines += [f"only {one}: {effect.value}" for effect in _more(mine, theirs)]
+    lines += [f"only {other}: {effect.value}" for effect in _more(theirs, mine)]
+    return "; ".join(lines) or f"in another order: {'; '.join(effect.value for effect in (*mine.effects, *mine.after))}"
 
 
 def _more(row: Row, than: Row) -> list[EffectName]:

@@ -88,7 +88,7 @@ def catalogue_sha256() -> str:
 
 @cache
 def _index() -> Mapping[str, Requirement]:
-    return {each.id: each for each in requirements()}
+    return {requirement.id: requirement for requirement in requirements()}
 
 
 def _requirement(row: Mapping[str, Any], levels: Mapping[str, Any]) -> Requirement:

@@ -47,26 +47,31 @@ def _lines(release: Profile) -> Iterator[str]:
 
 
 def _table(table: Table) -> Iterator[str]:
-    for on, checks in table.before_group.items():
-        yield from ("", *(_line(f"{on.value}/before/{row.name}", row) for row in checks))
-    for on, states in table.cells.items():
+    for kind, checks in table.before_group.items():
+        yield from ("", *(_line(f"{kind.value}/before/{row.name}", row) for row in checks))
+    for kind, states in table.cells.items():
         for state, cell in states.items():
-            yield from ("", *(_line(rule_name(on, state, row, table.dialect.state_prefix), row) for row in cell))
+            yield from ("", *(_line(rule_name(kind, state, row, table.dialect.state_prefix), row) for row in cell))
     yield ""
-    yield from (f"unreachable {on.value}/{state_name(state)}: {reason}" for (on, state), reason in sorted(table.unreachable.items(), key=_place))
+    yield from (
+        f"unreachable {event_kind.value}/{state_name(state)}: {reason}"
+        for (event_kind, state), reason in sorted(table.unreachable.items(), key=_place)
+    )
     yield ""
     yield from (f"field {name} = {value}" for name, value in table.fields.items())
-    yield from (f"append {on.value} {told}" for on, answers in table.appends.items() for told in sorted(map(_append, answers.items())))
+    yield from (
+        f"append {event_kind.value} {name}" for event_kind, answers in table.appends.items() for name in sorted(map(_append, answers.items()))
+    )
 
 
 def _append(answer: tuple[int, int]) -> str:
-    log, told = map(ErrorCode, answer)
-    return f"{log.name} -> {told.value} {told.name}"
+    log, code = map(ErrorCode, answer)
+    return f"{log.name} -> {code.value} {code.name}"
 
 
 def _place(cell: tuple[Place, str]) -> tuple[str, str]:
-    (on, state), _ = cell
-    return on.value, state_name(state)
+    (kind, state), _ = cell
+    return kind.value, state_name(state)
 
 
 def _line(name: str, row: Row) -> str:

@@ -50,7 +50,7 @@ def test_nobody_suffers_two_things_at_once() -> None:
 
     [deeds] = deeds_of(plan(START, flaps), members=1, duration_s=10, seed=1)
 
-    assert [deed.at_s for deed in deeds] == [0.0, 1.0, 5.0]
+    assert [action.at_s for action in deeds] == [0.0, 1.0, 5.0]
 
 
 @given(st.sampled_from(shipped()), st.integers(1, 40), st.floats(5, 600), st.integers(0, 99))

@@ -40,10 +40,10 @@ def test_pip_is_told_to_take_wheels_alone_and_no_dependencies(tmp_path: Path, mo
     _fake_pip(monkeypatch, tmp_path, f'echo "$PIP_USER $*" > {tmp_path}/seen')
     install_wheels(["x==1", "y==2"], tmp_path / "site")
 
-    seen = (tmp_path / "seen").read_text().split()
-    assert seen[:3] == ["0", "-m", "pip"]
-    assert seen[-2:] == ["x==1", "y==2"]
-    assert {"--no-deps", "--only-binary", "--target"} <= set(seen)
+    lines = (tmp_path / "seen").read_text().split()
+    assert lines[:3] == ["0", "-m", "pip"]
+    assert lines[-2:] == ["x==1", "y==2"]
+    assert {"--no-deps", "--only-binary", "--target"} <= set(lines)
 
 
 def test_uv_installs_where_there_is_no_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

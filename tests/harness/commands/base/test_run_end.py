@@ -13,7 +13,7 @@ from groupproof.harness.commands.base.run_end import print_summary
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.ruling import Ruling
 from groupproof.harness.judging.summary.baseline import Change, Delta
-from groupproof.harness.judging.summary.expectations import Known, Settled
+from groupproof.harness.judging.summary.expectations import KnownFailure, MatchedExpectations
 from groupproof.harness.judging.summary.run_summary import RunInfo, RunSummary, SubjectInfo, SuiteInfo
 from groupproof.harness.judging.summary.shards import Share
 from groupproof.harness.model.case import Case
@@ -88,8 +88,10 @@ def test_failures_of_one_cause_are_told_once_with_their_number() -> None:
 
 
 def test_a_known_failure_is_told_with_its_reason_and_a_stale_one_with_its_remedy() -> None:
-    known = Known(case=FIRST.id, verdict=Verdict.FAILED, reason="drops its id", source="docs/findings/1.md", subject=SpecifierSet(), fingerprint="ab")
-    settled = Settled(excused={FIRST.id: known}, stale=("entry 2: expired",))
+    failure = KnownFailure(
+        case=FIRST.id, verdict=Verdict.FAILED, reason="drops its id", source="docs/findings/1.md", subject=SpecifierSet(), fingerprint="ab"
+    )
+    settled = MatchedExpectations(excused={FIRST.id: failure}, stale=("entry 2: expired",))
 
     lines = printed(replace(run(result(FIRST, Verdict.FAILED)), settled=settled))
 

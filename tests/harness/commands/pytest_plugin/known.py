@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from packaging.specifiers import SpecifierSet
 
-from groupproof.harness.judging.summary.expectations import Known
+from groupproof.harness.judging.summary.expectations import KnownFailure
 from groupproof.harness.model.verdicts import Verdict
 
 __all__ = ["KNOWN"]
 
-KNOWN = Known(
+KNOWN = KnownFailure(
     case="heartbeat/classic/illegal-generation",
     verdict=Verdict.FAILED,
     reason="drops its id",

@@ -13,7 +13,7 @@ from groupproof.harness.commands.pytest_plugin.xdist_shares import RunEnd, Share
 from groupproof.harness.judging.ruling import Ruling
 from groupproof.harness.judging.summary.expectations import Expectations
 from groupproof.harness.judging.summary.run_summary import SubjectInfo
-from groupproof.harness.model.errors import Trouble
+from groupproof.harness.model.errors import RunError
 from groupproof.harness.model.verdicts import Finding, Goodbye, Verdict
 
 __all__ = ["CASE", "OTHER", "about", "commission", "ruling", "standing", "told", "wishes"]
@@ -55,7 +55,7 @@ def standing() -> SubjectRecord:
     return SubjectRecord(subject=SUBJECT, release="1.2", profile="kafka-4.1", shipped=None)
 
 
-def told(verdict: Verdict, case: str = CASE.id, *, trouble: Trouble | None = None, **of_ruling: Any) -> SharedResult:
+def told(verdict: Verdict, case: str = CASE.id, *, trouble: RunError | None = None, **of_ruling: Any) -> SharedResult:
     return SharedResult(case=case, standing=standing(), ruling=ruling(verdict, **of_ruling), plays=(), duration_s=0.5, trouble=trouble)
 
 

@@ -10,12 +10,12 @@ from tests.harness.commands.pytest_plugin.made import CASE, OTHER, about, commis
 from groupproof.harness.commands.pytest_plugin.case_queue import Result, SingleProcessQueue, WorkerQueue
 from groupproof.harness.commands.pytest_plugin.run_plan import RunPlan
 from groupproof.harness.commands.pytest_plugin.xdist_shares import ENDED, SharedFolder, SharedResult, ShareEnd
-from groupproof.harness.judging.summary.expectations import Expectations, Known
+from groupproof.harness.judging.summary.expectations import Expectations, KnownFailure
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.verdicts import Verdict
 
 
-def _waited(tmp_path: Path, known: Sequence[Known], *entries: SharedResult) -> dict[str, Result]:
+def _waited(tmp_path: Path, known: Sequence[KnownFailure], *entries: SharedResult) -> dict[str, Result]:
     """Return what items are told of cases that another worker has run."""
     other, folder = SharedFolder(tmp_path), SharedFolder(tmp_path)
     assert other.claim(0)

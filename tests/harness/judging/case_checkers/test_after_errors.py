@@ -33,18 +33,18 @@ def joins_anew_after(api: Api, error: int, *, member: str = ID) -> Story:
 
 
 @pytest.mark.parametrize(
-    ("api", "error", "told"),
+    ("api", "error", "text"),
     [
         (Api.OFFSET_COMMIT, 27, "OffsetCommit was answered REBALANCE_IN_PROGRESS"),
         (Api.HEARTBEAT, 22, "Heartbeat was answered ILLEGAL_GENERATION"),
         (Api.SYNC_GROUP, 22, "SyncGroup was answered ILLEGAL_GENERATION"),
     ],
 )
-def test_an_id_given_up_at_an_answer_that_does_not_call_for_it_is_named_with_the_answer(api: Api, error: int, told: str) -> None:
+def test_an_id_given_up_at_an_answer_that_does_not_call_for_it_is_named_with_the_answer(api: Api, error: int, text: str) -> None:
     (found,) = findings(ids_are_given_up_for_a_reason, joins_anew_after(api, error))
 
     assert found.verdict is Verdict.NON_STRICT
-    assert found.observed == f"After {told} it joined again with the empty member id."
+    assert found.observed == f"After {text} it joined again with the empty member id."
 
 
 @pytest.mark.parametrize(("api", "error"), [(Api.HEARTBEAT, 25), (Api.SYNC_GROUP, 25), (Api.OFFSET_COMMIT, 25), (Api.JOIN_GROUP, 81)])
@@ -244,11 +244,11 @@ def test_a_run_that_ended_early_settles_nothing() -> None:
         findings(SETTLED, healed(Story().member()).end(2_000))
 
 
-@pytest.mark.parametrize(("told", "expected"), [(True, Verdict.OK), (False, Verdict.FAILED)])
-def test_who_was_told_what_ends_a_client_may_end_if_it_tells(told: bool, expected: Verdict) -> None:
+@pytest.mark.parametrize(("entry", "expected"), [(True, Verdict.OK), (False, Verdict.FAILED)])
+def test_who_was_told_what_ends_a_client_may_end_if_it_tells(entry: bool, expected: Verdict) -> None:
     story = Story().member()
     story.at(500).beat(error=82)
-    if told:
+    if entry:
         story.tell("error", error="FENCED_INSTANCE_ID")
 
     assert verdict(SETTLED, healed(story).end(SETTLES_MS + 1_100)) is expected

@@ -5,7 +5,7 @@ from tests.traces import ID, Story, findings, verdict
 
 from groupproof.harness.judging.case_checkers.app_polls import (
     application_holds,
-    is_told_nothing_fatal,
+    hears_nothing_fatal,
     reads_nothing_while_joining,
     where_the_handler_is_slow,
 )
@@ -19,14 +19,14 @@ def marked(story: Story, name: str = "since") -> Story:
 
 
 def test_only_a_fatal_error_ends_the_application() -> None:
-    fatal, told = marked(Story()), marked(Story())
+    fatal, story = marked(Story()), marked(Story())
     fatal.tell("error", error="REBALANCE_IN_PROGRESS", message="", fatal=True)
-    told.tell("error", error="REBALANCE_IN_PROGRESS", message="", fatal=False)
-    judge = is_told_nothing_fatal("m0", after="since", requirement="CLIENT-76")
+    story.tell("error", error="REBALANCE_IN_PROGRESS", message="", fatal=False)
+    judge = hears_nothing_fatal("m0", after="since", requirement="CLIENT-76")
 
     (found,) = findings(judge, fatal)
     assert (found.verdict, found.proof, found.detail) == (Verdict.FAILED, Proof.LIVENESS, "REBALANCE_IN_PROGRESS")
-    assert verdict(judge, told) is Verdict.OK
+    assert verdict(judge, story) is Verdict.OK
 
 
 def test_an_end_may_be_of_another_gravity_and_one_before_the_instant_is_not_of_it() -> None:
@@ -34,14 +34,14 @@ def test_an_end_may_be_of_another_gravity_and_one_before_the_instant_is_not_of_i
     before.tell("error", error="REBALANCE_IN_PROGRESS", message="", fatal=True)
     after = marked(Story())
     after.tell("error", error="REBALANCE_IN_PROGRESS", message="", fatal=True)
-    judge = is_told_nothing_fatal("m0", after="since", requirement="CLIENT-75", gravity=Verdict.NON_STRICT)
+    judge = hears_nothing_fatal("m0", after="since", requirement="CLIENT-75", gravity=Verdict.NON_STRICT)
 
     assert [verdict(judge, story) for story in (marked(before), after)] == [Verdict.OK, Verdict.NON_STRICT]
 
 
-def holding(*told: int, given: tuple[int, ...], until_ms: float = 8_000) -> Story:
-    story = marked(Story()).member(gets=[("t", each) for each in given])
-    story.partitions("assigned", *(("t", each) for each in told))
+def holding(*entries: int, given: tuple[int, ...], until_ms: float = 8_000) -> Story:
+    story = marked(Story()).member(gets=[("t", number) for number in given])
+    story.partitions("assigned", *(("t", number) for number in entries))
     story.at(until_ms).beat()
     return story
 
@@ -99,13 +99,13 @@ def test_a_cooperative_member_reads_on() -> None:
         findings(READS, joining(protocol="cooperative-sticky"))
 
 
-SLOW = where_the_handler_is_slow("m0", 4_000, is_told_nothing_fatal("m0", after="since", requirement="CLIENT-40"))
+SLOW = where_the_handler_is_slow("m0", 4_000, hears_nothing_fatal("m0", after="since", requirement="CLIENT-40"))
 
 
 def delivering(*at_ms: float) -> Story:
     story = marked(Story())
-    for each in at_ms:
-        story.at(each).consume(("t", 0, 0, 9))
+    for item in at_ms:
+        story.at(item).consume(("t", 0, 0, 9))
     return story
 
 

@@ -5,13 +5,13 @@ from tests.traces import ID, Story, findings, verdict
 
 from groupproof.harness.judging.case_checkers.commit_reactions import (
     commit_fails,
-    commit_is_told,
+    commit_is_reported,
     commit_reaches_coordinator,
     commit_succeeds,
     commits_before_joining,
     commits_by_itself,
 )
-from groupproof.harness.judging.checkers.commits import CommitsAreOwn, CommitsAreTold, CommitsWereDelivered
+from groupproof.harness.judging.checkers.commits import CommitOutcomesReported, CommitsAreOwn, CommitsWereDelivered
 from groupproof.harness.model.evidence import NotReached
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.vocabulary import Api
@@ -21,7 +21,7 @@ FIVE = ("t", 0, 5)
 
 
 def asked(
-    *, error: int = 0, told: bool | None = True, again: int | None = None, joins: bool = False, beat: int | None = None, at: float = 100
+    *, error: int = 0, entry: bool | None = True, again: int | None = None, joins: bool = False, beat: int | None = None, at: float = 100
 ) -> Story:
     """The driver asks for a commit of offset 5, which the coordinator answers, perhaps twice and in another generation, and the application is told."""
     story = Story().member(gets=[("t", 0)]).mark("commit")
@@ -33,20 +33,20 @@ def asked(
         story.join(member=ID, generation=2)
     if again is not None:
         story.commit(FIVE, error=again, generation=2 if joins else 1)
-    if told is not None:
-        story.at(at).committed(FIVE, success=told)
+    if entry is not None:
+        story.at(at).committed(FIVE, success=entry)
     return story.end(15_000)
 
 
-def of_unknown_outcome(*errors: int, told: int | None = None, end_ms: float = 15_000, generations: tuple[int, ...] = (1, 1)) -> Story:
+def of_unknown_outcome(*errors: int, entry: int | None = None, end_ms: float = 15_000, generations: tuple[int, ...] = (1, 1)) -> Story:
     """The same of a client that returns nothing of its commits, answered with these errors in turn; `told` by an event beside it."""
     story = Story().member(gets=[("t", 0)]).mark("commit")
     story.kit("command", "m0", command="commit", fields={"offsets": [list(FIVE)]})
     first, *rest = errors
     story.commit(FIVE, error=first, generation=generations[0])
     story.at(100).tell("offsets_committed", outcome="unknown", offsets=[])
-    if told is not None:
-        story.tell("error", error=str(told), message="", fatal=False)
+    if entry is not None:
+        story.tell("error", error=str(entry), message="", fatal=False)
     for error in rest:
         story.at(400).commit(FIVE, error=error, generation=generations[1])
     return story.end(end_ms)
@@ -58,14 +58,14 @@ def of_unknown_outcome(*errors: int, told: int | None = None, end_ms: float = 15
         (of_unknown_outcome(0), Verdict.OK, Verdict.OK, Verdict.OK),
         (of_unknown_outcome(16, 0), Verdict.OK, Verdict.OK, Verdict.OK),
         (of_unknown_outcome(16), Verdict.FAILED, Verdict.FAILED, Verdict.FAILED),
-        (of_unknown_outcome(12, told=12), Verdict.OK, Verdict.OK, Verdict.NON_STRICT),
+        (of_unknown_outcome(12, entry=12), Verdict.OK, Verdict.OK, Verdict.NON_STRICT),
         (of_unknown_outcome(22, 0, generations=(1, 2)), Verdict.OK, Verdict.FAILED, Verdict.OK),
     ],
 )
 def test_of_a_commit_whose_client_returns_nothing_the_frames_tell_how_it_went(
     story: Story, is_told: Verdict, fails: Verdict, succeeds: Verdict
 ) -> None:
-    judges = [judge("m0", after="commit", requirement="CLIENT-69") for judge in (commit_is_told, commit_fails, commit_succeeds)]
+    judges = [judge("m0", after="commit", requirement="CLIENT-69") for judge in (commit_is_reported, commit_fails, commit_succeeds)]
 
     assert [verdict(judge, story) for judge in judges] == [is_told, fails, succeeds]
 
@@ -80,12 +80,12 @@ def test_a_commit_that_could_still_be_sent_again_is_not_called_lost() -> None:
     [
         (asked(), Verdict.OK),
         (asked(error=16, again=0), Verdict.OK),
-        (asked(error=16, told=False), Verdict.OK),
-        (asked(error=16, told=True), Verdict.FAILED),
+        (asked(error=16, entry=False), Verdict.OK),
+        (asked(error=16, entry=True), Verdict.FAILED),
     ],
 )
 def test_a_commit_told_as_done_was_accepted(story: Story, expected: Verdict) -> None:
-    assert verdict(CommitsAreTold, story) is expected
+    assert verdict(CommitOutcomesReported, story) is expected
 
 
 @pytest.mark.parametrize(("late_ms", "expected"), [(350, Verdict.OK), (700, Verdict.FAILED)])
@@ -95,7 +95,7 @@ def test_an_answer_may_be_written_down_a_little_after_what_it_made_the_applicati
     story.committed(FIVE)
     story.at(100 + late_ms).answer(request)
 
-    assert verdict(CommitsAreTold, story.end()) is expected
+    assert verdict(CommitOutcomesReported, story.end()) is expected
 
 
 def test_a_commit_accepted_only_after_it_was_told_is_no_excuse() -> None:
@@ -103,7 +103,7 @@ def test_a_commit_accepted_only_after_it_was_told_is_no_excuse() -> None:
     story.committed(FIVE)
     story.at(500).commit(FIVE)
 
-    assert verdict(CommitsAreTold, story.end()) is Verdict.FAILED
+    assert verdict(CommitOutcomesReported, story.end()) is Verdict.FAILED
 
 
 @pytest.mark.parametrize(
@@ -152,22 +152,22 @@ FAILS = commit_fails("m0", after="commit", requirement="CLIENT-67")
 @pytest.mark.parametrize(
     ("story", "expected"),
     [
-        (asked(error=22, told=False), Verdict.OK),
-        (asked(error=22, told=True), Verdict.FAILED),
-        (asked(error=22, again=0, told=True), Verdict.INFORMATIONAL),
-        (asked(error=25, again=0, told=True), Verdict.INFORMATIONAL),
-        (asked(error=27, again=0, told=True), Verdict.INFORMATIONAL),
-        (asked(error=16, again=0, told=True), Verdict.OK),
-        (asked(error=999, again=0, told=True), Verdict.OK),
-        (asked(error=999, again=0, told=True, joins=True), Verdict.NON_STRICT),
-        (asked(error=16, again=0, told=True, joins=True, beat=25), Verdict.FAILED),
-        (asked(error=16, again=0, told=True, joins=True, beat=0), Verdict.NON_STRICT),
-        (asked(error=22, again=0, told=True, joins=True), Verdict.FAILED),
-        (asked(error=27, again=0, told=True, joins=True), Verdict.NON_STRICT),
-        (asked(error=16, again=0, told=True, joins=True, beat=27), Verdict.NON_STRICT),
-        (asked(error=22, again=0, told=False, joins=True), Verdict.OK),
-        (asked(error=22, told=None), Verdict.FAILED),
-        (asked(error=22, told=False, at=12_000), Verdict.NON_STRICT),
+        (asked(error=22, entry=False), Verdict.OK),
+        (asked(error=22, entry=True), Verdict.FAILED),
+        (asked(error=22, again=0, entry=True), Verdict.INFORMATIONAL),
+        (asked(error=25, again=0, entry=True), Verdict.INFORMATIONAL),
+        (asked(error=27, again=0, entry=True), Verdict.INFORMATIONAL),
+        (asked(error=16, again=0, entry=True), Verdict.OK),
+        (asked(error=999, again=0, entry=True), Verdict.OK),
+        (asked(error=999, again=0, entry=True, joins=True), Verdict.NON_STRICT),
+        (asked(error=16, again=0, entry=True, joins=True, beat=25), Verdict.FAILED),
+        (asked(error=16, again=0, entry=True, joins=True, beat=0), Verdict.NON_STRICT),
+        (asked(error=22, again=0, entry=True, joins=True), Verdict.FAILED),
+        (asked(error=27, again=0, entry=True, joins=True), Verdict.NON_STRICT),
+        (asked(error=16, again=0, entry=True, joins=True, beat=27), Verdict.NON_STRICT),
+        (asked(error=22, again=0, entry=False, joins=True), Verdict.OK),
+        (asked(error=22, entry=None), Verdict.FAILED),
+        (asked(error=22, entry=False, at=12_000), Verdict.NON_STRICT),
     ],
 )
 def test_a_refused_commit_fails_for_the_application(story: Story, expected: Verdict) -> None:
@@ -220,29 +220,29 @@ def test_a_commands_error_tells_of_a_failure_too() -> None:
 
 @pytest.mark.parametrize(
     ("story", "expected"),
-    [(asked(error=14, again=0), Verdict.OK), (asked(error=14, told=False), Verdict.NON_STRICT), (asked(error=14, told=None), Verdict.FAILED)],
+    [(asked(error=14, again=0), Verdict.OK), (asked(error=14, entry=False), Verdict.NON_STRICT), (asked(error=14, entry=None), Verdict.FAILED)],
 )
 def test_a_commit_that_can_be_repeated_succeeds_or_its_failure_is_told(story: Story, expected: Verdict) -> None:
     assert verdict(commit_succeeds("m0", after="commit", requirement="CLIENT-69"), story) is expected
 
 
-@pytest.mark.parametrize(("told", "expected"), [(True, Verdict.OK), (False, Verdict.OK), (None, Verdict.FAILED)])
-def test_the_application_hears_of_its_commit(told: bool | None, expected: Verdict) -> None:
-    assert verdict(commit_is_told("m0", after="commit", requirement="CLIENT-69"), asked(told=told)) is expected
+@pytest.mark.parametrize(("entry", "expected"), [(True, Verdict.OK), (False, Verdict.OK), (None, Verdict.FAILED)])
+def test_the_application_hears_of_its_commit(entry: bool | None, expected: Verdict) -> None:
+    assert verdict(commit_is_reported("m0", after="commit", requirement="CLIENT-69"), asked(entry=entry)) is expected
 
 
 def test_no_word_is_awaited_of_a_run_that_ended_early() -> None:
     story = Story().member().mark("commit").end(500)
 
     with pytest.raises(NotReached):
-        verdict(commit_is_told("m0", after="commit", requirement="CLIENT-69"), story)
+        verdict(commit_is_reported("m0", after="commit", requirement="CLIENT-69"), story)
 
 
 @pytest.mark.parametrize(("error", "expected"), [(0, Verdict.OK), (22, Verdict.FAILED)])
 def test_a_commit_reaches_the_coordinator(error: int, expected: Verdict) -> None:
     judge = commit_reaches_coordinator("m0", after="commit", requirement="COMMIT-08")
 
-    assert verdict(judge, asked(error=error, told=False)) is expected
+    assert verdict(judge, asked(error=error, entry=False)) is expected
     with pytest.raises(NotReached):
         verdict(judge, Story().member().mark("commit").end())
 
@@ -277,8 +277,8 @@ def test_auto_commit_commits_by_itself(absent: Verdict) -> None:
 def test_who_has_committed_everything_has_nothing_left_to_commit_at_close(commits: list[tuple[str, int, int]], expected: Verdict) -> None:
     story = Story().member()
     story.consume(("t", 0, 0, 5))
-    for each in commits:
-        story.commit(each)
+    for commit in commits:
+        story.commit(commit)
     story.mark("close").end(2_000)
 
     assert verdict(commits_by_itself("m0", after="close", requirement="COMMIT-23", within_ms=0, absent=Verdict.NON_STRICT), story) is expected

@@ -57,7 +57,7 @@ def test_a_subscription_that_ends_early_fails_with_the_reason_and_tells_its_topi
     story = Story()
     story.join().body["protocols"][0]["metadata"] = base64.b64decode("AAEAAAABAAF0/////w==")
 
-    assert [each.observed for each in findings(lists_protocols("m0", ("range",)), story.end())] == [
+    assert [finding.observed for finding in findings(lists_protocols("m0", ("range",)), story.end())] == [
         "Its subscription says version 1 and ends before its owned partitions: a leader of the Java client cannot read it."
     ]
     assert verdict(subscribes_to("m0", ("t",), requirement="ASSIGN-10"), story) is Verdict.OK
@@ -76,7 +76,7 @@ def test_a_second_join_does_not_make_good_what_the_first_left_out() -> None:
     story.join(generation=1)
     story.join(member=ID, generation=2).body["protocols"].append({"name": "roundrobin", "metadata": b""})
 
-    assert [each.observed for each in findings(lists_protocols("m0", ("range", "roundrobin")), story.end())] == [
+    assert [finding.observed for finding in findings(lists_protocols("m0", ("range", "roundrobin")), story.end())] == [
         "It lists only some of them at first."
     ]
     assert verdict(lists_protocols("m0", ("range", "roundrobin")), story) is Verdict.FAILED
@@ -251,7 +251,7 @@ def test_records_alone_are_no_proof_of_where_it_went_on() -> None:
     story = Story().member()
     story.consume(("t", 0, 0, 19), ("t", 1, 12, 19))
 
-    assert [each.proof for each in findings(starts_at("m0", STARTS, requirement="CLIENT-79"), story.end())] == [Proof.LIVENESS]
+    assert [finding.proof for finding in findings(starts_at("m0", STARTS, requirement="CLIENT-79"), story.end())] == [Proof.LIVENESS]
 
 
 @pytest.mark.parametrize(("offset", "expected"), [(10, Verdict.OK), (0, Verdict.NON_STRICT), (11, Verdict.FAILED)])
@@ -264,8 +264,8 @@ def test_an_error_that_once_meant_nothing_committed_may_be_read_so(offset: int, 
 
 def metadata_of(story: Story, *, is_counted: bool = False, **topics: int) -> Story:
     """Tell of a Metadata answer: whole, as behind a tap, or with the number of partitions alone, as the reference coordinator records it."""
-    told = {name: count if is_counted else [{"partition_index": each} for each in range(count)] for name, count in topics.items()}
-    listed = [{"name": name, "partitions": partitions} for name, partitions in told.items()]
+    by_name = {name: count if is_counted else [{"partition_index": number} for number in range(count)] for name, count in topics.items()}
+    listed = [{"name": name, "partitions": partitions} for name, partitions in by_name.items()]
     story.answer(story.request(Api.METADATA), body={"topics": listed})
     return story
 

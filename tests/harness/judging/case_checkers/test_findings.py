@@ -12,22 +12,22 @@ CLAIM = Claim(requirement="CLIENT-46", expected="The client joins again.")
 
 
 def judged(story: Story, *, comes: bool, gravity: Verdict = Verdict.FAILED) -> Finding | None:
-    seen = story.trace[1] if comes else None
+    obs = story.trace[1] if comes else None
     return overdue(
-        Evidence(story.trace), CLAIM, seen, since=story.trace[0], within_ms=2_000, never="It never came.", late="It came late.", gravity=gravity
+        Evidence(story.trace), CLAIM, obs, since=story.trace[0], within_ms=2_000, never="It never came.", late="It came late.", gravity=gravity
     )
 
 
 def story(*, comes_at: float, ends_at: float) -> Story:
-    told = Story().mark("due")
-    told.at(comes_at).beat()
-    return told.end(ends_at)
+    entry = Story().mark("due")
+    entry.at(comes_at).beat()
+    return entry.end(ends_at)
 
 
 def test_a_finding_carries_the_requirement_the_sentence_and_where_it_was_seen() -> None:
-    seen = story(comes_at=5, ends_at=9).trace[1]
+    obs = story(comes_at=5, ends_at=9).trace[1]
 
-    assert CLAIM.failed("It did not.", seen, detail="twice") == Finding(
+    assert CLAIM.failed("It did not.", obs, detail="twice") == Finding(
         verdict=Verdict.FAILED,
         requirement="CLIENT-46",
         expected="The client joins again.",
@@ -68,11 +68,11 @@ def test_nothing_is_said_of_what_had_no_time_to_come() -> None:
 
 
 def test_the_judged_part_ends_where_the_driver_began_to_close_and_the_goodbye_follows() -> None:
-    told = story(comes_at=1, ends_at=10)
-    told.at(20).leave()
+    entry = story(comes_at=1, ends_at=10)
+    entry.at(20).leave()
 
-    assert end(Evidence(told.trace)).body["name"] == "end"
-    assert elapsed_ms(end(Evidence(told.trace)), end(Evidence(told.trace), whole=True)) == 10
+    assert end(Evidence(entry.trace)).body["name"] == "end"
+    assert elapsed_ms(end(Evidence(entry.trace)), end(Evidence(entry.trace), whole=True)) == 10
 
 
 def test_an_empty_trace_proves_nothing() -> None:
@@ -110,9 +110,9 @@ def test_a_client_with_a_slow_rhythm_has_as_many_times_as_long() -> None:
 
 
 def story_of_a_beat_at(ms: float) -> Story:
-    told = Story().mark("due").at(ms)
-    told.beat()
-    return told.end(9_000)
+    entry = Story().mark("due").at(ms)
+    entry.beat()
+    return entry.end(9_000)
 
 
 def judged_at(story: Story, seq: int) -> Finding | None:

@@ -33,7 +33,7 @@ def test_a_silence_longer_than_the_session_fails(at: tuple[float, ...], expected
 
 
 def test_a_silence_is_an_absence_that_must_be_seen_again() -> None:
-    assert [each.proof for each in findings(GOES_ON, beating(until=6_000))] == [Proof.LIVENESS]
+    assert [finding.proof for finding in findings(GOES_ON, beating(until=6_000))] == [Proof.LIVENESS]
 
 
 @pytest.mark.parametrize("api", [Api.JOIN_GROUP, Api.SYNC_GROUP])

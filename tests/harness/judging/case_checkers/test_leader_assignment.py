@@ -49,7 +49,7 @@ def test_a_sound_assignment_is_not_blamed() -> None:
 def test_a_partition_with_two_owners_or_a_wrong_one_fails(assigns: Mapping[str, Sequence[tuple[str, int]]], observed: str) -> None:
     found = findings(LeadersAssignSoundly, led(assigns))
 
-    assert [(each.verdict, each.observed) for each in found] == [(Verdict.FAILED, observed)]
+    assert [(finding.verdict, finding.observed) for finding in found] == [(Verdict.FAILED, observed)]
 
 
 def test_a_member_left_out_of_the_sync_is_not_strict() -> None:
@@ -140,10 +140,10 @@ def test_an_assignment_that_never_came_is_not_counted() -> None:
         verdict(holds_partitions("m0", 1, requirement="ASSIGN-11"), Story().end())
 
 
-@pytest.mark.parametrize(("told", "expected"), [([T0, T1], Verdict.OK), ([T0], Verdict.OK), ([T0, U0], Verdict.FAILED)])
-def test_the_application_is_told_of_what_was_assigned_and_of_no_other(told: Sequence[tuple[str, int]], expected: Verdict) -> None:
+@pytest.mark.parametrize(("pairs", "expected"), [([T0, T1], Verdict.OK), ([T0], Verdict.OK), ([T0, U0], Verdict.FAILED)])
+def test_the_application_is_told_of_what_was_assigned_and_of_no_other(pairs: Sequence[tuple[str, int]], expected: Verdict) -> None:
     story = Story().member(gets=[T0, T1])
-    story.partitions("assigned", *told)
+    story.partitions("assigned", *pairs)
 
     assert verdict(takes_what_it_was_given("m0"), story.end()) is expected
 

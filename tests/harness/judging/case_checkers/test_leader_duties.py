@@ -15,13 +15,13 @@ PEER = "z0-1"
 
 
 def owning(*owned: int, generation: int = 1, version: int = 3) -> Subscription:
-    return Subscription(topics=("t",), owned=tuple(("t", each) for each in owned), generation=generation, version=version)
+    return Subscription(topics=("t",), owned=tuple(("t", number) for number in owned), generation=generation, version=version)
 
 
 def led(story: Story, members: Mapping[str, Subscription], *, generation: int = 2, protocol: str = "range") -> Story:
     """Tell how m0 was told to lead these members."""
     request = story.request(Api.JOIN_GROUP, member=ID)
-    listed: Sequence[Mapping[str, object]] = [{"member_id": each, "metadata": encode_subscription(what)} for each, what in members.items()]
+    listed: Sequence[Mapping[str, object]] = [{"member_id": key, "metadata": encode_subscription(what)} for key, what in members.items()]
     body = {"member_id": ID, "generation_id": generation, "leader": ID, "protocol_name": protocol, "members": listed}
     story.answer(request, member=ID, generation=generation, body=body)
     return story
@@ -33,7 +33,7 @@ def two(story: Story, *, generation: int = 2) -> Story:
 
 def assigns(story: Story, *, generation: int = 2, **numbers: Iterable[int]) -> Story:
     names = {"mine": ID, "theirs": PEER}
-    given: dict[str, list[TopicPartition]] = {names[name]: [("t", each) for each in owned] for name, owned in numbers.items()}
+    given: dict[str, list[TopicPartition]] = {names[name]: [("t", number) for number in owned] for name, owned in numbers.items()}
     story.sync(generation=generation, assigns=given)
     return story
 

@@ -48,7 +48,7 @@ def test_an_eager_assignment_replaces_and_a_cooperative_one_adds() -> None:
         story = owner(protocol)
         story.partitions("assigned", T0)
 
-        assert sum(1 for each in holdings(Evidence(story.trace)) if each.until is not None) == lost
+        assert sum(1 for holding in holdings(Evidence(story.trace)) if holding.until is not None) == lost
 
 
 def test_a_member_that_is_killed_or_closed_holds_nothing_any_more() -> None:
@@ -59,7 +59,7 @@ def test_a_member_that_is_killed_or_closed_holds_nothing_any_more() -> None:
         else:
             story.tell("shutdown_complete")
 
-        assert all(each.until is not None for each in holdings(Evidence(story.trace)))
+        assert all(holding.until is not None for holding in holdings(Evidence(story.trace)))
 
 
 @pytest.mark.parametrize(("revoked_at", "expected"), [(1_400, Verdict.OK), (1_600, Verdict.FAILED), (None, Verdict.FAILED)])
@@ -155,7 +155,9 @@ def test_who_reads_on_has_its_partitions_and_of_who_does_not_a_line_is_missing(r
         story.said(Api.FETCH, offsets=(("t", 0, 5),))
     story.end(3_000)
 
-    assert [(each.observed, each.line) for each in findings(revokes_before_joining("m0", after="newcomer"), story)] == [(said, "partitions_revoked")]
+    assert [(finding.observed, finding.line) for finding in findings(revokes_before_joining("m0", after="newcomer"), story)] == [
+        (said, "partitions_revoked")
+    ]
 
 
 def test_who_did_not_join_again_is_not_asked_for_a_revocation() -> None:

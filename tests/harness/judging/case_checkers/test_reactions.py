@@ -74,8 +74,10 @@ def test_an_id_that_joingroup_refused_is_no_use_a_second_time() -> None:
     refused.see("fault", fault="error", detail="delivered", api=Api.JOIN_GROUP.title, client="m0")
     refused.at(500).join(member=ID)
 
-    assert [each.observed for each in findings(judge, again.end(9_000))] == ["It joined again and again with a member id that JoinGroup refuses."]
-    assert [each.observed for each in findings(judge, refused.end(9_000))] == ["It joined again with the member id that JoinGroup had refused."]
+    assert [finding.observed for finding in findings(judge, again.end(9_000))] == [
+        "It joined again and again with a member id that JoinGroup refuses."
+    ]
+    assert [finding.observed for finding in findings(judge, refused.end(9_000))] == ["It joined again with the member id that JoinGroup had refused."]
 
 
 def test_who_was_never_told_an_id_leaves_no_ghost_that_it_could_have_avoided() -> None:
@@ -86,7 +88,7 @@ def test_who_was_never_told_an_id_leaves_no_ghost_that_it_could_have_avoided() -
     story.at(500).join(gets=ID)
 
     found = findings(rejoins("m0", after="error", requirement="CLIENT-31"), story.end(9_000))
-    assert [(each.verdict, each.observed) for each in found] == [(Verdict.OK, "It had been told no member id, and joined without one.")]
+    assert [(finding.verdict, finding.observed) for finding in found] == [(Verdict.OK, "It had been told no member id, and joined without one.")]
 
 
 @pytest.mark.parametrize(("generation", "again", "expected"), [(1, True, Verdict.NON_STRICT), (1, False, Verdict.OK), (2, True, Verdict.OK)])
@@ -109,10 +111,10 @@ def test_a_member_that_left_before_it_joined_anew_leaves_no_ghost() -> None:
     story.leave()
     story.at(500).join(gets="m0-2", generation=2)
 
-    assert [each.observed for each in findings(rejoins("m0", after="error", requirement="CLIENT-46"), story.end(9_000))] == [
+    assert [finding.observed for finding in findings(rejoins("m0", after="error", requirement="CLIENT-46"), story.end(9_000))] == [
         "It left the group and joined anew, which costs the group another rebalance."
     ]
-    assert [each.observed for each in findings(keeps_membership("m0", after="error", requirement="CLIENT-49"), story)] == [
+    assert [finding.observed for finding in findings(keeps_membership("m0", after="error", requirement="CLIENT-49"), story)] == [
         "It left the group and joined anew, though its membership stood."
     ]
 
@@ -128,7 +130,7 @@ def test_a_late_rejoin_is_late_and_still_identified() -> None:
     story.at(7_000).join(gets="m0-2", generation=2)
     found = findings(rejoins("m0", after="error", requirement="CLIENT-46"), story.end(9_000))
 
-    assert [(each.verdict, each.proof) for each in found] == [(Verdict.NON_STRICT, Proof.TIMING), (Verdict.NON_STRICT, Proof.SAFETY)]
+    assert [(finding.verdict, finding.proof) for finding in found] == [(Verdict.NON_STRICT, Proof.TIMING), (Verdict.NON_STRICT, Proof.SAFETY)]
 
 
 def test_what_the_member_did_before_the_fault_is_no_reaction() -> None:
@@ -234,7 +236,7 @@ def test_who_is_replaced_goes_on_only_from_the_refusal_on(goes_on: bool, observe
         story.at(900).beat(error=ErrorCode.FENCED_INSTANCE_ID)
     judge = surfaces("m0", after="twin", requirement="CLIENT-57", unaware=Verdict.FAILED, refusals=[ErrorCode.FENCED_INSTANCE_ID])
 
-    assert [(each.verdict, each.observed) for each in findings(judge, story.end(9_000))] == [(Verdict.FAILED, observed)]
+    assert [(finding.verdict, finding.observed) for finding in findings(judge, story.end(9_000))] == [(Verdict.FAILED, observed)]
 
 
 def test_nothing_is_said_of_who_was_never_refused() -> None:

@@ -142,8 +142,8 @@ def crowded(*, every_ms: int, times: int) -> Story:
     for number in range(times):
         story.at(number * every_ms)
         sent = [story.request(Api.OFFSET_COMMIT, member=ID, generation=1, offsets=(AT_5,)) for _ in range(5)]
-        for each in sent:
-            story.answer(each, error=ErrorCode.REBALANCE_IN_PROGRESS)
+        for obs in sent:
+            story.answer(obs, error=ErrorCode.REBALANCE_IN_PROGRESS)
     return story
 
 
@@ -168,17 +168,17 @@ def test_an_offset_below_the_last_one_of_the_same_assignment_takes_progress_back
 
 
 def test_a_new_assignment_a_command_and_a_refused_commit_may_lie_below() -> None:
-    anew, told, unstored = (begun().member(gets=[("t", 0)]) for _ in range(3))
-    for story in (anew, told):
+    anew, entry, unstored = (begun().member(gets=[("t", 0)]) for _ in range(3))
+    for story in (anew, entry):
         story.commit(AT_20)
     anew.sync(generation=2, gets=[("t", 0)])
     anew.commit(AT_5, generation=2)
-    told.see("event", who="kit", client="m0", body={"name": "command", "command": "commit", "fields": {"offsets": [list(AT_5)]}})
-    told.commit(AT_5)
+    entry.see("event", who="kit", client="m0", body={"name": "command", "command": "commit", "fields": {"offsets": [list(AT_5)]}})
+    entry.commit(AT_5)
     unstored.commit(AT_20, error=UNKNOWN)
     unstored.commit(AT_5)
 
-    assert [verdict(GROWS, story) for story in (anew, told, unstored)] == [Verdict.OK] * 3
+    assert [verdict(GROWS, story) for story in (anew, entry, unstored)] == [Verdict.OK] * 3
 
 
 def test_a_client_that_commits_nothing_shows_nothing() -> None:

@@ -16,7 +16,10 @@ def test_an_id_handed_out_with_79_is_given_without_a_generation() -> None:
 
     given = trace_queries.given(Evidence(story.trace), "m0")
 
-    assert [(each.member, each.generation, each.is_leader) for each in given] == [("m0-pending", -1, False), ("m0-pending", 4, True)]
+    assert [(assignment.member, assignment.generation, assignment.is_leader) for assignment in given] == [
+        ("m0-pending", -1, False),
+        ("m0-pending", 4, True),
+    ]
 
 
 def test_an_answer_that_refuses_gives_nothing() -> None:
@@ -73,7 +76,10 @@ def test_the_subscriptions_of_a_leaders_answer_are_read_by_member() -> None:
     story = Story()
     story.join(members={ID: ["t"], "m1-1": ["t", "u"]})
 
-    assert {member: each.topics for member, each in frame_facts.subscriptions_of(story.trace[-1]).items()} == {ID: ("t",), "m1-1": ("t", "u")}
+    assert {member: subscription.topics for member, subscription in frame_facts.subscriptions_of(story.trace[-1]).items()} == {
+        ID: ("t",),
+        "m1-1": ("t", "u"),
+    }
     assert (own := frame_facts.subscription_of(story.trace[0])) is not None
     assert own.topics == ("t",)
 
@@ -90,10 +96,10 @@ def test_offsets_that_the_driver_asked_for_are_told_from_the_clients_own() -> No
 def test_an_application_is_told_by_an_error_event_or_by_a_commands_error(name: str, body: dict[str, str]) -> None:
     story = Story().mark("since")
     story.tell("answer", ok=True)
-    told = story.tell(name, **body)
+    report = story.tell(name, **body)
     story.end()
 
-    assert trace_queries.surfaced(Evidence(story.trace), "m0", "since") == told
+    assert trace_queries.surfaced(Evidence(story.trace), "m0", "since") == report
     assert trace_queries.surfaced(Evidence(story.trace), "m1", "since") is None
 
 

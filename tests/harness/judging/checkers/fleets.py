@@ -19,23 +19,23 @@ def planted_fleet(run: str = "r") -> Trace:
     stories = {**{law: make().trace for law, make in PLANTED.items()}, "kept": keeping().trace, "kept too": keeping().trace}
     dealt = []
     for number, (name, trace) in enumerate(stories.items()):
-        mine = [replace(seen, group=None if seen.group is None else name, connection=_own(seen, number)) for seen in trace]
+        mine = [replace(obs, group=None if obs.group is None else name, connection=_own(obs, number)) for obs in trace]
         last = replace(
             mine[-1], kind="event", who="link", group=None, client=None, api=None, body={"name": "closed", "by": "client"}, correlation=None
         )
         dealt.append([*mine, *([last] if name == "kept" else [])])
-    mixed = heapq.merge(*dealt, key=lambda seen: seen.at_ns)
-    return [replace(seen, seq=seq, run=run) for seq, seen in enumerate(mixed)]
+    mixed = heapq.merge(*dealt, key=lambda obs: obs.at_ns)
+    return [replace(obs, seq=seq, run=run) for seq, obs in enumerate(mixed)]
 
 
-def _own(seen: Observation, number: int) -> int | None:
-    return None if seen.connection is None else seen.connection + 100 * number
+def _own(obs: Observation, number: int) -> int | None:
+    return None if obs.connection is None else obs.connection + 100 * number
 
 
 def long_stream(rows: int) -> Iterator[Observation]:
     """Yield a group of two members that beat, commit, and rebalance now and then, `rows` observations long; nothing is kept."""
     numbers, opening = count(), keeping()
-    yield from (replace(seen, seq=next(numbers)) for seen in opening.trace)
+    yield from (replace(obs, seq=next(numbers)) for obs in opening.trace)
     generation, ms = 2, 7_000
     while True:
         story = keeping()
@@ -50,7 +50,7 @@ def long_stream(rows: int) -> Iterator[Observation]:
             story.beat("m0", member="m0-1", generation=generation, connection=1)
             story.beat("m1", member="m1-1", generation=generation, connection=2)
             story.commit(("t", 0, ms), client="m0", member="m0-1", generation=generation)
-        for seen in story.trace:
+        for observation in story.trace:
             if (seq := next(numbers)) >= rows:
                 return
-            yield replace(seen, seq=seq)
+            yield replace(observation, seq=seq)

@@ -24,7 +24,7 @@ def led(assigns: dict[str, list[tuple[str, int]]], metadata: bytes = KAFKA_GO) -
     story.join(members={ID: ["t"]})
     story.trace[-1].body["members"].append({"member_id": "m1-1", "metadata": metadata})
     story.sync(assigns=assigns)
-    return [each.observed for each in findings_of(LeadersAssignSoundly(), story.at(1_000).end().trace)]
+    return [finding.observed for finding in findings_of(LeadersAssignSoundly(), story.at(1_000).end().trace)]
 
 
 def test_a_member_is_who_is_listed_whether_its_subscription_can_be_read_or_not() -> None:
@@ -49,7 +49,9 @@ def test_a_follower_that_assigns_is_named() -> None:
     story.join(leader="m1-1")
     story.sync(assigns={ID: [("t", 0)]})
 
-    assert [each.observed for each in findings_of(FollowersAssignNothing(), story.end().trace)] == ["A follower's SyncGroup carried assignments."]
+    assert [finding.observed for finding in findings_of(FollowersAssignNothing(), story.end().trace)] == [
+        "A follower's SyncGroup carried assignments."
+    ]
 
 
 T0, T1, T2 = ("t", 0), ("t", 1), ("t", 2)
@@ -65,7 +67,7 @@ def course(shares: Iterable[tuple[int, Shares]], protocol: str = "range") -> lis
     for number, (generation, assigns) in enumerate(shares):
         story.at(number * 1_000).join(member=ID, generation=generation, members={ID: ["t"], "m1-1": ["t"]}, protocol=protocol)
         story.sync(generation=generation, assigns=assigns)
-    return [each.observed for each in findings_of(LeadersAssignSoundly(), story.at(60_000).end().trace)]
+    return [finding.observed for finding in findings_of(LeadersAssignSoundly(), story.at(60_000).end().trace)]
 
 
 ALONE: Shares = {ID: [T0, T1]}
@@ -102,7 +104,7 @@ def claimed(*claims: Subscription, protocol: str = "cooperative-sticky", assigns
     listed = [{"member_id": member, "metadata": encode_subscription(claim)} for member, claim in zip((ID, "m1-1"), claims, strict=True)]
     story.trace[-1].body["members"].extend(listed)
     story.sync(assigns=assigns)
-    return [each.observed for each in findings_of(LeadersAssignSoundly(), story.at(1_000).end().trace)]
+    return [finding.observed for finding in findings_of(LeadersAssignSoundly(), story.at(1_000).end().trace)]
 
 
 def owning(owned: Sequence[tuple[str, int]], generation: int = 4, version: int = 3, user_data: bytes | None = None) -> Subscription:

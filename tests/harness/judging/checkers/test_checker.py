@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.harness.judging.checkers.stories import busy_group
 
-from groupproof.harness.judging.checkers.checker import Fold, Newest, Numbers, UnderWay, Waiting, findings_of
-from groupproof.harness.judging.checkers.invariants import GroupLaws
+from groupproof.harness.judging.checkers.checker import Checker, Newest, Numbers, UnderWay, Waiting, findings_of
+from groupproof.harness.judging.checkers.invariants import GroupInvariants
 from groupproof.harness.judging.checkers.universal import UNIVERSAL_FOLDS
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation
@@ -21,9 +21,9 @@ def test_numbers_are_a_set_in_as_few_ranges_as_there_are(added: list[int]) -> No
     for number in added:
         numbers.add(number)
 
-    assert [each for each in range(-5, 15) if each in numbers] == sorted(set(added))
+    assert [number for number in range(-5, 15) if number in numbers] == sorted(set(added))
     assert bool(numbers) is bool(added)
-    assert len(numbers._starts) == len([each for each in set(added) if each - 1 not in added])
+    assert len(numbers._starts) == len([number for number in set(added) if number - 1 not in added])
 
 
 def test_nothing_but_a_number_is_in_numbers() -> None:
@@ -59,9 +59,9 @@ def test_of_the_newest_as_many_are_known_as_are_kept() -> None:
 
 def test_a_request_is_under_way_until_it_is_answered_or_its_connection_ends() -> None:
     under_way: UnderWay[int] = UnderWay()
-    asked = [Observation(seq=each, at_ns=0, kind="request", connection=each % 2, correlation=each) for each in range(4)]
-    for number, each in enumerate(asked):
-        under_way.ask(each, number)
+    asked = [Observation(seq=number, at_ns=0, kind="request", connection=number % 2, correlation=number) for number in range(4)]
+    for number, obs in enumerate(asked):
+        under_way.ask(obs, number)
     under_way.amend(asked[0], lambda number: number + 10)
 
     assert under_way.answered(asked[0]) == 10
@@ -71,18 +71,18 @@ def test_a_request_is_under_way_until_it_is_answered_or_its_connection_ends() ->
     assert under_way.rest() == [2]
 
 
-@pytest.mark.parametrize("make", [*UNIVERSAL_FOLDS, GroupLaws], ids=lambda make: make.__name__)
-def test_a_fold_goes_on_where_it_was_put_away(make: Callable[[], Fold]) -> None:
+@pytest.mark.parametrize("make", [*UNIVERSAL_FOLDS, GroupInvariants], ids=lambda make: make.__name__)
+def test_a_fold_goes_on_where_it_was_put_away(make: Callable[[], Checker]) -> None:
     trace = busy_group()
     whole = list(findings_of(make(), trace))
 
-    fold = make()
+    checker = make()
     found: list[Finding] = []
-    for seen in trace:
-        found += fold.step(seen)
-        fold = pickle.loads(pickle.dumps(fold))
+    for obs in trace:
+        found += checker.step(obs)
+        checker = pickle.loads(pickle.dumps(checker))
 
-    assert [*found, *fold.end()] == whole
+    assert [*found, *checker.end()] == whole
 
 
 def test_the_busy_group_breaks_every_rule_that_is_always_judged() -> None:

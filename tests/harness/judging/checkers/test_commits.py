@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.traces import ID, Story
 
-from groupproof.harness.judging.checkers.checker import Fold, findings_of
-from groupproof.harness.judging.checkers.commits import CommitsAreOwn, CommitsAreTold, CommitsWereDelivered
+from groupproof.harness.judging.checkers.checker import Checker, findings_of
+from groupproof.harness.judging.checkers.commits import CommitOutcomesReported, CommitsAreOwn, CommitsWereDelivered
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.vocabulary import Api
 
@@ -16,7 +16,7 @@ T0, T1 = ("t", 0), ("t", 1)
 OTHER = "m1-1"
 
 
-def found(fold: type[Fold], story: Story) -> list[Finding]:
+def found(fold: type[Checker], story: Story) -> list[Finding]:
     return list(findings_of(fold(), story.trace))
 
 
@@ -37,7 +37,7 @@ def committing(*, late: float, delivered: int) -> Story:
 def test_a_delivery_may_be_told_of_as_late_as_all_lines_are(late: float, delivered: int, is_found: bool) -> None:
     findings = found(CommitsWereDelivered, committing(late=late, delivered=delivered))
 
-    assert [each.proof for each in findings] == ([Proof.LIVENESS] if is_found else [])
+    assert [finding.proof for finding in findings] == ([Proof.LIVENESS] if is_found else [])
 
 
 def test_a_client_whose_lines_are_in_time_may_not_deliver_after_its_commit() -> None:
@@ -47,7 +47,7 @@ def test_a_client_whose_lines_are_in_time_may_not_deliver_after_its_commit() -> 
     story.at(1_000).commit((*T0, 10))
     story.at(3_000).consume((*T0, 5, 9))
 
-    assert [each.observed for each in found(CommitsWereDelivered, story.end(5_000))] == ["It committed beyond what it had delivered."]
+    assert [finding.observed for finding in found(CommitsWereDelivered, story.end(5_000))] == ["It committed beyond what it had delivered."]
 
 
 @pytest.mark.parametrize(("has_owner", "verdict", "proof"), [(True, Verdict.FAILED, Proof.SAFETY), (False, Verdict.NON_STRICT, Proof.LIVENESS)])
@@ -65,7 +65,7 @@ def test_whose_a_partition_is_is_told_by_frames_and_when_it_was_handed_over_by_l
         story.sync("m1", member=OTHER, generation=2, gets=[T1])
     story.at(4_000).commit((*T1, 10), generation=2)
 
-    assert [(each.verdict, each.proof) for each in found(CommitsAreOwn, story.end(6_000))] == [(verdict, proof)]
+    assert [(finding.verdict, finding.proof) for finding in found(CommitsAreOwn, story.end(6_000))] == [(verdict, proof)]
 
 
 def handed_back(*, is_told: bool, meanwhile: bool = False) -> Story:
@@ -119,7 +119,7 @@ def asked(error: int, **told: Any) -> list[str]:
     story.kit("command", "m0", command="commit", fields={"offsets": [[*T0, 5]]})
     story.commit((*T0, 5), error=error)
     story.tell("offsets_committed", **told)
-    return [each.observed for each in found(CommitsAreTold, story.end(5_000))]
+    return [finding.observed for finding in found(CommitOutcomesReported, story.end(5_000))]
 
 
 NEVER_ACCEPTED = "A commit was reported as done that the coordinator never accepted."
@@ -132,10 +132,10 @@ def test_a_commit_told_without_offsets_is_of_those_that_were_asked_for(error: in
 
 
 @pytest.mark.parametrize(
-    "told", [{"success": False, "outcome": "unknown"}, {"success": True, "outcome": "unknown"}, {"outcome": "unknown"}, {"success": False}]
+    "fields", [{"success": False, "outcome": "unknown"}, {"success": True, "outcome": "unknown"}, {"outcome": "unknown"}, {"success": False}]
 )
-def test_an_outcome_that_nobody_knows_claims_nothing(told: dict[str, object]) -> None:
-    assert asked(16, **told) == []
+def test_an_outcome_that_nobody_knows_claims_nothing(fields: dict[str, object]) -> None:
+    assert asked(16, **fields) == []
 
 
 def test_a_commit_of_nothing_claims_nothing_where_nothing_was_asked_for() -> None:
@@ -143,4 +143,4 @@ def test_a_commit_of_nothing_claims_nothing_where_nothing_was_asked_for() -> Non
     story.commit((*T0, 5), error=16)
     story.tell("offsets_committed", success=True, offsets=[])
 
-    assert found(CommitsAreTold, story.end(5_000)) == []
+    assert found(CommitOutcomesReported, story.end(5_000)) == []

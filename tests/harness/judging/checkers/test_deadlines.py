@@ -5,13 +5,13 @@ from tests.harness.judging.checkers.stories import PLANTED, ROOMY, Group, keepin
 from tests.traces import Story
 
 from groupproof.harness.judging.checkers.checker import findings_of
-from groupproof.harness.judging.checkers.invariants import GroupLaws
+from groupproof.harness.judging.checkers.invariants import GroupInvariants
 from groupproof.harness.model.verdicts import Finding, Proof
 from groupproof.protocol.vocabulary import Api
 
 
 def broken(story: Story) -> list[Finding]:
-    return list(findings_of(GroupLaws(), story.trace))
+    return list(findings_of(GroupInvariants(), story.trace))
 
 
 def prepares(lasts_ms: float, *, static: bool = False) -> Group:
@@ -55,7 +55,7 @@ def test_a_phase_that_never_ends_is_told_at_the_end() -> None:
     story.request(Api.JOIN_GROUP, body=dict(ROOMY))
     story.at(70_000).see("timer", group="g", rule="SessionEnd/x")
 
-    assert [each.requirement for each in broken(story)] == ["INV-08", "INV-12"]
+    assert [finding.requirement for finding in broken(story)] == ["INV-08", "INV-12"]
 
 
 def test_a_request_whose_connection_ended_is_owed_no_answer() -> None:
@@ -116,7 +116,7 @@ def moved(*, is_loaded: bool, beats: bool = True) -> Story:
 def test_what_a_loading_coordinator_answers_to_heartbeats_keeps_nobody_in_the_group() -> None:
     assert broken(moved(is_loaded=False)) == []
     assert broken(moved(is_loaded=True, beats=False)) == []
-    assert [each.requirement for each in broken(moved(is_loaded=True))] == ["HB-11"]
+    assert [finding.requirement for finding in broken(moved(is_loaded=True))] == ["HB-11"]
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_a_broker_that_ended_a_connection_may_load_until_it_answers_what_a_loadi
     story.at(8_000).beat("m1", member="m1-1", generation=2, connection=2)
     story.at(9_000).beat("m1", member="m1-1", generation=2, connection=2, error=25)
 
-    assert [each.requirement for each in broken(story)] == ["HB-11"] * is_blamed
+    assert [finding.requirement for finding in broken(story)] == ["HB-11"] * is_blamed
 
 
 def test_the_eviction_is_told_with_its_figures() -> None:

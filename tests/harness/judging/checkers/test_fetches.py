@@ -31,7 +31,7 @@ def fetch(
 
 
 def said(story: Story) -> list[str]:
-    return [each.observed for each in findings_of(FetchesStayWithOwners(), story.trace)]
+    return [finding.observed for finding in findings_of(FetchesStayWithOwners(), story.trace)]
 
 
 def handed_over(*, is_told: bool = True, is_driven: bool = True, protocol: str = "range") -> Story:
@@ -181,8 +181,8 @@ def test_a_group_that_was_made_anew_gave_nothing_before() -> None:
 def test_the_fold_goes_on_where_it_was_put_away() -> None:
     fold = FetchesStayWithOwners()
     found = []
-    for seen in fetching(handed_over(), (1_000, 1_500, 2_000), T0, T1).trace:
-        found += [each.observed for each in fold.step(seen)]
+    for obs in fetching(handed_over(), (1_000, 1_500, 2_000), T0, T1).trace:
+        found += [finding.observed for finding in fold.step(obs)]
         fold = pickle.loads(pickle.dumps(fold))
 
-    assert [*found, *(each.observed for each in fold.end())] == [ANOTHERS]
+    assert [*found, *(finding.observed for finding in fold.end())] == [ANOTHERS]

@@ -17,9 +17,9 @@ BYTES_MAX = 400_000
 def broken(trace: Trace) -> dict[str, list[str]]:
     """Return the laws that each group broke."""
     fleet = Fleet()
-    for seen in trace:
-        fleet.feed(seen)
-    return {told.group: [each.examples[0].requirement for each in told.laws] for told in fleet.told()}
+    for obs in trace:
+        fleet.feed(obs)
+    return {group.group: [law.examples[0].requirement for law in group.laws] for group in fleet.results()}
 
 
 def test_each_group_is_held_against_the_laws_by_itself() -> None:
@@ -31,8 +31,8 @@ def test_each_group_is_held_against_the_laws_by_itself() -> None:
 
 def test_a_fault_touches_every_group_of_its_run_and_a_link_those_that_were_spoken_of_on_it() -> None:
     fleet = Fleet()
-    for seen in planted_fleet():
-        fleet.feed(seen)
+    for obs in planted_fleet():
+        fleet.feed(obs)
     fault = Observation(seq=10**6, at_ns=10**12, kind="fault", run="r", fault="f", detail="delivered")
 
     assert touches_all(fault)
@@ -43,7 +43,7 @@ def test_a_fault_touches_every_group_of_its_run_and_a_link_those_that_were_spoke
 
 def test_a_stream_is_put_in_order_as_far_as_the_window_reaches() -> None:
     trace = planted_fleet()
-    shuffled = [seen for at in range(0, len(trace), 16) for seen in random.Random(at).sample(trace[at : at + 16], len(trace[at : at + 16]))]
+    shuffled = [obs for at in range(0, len(trace), 16) for obs in random.Random(at).sample(trace[at : at + 16], len(trace[at : at + 16]))]
     order = InOrder(rows=32)
 
     assert list(order.sorted(shuffled)) == trace
@@ -64,15 +64,15 @@ def test_memory_does_not_grow_with_the_rows(rows: int) -> None:
     fleet, order = Fleet(), InOrder(rows=200)
     tracemalloc.start()
     try:
-        for number, seen in enumerate(order.sorted(long_stream(rows))):
-            fleet.feed(seen)
+        for number, obs in enumerate(order.sorted(long_stream(rows))):
+            fleet.feed(obs)
             if number == rows // 2:
                 early, _ = tracemalloc.get_traced_memory()
         late, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
 
-    (told,) = fleet.told()
-    assert (told.members, told.laws) == ((), ())
-    assert told.requests > rows / 3
+    (group,) = fleet.results()
+    assert (group.members, group.laws) == ((), ())
+    assert group.requests > rows / 3
     assert late - early < BYTES_MAX

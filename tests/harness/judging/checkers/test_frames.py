@@ -50,7 +50,7 @@ def test_a_member_id_of_ones_own_making_is_illegal(api: Api) -> None:
     story = Story().member()
     story.request(api, member="m0-mine", generation=1, body={"members": [{"member_id": "m0-mine"}]})
 
-    assert [each.observed for each in findings(MemberIdsGiven, story)] == [f"{api.title} named a member id that the client was never given."]
+    assert [finding.observed for finding in findings(MemberIdsGiven, story)] == [f"{api.title} named a member id that the client was never given."]
 
 
 def test_the_id_of_another_client_is_not_ones_own() -> None:

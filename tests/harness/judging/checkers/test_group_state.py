@@ -3,15 +3,15 @@ from __future__ import annotations
 from tests.harness.judging.checkers.stories import ROOMY, Group
 from tests.traces import Story
 
-from groupproof.harness.judging.checkers.group_state import Standing
-from groupproof.harness.judging.checkers.invariants import GroupLaws
+from groupproof.harness.judging.checkers.group_state import InferredGroup
+from groupproof.harness.judging.checkers.invariants import GroupInvariants
 from groupproof.protocol.vocabulary import Api
 
 
-def standing_after(story: Story) -> Standing:
-    laws = GroupLaws()
-    for seen in story.trace:
-        list(laws.step(seen))
+def standing_after(story: Story) -> InferredGroup:
+    laws = GroupInvariants()
+    for obs in story.trace:
+        list(laws.step(obs))
     return laws.standing
 
 
@@ -21,9 +21,9 @@ def test_the_standing_follows_the_transitions_where_they_are_told() -> None:
     story.moves("Empty", "PreparingRebalance", 0)
     story.moves("PreparingRebalance", "CompletingRebalance", 1)
 
-    standing = standing_after(story)
+    group = standing_after(story)
 
-    assert (standing.tells, standing.state, standing.generation) == (True, "CompletingRebalance", 1)
+    assert (group.tells, group.state, group.generation) == (True, "CompletingRebalance", 1)
 
 
 def test_a_group_that_is_unloaded_may_come_back_at_an_older_generation() -> None:
@@ -31,9 +31,9 @@ def test_a_group_that_is_unloaded_may_come_back_at_an_older_generation() -> None
     story.moves(None, "Empty", 0)
     story.moves("Stable", "Dead", 4, rule="Unloaded/x")
 
-    standing = standing_after(story)
+    group = standing_after(story)
 
-    assert (standing.state, standing.generation, standing.epoch) == (None, -1, 2)
+    assert (group.state, group.generation, group.epoch) == (None, -1, 2)
 
 
 def test_the_longest_rebalance_timeout_counts_and_in_version_0_the_session() -> None:
@@ -57,6 +57,6 @@ def test_a_request_counts_from_when_the_coordinator_took_it_up() -> None:
     beat = story.request(Api.HEARTBEAT, member="m0-1", generation=1)
     story.moves(None, "Empty", 5)
     story.see("processed", group="g", connection=beat.connection, correlation=beat.correlation)
-    (asked,) = standing_after(story).asked.rest()
+    (request,) = standing_after(story).asked.rest()
 
-    assert asked.generation == 5
+    assert request.generation == 5

@@ -16,8 +16,8 @@ OTHER = "m1-1"
 
 def tracked(story: Story) -> GroupTracker:
     tracker = GroupTracker()
-    for seen in story.trace:
-        tracker.follow(seen)
+    for obs in story.trace:
+        tracker.follow(obs)
     return tracker
 
 
@@ -96,7 +96,7 @@ def test_others_are_those_to_whom_the_same_generation_gave_the_partition() -> No
     assert tracker.others_in(2, T1, "m0") == {"m1"}
     assert tracker.others_in(2, T1, "m1") == set()
     assert tracker.others_in(None, T1, "m0") == set()
-    assert [tracker.was_never_assigned("m1", each) for each in (T0, T1)] == [True, False]
+    assert [tracker.was_never_assigned("m1", partition) for partition in (T0, T1)] == [True, False]
 
 
 @pytest.mark.parametrize("is_told", [False, True])

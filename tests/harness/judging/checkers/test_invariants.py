@@ -11,14 +11,14 @@ from tests.traces import Story
 from groupproof.harness.cases.client import CASES
 from groupproof.harness.judging.checkers.checker import findings_of
 from groupproof.harness.judging.checkers.fleet import Fleet
-from groupproof.harness.judging.checkers.invariants import GroupLaws
+from groupproof.harness.judging.checkers.invariants import GroupInvariants
 from groupproof.harness.model.case import Case
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
 
 def broken(story: Story) -> list[str]:
-    return [each.requirement for each in findings_of(GroupLaws(), story.trace)]
+    return [finding.requirement for finding in findings_of(GroupInvariants(), story.trace)]
 
 
 def test_a_group_that_keeps_the_laws_breaks_none() -> None:
@@ -33,7 +33,7 @@ def test_each_planted_violation_is_found_and_no_other(law: str, story: Callable[
 def test_the_finding_says_where_it_is_seen() -> None:
     story = PLANTED["COMMIT-06"]()
 
-    (found,) = findings_of(GroupLaws(), story.trace)
+    (found,) = findings_of(GroupInvariants(), story.trace)
 
     assert story.trace[found.seq or 0].api == "OffsetCommit"
     assert found.detail == "2, where the group was in 3"
@@ -166,7 +166,7 @@ def test_a_leader_whose_joining_was_not_seen_is_known_by_its_other_requests() ->
 @pytest.mark.parametrize("case", CASES[:: len(CASES) // 8], ids=lambda case: case.id)
 def test_of_the_reference_coordinator_no_broken_law_is_invented_whatever_a_case_does_to_its_members(case: Case) -> None:
     fleet = Fleet()
-    for seen in played(case).trace:
-        fleet.feed(seen)
+    for obs in played(case).trace:
+        fleet.feed(obs)
 
-    assert [sighting.examples for told in fleet.told() for sighting in told.laws] == []
+    assert [count.examples for group in fleet.results() for count in group.laws] == []

@@ -7,34 +7,34 @@ import msgspec
 from tests.harness.judging.checkers.stories import PLANTED, busy_group, keeping
 from tests.traces import Story
 
-from groupproof.harness.judging.checkers.live_group import EXAMPLES_MAX, GroupFold, GroupTold
+from groupproof.harness.judging.checkers.live_group import EXAMPLES_MAX, GroupChecker, GroupResult
 from groupproof.harness.judging.observed.observed_group import judge_live
 from groupproof.harness.model.verdicts import Finding, Goodbye
 from groupproof.protocol.trace import Trace
 
 
-def told_of(trace: Trace) -> GroupTold:
-    fold = GroupFold("r", "", "g")
-    for seen in trace:
-        fold.feed(seen)
+def told_of(trace: Trace) -> GroupResult:
+    fold = GroupChecker("r", "", "g")
+    for obs in trace:
+        fold.feed(obs)
         fold = pickle.loads(pickle.dumps(fold))
-    return fold.told()
+    return fold.result()
 
 
 def kinds(findings: list[Finding]) -> set[tuple[str, str, str]]:
-    return {(each.verdict.value, each.requirement, each.observed) for each in findings}
+    return {(finding.verdict.value, finding.requirement, finding.observed) for finding in findings}
 
 
 def test_the_folded_group_shows_what_the_whole_trace_shows() -> None:
     # Of what an application is told, only members that say of which group they speak are heard in a fleet.
-    trace = [seen for seen in busy_group() if seen.group is not None]
+    trace = [obs for obs in busy_group() if obs.group is not None]
     (whole,) = judge_live(trace)
 
-    told = told_of(trace)
+    group = told_of(trace)
 
-    mine = [example for sighting in told.members for example in sighting.examples]
-    assert kinds(mine) == kinds([each for each in whole.ruling.findings if each.verdict.value != "OK"])
-    assert told.goodbye is whole.ruling.goodbye
+    mine = [example for count in group.members for example in count.examples]
+    assert kinds(mine) == kinds([finding for finding in whole.ruling.findings if finding.verdict.value != "OK"])
+    assert group.goodbye is whole.ruling.goodbye
 
 
 def test_findings_are_counted_and_the_first_few_are_kept() -> None:
@@ -42,14 +42,14 @@ def test_findings_are_counted_and_the_first_few_are_kept() -> None:
     for number in range(10):
         story.at(20_000 + 1_000 * number).beat("m0", member="stranger")
 
-    (sighting,) = told_of(story.trace).members
+    (count,) = told_of(story.trace).members
 
-    assert (sighting.count, len(sighting.examples)) == (10, EXAMPLES_MAX)
+    assert (count.count, len(count.examples)) == (10, EXAMPLES_MAX)
 
 
 def test_what_is_there_twice_counts_once() -> None:
     trace = keeping().trace
-    twice = [seen for seen in trace for _ in range(2)]
+    twice = [obs for obs in trace for _ in range(2)]
 
     assert told_of(twice).duplicates == len(trace)
     assert replace(told_of(twice), duplicates=0) == told_of(trace)
@@ -65,6 +65,6 @@ def test_a_member_that_is_gone_without_a_word_is_unclean() -> None:
 
 def test_what_a_group_showed_survives_json() -> None:
     for make in PLANTED.values():
-        told = told_of(make().trace)
+        group = told_of(make().trace)
 
-        assert msgspec.json.decode(msgspec.json.encode(told), type=GroupTold) == told
+        assert msgspec.json.decode(msgspec.json.encode(group), type=GroupResult) == group

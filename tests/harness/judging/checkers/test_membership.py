@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.traces import Story
 
-from groupproof.harness.judging.checkers.membership import GENERATIONS_KEPT, Assigned, Joined, Lives, joins_of
+from groupproof.harness.judging.checkers.membership import GENERATIONS_KEPT, Assigned, Joined, MemberLives, joins_of
 from groupproof.protocol.vocabulary import Api
 
 
@@ -17,9 +17,9 @@ def test_a_sync_follows_the_answer_of_its_member_and_generation() -> None:
     story, joined = Story(), Joined()
     for generation in (1, 2):
         _join(story, generation)
-    for seen in story.trace:
-        if (given := joins_of(seen)) is not None:
-            joined.follow(given)
+    for obs in story.trace:
+        if (grant := joins_of(obs)) is not None:
+            joined.follow(grant)
 
     origin = joined.origin(story.request(Api.SYNC_GROUP, "m0", member="m0-1", generation=1))
     assert origin is not None
@@ -40,9 +40,9 @@ def test_an_assignment_is_known_in_its_generation_until_it_is_forgotten() -> Non
 
 
 def test_who_was_in_which_generation_is_known_until_the_group_begins_anew() -> None:
-    lives = Lives()
+    lives = MemberLives()
     lives.enters("m0", 3)
-    assert [lives.was_in("m0", each) for each in (3, 2, None)] == [True, False, False]
+    assert [lives.was_in("m0", number) for number in (3, 2, None)] == [True, False, False]
     assert not lives.was_in("m1", 3)
 
     lives.begin_anew()
@@ -50,7 +50,7 @@ def test_who_was_in_which_generation_is_known_until_the_group_begins_anew() -> N
 
 
 def test_clients_that_joined_by_one_instance_id_are_twins() -> None:
-    story, lives = Story(), Lives()
+    story, lives = Story(), MemberLives()
     for client, instance in (("m0", "i0"), ("m1", "i0"), ("m2", "i2"), ("m3", None)):
         lives.asks(story.join(client, instance=instance), client)
 

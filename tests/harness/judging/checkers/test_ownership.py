@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.traces import ID, Story
 
-from groupproof.harness.judging.checkers.checker import Fold, findings_of
+from groupproof.harness.judging.checkers.checker import Checker, findings_of
 from groupproof.harness.judging.checkers.ownership import CallbacksTellAssignments, OwnersNeverOverlap, RecordsComeToOwners
 from groupproof.harness.model.verdicts import Finding, Proof
 from groupproof.protocol.vocabulary import Api
@@ -16,7 +16,7 @@ NEVER = "Records of a partition that was never assigned were delivered."
 FOREIGN = "The application was told of a partition that no SyncGroup answer gave."
 
 
-def found(fold: type[Fold], story: Story) -> list[Finding]:
+def found(fold: type[Checker], story: Story) -> list[Finding]:
     return list(findings_of(fold(), story.trace))
 
 
@@ -37,8 +37,8 @@ def test_records_of_a_partition_that_was_never_assigned_are_judged_at_the_end(is
     fetch(story, T0, *([T1] if is_fetched else []))
     story.consume((*T1, 0, 4))
 
-    (each,) = found(RecordsComeToOwners, story.end(2_000))
-    assert (each.observed, each.proof, each.detail) == (NEVER, proof, str(T1))
+    (finding,) = found(RecordsComeToOwners, story.end(2_000))
+    assert (finding.observed, finding.proof, finding.detail) == (NEVER, proof, str(T1))
 
 
 def test_an_application_need_not_be_told_of_what_it_was_assigned() -> None:
@@ -61,17 +61,17 @@ def test_records_of_what_was_taken_away_rest_on_lines_alone() -> None:
     story.at(1_000).partitions("revoked", T0)
     story.at(3_000).consume((*T0, 0, 4))
 
-    (each,) = found(RecordsComeToOwners, story.end(5_000))
-    assert each.proof is Proof.LIVENESS
+    (finding,) = found(RecordsComeToOwners, story.end(5_000))
+    assert finding.proof is Proof.LIVENESS
 
 
-@pytest.mark.parametrize(("told", "is_found"), [([T0], False), ([], False), ([T0, T1], True), ([("nobodys", 0)], True)])
-def test_a_callback_that_claims_what_no_answer_gave_is_found(told: list[tuple[str, int]], is_found: bool) -> None:
+@pytest.mark.parametrize(("pairs", "is_found"), [([T0], False), ([], False), ([T0, T1], True), ([("nobodys", 0)], True)])
+def test_a_callback_that_claims_what_no_answer_gave_is_found(pairs: list[tuple[str, int]], is_found: bool) -> None:
     story = driven(gets=[T0])
-    story.partitions("assigned", *told)
+    story.partitions("assigned", *pairs)
 
     findings = found(CallbacksTellAssignments, story.end(2_000))
-    assert [(each.observed, each.proof) for each in findings] == ([(FOREIGN, Proof.LIVENESS)] if is_found else [])
+    assert [(finding.observed, finding.proof) for finding in findings] == ([(FOREIGN, Proof.LIVENESS)] if is_found else [])
 
 
 @pytest.mark.parametrize(("late", "is_found"), [(2_000, False), (9_000, True)])
@@ -89,7 +89,7 @@ def test_a_late_line_may_be_about_the_assignment_before(late: float, is_found: b
 
 
 @pytest.mark.parametrize(
-    ("generation", "told", "said"),
+    ("generation", "pairs", "said"),
     [
         (2, [T0], []),
         (1, [T0, T1], []),
@@ -100,14 +100,14 @@ def test_a_late_line_may_be_about_the_assignment_before(late: float, is_found: b
     ],
 )
 def test_a_line_that_names_its_generation_is_held_against_that_ones_answer(
-    generation: int | None, told: list[tuple[str, int]], said: list[str]
+    generation: int | None, pairs: list[tuple[str, int]], said: list[str]
 ) -> None:
     story = driven(gets=[T0, T1])
     story.at(10_000).join(member=ID, generation=2)
     story.sync(generation=2, gets=[T0])
-    story.tell("partitions_assigned", partitions=[{"topic": topic, "partition": number} for topic, number in told], generation=generation)
+    story.tell("partitions_assigned", partitions=[{"topic": topic, "partition": number} for topic, number in pairs], generation=generation)
 
-    assert [each.observed for each in found(CallbacksTellAssignments, story.end(20_000))] == said
+    assert [finding.observed for finding in found(CallbacksTellAssignments, story.end(20_000))] == said
 
 
 def test_a_client_that_spoke_to_nobody_is_judged_by_others() -> None:
@@ -140,7 +140,7 @@ def overlap(*, late: float, shared: float, reads: bool = False) -> Story:
 def test_an_overlap_is_one_beyond_what_the_lines_are_late_and_is_never_proven_by_them_alone(late: float, shared: float, is_found: bool) -> None:
     findings = found(OwnersNeverOverlap, overlap(late=late, shared=shared))
 
-    assert [each.proof for each in findings] == ([Proof.LIVENESS] if is_found else [])
+    assert [finding.proof for finding in findings] == ([Proof.LIVENESS] if is_found else [])
 
 
 @pytest.mark.parametrize(
@@ -153,4 +153,4 @@ def test_an_overlap_is_one_beyond_what_the_lines_are_late_and_is_never_proven_by
 def test_who_reads_on_holds_a_partition_and_of_who_does_not_a_line_is_missing(reads: bool, said: str) -> None:
     findings = found(OwnersNeverOverlap, overlap(late=0, shared=2_000, reads=reads))
 
-    assert [(each.observed, each.line) for each in findings] == [(said, "partitions_revoked")]
+    assert [(finding.observed, finding.line) for finding in findings] == [(said, "partitions_revoked")]

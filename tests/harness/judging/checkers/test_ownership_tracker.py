@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from tests.traces import Story
 
-from groupproof.harness.judging.checkers.ownership_tracker import Hands, Holding, told_of
+from groupproof.harness.judging.checkers.ownership_tracker import Holding, OwnershipTracker, partitions_reported
 from groupproof.protocol.trace import Observation
 
 
-def followed(story: Story) -> tuple[Hands, list[Holding]]:
-    hands = Hands()
-    return hands, [each for seen in story.trace for each in hands.follow(seen)[0]]
+def followed(story: Story) -> tuple[OwnershipTracker, list[Holding]]:
+    hands = OwnershipTracker()
+    return hands, [holding for obs in story.trace for holding in hands.follow(obs)[0]]
 
 
 def test_an_eager_assignment_takes_the_place_of_the_one_before() -> None:
@@ -55,7 +55,7 @@ def test_a_member_that_is_killed_holds_nothing() -> None:
     hands, _ = followed(story)
 
     assert hands.now["m0"] == {}
-    assert [each.partition for each in hands.of("m0", ("t", 0))] == [("t", 0)]
+    assert [holding.partition for holding in hands.of("m0", ("t", 0))] == [("t", 0)]
 
 
 def test_members_tell_partitions_in_their_column_and_shims_in_the_body() -> None:
@@ -63,6 +63,6 @@ def test_members_tell_partitions_in_their_column_and_shims_in_the_body() -> None
     by_column = story.see("event", who="member", client="m0", partitions=(("t", 3),), body={"name": "partitions_assigned"})
     by_body = story.partitions("assigned", ("t", 4))
 
-    assert [told_of(by_column), told_of(by_body)] == [{("t", 3)}, {("t", 4)}]
+    assert [partitions_reported(by_column), partitions_reported(by_body)] == [{("t", 3)}, {("t", 4)}]
     hands, _ = followed(story)
     assert sorted(hands.now["m0"]) == [("t", 4)]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from tests.traces import Story
 
-from groupproof.harness.judging.checkers.process_names import Naming, told_apart
+from groupproof.harness.judging.checkers.process_names import Naming, with_process_names
 from groupproof.protocol.vocabulary import Api
 
 
@@ -17,7 +17,7 @@ def join(story: Story, connection: int, gets: str, *, member: str = "", client: 
 
 def names(story: Story) -> list[str | None]:
     naming = Naming()
-    return [seen.client for seen in map(naming.named, story.trace) if seen.kind == "request"]
+    return [obs.client for obs in map(naming.named, story.trace) if obs.kind == "request"]
 
 
 def test_one_process_keeps_its_client_id_and_later_ones_are_numbered() -> None:
@@ -84,10 +84,10 @@ def test_the_first_of_several_is_shown_with_its_number() -> None:
     join(story, 1, "a")
     join(story, 2, "b")
     join(story, 3, "c", client="other")
-    for seen in story.trace:
-        naming.named(seen)
+    for obs in story.trace:
+        naming.named(obs)
 
-    assert [naming.shown(each) for each in ("app", "app#2", "other")] == ["app#1", "app#2", "other"]
+    assert [naming.shown(name) for name in ("app", "app#2", "other")] == ["app#1", "app#2", "other"]
 
 
 def test_a_leave_group_on_a_connection_of_its_own_is_the_members_that_it_names() -> None:
@@ -96,12 +96,12 @@ def test_a_leave_group_on_a_connection_of_its_own_is_the_members_that_it_names()
     join(story, 2, "b")
     story.said(Api.LEAVE_GROUP, "app", connection=7, body={"members": [{"member_id": "b"}]})
 
-    assert [naming.named(seen).client for seen in story.trace][-2:] == ["app#2", "app#2"], "the request and its answer"
+    assert [naming.named(obs).client for obs in story.trace][-2:] == ["app#2", "app#2"], "the request and its answer"
 
 
 def final_names(story: Story) -> list[str | None]:
     """Return the clients of the requests, told apart."""
-    return [seen.client for seen in told_apart(story.trace) if seen.kind == "request"]
+    return [obs.client for obs in with_process_names(story.trace) if obs.kind == "request"]
 
 
 def test_of_a_whole_trace_one_process_keeps_its_client_id() -> None:
@@ -173,4 +173,4 @@ def test_of_a_whole_trace_a_leave_group_on_a_connection_of_its_own_is_the_member
     join(story, 2, "b")
     leave = story.said(Api.LEAVE_GROUP, "app", member="b", connection=3)
 
-    assert [seen.client for seen in told_apart(story.trace)[leave.seq :]] == ["app#2", "app#2"], "the request and its answer"
+    assert [obs.client for obs in with_process_names(story.trace)[leave.seq :]] == ["app#2", "app#2"], "the request and its answer"

@@ -12,14 +12,14 @@ def test_every_fold_of_every_case_says_of_what_it_speaks() -> None:
     assert set(SPEAKS_OF) == set(UNIVERSAL_FOLDS)
 
 
-@pytest.mark.parametrize("requirement", sorted({each for of in SPEAKS_OF.values() for each in of}))
+@pytest.mark.parametrize("requirement", sorted({name for of in SPEAKS_OF.values() for name in of}))
 def test_what_they_speak_of_is_in_the_catalogue(requirement: str) -> None:
     assert by_id(requirement).id == requirement
 
 
 def test_a_trace_is_judged_only_by_what_stands_in_it() -> None:
     trace = long_story(2).trace
-    without_commits = [seen for seen in trace if seen.api != "OffsetCommit" and seen.body.get("name") != "offsets_committed"]
+    without_commits = [obs for obs in trace if obs.api != "OffsetCommit" and obs.body.get("name") != "offsets_committed"]
 
     assert spoken_of(trace) - spoken_of(without_commits) == {"CLIENT-62", "CLIENT-66", "CLIENT-69", "COMMIT-27"}
     assert "STATIC-10" not in spoken_of(trace), "no member is static"

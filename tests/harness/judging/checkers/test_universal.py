@@ -44,10 +44,10 @@ def test_members_that_keep_the_rules_through_many_rebalances_break_none() -> Non
 def test_what_a_fold_knows_does_not_grow_with_the_rows() -> None:
     trace = long_story(GENERATIONS).trace
     for make in UNIVERSAL_FOLDS:
-        fold = make()
-        for seen in trace:
-            assert list(fold.step(seen)) == []
-        assert len(pickle.dumps(fold)) < BYTES_MAX, make
+        checker = make()
+        for obs in trace:
+            assert list(checker.step(obs)) == []
+        assert len(pickle.dumps(checker)) < BYTES_MAX, make
 
 
 def test_a_fold_finds_the_same_in_whatever_pieces_it_is_fed() -> None:

@@ -60,9 +60,9 @@ async def _closed(stage: Stage) -> None:
     await stage.host.start("closed", "closed-a")
     await stage.host.start("closed", "closed-b")
     await pass_time(SETTLED_S)
-    told = stage.host.count("closed-a", "partitions_assigned")
+    number = stage.host.count("closed-a", "partitions_assigned")
     await stage.host.say("closed-b", "close")
-    await stage.host.until("closed-a", "partitions_assigned", told + 1)
+    await stage.host.until("closed-a", "partitions_assigned", number + 1)
     await stage.host.say("closed-a", "close")
     await stage.host.until("closed-a", "shutdown_complete", 1)
 
@@ -71,42 +71,42 @@ async def _heartbeat_timeout(stage: Stage) -> None:
     await stage.host.start("heartbeat-timeout", "beat-a")
     await stage.doomed.start("heartbeat-timeout", "beat-b")
     await pass_time(SETTLED_S)
-    told = stage.host.count("beat-a", "partitions_assigned")
+    number = stage.host.count("beat-a", "partitions_assigned")
     stage.doomed.stop()
-    await stage.host.until("beat-a", "partitions_assigned", told + 1)
+    await stage.host.until("beat-a", "partitions_assigned", number + 1)
     await pass_time(1)
     stage.doomed.go_on()
-    await stage.host.until("beat-a", "partitions_assigned", told + 2)
+    await stage.host.until("beat-a", "partitions_assigned", number + 2)
 
 
 async def _poll_interval(stage: Stage) -> None:
     await stage.host.start("poll-interval", "poll-a")
     await stage.host.start("poll-interval", "poll-b", max_poll_interval_ms=4_000)
     await pass_time(SETTLED_S)
-    told = stage.host.count("poll-a", "partitions_assigned")
+    number = stage.host.count("poll-a", "partitions_assigned")
     await stage.host.say("poll-b", "pause")
-    await stage.host.until("poll-a", "partitions_assigned", told + 1)
+    await stage.host.until("poll-a", "partitions_assigned", number + 1)
     await pass_time(1)
     await stage.host.say("poll-b", "resume")
-    await stage.host.until("poll-a", "partitions_assigned", told + 2)
+    await stage.host.until("poll-a", "partitions_assigned", number + 2)
 
 
 async def _subscription(stage: Stage) -> None:
     await stage.host.start("subscription-changed", "subscription-a")
     await stage.host.start("subscription-changed", "subscription-b")
     await pass_time(SETTLED_S)
-    told = stage.host.count("subscription-a", "partitions_assigned")
+    number = stage.host.count("subscription-a", "partitions_assigned")
     await stage.host.say("subscription-b", "resubscribe", topics=["t", "u"])
-    await stage.host.until("subscription-a", "partitions_assigned", told + 1)
+    await stage.host.until("subscription-a", "partitions_assigned", number + 1)
 
 
 async def _grown(stage: Stage) -> None:
     properties = {"metadata.max.age.ms": "1000"}
     await stage.host.start("partitions-changed", "grown-a", topics=["grow"], properties=properties)
     await pass_time(SETTLED_S)
-    told = stage.host.count("grown-a", "partitions_assigned")
+    number = stage.host.count("grown-a", "partitions_assigned")
     await add_partitions(stage.cluster.addresses, "grow", 10)
-    await stage.host.until("grown-a", "partitions_assigned", told + 1)
+    await stage.host.until("grown-a", "partitions_assigned", number + 1)
 
 
 async def _cooperative(stage: Stage) -> None:
@@ -138,8 +138,8 @@ async def _slow_member(stage: Stage) -> None:
 async def _both(*puppets: Puppet) -> None:
     """Let them form one generation, the first as its leader."""
     async with trio.open_nursery() as nursery:
-        for each in puppets:
-            nursery.start_soon(each.enter)
+        for puppet in puppets:
+            nursery.start_soon(puppet.enter)
             await pass_time(0.2)
 
 

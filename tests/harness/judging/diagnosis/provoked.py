@@ -69,7 +69,7 @@ def _logging(release: Version, folder: Path) -> Iterator[None]:
     file.write_text(_LOG4J)
     options = [f"-Dlog4j.configuration=file:{file}", *(f"-Dorg.slf4j.simpleLogger.{name}={value}" for name, value in _SIMPLE.items())]
     before = os.environ.get("JDK_JAVA_OPTIONS")
-    quoted = " ".join(f'"{each}"' for each in options)
+    quoted = " ".join(f'"{option}"' for option in options)
     os.environ["_JAVA_OPTIONS" if release < Version("4.0") else "JDK_JAVA_OPTIONS"] = options[0] if release < Version("4.0") else quoted
     try:
         yield

@@ -51,7 +51,7 @@ class Line:
             await line.close()
             raise
         known = {int(api): api for api in Api}
-        line._ranges = {known[each["api_key"]]: (each["min_version"], each["max_version"]) for each in answer["api_keys"] if each["api_key"] in known}
+        line._ranges = {known[api["api_key"]]: (api["min_version"], api["max_version"]) for api in answer["api_keys"] if api["api_key"] in known}
         return line
 
     async def ask(self, api: Api, body: Mapping[str, Any], *, version: int | None = None) -> dict[str, Any]:
@@ -144,8 +144,8 @@ class Puppet:
         """Take the assignment; a leader brings one for everybody, all partitions for itself."""
         given = encode_assignment(Assignment(partitions=tuple((topic, 0) for topic in self.topics), user_data=None))
         nothing = encode_assignment(Assignment(partitions=(), user_data=None))
-        members = [each["member_id"] for each in joined["members"]] if self.is_leader else []
-        assigned = tuple({"member_id": each, "assignment": given if each == self.member_id else nothing} for each in members)
+        members = [member["member_id"] for member in joined["members"]] if self.is_leader else []
+        assigned = tuple({"member_id": member, "assignment": given if member == self.member_id else nothing} for member in members)
         return await self.ask(Api.SYNC_GROUP, protocol_type="consumer", protocol_name=joined["protocol_name"], assignments=assigned)
 
     async def enter(self) -> None:

@@ -33,10 +33,10 @@ def explained(release: str, what: str) -> tuple[Rebalance, ...]:
 
 def by_group(rebalances: Iterable[Rebalance]) -> dict[str, list[Rebalance]]:
     groups: dict[str, list[Rebalance]] = {}
-    for each in rebalances:
-        groups.setdefault(each.group, []).append(each)
+    for rebalance in rebalances:
+        groups.setdefault(rebalance.group, []).append(rebalance)
     return groups
 
 
 def causes(rebalances: Iterable[Rebalance]) -> dict[str, list[Cause]]:
-    return {group: [each.cause for each in mine] for group, mine in by_group(rebalances).items()}
+    return {group: [rebalance.cause for rebalance in mine] for group, mine in by_group(rebalances).items()}

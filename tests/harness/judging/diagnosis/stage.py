@@ -60,7 +60,7 @@ class Host:
         await self.until(member, "partitions_assigned", before + 1, within_s)
 
     def count(self, member: str, name: str) -> int:
-        return sum(1 for each in self._heard if each.get("member") == member and each.get("name") == name)
+        return sum(1 for entry in self._heard if entry.get("member") == member and entry.get("name") == name)
 
     async def until(self, member: str, name: str, count: int, within_s: float = 40.0) -> None:
         with trio.fail_after(within_s):

@@ -53,9 +53,9 @@ def test_a_join_that_came_before_the_last_one_was_over_is_known_by_the_generatio
     early = story.join(5, "m2", version=2)
     _begun(story)
     story.joined(1_011, early, "c-1", 2, "a-1")
-    story.trace.sort(key=lambda seen: seen.at_ns)
+    story.trace.sort(key=lambda obs: obs.at_ns)
 
-    assert [(each.cause, each.member) for each in rebalances_of(story.trace)[1:]] == [(Cause.NEW_MEMBER, "c-1")]
+    assert [(rebalance.cause, rebalance.member) for rebalance in rebalances_of(story.trace)[1:]] == [(Cause.NEW_MEMBER, "c-1")]
 
 
 def test_a_leave_of_which_nothing_else_is_known_is_either() -> None:
@@ -81,7 +81,7 @@ def test_who_was_lost_and_comes_anew_has_returned() -> None:
     _begun(story, 2_000, 2, f"Adding new member {back}")
     _begun(story, 3_000, 3, f"Adding new member {back.replace('m1', 'm7')}")
 
-    assert [each.cause for each in rebalances_of(story.trace)[1:]] == [Cause.HEARTBEAT_TIMEOUT, Cause.RETURNED, Cause.NEW_MEMBER]
+    assert [rebalance.cause for rebalance in rebalances_of(story.trace)[1:]] == [Cause.HEARTBEAT_TIMEOUT, Cause.RETURNED, Cause.NEW_MEMBER]
 
 
 def test_a_leader_that_rejoins_after_a_topic_grew_does_so_for_its_partitions() -> None:

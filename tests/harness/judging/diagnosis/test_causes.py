@@ -14,4 +14,4 @@ def test_causes_are_sorted_by_branch_and_kind() -> None:
 
 def test_names_are_plain_words_with_hyphens() -> None:
     assert all(cause.value.replace("-", "").isalpha() and cause.value.islower() for cause in Cause)
-    assert {each.value for each in Certainty} == {"told", "seen", "inferred"}
+    assert {certainty.value for certainty in Certainty} == {"told", "seen", "inferred"}

@@ -46,20 +46,23 @@ def test_each_epoch_is_told_by_what_raised_it(what: str) -> None:
 
 
 def test_log_and_wire_count_the_same_epochs() -> None:
-    logged, seen = (
-        [(each.group, each.generation) for each in sorted(explained(RELEASE, what), key=lambda each: (each.group, each.number))]
+    logged, pairs = (
+        [
+            (rebalance.group, rebalance.generation)
+            for rebalance in sorted(explained(RELEASE, what), key=lambda rebalance: (rebalance.group, rebalance.number))
+        ]
         for what in ("info", "wire")
     )
 
-    assert logged == seen
-    assert {each.protocol for each in explained(RELEASE, "info")} == {CONSUMER}
-    assert {each.protocol for each in explained("4.1.0", "info")} == {CLASSIC}
+    assert logged == pairs
+    assert {rebalance.protocol for rebalance in explained(RELEASE, "info")} == {CONSUMER}
+    assert {rebalance.protocol for rebalance in explained("4.1.0", "info")} == {CLASSIC}
 
 
 def test_how_sure_each_is_depends_on_what_is_there() -> None:
     log, wire = by_group(explained(RELEASE, "info")), by_group(explained(RELEASE, "wire"))
 
-    assert [each.certainty for each in log["kip848-session"]] == [Certainty.TOLD] * 4
+    assert [rebalance.certainty for rebalance in log["kip848-session"]] == [Certainty.TOLD] * 4
     assert (log["kip848-subscription"][2].certainty, log["kip848-subscription"][2].also) == (Certainty.INFERRED, (Cause.PARTITIONS,))
     assert (wire["kip848-subscription"][2].certainty, wire["kip848-subscription"][2].also) == (Certainty.SEEN, ())
     assert log["kip848-poll"][2].also == wire["kip848-poll"][2].also == (Cause.CLOSED,)
@@ -69,22 +72,22 @@ def test_how_sure_each_is_depends_on_what_is_there() -> None:
 def test_heartbeats_alone_tell_when_every_member_was_there() -> None:
     log, wire = explained(RELEASE, "info"), by_group(explained(RELEASE, "wire"))
 
-    assert {(each.synced_ms, each.ended) for each in log} == {(None, "a broker's log does not tell")}
-    assert [each.sync_ms is not None for each in wire["kip848-slow"]] == [True, False, True, True]
+    assert {(rebalance.synced_ms, rebalance.ended) for rebalance in log} == {(None, "a broker's log does not tell")}
+    assert [rebalance.sync_ms is not None for rebalance in wire["kip848-slow"]] == [True, False, True, True]
     assert wire["kip848-slow"][1].ended == "the next epoch overtook it"
-    assert [each.member for each in wire["kip848-session"][3].awaited_to_sync] == ["session-a"]
+    assert [awaited_member.member for awaited_member in wire["kip848-session"][3].awaited_to_sync] == ["session-a"]
     assert set(wire["kip848-joined"][1].members) == {"joined-a", "joined-b"}
 
 
 def test_it_is_said_in_the_words_of_the_protocol_and_so_in_the_guide() -> None:
     (slow, grown) = (by_group(explained(RELEASE, "wire"))[group] for group in ("kip848-slow", "kip848-grown"))
-    told = "\n".join(tell(slow[2], epoch_ms_of(recorded(RELEASE, "wire"))))
+    text = "\n".join(tell(slow[2], epoch_ms_of(recorded(RELEASE, "wire"))))
 
-    assert "group kip848-slow of the consumer protocol, rebalance 3: epoch 2 → 3" in told
-    assert told in GUIDE
+    assert "group kip848-slow of the consumer protocol, rebalance 3: epoch 2 → 3" in text
+    assert text in GUIDE
     assert grown[1].words == "the partitions of a subscribed topic changed"
-    assert {each.id for each in advice_for(slow[2])} == {"TUNE-04", "TUNE-06"}
-    assert "TUNE-08" not in {each.id for each in advice_for(slow[0])}
+    assert {advice.id for advice in advice_for(slow[2])} == {"TUNE-04", "TUNE-06"}
+    assert "TUNE-08" not in {advice.id for advice in advice_for(slow[0])}
     document = explanation_to_json(slow)["rebalances"][2]
     assert (document["protocol"], document["cause"], document["generation"]) == ("consumer", "revocation-timeout", 3)
     assert picture_of("kip848-slow", recorded(RELEASE, "wire"), slow).startswith("<svg")
@@ -93,11 +96,11 @@ def test_it_is_said_in_the_words_of_the_protocol_and_so_in_the_guide() -> None:
 # Made up: what did not happen there
 
 
-def beat(at_s: float, member: str, epoch: int, told: int | None = None, error: int = 0, **more: Any) -> Trace:
+def beat(at_s: float, member: str, epoch: int, entry: int | None = None, error: int = 0, **more: Any) -> Trace:
     """Return a heartbeat with its answer."""
     at, body = round(at_s * 1e9), {"group_id": "g", "member_id": member, "member_epoch": epoch, "rebalance_timeout_ms": 60_000, **more}
     columns: dict[str, Any] = {"run": "r", "client": member, "connection": 1, "correlation": at, "api": Api.CONSUMER_GROUP_HEARTBEAT.title, "node": 0}
-    answer = {"member_id": member, "member_epoch": epoch if told is None else told, "heartbeat_interval_ms": 500}
+    answer = {"member_id": member, "member_epoch": epoch if entry is None else entry, "heartbeat_interval_ms": 500}
     return [
         Observation(seq=0, at_ns=at, kind="request", who="coordinator", body=body, **columns),
         Observation(seq=0, at_ns=at + 1_000_000, kind="response", who="coordinator", error=error, body=answer, **columns),
@@ -105,20 +108,20 @@ def beat(at_s: float, member: str, epoch: int, told: int | None = None, error: i
 
 
 def diagnosed(*beats: Trace) -> list[Rebalance]:
-    return rebalances_of([each for beat in beats for each in beat])
+    return rebalances_of([obs for beat in beats for obs in beat])
 
 
 def test_the_last_member_leaves_an_empty_group() -> None:
     found = diagnosed(beat(1, "a", 0, 1), beat(2, "a", 1), beat(3, "a", -1, -1), beat(9, "a", 0, 3))
 
-    assert [(each.cause, each.is_emptied) for each in found] == [(FIRST, False), (Cause.POLL_INTERVAL, True), (BACK, False)]
+    assert [(rebalance.cause, rebalance.is_emptied) for rebalance in found] == [(FIRST, False), (Cause.POLL_INTERVAL, True), (BACK, False)]
     assert "over at once: the group is empty" in "\n".join(tell(found[1]))
 
 
 def test_a_static_member_that_leaves_for_a_while_raises_no_epoch() -> None:
     found = diagnosed(beat(1, "a", 0, 1), beat(2, "b", 0, 2), beat(2.4, "a", 1, 2), beat(3, "b", -2, -2), beat(3.2, "a", 2, 2))
 
-    assert [each.cause for each in found] == [FIRST, NEW]
+    assert [rebalance.cause for rebalance in found] == [FIRST, NEW]
 
 
 def test_a_fenced_member_that_had_nothing_to_give_up_was_silent() -> None:
@@ -130,7 +133,7 @@ def test_a_fenced_member_that_had_nothing_to_give_up_was_silent() -> None:
 def test_what_no_heartbeat_explains_is_the_partitions() -> None:
     found = diagnosed(beat(1, "a", 0, 1, subscribed_topic_names=("t",)), beat(1.5, "a", 1, subscribed_topic_names=("t",)), beat(2, "a", 1, 2))
 
-    assert [(each.cause, each.also) for each in found] == [(FIRST, ()), (Cause.PARTITIONS, ())]
+    assert [(rebalance.cause, rebalance.also) for rebalance in found] == [(FIRST, ()), (Cause.PARTITIONS, ())]
 
 
 def test_an_older_release_logs_what_members_subscribe_to() -> None:
@@ -143,8 +146,8 @@ def test_an_older_release_logs_what_members_subscribe_to() -> None:
     )  # fmt: skip
     found = rebalances_of(merged([read_broker_log(at.format(second, line) for second, line in enumerate(said))], run="log"))
 
-    assert [each.cause for each in found] == [FIRST, Cause.SUBSCRIPTION, Cause.LEFT]
-    assert [each.join_ms for each in found] == [None, 2_000.0, None]
+    assert [rebalance.cause for rebalance in found] == [FIRST, Cause.SUBSCRIPTION, Cause.LEFT]
+    assert [rebalance.join_ms for rebalance in found] == [None, 2_000.0, None]
     assert "assignment not told" in "\n".join(tell(found[0]))
 
 

@@ -20,20 +20,20 @@ def found() -> list[Rebalance]:
 
 @pytest.mark.requirement("MGR-33")
 def test_the_first_rebalance_with_the_other_manager_is_the_switch_s(found: list[Rebalance]) -> None:
-    causes = [each.cause for each in found]
+    causes = [rebalance.cause for rebalance in found]
 
-    assert {each.protocol for each in found} == {DATALINK}
+    assert {rebalance.protocol for rebalance in found} == {DATALINK}
     assert causes[0] is Cause.FIRST_MEMBER
-    (moved,) = [each for each in found if each.cause is Cause.MOVED]
+    (moved,) = [rebalance for rebalance in found if rebalance.cause is Cause.MOVED]
     assert (moved.node, moved.generation) == (1, 1)
     assert "the new active one knew no group" in moved.words
-    assert [each.id for each in advice_for(moved)] == ["MGR-33"]
+    assert [advice.id for advice in advice_for(moved)] == ["MGR-33"]
 
 
 @pytest.mark.requirement("IDJ-15")
 def test_nothing_is_said_to_wait_for_an_initial_delay_and_no_advice_is_a_consumer_s(found: list[Rebalance]) -> None:
-    assert not [waited for each in found for waited in each.awaited_to_join if "initial" in waited.why]
-    assert {advice.id for each in found for advice in advice_for(each)} <= {"MGR-33", "PLAN-02", "DIAG-28", "TUNE-03"}
+    assert not [waited for rebalance in found for waited in rebalance.awaited_to_join if "initial" in waited.why]
+    assert {advice.id for rebalance in found for advice in advice_for(rebalance)} <= {"MGR-33", "PLAN-02", "DIAG-28", "TUNE-03"}
 
 
 def test_it_is_told_whose_group_it_is(found: list[Rebalance]) -> None:

@@ -34,18 +34,18 @@ def _expected(release: str, what: str) -> dict[str, list[Cause]]:
     ("release", "what"), [("4.1.0", "info"), ("4.1.0", "all"), ("4.1.0", "wire"), ("1.1.0", "all"), ("1.1.0", "wire"), ("3.9.1", "info")]
 )
 def test_each_provoked_rebalance_is_told_by_its_cause(release: str, what: str) -> None:
-    told = causes(explained(release, what))
+    by_name = causes(explained(release, what))
     expected = _expected(release, what)
 
-    assert {group: told[group][: len(mine)] for group, mine in expected.items()} == expected
-    assert {cause for group, mine in expected.items() for cause in told[group][len(mine) :]} <= {Cause.HEARTBEAT_TIMEOUT}, (
+    assert {group: by_name[group][: len(mine)] for group, mine in expected.items()} == expected
+    assert {cause for group, mine in expected.items() for cause in by_name[group][len(mine) :]} <= {Cause.HEARTBEAT_TIMEOUT}, (
         "who fell silent at the end"
     )
 
 
 @pytest.mark.parametrize(("release", "what"), [("4.1.0", "info"), ("1.1.0", "all")])
 def test_at_least_ten_kinds_are_told_from_a_broker_s_log_alone(release: str, what: str) -> None:
-    assert len({each.cause for each in explained(release, what)} - {Cause.UNTOLD}) >= 10
+    assert len({rebalance.cause for rebalance in explained(release, what)} - {Cause.UNTOLD}) >= 10
 
 
 @pytest.mark.parametrize(("release", "what"), [("4.1.0", "info"), ("1.1.0", "all")])
@@ -53,25 +53,27 @@ def test_the_log_and_the_wire_of_the_same_run_tell_the_same(release: str, what: 
     """Compared are the rebalances that came to a generation: when each began is known to the coordinator, and to who listens within a quarter of a second."""
     log, wire = by_group(explained(release, what)), by_group(explained(release, "wire"))
     for group, mine in wire.items():
-        finished = [each for each in log[group] if each.generation is not None and not each.is_emptied]
-        seen = [each for each in mine if each.generation is not None]
-        assert [_key(each) for each in seen] == [_key(each) for each in finished], group
-        for here, there in zip(seen, finished, strict=True):
+        finished = [rebalance for rebalance in log[group] if rebalance.generation is not None and not rebalance.is_emptied]
+        entries = [rebalance for rebalance in mine if rebalance.generation is not None]
+        assert [_key(rebalance) for rebalance in entries] == [_key(rebalance) for rebalance in finished], group
+        for here, there in zip(entries, finished, strict=True):
             assert here.join_ms == pytest.approx(there.join_ms, abs=250), group
 
 
-def _key(each: Rebalance) -> tuple[object, ...]:
+def _key(rebalance: Rebalance) -> tuple[object, ...]:
     """Return what both should tell; which of several that start at once comes first, only the coordinator knows."""
-    return each.generation, each.cause, None if each.is_initial else each.member
+    return rebalance.generation, rebalance.cause, None if rebalance.is_initial else rebalance.member
 
 
 @pytest.mark.parametrize("release", ["2.4.1", "2.8.2"])
 def test_what_the_releases_between_do_not_tell_is_said_to_be_open(release: str) -> None:
-    told = by_group(explained(release, "info"))
+    by_name = by_group(explained(release, "info"))
 
-    assert [each.cause for each in told["heartbeat-timeout"]] == list(EXPECTED["heartbeat-timeout"])
-    assert [each.cause for each in told["poll-interval"]] == list(EXPECTED["poll-interval"]), "its member came back under the same client id"
-    closed = told["closed"][2]
+    assert [rebalance.cause for rebalance in by_name["heartbeat-timeout"]] == list(EXPECTED["heartbeat-timeout"])
+    assert [rebalance.cause for rebalance in by_name["poll-interval"]] == list(EXPECTED["poll-interval"]), (
+        "its member came back under the same client id"
+    )
+    closed = by_name["closed"][2]
     assert (closed.cause, closed.certainty, closed.also) == (Cause.LEFT, Certainty.INFERRED, (Cause.POLL_INTERVAL, Cause.CLOSED))
 
 
@@ -88,14 +90,14 @@ def test_a_heartbeat_timeout_is_recognised_by_the_line_just_before_the_start_mar
     lost = by_group(explained("1.1.0", "info"))["heartbeat-timeout"][2]
 
     assert lost.cause is Cause.HEARTBEAT_TIMEOUT
-    assert [each.marks for each in lost.shown[:2]] == ["DIAG-04", "DIAG-01"]
+    assert [view.marks for view in lost.shown[:2]] == ["DIAG-04", "DIAG-01"]
     assert 0 <= lost.shown[1].at_ms - lost.shown[0].at_ms < 100
 
 
 @pytest.mark.requirement("DIAG-23")
 def test_a_leave_on_the_poll_interval_is_inferred_by_exclusion_where_no_line_tells_it() -> None:
     """As 1.1 logs at INFO, with a request log that tells of joins: LeaveGroup has no line at all."""
-    silent = [seen for seen in recorded("1.1.0", "all") if seen.api != "LeaveGroup" and seen.body.get("name") != "left"]
+    silent = [obs for obs in recorded("1.1.0", "all") if obs.api != "LeaveGroup" and obs.body.get("name") != "left"]
     left = by_group(rebalances_of(silent))["poll-interval"][2]
 
     assert (left.cause, left.certainty, left.also) == (Cause.POLL_INTERVAL, Certainty.INFERRED, (Cause.CLOSED,))
@@ -113,11 +115,11 @@ def test_where_not_even_joins_are_logged_every_possible_cause_is_named() -> None
 @pytest.mark.requirement("DIAG-25")
 @pytest.mark.parametrize("release", ["1.1.0", "4.1.0"])
 def test_a_rebalance_lasts_from_its_start_marker_to_its_end_marker(release: str) -> None:
-    for each in explained(release, "info"):
-        marks = {shown.marks: shown.at_ms for shown in each.shown}
+    for rebalance in explained(release, "info"):
+        marks = {evidence.marks: evidence.at_ms for evidence in rebalance.shown}
         if "DIAG-03" in marks:
-            assert each.lasted_ms == marks["DIAG-03"] - marks["DIAG-01"]
-            assert (each.join_ms, each.sync_ms) == (marks["DIAG-02"] - marks["DIAG-01"], marks["DIAG-03"] - marks["DIAG-02"])
+            assert rebalance.lasted_ms == marks["DIAG-03"] - marks["DIAG-01"]
+            assert (rebalance.join_ms, rebalance.sync_ms) == (marks["DIAG-02"] - marks["DIAG-01"], marks["DIAG-03"] - marks["DIAG-02"])
 
 
 @pytest.mark.requirement("DIAG-26")
@@ -125,7 +127,7 @@ def test_a_rebalance_lasts_from_its_start_marker_to_its_end_marker(release: str)
 def test_the_member_that_the_join_phase_waited_for_is_named(release: str, what: str) -> None:
     slow = by_group(explained(release, what))["slow-member"][1]
 
-    assert [each.member.rpartition("-")[0].startswith("slow-stuck") for each in slow.awaited_to_join] == [True]
+    assert [awaited_member.member.rpartition("-")[0].startswith("slow-stuck") for awaited_member in slow.awaited_to_join] == [True]
     assert slow.join_ms == pytest.approx(4_000, abs=250)
     assert slow.sync_ms is not None
     assert slow.sync_ms < 500
@@ -152,11 +154,11 @@ def test_every_cause_is_sorted_into_one_branch_and_client_changes_further() -> N
 @pytest.mark.parametrize("seed", [3, 5])
 def test_the_kit_s_own_traces_tell_every_cause_explicitly(seed: int) -> None:
     trace = simulated(seed)
-    starts = [seen for seen in trace if seen.kind == "transition" and seen.state_after == "PreparingRebalance"]
+    starts = [obs for obs in trace if obs.kind == "transition" and obs.state_after == "PreparingRebalance"]
     found = rebalances_of(trace)
 
     assert len(found) == len(starts) > 1
-    assert not [each.cause for each in found if each.certainty is not Certainty.TOLD]
+    assert not [rebalance.cause for rebalance in found if rebalance.certainty is not Certainty.TOLD]
 
 
 def simulated(seed: int) -> Trace:
@@ -170,14 +172,14 @@ def simulated(seed: int) -> Trace:
     return made[0].trace
 
 
-def _without(seen: Observation, words: str) -> Observation | None:
+def _without(obs: Observation, words: str) -> Observation | None:
     """Return the observation without the words in its line, its reason and what else was read from them; None where nothing is left of it."""
-    line = str(seen.body.get("line", ""))
+    line = str(obs.body.get("line", ""))
     if words not in line:
-        return seen
-    if seen.kind != "transition":
+        return obs
+    if obs.kind != "transition":
         return None
-    return replace(seen, detail=(seen.detail or "").replace(words, ""), body={**seen.body, "line": line.replace(words, "")})
+    return replace(obs, detail=(obs.detail or "").replace(words, ""), body={**obs.body, "line": line.replace(words, "")})
 
 
 @pytest.mark.parametrize(
@@ -189,8 +191,8 @@ def _without(seen: Observation, words: str) -> Observation | None:
 )  # fmt: skip
 def test_a_wording_that_is_not_understood_does_not_pass_for_the_cause(group: str, number: int, wrong: str) -> None:
     """The proof can fail: with the decisive words gone from log and requests, the cause is told otherwise, or without them."""
-    trace = [_without(seen, wrong) for seen in recorded("4.1.0", "info")]
-    told = by_group(rebalances_of([seen for seen in trace if seen is not None]))[group][number]
+    trace = [_without(obs, wrong) for obs in recorded("4.1.0", "info")]
+    rebalance = by_group(rebalances_of([obs for obs in trace if obs is not None]))[group][number]
 
     right = by_group(explained("4.1.0", "info"))[group][number]
-    assert (told.cause, told.certainty, len(told.shown)) != (right.cause, right.certainty, len(right.shown))
+    assert (rebalance.cause, rebalance.certainty, len(rebalance.shown)) != (right.cause, right.certainty, len(right.shown))

@@ -37,7 +37,7 @@ def test_a_phase_as_long_as_the_rebalance_timeout_waited_for_who_never_joined() 
     found = rebalances_of(story.trace)[1]
 
     assert (found.evicted, found.rebalance_timeout_ms) == (("b-1",), 4_000)
-    assert [(each.member, each.ms) for each in found.awaited_to_join] == [("b-1", 4_000)]
+    assert [(awaited_member.member, awaited_member.ms) for awaited_member in found.awaited_to_join] == [("b-1", 4_000)]
 
 
 def test_a_rebalance_that_begins_anew_ends_the_one_before() -> None:
@@ -74,6 +74,6 @@ def test_answers_27_and_22_are_counted_where_they_were_given() -> None:
     _rebalance(story, 0, 1, "leader rejoined a-1")
     story.beat(2, "m1", "b-1", 1, error=27)
     story.beat(20, "m1", "b-1", 1, error=22)
-    story.trace.sort(key=lambda seen: seen.at_ns)
+    story.trace.sort(key=lambda obs: obs.at_ns)
 
     assert rebalances_of(story.trace)[0].answers == {27: 1, 22: 1}

@@ -21,7 +21,7 @@ def test_the_poll_interval_comes_first_with_the_long_rebalances_that_go_with_it(
     assert SECTIONS[0] == "1. A member did not poll in time (`poll-interval`)"
     first = GUIDE[GUIDE.index(SECTIONS[0]) : GUIDE.index(SECTIONS[1])]
     assert "The most frequent cause, and often together with long rebalances" in first
-    assert SECTIONS.index(next(each for each in SECTIONS if "heartbeat-timeout" in each)) > 0
+    assert SECTIONS.index(next(section for section in SECTIONS if "heartbeat-timeout" in section)) > 0
 
 
 @pytest.mark.requirement("TUNE-01", "TUNE-02", "TUNE-03", "TUNE-04", "TUNE-05", "TUNE-06", "TUNE-07", "TUNE-08")
@@ -40,9 +40,9 @@ def test_every_piece_of_advice_is_in_the_guide_in_its_own_words(id: str) -> None
     ],
 )
 def test_the_output_in_the_guide_is_the_command_s_own(group: str, number: int, release: str, what: str) -> None:
-    told = "\n".join(tell(by_group(explained(release, what))[group][number], epoch_ms_of(recorded(release, what))))
+    text = "\n".join(tell(by_group(explained(release, what))[group][number], epoch_ms_of(recorded(release, what))))
 
-    assert told in GUIDE
+    assert text in GUIDE
 
 
 @pytest.mark.requirement("DIAG-29")

@@ -9,7 +9,7 @@ from groupproof.harness.judging.diagnosis.member_history import Membership, Sign
 
 def _signs(story: Story) -> list[Sign]:
     members = Membership()
-    return [sign for seen in story.trace for sign in members.feed(seen)]
+    return [sign for obs in story.trace for sign in members.feed(obs)]
 
 
 def _named(story: Story) -> list[tuple[str, str | None]]:
@@ -29,7 +29,7 @@ def test_before_kip_394_a_join_without_an_id_is_a_new_member() -> None:
     asked = story.join(0, "m0", version=2)
     story.joined(1, asked, "a-1", 1, "a-1")
     members = Membership()
-    signs = [sign for seen in story.trace for sign in members.feed(seen)]
+    signs = [sign for obs in story.trace for sign in members.feed(obs)]
 
     assert [sign.name for sign in signs] == ["new"]
     assert members.given[signs[0].asked] == "a-1"

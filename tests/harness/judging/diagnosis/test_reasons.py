@@ -56,7 +56,7 @@ def test_a_reason_that_is_not_known_is_not_guessed() -> None:
 
 @pytest.mark.parametrize("release", ["2.4.1", "2.8.2", "3.9.1", "4.1.0"])
 def test_every_reason_in_a_real_log_is_understood(release: str) -> None:
-    given = [seen.detail for seen in recorded(release, "info") if seen.kind == "transition" and seen.state_after == "PreparingRebalance"]
+    given = [obs.detail for obs in recorded(release, "info") if obs.kind == "transition" and obs.state_after == "PreparingRebalance"]
 
     assert len(given) >= 2 * (len(EXPECTED) - 1)
     assert [text for text in given if text is None or reason_of(text) is None] == []

@@ -7,14 +7,14 @@ import json
 import pytest
 
 from groupproof.harness.judging.diagnosis.causes import Branch, Cause, Kind
-from groupproof.harness.judging.diagnosis.rebalances import Awaited, Rebalance, Shown, name_of
+from groupproof.harness.judging.diagnosis.rebalances import Awaited, EvidenceLine, Rebalance, name_of
 
 
 def _rebalance() -> Rebalance:
     return Rebalance(
         group="g", number=2, start_seq=5, started_ms=100.0, cause=Cause.POLL_INTERVAL, member="m1-0dfaaeb3-2a54-4f7c-9c1b-1f6e0d6a5a11", joined_ms=140.0,
         synced_ms=147.5, answers={27: 3}, awaited_to_join=[Awaited(member="m0", ms=39.0, why="the last to join")],
-        shown=[Shown(seq=5, at_ms=100.0, text="Preparing to rebalance group g", marks="DIAG-01")],
+        shown=[EvidenceLine(seq=5, at_ms=100.0, text="Preparing to rebalance group g", marks="DIAG-01")],
     )  # fmt: skip
 
 
@@ -39,12 +39,12 @@ def test_its_cause_is_told_in_words_with_the_member_s_name() -> None:
 
 
 def test_as_plain_data_every_time_has_its_unit_in_its_name() -> None:
-    told = json.loads(json.dumps(_rebalance().to_json()))
+    entry = json.loads(json.dumps(_rebalance().to_json()))
 
-    assert (told["join_ms"], told["sync_ms"], told["lasted_ms"]) == (40.0, 7.5, 47.5)
-    assert told["answers"] == {"REBALANCE_IN_PROGRESS": 3}
-    assert told["shown"][0]["marks"] == "DIAG-01"
-    assert all(name.endswith("_ms") for name, value in told.items() if isinstance(value, float))
+    assert (entry["join_ms"], entry["sync_ms"], entry["lasted_ms"]) == (40.0, 7.5, 47.5)
+    assert entry["answers"] == {"REBALANCE_IN_PROGRESS": 3}
+    assert entry["shown"][0]["marks"] == "DIAG-01"
+    assert all(name.endswith("_ms") for name, value in entry.items() if isinstance(value, float))
 
 
 def test_what_never_ended_has_no_length() -> None:

@@ -13,8 +13,8 @@ class Story(Written):
     """Members of group g, one event each ten milliseconds."""
 
     def __call__(self, client: str, what: str, partitions: tuple[tuple[str, int], ...] = (), **body: Any) -> None:
-        told = {"name": WATCHED, "what": what, **body}
-        self.at(self._now_ms + 10).see("event", who="member", client=client, group="g", partitions=partitions, body=told)
+        fields = {"name": WATCHED, "what": what, **body}
+        self.at(self._now_ms + 10).see("event", who="member", client=client, group="g", partitions=partitions, body=fields)
 
 
 def test_what_overlaps_is_one_rebalance_of_the_group_and_names_who_caused_it() -> None:
@@ -54,15 +54,15 @@ def test_who_gives_up_leaves_partitions_without_an_owner_and_that_is_told() -> N
     wave = waves_of(story.trace)[-1]
     assert wave.causes == ["a was killed"]
     assert (wave.failures, wave.unowned) == (["b"], ["t-0", "t-1"])
-    told = tell_waves([wave])
-    assert told[0] == "    0.050 s  group g on ZooKeeper: a was killed"
-    assert told[-1].strip() == "left without an owner until the next watch fires: t-0, t-1"
+    lines = tell_waves([wave])
+    assert lines[0] == "    0.050 s  group g on ZooKeeper: a was killed"
+    assert lines[-1].strip() == "left without an owner until the next watch fires: t-0, t-1"
 
 
 def test_a_rebalance_without_a_known_cause_and_without_an_end_is_told_as_such() -> None:
     story = Story()
     story("a", "attempt-began", attempt=0, cause="event")
-    told = tell_waves(waves_of(story.trace))
-    assert told[0].endswith("watches fired: a member's session ended, or a topic changed")
-    assert told[1].endswith("not over at the end of the trace")
+    lines = tell_waves(waves_of(story.trace))
+    assert lines[0].endswith("watches fired: a member's session ended, or a topic changed")
+    assert lines[1].endswith("not over at the end of the trace")
     assert waves_of(story.trace)[0].ended_ms is None

@@ -18,7 +18,7 @@ from typing import Final
 
 from groupproof.harness.running.importing.broker_log import read_broker_log
 from groupproof.harness.running.importing.client_log import read_client_log
-from groupproof.harness.running.importing.imported_event import Told
+from groupproof.harness.running.importing.imported_event import ImportedEvent
 from groupproof.harness.running.importing.request_log import read_request_log
 from groupproof.protocol.trace import Observation, read_trace, write_trace
 
@@ -51,44 +51,44 @@ def _pack(file: Path, lines: Iterable[str]) -> None:
 
 
 def _tells(line: str) -> bool:
-    told = next(iter(read_broker_log([line])), None)
-    return told is not None and told.columns["body"].get("topic") not in ("__consumer_offsets", "__transaction_state", "t", "u")
+    result = next(iter(read_broker_log([line])), None)
+    return result is not None and result.columns["body"].get("topic") not in ("__consumer_offsets", "__transaction_state", "t", "u")
 
 
 def _thinned(lines: Iterable[str]) -> Iterator[str]:
     """Yield the requests of groups but heartbeats that found nothing, one Fetch a client and second, and the Metadata of who waits for partitions."""
     seconds: set[tuple[str, int]] = set()
     for line in lines:
-        told = list(read_request_log([line]))
-        if told and _is_wanted(told[-1], seconds):
+        entries = list(read_request_log([line]))
+        if entries and _is_wanted(entries[-1], seconds):
             yield line
 
 
-def _is_wanted(told: Told, seconds: set[tuple[str, int]]) -> bool:
-    api, client = told.columns["api"], str(told.columns["client"])
+def _is_wanted(result: ImportedEvent, seconds: set[tuple[str, int]]) -> bool:
+    api, client = result.columns["api"], str(result.columns["client"])
     if api == "Fetch":
-        at = (client, int(told.at_ms // 1000))
+        at = (client, int(result.at_ms // 1000))
         is_new = at not in seconds and not client.startswith(("broker-", "consumer-"))
         seconds.add(at)
         return is_new
     if api == "Metadata":
         return client in _LEADING
-    return api in _GROUP_APIS and client not in _PROBING and (api != "Heartbeat" or bool(told.columns["error"]))
+    return api in _GROUP_APIS and client not in _PROBING and (api != "Heartbeat" or bool(result.columns["error"]))
 
 
 def _frames(trace: Iterable[Observation]) -> Iterator[Observation]:
     seconds: set[tuple[str, int]] = set()
-    for seen in trace:
-        if seen.api == "Fetch" and seen.kind == "request":
-            at = (seen.client or "", int(seen.at_ms // 1000))
+    for obs in trace:
+        if obs.api == "Fetch" and obs.kind == "request":
+            at = (obs.client or "", int(obs.at_ms // 1000))
             if at not in seconds:
-                yield seen
+                yield obs
             seconds.add(at)
-        elif seen.api == "Metadata":
-            if seen.client in _LEADING:
-                yield seen
-        elif seen.api in _GROUP_APIS or (seen.api is None and seen.body.get("name") != "passed"):
-            yield seen
+        elif obs.api == "Metadata":
+            if obs.client in _LEADING:
+                yield obs
+        elif obs.api in _GROUP_APIS or (obs.api is None and obs.body.get("name") != "passed"):
+            yield obs
 
 
 if __name__ == "__main__":

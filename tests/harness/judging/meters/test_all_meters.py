@@ -12,7 +12,7 @@ from groupproof.protocol.trace import Trace
 
 
 def _group(name: str) -> Trace:
-    return [seen for seen in recorded("4.1.0", "wire") if seen.group == name]
+    return [obs for obs in recorded("4.1.0", "wire") if obs.group == name]
 
 
 def test_a_member_that_was_cut_off_believes_on() -> None:
@@ -21,8 +21,8 @@ def test_a_member_that_was_cut_off_believes_on() -> None:
 
 def test_what_is_measured_only_grows() -> None:
     meters, before = Meters(), dict[str, float]()
-    for seen in simulated(5):
-        meters.feed(seen)
+    for obs in simulated(5):
+        meters.feed(obs)
         now = meters.figures().totals
         assert {name for name, value in before.items() if now[name] < value - 1e-6} == set()
         before = {name: value for name, value in now.items() if name != "lost_records"}  # a gap may be filled later
@@ -38,7 +38,7 @@ def test_the_figures_of_groups_add_up() -> None:
     whole = values_of(added(groups))
 
     assert whole["rebalances"] == 3 + 4
-    assert whole["requests_per_rebalance"] == pytest.approx(sum(each.totals["rebalance_requests"] for each in groups) / 7)
+    assert whole["requests_per_rebalance"] == pytest.approx(sum(group.totals["rebalance_requests"] for group in groups) / 7)
 
 
 def test_every_figure_ends_in_its_unit_or_is_a_count() -> None:

@@ -19,8 +19,8 @@ def _measured(story: Story) -> dict[str, float]:
 
 def _figures(story: Story) -> Figures:
     meter = Ownership()
-    for seen in story.trace:
-        meter.feed(seen)
+    for obs in story.trace:
+        meter.feed(obs)
     return meter.result()
 
 
@@ -113,8 +113,8 @@ def test_two_owners_are_two_whoever_tells_of_them(who: str) -> None:
     story.told(1_000, "m1", "partitions_assigned", P0)
     story.told(6_000, "m1", "partitions_revoked", P0)
     meter = Ownership()
-    for seen in story.trace:
-        meter.feed(replace(seen, who=who))
+    for obs in story.trace:
+        meter.feed(replace(obs, who=who))
 
     assert meter.result().totals["ownership_overlap_ms"] == 5_000
 

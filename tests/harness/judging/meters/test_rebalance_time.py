@@ -12,8 +12,8 @@ TWO = {"a-1": "m0", "b-1": "m1"}
 
 def _measured(story: Story) -> Figures:
     meter = Rebalancing()
-    for seen in story.trace:
-        meter.feed(seen)
+    for obs in story.trace:
+        meter.feed(obs)
     return meter.result()
 
 

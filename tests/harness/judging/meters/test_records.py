@@ -36,8 +36,8 @@ def test_duplicates_are_laid_to_who_was_given_them_second_and_losses_to_nobody()
     _given(story, 1, "m1", 5, 14)
     _given(story, 2, "m1", 20, 24)
     meter = Records()
-    for seen in story.trace:
-        meter.feed(seen)
+    for obs in story.trace:
+        meter.feed(obs)
     figures = meter.result()
 
     assert figures.totals == {"records": 25, "duplicate_records": 5, "lost_records": 5}

@@ -12,8 +12,8 @@ P0 = ("t", 0)
 
 def _counted(story: Story) -> dict[str, float]:
     meter = Commits()
-    for seen in story.trace:
-        meter.feed(seen)
+    for obs in story.trace:
+        meter.feed(obs)
     return meter.result().totals
 
 

@@ -37,7 +37,7 @@ def test_one_run_needs_no_head() -> None:
 def test_the_page_s_table_is_escaped() -> None:
     table = ElementTree.fromstring(html_table(RUNS))
 
-    assert [each.text for each in table.iter("th")][:3] == [None, "java", "<aiokafka>"]
+    assert [element.text for element in table.iter("th")][:3] == [None, "java", "<aiokafka>"]
     assert len(list(table.iter("tr"))) == 4
 
 

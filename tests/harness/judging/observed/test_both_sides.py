@@ -13,7 +13,7 @@ def test_both_sides_of_a_group_are_judged_and_what_cannot_be_is_told() -> None:
     results, unjudged = judge_sides(story.trace)
 
     assert upstream_of(story.trace) is None
-    assert [each.case.id for each in results] == ["observed/classic/g"]
+    assert [result.case.id for result in results] == ["observed/classic/g"]
     assert unjudged == [Unjudged(group="g", side="coordinator", why="the trace does not tell what the upstream is")]
 
 

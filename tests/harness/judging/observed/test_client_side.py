@@ -34,9 +34,9 @@ def test_members_that_joined_through_the_tap_are_judged(groups: tuple[str, ...])
     assert (result.case.id, result.ruling.verdict) == ("observed/classic/g", Verdict.OK)
 
 
-@pytest.mark.parametrize("told", [met("g"), {"groups": None}])
-def test_members_that_joined_before_the_tap_are_not_judged_by_what_they_were_given_then(told: dict[str, Any]) -> None:
-    assert judge_clients(joined_before().trace, told) == [
+@pytest.mark.parametrize("fields", [met("g"), {"groups": None}])
+def test_members_that_joined_before_the_tap_are_not_judged_by_what_they_were_given_then(fields: dict[str, Any]) -> None:
+    assert judge_clients(joined_before().trace, fields) == [
         Unjudged(group="g", side="members", why="some of them joined before the tap was there"),
     ]
 
@@ -60,4 +60,4 @@ def test_members_of_the_newer_protocol_are_not_judged_by_the_rules_of_the_older_
 
     assert isinstance(unjudged, Unjudged)
     assert "KIP-848" in unjudged.why
-    assert [type(each) for each in judge_clients(other.trace, met())] == [CaseResult]
+    assert [type(judge_client) for judge_client in judge_clients(other.trace, met())] == [CaseResult]

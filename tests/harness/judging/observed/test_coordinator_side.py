@@ -33,7 +33,7 @@ async def two_members(scene: Scene) -> None:
 
 def with_settings(trace: Trace) -> Trace:
     """Return the trace with the settings told, which the reference cluster does not do."""
-    return [replace(seen, body={**seen.body, "settings": TOLD}) if seen.body.get("name") == "upstream" else seen for seen in trace]
+    return [replace(obs, body={**obs.body, "settings": TOLD}) if obs.body.get("name") == "upstream" else obs for obs in trace]
 
 
 @pytest.fixture(scope="module")
@@ -72,30 +72,30 @@ def test_a_coordinator_that_breaks_a_rule_fails_by_its_requirement() -> None:
 
 
 def test_what_was_late_once_is_no_verdict(seen_whole: Trace) -> None:
-    late = next(seen for seen in seen_whole if seen.kind == "response" and seen.api == "SyncGroup")
-    trace = [replace(seen, at_ns=seen.at_ns + (5_000_000_000 if seen.seq >= late.seq else 0)) for seen in seen_whole]
+    late = next(obs for obs in seen_whole if obs.kind == "response" and obs.api == "SyncGroup")
+    trace = [replace(obs, at_ns=obs.at_ns + (5_000_000_000 if obs.seq >= late.seq else 0)) for obs in seen_whole]
 
     assert judged(trace).ruling.verdict in (Verdict.OK, Verdict.INFORMATIONAL)
 
 
 def changed(trace: Trace, met_api: str, met_kind: str, /, **columns: Any) -> Trace:
     """Return the trace with the columns of the first such frame changed."""
-    first = next(seen.seq for seen in trace if seen.api == met_api and seen.kind == met_kind)
-    return [replace(seen, **columns) if seen.seq == first else seen for seen in trace]
+    first = next(obs.seq for obs in trace if obs.api == met_api and obs.kind == met_kind)
+    return [replace(obs, **columns) if obs.seq == first else obs for obs in trace]
 
 
 def with_link(trace: Trace, **body: Any) -> Trace:
     """Return the trace with an event of a link on the connection of the last Heartbeat."""
-    last = [seen for seen in trace if seen.api == "Heartbeat"][-1]
+    last = [obs for obs in trace if obs.api == "Heartbeat"][-1]
     return [*trace, Observation(seq=len(trace), at_ns=trace[-1].at_ns, kind="event", who="link", connection=last.connection, body=body)]
 
 
-def met(trace: Trace, **told: Any) -> Trace:
-    return [replace(seen, body={**seen.body, **told}) if seen.body.get("name") == "upstream" else seen for seen in trace]
+def met(trace: Trace, **fields: Any) -> Trace:
+    return [replace(obs, body={**obs.body, **fields}) if obs.body.get("name") == "upstream" else obs for obs in trace]
 
 
 UNSEEN: dict[str, Callable[[Trace], Trace]] = {
-    "the trace does not tell what the upstream is": lambda trace: [seen for seen in trace if seen.who != "kit"],
+    "the trace does not tell what the upstream is": lambda trace: [obs for obs in trace if obs.who != "kit"],
     "it may not": lambda trace: met(trace, groups=None, untold="it may not"),
     "the group was there before the tap": lambda trace: met(trace, groups=["g"]),
     "late came between": lambda trace: changed(trace, "Heartbeat", "response", fault="late"),
@@ -114,13 +114,13 @@ def test_nothing_is_said_of_a_group_whose_history_was_not_seen_whole(why: str, s
 
 
 def test_a_group_that_was_joined_before_and_one_with_strangers_are_not_judged(seen_whole: Trace) -> None:
-    joined = [seen for seen in seen_whole if seen.api == "JoinGroup" and seen.kind == "response" and not seen.error]
-    later = [replace(seen, generation=4) if seen in joined else seen for seen in seen_whole]
-    leaders = next(seen for seen in joined if seen.body["members"])
+    joined = [obs for obs in seen_whole if obs.api == "JoinGroup" and obs.kind == "response" and not obs.error]
+    later = [replace(obs, generation=4) if obs in joined else obs for obs in seen_whole]
+    leaders = next(obs for obs in joined if obs.body["members"])
     body = {**leaders.body, "members": [*leaders.body["members"], {"member_id": "a-stranger"}]}
 
     assert why_not(later) == "it was first seen in generation 4"
-    assert "did not come through the tap" in why_not([replace(seen, body=body) if seen is leaders else seen for seen in seen_whole])
+    assert "did not come through the tap" in why_not([replace(obs, body=body) if obs is leaders else obs for obs in seen_whole])
 
 
 def test_what_is_too_long_to_search_or_was_not_kept_is_not_judged(seen_whole: Trace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from tests.harness.judging.checkers.stories import PLANTED, keeping
 from tests.harness.judging.checkers.test_live_group import told_of
 
-from groupproof.harness.judging.checkers.live_group import Sighting
+from groupproof.harness.judging.checkers.live_group import FindingCount
 from groupproof.harness.judging.observed.group_results import results_of
 from groupproof.harness.model.verdicts import Verdict
 
@@ -27,12 +27,12 @@ def test_what_is_proven_at_once_fails_at_once() -> None:
 
 
 def test_lateness_in_real_time_fails_only_when_it_is_seen_as_often_as_a_case_is_repeated() -> None:
-    told = told_of(PLANTED["INV-12"]().trace)
-    (late,) = told.laws
+    group = told_of(PLANTED["INV-12"]().trace)
+    (late,) = group.laws
 
-    _, once = results_of(told)
-    _, thrice = results_of(replace(told, laws=(Sighting(late.examples, 3),)))
-    _, virtual = results_of(replace(told, is_virtual=True))
+    _, once = results_of(group)
+    _, thrice = results_of(replace(group, laws=(FindingCount(late.examples, 3),)))
+    _, virtual = results_of(replace(group, is_virtual=True))
 
     assert once.ruling.verdict is Verdict.INFORMATIONAL
     assert once.ruling.observed == "A join phase lasted longer than its deadline. Seen once."
@@ -41,7 +41,7 @@ def test_lateness_in_real_time_fails_only_when_it_is_seen_as_often_as_a_case_is_
 
 def test_a_group_that_nobody_joined_is_no_verdict() -> None:
     story = keeping()
-    kept = [seen for seen in story.trace if seen.api == "OffsetCommit"]
+    kept = [obs for obs in story.trace if obs.api == "OffsetCommit"]
 
     (members,) = results_of(told_of(kept))
 

@@ -60,7 +60,7 @@ def test_each_group_is_judged_by_itself_and_numbered_anew() -> None:
 
     results = judge_live(story.trace)
 
-    assert [[each.seq for each in result.plays[0].trace] for result in results] == [[0, 1, 2, 3], [0, 1]]
+    assert [[obs.seq for obs in result.plays[0].trace] for result in results] == [[0, 1, 2, 3], [0, 1]]
     assert results[0].case.id == "observed/classic/g"
     assert results[1].case.id.startswith("observed/classic/my-group-")
     assert results[1].case.title == "What the members of group 'My Group!' did"

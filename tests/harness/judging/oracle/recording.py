@@ -152,26 +152,26 @@ class Recording:
 
 
 def in_order(trace: Iterable[Observation]) -> Trace:
-    ordered = sorted(trace, key=lambda each: each.at_ns)
-    return [replace(seen, seq=seq) for seq, seen in enumerate(ordered)]
+    ordered = sorted(trace, key=lambda obs: obs.at_ns)
+    return [replace(obs, seq=seq) for seq, obs in enumerate(ordered)]
 
 
 def changed(trace: Trace, label: str, change: Callable[[Observation], Observation | None], *, nth: int = -1) -> Trace:
     """Return the trace with the answer to the exchange called `label` (the last one) changed, or gone where `change` returns None."""
-    chosen = [seen for seen in trace if seen.kind == "response" and seen.detail == label][nth]
-    made = [change(seen) if seen is chosen else seen for seen in trace]
-    return in_order(seen for seen in made if seen is not None)
+    chosen = [obs for obs in trace if obs.kind == "response" and obs.detail == label][nth]
+    made = [change(obs) if obs is chosen else obs for obs in trace]
+    return in_order(obs for obs in made if obs is not None)
 
 
 def bodied(**fields: Any) -> Callable[[Observation], Observation]:
     """Return a change of single fields of an answer's body."""
-    return lambda seen: replace(seen, body={**seen.body, **fields})
+    return lambda obs: replace(obs, body={**obs.body, **fields})
 
 
 def moved(ms: float) -> Callable[[Observation], Observation]:
     """Return a change that lets the answer arrive so much later, or earlier."""
-    return lambda seen: replace(seen, at_ns=seen.at_ns + round(ms * 1e6))
+    return lambda obs: replace(obs, at_ns=obs.at_ns + round(ms * 1e6))
 
 
-def lost(seen: Observation) -> None:
+def lost(obs: Observation) -> None:
     """Let no answer come."""

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from groupproof.harness.judging.oracle.answer_diff import as_told, differences
+from groupproof.harness.judging.oracle.answer_diff import as_answered, differences
 from groupproof.protocol.vocabulary import Api
 
 JOINED: dict[str, Any] = {
@@ -17,7 +17,7 @@ JOINED: dict[str, Any] = {
 
 
 def paths(expected: dict[str, Any], observed: dict[str, Any]) -> list[str]:
-    return [each.path for each in differences(expected, observed)]
+    return [difference.path for difference in differences(expected, observed)]
 
 
 def test_the_order_of_members_is_the_brokers_own_affair() -> None:
@@ -44,22 +44,22 @@ def test_the_error_code_is_told_first() -> None:
 def test_fields_of_a_refusal_are_idle_unless_its_code_differs() -> None:
     refused = {"error_code": 25, "generation_id": -1}
 
-    assert [each.is_idle for each in differences(refused, {"error_code": 25, "generation_id": 0})] == [True]
-    assert [each.is_idle for each in differences(refused, {"error_code": 22, "generation_id": 0})] == [False, False]
-    assert [each.is_idle for each in differences({"error_code": 79, "member_id": "a"}, {"error_code": 79, "member_id": "b"})] == [False]
+    assert [difference.is_idle for difference in differences(refused, {"error_code": 25, "generation_id": 0})] == [True]
+    assert [difference.is_idle for difference in differences(refused, {"error_code": 22, "generation_id": 0})] == [False, False]
+    assert [difference.is_idle for difference in differences({"error_code": 79, "member_id": "a"}, {"error_code": 79, "member_id": "b"})] == [False]
 
 
 def test_what_a_version_cannot_say_holds_its_default() -> None:
     body = {"error_code": 0, "protocol_type": "consumer", "protocol_name": "range", "assignment": b"x", "throttle_time_ms": 12}
 
-    assert as_told(Api.SYNC_GROUP, 3, body) == {"error_code": 0, "protocol_type": None, "protocol_name": None, "assignment": b"x"}
-    assert as_told(Api.SYNC_GROUP, 5, body)["protocol_name"] == "range"
+    assert as_answered(Api.SYNC_GROUP, 3, body) == {"error_code": 0, "protocol_type": None, "protocol_name": None, "assignment": b"x"}
+    assert as_answered(Api.SYNC_GROUP, 5, body)["protocol_name"] == "range"
 
 
 def test_members_of_a_leave_are_one_code_in_old_versions() -> None:
     body = {"error_code": 0, "members": ({"member_id": "a", "group_instance_id": None, "error_code": 25},)}
 
-    assert as_told(Api.LEAVE_GROUP, 2, body) == {"error_code": 25, "members": []}
+    assert as_answered(Api.LEAVE_GROUP, 2, body) == {"error_code": 25, "members": []}
 
 
 @pytest.mark.parametrize(("metadata", "differ"), [(None, False), ("", False), ("m", True)])
@@ -70,4 +70,4 @@ def test_null_beside_an_offset_says_what_the_empty_text_says(metadata: str | Non
 
 
 def test_a_body_that_no_frame_can_say_is_taken_as_it_is() -> None:
-    assert as_told(Api.HEARTBEAT, 3, {"error_code": "none"}) == {"error_code": "none"}
+    assert as_answered(Api.HEARTBEAT, 3, {"error_code": "none"}) == {"error_code": "none"}

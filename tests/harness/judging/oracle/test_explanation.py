@@ -5,40 +5,40 @@ from dataclasses import replace
 import pytest
 from tests.harness.judging.oracle.recording import SETTINGS, Recording
 
-from groupproof.coordinator.machine.outputs import Standing
+from groupproof.coordinator.machine.outputs import GroupProgress
 from groupproof.harness.judging.oracle import predictions
 from groupproof.harness.judging.oracle.answer_diff import Difference
 from groupproof.harness.judging.oracle.exchanges import histories
 from groupproof.harness.judging.oracle.explanation import finding_of
-from groupproof.harness.judging.oracle.history_replay import Divergence, Step, Walked
+from groupproof.harness.judging.oracle.history_replay import Divergence, ReplayResult, Step
 from groupproof.harness.model.verdicts import Proof, Verdict
 from groupproof.protocol.vocabulary import Api, GroupState
 
 
-def sentences(told: Recording) -> dict[str, str]:
+def sentences(recording: Recording) -> dict[str, str]:
     return {
-        each.label: each.sentence
-        for each in predictions(told.end(), profile="kafka-4.1", settings={**SETTINGS, "group.initial.rebalance.delay.ms": 300})
+        prediction.label: prediction.sentence
+        for prediction in predictions(recording.end(), profile="kafka-4.1", settings={**SETTINGS, "group.initial.rebalance.delay.ms": 300})
     }
 
 
 def test_what_a_parked_request_waits_for_is_told_by_its_clients_names() -> None:
-    told = Recording(settings={**SETTINGS, "group.initial.rebalance.delay.ms": 300})
-    told.joined("a", label="first")
-    told.wait(400)
-    told.sync("a", "a", label="lead")
-    told.wait(5)
-    told.joined("b", label="second")
-    told.wait(5)
-    told.join("c", label="id of c")
-    told.wait(5)
-    told.join("a", label="rejoin")
-    told.wait(5)
-    told.join("c", label="third")
-    told.wait(5)
-    told.sync("b", label="follow")
-    told.wait(5)
-    found = sentences(told)
+    recording = Recording(settings={**SETTINGS, "group.initial.rebalance.delay.ms": 300})
+    recording.joined("a", label="first")
+    recording.wait(400)
+    recording.sync("a", "a", label="lead")
+    recording.wait(5)
+    recording.joined("b", label="second")
+    recording.wait(5)
+    recording.join("c", label="id of c")
+    recording.wait(5)
+    recording.join("a", label="rejoin")
+    recording.wait(5)
+    recording.join("c", label="third")
+    recording.wait(5)
+    recording.sync("b", label="follow")
+    recording.wait(5)
+    found = sentences(recording)
 
     assert found["first"] == "JoinGroup of a (generation 0, Empty): parked until the initial delay ends, then 0 with generation 1, leader a"
     assert found["second"].startswith("JoinGroup of b (generation 1, Stable): parked until a rejoins, then 0 with generation 2")
@@ -47,48 +47,48 @@ def test_what_a_parked_request_waits_for_is_told_by_its_clients_names() -> None:
     assert found["id of c"] == "JoinGroup of c (generation 1, PreparingRebalance): 79 MEMBER_ID_REQUIRED"
 
 
-def diverged(requirement: str, kind: str = "other") -> tuple[Divergence, Walked]:
-    told = Recording()
-    told.stable("a")
-    told.beat("a")
-    told.wait(5)
-    exchange = histories(told.end())[0].exchanges[-1]
+def diverged(requirement: str, kind: str = "other") -> tuple[Divergence, ReplayResult]:
+    recording = Recording()
+    recording.stable("a")
+    recording.beat("a")
+    recording.wait(5)
+    exchange = histories(recording.end())[0].exchanges[-1]
     step = Step(
         exchange=exchange, at_ms=20, before=None, rule="Heartbeat/Stable/alive", requirement=requirement, due_ms=20, expected={"error_code": 0}
     )
     found = (Difference(path="error_code", field="error_code", expected=0, observed=27),)
-    return Divergence(kind=kind, step=step, differences=found), Walked(steps=(step,), forks=(), transitions=(), names={})
+    return Divergence(kind=kind, step=step, differences=found), ReplayResult(steps=(step,), forks=(), transitions=(), names={})
 
 
 def test_a_phase_that_does_not_wait_for_the_owner_of_an_id_costs_a_rebalance_more() -> None:
-    met, walked = diverged("DJOIN-51", "unparked")
-    coming = Standing(generation=1, state=GroupState.PREPARING_REBALANCE, leader="a", absent=(), pending=("p",))
-    late = Standing(generation=1, state=GroupState.PREPARING_REBALANCE, leader="a", absent=("b",), pending=("p",))
+    divergence, replay = diverged("DJOIN-51", "unparked")
+    coming = GroupProgress(generation=1, state=GroupState.PREPARING_REBALANCE, leader="a", absent=(), pending=("p",))
+    late = GroupProgress(generation=1, state=GroupState.PREPARING_REBALANCE, leader="a", absent=("b",), pending=("p",))
 
-    met.step.after = coming
-    assert (finding_of(met, walked).requirement, finding_of(met, walked).verdict) == ("PEND-05", Verdict.NON_STRICT)
-    met.step.after = late
-    assert (finding_of(met, walked).requirement, finding_of(met, walked).verdict) == ("DJOIN-51", Verdict.FAILED)
+    divergence.step.after = coming
+    assert (finding_of(divergence, replay).requirement, finding_of(divergence, replay).verdict) == ("PEND-05", Verdict.NON_STRICT)
+    divergence.step.after = late
+    assert (finding_of(divergence, replay).requirement, finding_of(divergence, replay).verdict) == ("DJOIN-51", Verdict.FAILED)
 
 
 @pytest.mark.parametrize(("field", "verdict"), [("member_assignment", Verdict.NON_STRICT), ("group_state", Verdict.FAILED)])
 def test_what_only_administrators_see_costs_no_member_anything(field: str, verdict: Verdict) -> None:
-    met, walked = diverged("TR-118")
-    met.step.exchange = replace(met.step.exchange, api=Api.DESCRIBE_GROUPS)
+    divergence, replay = diverged("TR-118")
+    divergence.step.exchange = replace(divergence.step.exchange, api=Api.DESCRIBE_GROUPS)
     shown = Difference(path=f"groups.{field}", field=field, expected="x", observed="y")
 
-    assert finding_of(replace(met, differences=(shown,)), walked).verdict is verdict
+    assert finding_of(replace(divergence, differences=(shown,)), replay).verdict is verdict
 
 
 def test_members_are_told_by_their_clients_names_whatever_form_their_ids_have() -> None:
-    met, walked = diverged("LEAVE-51")
-    told = Difference(path="members[i-a-0123456789abcdef0123456789abcdef/i-a]", field="members", expected="nothing", observed={})
-    known = replace(walked, names={"i-a-0123456789abcdef0123456789abcdef": "a"})
+    divergence, replay = diverged("LEAVE-51")
+    difference = Difference(path="members[i-a-0123456789abcdef0123456789abcdef/i-a]", field="members", expected="nothing", observed={})
+    known = replace(replay, names={"i-a-0123456789abcdef0123456789abcdef": "a"})
 
-    assert "members[a/i-a] an entry instead of nothing" in finding_of(replace(met, differences=(told,)), known).observed
-    assert "members[an unknown member/i-a]" in finding_of(replace(met, differences=(told,)), walked).observed
+    assert "members[a/i-a] an entry instead of nothing" in finding_of(replace(divergence, differences=(difference,)), known).observed
+    assert "members[an unknown member/i-a]" in finding_of(replace(divergence, differences=(difference,)), replay).observed
     pointer = Difference(path="leader", field="leader", expected="a", observed="0x7f994c00fd10")
-    assert "leader an unknown member instead of a" in finding_of(replace(met, differences=(pointer,)), walked).observed
+    assert "leader an unknown member instead of a" in finding_of(replace(divergence, differences=(pointer,)), replay).observed
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from tests.harness.judging.oracle.recording import SETTINGS, Recording, bodied, 
 
 from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Output
 from groupproof.harness.judging.oracle import findings_of
-from groupproof.harness.judging.oracle.machine_step import Lost, answers_by_rule, followed, topics_with
+from groupproof.harness.judging.oracle.machine_step import ImpossibleChoice, answers_by_rule, followed, topics_with
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.vocabulary import ErrorCode
 from groupproof.protocol.wire.messages import GroupRequest, LeaveGroupRequest
@@ -19,7 +19,7 @@ def broken(why: Exception) -> list[Output]:
 
 @pytest.mark.parametrize(("why", "said"), [(AssertionError("instance i is there already"), "instance i is there already"), (KeyError(), "KeyError")])
 def test_a_law_of_the_machine_that_a_broker_broke_is_told_as_such(why: Exception, said: str) -> None:
-    with pytest.raises(Lost, match=said):
+    with pytest.raises(ImpossibleChoice, match=said):
         followed(broken, why)
 
 
@@ -39,11 +39,11 @@ def test_the_rules_say_what_they_answer() -> None:
 
 
 def test_what_the_machine_cannot_follow_ends_the_reading_without_a_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = Recording()
-    told.stable("a")
-    told.leave("a", label="the end of it")
-    told.wait(10)
-    trace = told.end()
+    recording = Recording()
+    recording.stable("a")
+    recording.leave("a", label="the end of it")
+    recording.wait(10)
+    trace = recording.end()
     handle = Coordinator.handle
 
     def lawful(self: Coordinator, message: GroupRequest, arrival: Arrival, now_ms: int, *, fires: bool = True) -> list[Output]:
@@ -61,20 +61,20 @@ def test_what_the_machine_cannot_follow_ends_the_reading_without_a_verdict(monke
 
 @pytest.mark.parametrize(("profile", "breaks"), [("kafka-2.4", False), ("kafka-2.8", True), ("kafka-3.9", False)])
 def test_from_2_5_on_a_broker_breaks_off_where_an_old_leader_s_list_names_an_instance(profile: str, breaks: bool) -> None:
-    told = Recording(profile)
-    told.stable("a", instance="i")
-    told.join("a", version=4, label="again")
-    told.wait(10)
-    written = told.end()
+    recording = Recording(profile)
+    recording.stable("a", instance="i")
+    recording.join("a", version=4, label="again")
+    recording.wait(10)
+    written = recording.end()
     found = findings_of(changed(written, "again", bodied(error_code=35, generation_id=-1)), profile=profile, settings=SETTINGS)
 
     assert findings_of(written, profile=profile, settings=SETTINGS) == []
-    assert ["KAFKA-14422" in each.detail for each in found] == [breaks]
-    assert [each.verdict is Verdict.INCONCLUSIVE for each in found] == [breaks]
+    assert ["KAFKA-14422" in finding.detail for finding in found] == [breaks]
+    assert [finding.verdict is Verdict.INCONCLUSIVE for finding in found] == [breaks]
 
 
 def test_the_topics_are_those_that_the_trace_tells() -> None:
     topics = topics_with({"t": 2, "u": 1})
 
-    assert {each.name for each in topics.all()} == {"t", "u"}
+    assert {topic.name for topic in topics.all()} == {"t", "u"}
     assert topics.named("missing") is None

@@ -21,36 +21,36 @@ Change = Callable[[Observation], Observation | None]
 
 def conversation(profile: str = "kafka-4.1", **given: Any) -> Trace:
     """Two members form a group, one is heard of no more, the other goes on alone and leaves; a static one comes and comes again."""
-    told = Recording(profile, **given)
-    told.stable("a", "b", session_ms=20_000)
-    told.beat("a", label="beat stable")
-    told.wait(10)
-    told.commit("b")
-    told.wait(10)
-    told.fetch("b")
-    told.wait(10)
-    told.joined("c")
-    told.wait(10)
-    told.beat("a", label="beat preparing")
-    told.wait(10)
-    told.join("a", label="rejoin a")
-    told.wait(11_000)
-    told.sync("a", "a", "c")
-    told.wait(10)
-    told.sync("c")
-    told.wait(10)
-    told.leave("c")
-    told.wait(10)
-    told.join("a", label="last join a")
-    told.wait(10)
-    told.sync("a", "a", label="last sync a")
-    told.wait(7_000)
-    told.beat("a", label="beat too late")
-    told.wait(10)
-    told.join("s", instance="i", label="static join")
-    told.wait(20)
-    told.wait(2_000)
-    return told.end()
+    recording = Recording(profile, **given)
+    recording.stable("a", "b", session_ms=20_000)
+    recording.beat("a", label="beat stable")
+    recording.wait(10)
+    recording.commit("b")
+    recording.wait(10)
+    recording.fetch("b")
+    recording.wait(10)
+    recording.joined("c")
+    recording.wait(10)
+    recording.beat("a", label="beat preparing")
+    recording.wait(10)
+    recording.join("a", label="rejoin a")
+    recording.wait(11_000)
+    recording.sync("a", "a", "c")
+    recording.wait(10)
+    recording.sync("c")
+    recording.wait(10)
+    recording.leave("c")
+    recording.wait(10)
+    recording.join("a", label="last join a")
+    recording.wait(10)
+    recording.sync("a", "a", label="last sync a")
+    recording.wait(7_000)
+    recording.beat("a", label="beat too late")
+    recording.wait(10)
+    recording.join("s", instance="i", label="static join")
+    recording.wait(20)
+    recording.wait(2_000)
+    return recording.end()
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def trace() -> Trace:
 
 
 def adverse(trace: Trace, profile: str = "kafka-4.1") -> list[Finding]:
-    return [each for each in findings_of(trace, profile=profile, settings=SETTINGS) if each.verdict is not Verdict.INFORMATIONAL]
+    return [finding for finding in findings_of(trace, profile=profile, settings=SETTINGS) if finding.verdict is not Verdict.INFORMATIONAL]
 
 
 @pytest.mark.parametrize("profile", profiles())
@@ -79,26 +79,26 @@ def test_a_slow_broker_is_as_good_as_a_quick_one() -> None:
 
 
 def without(field: str, index: int) -> Change:
-    return lambda seen: replace(seen, body={**seen.body, field: [each for at, each in enumerate(seen.body[field]) if at != index]})
+    return lambda obs: replace(obs, body={**obs.body, field: [item for at, item in enumerate(obs.body[field]) if at != index]})
 
 
 def partition(**fields: Any) -> Change:
-    def change(seen: Observation) -> Observation:
-        (topic,) = seen.body["topics"] if "topics" in seen.body else seen.body["groups"][0]["topics"]
+    def change(obs: Observation) -> Observation:
+        (topic,) = obs.body["topics"] if "topics" in obs.body else obs.body["groups"][0]["topics"]
         topic = {**topic, "partitions": [{**topic["partitions"][0], **fields}, *topic["partitions"][1:]]}
-        body = {"topics": [topic]} if "topics" in seen.body else {"groups": [{**seen.body["groups"][0], "topics": [topic]}]}
-        return replace(seen, body={**seen.body, **body})
+        body = {"topics": [topic]} if "topics" in obs.body else {"groups": [{**obs.body["groups"][0], "topics": [topic]}]}
+        return replace(obs, body={**obs.body, **body})
 
     return change
 
 
 def left(code: int) -> Change:
-    return lambda seen: replace(seen, body={**seen.body, "members": [{**seen.body["members"][0], "error_code": code}]})
+    return lambda obs: replace(obs, body={**obs.body, "members": [{**obs.body["members"][0], "error_code": code}]})
 
 
-def renamed_member(seen: Observation) -> Observation:
-    first, *others = seen.body["members"]
-    return replace(seen, body={**seen.body, "members": [{**first, "metadata": b"other bytes"}, *others]})
+def renamed_member(obs: Observation) -> Observation:
+    first, *others = obs.body["members"]
+    return replace(obs, body={**obs.body, "members": [{**first, "metadata": b"other bytes"}, *others]})
 
 
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-")
@@ -159,7 +159,7 @@ def test_absence_and_lateness_are_proven_by_repetition_and_earliness_at_once(tra
 
 
 def test_an_answer_to_what_is_parked_is_told_with_what_it_should_have_waited_for(trace: Trace) -> None:
-    (finding,) = adverse(changed(trace, "rejoin a", lambda seen: replace(bodied(error_code=25)(seen), at_ns=seen.at_ns - 9_000_000_000)))
+    (finding,) = adverse(changed(trace, "rejoin a", lambda obs: replace(bodied(error_code=25)(obs), at_ns=obs.at_ns - 9_000_000_000)))
 
     assert finding.expected.startswith("JoinGroup of a (generation 2, PreparingRebalance): parked until b rejoins")
     assert finding.observed == "JoinGroup of a (generation 2, PreparingRebalance): 25 UNKNOWN_MEMBER_ID."
@@ -168,11 +168,11 @@ def test_an_answer_to_what_is_parked_is_told_with_what_it_should_have_waited_for
 def test_after_the_first_divergence_nothing_more_is_said_of_the_group(trace: Trace) -> None:
     wrong = changed(changed(trace, "beat stable", bodied(error_code=25)), "OffsetFetch b", partition(committed_offset=8))
 
-    assert [each.requirement for each in adverse(wrong)] == ["TR-118"]
+    assert [finding.requirement for finding in adverse(wrong)] == ["TR-118"]
 
 
 def test_another_form_of_member_ids_is_only_informed_of(trace: Trace) -> None:
-    ids = sorted({str(seen.body["member_id"]) for seen in trace if seen.api == "JoinGroup" and seen.body.get("member_id")})
+    ids = sorted({str(obs.body["member_id"]) for obs in trace if obs.api == "JoinGroup" and obs.body.get("member_id")})
     text = "\n".join(write_trace(trace))
     for number, member_id in enumerate(ids):
         text = text.replace(member_id, f"member{number}")
@@ -182,13 +182,13 @@ def test_another_form_of_member_ids_is_only_informed_of(trace: Trace) -> None:
 
 
 def test_a_member_id_given_twice_is_no_new_one() -> None:
-    told = Recording()
-    told.join("a")
-    told.wait(5)
-    told.join("b", label="second")
-    told.wait(5)
-    first = told.ids["a"]
-    (finding,) = adverse(changed(told.end(), "second", bodied(member_id=first)))
+    recording = Recording()
+    recording.join("a")
+    recording.wait(5)
+    recording.join("b", label="second")
+    recording.wait(5)
+    first = recording.ids["a"]
+    (finding,) = adverse(changed(recording.end(), "second", bodied(member_id=first)))
 
     assert finding.observed == (
         "JoinGroup of b (generation 0, Empty): 79 MEMBER_ID_REQUIRED, with member_id a instead of a member id never given before."
@@ -196,10 +196,10 @@ def test_a_member_id_given_twice_is_no_new_one() -> None:
 
 
 def test_what_a_refusal_holds_beside_its_code_is_only_informed_of() -> None:
-    told = Recording()
-    told.join("a", member_id="nobody", label="refused")
-    told.wait(5)
-    (finding,) = findings_of(changed(told.end(), "refused", bodied(generation_id=0)), profile="kafka-4.1", settings=SETTINGS)
+    recording = Recording()
+    recording.join("a", member_id="nobody", label="refused")
+    recording.wait(5)
+    (finding,) = findings_of(changed(recording.end(), "refused", bodied(generation_id=0)), profile="kafka-4.1", settings=SETTINGS)
 
     assert (finding.verdict, finding.observed) == (
         Verdict.INFORMATIONAL, "JoinGroup refused: generation_id 0 instead of -1, which no client reads.",
@@ -207,12 +207,12 @@ def test_what_a_refusal_holds_beside_its_code_is_only_informed_of() -> None:
 
 
 def test_an_answer_of_another_release_is_not_strict_and_names_it() -> None:
-    told = Recording("kafka-1.1")
-    told.join("a", version=3)
-    told.wait(5)
-    told.beat("a", label="beat completing")
-    told.wait(20)
-    (finding,) = adverse(told.end())
+    recording = Recording("kafka-1.1")
+    recording.join("a", version=3)
+    recording.wait(5)
+    recording.beat("a", label="beat completing")
+    recording.wait(20)
+    (finding,) = adverse(recording.end())
 
     assert finding.verdict is Verdict.NON_STRICT
     assert re.fullmatch(r".*27 REBALANCE_IN_PROGRESS\. As kafka-[12]\.\d does\.", finding.observed)
@@ -221,13 +221,13 @@ def test_an_answer_of_another_release_is_not_strict_and_names_it() -> None:
 def test_the_judge_of_a_case_says_what_was_kept_too(trace: Trace) -> None:
     found = list(judge_of("kafka-4.1", SETTINGS)(Evidence(trace)))
 
-    assert {each.verdict for each in found} == {Verdict.OK}
-    assert {"TR-118", "TR-056", "TR-048", "TR-082", "TR-123", "TR-125", "TR-122"} <= {each.requirement for each in found}
+    assert {finding.verdict for finding in found} == {Verdict.OK}
+    assert {"TR-118", "TR-056", "TR-048", "TR-082", "TR-123", "TR-125", "TR-122"} <= {finding.requirement for finding in found}
 
 
 def test_predictions_say_for_each_request_what_the_rules_give(trace: Trace) -> None:
-    told = {each.label: each for each in predictions(trace, profile="kafka-4.1", settings=SETTINGS)}
-    beat, rejoin = told["beat stable"], told["rejoin a"]
+    by_name = {prediction.label: prediction for prediction in predictions(trace, profile="kafka-4.1", settings=SETTINGS)}
+    beat, rejoin = by_name["beat stable"], by_name["rejoin a"]
 
     assert (beat.parked, beat.due_ms, beat.expected, beat.rule) == ("", beat.at_ms, {"error_code": 0}, "Heartbeat/Stable/alive")
     assert rejoin.parked == "until b rejoins"
@@ -237,11 +237,11 @@ def test_predictions_say_for_each_request_what_the_rules_give(trace: Trace) -> N
 
 
 def test_transitions_are_told_as_observations_of_the_coordinator(trace: Trace) -> None:
-    told = transitions(trace, profile="kafka-4.1", settings=SETTINGS)
+    observations = transitions(trace, profile="kafka-4.1", settings=SETTINGS)
 
-    assert [each.state_after for each in told][:4] == ["Empty", "PreparingRebalance", "CompletingRebalance", "PreparingRebalance"]
-    assert {each.who for each in told} == {"coordinator"}
-    assert all(each.kind == "transition" and each.group == "g" for each in told)
+    assert [obs.state_after for obs in observations][:4] == ["Empty", "PreparingRebalance", "CompletingRebalance", "PreparingRebalance"]
+    assert {obs.who for obs in observations} == {"coordinator"}
+    assert all(obs.kind == "transition" and obs.group == "g" for obs in observations)
 
 
 def test_settings_that_no_rule_asks_for_are_no_error(trace: Trace) -> None:
@@ -249,7 +249,7 @@ def test_settings_that_no_rule_asks_for_are_no_error(trace: Trace) -> None:
 
 
 def test_of_other_groups_than_those_asked_for_nothing_is_said(trace: Trace) -> None:
-    (group,) = {each.group for each in predictions(trace, profile="kafka-4.1", settings=SETTINGS)}
+    (group,) = {prediction.group for prediction in predictions(trace, profile="kafka-4.1", settings=SETTINGS)}
 
     mine, others = (read(trace, profile="kafka-4.1", settings=SETTINGS, groups={name}) for name in (group, "another"))
 
@@ -270,5 +270,5 @@ def test_of_releases_with_the_same_rules_for_what_was_asked_one_is_tried(trace: 
     assert tried[0] == "kafka-4.1"
     assert "kafka-4.0" not in tried  # nothing that was asked is answered otherwise
     assert {"kafka-3.9", "kafka-3.7"} & set(tried) == {"kafka-3.9"}
-    others = [each for each in tried if each != "kafka-4.1"]
+    others = [name for name in tried if name != "kafka-4.1"]
     assert len(others) == len(set(others)) > 3

@@ -7,14 +7,14 @@ from tests.harness.judging.oracle.recording import Recording
 
 from groupproof.coordinator.machine.coordinator import Arrival
 from groupproof.harness.judging.oracle.exchanges import Exchange, histories
-from groupproof.harness.judging.oracle.recorded_choices import NEW_ID, Foresight, is_usual
+from groupproof.harness.judging.oracle.recorded_choices import NEW_ID, RecordedChoices, is_usual
 from groupproof.protocol.vocabulary import Api
 
 
 def recorded() -> tuple[Exchange, ...]:
-    told = Recording()
-    told.stable("a", "b")
-    return histories(told.end())[0].exchanges
+    recording = Recording()
+    recording.stable("a", "b")
+    return histories(recording.end())[0].exchanges
 
 
 def arrival(exchange: Exchange) -> Arrival:
@@ -25,95 +25,99 @@ def arrival(exchange: Exchange) -> Arrival:
 def test_a_member_gets_the_id_that_its_answer_tells_and_no_one_gets_it_again() -> None:
     exchanges = recorded()
     first = exchanges[0]
-    foresight = Foresight(exchanges)
-    told = foresight.member_id("a", arrival(first))
+    foresight = RecordedChoices(exchanges)
+    text = foresight.member_id("a", arrival(first))
 
     assert first.answer is not None
-    assert told == first.answer["member_id"]
-    assert foresight.owners == {told: "a"}
+    assert text == first.answer["member_id"]
+    assert foresight.owners == {text: "a"}
     assert foresight.member_id("a", arrival(first)).startswith(NEW_ID)
 
 
 def test_the_next_leader_and_protocol_are_those_of_the_answers_to_come() -> None:
     exchanges = recorded()
-    foresight = Foresight(exchanges)
-    leader = next(str(each.answer["leader"]) for each in exchanges if each.answer and each.answer.get("leader"))
+    foresight = RecordedChoices(exchanges)
+    leader = next(str(exchange.answer["leader"]) for exchange in exchanges if exchange.answer and exchange.answer.get("leader"))
 
     assert foresight.leader("g", ("x", leader)) == leader
     assert foresight.leader("g", ("x", "y")) == "x"
     assert foresight.protocol("g", ("roundrobin", "range")) == "range"
-    foresight.answered = {each.number for each in exchanges}
+    foresight.answered = {exchange.number for exchange in exchanges}
     assert foresight.leader("g", ("x", leader)) == "x"
     assert foresight.protocol("g", ("roundrobin", "range")) == "roundrobin"
 
 
 def test_the_id_of_a_member_that_hung_up_is_read_in_the_leaders_list() -> None:
-    told = Recording()
-    told.join("a", version=3)
-    told.wait(5)
-    told.join("b", version=3, label="unseen")
-    told.wait(5)
-    told.join("a", version=3)
-    told.wait(5)
-    unseen = told.ids["b"]
-    trace = [seen for seen in told.end() if not (seen.kind == "response" and seen.detail == "unseen")]
+    recording = Recording()
+    recording.join("a", version=3)
+    recording.wait(5)
+    recording.join("b", version=3, label="unseen")
+    recording.wait(5)
+    recording.join("a", version=3)
+    recording.wait(5)
+    unseen = recording.ids["b"]
+    trace = [obs for obs in recording.end() if not (obs.kind == "response" and obs.detail == "unseen")]
     exchanges = histories(trace)[0].exchanges
-    (exchange,) = [each for each in exchanges if each.label == "unseen"]
+    (exchange,) = [exchange for exchange in exchanges if exchange.label == "unseen"]
 
-    assert Foresight(exchanges).member_id("b", arrival(exchange)) == unseen
+    assert RecordedChoices(exchanges).member_id("b", arrival(exchange)) == unseen
 
 
 def test_the_id_of_a_leader_that_never_saw_its_own_is_read_in_a_followers_answer() -> None:
-    told = Recording()
-    told.stable("a", "b")
-    exchanges = histories(told.end())[0].exchanges
-    leader = next(str(each.answer["leader"]) for each in reversed(exchanges) if each.answer and each.answer.get("leader"))
-    follower = [each for each in exchanges if each.client == "b" and each.answer is not None]
-    unseen = next(replace(each, answer=None, answered_ms=None) for each in exchanges if each.client == "a")
+    recording = Recording()
+    recording.stable("a", "b")
+    exchanges = histories(recording.end())[0].exchanges
+    leader = next(str(exchange.answer["leader"]) for exchange in reversed(exchanges) if exchange.answer and exchange.answer.get("leader"))
+    follower = [exchange for exchange in exchanges if exchange.client == "b" and exchange.answer is not None]
+    unseen = next(replace(exchange, answer=None, answered_ms=None) for exchange in exchanges if exchange.client == "a")
 
-    assert Foresight((unseen, *follower)).member_id("a", arrival(unseen)) == leader
+    assert RecordedChoices((unseen, *follower)).member_id("a", arrival(unseen)) == leader
 
 
 def test_the_id_of_a_member_that_was_refused_in_the_end_is_read_where_it_was_listed() -> None:
     exchanges = recorded()
-    refused = next(each for each in exchanges if each.api is Api.JOIN_GROUP and each.client == "b")
-    listed = [each for each in exchanges if each.client == "a"]
-    told = next(str(each.answer["member_id"]) for each in exchanges if each.client == "b" and each.answer and each.answer.get("member_id"))
+    refused = next(exchange for exchange in exchanges if exchange.api is Api.JOIN_GROUP and exchange.client == "b")
+    listed = [exchange for exchange in exchanges if exchange.client == "a"]
+    text = next(
+        str(exchange.answer["member_id"]) for exchange in exchanges if exchange.client == "b" and exchange.answer and exchange.answer.get("member_id")
+    )
     refusal = replace(refused, answer={"error_code": 25, "member_id": "", "leader": ""}, answered_ms=1_000.0)
     earlier = replace(refusal, answered_ms=0.0)
 
-    assert Foresight((refusal, *listed)).member_id("b", arrival(refusal)) == told
-    assert Foresight((earlier, *listed)).member_id("b", arrival(earlier)).startswith(NEW_ID)
+    assert RecordedChoices((refusal, *listed)).member_id("b", arrival(refusal)) == text
+    assert RecordedChoices((earlier, *listed)).member_id("b", arrival(earlier)).startswith(NEW_ID)
 
 
 def contested(code: int) -> tuple[Exchange, Exchange, list[Exchange], str]:
     """Return a JoinGroup of b that was never answered, one refused with `code` a moment later, all of a's, and the id that they tell of b."""
     exchanges = recorded()
-    asked = next(each for each in exchanges if each.api is Api.JOIN_GROUP and each.client == "b")
-    told = next(str(each.answer["member_id"]) for each in exchanges if each.client == "b" and each.answer and each.answer.get("member_id"))
+    asked = next(exchange for exchange in exchanges if exchange.api is Api.JOIN_GROUP and exchange.client == "b")
+    text = next(
+        str(exchange.answer["member_id"]) for exchange in exchanges if exchange.client == "b" and exchange.answer and exchange.answer.get("member_id")
+    )
     unanswered = replace(asked, answer=None, answered_ms=None, number=100)
     refused = replace(asked, answer={"error_code": code, "member_id": "", "leader": ""}, answered_ms=1_000.0, ready_ms=asked.ready_ms + 1, number=101)
-    return unanswered, refused, [each for each in exchanges if each.client == "a"], told
+    return unanswered, refused, [exchange for exchange in exchanges if exchange.client == "a"], text
 
 
 def test_an_id_is_that_of_a_joingroup_that_was_never_answered_rather_than_of_one_refused_later() -> None:
-    unanswered, refused, listed, told = contested(81)
-    foresight = Foresight((unanswered, refused, *listed))
+    unanswered, refused, listed, text = contested(81)
+    foresight = RecordedChoices((unanswered, refused, *listed))
 
-    assert foresight.member_id("b", arrival(unanswered)) == told
+    assert foresight.member_id("b", arrival(unanswered)) == text
     assert foresight.member_id("b", arrival(refused)).startswith(NEW_ID)
 
 
 def test_a_leader_that_no_join_tells_is_who_had_the_syncs_answered() -> None:
     exchanges = recorded()
-    foresight = Foresight(exchanges)
-    last = [each.answer for each in exchanges if each.answer and each.answer.get("leader")][-1]
-    leader, follower = (str(each["member_id"]) for each in sorted(last["members"], key=lambda each: each["member_id"] != last["leader"]))
-    foresight.answered = {each.number for each in exchanges if each.api is Api.JOIN_GROUP}
+    foresight = RecordedChoices(exchanges)
+    last = [exchange.answer for exchange in exchanges if exchange.answer and exchange.answer.get("leader")][-1]
+    leader, follower = (str(member["member_id"]) for member in sorted(last["members"], key=lambda member: member["member_id"] != last["leader"]))
+    foresight.answered = {exchange.number for exchange in exchanges if exchange.api is Api.JOIN_GROUP}
 
     assert foresight.leader("g", (leader, follower)) == foresight.leader("g", (follower, leader)) == leader
     assert foresight.leader("g", ("x", follower)) == follower
-    foresight.answered = {each.number for each in exchanges}
+    foresight.answered = {exchange.number for exchange in exchanges}
     assert foresight.leader("g", (follower, leader)) == follower
 
 
@@ -126,14 +130,14 @@ def test_kafkas_form_of_an_id_is_known(member_id: str, usual: bool) -> None:
 
 
 def test_the_exchanges_that_count_are_joins() -> None:
-    assert {each.api for each in recorded()} == {Api.JOIN_GROUP, Api.SYNC_GROUP}
+    assert {exchange.api for exchange in recorded()} == {Api.JOIN_GROUP, Api.SYNC_GROUP}
 
 
 def test_a_leader_that_was_chosen_and_gone_before_the_next_generation_is_one_that_it_does_not_list() -> None:
     exchanges = recorded()
-    joined = [each for each in exchanges if each.api is Api.JOIN_GROUP and each.code == 0][-2:]
+    joined = [exchange for exchange in exchanges if exchange.api is Api.JOIN_GROUP and exchange.code == 0][-2:]
     later = {"leader": "new", "members": [{"member_id": "new"}, {"member_id": "old"}], "error_code": 0}
-    foresight = Foresight([replace(each, answer={**(each.answer or {}), **later}) for each in joined])
+    foresight = RecordedChoices([replace(exchange, answer={**(exchange.answer or {}), **later}) for exchange in joined])
 
     assert foresight.leader("g", ("old", "gone")) == "gone"
     assert foresight.leader("g", ("old", "new")) == "new"
@@ -141,15 +145,15 @@ def test_a_leader_that_was_chosen_and_gone_before_the_next_generation_is_one_tha
 
 
 def test_which_of_two_joingroups_owns_an_id_can_be_taken_the_other_way() -> None:
-    unanswered, refused, listed, told = contested(25)
+    unanswered, refused, listed, text = contested(25)
     ways: list[tuple[str, int, int]] = []
 
     def other(what: str, number: int, of: int) -> int:
         ways.append((what, number, of))
         return 1
 
-    foresight = Foresight((unanswered, refused, *listed), other)
+    foresight = RecordedChoices((unanswered, refused, *listed), other)
 
     assert foresight.member_id("b", arrival(unanswered)).startswith(NEW_ID)
-    assert foresight.member_id("b", arrival(refused)) == told
+    assert foresight.member_id("b", arrival(refused)) == text
     assert ways == [("owner", 100, 2), ("owner", 101, 2)]

@@ -31,7 +31,7 @@ def told(trace: Trace, name: str, **body: Any) -> list[Observation]:
 def test_a_quiet_run_excuses_nothing() -> None:
     slowness = slowness_of(QUIET)
 
-    assert (slowness.kit_ms, slowness.broker_ms, slowness.seen_ms) == (0, 0, 0)
+    assert (slowness.kit_ms, slowness.broker_ms, slowness.late_answers_ms) == (0, 0, 0)
     assert slowness.allowed_ms("other", Api.JOIN_GROUP) == 0
 
 
@@ -52,18 +52,18 @@ def test_the_brokers_lateness_excuses_its_timers_and_what_they_let_go(name: str,
 
 
 def test_an_answer_that_waits_for_nothing_shows_the_brokers_lateness_but_does_not_excuse_itself() -> None:
-    late = [replace(seen, at_ns=seen.at_ns + 300_000_000) if seen.kind == "response" and seen.api == "Heartbeat" else seen for seen in QUIET]
+    late = [replace(obs, at_ns=obs.at_ns + 300_000_000) if obs.kind == "response" and obs.api == "Heartbeat" else obs for obs in QUIET]
     slowness = slowness_of(late)
 
-    assert slowness.seen_ms == pytest.approx(300)
+    assert slowness.late_answers_ms == pytest.approx(300)
     assert [slowness.allowed_ms("late", api) for api in (Api.HEARTBEAT, Api.JOIN_GROUP)] == [0, pytest.approx(300)]
     assert slowness.allowed_ms("other", Api.HEARTBEAT) == pytest.approx(300)
 
 
 def test_an_answer_later_than_any_may_be_excuses_no_more_than_that() -> None:
-    late = [replace(seen, at_ns=seen.at_ns + 9_000_000_000) if seen.kind == "response" and seen.api == "Heartbeat" else seen for seen in QUIET]
+    late = [replace(obs, at_ns=obs.at_ns + 9_000_000_000) if obs.kind == "response" and obs.api == "Heartbeat" else obs for obs in QUIET]
 
-    assert slowness_of(late).seen_ms == Tolerance().prompt_ms
+    assert slowness_of(late).late_answers_ms == Tolerance().prompt_ms
 
 
 def test_a_timer_that_goes_off_late_is_laid_at_nobodys_door_where_the_machine_was_late() -> None:
@@ -84,18 +84,16 @@ def test_what_no_lateness_explains_is_proven_by_one_sighting() -> None:
         ("no-initial-delay", "delay/classic/first-member-waits"),
     ):
         findings = judgements(bug, [case_of(id)])[id].findings
-        assert {each.proof for each in findings if each.verdict is Verdict.FAILED} == {Proof.SAFETY}
+        assert {finding.proof for finding in findings if finding.verdict is Verdict.FAILED} == {Proof.SAFETY}
 
 
 def test_what_seemed_to_be_taken_up_may_not_have_been_where_the_machine_was_busy() -> None:
     """A newcomer's JoinGroup that was read after the leader's, though the coordinator had answered a Heartbeat sent after it."""
     steps = (join("a", instance="i-a"), answered("join a", code=0), join("b", instance="i-b"))
     trace = performed(Script(steps=(*steps, join("a", instance="i-a"))))
-    again = [seen for seen in trace if seen.kind == "response" and seen.api == "JoinGroup" and seen.client == "a"][-1]
-    first = next(seen for seen in trace if seen.kind == "response" and seen.api == "JoinGroup" and seen.client == "a")
-    overtaken = [
-        replace(seen, body=first.body, generation=1) if seen is again else seen for seen in trace if seen.client != "b" or seen.kind != "response"
-    ]
+    again = [obs for obs in trace if obs.kind == "response" and obs.api == "JoinGroup" and obs.client == "a"][-1]
+    first = next(obs for obs in trace if obs.kind == "response" and obs.api == "JoinGroup" and obs.client == "a")
+    overtaken = [replace(obs, body=first.body, generation=1) if obs is again else obs for obs in trace if obs.client != "b" or obs.kind != "response"]
 
     (quiet,) = read(overtaken, profile="kafka-4.1", settings=SETTINGS, names_release=False).findings
     assert (quiet.verdict, quiet.proof) == (Verdict.FAILED, Proof.TIMING)

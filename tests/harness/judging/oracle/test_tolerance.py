@@ -30,19 +30,19 @@ def test_what_may_be_later_may_be_no_earlier() -> None:
 
 @pytest.mark.parametrize(("answered_ms", "kind"), [(None, None), (900.0, "early"), (980.0, None), (1_400.0, None), (1_600.0, "late")])
 def test_an_answer_by_a_timer_has_its_time(answered_ms: float | None, kind: str | None) -> None:
-    told = Recording()
-    told.join("a")
-    (asked,) = histories(told.end())[0].exchanges
+    recording = Recording()
+    recording.join("a")
+    (asked,) = histories(recording.end())[0].exchanges
 
     assert untimely(replace(asked, answered_ms=answered_ms), due_ms=1_000, cause=None, tolerance=Tolerance()) == kind
 
 
 @pytest.mark.parametrize(("answered_ms", "kind"), [(990.0, "unparked"), (1_000.0, None), (2_900.0, None), (3_100.0, "late")])
 def test_an_answer_by_another_request_comes_after_it(answered_ms: float, kind: str | None) -> None:
-    told = Recording()
-    told.join("a")
-    told.wait(1_000)
-    told.beat("a")
-    asked, cause = histories(told.end())[0].exchanges
+    recording = Recording()
+    recording.join("a")
+    recording.wait(1_000)
+    recording.beat("a")
+    asked, cause = histories(recording.end())[0].exchanges
 
     assert untimely(replace(asked, answered_ms=answered_ms), due_ms=1_000, cause=cause, tolerance=Tolerance()) == kind

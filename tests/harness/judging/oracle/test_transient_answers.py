@@ -5,21 +5,21 @@ from typing import Any
 
 from tests.harness.judging.oracle.recording import SETTINGS, Recording, bodied, changed
 
-from groupproof.coordinator.machine.coordinator import Stored, Transition
+from groupproof.coordinator.machine.coordinator import StoredGroups, Transition
 from groupproof.coordinator.machine.offsets import Committed
 from groupproof.coordinator.machine.storage import StoredGroup, StoredOffsets
 from groupproof.harness.judging.oracle.answer_diff import Difference
 from groupproof.harness.judging.oracle.predictions import findings_of
 from groupproof.harness.judging.oracle.transient_answers import may_be_unseen, shows_no_group, shows_state_before
-from groupproof.protocol.rules.deltas import Line
+from groupproof.protocol.rules.deltas import CoordinatorKind
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import Api, GroupState
 from groupproof.protocol.wire.admin_messages import OffsetDeletePartition, OffsetDeleteRequest, OffsetDeleteTopic
 from groupproof.protocol.wire.messages import DeleteGroupsRequest, GroupRequest, HeartbeatRequest
 
-WRITTEN = Stored(groups=(StoredGroup(group_id="g", generation=1, protocol_type=None, protocol_name=None, leader=None, since_ms=0),))
-COMMITTED = Stored(offsets=(StoredOffsets(group_id="g", committed=((("t", 0), Committed(offset=1, leader_epoch=-1, metadata="", at_ms=0)),)),))
-FORGOTTEN = Stored(offsets=(StoredOffsets(group_id="g", committed=()),))
+WRITTEN = StoredGroups(groups=(StoredGroup(group_id="g", generation=1, protocol_type=None, protocol_name=None, leader=None, since_ms=0),))
+COMMITTED = StoredGroups(offsets=(StoredOffsets(group_id="g", committed=((("t", 0), Committed(offset=1, leader_epoch=-1, metadata="", at_ms=0)),)),))
+FORGOTTEN = StoredGroups(offsets=(StoredOffsets(group_id="g", committed=()),))
 
 
 def test_a_group_is_not_there_when_it_is_dead_or_not_listed() -> None:
@@ -32,14 +32,14 @@ def test_a_group_is_not_there_when_it_is_dead_or_not_listed() -> None:
 
 
 def test_a_group_of_which_nothing_is_written_may_be_unseen_by_the_coordinator_in_java() -> None:
-    assert may_be_unseen("g", Stored(), Line.JAVA)
-    assert may_be_unseen("other", WRITTEN, Line.JAVA)
-    assert not may_be_unseen("g", Stored(), Line.SCALA)
+    assert may_be_unseen("g", StoredGroups(), CoordinatorKind.JAVA)
+    assert may_be_unseen("other", WRITTEN, CoordinatorKind.JAVA)
+    assert not may_be_unseen("g", StoredGroups(), CoordinatorKind.SCALA)
 
 
 def test_a_group_that_is_written_is_seen() -> None:
-    assert not may_be_unseen("g", WRITTEN, Line.JAVA)
-    assert not may_be_unseen("g", COMMITTED, Line.JAVA)
+    assert not may_be_unseen("g", WRITTEN, CoordinatorKind.JAVA)
+    assert not may_be_unseen("g", COMMITTED, CoordinatorKind.JAVA)
 
 
 def test_a_group_that_moves_may_show_where_it_was_and_nothing_else() -> None:
@@ -54,14 +54,14 @@ def test_a_group_that_moves_may_show_where_it_was_and_nothing_else() -> None:
 
 def returned(*, gap_ms: int) -> Trace:
     """Return how an instance returns twice, of which the first is fenced."""
-    told = Recording()
-    told.stable("a", instance="i")
-    told.join("b", instance="i", member_id="", settles=False)
-    told.wait(gap_ms)
-    told.join("c", instance="i", member_id="")
-    told.wait(10)
+    recording = Recording()
+    recording.stable("a", instance="i")
+    recording.join("b", instance="i", member_id="", settles=False)
+    recording.wait(gap_ms)
+    recording.join("c", instance="i", member_id="")
+    recording.wait(10)
     fenced: dict[str, Any] = {"error_code": 82, "generation_id": -1, "protocol_name": None, "leader": "", "members": []}
-    return changed(told.end(), "JoinGroup b", bodied(**fenced))
+    return changed(recording.end(), "JoinGroup b", bodied(**fenced))
 
 
 def test_an_instance_that_returned_may_be_fenced_by_the_next_before_the_group_is_written_from_4_0_on() -> None:
@@ -79,14 +79,14 @@ EMPTIED = OffsetDeleteRequest(group_id="g", topics=(OffsetDeleteTopic(name="t", 
 
 def deleted(by: GroupRequest = DELETED, *, gap_ms: int) -> Trace:
     """Return how a group is deleted while a member of it beats, which is answered as by a Dead group."""
-    told = Recording("kafka-2.8")
-    told.join("a", version=5)
-    told.wait(10)
-    told.ask("b", by, version=0, settles=False)
-    told.wait(gap_ms)
-    told.ask("a", HeartbeatRequest(group_id="g", generation_id=1, member_id="a"), settles=False)
-    told.wait(10)
-    return changed(told.end(), "Heartbeat a", bodied(error_code=15))
+    recording = Recording("kafka-2.8")
+    recording.join("a", version=5)
+    recording.wait(10)
+    recording.ask("b", by, version=0, settles=False)
+    recording.wait(gap_ms)
+    recording.ask("a", HeartbeatRequest(group_id="g", generation_id=1, member_id="a"), settles=False)
+    recording.wait(10)
+    return changed(recording.end(), "Heartbeat a", bodied(error_code=15))
 
 
 def test_who_asks_while_the_group_is_deleted_may_find_it_dead_before_4_0() -> None:

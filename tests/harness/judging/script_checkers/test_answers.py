@@ -31,14 +31,14 @@ def judged(script: Script, profile: str = "kafka-4.1") -> list[Finding]:
 
 
 def wrong(found: list[Finding]) -> list[Finding]:
-    return [each for each in found if each.verdict is not Verdict.OK]
+    return [finding for finding in found if finding.verdict is not Verdict.OK]
 
 
 def test_a_course_that_is_as_written_is_ok() -> None:
     found = judged(Script(steps=STEPS))
 
     assert not wrong(found)
-    assert {each.expected for each in found} >= {"join b is not answered before the next step.", "beat a is answered 27 REBALANCE_IN_PROGRESS."}
+    assert {finding.expected for finding in found} >= {"join b is not answered before the next step.", "beat a is answered 27 REBALANCE_IN_PROGRESS."}
 
 
 def test_another_code_is_told_with_its_answer() -> None:
@@ -63,7 +63,7 @@ def test_an_answer_that_never_comes_is_an_absence() -> None:
 
 def test_answers_on_one_connection_come_in_the_order_of_their_requests() -> None:
     trace = performed(Script(steps=(*stable("a"), beat("a", code=0))))
-    sync_at, beat_at = (index for index, seen in enumerate(trace) if seen.kind == "response" and seen.api in ("SyncGroup", "Heartbeat"))
+    sync_at, beat_at = (index for index, obs in enumerate(trace) if obs.kind == "response" and obs.api in ("SyncGroup", "Heartbeat"))
     swapped = list(trace)
     swapped[sync_at] = replace(trace[beat_at], seq=trace[sync_at].seq)
     swapped[beat_at] = replace(trace[sync_at], seq=trace[beat_at].seq)
@@ -76,7 +76,7 @@ def test_answers_on_one_connection_come_in_the_order_of_their_requests() -> None
 def test_steps_that_were_left_out_or_name_no_code_are_not_judged() -> None:
     steps = [replace(step, code=None) if isinstance(step, Ask | Answered) and step.label != "id a" else step for step in stable("a")]
 
-    assert [each.expected for each in judged(Script(steps=tuple(steps)))] == ["id a is answered 79 MEMBER_ID_REQUIRED."]
+    assert [finding.expected for finding in judged(Script(steps=tuple(steps)))] == ["id a is answered 79 MEMBER_ID_REQUIRED."]
     assert judged(Script(steps=tuple(steps)), profile="kafka-1.1") == []
 
 
@@ -103,19 +103,19 @@ def test_connections_end_where_the_script_says_so() -> None:
     assert (stayed.verdict, stayed.observed, stayed.proof) == (Verdict.FAILED, "Connection a stayed open.", Proof.LIVENESS)
 
 
-def of_raw(change: Callable[[Observation], Observation | None] = lambda seen: seen) -> Finding:
+def of_raw(change: Callable[[Observation], Observation | None] = lambda obs: obs) -> Finding:
     """Return what is said of ApiVersions by a version to come; `change` what came back, or take it away."""
     future = bytearray(write_request(Api.API_VERSIONS, 0, 0x7FFF0001, "raw", {}))
     future[2:4] = b"\x00\x63"
     trace = performed(Script(steps=(Raw(connection="raw", data=frame(bytes(future))), Pass(ms=50))))
-    seen = [change(each) if each.body.get("name") == "answered-raw" else each for each in trace]
+    observations = [change(obs) if obs.body.get("name") == "answered-raw" else obs for obs in trace]
     judge = raw_is_answered(Api.API_VERSIONS, ErrorCode.UNSUPPORTED_VERSION, "INV-10")
-    (found,) = judge(Evidence([each for each in seen if each is not None]))
+    (found,) = judge(Evidence([obs for obs in observations if obs is not None]))
     return found
 
 
 def told(code: int, correlation: int = 0x7FFF0001) -> Callable[[Observation], Observation]:
-    return lambda seen: replace(seen, raw=write_response(Api.API_VERSIONS, 0, correlation, {"error_code": code}))
+    return lambda obs: replace(obs, raw=write_response(Api.API_VERSIONS, 0, correlation, {"error_code": code}))
 
 
 def test_what_raw_bytes_are_answered_is_read_in_the_oldest_form() -> None:
@@ -123,8 +123,8 @@ def test_what_raw_bytes_are_answered_is_read_in_the_oldest_form() -> None:
     assert of_raw(told(35)).verdict is Verdict.OK
     assert (of_raw(told(0)).verdict, of_raw(told(0)).observed) == (Verdict.FAILED, "It was answered 0 NONE.")
     assert of_raw(told(35, correlation=7)).observed == "It was answered under another correlation id."
-    assert of_raw(lambda seen: replace(seen, raw=b"\x00\x00")).observed == "What came cannot be read."
-    assert of_raw(lambda seen: None).observed == "It was not answered."
+    assert of_raw(lambda obs: replace(obs, raw=b"\x00\x00")).observed == "What came cannot be read."
+    assert of_raw(lambda obs: None).observed == "It was not answered."
 
 
 @pytest.mark.requirement("TRIG-12")
@@ -135,9 +135,9 @@ def test_what_raw_bytes_are_answered_is_read_in_the_oldest_form() -> None:
 )
 def test_a_group_that_nobody_asked_about_is_told(ask: Ask, field: str) -> None:
     trace = performed(Script(steps=(*stable("a"), ask)))
-    index = next(index for index, seen in enumerate(trace) if seen.kind == "response" and seen.api == ask.api.title)
-    told = trace[index].body[field]
-    beside = replace(trace[index], body={**trace[index].body, field: ({**told[0], "group_id": "another"}, *told)})
+    index = next(index for index, obs in enumerate(trace) if obs.kind == "response" and obs.api == ask.api.title)
+    entry = trace[index].body[field]
+    beside = replace(trace[index], body={**trace[index].body, field: ({**entry[0], "group_id": "another"}, *entry)})
 
     (found,) = answers_tell_of_asked_groups(Evidence([*trace[:index], beside, *trace[index + 1 :]]))
 

@@ -24,10 +24,10 @@ def judged(trace: Trace) -> list[Finding]:
 
 def bent(trace: Trace, client: str, **changed: Any) -> Trace:
     """Return the trace with another answer to `client`: its last entry changed, or left out where nothing is given."""
-    entries = [seen.body["coordinators"] for seen in trace if seen.kind == "response" and seen.client == client]
-    (told,) = entries
-    now = (*told[:-1], *([{**told[-1], **changed}] if changed else []))
-    return [replace(seen, body={**seen.body, "coordinators": now}) if seen.kind == "response" and seen.client == client else seen for seen in trace]
+    entries = [obs.body["coordinators"] for obs in trace if obs.kind == "response" and obs.client == client]
+    (entry,) = entries
+    now = (*entry[:-1], *([{**entry[-1], **changed}] if changed else []))
+    return [replace(obs, body={**obs.body, "coordinators": now}) if obs.kind == "response" and obs.client == client else obs for obs in trace]
 
 
 def test_brokers_that_agree_are_not_spoken_of() -> None:
@@ -50,14 +50,14 @@ def test_another_coordinator_than_before_is_told_whatever_the_version() -> None:
 def test_a_coordinator_at_another_address_than_metadatas_is_told() -> None:
     for client in ("x", "y", "z"):
         found = judged(bent(performed(SCRIPT), client, port=1))
-        assert (Verdict.FAILED, "It is told at another address.") in {(each.verdict, each.observed) for each in found}
-        assert any(each.detail.startswith("FindCoordinator tells broker-0:1, Metadata broker-0:9092") for each in found)
+        assert (Verdict.FAILED, "It is told at another address.") in {(finding.verdict, finding.observed) for finding in found}
+        assert any(finding.detail.startswith("FindCoordinator tells broker-0:1, Metadata broker-0:9092") for finding in found)
 
 
 def test_a_broker_that_metadata_did_not_tell_of_has_no_other_address() -> None:
-    trace = [replace(seen, body={**seen.body, "nodes": {}}) if seen.body.get("name") == "ground" else seen for seen in performed(SCRIPT)]
+    trace = [replace(obs, body={**obs.body, "nodes": {}}) if obs.body.get("name") == "ground" else obs for obs in performed(SCRIPT)]
 
-    assert [each.observed for each in judged(bent(trace, "z", port=1))] == ["It has another coordinator than was told before."]
+    assert [finding.observed for finding in judged(bent(trace, "z", port=1))] == ["It has another coordinator than was told before."]
 
 
 def test_after_a_move_nothing_is_said() -> None:

@@ -22,7 +22,7 @@ def judged(script: Script, trace: Trace, level: Level = Level.MUST) -> list[Find
 
 def ended_by_the_broker(trace: Trace) -> Trace:
     """Return the trace with the broker ending every connection that ends."""
-    return [replace(seen, body={**seen.body, "by": "broker"}) if seen.body.get("name") == "closed" and seen.who == "link" else seen for seen in trace]
+    return [replace(obs, body={**obs.body, "by": "broker"}) if obs.body.get("name") == "closed" and obs.who == "link" else obs for obs in trace]
 
 
 def test_a_broker_that_ends_the_connection_of_garbage_alone_is_not_spoken_of() -> None:
@@ -32,8 +32,8 @@ def test_a_broker_that_ends_the_connection_of_garbage_alone_is_not_spoken_of() -
 def test_a_broker_that_ends_others_too_is_told_as_gravely_as_the_case_is() -> None:
     trace = ended_by_the_broker(performed(SCRIPT))
 
-    assert [(each.verdict, each.observed) for each in judged(SCRIPT, trace)] == [(Verdict.FAILED, "The broker ended connection a.")]
-    assert [each.verdict for each in judged(SCRIPT, trace, Level.SHOULD)] == [Verdict.NON_STRICT]
+    assert [(finding.verdict, finding.observed) for finding in judged(SCRIPT, trace)] == [(Verdict.FAILED, "The broker ended connection a.")]
+    assert [finding.verdict for finding in judged(SCRIPT, trace, Level.SHOULD)] == [Verdict.NON_STRICT]
 
 
 def test_without_garbage_connections_are_the_brokers_own_affair() -> None:

@@ -23,8 +23,8 @@ def judged(trace: Trace) -> list[Finding]:
 
 def throttled(throttle_ms: int) -> Trace:
     """Return the trace with the Heartbeat's answer told to throttle its client so long."""
-    changed = [seen.kind == "response" and seen.api == "Heartbeat" for seen in TRACE]
-    return [replace(seen, body={**seen.body, "throttle_time_ms": throttle_ms}) if is_it else seen for seen, is_it in zip(TRACE, changed, strict=True)]
+    changed = [obs.kind == "response" and obs.api == "Heartbeat" for obs in TRACE]
+    return [replace(obs, body={**obs.body, "throttle_time_ms": throttle_ms}) if is_it else obs for obs, is_it in zip(TRACE, changed, strict=True)]
 
 
 @pytest.mark.parametrize("throttle_ms", [0, 7, QUOTA_MS])
@@ -51,6 +51,6 @@ def test_a_time_below_zero_costs_no_membership() -> None:
 
 
 def test_what_the_kit_asks_for_itself_is_not_judged() -> None:
-    trace = [replace(seen, who="broker") if seen.kind == "response" else seen for seen in throttled(2**31 - 1)]
+    trace = [replace(obs, who="broker") if obs.kind == "response" else obs for obs in throttled(2**31 - 1)]
 
     assert judged(trace) == []

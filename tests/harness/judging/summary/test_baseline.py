@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.harness.reports.report_of import report
 
-from groupproof.harness.judging.summary.baseline import Baseline, Delta, Present, Wanted
+from groupproof.harness.judging.summary.baseline import Baseline, CaseOutcome, Delta, RunScope
 from groupproof.harness.model.verdicts import Goodbye, Level, Verdict
 
 A, B = "join/classic/a", "sync/classic/b"
@@ -18,20 +18,20 @@ def past(**verdicts: str) -> Baseline:
     return Baseline.of(report({cases[name]: (verdict, "f1") for name, verdict in verdicts.items()}), "old.json")
 
 
-def present(id: str, verdict: str, **columns: Any) -> Present:
+def present(id: str, verdict: str, **columns: Any) -> CaseOutcome:
     usual: dict[str, Any] = {
         "goodbye": Goodbye.CLEAN, "fingerprint": "f1", "observed": "It did.", "requirements": ("HB-03",), "level": Level.MUST, "preview": False,
     }  # fmt: skip
-    return Present(id=id, verdict=Verdict(verdict), **(usual | columns))
+    return CaseOutcome(id=id, verdict=Verdict(verdict), **(usual | columns))
 
 
-def delta(baseline: Baseline, *now: Present, wanted: Wanted | None = None, **options: Any) -> Delta:
-    everything = Wanted(existing=frozenset({A, B}), selected=frozenset({A, B}))
+def delta(baseline: Baseline, *now: CaseOutcome, wanted: RunScope | None = None, **options: Any) -> Delta:
+    everything = RunScope(existing=frozenset({A, B}), selected=frozenset({A, B}))
     return baseline.delta(now, wanted or everything, about=ABOUT, **options)
 
 
 def words(found: Delta) -> dict[str, list[str]]:
-    return {word: [f"{each.id} {each.before} → {each.now}" for each in changes] for word, changes in found.lists()}
+    return {word: [f"{change.id} {change.before} → {change.now}" for change in changes] for word, changes in found.lists()}
 
 
 @pytest.mark.parametrize("now", ["NON_STRICT", "INFORMATIONAL", "FAILED", "UNIMPLEMENTED", "INCONCLUSIVE", "BROKEN"])
@@ -107,20 +107,20 @@ def test_a_case_that_fails_by_less_fails_in_the_old_way(now: str, *, known: bool
 
 def test_a_case_that_is_gone_has_vanished_unless_it_was_not_asked_for() -> None:
     both = past(a="OK", b="FAILED")
-    gone = Wanted(existing=frozenset({A}), selected=frozenset({A}))
+    gone = RunScope(existing=frozenset({A}), selected=frozenset({A}))
 
     assert words(delta(both, present(A, "OK"), wanted=gone)) == {"vanished": [f"{B} FAILED → "]}
     assert delta(both, present(A, "OK"), wanted=gone).breaches == (f"{B}  FAILED",)
     for other in (
-        Wanted(existing=frozenset({A, B}), selected=frozenset({A})),
-        Wanted(existing=frozenset({A}), selected=frozenset({A}), only=("join",)),
-        Wanted(existing=frozenset({A}), selected=frozenset({A}), skip=("CLIENT-73",)),
+        RunScope(existing=frozenset({A, B}), selected=frozenset({A})),
+        RunScope(existing=frozenset({A}), selected=frozenset({A}), only=("join",)),
+        RunScope(existing=frozenset({A}), selected=frozenset({A}), skip=("CLIENT-73",)),
     ):
         assert delta(both, present(A, "OK"), wanted=other).vanished == ()
 
 
 def test_a_case_that_was_selected_and_not_reached_has_vanished() -> None:
-    assert [each.id for each in delta(past(a="OK", b="OK"), present(A, "OK")).vanished] == [B]
+    assert [change.id for change in delta(past(a="OK", b="OK"), present(A, "OK")).vanished] == [B]
 
 
 def test_new_cases_are_told_and_known_by_nobody() -> None:
@@ -150,6 +150,6 @@ def test_a_required_verdict_is_lost_only_where_the_baseline_had_it() -> None:
 
 
 def test_a_baseline_of_another_subject_or_profile_is_pointed_out() -> None:
-    found = past(a="OK").delta([present(A, "OK")], Wanted(), about={"subject": "even", "profile": "kafka-1.1"})
+    found = past(a="OK").delta([present(A, "OK")], RunScope(), about={"subject": "even", "profile": "kafka-1.1"})
 
     assert found.unlike == ("subject odd, not even", "profile kafka-4.1, not kafka-1.1")

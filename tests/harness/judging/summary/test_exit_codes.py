@@ -8,7 +8,7 @@ from tests.harness.reports.making import a_case, a_result, summary_of
 from tests.harness.reports.report_of import report
 
 from groupproof.harness.judging.case_result import CaseResult
-from groupproof.harness.judging.summary.baseline import Baseline, Wanted
+from groupproof.harness.judging.summary.baseline import Baseline, RunScope
 from groupproof.harness.judging.summary.exit_codes import ending_of, held_against
 from groupproof.harness.judging.summary.grade import grade_of
 from groupproof.harness.judging.summary.run_summary import RunSummary
@@ -35,7 +35,7 @@ def run_of(*results: CaseResult, shard: Share | None = None, selected: list[Case
 def against(run: RunSummary, **verdicts: str) -> int:
     """Return the exit code of a run against a baseline in which cases a and b came out so."""
     baseline = Baseline.of(report({{"a": A, "b": B}[name].id: (verdict, None) for name, verdict in verdicts.items()}), "old.json")
-    wanted = Wanted(existing=frozenset(case.id for case in CATALOGUE), selected=frozenset(case.id for case in run.selected))
+    wanted = RunScope(existing=frozenset(case.id for case in CATALOGUE), selected=frozenset(case.id for case in run.selected))
     return ending_of(held_against(run, baseline, wanted, CATALOGUE), CATALOGUE)
 
 

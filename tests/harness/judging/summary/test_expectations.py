@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from groupproof.harness.judging.summary.expectations import Known, Observed, load, settle
+from groupproof.harness.judging.summary.expectations import CaseVerdict, KnownFailure, load, settle
 from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.model.verdicts import Verdict
 
@@ -21,14 +21,14 @@ url = "https://example.org/1"
 """
 
 
-def known(tmp_path: Path, text: str = ENTRY) -> tuple[Known, ...]:
+def known(tmp_path: Path, text: str = ENTRY) -> tuple[KnownFailure, ...]:
     path = tmp_path / "known.toml"
     path.write_text(text)
     return load(path).known
 
 
-def failed(case: str = "join/classic/unknown-member-id", print: str = "abc", verdict: Verdict = Verdict.FAILED) -> Observed:
-    return Observed(case=case, verdict=verdict, fingerprint=print)
+def failed(case: str = "join/classic/unknown-member-id", print: str = "abc", verdict: Verdict = Verdict.FAILED) -> CaseVerdict:
+    return CaseVerdict(case=case, verdict=verdict, fingerprint=print)
 
 
 def test_a_known_failure_that_fails_in_the_same_way_is_excused(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_a_subject_that_draws_lots_may_fail_in_each_way_that_is_named(tmp_path: 
         (failed(print="def"), "in another way: fingerprint def, not abc"),
     ],
 )
-def test_one_that_passes_or_fails_differently_is_stale(tmp_path: Path, observed: Observed, why: str) -> None:
+def test_one_that_passes_or_fails_differently_is_stale(tmp_path: Path, observed: CaseVerdict, why: str) -> None:
     settled = settle(known(tmp_path), [observed], TODAY)
 
     assert settled.excused == {}
@@ -80,7 +80,7 @@ def test_an_entry_whose_case_was_not_selected_is_not_stale(tmp_path: Path) -> No
     assert settle(known(tmp_path), [failed("sync/classic/other", verdict=Verdict.OK)], TODAY).stale == ()
 
 
-def wide(tmp_path: Path) -> tuple[Known, ...]:
+def wide(tmp_path: Path) -> tuple[KnownFailure, ...]:
     return known(tmp_path, ENTRY.replace("join/classic/unknown-member-id", "join/*"))
 
 

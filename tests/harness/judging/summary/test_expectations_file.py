@@ -72,7 +72,7 @@ def test_an_entry_over_several_cases_is_narrowed_to_those_that_fail_as_it_says(f
     write(file, done.text)
 
     assert done.changes == ("narrowed leave/* to leave/classic/a, leave/classic/c: others that it covers pass",)
-    assert [(each.case, each.reason) for each in load(file).known[:2]] == [(f"leave/classic/{name}", "never says goodbye") for name in "ac"]
+    assert [(entry.case, entry.reason) for entry in load(file).known[:2]] == [(f"leave/classic/{name}", "never says goodbye") for name in "ac"]
     assert update(file, report(run), Reading()).changes == ()
 
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from groupproof.harness.cases.client import CASES
-from groupproof.harness.judging.summary.grade import Counted, exit_code, grade_of, required_of, totals_of
+from groupproof.harness.judging.summary.grade import CaseCount, exit_code, grade_of, required_of, totals_of
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.errors import BrokenEnvironment, KitFailure, Trouble
+from groupproof.harness.model.errors import BrokenEnvironment, KitFailure, RunError
 from groupproof.harness.model.plan import Plan
 from groupproof.harness.model.verdicts import Goodbye, Level, Verdict
 
@@ -19,8 +19,8 @@ def case(id: str, *, needs: tuple[str, ...] = (), level: Level = Level.MUST, pre
     )  # fmt: skip
 
 
-def counted(of: Case, verdict: Verdict, *, goodbye: Goodbye = Goodbye.CLEAN, trouble: Trouble | None = None) -> Counted:
-    return Counted(case=of, verdict=verdict, goodbye=goodbye, trouble=trouble)
+def counted(of: Case, verdict: Verdict, *, goodbye: Goodbye = Goodbye.CLEAN, error: RunError | None = None) -> CaseCount:
+    return CaseCount(case=of, verdict=verdict, goodbye=goodbye, trouble=error)
 
 
 A, B, STATIC = case("a/classic/a"), case("b/classic/b"), case("s/classic/s", needs=("static",))
@@ -32,7 +32,7 @@ def test_totals_name_every_verdict_and_leave_previews_out() -> None:
 
     assert totals["OK"] == 1
     assert totals["FAILED"] == 0
-    assert set(totals) == {each.value for each in Verdict}
+    assert set(totals) == {verdict.value for verdict in Verdict}
 
 
 def test_features_that_a_client_may_lack_are_not_on_the_required_list() -> None:
@@ -41,7 +41,7 @@ def test_features_that_a_client_may_lack_are_not_on_the_required_list() -> None:
 
 
 def test_a_client_without_callbacks_and_without_a_second_subscription_can_be_complete() -> None:
-    needed = {capability for each in required_of(CASES, "info") for capability in each.needs}
+    needed = {capability for item in required_of(CASES, "info") for capability in item.needs}
 
     assert needed == {"classic", "commit", "pause"}
 
@@ -78,12 +78,12 @@ def test_nothing_selected_is_never_a_pass() -> None:
         ([counted(A, Verdict.INCONCLUSIVE)], 2),
         ([counted(A, Verdict.INCONCLUSIVE), counted(B, Verdict.BROKEN)], 4),
         ([counted(A, Verdict.FAILED), counted(B, Verdict.BROKEN)], 1),
-        ([counted(A, Verdict.INCONCLUSIVE, trouble=BrokenEnvironment("no port"))], 4),
-        ([counted(A, Verdict.FAILED), counted(B, Verdict.INCONCLUSIVE, trouble=KitFailure("ours"))], 5),
+        ([counted(A, Verdict.INCONCLUSIVE, error=BrokenEnvironment("no port"))], 4),
+        ([counted(A, Verdict.FAILED), counted(B, Verdict.INCONCLUSIVE, error=KitFailure("ours"))], 5),
         ([counted(case("p/classic/p", preview=True), Verdict.FAILED)], 0),
     ],
 )
-def test_of_several_codes_the_contracts_precedence_takes_one(run: list[Counted], code: int) -> None:
+def test_of_several_codes_the_contracts_precedence_takes_one(run: list[CaseCount], code: int) -> None:
     assert exit_code(run, "PASSED") == code
 
 

@@ -87,18 +87,18 @@ def test_what_no_trace_tells_is_not_in_the_report() -> None:
 
 def test_crashes_in_company_are_told_by_how_the_process_ended() -> None:
     ends = ("exited with status 1: panic <7>", "exited with status 1: panic 8"), ("killed by signal 11: nothing on stderr",), ()
-    run = summary_of(*(a_result(case=case, shared_ends=each) for case, each in zip((FIRST, SECOND, THIRD), ends, strict=True)))
+    run = summary_of(*(a_result(case=case, shared_ends=item) for case, item in zip((FIRST, SECOND, THIRD), ends, strict=True)))
 
-    told = "a process of the shim that hosts several cases ended unasked in {}, had again alone: {}"
-    assert run.shared_ends == [told.format("2 runs", ends[0][0]), told.format("1 run", ends[1][0])]
+    text = "a process of the shim that hosts several cases ended unasked in {}, had again alone: {}"
+    assert run.shared_ends == [text.format("2 runs", ends[0][0]), text.format("1 run", ends[1][0])]
     assert [case.get("shared_ends") for case in run.to_json()["cases"]] == [list(ends[0]), list(ends[1]), None]
-    assert [each.ended_shared for each in run.counted] == [True, True, False]
+    assert [item.ended_shared for item in run.counted] == [True, True, False]
 
 
 def test_cases_stand_in_the_order_of_the_selection_whatever_ended_first() -> None:
     run = summary_of(a_result(case=THIRD), a_result(case=FIRST), selected=[FIRST, SECOND, THIRD])
 
-    assert [each.case.id for each in run.cases] == [FIRST.id, THIRD.id]
+    assert [case.case.id for case in run.cases] == [FIRST.id, THIRD.id]
     assert run.unreached == [SECOND]
 
 

@@ -30,7 +30,7 @@ def test_each_proof_has_its_words(found: Finding, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "told"),
+    ("columns", "text"),
     [
         ({"findings": [finding()]}, "proven on the wire in 1 of 1 run · 0 receipts · the kit did not lag"),
         (
@@ -53,8 +53,8 @@ def test_each_proof_has_its_words(found: Finding, words: str) -> None:
         ({"verdict": Verdict.OK}, ""),
     ],
 )
-def test_a_verdict_tells_on_what_it_rests(columns: dict[str, Any], told: str) -> None:
-    assert grounds_of(ruling(columns.pop("verdict", Verdict.FAILED), **columns)) == told
+def test_a_verdict_tells_on_what_it_rests(columns: dict[str, Any], text: str) -> None:
+    assert grounds_of(ruling(columns.pop("verdict", Verdict.FAILED), **columns)) == text
 
 
 def test_of_several_findings_one_decides_that_the_shown_run_proves() -> None:

@@ -151,7 +151,7 @@ def test_who_is_parked_at_the_manager_is_joining_while_it_prepares_and_syncing_w
         view = workers.managers.view("g")
         for member in () if view is None else view.members:
             if member.parked:
-                (state,) = {bay.worker.state for bay in workers.bays if bay.name == member.client_id}
+                (state,) = {worker.worker.state for worker in workers.bays if worker.name == member.client_id}
                 observed.add((member.parked, state.value, view.state.value if view else ""))
 
     assert observed == {("JoinGroup", "Joining", "PreparingRebalance"), ("SyncGroup", "Syncing", "CompletingRebalance")}

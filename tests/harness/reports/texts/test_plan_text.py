@@ -11,12 +11,12 @@ from groupproof.harness.model.plan import (
     Command,
     Grow,
     Impair,
+    Matches,
     Member,
     Mend,
     MoveCoordinator,
     Pass,
     Plan,
-    Seen,
     Settled,
     Stable,
     Step,
@@ -57,16 +57,16 @@ def test_a_fault_says_what_it_does_to_which_frame(action: Action, selector: Sele
     [
         (Stable(members=("m0", "a0"), after="moved"), "the group is stable with m0, a0 after 'moved'"),
         (Settled(members=("m0", "m1"), topics={"t": 2}), "m0, m1 share all partitions, know it and heartbeat"),
-        (Seen(kind_of="fault", fault="error"), "fault error is delivered"),
-        (Seen(kind_of="fault", fault="error", where={"stage": "released"}), "fault error is released"),
-        (Seen(kind_of="event", client="m0", event="records_consumed", count=2), "the application of m0 tells records_consumed 2 times"),
-        (Seen(kind_of="request", api="JoinGroup", client="m0", after="error"), "m0 sends JoinGroup after 'error'"),
-        (Seen(kind_of="response", api="Heartbeat", client="m0", error=27), "m0 is answered by 27 REBALANCE_IN_PROGRESS, to its Heartbeat"),
-        (Seen(kind_of="transition", state_after="Empty"), "the group becomes Empty"),
-        (Seen(kind_of="processed", api="LeaveGroup"), "the coordinator takes up a member's LeaveGroup"),
+        (Matches(kind_of="fault", fault="error"), "fault error is delivered"),
+        (Matches(kind_of="fault", fault="error", where={"stage": "released"}), "fault error is released"),
+        (Matches(kind_of="event", client="m0", event="records_consumed", count=2), "the application of m0 tells records_consumed 2 times"),
+        (Matches(kind_of="request", api="JoinGroup", client="m0", after="error"), "m0 sends JoinGroup after 'error'"),
+        (Matches(kind_of="response", api="Heartbeat", client="m0", error=27), "m0 is answered by 27 REBALANCE_IN_PROGRESS, to its Heartbeat"),
+        (Matches(kind_of="transition", state_after="Empty"), "the group becomes Empty"),
+        (Matches(kind_of="processed", api="LeaveGroup"), "the coordinator takes up a member's LeaveGroup"),
     ],
 )
-def test_a_condition_says_what_is_waited_for(condition: Seen | Stable, words: str) -> None:
+def test_a_condition_says_what_is_waited_for(condition: Matches | Stable, words: str) -> None:
     assert condition_in_words(condition) == words
 
 

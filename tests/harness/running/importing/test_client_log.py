@@ -7,16 +7,16 @@ from tests.harness.judging.diagnosis.recordings import recorded
 from tests.harness.judging.diagnosis.trimming import RECORDED
 
 from groupproof.harness.running.importing.client_log import read_client_log
-from groupproof.harness.running.importing.imported_event import Told
+from groupproof.harness.running.importing.imported_event import ImportedEvent
 
 SAYS = "2024-02-15 12:34:56,789 [main] {level} org.apache.kafka.clients.consumer.internals.AbstractCoordinator - [Consumer clientId=m0, groupId=g] {said}"
 
 
-def _log(release: str) -> list[Told]:
+def _log(release: str) -> list[ImportedEvent]:
     return list(read_client_log((RECORDED / release / "client.log").read_text().splitlines()))
 
 
-def _read(said: str, level: str = "INFO") -> list[Told]:
+def _read(said: str, level: str = "INFO") -> list[ImportedEvent]:
     return list(read_client_log([SAYS.format(level=level, said=said)]))
 
 

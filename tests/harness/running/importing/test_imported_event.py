@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from groupproof.harness.running.importing.imported_event import Told, merged
+from groupproof.harness.running.importing.imported_event import ImportedEvent, merged
 
 DAY_MS = 19_700 * 86_400_000.0
 
 
 def test_files_are_merged_by_time_and_by_their_order_where_times_are_the_same() -> None:
-    one = [Told(at_ms=DAY_MS + 5, kind="event", columns={"detail": "a"}), Told(at_ms=DAY_MS + 20, kind="event", columns={"detail": "d"})]
-    two = [Told(at_ms=DAY_MS + 5, kind="event", columns={"detail": "b"}), Told(at_ms=DAY_MS + 9, kind="event", columns={"detail": "c"})]
+    one = [
+        ImportedEvent(at_ms=DAY_MS + 5, kind="event", columns={"detail": "a"}),
+        ImportedEvent(at_ms=DAY_MS + 20, kind="event", columns={"detail": "d"}),
+    ]
+    two = [
+        ImportedEvent(at_ms=DAY_MS + 5, kind="event", columns={"detail": "b"}),
+        ImportedEvent(at_ms=DAY_MS + 9, kind="event", columns={"detail": "c"}),
+    ]
     trace = merged([one, two], run="logs")
 
     assert [obs.detail for obs in trace[1:]] == ["a", "b", "c", "d"]
@@ -19,7 +25,8 @@ def test_files_are_merged_by_time_and_by_their_order_where_times_are_the_same() 
 
 def test_lines_without_a_day_are_of_the_day_on_which_the_dated_begin() -> None:
     trace = merged(
-        [[Told(at_ms=DAY_MS + 1_000, kind="event")], [Told(at_ms=900, is_dated=False, kind="event", columns={"who": "member"})]], run="logs"
+        [[ImportedEvent(at_ms=DAY_MS + 1_000, kind="event")], [ImportedEvent(at_ms=900, is_dated=False, kind="event", columns={"who": "member"})]],
+        run="logs",
     )
 
     assert [(obs.who, obs.at_ms) for obs in trace[1:]] == [("member", 0), ("coordinator", 100)]

@@ -10,7 +10,7 @@ from tests.harness.judging.diagnosis.recordings import causes
 from tests.harness.running.importing.frames import BROKER, CLIENT, ethernet, pcap, pcapng, tcp
 
 from groupproof.harness.judging.diagnosis.group_diagnosis import rebalances_of
-from groupproof.harness.running.importing.imported_event import Told, merged
+from groupproof.harness.running.importing.imported_event import ImportedEvent, merged
 from groupproof.harness.running.importing.packet_trace import read_capture
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.framing import frame
@@ -23,7 +23,7 @@ BEAT = frame(write_request(Api.HEARTBEAT, 3, 5, "m0", {"group_id": "g", "member_
 ANSWER = frame(write_response(Api.HEARTBEAT, 3, 5, {"error_code": 27}))
 
 
-def _read(packets: list[bytes], port: int = 9_092) -> list[Told]:
+def _read(packets: list[bytes], port: int = 9_092) -> list[ImportedEvent]:
     return list(read_capture(pcap((float(ms), ethernet(data)) for ms, data in enumerate(packets)), ports=(port,)))
 
 

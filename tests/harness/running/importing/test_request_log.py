@@ -9,14 +9,14 @@ import pytest
 from tests.harness.judging.diagnosis.recordings import recorded
 from tests.harness.judging.diagnosis.trimming import RECORDED
 
-from groupproof.harness.running.importing.imported_event import Told
+from groupproof.harness.running.importing.imported_event import ImportedEvent
 from groupproof.harness.running.importing.request_log import read_request_log
 from groupproof.protocol.trace import Observation
 
 COMPARED = ("JoinGroup", "SyncGroup", "LeaveGroup")
 
 
-def _log(release: str) -> list[Told]:
+def _log(release: str) -> list[ImportedEvent]:
     files = sorted((RECORDED / release).glob("debug-*.log.gz"))
     return [result for file in files for result in read_request_log(gzip.decompress(file.read_bytes()).decode().splitlines())]
 
@@ -42,7 +42,7 @@ def test_what_the_log_tells_is_what_the_wire_showed(release: str) -> None:
 
 @pytest.mark.parametrize("release", ["1.1.0", "4.1.0"])
 def test_a_request_came_as_long_before_its_answer_as_the_log_says(release: str) -> None:
-    pairs: dict[tuple[object, object, object], dict[str, Told]] = {}
+    pairs: dict[tuple[object, object, object], dict[str, ImportedEvent]] = {}
     for result in _log(release):
         if result.columns["group"] == "slow-member" if "group" in result.columns else False:
             pairs.setdefault((result.columns["client"], result.columns["connection"], result.columns["correlation"]), {})[result.kind] = result

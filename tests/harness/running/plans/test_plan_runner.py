@@ -19,11 +19,11 @@ from groupproof.harness.model.plan import (
     Grow,
     Heal,
     Mark,
+    Matches,
     Member,
     MoveCoordinator,
     Pass,
     Release,
-    Seen,
     Stable,
     Start,
 )
@@ -67,7 +67,7 @@ def test_events_carry_the_members_name_and_its_partitions() -> None:
 
 
 def test_what_never_comes_ends_the_steps_with_what_was_waited_for() -> None:
-    never = Await(until=Seen(kind_of="request", api="LeaveGroup"), within_ms=800)
+    never = Await(until=Matches(kind_of="request", api="LeaveGroup"), within_ms=800)
     trace = play([*JOINED, never, Mark(name="not-reached")])
 
     (timeout,) = kit(trace, "timeout")
@@ -77,7 +77,7 @@ def test_what_never_comes_ends_the_steps_with_what_was_waited_for() -> None:
 
 
 def test_an_await_that_may_fail_goes_on() -> None:
-    never = Await(until=Seen(kind_of="request", api="LeaveGroup"), within_ms=800, go_on=True)
+    never = Await(until=Matches(kind_of="request", api="LeaveGroup"), within_ms=800, go_on=True)
     trace = play([*JOINED, never, Mark(name="reached")])
 
     assert len(kit(trace, "timeout")) == 1
@@ -102,7 +102,7 @@ def test_what_the_machine_loses_of_a_wait_is_waited_for_beside_once_whoever_tell
             await run_shim(*given, **named)
             nursery.cancel_scope.cancel()
 
-    trace = play([*JOINED, Await(until=Seen(kind_of="request", api="LeaveGroup"), within_ms=800)], subject=lagging, on_started=keep)
+    trace = play([*JOINED, Await(until=Matches(kind_of="request", api="LeaveGroup"), within_ms=800)], subject=lagging, on_started=keep)
 
     (timeout,), begun = kit(trace, "timeout"), kit(trace, "step")[-1]
     lags = [obs for obs in kit(trace, "lag") if begun.seq < obs.seq < timeout.seq and obs.body["source"] == "loop"]
@@ -111,14 +111,14 @@ def test_what_the_machine_loses_of_a_wait_is_waited_for_beside_once_whoever_tell
 
 
 def test_what_was_seen_before_the_await_counts() -> None:
-    trace = play([*JOINED, Await(until=Seen(kind_of="request", api="JoinGroup"), within_ms=0)])
+    trace = play([*JOINED, Await(until=Matches(kind_of="request", api="JoinGroup"), within_ms=0)])
 
     assert kit(trace, "timeout") == []
 
 
 def test_faults_are_armed_released_and_in_the_end_healed() -> None:
     hold = Fault(name="slow", selector=Selector(api="SyncGroup", direction="response"), action=Hold())
-    delivered = Await(until=Seen(kind_of="fault", fault="slow"))
+    delivered = Await(until=Matches(kind_of="fault", fault="slow"))
     trace = play([Arm(fault=hold), Start(member="m0"), delivered, Release(fault="slow"), Await(until=Stable(members=("m0",)))])
 
     stages = [obs.detail for obs in trace if obs.fault == "slow" and obs.kind == "fault"]
@@ -128,14 +128,14 @@ def test_faults_are_armed_released_and_in_the_end_healed() -> None:
 
 def test_a_healed_fault_strikes_no_more() -> None:
     error = Fault(name="error", selector=Selector(api="Heartbeat", count=None), action=Answer(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
-    struck = Await(until=Seen(kind_of="fault", fault="error"))
+    struck = Await(until=Matches(kind_of="fault", fault="error"))
     trace = play([*JOINED, Arm(fault=error), struck, Heal(fault="error"), Await(until=Stable(members=("m0",), after="error"))])
 
     assert kit(trace, "timeout") == []
 
 
 def test_the_coordinator_moves_and_topics_grow_where_the_plan_says() -> None:
-    trace = play([*JOINED, MoveCoordinator(), Grow(topic="t", partitions=3), Await(until=Seen(kind_of="response", error=16))])
+    trace = play([*JOINED, MoveCoordinator(), Grow(topic="t", partitions=3), Await(until=Matches(kind_of="response", error=16))])
 
     assert kit(trace, "timeout") == []
     assert [obs.body["to"] for obs in trace if obs.body.get("name") == "moved"] == [None]

@@ -7,7 +7,7 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from groupproof.harness.cases.client import CASES
-from groupproof.harness.judging.summary.expectations import Expectations, Known
+from groupproof.harness.judging.summary.expectations import Expectations, KnownFailure
 from groupproof.harness.judging.summary.run_summary import CaseReport
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.errors import BrokenEnvironment
@@ -112,7 +112,7 @@ def _good_shim() -> tuple[str, ...]:
 
 
 def test_a_known_failure_that_passes_now_makes_the_run_stale() -> None:
-    known = Known(
+    failure = KnownFailure(
         case=LEAVING[0].id,
         verdict=Verdict.FAILED,
         reason="does not leave",
@@ -122,7 +122,7 @@ def test_a_known_failure_that_passes_now_makes_the_run_stale() -> None:
         where="entry 1",
     )
 
-    outcome = ClientRun(reference(), order(LEAVING[:1], expectations=Expectations(known=(known,))), say=Told(), on_hello=lambda _: None).go()
+    outcome = ClientRun(reference(), order(LEAVING[:1], expectations=Expectations(known=(failure,))), say=Told(), on_hello=lambda _: None).go()
 
     assert outcome.exit_code == 1
     assert outcome.summary.settled.stale == (f"entry 1 ({LEAVING[0].id}): {LEAVING[0].id} is OK, not FAILED any more",)

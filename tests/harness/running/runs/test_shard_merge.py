@@ -12,7 +12,7 @@ from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.summary.run_summary import RunSummary, SuiteInfo
 from groupproof.harness.judging.summary.shards import Share
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.errors import BrokenEnvironment, KitFailure, Trouble, WrongUsage
+from groupproof.harness.model.errors import BrokenEnvironment, KitFailure, RunError, WrongUsage
 from groupproof.harness.model.report_json import read_report
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.model.version import release
@@ -121,7 +121,7 @@ def test_an_entry_that_is_stale_in_one_shard_excuses_nothing_in_another(results:
 
 
 def test_what_was_not_reached_and_whose_fault_it_was_is_kept(results: dict[str, CaseResult], tmp_path: Path) -> None:
-    def troubled(id: str, error: Trouble) -> CaseResult:
+    def troubled(id: str, error: RunError) -> CaseResult:
         ruling = replace(results[id].ruling, verdict=Verdict.INCONCLUSIVE, observed=str(error), fingerprint="")
         return replace(results[id], ruling=ruling, plays=[], trouble=error)
 

@@ -10,7 +10,7 @@ from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.ruling import Ruling
 from groupproof.harness.judging.summary.run_summary import SubjectInfo
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.errors import BrokenEnvironment, Trouble
+from groupproof.harness.model.errors import BrokenEnvironment, RunError
 from groupproof.harness.model.script import Script
 from groupproof.harness.model.verdicts import Goodbye, Level, Verdict
 from groupproof.harness.running.case_runner import Progress
@@ -30,7 +30,7 @@ class Made(CertifyRun):
 
     release = "1"
     verdict = Verdict.OK
-    trouble: Trouble | None = None
+    trouble: RunError | None = None
     after: int | None = None
 
     async def work(self) -> None:

@@ -6,35 +6,37 @@ from itertools import pairwise
 
 import pytest
 
-from groupproof.protocol.rules import Form, On, State, profile, profiles
+from groupproof.protocol.rules import ClassicEvent, Form, State, profile, profiles
 from groupproof.protocol.rules.classic.admin_releases import ADMIN_DELTAS, ADMIN_INPUTS
-from groupproof.protocol.rules.deltas import Line
+from groupproof.protocol.rules.deltas import CoordinatorKind
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 EMPTY, PREPARING, COMPLETING, STABLE, DEAD = GroupState
 
 
-def _answers(name: str, on: On, state: State) -> list[object]:
-    return [int(row.answer) if isinstance(row.answer, ErrorCode) else row.answer for row in profile(name).table.cells[on][state]]
+def _answers(name: str, kind: ClassicEvent, state: State) -> list[object]:
+    return [int(row.answer) if isinstance(row.answer, ErrorCode) else row.answer for row in profile(name).table.cells[kind][state]]
 
 
-def _checks(name: str, on: On) -> list[str]:
-    return [row.name for row in profile(name).table.before_group[on]]
+def _checks(name: str, kind: ClassicEvent) -> list[str]:
+    return [row.name for row in profile(name).table.before_group[kind]]
 
 
 def test_deltas_stand_newest_first_say_what_came_and_touch_only_their_own_inputs_and_what_the_log_refuses() -> None:
     assert all(newer.since >= older.since for newer, older in pairwise(ADMIN_DELTAS))
     assert all(delta.what and (delta.was or delta.before_group) for delta in ADMIN_DELTAS)
-    changed = {change.on for delta in ADMIN_DELTAS for change in delta.was if change.name != "not-appended"}
-    assert changed | {on for delta in ADMIN_DELTAS for on in delta.before_group} <= ADMIN_INPUTS
+    changed = {change.kind for delta in ADMIN_DELTAS for change in delta.was if change.name != "not-appended"}
+    assert changed | {kind for delta in ADMIN_DELTAS for kind in delta.before_group} <= ADMIN_INPUTS
 
 
 @pytest.mark.parametrize("name", profiles())
 def test_a_missing_group_is_69_to_describers_since_4_0_alone(name: str) -> None:
     is_told = profile(name).release >= (4, 0)
 
-    assert _answers(name, On.DESCRIBE_GROUPS, None) == [Form.NOT_FOUND, Form.DESCRIBED_DEAD][not is_told :]
-    assert _answers(name, On.DESCRIBE_GROUPS, PREPARING) == [Form.DESCRIBED if profile(name).line is Line.JAVA else Form.DESCRIBED_BARE]
+    assert _answers(name, ClassicEvent.DESCRIBE_GROUPS, None) == [Form.NOT_FOUND, Form.DESCRIBED_DEAD][not is_told :]
+    assert _answers(name, ClassicEvent.DESCRIBE_GROUPS, PREPARING) == [
+        Form.DESCRIBED if profile(name).line is CoordinatorKind.JAVA else Form.DESCRIBED_BARE
+    ]
 
 
 @pytest.mark.parametrize(("name", "order"), [
@@ -43,12 +45,13 @@ def test_a_missing_group_is_69_to_describers_since_4_0_alone(name: str) -> None:
     ("kafka-4.1", ["not-active", "group-id-empty", "unverified", "loading-old", "loading", "not-coordinator"]),
 ])  # fmt: skip
 def test_the_order_of_checks_of_a_transactional_commit(name: str, order: list[str]) -> None:
-    assert _checks(name, On.TXN_OFFSET_COMMIT) == order
+    assert _checks(name, ClassicEvent.TXN_OFFSET_COMMIT) == order
 
 
 def test_3_9_verifies_a_transaction_once_its_group_is_made_and_2_8_does_not() -> None:
     first = {
-        name: {cell[0].name for cell in profile(name).table.cells[On.TXN_OFFSET_COMMIT].values()} for name in ("kafka-2.8", "kafka-3.9", "kafka-4.0")
+        name: {cell[0].name for cell in profile(name).table.cells[ClassicEvent.TXN_OFFSET_COMMIT].values()}
+        for name in ("kafka-2.8", "kafka-3.9", "kafka-4.0")
     }
 
     assert first["kafka-3.9"] == {"unverified"}
@@ -59,12 +62,12 @@ def test_3_9_verifies_a_transaction_once_its_group_is_made_and_2_8_does_not() ->
     ("kafka-1.1", [Form.COMMITTED]), ("kafka-2.4", [Form.COMMITTED]), ("kafka-4.1", [Form.COMMITTED, 25, 82, 25, 22, Form.COMMITTED]),
 ])  # fmt: skip
 def test_who_sends_a_transactional_commit_is_asked_since_2_5(name: str, answers: list[object]) -> None:
-    assert _answers(name, On.TXN_OFFSET_COMMIT, COMPLETING) == answers
+    assert _answers(name, ClassicEvent.TXN_OFFSET_COMMIT, COMPLETING) == answers
 
 
 @pytest.mark.parametrize(("name", "code"), [("kafka-1.1", 25), ("kafka-2.4", 15), ("kafka-4.1", 15)])
 def test_a_dead_group_is_25_to_a_transactional_commit_until_2_2(name: str, code: int) -> None:
-    assert _answers(name, On.TXN_OFFSET_COMMIT, DEAD) == [code]
+    assert _answers(name, ClassicEvent.TXN_OFFSET_COMMIT, DEAD) == [code]
 
 
 @pytest.mark.parametrize(("name", "rules"), [
@@ -73,15 +76,15 @@ def test_a_dead_group_is_25_to_a_transactional_commit_until_2_2(name: str, code:
     ("kafka-4.1", {EMPTY: ["counted-from-commit", "counted-from-empty"], COMPLETING: ["in-use"], STABLE: ["topics-given-up", "in-use"]}),
 ])  # fmt: skip
 def test_from_when_retention_counts(name: str, rules: dict[State, list[str]]) -> None:
-    cells = profile(name).table.cells[On.RETENTION]
+    cells = profile(name).table.cells[ClassicEvent.RETENTION]
 
     assert {state: [row.name for row in cells[state]] for state in rules} == rules
 
 
 @pytest.mark.parametrize(("name", "form"), [("kafka-2.4", Form.LISTED_EXACT), ("kafka-4.1", Form.LISTED)])
 def test_states_are_listed_letter_for_letter_before_3_8(name: str, form: Form) -> None:
-    assert _answers(name, On.LIST_GROUPS, None) == [form]
+    assert _answers(name, ClassicEvent.LIST_GROUPS, None) == [form]
 
 
 def test_only_1_1_asks_for_a_group_id_to_delete() -> None:
-    assert [name for name in profiles() if "group-id-empty" in _checks(name, On.DELETE_GROUPS)] == ["kafka-1.1"]
+    assert [name for name in profiles() if "group-id-empty" in _checks(name, ClassicEvent.DELETE_GROUPS)] == ["kafka-1.1"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupproof.protocol.rules import On
+from groupproof.protocol.rules import ClassicEvent
 from groupproof.protocol.rules.classic.append_errors import NEWEST_APPENDS, SCALA_APPENDS
 
 
@@ -17,8 +17,8 @@ from groupproof.protocol.rules.classic.append_errors import NEWEST_APPENDS, SCAL
     (1, None, None, None),  # anything else
 ])  # fmt: skip
 def test_an_error_of_the_log_becomes_the_clients(log: int, group: int | None, offsets: int | None, java: int | None) -> None:
-    assert [SCALA_APPENDS[on].get(log) for on in (On.JOIN_GROUP, On.SYNC_GROUP)] == [group] * 2
-    assert [SCALA_APPENDS[on].get(log) for on in (On.OFFSET_COMMIT, On.TXN_OFFSET_COMMIT)] == [offsets] * 2
+    assert [SCALA_APPENDS[kind].get(log) for kind in (ClassicEvent.JOIN_GROUP, ClassicEvent.SYNC_GROUP)] == [group] * 2
+    assert [SCALA_APPENDS[kind].get(log) for kind in (ClassicEvent.OFFSET_COMMIT, ClassicEvent.TXN_OFFSET_COMMIT)] == [offsets] * 2
     assert {answers.get(log) for answers in NEWEST_APPENDS.values()} == {java}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.protocol.rules import REQUESTS, Effect, Form, Guard, On, known_profiles, profile, profiles
+from groupproof.protocol.rules import REQUESTS, ClassicEvent, Effect, Form, Guard, known_profiles, profile, profiles
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.classic.releases import RELEASES
 from groupproof.protocol.vocabulary import Api, GroupState
@@ -16,7 +16,7 @@ def test_every_release_of_kafka_speaks_it_and_first() -> None:
 
 
 def test_its_words_are_all_that_terms_has() -> None:
-    assert (CLASSIC.events, CLASSIC.guards, CLASSIC.answers, CLASSIC.effects) == (tuple(On), tuple(Guard), tuple(Form), tuple(Effect))
+    assert (CLASSIC.events, CLASSIC.guards, CLASSIC.answers, CLASSIC.effects) == (tuple(ClassicEvent), tuple(Guard), tuple(Form), tuple(Effect))
     assert CLASSIC.requests == REQUESTS
     assert CLASSIC.timers < set(CLASSIC.events) - set(CLASSIC.requests)
 

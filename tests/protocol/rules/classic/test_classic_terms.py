@@ -6,23 +6,23 @@ import dataclasses
 
 import pytest
 
-from groupproof.protocol.rules import NO_GROUP, STATES, Effect, Form, Guard, On, Row, rule_name, state_name
+from groupproof.protocol.rules import NO_GROUP, STATES, ClassicEvent, Effect, Form, Guard, Row, rule_name, state_name
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 
 
 def test_a_rule_is_named_by_input_state_and_row() -> None:
     row = Row("stranger", Guard.ALWAYS, ErrorCode.UNKNOWN_MEMBER_ID, "TR-004")
 
-    assert rule_name(On.HEARTBEAT, NO_GROUP, row) == "Heartbeat/none/stranger"
-    assert rule_name(On.SYNC_GROUP, GroupState.STABLE, row) == "SyncGroup/Stable/stranger"
+    assert rule_name(ClassicEvent.HEARTBEAT, NO_GROUP, row) == "Heartbeat/none/stranger"
+    assert rule_name(ClassicEvent.SYNC_GROUP, GroupState.STABLE, row) == "SyncGroup/Stable/stranger"
 
 
 def test_the_states_are_kafka_s_five_and_no_group() -> None:
     assert [state_name(state) for state in STATES] == ["none", "Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"]
 
 
-@pytest.mark.parametrize("words", [Guard, Effect, Form, On])
-def test_every_word_has_a_sentence_of_its_own(words: type[Guard | Effect | Form | On]) -> None:
+@pytest.mark.parametrize("words", [Guard, Effect, Form, ClassicEvent])
+def test_every_word_has_a_sentence_of_its_own(words: type[Guard | Effect | Form | ClassicEvent]) -> None:
     assert len({word.value for word in words}) == len(list(words))
     assert len(words.__members__) == len(list(words)), "two names of one word"
 
@@ -30,8 +30,8 @@ def test_every_word_has_a_sentence_of_its_own(words: type[Guard | Effect | Form 
 def test_the_requests_of_a_group_have_kafka_s_names() -> None:
     titles = {api.title for api in Api}
 
-    assert {On.JOIN_GROUP.value, On.SYNC_GROUP.value, On.HEARTBEAT.value, On.LEAVE_GROUP.value} <= titles
-    assert {On.OFFSET_COMMIT.value, On.OFFSET_FETCH.value} <= titles
+    assert {ClassicEvent.JOIN_GROUP.value, ClassicEvent.SYNC_GROUP.value, ClassicEvent.HEARTBEAT.value, ClassicEvent.LEAVE_GROUP.value} <= titles
+    assert {ClassicEvent.OFFSET_COMMIT.value, ClassicEvent.OFFSET_FETCH.value} <= titles
 
 
 def test_a_row_cannot_be_changed() -> None:

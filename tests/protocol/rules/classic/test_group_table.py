@@ -9,10 +9,10 @@ import pytest
 from groupproof.protocol.rules import (
     REQUESTS,
     STATES,
+    ClassicEvent,
     Effect,
     Form,
     Guard,
-    On,
     Row,
     State,
     profile,
@@ -26,24 +26,24 @@ from groupproof.protocol.rules.classic.group_table import BEFORE_GROUP, TABLE
 from groupproof.protocol.rules.requirements import requirements
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
-EVERY_ROW = [(name, on, state, row) for name in profiles() for on, state, row in rows(name)]
+EVERY_ROW = [(name, kind, state, row) for name in profiles() for kind, state, row in rows(name)]
 
 
 @pytest.mark.parametrize("name", profiles())
 def test_every_input_in_every_state_has_a_cell_or_is_sworn_unreachable(name: str) -> None:
-    cells = {(on, state) for on, states in profile(name).table.cells.items() for state in states}
+    cells = {(kind, state) for kind, states in profile(name).table.cells.items() for state in states}
 
-    assert cells | set(unreachable(name)) == set(product(On, STATES))
+    assert cells | set(unreachable(name)) == set(product(ClassicEvent, STATES))
     assert not cells & set(unreachable(name))
     assert all(reason.strip() for reason in unreachable(name).values())
 
 
 @pytest.mark.parametrize("name", profiles())
 def test_every_cell_ends_in_its_only_unconditional_row(name: str) -> None:
-    for on, states in profile(name).table.cells.items():
+    for kind, states in profile(name).table.cells.items():
         for state, cell in states.items():
             always = [row.guard is Guard.ALWAYS for row in cell]
-            assert always == [False] * (len(cell) - 1) + [True], f"{on.value}/{state_name(state)}"
+            assert always == [False] * (len(cell) - 1) + [True], f"{kind.value}/{state_name(state)}"
 
 
 @pytest.mark.parametrize("name", profiles())
@@ -58,7 +58,7 @@ def test_no_check_before_the_group_is_unconditional(name: str) -> None:
 
 @pytest.mark.parametrize("name", profiles())
 def test_rule_names_are_unique(name: str) -> None:
-    names = [rule_name(on, state, row) for on, state, row in rows(name)]
+    names = [rule_name(kind, state, row) for kind, state, row in rows(name)]
 
     assert len(names) == len(set(names))
 
@@ -91,15 +91,15 @@ def test_nothing_leaves_dead() -> None:
 
 def test_requests_are_answered_or_parked_and_nothing_else_is_answered() -> None:
     parks = {Effect.ADMIT, Effect.UPDATE, Effect.PARK_JOIN, Effect.PARK_SYNC}
-    for _, on, state, row in EVERY_ROW:
+    for _, kind, state, row in EVERY_ROW:
         is_parked = bool(parks & set(row.effects))
-        if on in REQUESTS:
+        if kind in REQUESTS:
             is_unsaid = row.guard is Guard.PENDING_WITH_INSTANCE_UNSAID  # 2.4 has no words for it
-            assert (is_parked or is_unsaid) is (row.answer is None), rule_name(on, state, row)
-        elif on is On.LEAVE_ENTRY:
+            assert (is_parked or is_unsaid) is (row.answer is None), rule_name(kind, state, row)
+        elif kind is ClassicEvent.LEAVE_ENTRY:
             assert isinstance(row.answer, ErrorCode)
         else:
-            assert row.answer is None, rule_name(on, state, row)
+            assert row.answer is None, rule_name(kind, state, row)
 
 
 _MAKING = {Effect.CREATE_GROUP, Effect.STORE_GROUP}  # a group is made before its first joiner is refused
@@ -107,24 +107,28 @@ _MAKING = {Effect.CREATE_GROUP, Effect.STORE_GROUP}  # a group is made before it
 
 def test_refusals_change_nothing_but_what_79_and_81_do() -> None:
     changing = {ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.GROUP_MAX_SIZE_REACHED, ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.NONE}
-    for _, on, state, row in EVERY_ROW:
+    for _, kind, state, row in EVERY_ROW:
         if isinstance(row.answer, ErrorCode) and row.answer not in changing:
-            allowed = _MAKING if state is None and on in (On.JOIN_GROUP, On.OFFSET_COMMIT, On.TXN_OFFSET_COMMIT) else {Effect.BLANK_MEMBER_ID}
-            assert (set(row.effects) - allowed, row.then, row.after) == (set(), None, ()), rule_name(on, state, row)
+            allowed = (
+                _MAKING
+                if state is None and kind in (ClassicEvent.JOIN_GROUP, ClassicEvent.OFFSET_COMMIT, ClassicEvent.TXN_OFFSET_COMMIT)
+                else {Effect.BLANK_MEMBER_ID}
+            )
+            assert (set(row.effects) - allowed, row.then, row.after) == (set(), None, ()), rule_name(kind, state, row)
 
 
 def test_a_rebalance_that_begins_tells_its_reason_and_awaits_joins() -> None:
-    for _, on, state, row in EVERY_ROW:
+    for _, kind, state, row in EVERY_ROW:
         if row.then is GroupState.PREPARING_REBALANCE:
-            assert row.because, rule_name(on, state, row)
-            assert row.after in ((Effect.AWAIT_JOINS,), (Effect.START_INITIAL_DELAY,)), rule_name(on, state, row)
-            assert (Effect.START_INITIAL_DELAY in row.after) is (state in (None, GroupState.EMPTY)), rule_name(on, state, row)
+            assert row.because, rule_name(kind, state, row)
+            assert row.after in ((Effect.AWAIT_JOINS,), (Effect.START_INITIAL_DELAY,)), rule_name(kind, state, row)
+            assert (Effect.START_INITIAL_DELAY in row.after) is (state in (None, GroupState.EMPTY)), rule_name(kind, state, row)
 
 
 def test_leaving_completing_early_aborts_the_parked_syncs() -> None:
-    for _, on, state, row in EVERY_ROW:
+    for _, kind, state, row in EVERY_ROW:
         if (state, row.then) == (GroupState.COMPLETING_REBALANCE, GroupState.PREPARING_REBALANCE):
-            assert {Effect.ABORT_SYNCS, Effect.FAIL_SYNCS} & set(row.effects), rule_name(on, state, row)
+            assert {Effect.ABORT_SYNCS, Effect.FAIL_SYNCS} & set(row.effects), rule_name(kind, state, row)
 
 
 def test_every_word_of_the_table_is_used() -> None:
@@ -154,12 +158,18 @@ MATRIX: dict[tuple[str, str], dict[str, int | Form | None]] = {
 @pytest.mark.parametrize(("api", "name"), MATRIX)
 def test_the_table_agrees_with_the_catalogue_s_response_matrix(api: str, name: str) -> None:
     for state, said in MATRIX[api, name].items():
-        cell = TABLE[On(api)][None if state == "none" else GroupState(state)]
+        cell = TABLE[ClassicEvent(api)][None if state == "none" else GroupState(state)]
         row = cell[-1] if name == "last" else next(row for row in cell if row.name == name)
         assert row.answer == said, state
 
 
 def test_the_apis_of_offsets_and_admins_allow_the_empty_group_id() -> None:
-    asking = {on for on, cell in BEFORE_GROUP.items() if Guard.GROUP_ID_EMPTY in {row.guard for row in cell}}
+    asking = {kind for kind, cell in BEFORE_GROUP.items() if Guard.GROUP_ID_EMPTY in {row.guard for row in cell}}
 
-    assert set(REQUESTS) - asking == {On.OFFSET_COMMIT, On.OFFSET_FETCH, On.DESCRIBE_GROUPS, On.DELETE_GROUPS, On.LIST_GROUPS}
+    assert set(REQUESTS) - asking == {
+        ClassicEvent.OFFSET_COMMIT,
+        ClassicEvent.OFFSET_FETCH,
+        ClassicEvent.DESCRIBE_GROUPS,
+        ClassicEvent.DELETE_GROUPS,
+        ClassicEvent.LIST_GROUPS,
+    }

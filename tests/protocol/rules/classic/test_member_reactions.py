@@ -54,7 +54,7 @@ def test_every_api_has_a_reaction_to_every_answer_in_every_phase() -> None:
 
 
 def test_every_reaction_names_requirements_that_exist() -> None:
-    known = {each.id for each in requirements()}
+    known = {requirement.id for requirement in requirements()}
     for api, answer, phase in CELLS:
         cited = reaction(api, answer, phase).requirements
         assert cited, (api, answer, phase)

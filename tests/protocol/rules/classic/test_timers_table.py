@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.protocol.rules import Effect, On
+from groupproof.protocol.rules import ClassicEvent, Effect
 from groupproof.protocol.rules.classic.timers_table import CONSEQUENCES, TIMERS, UNREACHABLE_TIMERS
 from groupproof.protocol.vocabulary import GroupState
 
@@ -12,17 +12,17 @@ COMPLETING = GroupState.COMPLETING_REBALANCE
 
 def test_timers_and_consequences_are_no_input_of_a_peer() -> None:
     assert not TIMERS.keys() & CONSEQUENCES.keys()
-    assert {on for on, _ in UNREACHABLE_TIMERS} <= TIMERS.keys() | CONSEQUENCES.keys()
+    assert {kind for kind, _ in UNREACHABLE_TIMERS} <= TIMERS.keys() | CONSEQUENCES.keys()
 
 
 def test_who_is_parked_is_asked_before_anyone_is_removed() -> None:
     for state in (PREPARING, COMPLETING):
-        names = [row.name for row in TIMERS[On.SESSION_END][state]]
+        names = [row.name for row in TIMERS[ClassicEvent.SESSION_END][state]]
         assert names.index("parked") < names.index("session-ends")
 
 
 def test_an_ended_session_removes_its_member_and_an_ended_pending_id_only_itself() -> None:
-    for cell in TIMERS[On.SESSION_END].values():
+    for cell in TIMERS[ClassicEvent.SESSION_END].values():
         for row in cell:
             if row.name == "session-ends":
                 assert row.effects[:2] == (Effect.TELL_REMOVED, Effect.REMOVE)
@@ -43,5 +43,5 @@ def test_every_end_of_the_join_phase_counts_a_generation() -> None:
 
 
 def test_only_a_request_s_check_respects_the_initial_delay() -> None:
-    assert next(row.name for row in CONSEQUENCES[On.JOIN_CHECK][PREPARING]) == "initial-delay"
-    assert CONSEQUENCES[On.JOIN_CHECK][PREPARING][1:] == CONSEQUENCES[On.ABSENCE_CHECK][PREPARING]
+    assert next(row.name for row in CONSEQUENCES[ClassicEvent.JOIN_CHECK][PREPARING]) == "initial-delay"
+    assert CONSEQUENCES[ClassicEvent.JOIN_CHECK][PREPARING][1:] == CONSEQUENCES[ClassicEvent.ABSENCE_CHECK][PREPARING]

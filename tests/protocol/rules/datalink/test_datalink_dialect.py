@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from groupproof.protocol.rules import STATES, Guard, On, known_profiles, profile, profiles, relatives, rows, state_name
+from groupproof.protocol.rules import STATES, ClassicEvent, Guard, known_profiles, profile, profiles, relatives, rows, state_name
 from groupproof.protocol.rules.datalink.datalink_dialect import DATALINK, DEFAULTS, VERSIONS
 from groupproof.protocol.rules.release_contrast import contrast
 from groupproof.protocol.rules.requirements import requirements
@@ -23,7 +23,7 @@ def test_the_relatives_are_profiles_but_no_releases_of_kafka() -> None:
 @pytest.mark.parametrize("name", relatives())
 def test_every_input_in_every_state_has_a_cell_or_is_sworn_unreachable(name: str) -> None:
     table = profile(name)
-    cells = {(on, state) for on, states in table.table.cells.items() for state in states}
+    cells = {(kind, state) for kind, states in table.table.cells.items() for state in states}
 
     assert cells | set(table.table.unreachable) == set(product(DATALINK.events, STATES))
     assert not cells & set(table.table.unreachable)
@@ -33,9 +33,9 @@ def test_every_input_in_every_state_has_a_cell_or_is_sworn_unreachable(name: str
 @pytest.mark.parametrize("name", relatives())
 def test_every_cell_ends_in_its_only_unconditional_row_and_cites_the_catalogue(name: str) -> None:
     catalogue = {requirement.id for requirement in requirements()}
-    for on, states in profile(name).table.cells.items():
+    for kind, states in profile(name).table.cells.items():
         for state, cell in states.items():
-            assert [row.guard is Guard.ALWAYS for row in cell] == [False] * (len(cell) - 1) + [True], f"{on.value}/{state_name(state)}"
+            assert [row.guard is Guard.ALWAYS for row in cell] == [False] * (len(cell) - 1) + [True], f"{kind.value}/{state_name(state)}"
     assert {row.requirement for _, _, row in rows(name)} <= catalogue
 
 
@@ -55,8 +55,8 @@ def test_versions_and_bounds_are_those_of_kafka_0_10_1(name: str) -> None:
 def test_what_differs_from_the_oldest_kafka_can_be_told() -> None:
     found = contrast(profile("datalink"), profile("kafka-1.1"))
 
-    told = " ".join(rule for each in found.behaviour for rule in each.rules)
-    assert "JoinGroup in none: first-member" in told
+    text = " ".join(rule for difference in found.behaviour for rule in difference.rules)
+    assert "JoinGroup in none: first-member" in text
     assert any("SyncGroup" in line for line in found.versions)
 
 
@@ -66,15 +66,19 @@ def test_each_says_what_it_rests_on_and_how_dead_stands() -> None:
     assert "as planned" in standing("datalink-dead")
 
 
-@pytest.mark.parametrize("event", [On.OFFSET_COMMIT, On.OFFSET_FETCH, On.DESCRIBE_GROUPS, On.DELETE_GROUPS, On.LIST_GROUPS])
-def test_what_the_manager_does_not_serve_has_no_cell(event: On) -> None:
+@pytest.mark.parametrize(
+    "event",
+    [ClassicEvent.OFFSET_COMMIT, ClassicEvent.OFFSET_FETCH, ClassicEvent.DESCRIBE_GROUPS, ClassicEvent.DELETE_GROUPS, ClassicEvent.LIST_GROUPS],
+)
+def test_what_the_manager_does_not_serve_has_no_cell(event: ClassicEvent) -> None:
     assert not any(profile("datalink").table.cells.get(event, {}).values())
 
 
 @pytest.mark.requirement("MGR-32", "DISC-19")
 def test_the_manager_never_has_a_dead_group_and_the_planned_one_has() -> None:
     states = {
-        name: {state for on in profile(name).table.cells.values() for state, rows in on.items() if rows} for name in ("datalink", "datalink-dead")
+        name: {state for entry in profile(name).table.cells.values() for state, rows in entry.items() if rows}
+        for name in ("datalink", "datalink-dead")
     }
 
     assert GroupState.DEAD not in states["datalink"]
@@ -92,7 +96,7 @@ def test_it_speaks_the_versions_of_its_time_by_its_own_defaults() -> None:
 def test_its_table_is_total_over_its_own_states() -> None:
     found = profile("datalink").table
     open_cells = [
-        (on, state) for on, states in found.cells.items() for state, rows in states.items() if not rows and (on, state) not in found.unreachable
+        (kind, state) for kind, states in found.cells.items() for state, rows in states.items() if not rows and (kind, state) not in found.unreachable
     ]
 
     assert open_cells == []

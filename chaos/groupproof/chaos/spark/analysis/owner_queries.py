@@ -1,4 +1,4 @@
-"""Partitions: when nobody owned one, and when two members did; from what applications are told, else from what SyncGroup gives.
+"""Partitions: when nobody owned one, and when two members did; by the callbacks, or else by SyncGroup's answers.
 
 By the wire a member owns what its SyncGroup gave it until it joins again (a cooperative one keeps what it has), leaves, or is told that it is no member. Nobody is taken to
 own anything after the last that was seen of it.
@@ -13,7 +13,7 @@ from pyspark.sql import functions as f
 
 from groupproof.chaos.spark.analysis.query import Measure, Query
 from groupproof.chaos.spark.analysis.tables import GROUP, RUN, Tables, ms, name_in
-from groupproof.harness.judging.checkers.ownership_tracker import TOLD_BY
+from groupproof.harness.judging.checkers.ownership_tracker import REPORTERS
 from groupproof.protocol.vocabulary import MEMBERSHIP_ENDS
 
 __all__ = ["ENDS", "NO_OWNER", "TWO_OWNERS"]
@@ -46,7 +46,7 @@ def _stretches(tables: Tables) -> DataFrame:
 
 def _callbacks(tables: Tables) -> DataFrame:
     """Return what callbacks told applications."""
-    own = tables.rows.where("kind = 'event' and client is not null").where(f.col("who").isin(*TOLD_BY, "kit")).withColumn("name", name_in())
+    own = tables.rows.where("kind = 'event' and client is not null").where(f.col("who").isin(*REPORTERS, "kit")).withColumn("name", name_in())
     named = f.expr(
         f"CASE WHEN size(partitions) > 0 THEN transform(partitions, each -> struct(each.topic, each.partition)) ELSE from_json(get_json_object(body, '$.partitions'), '{_NAMED}') END"
     )
@@ -64,7 +64,7 @@ def _callbacks(tables: Tables) -> DataFrame:
     )
     course = Window.partitionBy(*GROUP, "client", *_PLACE).orderBy("seq")
     whole = points.unionByName(ended.select(*points.columns)).withColumn("next_ns", f.lead("at_ns").over(course)).where("holds")
-    frame = tables.rows.where(f.col("who").isin(*TOLD_BY) & f.col("client").isNotNull())
+    frame = tables.rows.where(f.col("who").isin(*REPORTERS) & f.col("client").isNotNull())
     frame = frame.groupBy(*RUN, "client").agg(f.max("at_ns").alias("seen_ns"))
     until = f.expr("coalesce(next_ns, seen_ns)").alias("until_ns")
     return whole.join(frame, [*RUN, "client"]).select(*_HOLDER, *_PLACE, f.col("at_ns").alias("since_ns"), until)

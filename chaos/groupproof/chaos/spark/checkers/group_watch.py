@@ -15,7 +15,7 @@ from typing import Final
 from zlib import crc32
 
 from groupproof.harness.judging.checkers.fleet import Fleet, touches_all, touches_connection
-from groupproof.harness.judging.checkers.live_group import GroupTold
+from groupproof.harness.judging.checkers.live_group import GroupResult
 from groupproof.harness.model.verdicts import Finding, Proof
 from groupproof.protocol.trace import Observation
 
@@ -81,10 +81,10 @@ class WatchedGroups:
         """Return what is found in what still waits: nothing comes any more, as it seems."""
         return list(self._released_until(self._newest_ns))
 
-    def told(self) -> list[GroupTold]:
+    def told(self) -> list[GroupResult]:
         """Return what each group has shown so far, as if nothing followed."""
         fleet: Fleet = pickle.loads(pickle.dumps(self._fleet))
-        return list(fleet.told())
+        return list(fleet.results())
 
     @property
     def watermark_ns(self) -> int:

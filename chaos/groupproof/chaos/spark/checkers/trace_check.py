@@ -24,7 +24,7 @@ from groupproof.chaos.spark.traces.trace_rows import frame_of, readable
 from groupproof.harness.cases.catalogue import CASES
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_result import CaseResult
-from groupproof.harness.judging.checkers.live_group import MEMBERSHIP, GroupFold, GroupTold
+from groupproof.harness.judging.checkers.live_group import MEMBERSHIP, GroupChecker, GroupResult
 from groupproof.harness.judging.observed.group_results import results_of
 from groupproof.harness.judging.ruling import Judgement, rule_on
 from groupproof.harness.judging.script_judgement import judge_either
@@ -124,7 +124,7 @@ def judge_fleets(frame: DataFrame, places: Mapping[str, int] | None = None) -> t
     """Return the results of each group that a member spoke of, in the order of files and of appearance, and how many observations were there twice."""
     rows = fleets_of(frame).mapInArrow(_folded, "told string, first long, file string").collect()
     found = [
-        msgspec.json.decode(row["told"], type=GroupTold) for row in sorted(rows, key=lambda row: ((places or {}).get(row["file"], 0), row["first"]))
+        msgspec.json.decode(row["told"], type=GroupResult) for row in sorted(rows, key=lambda row: ((places or {}).get(row["file"], 0), row["first"]))
     ]
     return [result for group in found for result in results_of(group)], sum(group.duplicates for group in found)
 
@@ -152,10 +152,10 @@ def _folded(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         keys = zip(*(batch.column(name).to_pylist() for name in _KEY), strict=True)
         for key, obs in zip(keys, from_batch(batch), strict=True):
             if group is None or group.key != key:
-                yield from group.told() if group is not None else ()
+                yield from group.results() if group is not None else ()
                 group = _Group(key, obs.seq)
             group.fold.feed(obs)
-    yield from group.told() if group is not None else ()
+    yield from group.results() if group is not None else ()
 
 
 class _Group:
@@ -163,8 +163,8 @@ class _Group:
 
     def __init__(self, key: tuple[str, ...], first: int) -> None:
         self.key, self._first = key, first
-        self.fold = GroupFold(*key[1:])
+        self.fold = GroupChecker(*key[1:])
 
-    def told(self) -> Iterator[pa.RecordBatch]:
-        text = msgspec.json.encode(self.fold.told()).decode()
+    def results(self) -> Iterator[pa.RecordBatch]:
+        text = msgspec.json.encode(self.fold.result()).decode()
         yield pa.RecordBatch.from_pydict({"told": [text], "first": [self._first], "file": [self.key[0]]})

@@ -22,7 +22,7 @@ import pyarrow as pa
 from groupproof.chaos.spark.checkers.group_watch import Alert, WatchedGroups, buckets_of
 from groupproof.chaos.spark.traces.datasource import FORMAT, register
 from groupproof.harness.judging.case_result import CaseResult
-from groupproof.harness.judging.checkers.live_group import GroupTold
+from groupproof.harness.judging.checkers.live_group import GroupResult
 from groupproof.harness.judging.observed.group_results import results_of
 from groupproof.protocol.trace_columns import from_batch
 
@@ -66,7 +66,7 @@ class Watcher:
     last_batch: int = -1
     _pulses: dict[tuple[str, str, int], Mapping[str, int]] = field(default_factory=dict)
     _rested: dict[tuple[str, str, int], int] = field(default_factory=dict)
-    _groups: dict[tuple[str, str, str], GroupTold] = field(default_factory=dict)
+    _groups: dict[tuple[str, str, str], GroupResult] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.file.is_file():
@@ -82,7 +82,7 @@ class Watcher:
             if row["what"] == _REST:
                 self._rested[key] = row["taken"]
             if row["what"] == _GROUP:
-                message = msgspec.json.decode(row["text"], type=GroupTold)
+                message = msgspec.json.decode(row["text"], type=GroupResult)
                 self._groups[message.run, message.case, message.group] = message
         found = [json.loads(row["text"]) for row in rows if row["what"] == _ALERT]
         if found and batch > self.last_batch:
@@ -160,5 +160,5 @@ def _fold(watch: Watch, key: tuple[str, str, int], frames: Iterable[pd.DataFrame
     )
 
 
-def _text(entry: Alert | GroupTold) -> str:
+def _text(entry: Alert | GroupResult) -> str:
     return msgspec.json.encode(entry).decode()

@@ -16,7 +16,7 @@ from groupproof.chaos.spark.load.load_command import span_of
 if TYPE_CHECKING:
     from groupproof.chaos.spark.checkers.group_watch import Alert
     from groupproof.chaos.spark.checkers.trace_watch import Watcher
-    from groupproof.harness.model.errors import Trouble
+    from groupproof.harness.model.errors import RunError
 
 __all__ = ["Quiet", "command"]
 
@@ -81,7 +81,7 @@ def command(path: Path, *, delay: float, idle: float, url: str, buckets: int, ou
     return _ended(watcher, say, as_json=as_json)
 
 
-def _trouble(said: str) -> Trouble:
+def _trouble(said: str) -> RunError:
     """Return by whose fault the query has ended: that of a trace that can't be read is told as a task told it."""
     from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 
@@ -142,7 +142,7 @@ def _alert_text(alert: Alert) -> str:
 def _ended(watcher: Watcher, say: Callable[[str], None], *, as_json: bool) -> int:
     import json
 
-    from groupproof.harness.judging.summary.grade import Counted, exit_code
+    from groupproof.harness.judging.summary.grade import CaseCount, exit_code
 
     say(_figures(watcher))
     results = watcher.results()
@@ -155,5 +155,5 @@ def _ended(watcher: Watcher, say: Callable[[str], None], *, as_json: bool) -> in
     else:
         for item in results:
             say(f"{item.ruling.verdict.value} {item.case.id}  {item.ruling.observed}")
-    counted = [Counted(case=result.case, verdict=result.ruling.verdict, goodbye=result.ruling.goodbye) for result in results]
+    counted = [CaseCount(case=result.case, verdict=result.ruling.verdict, goodbye=result.ruling.goodbye) for result in results]
     return exit_code(counted, "PASSED" if results else "NO_VERDICT")

@@ -21,7 +21,7 @@ from groupproof.chaos.spark.load.spark_job import Job
 from groupproof.chaos.spark.load.task_channel import Task, TaskRegistry
 from groupproof.chaos.spark.members.churn_plan import Churn, deeds_of, strikes_of
 from groupproof.chaos.spark.members.load_order import ClientChoice, LoadOrder, task_orders
-from groupproof.harness.model.errors import BrokenEnvironment, Trouble
+from groupproof.harness.model.errors import BrokenEnvironment, RunError
 from groupproof.harness.running.signals import mind_signals
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject, RunningCluster
 from groupproof.harness.subjects.networks.broker_address import Address
@@ -43,7 +43,7 @@ class LoadResult:
     end: str
     last: Figures
     logs: tuple[Path, ...] = ()
-    trouble: Trouble | None = None
+    trouble: RunError | None = None
     interrupted: bool = False
 
 
@@ -130,7 +130,7 @@ class Load:
     async def _run_job(self, orders: Sequence[Any]) -> None:
         try:
             await self.job.run(orders)
-        except Trouble as error:
+        except RunError as error:
             self._failed(error)
         self._over.set()
 
@@ -180,7 +180,7 @@ class Load:
         self.shown.line("interrupted: members leave, what was seen is sealed; once more ends it at once")
         self._over.set()
 
-    def _failed(self, error: Trouble) -> None:
+    def _failed(self, error: RunError) -> None:
         if self._loaded.trouble is None and not self._loaded.interrupted:
             self._loaded.trouble, self._loaded.end = error, " ".join(str(error).split())
         self._over.set()

@@ -14,14 +14,14 @@ import trio
 
 from groupproof.chaos.spark.load.load_server import LoadServerConfig
 from groupproof.chaos.spark.load.task_channel import Lines
-from groupproof.harness.model.errors import BrokenEnvironment, KitFailure, Trouble, WrongUsage
+from groupproof.harness.model.errors import BrokenEnvironment, KitFailure, RunError, WrongUsage
 from groupproof.harness.subjects.networks.broker_address import Address
 
 __all__ = ["LoadServerProcess", "running_backstage"]
 
 _UP_S: Final = 120.0
 _END_S: Final = 30.0
-_TROUBLES: Final[Mapping[int, type[Trouble]]] = {3: WrongUsage, 4: BrokenEnvironment, 5: KitFailure}
+_TROUBLES: Final[Mapping[int, type[RunError]]] = {3: WrongUsage, 4: BrokenEnvironment, 5: KitFailure}
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class LoadServerProcess:
     rebalances: int = 0
     _ready: trio.Event = field(default_factory=trio.Event)
     _ended: trio.Event = field(default_factory=trio.Event)
-    _trouble: Trouble | None = None
+    _trouble: RunError | None = None
 
     async def begin(self, start_ns: int) -> None:
         """Start its clock."""

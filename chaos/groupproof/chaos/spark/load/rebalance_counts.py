@@ -1,4 +1,4 @@
-"""The rebalances of a fleet, counted twice: as its members were told of them, and as the coordinator's own trace has them. Pure.
+"""The rebalances of a fleet, counted twice: by what its members saw, and by the coordinator's own trace. Pure.
 
 A rebalance is a generation that was formed: the members' JoinGroup was answered with it, and the coordinator went on to wait for the assignment.
 A group that empties gets a new generation too, which nobody is told of; it is none here.

@@ -11,7 +11,7 @@ import trio
 from groupproof.chaos.spark.load.task_player import MANIFEST, player
 from groupproof.chaos.spark.members.load_order import TaskOrder
 from groupproof.chaos.spark.session import session
-from groupproof.harness.model.errors import BrokenEnvironment, Trouble
+from groupproof.harness.model.errors import BrokenEnvironment, RunError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -77,7 +77,7 @@ class SparkJob:
         numbers = spark.range(0, len(orders), 1, len(orders))
         try:
             self.manifest = numbers.mapInArrow(player(orders), MANIFEST).collect()
-        except Trouble:
+        except RunError:
             raise
         except Exception as error:  # what py4j makes of a job that failed, of a JVM that is gone, of workers that were killed
             if not self._is_cancelled:

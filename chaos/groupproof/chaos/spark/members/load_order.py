@@ -102,5 +102,5 @@ def after(deeds: Sequence[MemberAction], skip_s: float) -> tuple[MemberAction, .
     for action in deeds:
         if action.at_s <= skip_s:
             is_up = action.action not in (Action.LEAVE, Action.DIE)
-    left = tuple(deed for deed in deeds if deed.at_s > skip_s)
+    left = tuple(action for action in deeds if action.at_s > skip_s)
     return (MemberAction(skip_s, Action.START), *left) if is_up else left

@@ -1,4 +1,4 @@
-"""What a task writes down: its members' observations, sealed as it goes, and the counters that its progress is told by."""
+"""Records what happens in a task: its members' observations, in segments, and the counters of its progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who read what: the rows that queries on Spark's Kafka source read, beside what was there to read and what the coordinator gave whom. Pure."""
+"""The rows that queries on Spark's Kafka source read, compared with the records that were there and with the coordinator's assignments. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is had with Spark's own Kafka source, as data: which queries run, on which path, what befalls them, and what is expected of it."""
+"""The scenarios of Spark's own Kafka source, as data: which queries run, on which path, which faults act on them, and what is expected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a course on Spark's Kafka source came to: its figures, and each expectation with what was seen. Pure."""
+"""The result of a scenario of Spark's Kafka source: its figures, and each expectation with what was observed. Pure."""
 
 from __future__ import annotations
 

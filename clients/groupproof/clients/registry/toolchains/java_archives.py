@@ -106,13 +106,13 @@ def copy_pinned(artifacts: Mapping[str, str], folder: Path) -> None:
     Raises `NoSuchRelease`, or `ProvisionError` where what came is another file than the one that was pinned.
     """
     copy_artifacts(list(artifacts), folder)
-    for each, pinned in artifacts.items():
-        _, name, version = each.split(":")
+    for key, pinned in artifacts.items():
+        _, name, version = key.split(":")
         jar = folder / f"{name}-{version}.jar"
         came = hashlib.sha256(jar.read_bytes()).hexdigest() if jar.is_file() else "no file"
         if came != pinned:
             raise ProvisionError(
-                f"{each} is not the file that was pinned: its SHA-256 is {came}, not {pinned}; is the Maven repository a faithful one?"
+                f"{key} is not the file that was pinned: its SHA-256 is {came}, not {pinned}; is the Maven repository a faithful one?"
             )
 
 
@@ -153,7 +153,7 @@ def _pom(artifacts: Sequence[str], *, with_dependencies: bool) -> str:
     everything = "" if with_dependencies else "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
     dependencies = "".join(
         f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>{everything}</dependency>"
-        for group, artifact, version in (escape(each).split(":") for each in artifacts)
+        for group, artifact, version in (escape(artifact).split(":") for artifact in artifacts)
     )
     return (
         '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'

@@ -1,4 +1,4 @@
-"""What a worker asks of whoever drives it, beside the requests of `clients.outputs`."""
+"""The outputs of a worker, for the code that drives it, beside the requests of `clients.outputs`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a consumer on ZooKeeper asks of whoever drives it, and what it tells. Plain data, as in `clients.outputs`.
+"""The outputs of a consumer on ZooKeeper, for the code that drives it, and its reports. Plain data, as in `clients.outputs`.
 
 What carries an `ask_id` is answered by `ConsumerMachine.answered(ask_id, reply, now_ms)`; the type of the reply stands with each.
 """

@@ -13,7 +13,7 @@ from groupproof.clients.relatives.zookeeper.consumer_streams import Fetched
 from groupproof.protocol.vocabulary import Api, TopicPartition
 from groupproof.protocol.wire.records import RecordsError, read_batches
 
-__all__ = ["FETCH_WAIT_MS", "Host", "LogReader"]
+__all__ = ["FETCH_WAIT_MS", "LogReader", "LogReaderHost"]
 
 FETCH_WAIT_MS: Final = 100
 """fetch.wait.max.ms: how long a broker may hold a Fetch that finds nothing."""
@@ -25,7 +25,7 @@ Body = dict[str, Any]
 Leaders = Mapping[TopicPartition, Node] | None
 
 
-class Host(Protocol):
+class LogReaderHost(Protocol):
     """The consumer that it reads for."""
 
     def room(self, partition: TopicPartition) -> bool: ...
@@ -42,7 +42,7 @@ class Host(Protocol):
 class LogReader:
     """`pursue` sends what can be sent: after a Fetch was asked for, when a chunk was taken in, and when there is room again."""
 
-    def __init__(self, host: Host, brokers: Brokers, *, bytes_max: int, offset_reset: str, wait_ms: int = FETCH_WAIT_MS) -> None:
+    def __init__(self, host: LogReaderHost, brokers: Brokers, *, bytes_max: int, offset_reset: str, wait_ms: int = FETCH_WAIT_MS) -> None:
         self._host, self._brokers = host, brokers
         self._bytes_max, self._wait_ms, self._timestamp = bytes_max, wait_ms, _RESETS[offset_reset]
         self._wanted: dict[Node, set[TopicPartition]] = {}

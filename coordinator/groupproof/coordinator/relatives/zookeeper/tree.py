@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from groupproof.protocol.relatives.zookeeper_messages import Answer, Code, EventKind, GetEach, WatchEvent
 
-__all__ = ["Created", "Deleted", "Fired", "Node", "NodeWritten", "Tree"]
+__all__ = ["Created", "Deleted", "Fired", "NodeWritten", "Tree", "TreeNode"]
 
 _READS_MAX: Final = 4_096
 
@@ -39,7 +39,7 @@ class Fired(NamedTuple):
     event: WatchEvent
 
 
-class Node:
+class TreeNode:
     """A node of the tree. `owner` is the session of an ephemeral one, 0 for others; `changed` and `listed` are the transactions that did so last."""
 
     __slots__ = ("changed", "children", "data", "listed", "listing", "owner", "reads", "version")
@@ -49,7 +49,7 @@ class Node:
         self.owner = owner
         self.version = 0
         self.changed = self.listed = zxid
-        self.children: dict[str, Node] = {}
+        self.children: dict[str, TreeNode] = {}
         self.listing: tuple[str, ...] | None = ()
         self.reads: dict[int, tuple[tuple[str, ...], Answer]] = {}
 
@@ -69,13 +69,13 @@ class Tree:
 
     def __init__(self) -> None:
         self.zxid = 0
-        self._root = Node(b"", 0, 0)
-        self._nodes: dict[str, Node] = {"/": self._root}
+        self._root = TreeNode(b"", 0, 0)
+        self._nodes: dict[str, TreeNode] = {"/": self._root}
         self._data_watches: dict[str, dict[int, None]] = {}
         self._child_watches: dict[str, dict[int, None]] = {}
         self._ephemerals: dict[int, dict[str, None]] = {}
 
-    def node(self, path: str) -> Node | None:
+    def node(self, path: str) -> TreeNode | None:
         return self._nodes.get(path)
 
     def ephemerals(self, session_id: int) -> tuple[str, ...]:
@@ -96,7 +96,7 @@ class Tree:
             kept = parent.reads[id(operation.names)] = operation.names, self._read(parent, operation.names)
         return kept[1]
 
-    def _read(self, parent: Node, names: tuple[str, ...]) -> Answer:
+    def _read(self, parent: TreeNode, names: tuple[str, ...]) -> Answer:
         values: list[bytes] = []
         for name in names:
             child = parent.children.get(name)
@@ -137,7 +137,7 @@ class Tree:
 
     def _create(self, change: Created, zxid: int) -> list[Fired]:
         parent, name = self._above(change.path)
-        node = parent.children[name] = self._nodes[change.path] = Node(change.data, change.owner, zxid)
+        node = parent.children[name] = self._nodes[change.path] = TreeNode(change.data, change.owner, zxid)
         if node.owner:
             self._ephemerals.setdefault(node.owner, {})[change.path] = None
         self._has_changed(parent, zxid)
@@ -162,12 +162,12 @@ class Tree:
         self._above(change.path)[0].forget_reads()
         return self._fire(self._data_watches, change.path, EventKind.DATA_CHANGED)
 
-    def _has_changed(self, parent: Node, zxid: int) -> None:
+    def _has_changed(self, parent: TreeNode, zxid: int) -> None:
         parent.listed = zxid
         parent.listing = None
         parent.forget_reads()
 
-    def _above(self, path: str) -> tuple[Node, str]:
+    def _above(self, path: str) -> tuple[TreeNode, str]:
         parent, _, name = path.rpartition("/")
         return self._nodes[parent or "/"], name
 

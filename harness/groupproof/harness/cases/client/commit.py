@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groupproof.harness.cases.client.builders import GHOST_SESSION_MS, MUST, UNHEARD_OF, case, code_name
-from groupproof.harness.judging.case_checkers.commit_reactions import commit_fails, commit_is_told, commit_succeeds
+from groupproof.harness.judging.case_checkers.commit_reactions import commit_fails, commit_is_reported, commit_succeeds
 from groupproof.harness.judging.case_checkers.discovery import rediscovers
 from groupproof.harness.judging.case_checkers.fields import commits_carry_membership
 from groupproof.harness.judging.case_checkers.reactions import Identity, is_struck, recovers, rejoins
@@ -150,7 +150,7 @@ CASES: tuple[Case, ...] = (
         MUST,
         _failing(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _again()),
         is_struck("error", "m0", _COMMIT, requirement="CLIENT-69"),
-        commit_is_told("m0", after="commit", requirement="CLIENT-69"),
+        commit_is_reported("m0", after="commit", requirement="CLIENT-69"),
         needs=["commit"],
     ),
     case(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from groupproof.harness.cases.client.builders import GHOST_SESSION_MS, MUST, UNHEARD_OF, case, code_name
 from groupproof.harness.judging.case_checkers.commit_reactions import (
     commit_fails,
-    commit_is_told,
+    commit_is_reported,
     commit_reaches_coordinator,
     commit_succeeds,
     commits_before_joining,
@@ -64,7 +64,7 @@ def _error_case(code: int, title: str) -> Case:
         ("CLIENT-69",),
         MUST,
         _async(code),
-        commit_is_told("m0", after="commit", requirement="CLIENT-69"),
+        commit_is_reported("m0", after="commit", requirement="CLIENT-69"),
         needs=["commit", "commit-async"],
     )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from groupproof.harness.cases.client.builders import GHOST_SESSION_MS, MUST, SHOULD, case
-from groupproof.harness.judging.case_checkers.app_polls import is_told_nothing_fatal
-from groupproof.harness.judging.case_checkers.commit_reactions import commit_is_told
+from groupproof.harness.judging.case_checkers.app_polls import hears_nothing_fatal
+from groupproof.harness.judging.case_checkers.commit_reactions import commit_is_reported
 from groupproof.harness.judging.case_checkers.reactions import is_struck, recovers, rejoins
 from groupproof.harness.judging.case_checkers.repeated_commits import (
     commits_never_go_back,
@@ -77,7 +77,7 @@ def _of_a_zombie(mode: str, name: str, title: str, *needs: str) -> Case:
         MUST,
         _thrown_out(mode),
         repeats_no_refused_commit("m0", after="commit"),
-        commit_is_told("m0", after="commit", requirement="CLIENT-67"),
+        commit_is_reported("m0", after="commit", requirement="CLIENT-67"),
         recovers("m0", after="commit", requirement="CLIENT-55"),
         needs=["commit", *needs],
     )
@@ -151,7 +151,7 @@ CASES: tuple[Case, ...] = (
         rejoins("m0", after="newcomer", requirement="CLIENT-46"),
         recovers("m0", after="newcomer", requirement="CLIENT-76"),
         pauses_between_commits("m0", after="refused"),
-        is_told_nothing_fatal("m0", after="refused", requirement="CLIENT-76"),
+        hears_nothing_fatal("m0", after="refused", requirement="CLIENT-76"),
         needs=["auto-commit"],
     ),
     case(
@@ -205,6 +205,6 @@ CASES: tuple[Case, ...] = (
         ),
         is_struck("error", "m0", Api.JOIN_GROUP, requirement="CLIENT-76"),
         rejoins("m0", after="error", requirement="CLIENT-76", or_tells=True),
-        is_told_nothing_fatal("m0", after="error", requirement="CLIENT-75", gravity=Verdict.NON_STRICT),
+        hears_nothing_fatal("m0", after="error", requirement="CLIENT-75", gravity=Verdict.NON_STRICT),
     ),
 )

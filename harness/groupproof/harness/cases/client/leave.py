@@ -1,4 +1,4 @@
-"""Leaving: the goodbye in every phase, and every answer it may get (CLIENT-71 to CLIENT-73, CLIENT-80, LEAVE-55)."""
+"""Leaving: a close in every phase, and every answer that LeaveGroup may get (CLIENT-71 to CLIENT-73, CLIENT-80, LEAVE-55)."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from groupproof.harness.cases.client.builders import GHOST_SESSION_MS, MUST, SHOULD, case
 from groupproof.harness.cases.client.fetch import COMMITTED, after_commits
-from groupproof.harness.judging.case_checkers.commit_reactions import commit_is_told, commit_succeeds
+from groupproof.harness.judging.case_checkers.commit_reactions import commit_is_reported, commit_succeeds
 from groupproof.harness.judging.case_checkers.fields import joins_once, starts_at
 from groupproof.harness.judging.case_checkers.leave_group import closes, leaves, sends_none
 from groupproof.harness.judging.case_checkers.reactions import comes_back, keeps_membership, recovers, rejoins, retries
@@ -112,7 +112,7 @@ _CUT: tuple[Case, ...] = (
         ("CLIENT-69", "CLIENT-05"),
         MUST,
         _staying(_lost(Api.OFFSET_COMMIT), mark("commit"), commit("m0", ("t", 0, 5)), _next_heartbeat(), passing(700)),
-        commit_is_told("m0", after="commit", requirement="CLIENT-69"),
+        commit_is_reported("m0", after="commit", requirement="CLIENT-69"),
         keeps_membership("m0", after=_FAULT, requirement="CLIENT-05"),
         needs=["commit"],
     ),
@@ -377,7 +377,7 @@ _SILENT: tuple[Case, ...] = (
         MUST,
         _silent(Api.OFFSET_COMMIT, mark("commit"), commit("m0", ("t", 0, 5), within_ms=12_000), delivered(_FAULT), _back(), passing(500)),
         comes_back("m0", after=_FAULT, requirement="CLIENT-51"),
-        commit_is_told("m0", after="commit", requirement="CLIENT-69"),
+        commit_is_reported("m0", after="commit", requirement="CLIENT-69"),
         needs=["commit"],
     ),
 )

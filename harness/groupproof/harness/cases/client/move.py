@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from groupproof.harness.cases.client.builders import GHOST_SESSION_MS, MUST, SHOULD, case
 from groupproof.harness.cases.client.fetch import COMMITTED, after_commits
-from groupproof.harness.judging.case_checkers.commit_reactions import commit_is_told, commit_succeeds
+from groupproof.harness.judging.case_checkers.commit_reactions import commit_is_reported, commit_succeeds
 from groupproof.harness.judging.case_checkers.discovery import goes_to_another
 from groupproof.harness.judging.case_checkers.fields import starts_at
 from groupproof.harness.judging.case_checkers.leave_group import closes, leaves
@@ -244,7 +244,7 @@ _BUSY: tuple[Case, ...] = (
                 stable("m0", after="moved", within_ms=11_500),
             ],
         ),
-        commit_is_told("m0", after="commit", requirement="CLIENT-69"),
+        commit_is_reported("m0", after="commit", requirement="CLIENT-69"),
         recovers("m0", after="moved", requirement="CLIENT-67"),
         needs=["commit"],
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from groupproof.harness.cases.client.builders import GHOST_SESSION_MS, MUST, case
 from groupproof.harness.judging.case_checkers.app_polls import application_holds, reads_nothing_while_joining, where_the_handler_is_slow
-from groupproof.harness.judging.case_checkers.commit_reactions import commit_is_told
+from groupproof.harness.judging.case_checkers.commit_reactions import commit_is_reported
 from groupproof.harness.judging.case_checkers.fields import subscribes_to, syncs_protocol_agreed
 from groupproof.harness.judging.case_checkers.first_join import keeps_pending_id, waits_for_its_join
 from groupproof.harness.judging.case_checkers.heartbeats import heartbeats_go_on
@@ -184,7 +184,7 @@ _AT_WORK: tuple[Case, ...] = (
                 passing(200),
             ],
         ),
-        commit_is_told("m0", after="moved", requirement="CLIENT-69"),
+        commit_is_reported("m0", after="moved", requirement="CLIENT-69"),
         needs=["commit"],
     ),
 )

@@ -16,7 +16,7 @@ from groupproof.harness.judging.case_checkers.reactions import (
     takes_up_its_work,
 )
 from groupproof.harness.model.case import Case, Judge
-from groupproof.harness.model.plan import Await, Plan, Seen
+from groupproof.harness.model.plan import Await, Matches, Plan
 from groupproof.harness.model.plan_builders import (
     answers,
     company,
@@ -158,7 +158,7 @@ CASES: tuple[Case, ...] = (
                 *start("m0"),
                 delivered("slow", within_ms=15_000),
                 *start("a0"),
-                Await(until=Seen(kind_of="transition", state_after=GroupState.PREPARING_REBALANCE.value, after="slow"), within_ms=6_000),
+                Await(until=Matches(kind_of="transition", state_after=GroupState.PREPARING_REBALANCE.value, after="slow"), within_ms=6_000),
                 passing(200),
                 mark("overtaken"),
                 heal("slow"),

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import click
 
 from groupproof.harness.commands.base.command_tree import root
-from groupproof.harness.model.errors import KitFailure, Trouble
+from groupproof.harness.model.errors import KitFailure, RunError
 
 __all__ = ["INTERRUPTED", "run"]
 
@@ -75,7 +75,7 @@ def _leaves(error: BaseException) -> list[BaseException]:
     return [error]
 
 
-def _line_of(error: Trouble) -> str:
+def _line_of(error: RunError) -> str:
     """Return what is the matter; of what another library makes of it the beginning, as the file has it whole."""
     line = " ".join(str(error).split())
     return line if len(line) <= _SHOWN_CHARS_MAX or not isinstance(error, KitFailure) else f"{line[:_SHOWN_CHARS_MAX]} …"

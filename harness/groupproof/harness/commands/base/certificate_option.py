@@ -18,7 +18,7 @@ __all__ = ["check_bundling", "given_of", "pack_outcome"]
 
 
 def check_bundling(options: RunOptions) -> None:
-    """Raise `click.UsageError` for options that make no certificate together, and `Trouble` where none can be written or signed."""
+    """Raise `click.UsageError` for options that make no certificate together, and `RunError` where none can be written or signed."""
     if options.bundle is None:
         if options.sign is not None:
             raise click.UsageError("--sign signs a certificate, and there is none: name its file with --bundle")

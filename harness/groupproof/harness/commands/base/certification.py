@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from groupproof.harness.commands.base.progress import ProgressDisplay
-    from groupproof.harness.judging.summary.baseline import Baseline, Wanted
+    from groupproof.harness.judging.summary.baseline import Baseline, RunScope
     from groupproof.harness.judging.summary.expectations import Expectations
     from groupproof.harness.judging.summary.shards import Share
     from groupproof.harness.model.case import Case
@@ -31,7 +31,7 @@ __all__ = ["Certification", "as_folder"]
 class Certification:
     """One certification, from the options to the exit code; `catalogue` are the cases that there are, those of the side unless others are given.
 
-    Making it raises `Trouble` for what is wrong before anything runs.
+    Making it raises `RunError` for what is wrong before anything runs.
     """
 
     options: RunOptions
@@ -90,12 +90,12 @@ class Certification:
         share = self.options.shard
         return None if share is None or share.of == 1 or self.options.hold is not None else share
 
-    def _wanted(self) -> Wanted:
+    def _wanted(self) -> RunScope:
         from groupproof.harness.cases.catalogue import cases_of
-        from groupproof.harness.judging.summary.baseline import Wanted
+        from groupproof.harness.judging.summary.baseline import RunScope
 
         options, catalogue = self.options, cases_of(self.side) if self.catalogue is None else self.catalogue
-        return Wanted(
+        return RunScope(
             only=options.only,
             skip=options.skip,
             level=options.level,
@@ -141,7 +141,7 @@ class Certification:
             bind=options.bind,
             advertise=options.advertise,
             fail_on=options.fail_on,
-            expectations=Expectations(known=tuple(known for expectation in self._expectations for known in expectation.known)),
+            expectations=Expectations(known=tuple(failure for expectation in self._expectations for failure in expectation.known)),
             hold=hold,
             shard=self._shard,
             elsewhere=frozenset(case.id for case in self._selected) - {case.id for case in self.cases},

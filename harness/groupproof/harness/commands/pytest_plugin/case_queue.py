@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
 from groupproof.harness.commands.pytest_plugin.xdist_shares import ENDED, SharedResult, ShareEnd, dealt
-from groupproof.harness.judging.summary.expectations import Observed, load, settle
+from groupproof.harness.judging.summary.expectations import CaseVerdict, load, settle
 from groupproof.harness.judging.summary.run_summary import CaseReport
 from groupproof.harness.running.case_runner import Progress
 from groupproof.harness.running.error_search import trouble_in
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from groupproof.harness.commands.pytest_plugin.background_run import BackgroundRun
     from groupproof.harness.commands.pytest_plugin.run_plan import RunPlan
     from groupproof.harness.commands.pytest_plugin.xdist_shares import RunEnd, SharedFolder, SubjectRecord
-    from groupproof.harness.judging.summary.expectations import Expectations, Known, Settled
+    from groupproof.harness.judging.summary.expectations import Expectations, KnownFailure, MatchedExpectations
     from groupproof.harness.judging.summary.run_summary import SubjectInfo
     from groupproof.harness.model.case import Case
-    from groupproof.harness.model.errors import Trouble
+    from groupproof.harness.model.errors import RunError
 
 __all__ = ["CaseQueue", "Result", "SingleProcessQueue", "WorkerQueue"]
 
@@ -44,9 +44,9 @@ class _Running:
     """One campaign in a thread of its own; `told` holds what it has ruled on, `over` that there will be no more."""
 
     def __init__(self, run_plan: RunPlan, cases: Sequence[Case], *, processes: int, folder: SharedFolder | None = None, name: str = "") -> None:
-        self.told: dict[str, SharedResult] = {}
+        self.results: dict[str, SharedResult] = {}
         self.about: RunEnd | None = None
-        self.trouble: Trouble | None = None
+        self.trouble: RunError | None = None
         self.over = False
         self.changed = threading.Condition()
         self._commission, self._cases, self._processes = run_plan, cases, processes
@@ -86,7 +86,7 @@ class _Running:
         if self._folder is not None:
             self._folder.tell(result)
         with self.changed:
-            self.told[case.id] = result
+            self.results[case.id] = result
             self.changed.notify_all()
 
     def _leave(self) -> None:
@@ -136,8 +136,8 @@ class SingleProcessQueue(CaseQueue):
     def _result_of(self, case: Case) -> SharedResult | str:
         running = self.running = self.running or _Running(self._commission, self._cases, processes=1)
         with running.changed:
-            running.changed.wait_for(lambda: case.id in running.told or running.over)
-        return running.told.get(case.id) or _why(running.trouble, running.about)
+            running.changed.wait_for(lambda: case.id in running.results or running.over)
+        return running.results.get(case.id) or _why(running.trouble, running.about)
 
     def stop(self) -> None:
         if self.running is not None:
@@ -162,7 +162,7 @@ class WorkerQueue(CaseQueue):
         while True:
             is_deserted = not self._take(share) and self._folder.is_deserted(share)
             ended: ShareEnd | None = self._folder.get(f"{share}{ENDED}")
-            own = next((running.told[case.id] for running in self._running if case.id in running.told), None)
+            own = next((running.results[case.id] for running in self._running if case.id in running.results), None)
             result = own or self._folder.told(case.id)
             if result is not None:
                 return result
@@ -214,7 +214,7 @@ class _Settling:
         stale = "" if report.excuse else "; ".join(name for entry in known for name in self._stale(entry, case, reported))
         return Result(report=report, stale=stale)
 
-    def _stale(self, entry: Known, case: Case, result: SharedResult) -> list[str]:
+    def _stale(self, entry: KnownFailure, case: Case, result: SharedResult) -> list[str]:
         """Return what is wrong with an entry, if this case is the one to tell it."""
         if not settle([entry], [_observed(result)], date.today()).stale:
             return []
@@ -222,14 +222,14 @@ class _Settling:
         passing = sorted([case.id, *(id for id, value in observed.items() if settle([entry], [value], date.today()).stale)])
         return list(settled.stale) if passing[0] == case.id else []
 
-    def _with_others(self, entry: Known, case: Case, result: SharedResult) -> tuple[Settled, dict[str, Observed]]:
+    def _with_others(self, entry: KnownFailure, case: Case, result: SharedResult) -> tuple[MatchedExpectations, dict[str, CaseVerdict]]:
         """Return what becomes of an entry by all the cases that it covers, and what was found of the others."""
         others = [item for item in self._cases if entry.covers(item.id) and item is not case]
         by_name = {case.id: self._told(case) for case in others}
         observed = {id: _observed(value) for id, value in by_name.items() if isinstance(value, SharedResult)}
         return settle([entry], [_observed(result), *observed.values()], date.today()), observed
 
-    def _known(self, subject: SubjectRecord) -> tuple[Known, ...]:
+    def _known(self, subject: SubjectRecord) -> tuple[KnownFailure, ...]:
         expectations = self._commission.expectations
         if not self._commission.wishes.expect and subject.shipped is not None:
             if subject.shipped not in self._shipped:
@@ -238,11 +238,11 @@ class _Settling:
         return expectations.about(subject.release, subject.profile)
 
 
-def _observed(result: SharedResult) -> Observed:
-    return Observed(case=result.case, verdict=result.ruling.verdict, fingerprint=result.ruling.fingerprint)
+def _observed(result: SharedResult) -> CaseVerdict:
+    return CaseVerdict(case=result.case, verdict=result.ruling.verdict, fingerprint=result.ruling.fingerprint)
 
 
-def _why(error: Trouble | None, about: RunEnd | None) -> str:
+def _why(error: RunError | None, about: RunEnd | None) -> str:
     if error is not None:
         return str(error)
     return f"not reached: {about.gave_up}" if about is not None and about.gave_up else "not reached: the run was ended before"

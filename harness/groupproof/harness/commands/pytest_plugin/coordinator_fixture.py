@@ -1,4 +1,4 @@
-"""The coordinator of a person's own test: it serves, it can be told to misbehave, and it shows what it knows of a group."""
+"""The fixture of a coordinator for a user's own tests: it serves clients, takes faults, and shows what it knows of a group."""
 
 from __future__ import annotations
 

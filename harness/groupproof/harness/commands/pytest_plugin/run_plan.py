@@ -46,7 +46,7 @@ class RunPlan:
         if patterns and options.only:
             wanted = {case.id for case in select(catalogue, only=options.only)}
             cases = [case for case in cases if case.id in wanted]
-        known = tuple(known for path in options.expect for known in load(path).known)
+        known = tuple(failure for path in options.expect for failure in load(path).known)
         return cls(wishes=options, cases=tuple(cases), expectations=Expectations(known=known))
 
     @property

@@ -19,7 +19,7 @@ from groupproof.harness.commands.pytest_plugin.run_plan import RunPlan
 from groupproof.harness.commands.pytest_plugin.session_end import SessionEnd, closed
 from groupproof.harness.commands.pytest_plugin.xdist_shares import SharedFolder
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.errors import Trouble
+from groupproof.harness.model.errors import RunError
 
 __all__ = ["CaseSession"]
 
@@ -44,7 +44,7 @@ class CaseSession:
         patterns = _taken(config)
         try:
             run_plan = RunPlan.of(wishes_of(config), patterns)
-        except Trouble as error:
+        except RunError as error:
             raise pytest.UsageError(f"groupproof: {error}") from error
         workerinput: dict[str, Any] | None = getattr(config, "workerinput", None)
         if workerinput is None:

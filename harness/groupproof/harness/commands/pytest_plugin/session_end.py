@@ -1,4 +1,4 @@
-"""The end of a session with cases: what all of its processes have run is summed up, written as one report, and told in a few lines."""
+"""The end of a pytest session with cases: the results of all its processes become one report and a few lines of summary."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from groupproof.harness.commands.pytest_plugin.background_run import summed_up
 from groupproof.harness.commands.pytest_plugin.case_queue import SingleProcessQueue
 from groupproof.harness.commands.pytest_plugin.xdist_shares import ENDED, RunEnd, SharedFolder, SharedResult
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.errors import Trouble
+from groupproof.harness.model.errors import RunError
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.reports.report_writer import write_report
 
@@ -67,12 +67,12 @@ def closed(run_plan: RunPlan, cases: Sequence[Case], engine: CaseQueue | None, f
     output = run_plan.output(outcome.summary.subject)
     try:
         write_report(outcome.summary, output)
-    except Trouble as error:
+    except RunError as error:
         return SessionEnd(outcome=outcome, output=None, trouble=f"no report: {error}")
     return SessionEnd(outcome=outcome, output=output)
 
 
-_Gathered = tuple[Sequence[SharedResult], list[RunEnd], list[Trouble], Sequence[Case]]
+_Gathered = tuple[Sequence[SharedResult], list[RunEnd], list[RunError], Sequence[Case]]
 
 
 def _gathered(run_plan: RunPlan, cases: Sequence[Case], engine: CaseQueue | None, folder: Path | None) -> _Gathered:
@@ -81,7 +81,7 @@ def _gathered(run_plan: RunPlan, cases: Sequence[Case], engine: CaseQueue | None
         running = engine.running if isinstance(engine, SingleProcessQueue) else None
         if running is None:
             return [], [], [], cases
-        return list(running.told.values()), [running.about] if running.about else [], [running.trouble] if running.trouble else [], cases
+        return list(running.results.values()), [running.about] if running.about else [], [running.trouble] if running.trouble else [], cases
     met = [SharedFolder(item) for item in (folder, *sorted(path for path in folder.iterdir() if path.is_dir()))]
     ended: list[ShareEnd] = [item for where in met for item in where.everything(ENDED)]
     selected = {id for where in met for id in where.get("selected") or ()}

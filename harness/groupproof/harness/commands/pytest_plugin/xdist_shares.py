@@ -1,4 +1,4 @@
-"""What the processes of one session tell each other of its cases, through a folder: who runs which share, and what came of each case.
+"""How the processes of one pytest session share its cases through a folder: which process runs which cases, and the result of each.
 
 Under xdist every worker may be handed any item. The cases are dealt to the workers beforehand, the long ones evenly; a worker runs its share in the
 background from its first item on, and an item waits for its case, whoever runs it. A share whose worker has no item of its own yet is taken up by
@@ -21,7 +21,7 @@ from groupproof.harness.judging.ruling import Ruling
 from groupproof.harness.judging.summary.run_summary import SubjectInfo
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.case_length import length_ms
-from groupproof.harness.model.errors import Trouble
+from groupproof.harness.model.errors import RunError
 from groupproof.harness.model.verdicts import Verdict
 
 __all__ = ["ENDED", "RESULT_SUFFIX", "RunEnd", "ShareEnd", "SharedFolder", "SharedResult", "SubjectRecord", "dealt"]
@@ -64,7 +64,7 @@ class ShareEnd:
     """How a share's run ended: what there is to tell of it, and the trouble that kept it from its cases."""
 
     about: RunEnd | None
-    trouble: Trouble | None
+    trouble: RunError | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,7 @@ class SharedResult:
     ruling: Ruling
     plays: Sequence[Play]
     duration_s: float
-    trouble: Trouble | None
+    trouble: RunError | None
 
     @classmethod
     def of(cls, result: CaseResult, subject: SubjectRecord) -> SharedResult:

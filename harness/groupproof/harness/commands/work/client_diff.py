@@ -73,7 +73,7 @@ class ClientDiff:
         self._is_interrupted = False
 
     def go(self, console: Console, *, as_json: bool) -> int:
-        """Block until both are run; raise `Trouble` where a client cannot be had."""
+        """Block until both are run; raise `RunError` where a client cannot be had."""
         first = self._run(self._candidates[0], console)
         second = {} if self._is_interrupted else self._run(self._candidates[1], console)
         both = [case.id for case in self._cases if case.id in first and case.id in second]

@@ -132,7 +132,14 @@ def _leftovers() -> str:
 
 def _toxiproxy() -> str | None:
     """Return the Toxiproxy that a run would take: the image, the program on PATH, a build in the cache, or one that Go can make."""
-    image = next((each for each in _TOXIPROXY_IMAGES if _answer(("docker", "image", "inspect", "--format", "{{.Id}}", each)) is not None), None)
+    image = next(
+        (
+            toxiproxy_image
+            for toxiproxy_image in _TOXIPROXY_IMAGES
+            if _answer(("docker", "image", "inspect", "--format", "{{.Id}}", toxiproxy_image)) is not None
+        ),
+        None,
+    )
     if image is not None:
         return f"image {image}"
     built = next(iter(sorted(default_cache().glob("go/toxiproxy-*/server"))), None)
@@ -151,7 +158,7 @@ def _zookeeper() -> str | None:
     if absent("zookeeper"):
         return None
     client = f"kazoo {metadata.version('kazoo')}"
-    can_fetch = all(shutil.which(each) for each in ("java", "mvn"))
+    can_fetch = all(shutil.which(name) for name in ("java", "mvn"))
     server = zookeeper_at_hand(default_cache()) or (f"{zookeeper_release()}, fetched by Maven when it is first needed" if can_fetch else None)
     return f"{server}; {client}" if server is not None else None
 
@@ -194,7 +201,7 @@ def _loopback() -> str | None:
 
 def _writable(folder: Path) -> str | None:
     """Return where `folder` is, or will be, when it can be written."""
-    nearest = next(each for each in (folder, *folder.parents) if each.exists())
+    nearest = next(path for path in (folder, *folder.parents) if path.exists())
     try:
         with tempfile.TemporaryFile(dir=nearest):
             return str(folder)

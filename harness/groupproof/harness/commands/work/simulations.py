@@ -1,4 +1,4 @@
-"""Runs simulations for the command line, and tells of them: what happened, which law was broken, how to have it again."""
+"""Runs simulations for the command line and prints them: what happened, which invariant was broken, and how to replay the run."""
 
 from __future__ import annotations
 

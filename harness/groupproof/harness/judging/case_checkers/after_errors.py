@@ -44,12 +44,12 @@ def ids_are_given_up_for_a_reason(ev: Evidence) -> Iterator[Finding]:
     """
     for client in clients(ev):
         for join in ev.requests(Api.JOIN_GROUP, client, before=ev.closing):
-            held = [each for each in given(ev, client, before=join.seq) if each.generation >= 0]
-            if join.member or instance_of(join) or not held or held[-1].seen is not _last_given(ev, client, join):
+            held = [assignment for assignment in given(ev, client, before=join.seq) if assignment.generation >= 0]
+            if join.member or instance_of(join) or not held or held[-1].answer is not _last_given(ev, client, join):
                 continue
-            if any(not each.member for each in ev.requests(Api.JOIN_GROUP, client, after=held[-1].seen.seq, before=join.seq)):
+            if any(not obs.member for obs in ev.requests(Api.JOIN_GROUP, client, after=held[-1].answer.seq, before=join.seq)):
                 continue  # it asks again without the id that it has given up before
-            after = _given_up_after(ev, client, held[-1].seen, join)
+            after = _given_up_after(ev, client, held[-1].answer, join)
             if after is not None:
                 requirement, what = after
                 claim = Claim(requirement=requirement, expected="The client joins again with the member id that it has.")
@@ -57,52 +57,57 @@ def ids_are_given_up_for_a_reason(ev: Evidence) -> Iterator[Finding]:
 
 
 def _last_given(ev: Evidence, client: str, join: Observation) -> Observation:
-    return given(ev, client, before=join.seq)[-1].seen
+    return given(ev, client, before=join.seq)[-1].answer
 
 
 def _given_up_after(ev: Evidence, client: str, since: Observation, join: Observation) -> tuple[str, str] | None:
     """Return the requirement and the mishap after which `client` gave its id up; None where it may."""
     heard, mishaps, held, without = since, list[Observation](), since, _asked_without_id(ev, client)
-    for seen in (each for each in ev.trace[since.seq + 1 : join.seq] if each.client == client):
-        if (seen.kind == "request" and seen.api == Api.LEAVE_GROUP.title) or (seen.who == "kit" and seen.body.get("name") == "kill"):
+    for obs in (obs for obs in ev.trace[since.seq + 1 : join.seq] if obs.client == client):
+        if (obs.kind == "request" and obs.api == Api.LEAVE_GROUP.title) or (obs.who == "kit" and obs.body.get("name") == "kill"):
             return None
-        if seen.kind == "request" and seen.member and seen.member == since.member:
-            held = seen
-        elif seen.kind == "response" and seen.api in _TITLES:
+        if obs.kind == "request" and obs.member and obs.member == since.member:
+            held = obs
+        elif obs.kind == "response" and obs.api in _TITLES:
             # Who asks without the id has given it up already, or risks it: being unknown is no excuse then.
-            if _gives_up(seen) and seen.exchange_id not in without:
+            if _gives_up(obs) and obs.exchange_id not in without:
                 return None
-            heard = seen if seen.error in _ALIVE and seen.api in _HEARD_BY else heard
-            mishaps += [seen] if seen.error else []
-        elif seen.who == "link" and seen.body.get("name") == "closed":
-            mishaps.append(seen)
+            heard = obs if obs.error in _ALIVE and obs.api in _HEARD_BY else heard
+            mishaps += [obs] if obs.error else []
+        elif obs.who == "link" and obs.body.get("name") == "closed":
+            mishaps.append(obs)
     if not mishaps or elapsed_ms(heard, join) >= join.body.get("session_timeout_ms", 0) or _was_away(ev, client, since, join):
         return None
-    late = [seen for seen in mishaps if elapsed_ms(seen, held) <= SLACK_MS] or mishaps
+    late = [observation for observation in mishaps if elapsed_ms(observation, held) <= SLACK_MS] or mishaps
     bare = next(
-        (seen for seen in ev.trace[held.seq + 1 : join.seq] if seen.kind == "request" and seen.exchange_id in without and seen.client == client), None
+        (
+            observation
+            for observation in ev.trace[held.seq + 1 : join.seq]
+            if observation.kind == "request" and observation.exchange_id in without and observation.client == client
+        ),
+        None,
     )
     # The id was given up before it was first left out: what came of that is no reason for it.
-    before = [seen for seen in late if bare is not None and seen.exchange_id not in without and knew(seen, bare)]
+    before = [observation for observation in late if bare is not None and observation.exchange_id not in without and knew(observation, bare)]
     return _likeliest(before or late, without)
 
 
 def _asked_without_id(ev: Evidence, client: str) -> set[ExchangeId]:
     """Return the requests that had to name the client's id and named none, by connection and correlation."""
-    sent = (seen for api in GROUP_REQUESTS if api is not Api.LEAVE_GROUP for seen in ev.requests(api, client))
-    return {seen.exchange_id for seen in sent if not seen.member}
+    sent = (obs for api in GROUP_REQUESTS if api is not Api.LEAVE_GROUP for obs in ev.requests(api, client))
+    return {obs.exchange_id for obs in sent if not obs.member}
 
 
 def _was_away(ev: Evidence, client: str, since: Observation, join: Observation) -> bool:
     """Tell whether the application did not poll, or the process stood still, for so long that the client may have left the group by itself, whether it
     could say so or not."""
     limit, begun, is_paused = join.body.get("rebalance_timeout_ms", -1), None, False
-    for seen in (each for each in ev.trace[: join.seq] if each.client == client):
-        done = (seen.body.get("command") or seen.body.get("name")) if seen.who == "kit" else None
+    for obs in (obs for obs in ev.trace[: join.seq] if obs.client == client):
+        done = (obs.body.get("command") or obs.body.get("name")) if obs.who == "kit" else None
         if done in ("pause", "freeze", "commit"):
-            begun, is_paused = begun or seen, is_paused or done != "commit"
-        elif begun is not None and (done in ("resume", "thaw") or (seen.who == "shim" and seen.body.get("name") == "answer" and not is_paused)):
-            if seen.seq > since.seq and elapsed_ms(begun, seen) >= limit:
+            begun, is_paused = begun or obs, is_paused or done != "commit"
+        elif begun is not None and (done in ("resume", "thaw") or (obs.who == "shim" and obs.body.get("name") == "answer" and not is_paused)):
+            if obs.seq > since.seq and elapsed_ms(begun, obs) >= limit:
                 return True
             begun, is_paused = None, False
     return begun is not None and elapsed_ms(begun, join) >= limit
@@ -131,8 +136,8 @@ def refused_ids_are_dropped(ev: Evidence) -> Iterator[Finding]:
 
 def _named(ev: Evidence, answer: Observation) -> str:
     """Return the member id that the request of an answer named; an answer that refuses it may name none."""
-    asked = (each for each in ev.select("request", client=answer.client, before=answer.seq) if each.exchange_id == answer.exchange_id)
-    return next((each.member or "" for each in asked), "")
+    asked = (obs for obs in ev.select("request", client=answer.client, before=answer.seq) if obs.exchange_id == answer.exchange_id)
+    return next((obs.member or "" for obs in asked), "")
 
 
 def _is_joining(ev: Evidence, client: str, at: Observation) -> bool:
@@ -147,8 +152,8 @@ def _row(answer: Observation) -> Reaction:
 
 def _likeliest(mishaps: Sequence[Observation], without: Container[ExchangeId]) -> tuple[str, str]:
     """Return what the id was probably given up for: an answer that costs the generation, or else the last mishap."""
-    answers = [seen for seen in mishaps if seen.kind == "response"]
-    likeliest = next((seen for seen in answers if Effect.DROP_GENERATION in _row(seen)), mishaps[-1])
+    answers = [obs for obs in mishaps if obs.kind == "response"]
+    likeliest = next((obs for obs in answers if Effect.DROP_GENERATION in _row(obs)), mishaps[-1])
     if likeliest.kind != "response":
         return "CLIENT-05", "its connection was closed"
     how = ", sent without the id," if likeliest.exchange_id in without else ""
@@ -165,10 +170,10 @@ def refusals_are_heeded(after: str) -> Judge:
         since = moment(ev, after)
         for client in clients(ev):
             for refused in ev.responses(Api.HEARTBEAT, client, before=ev.closing):
-                if refused.error in _REFUSALS and (seen := _went_on(ev, client, refused, since)) is not None:
+                if refused.error in _REFUSALS and (obs := _went_on(ev, client, refused, since)) is not None:
                     requirement = reaction(Api.HEARTBEAT, refused.error, Phase.CURRENT).requirements[0]
                     claim = Claim(requirement=requirement, expected="A membership that was refused is given up, and the client joins again.")
-                    yield claim.failed(f"It heartbeats on after {error_named(refused.error)}, and does not join again.", seen, proof=Proof.LIVENESS)
+                    yield claim.failed(f"It heartbeats on after {error_named(refused.error)}, and does not join again.", obs, proof=Proof.LIVENESS)
                     break
 
     return judge
@@ -178,10 +183,10 @@ def _went_on(ev: Evidence, client: str, refused: Observation, since: Observation
     """Return a Heartbeat of the refused membership that comes long after the refusal, with no JoinGroup between."""
     if next(ev.select("request", Api.JOIN_GROUP, client, after=refused.seq, before=ev.closing), None) is not None:
         return None
-    begun = max(refused, since, key=lambda seen: seen.seq)
+    begun = max(refused, since, key=lambda obs: obs.seq)
     beats = ev.select("request", Api.HEARTBEAT, client, after=begun.seq, before=ev.closing)
-    same = (seen for seen in beats if (seen.member, seen.generation) == (refused.member, refused.generation))
-    return next((seen for seen in same if elapsed_ms(begun, seen) > HEEDS_MS * ev.stretch), None)
+    same = (obs for obs in beats if (obs.member, obs.generation) == (refused.member, refused.generation))
+    return next((obs for obs in same if elapsed_ms(begun, obs) > HEEDS_MS * ev.stretch), None)
 
 
 def ends_up_a_member(client: str, *, after: str, requirement: str = "CLIENT-30", within_ms: float = SETTLES_MS) -> Judge:
@@ -199,8 +204,8 @@ def ends_up_a_member(client: str, *, after: str, requirement: str = "CLIENT-30",
         beat = _settled(ev, client, since)
         if beat is not None:
             yield claim.ok("It is.", beat)
-        elif (told := _ended_rightly(ev, client)) is not None:
-            yield claim.ok("It had told the application of what ended it.", told)
+        elif (report := _ended_rightly(ev, client)) is not None:
+            yield claim.ok("It had told the application of what ended it.", report)
         elif elapsed_ms(since, end(ev)) < within_ms * ev.stretch:
             raise NotReached(f"the run ended before {client} had to be settled")
         else:
@@ -213,20 +218,20 @@ def ends_up_a_member(client: str, *, after: str, requirement: str = "CLIENT-30",
 
 def _settled(ev: Evidence, client: str, since: Observation) -> Observation | None:
     """Return the heartbeat that proves it: accepted after the healing, and after the client was assigned in the newest generation."""
-    joins = [seen for seen in ev.responses(Api.JOIN_GROUP, before=ev.closing) if not seen.error]
+    joins = [obs for obs in ev.responses(Api.JOIN_GROUP, before=ev.closing) if not obs.error]
     generation = joins[-1].generation if joins else None
-    syncs = [seen for seen in ev.responses(Api.SYNC_GROUP, client, before=ev.closing) if not seen.error and seen.generation == generation]
+    syncs = [obs for obs in ev.responses(Api.SYNC_GROUP, client, before=ev.closing) if not obs.error and obs.generation == generation]
     if not syncs:
         return None
     beats = ev.responses(Api.HEARTBEAT, client, after=max(since.seq, syncs[-1].seq), before=ev.closing)
-    return next((seen for seen in reversed(beats) if not seen.error), None)
+    return next((obs for obs in reversed(beats) if not obs.error), None)
 
 
 def _ended_rightly(ev: Evidence, client: str) -> Observation | None:
     """Return what told the application, after an answer at which a client may end."""
-    for seen in ev.select("response", None, client, before=ev.closing):
-        if _may_end(seen) and (told := surfaced(ev, client, seen.seq)) is not None:
-            return told
+    for obs in ev.select("response", None, client, before=ev.closing):
+        if _may_end(obs) and (report := surfaced(ev, client, obs.seq)) is not None:
+            return report
     return None
 
 
@@ -236,13 +241,13 @@ def _may_end(answer: Observation) -> bool:
 
 
 def _how_it_stands(ev: Evidence, client: str) -> tuple[str, Observation]:
-    asked = [seen for seen in ev.select("request", None, client, before=ev.closing) if seen.api in _TITLES]
+    asked = [obs for obs in ev.select("request", None, client, before=ev.closing) if obs.api in _TITLES]
     last, silent_ms = end(ev), _SILENT_MS * ev.stretch
     if not asked:
         return "It never spoke to the group.", last
     if elapsed_ms(asked[-1], last) > silent_ms:
         return f"It fell silent: its last word was {asked[-1].api}.", asked[-1]
-    recent = {seen.api for seen in asked if elapsed_ms(seen, last) <= silent_ms}
+    recent = {obs.api for obs in asked if elapsed_ms(obs, last) <= silent_ms}
     for api in (*GROUP_REQUESTS, Api.OFFSET_FETCH, Api.FIND_COORDINATOR):
         if api.title in recent:
             return f"It still sends {api.title}, and is not settled.", asked[-1]
@@ -250,7 +255,7 @@ def _how_it_stands(ev: Evidence, client: str) -> tuple[str, Observation]:
 
 
 def _last_answer(ev: Evidence, client: str) -> str:
-    answers = [seen for seen in ev.select("response", None, client, before=ev.closing) if seen.api in _TITLES]
+    answers = [obs for obs in ev.select("response", None, client, before=ev.closing) if obs.api in _TITLES]
     if not answers:
         return "it was never answered"
     return (

@@ -20,19 +20,19 @@ from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.vocabulary import COOPERATIVE, Api
 
-__all__ = ["application_holds", "is_told_nothing_fatal", "reads_nothing_while_joining", "where_the_handler_is_slow"]
+__all__ = ["application_holds", "hears_nothing_fatal", "reads_nothing_while_joining", "where_the_handler_is_slow"]
 
 _DELAY_TOLERANCE = 0.8
 """A sleep may be measured a little short between two lines of a program; a handler that does not sleep at all is far from it."""
 
 
-def is_told_nothing_fatal(client: str, *, after: str, requirement: str, gravity: Verdict = Verdict.FAILED) -> Judge:
+def hears_nothing_fatal(client: str, *, after: str, requirement: str, gravity: Verdict = Verdict.FAILED) -> Judge:
     """Judge that no error ends the application's part from an instant on: it was told of a rebalance, which a rejoin cures (KAFKA-10870)."""
     claim = Claim(requirement=requirement, expected="The application is told of no fatal error for what a rejoin cures.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         moment(ev, after)
-        ends = [seen for seen in ev.events("error", client, after, ev.closing) if seen.body.get("fatal")]
+        ends = [obs for obs in ev.events("error", client, after, ev.closing) if obs.body.get("fatal")]
         if ends:
             detail = str(ends[0].body.get("error"))
             yield claim.found(gravity, "The application was told that it is over.", ends[0], detail=detail, proof=Proof.LIVENESS)
@@ -50,9 +50,9 @@ def application_holds(client: str, count: int, *, after: str, requirement: str, 
         since = moment(ev, after)
         last = ev.trace[min(ev.closing, len(ev.trace) - 1)].seq
         held = {
-            each.partition
-            for each in holdings(ev)
-            if each.client == client and each.since.seq <= last and (each.until is None or each.until.seq > last)
+            holding.partition
+            for holding in holdings(ev)
+            if holding.client == client and holding.since.seq <= last and (holding.until is None or holding.until.seq > last)
         }
         given = [set(answer.partitions) for answer in synced(ev, client, before=ev.closing)]
         if len(held) == count and given and len(given[-1]) == count:
@@ -78,9 +78,9 @@ def reads_nothing_while_joining(client: str, *, after: str, requirement: str = "
         mine = newest(ev, client, before=after)
         if join is None or mine is None or mine.protocol in COOPERATIVE:
             raise NotReached(f"{client} joined no eager group again after {after}")
-        syncs = [seen for seen in ev.responses(Api.SYNC_GROUP, client, join.seq) if not error_of(seen)]
+        syncs = [obs for obs in ev.responses(Api.SYNC_GROUP, client, join.seq) if not error_of(obs)]
         until = syncs[0].seq if syncs else ev.closing
-        early = [seen for seen in ev.events("records_consumed", client, join.seq, until) if elapsed_ms(join, seen) > REPORTING_MS]
+        early = [obs for obs in ev.events("records_consumed", client, join.seq, until) if elapsed_ms(join, obs) > REPORTING_MS]
         if early:
             yield claim.failed("Records were delivered while it was joining.", early[0], proof=Proof.LIVENESS)
         else:

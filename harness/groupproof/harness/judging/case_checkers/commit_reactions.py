@@ -15,7 +15,7 @@ from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import MEMBERSHIP_ENDS, Api, ErrorCode
 
-__all__ = ["commit_fails", "commit_is_told", "commit_reaches_coordinator", "commit_succeeds", "commits_before_joining", "commits_by_itself"]
+__all__ = ["commit_fails", "commit_is_reported", "commit_reaches_coordinator", "commit_succeeds", "commits_before_joining", "commits_by_itself"]
 
 ANSWER_MS = 10_000
 """Within which a commit has told the application how it went, retries included."""
@@ -24,8 +24,8 @@ ANSWER_MS = 10_000
 def _result(ev: Evidence, client: str, after: str) -> Observation | None:
     """Return the first word to the application on the commit made after an instant: its event, or an answer that is an error."""
     events = ev.events("offsets_committed", client, after, ev.closing)
-    errors = [seen for seen in ev.events("answer", client, after, ev.closing) if seen.body.get("error")]
-    return min(events + errors, key=lambda seen: seen.seq, default=None)
+    errors = [obs for obs in ev.events("answer", client, after, ev.closing) if obs.body.get("error")]
+    return min(events + errors, key=lambda obs: obs.seq, default=None)
 
 
 UNTOLD_MS: Final = 3_000
@@ -55,7 +55,7 @@ def _untold(ev: Evidence, claim: Claim, client: str, after: str, result: Observa
     return claim.failed(sentence, sent[-1], proof=Proof.LIVENESS, wait=wait)
 
 
-def commit_is_told(client: str, *, after: str, requirement: str, within_ms: float = ANSWER_MS) -> Judge:
+def commit_is_reported(client: str, *, after: str, requirement: str, within_ms: float = ANSWER_MS) -> Judge:
     """Judge that the application is told how its commit went, well or badly; whether truly is judged of every case."""
     claim = Claim(requirement=requirement, expected="The application is told how its commit went.")
 
@@ -151,7 +151,7 @@ def _has_passed(ev: Evidence, first: Observation, taken: Observation) -> bool:
 
 def _not_assigned(ev: Evidence, taken: Observation) -> list[tuple[str, int]]:
     """Return the partitions of a commit that the newest SyncGroup answer known to its client did not assign."""
-    known = [each for each in synced(ev, taken.client or "") if knew(each, taken)]
+    known = [obs for obs in synced(ev, taken.client or "") if knew(obs, taken)]
     mine = set(known[-1].partitions) if known else set()
     return sorted({(topic, partition) for topic, partition, _ in taken.offsets} - mine)
 
@@ -162,7 +162,7 @@ def _behind(ev: Evidence, first: Observation, taken: Observation) -> list[tuple[
     for request in ev.requests(Api.OFFSET_COMMIT, after=first.seq, before=taken.seq):
         if _accepted_before(ev, request, taken):
             reached.update({(topic, partition): offset for topic, partition, offset in request.offsets})
-    return sorted(each for each in taken.offsets if each[2] < reached.get(each[:2], each[2]))
+    return sorted(offset for offset in taken.offsets if offset[2] < reached.get(offset[:2], offset[2]))
 
 
 def commit_succeeds(client: str, *, after: str, requirement: str, failing: Verdict = Verdict.NON_STRICT, within_ms: float = ANSWER_MS) -> Judge:
@@ -228,8 +228,11 @@ def _all_committed(ev: Evidence, client: str, before: str) -> Observation | None
     sent = [request for request in ev.requests(Api.OFFSET_COMMIT, client, before=before) if accepted(ev, request)]
     for request in sent:
         committed.update({(topic, partition): offset for topic, partition, offset in request.offsets})
-    for told in ev.events("records_consumed", client):
-        if any(committed.get((each["topic"], each["partition"]), -1) <= each.get("maxOffset", -1) for each in told.body.get("partitions") or ()):
+    for event in ev.events("records_consumed", client):
+        if any(
+            committed.get((partition["topic"], partition["partition"]), -1) <= partition.get("maxOffset", -1)
+            for partition in event.body.get("partitions") or ()
+        ):
             return None
     return sent[-1] if sent else None
 

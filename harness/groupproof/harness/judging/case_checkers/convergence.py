@@ -42,10 +42,10 @@ def settles(members: tuple[str, ...], topics: Mapping[str, int], *, after: str, 
 def _begun(ev: Evidence, settling: Settling) -> Observation | None:
     """Return the observation from which on the group is settled until the closing, or None."""
     begun: Observation | None = None
-    for seen in ev.trace[: ev.closing]:
-        holds = settling.feed(seen)
+    for obs in ev.trace[: ev.closing]:
+        holds = settling.feed(obs)
         if not holds:
             begun = None
         elif begun is None:
-            begun = seen
+            begun = obs
     return begun

@@ -34,8 +34,8 @@ def rediscovers(client: str, *, after: str, requirement: str, api: Api) -> Judge
             yield claim.ok("It did.", find)
         elif asked is not None:
             yield claim.tolerated(f"{asked.api} came without a lookup before it.", asked)
-        elif (told := surfaced(ev, client, after)) is not None:
-            yield claim.ok("It told the application, and asked nothing more of its coordinator.", told)
+        elif (report := surfaced(ev, client, after)) is not None:
+            yield claim.ok("It told the application, and asked nothing more of its coordinator.", report)
         elif elapsed_ms(ev.clock(since), end(ev)) < REACT_MS * ev.stretch:
             raise NotReached("the run ended before a lookup was due")
         else:
@@ -51,7 +51,7 @@ def rediscovers(client: str, *, after: str, requirement: str, api: Api) -> Judge
 
 def _next_requests(ev: Evidence, client: str, api: Api, after: str) -> list[Observation]:
     found = ev.requests(api, client, after, ev.closing) + ev.requests(Api.JOIN_GROUP, client, after, ev.closing)
-    return sorted(found, key=lambda seen: seen.seq)
+    return sorted(found, key=lambda obs: obs.seq)
 
 
 def goes_to_another(client: str, api: Api, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Judge:
@@ -59,10 +59,10 @@ def goes_to_another(client: str, api: Api, *, after: str, requirement: str, with
     claim = Claim(requirement=requirement, expected="The client goes on at the broker that the coordinator moved to.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        before = [seen.node for seen in ev.select("request", None, client, before=after) if seen.api in _AT_THE_COORDINATOR]
+        before = [obs.node for obs in ev.select("request", None, client, before=after) if obs.api in _AT_THE_COORDINATOR]
         if not before:
             raise NotReached(f"{client} had no coordinator before {after}")
-        there = next((seen for seen in _next_requests(ev, client, api, after) if seen.node != before[-1]), None)
+        there = next((obs for obs in _next_requests(ev, client, api, after) if obs.node != before[-1]), None)
         since, never, late = moment(ev, after), "It never came there.", "It came there late."
         yield overdue(ev, claim, there, since=since, within_ms=within_ms, never=never, late=late) or claim.ok("It did.", there)
 
@@ -93,7 +93,7 @@ def looks_up_one_at_a_time(client: str, *, requirement: str = "CLIENT-02") -> Ju
 def _cut_between(ev: Evidence, early: Observation, late: Observation) -> bool:
     """Tell whether the connection of `early` was closed before `late`: then nothing was in flight any more."""
     closed = ev.select("event", after=early.seq, before=late.seq)
-    return any(seen.who == "link" and seen.connection == early.connection and seen.body.get("name") == "closed" for seen in closed)
+    return any(obs.who == "link" and obs.connection == early.connection and obs.body.get("name") == "closed" for obs in closed)
 
 
 def spaces_lookups(client: str, *, after: str, gap_ms: float = 40, requirement: str = "CLIENT-06") -> Judge:

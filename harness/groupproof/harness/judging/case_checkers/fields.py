@@ -61,7 +61,7 @@ def lists_protocols(client: str, protocols: Sequence[str], *, requirement: str =
             yield claim.failed(_truncated(subscription), join)
         elif names == list(protocols):
             yield claim.ok("It does.", join)
-        elif set(names) < set(protocols) and any(_protocols(each) == list(protocols) for each in later):
+        elif set(names) < set(protocols) and any(_protocols(obs) == list(protocols) for obs in later):
             yield claim.failed("It lists only some of them at first.", join, detail=str(names))
         else:
             verdict = Verdict.NON_STRICT if set(names) == set(protocols) else Verdict.FAILED
@@ -79,7 +79,7 @@ def _truncated(subscription: Subscription) -> str:
 
 
 def _protocols(join: Observation) -> list[str]:
-    return [each["name"] for each in join.body.get("protocols") or ()]
+    return [protocol["name"] for protocol in join.body.get("protocols") or ()]
 
 
 def subscribes_to(client: str, topics: Sequence[str], *, after: str | None = None, requirement: str) -> Judge:
@@ -101,7 +101,7 @@ def keeps_id_handed_out(client: str, *, requirement: str = "CLIENT-18") -> Judge
     claim = Claim(requirement=requirement, expected="After MEMBER_ID_REQUIRED the next JoinGroup carries the id that was handed out.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        asked = [seen for seen in ev.responses(Api.JOIN_GROUP, client, before=ev.closing) if error_of(seen) == ErrorCode.MEMBER_ID_REQUIRED]
+        asked = [obs for obs in ev.responses(Api.JOIN_GROUP, client, before=ev.closing) if error_of(obs) == ErrorCode.MEMBER_ID_REQUIRED]
         if not asked and all((join.version or 0) < 4 or instance_of(join) for join in _joins(ev, client)):
             yield claim.ok("It joins in a version, or as an instance, that is not asked for an id.")
             return
@@ -123,7 +123,7 @@ def syncs_after_join(client: str, session_ms: float, *, after: str | None = None
     claim = Claim(requirement=requirement, expected="SyncGroup follows the JoinGroup answer within the session timeout.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        answers = [seen for seen in ev.responses(Api.JOIN_GROUP, client, after, ev.closing) if error_of(seen) == 0]
+        answers = [obs for obs in ev.responses(Api.JOIN_GROUP, client, after, ev.closing) if error_of(obs) == 0]
         if not answers:
             raise NotReached(f"{client} was never let in")
         for answer in answers:
@@ -142,8 +142,8 @@ def syncs_protocol_agreed(client: str, protocol: str, *, requirement: str = "ASS
     claim = Claim(requirement=requirement, expected="The client goes on with the assignor that the group agreed on.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        given, syncs = newest(ev, client, before=ev.closing), ev.requests(Api.SYNC_GROUP, client, before=ev.closing)
-        if given is None or given.protocol != protocol or not syncs:
+        grant, syncs = newest(ev, client, before=ev.closing), ev.requests(Api.SYNC_GROUP, client, before=ev.closing)
+        if grant is None or grant.protocol != protocol or not syncs:
             raise NotReached(f"the group never agreed on {protocol}")
         named = syncs[-1].body.get("protocol_name")
         if named not in (None, "", protocol):
@@ -194,20 +194,20 @@ def joins_when_topics_grow(
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         answers = ev.responses(Api.METADATA, client, after, ev.closing)
-        told = next((seen for seen in answers if _partitions_in(seen, topic) >= partitions), None)
-        if told is None:
+        report = next((obs for obs in answers if _partitions_in(obs, topic) >= partitions), None)
+        if report is None:
             raise NotReached(f"{client} did not ask for metadata of {topic} in time")
         join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
         never, late = "It did not join again.", "It joined again late."
-        yield overdue(ev, claim, join, since=told, within_ms=within_ms, never=never, late=late) or claim.ok("It did.", join)
+        yield overdue(ev, claim, join, since=report, within_ms=within_ms, never=never, late=late) or claim.ok("It did.", join)
 
     return judge
 
 
 def _partitions_in(metadata: Observation, topic: str) -> int:
     """Return how many partitions of a topic a Metadata answer tells of; it may be about other topics. The coordinator's trace has but their number."""
-    told = (each.get("partitions") or 0 for each in metadata.body.get("topics") or () if each.get("name") == topic)
-    return max((each if isinstance(each, int) else len(each) for each in told), default=0)
+    entries = (item.get("partitions") or 0 for item in metadata.body.get("topics") or () if item.get("name") == topic)
+    return max((item if isinstance(item, int) else len(item) for item in entries), default=0)
 
 
 def names_its_instance(client: str, instance: str, *, requirement: str = "STATIC-01") -> Judge:
@@ -230,9 +230,9 @@ def starts_in_generation(client: str, *, of: str, requirement: str) -> Judge:
         if left is None or back is None or not synced(ev, client, before=ev.closing):
             raise NotReached(f"{client} never came in the place of {of}")
         if back.generation == left.generation:
-            yield claim.ok("It did.", back.seen)
+            yield claim.ok("It did.", back.answer)
         else:
-            yield claim.tolerated("Its return made a rebalance.", back.seen)
+            yield claim.tolerated("Its return made a rebalance.", back.answer)
 
     return judge
 
@@ -292,10 +292,10 @@ def starts_at(
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         first, fetched = _first_records(ev, client, after), _first_fetches(ev, client, after)
-        by_fetch = {partition: each for partition, each in fetched.items() if each[0] != offsets.get(partition, each[0])}
-        by_records = {partition: each for partition, each in first.items() if each[0] != offsets.get(partition, each[0])}
+        by_fetch = {partition: value for partition, value in fetched.items() if value[0] != offsets.get(partition, value[0])}
+        by_records = {partition: value for partition, value in first.items() if value[0] != offsets.get(partition, value[0])}
         wrong = by_fetch or by_records
-        where = next((seen for _, seen in wrong.values()), None)
+        where = next((obs for _, obs in wrong.values()), None)
         detail = str({partition: offset for partition, (offset, _) in (fetched if by_fetch else first).items()})
         if wrong and means_nothing_once and all(offset == 0 for offset, _ in wrong.values()):
             yield claim.tolerated("It took the error for nothing committed, which it means in version 0 alone.", where, detail=detail)
@@ -321,9 +321,9 @@ _First = dict[tuple[str, int], tuple[int, Observation]]
 def _first_records(ev: Evidence, client: str, after: str | None) -> _First:
     """Return the offset of the first record of each partition that the application tells of."""
     first: _First = {}
-    for seen in ev.events("records_consumed", client, after, ev.closing):
-        for each in seen.body.get("partitions") or ():
-            first.setdefault((each["topic"], each["partition"]), (each.get("minOffset", -1), seen))
+    for obs in ev.events("records_consumed", client, after, ev.closing):
+        for partition in obs.body.get("partitions") or ():
+            first.setdefault((partition["topic"], partition["partition"]), (partition.get("minOffset", -1), obs))
     return first
 
 
@@ -331,8 +331,8 @@ def _first_fetches(ev: Evidence, client: str, after: str | None) -> _First:
     """Return the offset of the first Fetch of each partition that comes after a SyncGroup answer gave it."""
     first: _First = {}
     given = {partition: answer.seq for answer in reversed(synced(ev, client, after, ev.closing)) for partition in answer.partitions}
-    for seen in ev.requests(Api.FETCH, client, after, ev.closing):
-        for topic, partition, offset in seen.offsets:
-            if seen.seq > given.get((topic, partition), seen.seq):
-                first.setdefault((topic, partition), (offset, seen))
+    for obs in ev.requests(Api.FETCH, client, after, ev.closing):
+        for topic, partition, offset in obs.offsets:
+            if obs.seq > given.get((topic, partition), obs.seq):
+                first.setdefault((topic, partition), (offset, obs))
     return first

@@ -52,7 +52,7 @@ def milder(one: Verdict, other: Verdict) -> Verdict:
 def overdue(
     ev: Evidence,
     claim: Claim,
-    seen: Observation | None,
+    obs: Observation | None,
     *,
     since: Observation,
     within_ms: float,
@@ -68,12 +68,12 @@ def overdue(
     Raise `NotReached` when it did not come but the run ended before its time was over.
     """
     due_ms = within_ms * ev.stretch + ev.ghost_ms
-    since = ev.clock(since, seen if seen is not None else end(ev, whole=whole))
-    if seen is not None:
-        if elapsed_ms(since, seen) <= tolerated_ms(due_ms):
+    since = ev.clock(since, obs if obs is not None else end(ev, whole=whole))
+    if obs is not None:
+        if elapsed_ms(since, obs) <= tolerated_ms(due_ms):
             return None
-        detail = f"after {elapsed_ms(since, seen):.0f} ms, due within {due_ms:.0f}"
-        return claim.found(milder(gravity, tardy), late, seen, proof=Proof.TIMING, detail=detail)
+        detail = f"after {elapsed_ms(since, obs):.0f} ms, due within {due_ms:.0f}"
+        return claim.found(milder(gravity, tardy), late, obs, proof=Proof.TIMING, detail=detail)
     last = end(ev, whole=whole)
     if elapsed_ms(since, last) < tolerated_ms(due_ms):
         raise NotReached(f"the run ended before its time was over: {never}")

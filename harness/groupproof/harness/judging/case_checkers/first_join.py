@@ -25,9 +25,9 @@ def keeps_pending_id(client: str, *, requirement: str = "CLIENT-18") -> Judge:
     claim = Claim(requirement=requirement, expected="The client comes back with the member id that it was handed.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        handed = [seen for seen in ev.responses(_JOIN, client, before=ev.closing) if error_of(seen) == ErrorCode.MEMBER_ID_REQUIRED]
+        handed = [obs for obs in ev.responses(_JOIN, client, before=ev.closing) if error_of(obs) == ErrorCode.MEMBER_ID_REQUIRED]
         joins = ev.requests(_JOIN, client, before=ev.closing)
-        left = [seen for seen in handed if not any(join.member == seen.body.get("member_id") for join in joins)]
+        left = [obs for obs in handed if not any(join.member == obs.body.get("member_id") for join in joins)]
         if not joins:
             raise NotReached(f"{client} sent no JoinGroup")
         if left:
@@ -51,7 +51,7 @@ def waits_for_its_join(client: str, *, after: str, requirement: str = "CLIENT-22
         if not parked:
             raise NotReached(f"no JoinGroup of {client} was parked at {after}")
         first = parked[0]
-        answer = next(iter(seen for seen in ev.responses(_JOIN, client, after, ev.closing) if not error_of(seen)), None)
+        answer = next(iter(obs for obs in ev.responses(_JOIN, client, after, ev.closing) if not error_of(obs)), None)
         again = ev.requests(_JOIN, client, first.seq, ev.closing if answer is None else answer.seq)
         early = [join for join in again if elapsed_ms(first, join) < first.body.get("rebalance_timeout_ms", 0)]
         if early and early[0].member == first.member and first.member:
@@ -59,7 +59,7 @@ def waits_for_its_join(client: str, *, after: str, requirement: str = "CLIENT-22
         elif early:
             observed = "It gave its JoinGroup up before the rebalance timeout and joined anew, leaving a ghost behind."
             yield claim.tolerated(observed, early[0], proof=Proof.LIVENESS)
-        elif any("request_timeout_ms" in (seen.body.get("ignored") or ()) for seen in ev.events("answer", client)):
+        elif any("request_timeout_ms" in (obs.body.get("ignored") or ()) for obs in ev.events("answer", client)):
             raise NotOffered(f"the shim of {client} does not set request_timeout_ms")
         else:
             yield claim.ok("It does.", first)

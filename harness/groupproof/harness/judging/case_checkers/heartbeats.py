@@ -55,18 +55,18 @@ def _cannot_see(ev: Evidence, client: str, why: str) -> NoReturn:
 
 def _wait(ev: Evidence, ended: Observation, quiet: float, due_ms: float) -> Wait:
     """Return the silence that `ended` made an end of as a wait."""
-    began = next((seen for seen in reversed(ev.trace[: ended.seq]) if seen.at_ms <= ended.at_ms - quiet), ev.trace[0])
+    began = next((obs for obs in reversed(ev.trace[: ended.seq]) if obs.at_ms <= ended.at_ms - quiet), ev.trace[0])
     return Wait(since=began.seq, ms=quiet, due_ms=due_ms)
 
 
 def _longest_silence(ev: Evidence, client: str, since: Observation, until: Observation) -> tuple[float, Observation]:
     """Return the longest time without a sign of `client` in the window, and the observation that ended it."""
     heard, worst, at = since.at_ms, 0.0, since
-    for begins, ends, seen in _signs(ev, client, until):
+    for begins, ends, obs in _signs(ev, client, until):
         if ends < since.at_ms:
             continue
         if begins - heard > worst:
-            worst, at = begins - heard, seen
+            worst, at = begins - heard, obs
         heard = max(heard, ends)
     return (until.at_ms - heard, until) if until.at_ms - heard > worst else (worst, at)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, origin, synced
 from groupproof.harness.judging.checkers.claim import Claim
-from groupproof.harness.judging.checkers.frame_facts import Given, assignments_of, knew, members_of, partitions_of, subscriptions_of
+from groupproof.harness.judging.checkers.frame_facts import MembershipGrant, assignments_of, knew, members_of, partitions_of, subscriptions_of
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof
@@ -22,7 +22,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _leading(ev: Evidence, client: str) -> Iterator[tuple[Observation, Given]]:
+def _leading(ev: Evidence, client: str) -> Iterator[tuple[Observation, MembershipGrant]]:
     """Yield the SyncGroups that `client` sent as leader, with the JoinGroup answers that made it leader."""
     for sync in ev.requests(Api.SYNC_GROUP, client):
         join = origin(ev, client, sync)
@@ -30,7 +30,7 @@ def _leading(ev: Evidence, client: str) -> Iterator[tuple[Observation, Given]]:
             yield sync, join
 
 
-def _led(ev: Evidence, client: str, after: str | None) -> list[tuple[Observation, Given]]:
+def _led(ev: Evidence, client: str, after: str | None) -> list[tuple[Observation, MembershipGrant]]:
     """Return the SyncGroups that `client` sent as leader and that were accepted; raise `NotReached` for none."""
     leading = [(sync, join) for sync, join in _leading(ev, client) if sync.seq > ev.at(after) and accepted(ev, sync)]
     if not leading:
@@ -38,12 +38,12 @@ def _led(ev: Evidence, client: str, after: str | None) -> list[tuple[Observation
     return leading
 
 
-def _forgotten(sync: Observation, join: Given, topics: Mapping[str, int]) -> Partitions:
+def _forgotten(sync: Observation, join: MembershipGrant, topics: Mapping[str, int]) -> Partitions:
     """Return the partitions of `topics` that somebody wants and nobody was given.
 
     A cooperative leader may hold back what is on its way from one member to another, so nothing is held against that one.
     """
-    wanted = {topic for subscription in subscriptions_of(join.seen).values() for topic in subscription.topics}
+    wanted = {topic for subscription in subscriptions_of(join.answer).values() for topic in subscription.topics}
     due = {(topic, number) for topic, count in topics.items() if topic in wanted for number in range(count)}
     given = {partition for partitions in assignments_of(sync).values() for partition in partitions}
     return () if join.protocol in COOPERATIVE else tuple(sorted(due - given))
@@ -85,7 +85,7 @@ def assigns_everyone(client: str, members: int, *, requirement: str = "CLIENT-12
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         sync, join = _led(ev, client, after)[-1]
-        listed = members_of(join.seen)
+        listed = members_of(join.answer)
         if len(listed) < members:
             raise NotReached("the group never had all its members in one generation")
         if listed - set(assignments_of(sync)):
@@ -105,7 +105,7 @@ def assigns_exactly(client: str, expected: Mapping[str, Partitions], *, requirem
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         sync, _ = _led(ev, client, after)[-1]
-        names = {each.member: each.client for each in ev.responses(Api.JOIN_GROUP) if each.member}
+        names = {obs.member: obs.client for obs in ev.responses(Api.JOIN_GROUP) if obs.member}
         got = {names.get(member, member): sorted(partitions) for member, partitions in assignments_of(sync).items()}
         wanted = {name: sorted(partitions) for name, partitions in expected.items()}
         if got == wanted:
@@ -154,12 +154,16 @@ def takes_what_it_was_given(client: str, *, requirement: str = "CLIENT-30") -> J
     claim = Claim(requirement=requirement, expected="The application is told of the partitions that the client was assigned, and of no other.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        told = ev.events("partitions_assigned", client, before=ev.closing)
-        if not told:
+        observations = ev.events("partitions_assigned", client, before=ev.closing)
+        if not observations:
             raise NotReached(f"the application of {client} was told of no assignment")
-        given = [answer for answer in synced(ev, client, before=ev.closing) if knew(answer, told[-1])]
+        given = [answer for answer in synced(ev, client, before=ev.closing) if knew(answer, observations[-1])]
         others = "It was told of others."
-        foreign = partitions_of(told[-1]) - {partition for answer in given[-1:] for partition in answer.partitions}
-        yield claim.failed(others, told[-1], detail=str(sorted(foreign)), proof=Proof.LIVENESS) if foreign else claim.ok("It was.", told[-1])
+        foreign = partitions_of(observations[-1]) - {partition for answer in given[-1:] for partition in answer.partitions}
+        yield (
+            claim.failed(others, observations[-1], detail=str(sorted(foreign)), proof=Proof.LIVENESS)
+            if foreign
+            else claim.ok("It was.", observations[-1])
+        )
 
     return judge

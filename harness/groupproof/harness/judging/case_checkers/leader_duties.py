@@ -11,7 +11,7 @@ from groupproof.harness.judging.case_checkers.findings import end
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, given, origin
 from groupproof.harness.judging.checkers.assignment import taken_from_owners
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
-from groupproof.harness.judging.checkers.frame_facts import Given, assignments_of
+from groupproof.harness.judging.checkers.frame_facts import MembershipGrant, assignments_of
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof
@@ -30,17 +30,21 @@ FOR_GOOD_MS = 1_500
 """An assignment that stood for so long, until the end, was not mended by another rebalance."""
 
 
-def _led(ev: Evidence, client: str, members: int, after: str | None) -> list[Given]:
+def _led(ev: Evidence, client: str, members: int, after: str | None) -> list[MembershipGrant]:
     """Return the generations of at least so many members that `client` was told to lead; raise `NotReached` for none."""
     since = ev.at(after)
-    answers = [each for each in given(ev, client, before=ev.closing) if each.is_leader and not each.skip_assignment and each.seen.seq > since]
-    led = [each for each in answers if len(each.seen.body.get("members") or ()) >= members]
+    answers = [
+        assignment
+        for assignment in given(ev, client, before=ev.closing)
+        if assignment.is_leader and not assignment.skip_assignment and assignment.answer.seq > since
+    ]
+    led = [answer for answer in answers if len(answer.answer.body.get("members") or ()) >= members]
     if not led:
         raise NotReached(f"{client} was never told to lead {members} members")
     return led
 
 
-def _syncs(ev: Evidence, client: str, after: str | None) -> Iterator[tuple[Observation, Given]]:
+def _syncs(ev: Evidence, client: str, after: str | None) -> Iterator[tuple[Observation, MembershipGrant]]:
     """Yield each SyncGroup that `client` sent as leader, with the JoinGroup answer that it follows."""
     for sync in ev.requests(Api.SYNC_GROUP, client, after, ev.closing):
         join = origin(ev, client, sync)
@@ -58,26 +62,26 @@ def syncs_as_leader(client: str, *, members: int, after: str | None = None, requ
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         led = _led(ev, client, members, after)
-        syncs = {join.seen.seq: sync for sync, join in _syncs(ev, client, after)}
-        synced = next((syncs[each.seen.seq] for each in reversed(led) if each.seen.seq in syncs), None)
+        syncs = {join.answer.seq: sync for sync, join in _syncs(ev, client, after)}
+        synced = next((syncs[assignment.answer.seq] for assignment in reversed(led) if assignment.answer.seq in syncs), None)
         if synced is not None:
             yield claim.ok("It does.", synced)
         elif len(led) < REPEATS and (left := _left_instead(ev, client, led[-1])) is not None:
             yield claim.tolerated("The leader left the group instead of syncing, which costs the group another rebalance.", left)
-        elif len(led) >= REPEATS or elapsed_ms(led[-1].seen, end(ev)) > tolerated_ms(SYNC_MS * ev.stretch):
+        elif len(led) >= REPEATS or elapsed_ms(led[-1].answer, end(ev)) > tolerated_ms(SYNC_MS * ev.stretch):
             detail = f"it was told {len(led)} times that it leads"
-            wait = None if len(led) >= REPEATS else waited(led[-1].seen, end(ev), SYNC_MS * ev.stretch)
-            yield claim.failed("The leader never sent its SyncGroup.", led[-1].seen, proof=Proof.LIVENESS, detail=detail, wait=wait)
+            wait = None if len(led) >= REPEATS else waited(led[-1].answer, end(ev), SYNC_MS * ev.stretch)
+            yield claim.failed("The leader never sent its SyncGroup.", led[-1].answer, proof=Proof.LIVENESS, detail=detail, wait=wait)
         else:
             raise NotReached(f"the run ended before {client} had to send SyncGroup as leader")
 
     return judge
 
 
-def _left_instead(ev: Evidence, client: str, led: Given) -> Observation | None:
+def _left_instead(ev: Evidence, client: str, led: MembershipGrant) -> Observation | None:
     """Return the LeaveGroup, accepted, by which a leader gave up the generation that it had to assign."""
-    leaves = ev.requests(Api.LEAVE_GROUP, client, led.seen.seq, ev.closing)
-    return next((each for each in leaves if accepted(ev, each) is not None), None)
+    leaves = ev.requests(Api.LEAVE_GROUP, client, led.answer.seq, ev.closing)
+    return next((obs for obs in leaves if accepted(ev, obs) is not None), None)
 
 
 def or_left(client: str, members: int, judge: Judge, *, after: str | None = None) -> Judge:
@@ -117,8 +121,8 @@ def leaves_nobody_out(client: str, *, members: int, partitions: int, after: str 
     return judge
 
 
-def _listed(join: Given) -> set[str]:
-    return {each["member_id"] for each in join.seen.body.get("members") or ()}
+def _listed(join: MembershipGrant) -> set[str]:
+    return {member["member_id"] for member in join.answer.body.get("members") or ()}
 
 
 def hands_over_in_two_steps(client: str, *, requirement: str = "ASSIGN-09") -> Judge:

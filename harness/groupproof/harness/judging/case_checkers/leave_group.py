@@ -87,7 +87,7 @@ def sends_none(client: str, api: Api, *, after: str, requirement: str, gravity: 
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         since = moment(ev, after)
-        sent = [each for each in ev.requests(api, client, after, None if whole else ev.closing) if elapsed_ms(since, each) > grace_ms]
+        sent = [obs for obs in ev.requests(api, client, after, None if whole else ev.closing) if elapsed_ms(since, obs) > grace_ms]
         yield claim.found(gravity, "It sent one.", sent[0]) if sent else claim.ok("It sent none.")
 
     return judge
@@ -113,8 +113,8 @@ def stays_in_time(client: str, *, after: str, interval_ms: float, requirement: s
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         since = moment(ev, after)
-        moves = (each for api in (Api.LEAVE_GROUP, Api.JOIN_GROUP) for each in ev.requests(api, client, after, ev.closing))
-        first = min(moves, key=lambda each: each.seq, default=None)
+        moves = (obs for api in (Api.LEAVE_GROUP, Api.JOIN_GROUP) for obs in ev.requests(api, client, after, ev.closing))
+        first = min(moves, key=lambda obs: obs.seq, default=None)
         if first is None:
             yield claim.ok("It did.")
         elif elapsed_ms(since, first) >= interval_ms - _TICK_MS:
@@ -136,8 +136,8 @@ def syncs_no_more(client: str, *, after: str, requirement: str = "CLIENT-20") ->
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         left = next(iter(ev.requests(Api.LEAVE_GROUP, client, after)), None)
-        told = next((seen for seen in ev.events("shutdown_complete", client, after)), None)
-        gone = left or told
+        report = next((obs for obs in ev.events("shutdown_complete", client, after)), None)
+        gone = left or report
         if gone is None:
             raise NotReached(f"{client} neither left nor closed")
         late = [sync for sync in ev.requests(Api.SYNC_GROUP, client, gone.seq) if left is None or sync.member == left.member]
@@ -156,7 +156,7 @@ def closes(client: str, *, after: str, requirement: str = "CLIENT-71", within_ms
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         done = next(iter(ev.events("shutdown_complete", client, after)), None)
-        crashed = next((seen for seen in ev.select("event", None, client, after) if seen.who == "kit" and seen.body.get("name") == "exit"), None)
+        crashed = next((obs for obs in ev.select("event", None, client, after) if obs.who == "kit" and obs.body.get("name") == "exit"), None)
         if done is None and crashed is not None and has_crashed_closing(crashed):
             yield claim.found(Verdict.INFORMATIONAL, "It crashed while closing.", crashed, detail=how_it_ended(crashed))
             return

@@ -26,13 +26,13 @@ def goes_on_reading(client: str, *, after: str, requirement: str = "CLIENT-79", 
     claim = Claim(requirement=requirement, expected="The client asks for its offsets again, reads, or tells the application.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        told = surfaced(ev, client, after)
+        report = surfaced(ev, client, after)
         again = next(iter(ev.requests(Api.OFFSET_FETCH, client, after, ev.closing)), None)
         read = next(iter(ev.requests(Api.FETCH, client, after, ev.closing)), None) or next(
             iter(ev.events("records_consumed", client, after, ev.closing)), None
         )
-        if told is not None:
-            yield claim.ok("It told the application.", told)
+        if report is not None:
+            yield claim.ok("It told the application.", report)
         elif again is not None:
             yield claim.ok("It asked again.", again)
         elif read is not None:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
 from groupproof.harness.judging.checkers.frame_facts import partitions_of, subscription_of
 from groupproof.harness.judging.checkers.group_tracker import GroupTracker
-from groupproof.harness.judging.checkers.ownership_tracker import Hands, Holding
+from groupproof.harness.judging.checkers.ownership_tracker import Holding, OwnershipTracker
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
@@ -27,15 +27,15 @@ _TAKES = ("partitions_revoked", "partitions_lost")
 
 def holdings(ev: Evidence) -> list[Holding]:
     """Return every holding that the members' callbacks tell of."""
-    hands = Hands()
-    return [each for seen in ev.sent for each in hands.follow(seen)[0]]
+    hands = OwnershipTracker()
+    return [holding for obs in ev.sent for holding in hands.follow(obs)[0]]
 
 
 def _late_ms(ev: Evidence, client: str) -> float:
     """Return how far the lines of a client's application may lag behind the frames that follow them."""
     group = GroupTracker()
-    for seen in ev.sent:
-        group.follow(seen)
+    for obs in ev.sent:
+        group.follow(obs)
     return group.late_ms(client)
 
 
@@ -51,9 +51,9 @@ def revokes_before_joining(client: str, *, after: str, requirement: str = "CLIEN
         joins = ev.requests(Api.JOIN_GROUP, client, after, ev.closing)
         if not joins:
             raise NotReached(f"{client} did not join again")
-        held = [each for each in holdings(ev) if each.client == client and each.since.seq < joins[0].seq]
+        held = [holding for holding in holdings(ev) if holding.client == client and holding.since.seq < joins[0].seq]
         late_ms = _late_ms(ev, client)
-        still = [each for each in held if each.until is None or elapsed_ms(joins[0], each.until) > late_ms]
+        still = [holding for holding in held if holding.until is None or elapsed_ms(joins[0], holding.until) > late_ms]
         if not held:
             raise NotReached(f"{client} held nothing")
         declared = ev.capabilities(client)
@@ -63,7 +63,7 @@ def revokes_before_joining(client: str, *, after: str, requirement: str = "CLIEN
             # A client that reads on has them; of one that does not, a line is missing, be it the client's doing or its shim's.
             reads = _reads(ev, client, joins[0])
             said = "It joined again with its partitions still in hand." if reads else "It joined again, and no partitions_revoked came first."
-            finding = claim.failed(said, joins[0], detail=str(sorted(each.partition for each in still)), proof=Proof.LIVENESS)
+            finding = claim.failed(said, joins[0], detail=str(sorted(holding.partition for holding in still)), proof=Proof.LIVENESS)
             yield replace(finding, line="partitions_revoked")
         else:
             yield claim.ok("It gave them up first.", joins[0])
@@ -84,7 +84,7 @@ def tells_no_revocation(client: str, *, after: str, before: str | None = None, r
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         last = ev.closing if before is None else before
-        taken = [seen for name in _TAKES for seen in ev.events(name, client, after, last) if partitions_of(seen)]
+        taken = [obs for name in _TAKES for obs in ev.events(name, client, after, last) if partitions_of(obs)]
         if not taken:
             yield claim.ok("No partition was taken from the application.")
             return
@@ -103,8 +103,8 @@ def tells_no_revocation(client: str, *, after: str, before: str | None = None, r
 def _session_end(ev: Evidence, client: str, after: str, before: Observation) -> Observation | None:
     """Return when the coordinator put the client out of the group for its silence, between an instant and an observation."""
     ids = ev.member_ids(client, before=before.seq)
-    ends = (seen for seen in ev.select("transition", after=after, before=before.seq) if (seen.rule or "").startswith("SessionEnd/"))
-    return next((seen for seen in ends if any(each in (seen.detail or "") for each in ids)), None)
+    ends = (obs for obs in ev.select("transition", after=after, before=before.seq) if (obs.rule or "").startswith("SessionEnd/"))
+    return next((obs for obs in ends if any(id in (obs.detail or "") for id in ids)), None)
 
 
 def keeps_partitions(client: str, count: int, *, after: str, requirement: str) -> Judge:
@@ -113,8 +113,8 @@ def keeps_partitions(client: str, count: int, *, after: str, requirement: str) -
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         since = ev.at(after)
-        owned = [each for each in holdings(ev) if each.client == client and each.since.seq < since and _lasts(each, since)]
-        kept = [each for each in owned if each.until is None or each.until.seq > ev.closing]
+        owned = [holding for holding in holdings(ev) if holding.client == client and holding.since.seq < since and _lasts(holding, since)]
+        kept = [holding for holding in owned if holding.until is None or holding.until.seq > ev.closing]
         if not owned:
             raise NotReached(f"{client} owned nothing")
         said = "Partitions that stay with the client were taken from it."
@@ -142,10 +142,12 @@ def names_owned_partitions(client: str, *, after: str, requirement: str) -> Judg
         if subscription is None or subscription.version < 1 or subscription.ends_before == "owned partitions":
             raise NotReached(f"{client} sends a subscription that can't name owned partitions")
         late_ms = _late_ms(ev, client)
-        mine = [each for each in holdings(ev) if each.client == client]
-        before = {each.partition for each in mine if each.since.seq < joins[0].seq and _lasts(each, ev.at(after))}
+        mine = [holding for holding in holdings(ev) if holding.client == client]
+        before = {holding.partition for holding in mine if holding.since.seq < joins[0].seq and _lasts(holding, ev.at(after))}
         holds = {
-            each.partition for each in mine if each.since.seq < joins[0].seq and (each.until is None or elapsed_ms(joins[0], each.until) > late_ms)
+            holding.partition
+            for holding in mine
+            if holding.since.seq < joins[0].seq and (holding.until is None or elapsed_ms(joins[0], holding.until) > late_ms)
         }
         named = set(subscription.owned)
         if holds - named:

@@ -77,13 +77,13 @@ def rejoins(
     def judge(ev: Evidence) -> Iterator[Finding]:
         since, mine = moment(ev, after), newest(ev, client, before=after)
         join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
-        told = surfaced(ev, client, after)
+        report = surfaced(ev, client, after)
         resent = next(iter(ev.requests(Api.SYNC_GROUP, client, after, ev.closing)), None) if or_syncs else None
         if resent is not None and (join is None or resent.seq < join.seq):
             yield claim.ok("It sent its SyncGroup once more.", resent)
             return
-        if join is None and or_tells and told is not None:
-            yield claim.ok("It told the application.", told)
+        if join is None and or_tells and report is not None:
+            yield claim.ok("It told the application.", report)
             return
         due_ms = within_ms + (ev.terms(beyond_session_of).session_ms if beyond_session_of else 0)
         never = overdue(ev, claim, join, since=since, within_ms=due_ms, never="No JoinGroup came.", late="It joined again late.", gravity=absent)
@@ -93,7 +93,7 @@ def rejoins(
             # Before KIP-394 the answer to the first JoinGroup is the first word of an id; where it is lost nobody could keep it.
             yield claim.ok("It had been told no member id, and joined without one.", join)
         elif join is not None:
-            yield _identified(ev, claim, join, identity, since if mine is None else mine.seen, after)
+            yield _identified(ev, claim, join, identity, since if mine is None else mine.answer, after)
 
     return Timed(judge, after, within_ms)
 
@@ -130,22 +130,22 @@ def has_left(ev: Evidence, client: str, member: str, before: Observation) -> boo
 
 def _is_unknown(ev: Evidence, client: str, member: str, before: Observation) -> bool:
     """Tell whether the coordinator itself, and no fault, had answered that it does not know the member."""
-    refused = (seen for seen in ev.select("response", None, client, before=before.seq) if seen.error == ErrorCode.UNKNOWN_MEMBER_ID)
-    return any(seen.fault is None and _names(ev, seen, member) for seen in refused)
+    refused = (obs for obs in ev.select("response", None, client, before=before.seq) if obs.error == ErrorCode.UNKNOWN_MEMBER_ID)
+    return any(obs.fault is None and _names(ev, obs, member) for obs in refused)
 
 
 def _names(ev: Evidence, answer: Observation, member: str) -> bool:
-    asked = (each for each in ev.select("request", None, answer.client, before=answer.seq) if each.connection == answer.connection)
-    return any(each.correlation == answer.correlation and each.member == member for each in asked)
+    asked = (obs for obs in ev.select("request", None, answer.client, before=answer.seq) if obs.connection == answer.connection)
+    return any(obs.correlation == answer.correlation and obs.member == member for obs in asked)
 
 
 def _members_of(leave: Observation) -> set[str]:
-    return {leave.member or "", *(each.get("member_id") or "" for each in leave.body.get("members") or ())}
+    return {leave.member or "", *(member.get("member_id") or "" for member in leave.body.get("members") or ())}
 
 
 def _joins_refused(ev: Evidence, client: str, member: str, first: Observation) -> Observation | None:
     """Return the JoinGroup that names an id which JoinGroup itself had refused before, from `first` on."""
-    joins = [each for each in ev.requests(Api.JOIN_GROUP, client, first.seq - 1, ev.closing) if each.member == member]
+    joins = [obs for obs in ev.requests(Api.JOIN_GROUP, client, first.seq - 1, ev.closing) if obs.member == member]
     for early, late in itertools.pairwise(joins):
         answer = ev.answer(early)
         if answer is not None and answer.error == ErrorCode.UNKNOWN_MEMBER_ID and answer.seq < late.seq:
@@ -159,9 +159,9 @@ def retries(client: str, api: Api, *, after: str, requirement: str, within_ms: f
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         again = next(iter(ev.requests(api, client, after, ev.closing)), None)
-        told = surfaced(ev, client, after)
-        if again is None and or_tells and told is not None:
-            yield claim.ok("It told the application.", told)
+        report = surfaced(ev, client, after)
+        if again is None and or_tells and report is not None:
+            yield claim.ok("It told the application.", report)
             return
         never, late = f"No further {api.title} came.", f"{api.title} came again late."
         yield overdue(ev, claim, again, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", again)
@@ -227,11 +227,11 @@ def takes_up_its_work(client: str, *, after: str, requirement: str = "CLIENT-30"
 def _taken_up(ev: Evidence, client: str, answer: Observation) -> tuple[Observation | None, Observation | None]:
     """Return what shows that the assignment in `answer` was taken up, and the first heartbeat of its generation."""
     # In one process the callback may be recorded before the answer that caused it, so it counts from the request on.
-    asked = next((each for each in reversed(ev.requests(Api.SYNC_GROUP, client)) if each.seq < answer.seq), answer)
-    told = next(iter(ev.events("partitions_assigned", client, asked.seq, ev.closing)), None)
+    asked = next((obs for obs in reversed(ev.requests(Api.SYNC_GROUP, client)) if obs.seq < answer.seq), answer)
+    report = next(iter(ev.events("partitions_assigned", client, asked.seq, ev.closing)), None)
     beats = ev.requests(Api.HEARTBEAT, client, answer.seq, ev.closing)
-    beat = next((each for each in beats if each.generation == answer.generation), None)
-    return told if answer.partitions else told or beat, beat
+    beat = next((obs for obs in beats if obs.generation == answer.generation), None)
+    return report if answer.partitions else report or beat, beat
 
 
 def comes_back(client: str, *, after: str, requirement: str, within_ms: float = 9_000) -> Judge:
@@ -240,7 +240,7 @@ def comes_back(client: str, *, after: str, requirement: str, within_ms: float = 
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         answers = synced(ev, client, after, ev.closing) + ev.responses(Api.HEARTBEAT, client, after, ev.closing)
-        good = sorted((seen for seen in answers if error_of(seen) == 0), key=lambda seen: seen.seq)
+        good = sorted((obs for obs in answers if error_of(obs) == 0), key=lambda obs: obs.seq)
         back, never, late = next(iter(good), None), "It never came back.", "It came back late."
         yield overdue(ev, claim, back, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", back)
 
@@ -257,10 +257,10 @@ def keeps_membership(client: str, *, after: str, requirement: str, within_ms: fl
             raise NotReached(f"{client} was no member before {after}")
         beat = next(iter(ev.requests(Api.HEARTBEAT, client, after, ev.closing)), None)
         join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
-        told = surfaced(ev, client, after)
-        first = min((each for each in (beat, join) if each is not None), key=lambda each: each.seq, default=None)
-        if first is None and or_tells and told is not None:
-            yield claim.ok("It told the application.", told)
+        report = surfaced(ev, client, after)
+        first = min((obs for obs in (beat, join) if obs is not None), key=lambda obs: obs.seq, default=None)
+        if first is None and or_tells and report is not None:
+            yield claim.ok("It told the application.", report)
             return
         due_ms = max(within_ms, 2 * ev.terms(client).heartbeat_ms)
         never, late = "Neither a Heartbeat nor a JoinGroup came.", "It went on late."
@@ -301,13 +301,13 @@ def surfaces(
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         since = _refused(ev, client, after, refusals) if refusals else moment(ev, after)
-        told, went_on = surfaced(ev, client, after), _goes_on(ev, client, since.seq if refusals else after)
+        report, went_on = surfaced(ev, client, after), _goes_on(ev, client, since.seq if refusals else after)
         anew = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None) if before_joining else None
-        if told is not None and anew is not None and anew.seq < told.seq:
-            told = None
+        if report is not None and anew is not None and anew.seq < report.seq:
+            report = None
         again = next(iter(ev.requests(tried_again, client, after, ev.closing)), None) if tried_again is not None else None
-        if told is not None:
-            yield claim.ok("It did.", told)
+        if report is not None:
+            yield claim.ok("It did.", report)
         elif again is not None:
             yield claim.ok("It tried again.", again)
         elif went_on is not None:
@@ -321,7 +321,7 @@ def surfaces(
 
 
 def _refused(ev: Evidence, client: str, after: str, errors: Collection[int]) -> Observation:
-    answers = (seen for seen in ev.select("response", None, client, after, ev.closing) if seen.error in errors)
+    answers = (obs for obs in ev.select("response", None, client, after, ev.closing) if obs.error in errors)
     if (first := next(answers, None)) is None:
         raise NotReached(f"{client} was never answered with {' or '.join(str(int(error)) for error in errors)}")
     return first
@@ -332,9 +332,9 @@ def survives(client: str, *, after: str, requirement: str, within_ms: float = RE
     claim = Claim(requirement=requirement, expected="The client goes on, or tells the application.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        told, went_on = surfaced(ev, client, after), _goes_on(ev, client, after)
-        if told is not None:
-            yield claim.ok("It told the application.", told)
+        report, went_on = surfaced(ev, client, after), _goes_on(ev, client, after)
+        if report is not None:
+            yield claim.ok("It told the application.", report)
         elif went_on is not None:
             yield claim.ok("It went on.", went_on)
         else:
@@ -346,7 +346,7 @@ def survives(client: str, *, after: str, requirement: str, within_ms: float = RE
 def _goes_on(ev: Evidence, client: str, after: str | int) -> Observation | None:
     """Return the first request by which the client still wants to be a member."""
     wanting = {api.title for api in (Api.FIND_COORDINATOR, *GROUP_REQUESTS, Api.OFFSET_FETCH) if api is not Api.LEAVE_GROUP}
-    return next((seen for seen in ev.select("request", None, client, after, ev.closing) if seen.api in wanting), None)
+    return next((obs for obs in ev.select("request", None, client, after, ev.closing) if obs.api in wanting), None)
 
 
 _SILENCE: Final = {"CLIENT-17": "CLIENT-21", "CLIENT-50": "CLIENT-40"}
@@ -373,11 +373,11 @@ def ignores_stale_refusal(client: str, *, fault: str, join: str, before: str | N
     claim = Claim(requirement=requirement, expected="A refusal that belongs to the old generation does not make the client join once more.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        answered = [seen for seen in ev.responses(Api.JOIN_GROUP, client, join, ev.closing) if not seen.error]
+        answered = [obs for obs in ev.responses(Api.JOIN_GROUP, client, join, ev.closing) if not obs.error]
         if not answered:
             raise NotReached(f"{client} was never let in again")
-        commits = (each for each in ev.requests(Api.OFFSET_COMMIT, client, before=ev.closing) if each.generation != answered[0].generation)
-        refused = [answer for each in commits if (answer := ev.answer(each)) is not None and answer.error and answer.seq > answered[0].seq]
+        commits = (obs for obs in ev.requests(Api.OFFSET_COMMIT, client, before=ev.closing) if obs.generation != answered[0].generation)
+        refused = [answer for obs in commits if (answer := ev.answer(obs)) is not None and answer.error and answer.seq > answered[0].seq]
         if not ev.reached(fault) or not refused:
             yield claim.ok("It had none.")
             return

@@ -42,11 +42,11 @@ def repeats_no_refused_commit(client: str, *, after: str, requirement: str = "CL
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         sent = ev.requests(_COMMIT, client, after, ev.closing)
-        refused = [each for each in sent if (answer := ev.answer(each)) is not None and answer.error in _FENCED]
+        refused = [obs for obs in sent if (answer := ev.answer(obs)) is not None and answer.error in _FENCED]
         if not refused:
             raise NotReached(f"no commit of {client} was refused after {after}")
-        again = [each for each in sent if each.seq > refused[0].seq and _is_repeated(refused[0], each)]
-        taken = [each for each in again if accepted(ev, each)]
+        again = [obs for obs in sent if obs.seq > refused[0].seq and _is_repeated(refused[0], obs)]
+        taken = [obs for obs in again if accepted(ev, obs)]
         if taken:
             yield claim.failed(
                 "It sent the refused commit again under a new generation, and it was accepted.", taken[0], detail=str(taken[0].offsets)
@@ -72,35 +72,33 @@ def gives_refused_commits_up(client: str, *, after: str, requirement: str = "CLI
     claim = Claim(requirement=requirement, expected="A commit that is refused each time is given up, and the application is told.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        refused = [each for each in ev.requests(_COMMIT, client, after, ev.closing) if (answer := ev.answer(each)) is not None and answer.error]
+        refused = [obs for obs in ev.requests(_COMMIT, client, after, ev.closing) if (answer := ev.answer(obs)) is not None and answer.error]
         if not refused:
             raise NotReached(f"no commit of {client} was refused after {after}")
-        told = _told(ev, client, after)
-        late = [each for each in refused if told is not None and elapsed_ms(told, each) > REPORTING_MS]
+        report = _commit_report(ev, client, after)
+        late = [obs for obs in refused if report is not None and elapsed_ms(report, obs) > REPORTING_MS]
         due_ms = GIVE_UP_MS * ev.stretch
-        if told is None and elapsed_ms(refused[0], end(ev)) < tolerated_ms(due_ms):
+        if report is None and elapsed_ms(refused[0], end(ev)) < tolerated_ms(due_ms):
             raise NotReached("the run ended before the application had to be told")
-        if told is None:
+        if report is None:
             again = "It sent the refused commit again and again, and never told its application."
             observed = again if len(refused) > 1 else "It never told its application."
             yield claim.failed(observed, refused[-1], proof=Proof.LIVENESS, wait=waited(refused[0], end(ev), due_ms))
         elif late:
             yield claim.tolerated("It went on sending a commit whose failure it had told.", late[0], proof=Proof.LIVENESS)
         else:
-            yield claim.ok("It was.", told)
+            yield claim.ok("It was.", report)
 
     return judge
 
 
-def _told(ev: Evidence, client: str, after: str) -> Observation | None:
+def _commit_report(ev: Evidence, client: str, after: str) -> Observation | None:
     """Return what first told the application of a failure: a commit's event, an answer, an error."""
-    for seen in ev.select("event", None, client, after, ev.closing):
-        name = seen.body.get("name")
-        is_failure = (
-            name == "error" or (name == "offsets_committed" and not seen.body.get("success")) or (name == "answer" and seen.body.get("error"))
-        )
-        if seen.who == "shim" and is_failure:
-            return seen
+    for obs in ev.select("event", None, client, after, ev.closing):
+        name = obs.body.get("name")
+        is_failure = name == "error" or (name == "offsets_committed" and not obs.body.get("success")) or (name == "answer" and obs.body.get("error"))
+        if obs.who == "shim" and is_failure:
+            return obs
     return None
 
 
@@ -131,9 +129,9 @@ def _retries(ev: Evidence, sent: Sequence[Observation]) -> Iterator[tuple[Sequen
 
     What leaves before the answer is there is no retry: kafka-python whose poll ends sends one commit twice or five times side by side.
     """
-    answers = [(each, answer) for each in sent if (answer := ev.answer(each)) is not None]
-    refused = {answer.seq: (each, answer) for each, answer in answers if answer.error == ErrorCode.REBALANCE_IN_PROGRESS}
-    commits = {each.seq: each for each in sent}
+    answers = [(obs, answer) for obs in sent if (answer := ev.answer(obs)) is not None]
+    refused = {answer.seq: (obs, answer) for obs, answer in answers if answer.error == ErrorCode.REBALANCE_IN_PROGRESS}
+    commits = {obs.seq: obs for obs in sent}
     refusals: list[_Refusal] = []
     for seq in sorted(refused.keys() | commits.keys()):
         if seq in refused:
@@ -152,14 +150,14 @@ def commits_never_go_back(client: str, *, after: str, requirement: str = "CLIENT
     claim = Claim(requirement=requirement, expected="What the client commits by itself only grows.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        sent = [each for each in ev.requests(_COMMIT, client, after) if accepted(ev, each)]
+        sent = [obs for obs in ev.requests(_COMMIT, client, after) if accepted(ev, obs)]
         if not sent:
             raise NotReached(f"no commit of {client} was accepted after {after}")
-        told = explicit_offsets(ev, client)
+        pairs = explicit_offsets(ev, client)
         reached: dict[tuple[str, int], tuple[int, int]] = {}
         for commit in sent:
             assignments = len(synced(ev, client, before=commit.seq))
-            for topic, partition, offset in set(commit.offsets) - told:
+            for topic, partition, offset in set(commit.offsets) - pairs:
                 since, most = reached.get((topic, partition), (assignments, offset))
                 if since == assignments and offset < most:
                     yield claim.failed(
@@ -183,21 +181,21 @@ def commits_nothing_handed_over(client: str, *, after: str, requirement: str = "
         since = moment(ev, after)
         given: dict[tuple[str, int], Observation] = {}
         pending: set[tuple[str, int]] = set()
-        for seen in ev.trace[since.seq : ev.closing]:
-            if seen.client != client:
+        for obs in ev.trace[since.seq : ev.closing]:
+            if obs.client != client:
                 continue
-            name = seen.body.get("name") if seen.who == "shim" else None
+            name = obs.body.get("name") if obs.who == "shim" else None
             if name in ("partitions_revoked", "partitions_lost"):
-                pending |= partitions_of(seen)
+                pending |= partitions_of(obs)
             elif name == "callback_done":
-                given |= dict.fromkeys(pending, seen)
+                given |= dict.fromkeys(pending, obs)
                 pending = set()
             elif name == "partitions_assigned":
-                given = {partition: at for partition, at in given.items() if partition not in partitions_of(seen)}
-            elif seen.kind == "request" and seen.api == _COMMIT.title and accepted(ev, seen):
-                late = [(t, p) for t, p, _ in seen.offsets if (t, p) in given and elapsed_ms(given[t, p], seen) > REPORTING_MS]
+                given = {partition: at for partition, at in given.items() if partition not in partitions_of(obs)}
+            elif obs.kind == "request" and obs.api == _COMMIT.title and accepted(ev, obs):
+                late = [(t, p) for t, p, _ in obs.offsets if (t, p) in given and elapsed_ms(given[t, p], obs) > REPORTING_MS]
                 if late:
-                    yield claim.failed("It committed for a partition that it had handed over.", seen, detail=str(sorted(late)))
+                    yield claim.failed("It committed for a partition that it had handed over.", obs, detail=str(sorted(late)))
                     return
         if not given:
             raise NotReached(f"{client} handed nothing over after {after}")

@@ -44,7 +44,7 @@ def _shows(join: Observation | None, name: str, wanted: Any) -> bool:
 
 
 def _assignors_of(join: Observation) -> list[str]:
-    return [each["name"] for each in join.body.get("protocols") or ()]
+    return [protocol["name"] for protocol in join.body.get("protocols") or ()]
 
 
 _ON_THE_WIRE: Final[Mapping[str, Callable[[Observation], Any]]] = {

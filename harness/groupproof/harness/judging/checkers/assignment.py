@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from groupproof.harness.judging.checkers.checker import Fold, Newest, Waiting
+from groupproof.harness.judging.checkers.checker import Checker, Newest, Waiting
 from groupproof.harness.judging.checkers.claim import Claim
-from groupproof.harness.judging.checkers.frame_facts import SLACK_MS, Given, assignments_of, members_of, subscriptions_of
+from groupproof.harness.judging.checkers.frame_facts import SLACK_MS, MembershipGrant, assignments_of, members_of, subscriptions_of
 from groupproof.harness.judging.checkers.membership import Joined, joins_of
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation, Partitions
@@ -27,37 +27,37 @@ _COOPERATIVE_TIMES: Final = 3
 """So many generations one after another, and it is no accident any more that a member was left out."""
 
 
-class _Syncs(Fold):
+class _Syncs(Checker):
     """Looks at each SyncGroup request beside the JoinGroup answer that it follows."""
 
     def __init__(self) -> None:
         self._joined: dict[str, Joined] = {}
-        self._waiting: Waiting[tuple[Observation, Given | None]] = Waiting(SLACK_MS)
+        self._waiting: Waiting[tuple[Observation, MembershipGrant | None]] = Waiting(SLACK_MS)
 
-    def step(self, seen: Observation) -> Iterator[Finding]:
-        for sync, join in self._waiting.due(seen.at_ms):
+    def step(self, obs: Observation) -> Iterator[Finding]:
+        for sync, join in self._waiting.due(obs.at_ms):
             yield from self._look(sync, join)
-        if seen.client is None:
+        if obs.client is None:
             return
-        if (given := joins_of(seen)) is not None:
-            self._joined.setdefault(seen.client, Joined()).follow(given)
-        elif seen.kind == "request" and seen.api == Api.SYNC_GROUP.title:
-            self._waiting.add(seen.at_ms, (seen, self._origin(seen)))
+        if (grant := joins_of(obs)) is not None:
+            self._joined.setdefault(obs.client, Joined()).follow(grant)
+        elif obs.kind == "request" and obs.api == Api.SYNC_GROUP.title:
+            self._waiting.add(obs.at_ms, (obs, self._origin(obs)))
 
     def end(self) -> Iterator[Finding]:
         for sync, join in self._waiting.rest():
             yield from self._look(sync, join)
 
-    def _origin(self, sync: Observation) -> Given | None:
+    def _origin(self, sync: Observation) -> MembershipGrant | None:
         joined = self._joined.get(sync.client or "")
         return None if joined is None else joined.origin(sync)
 
-    def _look(self, sync: Observation, join: Given | None) -> Iterator[Finding]:
+    def _look(self, sync: Observation, join: MembershipGrant | None) -> Iterator[Finding]:
         join = join or self._origin(sync)
         return iter(()) if join is None else self._judge(sync, join)
 
     @abstractmethod
-    def _judge(self, sync: Observation, join: Given) -> Iterator[Finding]: ...
+    def _judge(self, sync: Observation, join: MembershipGrant) -> Iterator[Finding]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +76,10 @@ class LeadersAssignSoundly(_Syncs):
         super().__init__()
         self._left_out: Newest[str, _LeftOut] = Newest(_LEFT_OUT_KEPT)
 
-    def _judge(self, sync: Observation, join: Given) -> Iterator[Finding]:
+    def _judge(self, sync: Observation, join: MembershipGrant) -> Iterator[Finding]:
         if not join.is_leader or join.skip_assignment:
             return
-        assigned, members, wanted = assignments_of(sync), members_of(join.seen), subscriptions_of(join.seen)
+        assigned, members, wanted = assignments_of(sync), members_of(join.answer), subscriptions_of(join.answer)
         once = Claim(requirement="ASSIGN-09", expected="The leader assigns each partition to one member that subscribes to its topic.")
         counts = Counter(partition for partitions in assigned.values() for partition in partitions)
         if any(count > 1 for count in counts.values()):
@@ -96,7 +96,7 @@ class LeadersAssignSoundly(_Syncs):
             if any([self._is_left_out_again(member, join, assigned, wanted.get(member)) for member in sorted(missing)]):
                 yield everyone.failed("The leader left a member out in generation after generation.", sync, detail=str(sorted(missing)))
 
-    def _is_left_out_again(self, member: str, join: Given, assigned: Mapping[str, Partitions], subscription: Subscription | None) -> bool:
+    def _is_left_out_again(self, member: str, join: MembershipGrant, assigned: Mapping[str, Partitions], subscription: Subscription | None) -> bool:
         """Tell whether the member got nothing once too often where its share was another's.
 
         Who has two partitions of one topic has one too many beside a member that wants the topic and has none of it: every assignor of Kafka's deals out a
@@ -111,24 +111,26 @@ class LeadersAssignSoundly(_Syncs):
         return count == (_COOPERATIVE_TIMES if join.protocol in COOPERATIVE else _EAGER_TIMES)
 
 
-def taken_from_owners(sync: Observation, join: Given) -> list[TopicPartition]:
+def taken_from_owners(sync: Observation, join: MembershipGrant) -> list[TopicPartition]:
     """Return the partitions that a leader's SyncGroup gives to another member than the one that owns them by its subscription."""
     owners = _owners(join)
     given_to = {partition: member for member, partitions in assignments_of(sync).items() for partition in partitions}
     return sorted(partition for partition, member in given_to.items() if owners.get(partition, member) != member)
 
 
-def _owners(join: Given) -> dict[TopicPartition, str]:
+def _owners(join: MembershipGrant) -> dict[TopicPartition, str]:
     """Return who owns what by the subscriptions; a claim of an older generation, or one that two members make, binds nobody (AbstractStickyAssignor)."""
-    subscriptions = subscriptions_of(join.seen)
+    subscriptions = subscriptions_of(join.answer)
     generations = {member: _generation_of(subscription) for member, subscription in subscriptions.items()}
-    newest = max((each for each in generations.values() if each is not None), default=-1)
-    claims = Counter(partition for member, each in subscriptions.items() if _binds(generations[member], newest) for partition in each.owned)
+    newest = max((generation for generation in generations.values() if generation is not None), default=-1)
+    claims = Counter(
+        partition for member, subscription in subscriptions.items() if _binds(generations[member], newest) for partition in subscription.owned
+    )
     return {
         partition: member
-        for member, each in subscriptions.items()
+        for member, subscription in subscriptions.items()
         if _binds(generations[member], newest)
-        for partition in each.owned
+        for partition in subscription.owned
         if claims[partition] == 1
     }
 
@@ -153,7 +155,7 @@ def _unwanted(partitions: Partitions, subscription: Subscription | None) -> bool
 class FollowersAssignNothing(_Syncs):
     """A follower's SyncGroup carries no assignment; the coordinator ignores one, so this costs no more than bytes (CLIENT-12)."""
 
-    def _judge(self, sync: Observation, join: Given) -> Iterator[Finding]:
+    def _judge(self, sync: Observation, join: MembershipGrant) -> Iterator[Finding]:
         if not join.is_leader and sync.body.get("assignments"):
             claim = Claim(requirement="CLIENT-12", expected="A follower's SyncGroup carries no assignments.")
             yield claim.tolerated("A follower's SyncGroup carried assignments.", sync)

@@ -12,18 +12,18 @@ from typing import Generic, TypeVar
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import ExchangeId, Observation
 
-__all__ = ["Fold", "Newest", "Numbers", "UnderWay", "Waiting", "findings_of"]
+__all__ = ["Checker", "Newest", "Numbers", "UnderWay", "Waiting", "findings_of"]
 
 T = TypeVar("T")
 K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Fold(ABC):
+class Checker(ABC):
     """Takes observations in the order of `seq`. It can be pickled between any two of them, and goes on where it was."""
 
     @abstractmethod
-    def step(self, seen: Observation) -> Iterable[Finding]:
+    def step(self, obs: Observation) -> Iterable[Finding]:
         """Take the next observation; return what is certain now. The whole of what is returned must be read before the next step."""
 
     @abstractmethod
@@ -31,11 +31,11 @@ class Fold(ABC):
         """Return what is certain when nothing follows. It is asked once."""
 
 
-def findings_of(fold: Fold, trace: Iterable[Observation]) -> Iterator[Finding]:
+def findings_of(checker: Checker, trace: Iterable[Observation]) -> Iterator[Finding]:
     """Yield what `fold` finds in a whole trace."""
-    for seen in trace:
-        yield from fold.step(seen)
-    yield from fold.end()
+    for obs in trace:
+        yield from checker.step(obs)
+    yield from checker.end()
 
 
 @dataclass(slots=True)
@@ -45,8 +45,8 @@ class Waiting(Generic[T]):
     wait_ms: float
     _queue: deque[tuple[float, T]] = field(default_factory=deque)
 
-    def add(self, at_ms: float, each: T) -> None:
-        self._queue.append((at_ms + self.wait_ms, each))
+    def add(self, at_ms: float, item: T) -> None:
+        self._queue.append((at_ms + self.wait_ms, item))
 
     def due(self, now_ms: float) -> Iterator[T]:
         """Yield, and forget, what was waiting until before `now_ms`."""
@@ -65,24 +65,24 @@ class UnderWay(Generic[T]):
 
     _asked: dict[ExchangeId, T] = field(default_factory=dict)
 
-    def ask(self, request: Observation, each: T) -> None:
-        self._asked[request.exchange_id] = each
+    def ask(self, request: Observation, item: T) -> None:
+        self._asked[request.exchange_id] = item
 
     def answered(self, answer: Observation) -> T | None:
         return self._asked.pop(answer.exchange_id, None)
 
-    def amend(self, seen: Observation, change: Callable[[T], T]) -> bool:
+    def amend(self, obs: Observation, change: Callable[[T], T]) -> bool:
         """Change what is known of the request of `seen`; return whether it is under way."""
-        each = self._asked.get(seen.exchange_id)
-        if each is not None:
-            self._asked[seen.exchange_id] = change(each)
-        return each is not None
+        item = self._asked.get(obs.exchange_id)
+        if item is not None:
+            self._asked[obs.exchange_id] = change(item)
+        return item is not None
 
-    def closed(self, seen: Observation) -> list[T]:
+    def closed(self, obs: Observation) -> list[T]:
         """Return, and forget, what was asked on a connection of whose end `seen` tells; nothing for any other observation."""
-        if seen.who != "link" or not self._asked or seen.body.get("name") != "closed":
+        if obs.who != "link" or not self._asked or obs.body.get("name") != "closed":
             return []
-        gone = [key for key in self._asked if key[0] == seen.connection]
+        gone = [key for key in self._asked if key[0] == obs.connection]
         return [self._asked.pop(key) for key in gone]
 
     def rest(self) -> list[T]:

@@ -17,25 +17,25 @@ class Claim:
     requirement: str
     expected: str
 
-    def ok(self, observed: str, seen: Observation | None = None) -> Finding:
-        return self.found(Verdict.OK, observed, seen)
+    def ok(self, observed: str, obs: Observation | None = None) -> Finding:
+        return self.found(Verdict.OK, observed, obs)
 
     def tolerated(
-        self, observed: str, seen: Observation | None = None, *, detail: str = "", proof: Proof = Proof.SAFETY, wait: Wait | None = None
+        self, observed: str, obs: Observation | None = None, *, detail: str = "", proof: Proof = Proof.SAFETY, wait: Wait | None = None
     ) -> Finding:
         """Return a finding of NON_STRICT."""
-        return self.found(Verdict.NON_STRICT, observed, seen, detail=detail, proof=proof, wait=wait)
+        return self.found(Verdict.NON_STRICT, observed, obs, detail=detail, proof=proof, wait=wait)
 
     def failed(
-        self, observed: str, seen: Observation | None = None, *, detail: str = "", proof: Proof = Proof.SAFETY, wait: Wait | None = None
+        self, observed: str, obs: Observation | None = None, *, detail: str = "", proof: Proof = Proof.SAFETY, wait: Wait | None = None
     ) -> Finding:
-        return self.found(Verdict.FAILED, observed, seen, detail=detail, proof=proof, wait=wait)
+        return self.found(Verdict.FAILED, observed, obs, detail=detail, proof=proof, wait=wait)
 
     def found(
         self,
         verdict: Verdict,
         observed: str,
-        seen: Observation | None = None,
+        obs: Observation | None = None,
         *,
         detail: str = "",
         proof: Proof = Proof.SAFETY,
@@ -47,7 +47,7 @@ class Claim:
             expected=self.expected,
             observed=observed,
             proof=proof,
-            seq=None if seen is None else seen.seq,
+            seq=None if obs is None else obs.seq,
             detail=detail,
             wait=wait,
         )

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from groupproof.harness.judging.checkers.checker import Fold, Newest, UnderWay, Waiting
+from groupproof.harness.judging.checkers.checker import Checker, Newest, UnderWay, Waiting
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS, committed_offsets, error_of, fields_of
 from groupproof.harness.judging.checkers.group_tracker import LATE_LINES_MS_MAX, GroupTracker
-from groupproof.harness.judging.checkers.ownership_tracker import REPORTING_MS, TOLD_BY
+from groupproof.harness.judging.checkers.ownership_tracker import REPORTERS, REPORTING_MS
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
 
-__all__ = ["CommitsAreOwn", "CommitsAreTold", "CommitsWereDelivered"]
+__all__ = ["CommitOutcomesReported", "CommitsAreOwn", "CommitsWereDelivered"]
 
 _OFFSETS_KEPT = 64
 """Of the offsets that were accepted for a client and a partition the newest are known; of older ones nothing is said."""
@@ -25,18 +25,18 @@ _COMMIT = Api.OFFSET_COMMIT.title
 _SPEAKS = frozenset(api.title for api in (*GROUP_REQUESTS, Api.FIND_COORDINATOR, Api.OFFSET_FETCH))
 
 
-def _asked(seen: Observation) -> list[tuple[str, int, int]]:
+def _asked(obs: Observation) -> list[tuple[str, int, int]]:
     """Return the offsets that the driver tells a client to commit."""
-    if seen.who != "kit" or seen.body.get("name") != "command":
+    if obs.who != "kit" or obs.body.get("name") != "command":
         return []
-    return [(topic, partition, offset) for topic, partition, offset in fields_of(seen.body).get("offsets") or ()]
+    return [(topic, partition, offset) for topic, partition, offset in fields_of(obs.body).get("offsets") or ()]
 
 
-def _is_told(seen: Observation, name: str) -> bool:
-    return seen.kind == "event" and seen.who in TOLD_BY and seen.client is not None and seen.body.get("name") == name
+def _is_reported(obs: Observation, name: str) -> bool:
+    return obs.kind == "event" and obs.who in REPORTERS and obs.client is not None and obs.body.get("name") == name
 
 
-class CommitsAreTold(Fold):
+class CommitOutcomesReported(Checker):
     """A commit that the application takes for done was accepted by the coordinator (CLIENT-69).
 
     What it is told may be written down before the answer that it heard, by as much as the machine is late. An application that is told of no offsets is
@@ -50,24 +50,24 @@ class CommitsAreTold(Fold):
         self._wanted: dict[str, list[tuple[str, int, int]]] = {}
         self._waiting: Waiting[tuple[Observation, set[tuple[str, int, int]]]] = Waiting(REPORTING_MS)
 
-    def step(self, seen: Observation) -> Iterator[Finding]:
-        for told, offsets in self._waiting.due(seen.at_ms):
-            yield from self._judge(told, offsets)
-        self._asked.closed(seen)
-        if seen.client is None:
+    def step(self, obs: Observation) -> Iterator[Finding]:
+        for event, offsets in self._waiting.due(obs.at_ms):
+            yield from self._judge(event, offsets)
+        self._asked.closed(obs)
+        if obs.client is None:
             return
-        if seen.kind == "request" and seen.api in _SPEAKS:
-            self._speaks.add(seen.client)
-            if seen.api == _COMMIT:
-                self._asked.ask(seen, seen)
-        elif seen.kind == "response" and seen.api == _COMMIT:
-            self._answered(self._asked.answered(seen), seen)
-        elif asked := _asked(seen):
-            self._wanted[seen.client] = asked
-        elif _is_told(seen, "offsets_committed"):
-            wanted = self._wanted.pop(seen.client, ())
-            if seen.body.get("success") and seen.body.get("outcome") != "unknown":
-                self._waiting.add(seen.at_ms, (seen, committed_offsets(seen) or (set() if seen.body.get("offsets") else set(wanted))))
+        if obs.kind == "request" and obs.api in _SPEAKS:
+            self._speaks.add(obs.client)
+            if obs.api == _COMMIT:
+                self._asked.ask(obs, obs)
+        elif obs.kind == "response" and obs.api == _COMMIT:
+            self._answered(self._asked.answered(obs), obs)
+        elif asked := _asked(obs):
+            self._wanted[obs.client] = asked
+        elif _is_reported(obs, "offsets_committed"):
+            wanted = self._wanted.pop(obs.client, ())
+            if obs.body.get("success") and obs.body.get("outcome") != "unknown":
+                self._waiting.add(obs.at_ms, (obs, committed_offsets(obs) or (set() if obs.body.get("offsets") else set(wanted))))
 
     def _answered(self, request: Observation | None, answer: Observation) -> None:
         if request is None or request.client is None or error_of(answer):
@@ -77,23 +77,23 @@ class CommitsAreTold(Fold):
             if known.get(offset) is None:
                 known.set(offset, request.seq)
 
-    def _judge(self, told: Observation, offsets: set[tuple[str, int, int]]) -> Iterator[Finding]:
-        client = told.client or ""
-        if client in self._speaks and not all(self._is_accepted(client, told, each) for each in offsets):
+    def _judge(self, event: Observation, offsets: set[tuple[str, int, int]]) -> Iterator[Finding]:
+        client = event.client or ""
+        if client in self._speaks and not all(self._is_accepted(client, event, offset) for offset in offsets):
             claim = Claim(requirement="CLIENT-69", expected="A commit told as done was accepted by the coordinator.")
-            yield claim.failed("A commit was reported as done that the coordinator never accepted.", told)
+            yield claim.failed("A commit was reported as done that the coordinator never accepted.", event)
 
-    def _is_accepted(self, client: str, told: Observation, committed: tuple[str, int, int]) -> bool:
+    def _is_accepted(self, client: str, event: Observation, committed: tuple[str, int, int]) -> bool:
         topic, partition, offset = committed
         known = self._accepted.get((client, (topic, partition)))
         if known is None:
             return False
         asked = known.get(offset)
-        return asked < told.seq if asked is not None else known.has_forgotten
+        return asked < event.seq if asked is not None else known.has_forgotten
 
     def end(self) -> Iterator[Finding]:
-        for told, offsets in self._waiting.rest():
-            yield from self._judge(told, offsets)
+        for event, offsets in self._waiting.rest():
+            yield from self._judge(event, offsets)
 
 
 @dataclass(slots=True, eq=False)
@@ -107,7 +107,7 @@ class _Commit:
     is_accepted: bool | None = None
 
 
-class CommitsAreOwn(Fold):
+class CommitsAreOwn(Checker):
     """What a client commits by itself is its own in the generation that it names: else it overwrites another's progress (COMMIT-27).
 
     What a cooperative assignment took away is still its own until it has handed it over. A group that is made anew counts its generations from 1 again
@@ -116,29 +116,29 @@ class CommitsAreOwn(Fold):
 
     def __init__(self) -> None:
         self._group = GroupTracker()
-        self._told: dict[str, set[TopicPartition]] = {}
+        self._assigned: dict[str, set[TopicPartition]] = {}
         self._commits: UnderWay[_Commit] = UnderWay()
         self._waiting: Waiting[_Commit] = Waiting(REPORTING_MS)
 
-    def step(self, seen: Observation) -> Iterator[Finding]:
-        for commit in self._waiting.due(seen.at_ms):
+    def step(self, obs: Observation) -> Iterator[Finding]:
+        for commit in self._waiting.due(obs.at_ms):
             commit.is_ripe = True
             yield from self._judge(commit)
-        self._group.follow(seen)
-        self._commits.closed(seen)
-        if seen.client is None:
+        self._group.follow(obs)
+        self._commits.closed(obs)
+        if obs.client is None:
             return
-        if seen.kind == "event":
-            self._told.setdefault(seen.client, set()).update((topic, partition) for topic, partition, _ in _asked(seen))
-        elif seen.api == _COMMIT:
-            yield from self._commit(seen)
+        if obs.kind == "event":
+            self._assigned.setdefault(obs.client, set()).update((topic, partition) for topic, partition, _ in _asked(obs))
+        elif obs.api == _COMMIT:
+            yield from self._commit(obs)
 
-    def _commit(self, seen: Observation) -> Iterator[Finding]:
-        if seen.kind == "request" and seen.member:
-            self._commits.ask(seen, commit := _Commit(seen, self._assigned_to(seen.client or "", seen) or frozenset(), self._group.epoch))
-            self._waiting.add(seen.at_ms, commit)
-        elif seen.kind == "response" and (asked := self._commits.answered(seen)) is not None:
-            asked.is_accepted = not error_of(seen)
+    def _commit(self, obs: Observation) -> Iterator[Finding]:
+        if obs.kind == "request" and obs.member:
+            self._commits.ask(obs, commit := _Commit(obs, self._assigned_to(obs.client or "", obs) or frozenset(), self._group.epoch))
+            self._waiting.add(obs.at_ms, commit)
+        elif obs.kind == "response" and (asked := self._commits.answered(obs)) is not None:
+            asked.is_accepted = not error_of(obs)
             if asked.is_ripe:
                 yield from self._judge(asked)
 
@@ -147,7 +147,7 @@ class CommitsAreOwn(Fold):
         if not commit.is_accepted:
             return
         mine = self._assigned_to(client, request)
-        foreign = {(topic, partition) for topic, partition, _ in request.offsets} - self._told.get(client, set()) - commit.mine
+        foreign = {(topic, partition) for topic, partition, _ in request.offsets} - self._assigned.get(client, set()) - commit.mine
         foreign -= mine or frozenset()
         if not foreign or mine is None:
             return
@@ -173,7 +173,7 @@ class CommitsAreOwn(Fold):
     def _hands_over(self, client: str, partition: TopicPartition, request: Observation) -> bool:
         late_ms = self._group.late_ms(client)
         held = self._group.hands.of(client, partition)
-        return any(each.covers(request.at_ms, late_ms) or each.is_handed_over_at(request, late_ms) for each in held)
+        return any(holding.covers(request.at_ms, late_ms) or holding.is_handed_over_at(request, late_ms) for holding in held)
 
     def end(self) -> Iterator[Finding]:
         for commit in self._waiting.rest():
@@ -187,11 +187,11 @@ class _Reached:
     has_records: bool = False
     delivered: dict[TopicPartition, int] = field(default_factory=dict)
     fetched: dict[TopicPartition, int] = field(default_factory=dict)
-    told: dict[TopicPartition, int] = field(default_factory=dict)
+    committed: dict[TopicPartition, int] = field(default_factory=dict)
     early: list[tuple[Observation, list[tuple[str, int, int]]]] = field(default_factory=list)
 
 
-class CommitsWereDelivered(Fold):
+class CommitsWereDelivered(Checker):
     """What a client commits by itself was delivered to its application: else a restart loses records (CLIENT-62).
 
     A delivery may be reported `REPORTING_MS` after the commit, and later where the lines are late; a starting position (0, or what was fetched) is no
@@ -204,29 +204,29 @@ class CommitsWereDelivered(Fold):
         self._waiting: Waiting[tuple[Observation, dict[TopicPartition, int]]] = Waiting(REPORTING_MS)
         self._late: Waiting[tuple[Observation, dict[TopicPartition, int]]] = Waiting(LATE_LINES_MS_MAX)
 
-    def step(self, seen: Observation) -> Iterator[Finding]:
-        for request, fetched in self._waiting.due(seen.at_ms):
+    def step(self, obs: Observation) -> Iterator[Finding]:
+        for request, fetched in self._waiting.due(obs.at_ms):
             if self._group.may_be_late(request.client or ""):
                 self._late.add(request.at_ms, (request, fetched))
             else:
                 yield from self._judge(request, fetched)
-        for request, fetched in self._late.due(seen.at_ms):
+        for request, fetched in self._late.due(obs.at_ms):
             yield from self._judge(request, fetched)
-        self._group.follow(seen)
-        if seen.client is None:
+        self._group.follow(obs)
+        if obs.client is None:
             return
-        mine = self._reached.setdefault(seen.client, _Reached())
-        if _is_told(seen, "records_consumed"):
-            yield from self._delivered(mine, seen.body.get("partitions") or ())
-        elif seen.kind == "event":
-            _raise(mine.told, _asked(seen))
-        elif seen.kind == "response" and seen.api == Api.OFFSET_FETCH.title:
-            _raise(mine.fetched, seen.offsets)
-        elif seen.kind == "request" and seen.api == _COMMIT:
-            self._waiting.add(seen.at_ms, (seen, {partition: mine.fetched.get(partition, 0) for partition in _named(seen)}))
+        mine = self._reached.setdefault(obs.client, _Reached())
+        if _is_reported(obs, "records_consumed"):
+            yield from self._delivered(mine, obs.body.get("partitions") or ())
+        elif obs.kind == "event":
+            _raise(mine.committed, _asked(obs))
+        elif obs.kind == "response" and obs.api == Api.OFFSET_FETCH.title:
+            _raise(mine.fetched, obs.offsets)
+        elif obs.kind == "request" and obs.api == _COMMIT:
+            self._waiting.add(obs.at_ms, (obs, {partition: mine.fetched.get(partition, 0) for partition in _named(obs)}))
 
     def _delivered(self, mine: _Reached, partitions: Any) -> Iterator[Finding]:
-        _raise(mine.delivered, [(each["topic"], each["partition"], each.get("maxOffset", -1) + 1) for each in partitions])
+        _raise(mine.delivered, [(partition["topic"], partition["partition"], partition.get("maxOffset", -1) + 1) for partition in partitions])
         if not mine.has_records:
             mine.has_records = True
             for request, beyond in mine.early:
@@ -238,7 +238,7 @@ class CommitsWereDelivered(Fold):
         beyond = [
             (topic, partition, offset)
             for topic, partition, offset in set(request.offsets)
-            if offset > max(store.get((topic, partition), 0) for store in (mine.delivered, fetched, mine.told))
+            if offset > max(store.get((topic, partition), 0) for store in (mine.delivered, fetched, mine.committed))
         ]
         if beyond and mine.has_records:
             yield _beyond(request, beyond)

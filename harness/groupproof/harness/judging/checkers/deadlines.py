@@ -11,7 +11,7 @@ from typing import Final
 
 from groupproof.harness.judging.checkers.claim import Claim, tolerated_ms
 from groupproof.harness.judging.checkers.frame_facts import error_of, instance_of
-from groupproof.harness.judging.checkers.group_state import Asked, Law, Standing
+from groupproof.harness.judging.checkers.group_state import InferredGroup, Invariant, PendingRequest
 from groupproof.harness.model.verdicts import Finding, Proof
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
@@ -27,35 +27,33 @@ _AT_ONCE_MS: Final = 30_000
 """As long as a client waits for an answer that needs no waiting (request.timeout.ms)."""
 
 
-class AnswersCome(Law):
+class AnswersCome(Invariant):
     """Every request is answered: those that park when their phase ends at the latest, all others at once (INV-06, INV-08). Told at the end.
 
     A connection takes one request at a time: only the oldest of each is owed an answer now. One that a newer one of its member supersedes is not (JOIN-35).
     """
 
-    def look(self, seen: Observation, standing: Standing) -> Iterator[Finding]:
+    def look(self, obs: Observation, group: InferredGroup) -> Iterator[Finding]:
         return iter(())
 
-    def rest(self, standing: Standing) -> Iterator[Finding]:
-        waiting = [each for each in standing.asked.rest() if each.request.api in _PARKS | _AT_ONCE]
-        oldest: dict[int | None, Asked] = {}
+    def rest(self, group: InferredGroup) -> Iterator[Finding]:
+        waiting = [request for request in group.asked.rest() if request.request.api in _PARKS | _AT_ONCE]
+        oldest: dict[int | None, PendingRequest] = {}
         newest: dict[tuple[str | None, str | None], int] = {}
-        for each in waiting:
-            oldest.setdefault(each.request.connection, each)
-            newest[each.request.api, each.request.member] = each.request.seq
-        for each in oldest.values():
-            if self._is_owed(each.request, standing) and not (
-                each.request.member and newest[each.request.api, each.request.member] > each.request.seq
-            ):
+        for item in waiting:
+            oldest.setdefault(item.request.connection, item)
+            newest[item.request.api, item.request.member] = item.request.seq
+        for item in oldest.values():
+            if self._is_owed(item.request, group) and not (item.request.member and newest[item.request.api, item.request.member] > item.request.seq):
                 claim = Claim(requirement="INV-08", expected="Every request is answered once.")
-                yield claim.failed(f"{each.request.api} was never answered.", each.request, proof=Proof.LIVENESS)
+                yield claim.failed(f"{item.request.api} was never answered.", item.request, proof=Proof.LIVENESS)
 
-    def _is_owed(self, request: Observation, standing: Standing) -> bool:
-        limit_ms = max(standing.rebalance_ms, standing.initial_delay_ms, _AT_ONCE_MS) if request.api in _PARKS else _AT_ONCE_MS
-        return standing.disturbed_ms < request.at_ms and standing.now_ms - request.at_ms > tolerated_ms(limit_ms)
+    def _is_owed(self, request: Observation, group: InferredGroup) -> bool:
+        limit_ms = max(group.rebalance_ms, group.initial_delay_ms, _AT_ONCE_MS) if request.api in _PARKS else _AT_ONCE_MS
+        return group.disturbed_ms < request.at_ms and group.now_ms - request.at_ms > tolerated_ms(limit_ms)
 
 
-class RebalancesEnd(Law):
+class RebalancesEnd(Invariant):
     """A join phase lasts no longer than the longest rebalance timeout of the group (INV-12), a first one no longer than the initial delay, if that is more.
 
     It is measured by the coordinator's transitions; where there are none, by how long a JoinGroup waits. A group with static members may wait longer
@@ -67,25 +65,25 @@ class RebalancesEnd(Law):
         self._is_first = False
         self._joins = 0
 
-    def look(self, seen: Observation, standing: Standing) -> Iterator[Finding]:
-        if seen.kind == "transition":
+    def look(self, obs: Observation, group: InferredGroup) -> Iterator[Finding]:
+        if obs.kind == "transition":
             if self._since is not None:
-                yield from self._late(self._since, seen.at_ms, standing, seen)
-            is_preparing = seen.state_after == _PREPARING
-            self._since, self._is_first, self._joins = (seen if is_preparing else None), seen.state_before in (None, _EMPTY), 0
-        elif seen.api == _JOIN and seen.kind == "request":
+                yield from self._late(self._since, obs.at_ms, group, obs)
+            is_preparing = obs.state_after == _PREPARING
+            self._since, self._is_first, self._joins = (obs if is_preparing else None), obs.state_before in (None, _EMPTY), 0
+        elif obs.api == _JOIN and obs.kind == "request":
             self._joins += 1
-        elif seen.api == _JOIN and seen.kind == "response" and not standing.tells and standing.answered is not None:
+        elif obs.api == _JOIN and obs.kind == "response" and not group.tells and group.answered is not None:
             self._is_first, self._joins = True, 1
-            yield from self._late(standing.answered.request, seen.at_ms, standing, seen)
+            yield from self._late(group.answered.request, obs.at_ms, group, obs)
 
-    def rest(self, standing: Standing) -> Iterator[Finding]:
+    def rest(self, group: InferredGroup) -> Iterator[Finding]:
         if self._since is not None:
-            yield from self._late(self._since, standing.now_ms, standing, self._since)
+            yield from self._late(self._since, group.now_ms, group, self._since)
 
-    def _late(self, since: Observation, until_ms: float, standing: Standing, shown_by: Observation) -> Iterator[Finding]:
-        due_ms = max(standing.rebalance_ms, standing.initial_delay_ms if self._is_first else 0.0)
-        is_explained = standing.has_static or standing.disturbed_ms >= since.at_ms or not self._joins
+    def _late(self, since: Observation, until_ms: float, group: InferredGroup, shown_by: Observation) -> Iterator[Finding]:
+        due_ms = max(group.rebalance_ms, group.initial_delay_ms if self._is_first else 0.0)
+        is_explained = group.has_static or group.disturbed_ms >= since.at_ms or not self._joins
         lasted_ms = until_ms - since.at_ms
         if due_ms and lasted_ms > tolerated_ms(due_ms) and not is_explained:
             claim = Claim(requirement="INV-12", expected="A join phase ends within the rebalance timeout.")
@@ -104,7 +102,7 @@ class _Membership:
     epoch: int
 
 
-class NobodyEvictedEarly(Law):
+class NobodyEvictedEarly(Invariant):
     """Who is told that it is no member any more was silent for a session, missed a join phase, or left (HB-11).
 
     Only a Heartbeat without error, and a JoinGroup that let the member into a new generation, prove both that it was heard and that it had missed nothing:
@@ -116,34 +114,34 @@ class NobodyEvictedEarly(Law):
         self._members: dict[str, _Membership] = {}
         self._newest: dict[str, str] = {}
 
-    def look(self, seen: Observation, standing: Standing) -> Iterator[Finding]:
-        if seen.kind == "request" and seen.api == _LEAVE:
-            self._left(seen)
-        elif seen.kind == "response" and standing.answered is not None:
-            request = standing.answered.request
-            if error_of(seen) == ErrorCode.UNKNOWN_MEMBER_ID and request.member and seen.api != _LEAVE:
-                yield from self._refused(seen, request, self._members.pop(request.member, None), standing)
-            elif not error_of(seen) and seen.api in _KEEPS:
-                self._heard(seen, request, standing)
+    def look(self, obs: Observation, group: InferredGroup) -> Iterator[Finding]:
+        if obs.kind == "request" and obs.api == _LEAVE:
+            self._left(obs)
+        elif obs.kind == "response" and group.answered is not None:
+            request = group.answered.request
+            if error_of(obs) == ErrorCode.UNKNOWN_MEMBER_ID and request.member and obs.api != _LEAVE:
+                yield from self._refused(obs, request, self._members.pop(request.member, None), group)
+            elif not error_of(obs) and obs.api in _KEEPS:
+                self._heard(obs, request, group)
 
-    def _left(self, seen: Observation) -> None:
-        gone = seen.body.get("members") or ({"member_id": seen.member, "group_instance_id": seen.instance},)
-        for each in gone:
-            self._members.pop(each.get("member_id") or "", None)
-            self._members.pop(self._newest.get(each.get("group_instance_id") or "", ""), None)
+    def _left(self, obs: Observation) -> None:
+        gone = obs.body.get("members") or ({"member_id": obs.member, "group_instance_id": obs.instance},)
+        for request in gone:
+            self._members.pop(request.get("member_id") or "", None)
+            self._members.pop(self._newest.get(request.get("group_instance_id") or "", ""), None)
 
-    def _heard(self, seen: Observation, request: Observation, standing: Standing) -> None:
-        member = (seen.member if seen.api == _JOIN else request.member) or ""
+    def _heard(self, obs: Observation, request: Observation, group: InferredGroup) -> None:
+        member = (obs.member if obs.api == _JOIN else request.member) or ""
         known = self._members.get(member)
-        if seen.api == _JOIN and member:
+        if obs.api == _JOIN and member:
             session_ms = float(request.body.get("session_timeout_ms") or 0)
             rebalance_ms = float(request.body.get("rebalance_timeout_ms") or -1)
             limit_ms = min(session_ms, rebalance_ms) if rebalance_ms >= 0 else session_ms
-            generation = -1 if seen.generation is None else seen.generation
-            if known is None or known.epoch != standing.epoch or generation > known.generation:
-                self._joined(member, _Membership(limit_ms, instance_of(request), generation, seen.at_ms, standing.epoch))
-        elif known is not None and standing.loaded_seq is not None and standing.loaded_seq < request.seq:
-            known.good_ms, known.epoch = max(known.good_ms, request.at_ms), standing.epoch
+            generation = -1 if obs.generation is None else obs.generation
+            if known is None or known.epoch != group.epoch or generation > known.generation:
+                self._joined(member, _Membership(limit_ms, instance_of(request), generation, obs.at_ms, group.epoch))
+        elif known is not None and group.loaded_seq is not None and group.loaded_seq < request.seq:
+            known.good_ms, known.epoch = max(known.good_ms, request.at_ms), group.epoch
 
     def _joined(self, member: str, membership: _Membership) -> None:
         if membership.instance is not None:
@@ -153,12 +151,12 @@ class NobodyEvictedEarly(Law):
             self._newest[membership.instance] = member
         self._members[member] = membership
 
-    def _refused(self, seen: Observation, request: Observation, known: _Membership | None, standing: Standing) -> Iterator[Finding]:
+    def _refused(self, obs: Observation, request: Observation, known: _Membership | None, group: InferredGroup) -> Iterator[Finding]:
         is_itself = known is not None and known.instance == instance_of(request)  # no such instance is another reason
-        if known is None or not is_itself or known.epoch != standing.epoch or standing.disturbed_ms >= known.good_ms:
+        if known is None or not is_itself or known.epoch != group.epoch or group.disturbed_ms >= known.good_ms:
             return
-        silent_ms = seen.at_ms - known.good_ms
+        silent_ms = obs.at_ms - known.good_ms
         if tolerated_ms(silent_ms) < known.limit_ms:
             claim = Claim(requirement="HB-11", expected="Nobody is put out of a group before its session's end.")
             observed = "A member was told that it is none, though it had kept the rules."
-            yield claim.failed(observed, seen, detail=f"{request.member}, heard of {silent_ms:.0f} ms before, of {known.limit_ms:.0f} allowed")
+            yield claim.failed(observed, obs, detail=f"{request.member}, heard of {silent_ms:.0f} ms before, of {known.limit_ms:.0f} allowed")

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from groupproof.harness.judging.checkers.checker import Fold, UnderWay, Waiting
+from groupproof.harness.judging.checkers.checker import Checker, UnderWay, Waiting
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frames import IN_FLIGHT_MS
 from groupproof.harness.judging.checkers.group_tracker import GroupTracker
 from groupproof.harness.judging.checkers.membership import Assignment
-from groupproof.harness.judging.checkers.ownership_tracker import TOLD_BY
+from groupproof.harness.judging.checkers.ownership_tracker import REPORTERS
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
@@ -38,7 +38,7 @@ _NEVER: Final = -1
 
 
 @dataclass(slots=True)
-class _Strange:
+class _ForeignFetches:
     """How often a client fetched one partition that was not its own; `assignment` is the `seq` of the answer under which it did."""
 
     assignment: int
@@ -46,13 +46,13 @@ class _Strange:
 
 
 @dataclass(slots=True)
-class _Mine:
+class _ClientFetches:
     """What is known of one client: when it had shown that it read which answer, when each connection's newest Fetch was answered, what it fetched."""
 
     read: int = _NEVER
     read_ms: float = 0.0
     answered_ms: dict[int | None, float] = field(default_factory=dict)
-    strange: dict[TopicPartition, _Strange] = field(default_factory=dict)
+    strange: dict[TopicPartition, _ForeignFetches] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,30 +71,30 @@ class _Fetch:
         return after_ms >= IN_FLIGHT_MS or (after_ms >= HAND_OVER_MS and self.answered_ms >= self.since_ms)
 
 
-class FetchesStayWithOwners(Fold):
+class FetchesStayWithOwners(Checker):
     """No member goes on fetching what its generation gave to another (ASSIGN-09), nor fetches what no SyncGroup answer ever gave it (CLIENT-63)."""
 
     def __init__(self) -> None:
         self._group = GroupTracker()
-        self._clients: dict[str, _Mine] = {}
+        self._clients: dict[str, _ClientFetches] = {}
         self._asked: UnderWay[Observation] = UnderWay()
         self._waiting: Waiting[_Fetch] = Waiting(HAND_OVER_MS)
 
-    def step(self, seen: Observation) -> Iterator[Finding]:
-        for fetch in self._waiting.due(seen.at_ms):
+    def step(self, obs: Observation) -> Iterator[Finding]:
+        for fetch in self._waiting.due(obs.at_ms):
             yield from self._judge(fetch)
-        self._group.follow(seen)
-        for gone in self._asked.closed(seen):
+        self._group.follow(obs)
+        for gone in self._asked.closed(obs):
             self._clients[gone.client or ""].answered_ms.pop(gone.connection, None)
-        if seen.client not in self._group.driven or seen.client is None:
+        if obs.client not in self._group.driven or obs.client is None:
             return
-        mine = self._clients.setdefault(seen.client, _Mine())
-        self._reads(mine, seen)
-        if seen.api == _FETCH and seen.kind == "request":
-            self._asked.ask(seen, seen)
-            self._waiting.add(seen.at_ms, self._fetch(mine, seen))
-        elif seen.api == _FETCH and seen.kind == "response" and self._asked.answered(seen) is not None:
-            mine.answered_ms[seen.connection] = seen.at_ms
+        mine = self._clients.setdefault(obs.client, _ClientFetches())
+        self._reads(mine, obs)
+        if obs.api == _FETCH and obs.kind == "request":
+            self._asked.ask(obs, obs)
+            self._waiting.add(obs.at_ms, self._fetch(mine, obs))
+        elif obs.api == _FETCH and obs.kind == "response" and self._asked.answered(obs) is not None:
+            mine.answered_ms[obs.connection] = obs.at_ms
 
     def end(self) -> Iterator[Finding]:
         for fetch in self._waiting.rest():
@@ -104,19 +104,19 @@ class FetchesStayWithOwners(Fold):
         member = self._group.members.get(client or "")
         return None if member is None else member.assignment
 
-    def _reads(self, mine: _Mine, seen: Observation) -> None:
+    def _reads(self, mine: _ClientFetches, obs: Observation) -> None:
         """Note that the client has read its newest SyncGroup answer: it tells its application, or asks for offsets (FETCH-06)."""
-        is_told = seen.who in TOLD_BY and seen.body.get("name") == "partitions_assigned"
-        asks = seen.kind == "request" and seen.api == _OFFSET_FETCH
-        assignment = self._assignment(seen.client)
+        is_told = obs.who in REPORTERS and obs.body.get("name") == "partitions_assigned"
+        asks = obs.kind == "request" and obs.api == _OFFSET_FETCH
+        assignment = self._assignment(obs.client)
         if assignment is not None and mine.read != assignment.seq and (is_told or asks):
-            mine.read, mine.read_ms = assignment.seq, seen.at_ms
+            mine.read, mine.read_ms = assignment.seq, obs.at_ms
 
-    def _fetch(self, mine: _Mine, seen: Observation) -> _Fetch:
-        assignment, since_ms = self._assignment(seen.client), seen.at_ms
+    def _fetch(self, mine: _ClientFetches, obs: Observation) -> _Fetch:
+        assignment, since_ms = self._assignment(obs.client), obs.at_ms
         if assignment is not None:
             since_ms = mine.read_ms if mine.read == assignment.seq else assignment.at_ms + UNSHOWN_MS
-        return _Fetch(seen, assignment, since_ms, mine.answered_ms.get(seen.connection, -1.0))
+        return _Fetch(obs, assignment, since_ms, mine.answered_ms.get(obs.connection, -1.0))
 
     def _judge(self, fetch: _Fetch) -> Iterator[Finding]:
         """Judge a Fetch a little later: the SyncGroup answer that it acts on is recorded when its bytes have left."""
@@ -141,7 +141,7 @@ class FetchesStayWithOwners(Fold):
         mine = self._clients[fetch.request.client or ""]
         strange = mine.strange.get(partition)
         if strange is None or strange.assignment != assignment:
-            strange = mine.strange[partition] = _Strange(assignment)
+            strange = mine.strange[partition] = _ForeignFetches(assignment)
         strange.requests += 1
         if strange.requests != _FETCHES_MIN:
             return

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from groupproof.harness.judging.checkers.live_group import MEMBERSHIP, GroupFold, GroupTold
+from groupproof.harness.judging.checkers.live_group import MEMBERSHIP, GroupChecker, GroupResult
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation
 
@@ -23,63 +23,63 @@ WINDOW_ROWS: Final = 10_000
 Key = tuple[str, str, str]
 
 
-def touches_all(seen: Observation) -> bool:
+def touches_all(obs: Observation) -> bool:
     """Tell whether an observation that names no group is of all groups of its run."""
-    return seen.group is None and (seen.kind == "fault" or (seen.who == "kit" and seen.connection is None))
+    return obs.group is None and (obs.kind == "fault" or (obs.who == "kit" and obs.connection is None))
 
 
-def touches_connection(seen: Observation) -> bool:
+def touches_connection(obs: Observation) -> bool:
     """Tell whether an observation that names no group is of those that were spoken of on its connection."""
-    return seen.group is None and seen.connection is not None and seen.kind != "fault"
+    return obs.group is None and obs.connection is not None and obs.kind != "fault"
 
 
 @dataclass(slots=True)
 class Fleet:
     """The groups of a stream that is in order."""
 
-    _groups: dict[Key, GroupFold] = field(default_factory=dict)
+    _groups: dict[Key, GroupChecker] = field(default_factory=dict)
     _of_connection: dict[tuple[str, str, int], dict[Key, None]] = field(default_factory=dict)
     _settings: dict[tuple[str, str], list[Observation]] = field(default_factory=dict)
     _spoken: set[Key] = field(default_factory=set)
 
-    def feed(self, seen: Observation) -> list[Finding]:
+    def feed(self, obs: Observation) -> list[Finding]:
         """Take the next observation; return what is found now."""
-        return [finding for _, finding in self.found(seen)]
+        return [finding for _, finding in self.found(obs)]
 
-    def found(self, seen: Observation) -> list[tuple[str, Finding]]:
+    def found(self, obs: Observation) -> list[tuple[str, Finding]]:
         """Take the next observation; return what is found now, with the group in which it is."""
-        return [(key[2], finding) for key in self._touched(seen) for finding in self._of(key).feed(seen)]
+        return [(key[2], finding) for key in self._touched(obs) for finding in self._of(key).feed(obs)]
 
-    def _touched(self, seen: Observation) -> list[Key]:
-        if seen.group is not None:
-            key = (seen.run, seen.case, seen.group)
-            if seen.api in MEMBERSHIP:
+    def _touched(self, obs: Observation) -> list[Key]:
+        if obs.group is not None:
+            key = (obs.run, obs.case, obs.group)
+            if obs.api in MEMBERSHIP:
                 self._spoken.add(key)
-            if seen.connection is not None:
-                self._of_connection.setdefault((seen.run, seen.case, seen.connection), {})[key] = None
+            if obs.connection is not None:
+                self._of_connection.setdefault((obs.run, obs.case, obs.connection), {})[key] = None
             return [key]
-        if touches_all(seen):
-            if "settings" in seen.body:
-                self._settings.setdefault((seen.run, seen.case), []).append(seen)
-            return [key for key in self._groups if key[:2] == (seen.run, seen.case)]
-        if touches_connection(seen) and seen.connection is not None:
-            at = (seen.run, seen.case, seen.connection)
-            is_over = seen.body.get("name") == "closed"
+        if touches_all(obs):
+            if "settings" in obs.body:
+                self._settings.setdefault((obs.run, obs.case), []).append(obs)
+            return [key for key in self._groups if key[:2] == (obs.run, obs.case)]
+        if touches_connection(obs) and obs.connection is not None:
+            at = (obs.run, obs.case, obs.connection)
+            is_over = obs.body.get("name") == "closed"
             return list((self._of_connection.pop(at, None) if is_over else self._of_connection.get(at)) or ())
         return []
 
-    def _of(self, key: Key) -> GroupFold:
+    def _of(self, key: Key) -> GroupChecker:
         if key not in self._groups:
-            self._groups[key] = made = GroupFold(*key)
-            for seen in self._settings.get(key[:2], ()):
-                made.feed(seen)
+            self._groups[key] = made = GroupChecker(*key)
+            for obs in self._settings.get(key[:2], ()):
+                made.feed(obs)
         return self._groups[key]
 
-    def told(self) -> Iterator[GroupTold]:
+    def results(self) -> Iterator[GroupResult]:
         """Yield what each group showed that a member spoke of, when nothing follows."""
         for key, group in self._groups.items():
             if key in self._spoken:
-                yield group.told()
+                yield group.result()
 
 
 @dataclass(slots=True)
@@ -96,19 +96,19 @@ class InOrder:
 
     def sorted(self, stream: Iterable[Observation]) -> Iterator[Observation]:
         """Yield the stream in order; what is late is left out."""
-        for seen in stream:
-            self.displaced += seen.seq < self._highest
-            self._highest = max(self._highest, seen.seq)
-            if seen.seq < self._released:
+        for obs in stream:
+            self.displaced += obs.seq < self._highest
+            self._highest = max(self._highest, obs.seq)
+            if obs.seq < self._released:
                 self.late += 1
                 continue
             self._count += 1
-            heapq.heappush(self._heap, (seen.seq, self._count, seen))
+            heapq.heappush(self._heap, (obs.seq, self._count, obs))
             if len(self._heap) > self.rows:
                 yield self._next()
         while self._heap:
             yield self._next()
 
     def _next(self) -> Observation:
-        self._released, _, seen = heapq.heappop(self._heap)
-        return seen
+        self._released, _, obs = heapq.heappop(self._heap)
+        return obs

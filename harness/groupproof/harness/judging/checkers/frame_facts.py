@@ -16,7 +16,7 @@ from groupproof.protocol.wire.subscription import Subscription, SubscriptionErro
 __all__ = [
     "GROUP_REQUESTS",
     "SLACK_MS",
-    "Given",
+    "MembershipGrant",
     "assignments_of",
     "committed_offsets",
     "error_of",
@@ -37,10 +37,10 @@ GROUP_REQUESTS = (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMM
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class MembershipGrant:
     """What one JoinGroup answer gave a client; `generation` is -1 where it gave only an id (79)."""
 
-    seen: Observation
+    answer: Observation
     member: str
     generation: int
     leader: str
@@ -52,23 +52,23 @@ class Given:
         return self.generation >= 0 and self.leader == self.member
 
 
-def error_of(seen: Observation) -> int:
-    return seen.error or 0
+def error_of(obs: Observation) -> int:
+    return obs.error or 0
 
 
-def gives(seen: Observation) -> bool:
-    return bool(seen.body.get("member_id")) and error_of(seen) in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
+def gives(obs: Observation) -> bool:
+    return bool(obs.body.get("member_id")) and error_of(obs) in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
 
 
-def given_by(seen: Observation) -> Given:
-    whole = error_of(seen) == 0
-    return Given(
-        seen=seen,
-        member=seen.body["member_id"],
-        generation=seen.body.get("generation_id", -1) if whole else -1,
-        leader=seen.body.get("leader", "") if whole else "",
-        protocol=seen.body.get("protocol_name"),
-        skip_assignment=bool(seen.body.get("skip_assignment")),
+def given_by(obs: Observation) -> MembershipGrant:
+    whole = error_of(obs) == 0
+    return MembershipGrant(
+        answer=obs,
+        member=obs.body["member_id"],
+        generation=obs.body.get("generation_id", -1) if whole else -1,
+        leader=obs.body.get("leader", "") if whole else "",
+        protocol=obs.body.get("protocol_name"),
+        skip_assignment=bool(obs.body.get("skip_assignment")),
     )
 
 
@@ -83,7 +83,7 @@ def knew(answer: Observation, request: Observation) -> bool:
 
 def assignments_of(sync: Observation) -> dict[str, Partitions]:
     """Return what a SyncGroup request assigns to each member id; an entry that does not parse assigns nothing."""
-    return {each["member_id"]: _decoded(each.get("assignment") or b"") for each in sync.body.get("assignments") or ()}
+    return {assignment["member_id"]: _decoded(assignment.get("assignment") or b"") for assignment in sync.body.get("assignments") or ()}
 
 
 def _decoded(blob: bytes) -> Partitions:
@@ -106,7 +106,7 @@ def members_of(answer: Observation) -> set[str]:
 
 def subscriptions_of(answer: Observation) -> dict[str, Subscription]:
     """Return the subscriptions that a leader's JoinGroup answer lists and that can be read, by member id."""
-    read = {each["member_id"]: _subscription(each.get("metadata") or b"") for each in answer.body.get("members") or ()}
+    read = {member["member_id"]: _subscription(member.get("metadata") or b"") for member in answer.body.get("members") or ()}
     return {member: subscription for member, subscription in read.items() if subscription is not None}
 
 
@@ -119,12 +119,12 @@ def _subscription(blob: bytes) -> Subscription | None:
 
 def partitions_of(event: Observation) -> set[tuple[str, int]]:
     """Return the partitions that a shim's event names."""
-    return {(each["topic"], each["partition"]) for each in event.body.get("partitions") or ()}
+    return {(partition["topic"], partition["partition"]) for partition in event.body.get("partitions") or ()}
 
 
 def committed_offsets(event: Observation) -> set[tuple[str, int, int]]:
     """Return the offsets that an `offsets_committed` event names; a negative one says that nothing was committed there."""
-    return {(each["topic"], each["partition"], each["offset"]) for each in event.body.get("offsets") or () if each["offset"] >= 0}
+    return {(offset["topic"], offset["partition"], offset["offset"]) for offset in event.body.get("offsets") or () if offset["offset"] >= 0}
 
 
 def fields_of(command: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -135,7 +135,7 @@ def fields_of(command: Mapping[str, Any]) -> Mapping[str, Any]:
 def left_by(leave: Observation) -> list[str]:
     """Return the member ids that a LeaveGroup names."""
     members: Sequence[Mapping[str, Any]] = leave.body.get("members") or ({"member_id": leave.member},)
-    return [each["member_id"] for each in members if each.get("member_id")]
+    return [member["member_id"] for member in members if member.get("member_id")]
 
 
 def instance_of(request: Observation) -> str | None:

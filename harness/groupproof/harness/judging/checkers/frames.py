@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
-from groupproof.harness.judging.checkers.checker import Fold, Newest, Numbers, UnderWay, Waiting
+from groupproof.harness.judging.checkers.checker import Checker, Newest, Numbers, UnderWay, Waiting
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS, error_of, instance_of
 from groupproof.harness.judging.checkers.group_tracker import GroupTracker
@@ -46,7 +46,7 @@ _WITH_GENERATION: Final = frozenset({Api.SYNC_GROUP.title, Api.HEARTBEAT.title, 
 _JOIN, _SYNC, _COMMIT, _LEAVE = Api.JOIN_GROUP.title, Api.SYNC_GROUP.title, Api.OFFSET_COMMIT.title, Api.LEAVE_GROUP.title
 
 
-class MemberIdsGiven(Fold):
+class MemberIdsGiven(Checker):
     """A request names the empty member id, where that means something, or one that the coordinator gave this client before.
 
     A Heartbeat or OffsetCommit with a generation and no id can only be refused (UNKNOWN_MEMBER_ID): needless, and nothing is lost by it. So can a
@@ -58,17 +58,17 @@ class MemberIdsGiven(Fold):
         self._given: dict[str, set[str]] = {}
         self._waiting: Waiting[tuple[Observation, bool]] = Waiting(SLACK_MS)
 
-    def step(self, seen: Observation) -> Iterator[Finding]:
-        for request, is_member in self._waiting.due(seen.at_ms):
+    def step(self, obs: Observation) -> Iterator[Finding]:
+        for request, is_member in self._waiting.due(obs.at_ms):
             yield from self._judge(request, is_member=is_member)
-        self._group.follow(seen)
-        if seen.client is None:
+        self._group.follow(obs)
+        if obs.client is None:
             return
-        if (given := joins_of(seen)) is not None:
-            self._given.setdefault(seen.client, set()).add(given.member)
-        elif seen.kind == "request" and seen.api in _GROUP_TITLES:
-            mine = self._group.members.get(seen.client)
-            self._waiting.add(seen.at_ms, (seen, mine is not None and mine.is_member))
+        if (grant := joins_of(obs)) is not None:
+            self._given.setdefault(obs.client, set()).add(grant.member)
+        elif obs.kind == "request" and obs.api in _GROUP_TITLES:
+            mine = self._group.members.get(obs.client)
+            self._waiting.add(obs.at_ms, (obs, mine is not None and mine.is_member))
 
     def end(self) -> Iterator[Finding]:
         for request, is_member in self._waiting.rest():
@@ -100,7 +100,7 @@ def _leaves_nobody(request: Observation, *, is_member: bool) -> Finding:
 
 def _named_members(request: Observation) -> list[str]:
     if request.api == _LEAVE:
-        return [each.get("member_id") or "" for each in request.body.get("members") or ()]
+        return [member.get("member_id") or "" for member in request.body.get("members") or ()]
     return [request.member or ""]
 
 
@@ -115,7 +115,7 @@ def _is_unmanaged(commit: Observation) -> bool:
     return commit.generation is None or commit.generation < 0
 
 
-class _Late:
+class _LateRequests:
     """Requests that come too late to be right, held back a little: one that waited on its way, for as long as that was silent, is no fault.
 
     Its client has long closed the connection: that is told before it arrives, or just after it, and nobody takes an answer any more. Or requests with
@@ -136,17 +136,17 @@ class _Late:
             self._asked.ask(request, request)
             self._waiting.add(request.at_ms, request)
 
-    def due(self, seen: Observation) -> Iterator[Observation]:
+    def due(self, obs: Observation) -> Iterator[Observation]:
         """Take the next observation; yield the requests of which it is certain by now that they were sent too late."""
-        yield from self._faulty(self._waiting.due(seen.at_ms))
-        if seen.kind == "request" and seen.correlation is not None:
-            self._highest[seen.connection] = max(seen.correlation, self._highest.get(seen.connection, seen.correlation))
-        elif seen.kind == "response":
-            self._asked.answered(seen)
-        elif seen.who == "link" and seen.body.get("name") == "closed":
-            self._closed.set(seen.connection, seen.at_ms)
-            self._highest.pop(seen.connection, None)
-            self._waited.update(request.seq for request in self._asked.closed(seen) if seen.at_ms - request.at_ms <= SLACK_MS)
+        yield from self._faulty(self._waiting.due(obs.at_ms))
+        if obs.kind == "request" and obs.correlation is not None:
+            self._highest[obs.connection] = max(obs.correlation, self._highest.get(obs.connection, obs.correlation))
+        elif obs.kind == "response":
+            self._asked.answered(obs)
+        elif obs.who == "link" and obs.body.get("name") == "closed":
+            self._closed.set(obs.connection, obs.at_ms)
+            self._highest.pop(obs.connection, None)
+            self._waited.update(request.seq for request in self._asked.closed(obs) if obs.at_ms - request.at_ms <= SLACK_MS)
 
     def rest(self) -> Iterator[Observation]:
         return self._faulty(self._waiting.rest())
@@ -158,7 +158,7 @@ class _Late:
             self._waited.discard(request.seq)
 
 
-class GenerationsGiven(Fold):
+class GenerationsGiven(Checker):
     """SyncGroup, Heartbeat and OffsetCommit carry a generation that was given; an old one long after a new one is a relapse.
 
     A new member id with the generation of the membership before, between the answer that handed the id out and the next generation, names what never was.
@@ -174,36 +174,36 @@ class GenerationsGiven(Fold):
         self._joined: set[tuple[str, str]] = set()
         self._adopted: dict[tuple[str, str], _Adopted] = {}
         self._waiting: Waiting[Observation] = Waiting(SLACK_MS)
-        self._late = _Late()
+        self._late = _LateRequests()
 
-    def step(self, seen: Observation) -> Iterator[Finding]:
-        for request in self._waiting.due(seen.at_ms):
+    def step(self, obs: Observation) -> Iterator[Finding]:
+        for request in self._waiting.due(obs.at_ms):
             yield from self._judge(request)
-        for request in self._late.due(seen):
+        for request in self._late.due(obs):
             yield from self._relapsed(request)
-        self._follow_between(seen)
-        if seen.client is None:
+        self._follow_between(obs)
+        if obs.client is None:
             return
-        if (given := joins_of(seen)) is not None:
-            self._given.setdefault((seen.client, given.member), Numbers()).add(given.generation)
-            if given.generation >= 0:  # an id that is handed out is in no generation yet
-                self._of_client.setdefault(seen.client, Numbers()).add(given.generation)
-                self._joined.add((seen.client, given.member))
-        elif seen.kind == "response" and seen.api == _SYNC and not error_of(seen):
-            self._adopted.setdefault((seen.client, seen.member or ""), _Adopted()).follow(seen)
-        elif seen.kind == "request" and seen.api in _WITH_GENERATION and seen.member and not (seen.api == _COMMIT and _is_unmanaged(seen)):
-            self._waiting.add(seen.at_ms, seen)
-            if self._is_old(seen):
-                self._late.add(seen)
+        if (grant := joins_of(obs)) is not None:
+            self._given.setdefault((obs.client, grant.member), Numbers()).add(grant.generation)
+            if grant.generation >= 0:  # an id that is handed out is in no generation yet
+                self._of_client.setdefault(obs.client, Numbers()).add(grant.generation)
+                self._joined.add((obs.client, grant.member))
+        elif obs.kind == "response" and obs.api == _SYNC and not error_of(obs):
+            self._adopted.setdefault((obs.client, obs.member or ""), _Adopted()).follow(obs)
+        elif obs.kind == "request" and obs.api in _WITH_GENERATION and obs.member and not (obs.api == _COMMIT and _is_unmanaged(obs)):
+            self._waiting.add(obs.at_ms, obs)
+            if self._is_old(obs):
+                self._late.add(obs)
 
-    def _follow_between(self, seen: Observation) -> None:
+    def _follow_between(self, obs: Observation) -> None:
         """Note the requests that name an id which is in no generation yet, with one of the client's others; those that are accepted are no such requests."""
-        self._between.closed(seen)
-        if seen.kind == "response" and (asked := self._between.answered(seen)) is not None and not error_of(seen):
+        self._between.closed(obs)
+        if obs.kind == "response" and (asked := self._between.answered(obs)) is not None and not error_of(obs):
             self._handed.discard(asked)
-        elif seen.kind == "request" and seen.api in _WITH_GENERATION and self._is_between(seen):
-            self._between.ask(seen, seen.seq)
-            self._handed.add(seen.seq)
+        elif obs.kind == "request" and obs.api in _WITH_GENERATION and self._is_between(obs):
+            self._between.ask(obs, obs.seq)
+            self._handed.add(obs.seq)
 
     def _is_between(self, request: Observation) -> bool:
         client, member = request.client or "", request.member or ""
@@ -262,7 +262,7 @@ class _Adopted:
         return self._settled
 
 
-class CommitsNameMembership(Fold):
+class CommitsNameMembership(Checker):
     """No member commits without generation: in an empty group that passes, a stale commit that nothing stops (CLIENT-66)."""
 
     def __init__(self) -> None:
@@ -270,25 +270,25 @@ class CommitsNameMembership(Fold):
         self._left: set[str] = set()
         self._asked: UnderWay[Observation] = UnderWay()
 
-    def step(self, seen: Observation) -> Iterator[Finding]:
-        for request in self._asked.closed(seen):
+    def step(self, obs: Observation) -> Iterator[Finding]:
+        for request in self._asked.closed(obs):
             yield _nameless(request, is_accepted=False)
-        if seen.kind == "response" and seen.api == _COMMIT and (asked := self._asked.answered(seen)) is not None:
-            yield _nameless(asked, is_accepted=not error_of(seen))
-        if seen.client is None:
+        if obs.kind == "response" and obs.api == _COMMIT and (asked := self._asked.answered(obs)) is not None:
+            yield _nameless(asked, is_accepted=not error_of(obs))
+        if obs.client is None:
             return
-        if joins_of(seen) is not None:
-            self._members.add(seen.client)
-        elif seen.kind == "request":
-            self._request(seen, seen.client)
+        if joins_of(obs) is not None:
+            self._members.add(obs.client)
+        elif obs.kind == "request":
+            self._request(obs, obs.client)
 
-    def _request(self, seen: Observation, client: str) -> None:
-        if seen.api == _LEAVE:
+    def _request(self, obs: Observation, client: str) -> None:
+        if obs.api == _LEAVE:
             self._left.add(client)
-        elif seen.api == _JOIN:
+        elif obs.api == _JOIN:
             self._left.discard(client)
-        elif seen.api == _COMMIT and _is_unmanaged(seen) and client in self._members and client not in self._left:
-            self._asked.ask(seen, seen)
+        elif obs.api == _COMMIT and _is_unmanaged(obs) and client in self._members and client not in self._left:
+            self._asked.ask(obs, obs)
 
     def end(self) -> Iterator[Finding]:
         for request in self._asked.rest():
@@ -302,7 +302,7 @@ def _nameless(request: Observation, *, is_accepted: bool) -> Finding:
     return claim.found(verdict, f"OffsetCommit of a member carried {lack}.", request)
 
 
-class NothingAfterLeaving(Fold):
+class NothingAfterLeaving(Checker):
     """No heartbeat, sync or commit names a membership whose LeaveGroup was answered (LEAVE-55).
 
     Time that the machine lost since is not the client's: on a busy one the heartbeat thread of kafka-python is a second behind its application.
@@ -312,30 +312,30 @@ class NothingAfterLeaving(Fold):
         self._lags: deque[Observation] = deque(maxlen=_LAGS_KEPT)
         self._leaving: UnderWay[frozenset[str]] = UnderWay()
         self._gone_ms: dict[tuple[str, str], float] = {}
-        self._late = _Late()
+        self._late = _LateRequests()
 
-    def step(self, seen: Observation) -> Iterator[Finding]:
-        self._leaving.closed(seen)
-        for request in self._late.due(seen):
+    def step(self, obs: Observation) -> Iterator[Finding]:
+        self._leaving.closed(obs)
+        for request in self._late.due(obs):
             yield _after_leaving(request)
-        if is_lag(seen):
-            self._lags.append(seen)
-        if seen.client is None:
+        if is_lag(obs):
+            self._lags.append(obs)
+        if obs.client is None:
             return
-        if seen.api == _LEAVE:
-            self._leave(seen, seen.client)
-        elif seen.kind == "request" and seen.api in _WITH_GENERATION:
-            gone_ms = self._gone_ms.get((seen.client, seen.member or ""))
-            if gone_ms is not None and seen.at_ms - gone_ms - lost_ms(self._lags, gone_ms, seen.at_ms) > IN_FLIGHT_MS:
-                self._late.add(seen)
+        if obs.api == _LEAVE:
+            self._leave(obs, obs.client)
+        elif obs.kind == "request" and obs.api in _WITH_GENERATION:
+            gone_ms = self._gone_ms.get((obs.client, obs.member or ""))
+            if gone_ms is not None and obs.at_ms - gone_ms - lost_ms(self._lags, gone_ms, obs.at_ms) > IN_FLIGHT_MS:
+                self._late.add(obs)
 
-    def _leave(self, seen: Observation, client: str) -> None:
-        if seen.kind == "request":
-            self._leaving.ask(seen, frozenset(_named_members(seen)) - {""})
-        elif seen.kind == "response":
-            for member in self._leaving.answered(seen) or ():
-                if not error_of(seen):
-                    self._gone_ms.setdefault((client, member), seen.at_ms)
+    def _leave(self, obs: Observation, client: str) -> None:
+        if obs.kind == "request":
+            self._leaving.ask(obs, frozenset(_named_members(obs)) - {""})
+        elif obs.kind == "response":
+            for member in self._leaving.answered(obs) or ():
+                if not error_of(obs):
+                    self._gone_ms.setdefault((client, member), obs.at_ms)
 
     def end(self) -> Iterator[Finding]:
         return (_after_leaving(request) for request in self._late.rest())
@@ -346,22 +346,22 @@ def _after_leaving(request: Observation) -> Finding:
     return claim.tolerated(f"{request.api} named the membership that had ended.", request)
 
 
-class InstanceIdsStay(Fold):
+class InstanceIdsStay(Checker):
     """A static member says its instance id in every request that names it, so that a replaced one is fenced (STATIC-10)."""
 
     def __init__(self) -> None:
         self._instances: dict[str, set[str]] = {}
 
-    def step(self, seen: Observation) -> Iterator[Finding]:
-        if seen.kind != "request" or seen.client is None or seen.api not in _GROUP_TITLES:
+    def step(self, obs: Observation) -> Iterator[Finding]:
+        if obs.kind != "request" or obs.client is None or obs.api not in _GROUP_TITLES:
             return
-        instance = instance_of(seen)
-        if seen.api == _JOIN and instance is not None:
-            self._instances.setdefault(seen.client, set()).add(instance)
-        mine = self._instances.get(seen.client)
-        if mine and seen.member and instance not in mine and (seen.version is None or seen.version >= INSTANCE_ID_SINCE[api_named(seen.api or "")]):
+        instance = instance_of(obs)
+        if obs.api == _JOIN and instance is not None:
+            self._instances.setdefault(obs.client, set()).add(instance)
+        mine = self._instances.get(obs.client)
+        if mine and obs.member and instance not in mine and (obs.version is None or obs.version >= INSTANCE_ID_SINCE[api_named(obs.api or "")]):
             claim = Claim(requirement="STATIC-10", expected="A static member names its instance id in every request.")
-            yield claim.tolerated(f"{seen.api} of a static member carried no instance id, or another.", seen)
+            yield claim.tolerated(f"{obs.api} of a static member carried no instance id, or another.", obs)
 
     def end(self) -> Iterator[Finding]:
         return iter(())
@@ -370,26 +370,26 @@ class InstanceIdsStay(Fold):
 _REPEATED: Final = frozenset({Api.FIND_COORDINATOR.title, Api.OFFSET_FETCH.title}) | _GROUP_TITLES
 
 
-class RequestsDoNotStorm(Fold):
+class RequestsDoNotStorm(Checker):
     """Retries are spaced: one kind of request never comes more than twenty times in a second (CLIENT-06, CLIENT-75). Told once for a kind."""
 
     def __init__(self) -> None:
         self._times_ms: dict[tuple[str, str], deque[float] | None] = {}
 
-    def step(self, seen: Observation) -> Iterator[Finding]:
-        if seen.kind != "request" or seen.client is None or seen.api is None or seen.api not in _REPEATED:
+    def step(self, obs: Observation) -> Iterator[Finding]:
+        if obs.kind != "request" or obs.client is None or obs.api is None or obs.api not in _REPEATED:
             return
-        key = (seen.client, seen.api)
+        key = (obs.client, obs.api)
         times_ms = self._times_ms.setdefault(key, deque(maxlen=STORM_PER_SECOND))
         if times_ms is None:
             return
-        if len(times_ms) == STORM_PER_SECOND and seen.at_ms - times_ms[0] < 1_000:
+        if len(times_ms) == STORM_PER_SECOND and obs.at_ms - times_ms[0] < 1_000:
             self._times_ms[key] = None
             yield Claim(
-                requirement="CLIENT-06" if seen.api == Api.FIND_COORDINATOR.title else "CLIENT-75",
+                requirement="CLIENT-06" if obs.api == Api.FIND_COORDINATOR.title else "CLIENT-75",
                 expected=f"A client spaces its requests: at most {STORM_PER_SECOND} of a kind in a second.",
-            ).tolerated(f"{seen.api} came in a storm.", seen)
-        times_ms.append(seen.at_ms)
+            ).tolerated(f"{obs.api} came in a storm.", obs)
+        times_ms.append(obs.at_ms)
 
     def end(self) -> Iterator[Finding]:
         return iter(())

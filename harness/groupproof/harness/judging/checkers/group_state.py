@@ -11,11 +11,11 @@ from typing import Any, Final
 from groupproof.harness.judging.checkers.checker import Newest, UnderWay
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, error_of, instance_of
 from groupproof.harness.model.verdicts import Finding
-from groupproof.protocol.rules.classic.classic_terms import On
+from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 
-__all__ = ["Asked", "Law", "Standing"]
+__all__ = ["InferredGroup", "Invariant", "PendingRequest"]
 
 _JOIN, _BEAT, _COMMIT = Api.JOIN_GROUP.title, Api.HEARTBEAT.title, Api.OFFSET_COMMIT.title
 _MOVES: Final = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
@@ -33,7 +33,7 @@ _ENDED_KEPT: Final = 1_000
 
 
 @dataclass(slots=True)
-class Asked:
+class PendingRequest:
     """A request under way, and where the group stood when it came to the coordinator."""
 
     request: Observation
@@ -42,7 +42,7 @@ class Asked:
 
 
 @dataclass(slots=True)
-class Standing:
+class InferredGroup:
     """What every law asks.
 
     `epoch` counts how often the group was made anew, or may have been: its generations are compared within one epoch only, as the number of one that was
@@ -62,8 +62,8 @@ class Standing:
     has_static: bool = False
     loaded_seq: int | None = None
     now_ms: float = 0.0
-    asked: UnderWay[Asked] = field(default_factory=UnderWay)
-    answered: Asked | None = None
+    asked: UnderWay[PendingRequest] = field(default_factory=UnderWay)
+    answered: PendingRequest | None = None
     _ended: Newest[int, int] = field(default_factory=lambda: Newest(_ENDED_KEPT))
     _instances: dict[str, str] = field(default_factory=dict)
     _untold: Counter[str] = field(default_factory=Counter)
@@ -76,61 +76,61 @@ class Standing:
         by_name = member[:-_UUID_CHARS]
         return self._instances.get(member, by_name if self._untold[by_name] else member)
 
-    def follow(self, seen: Observation) -> None:
+    def follow(self, obs: Observation) -> None:
         """Take the next observation, before the laws look at it; `answered` is then the request that it answers."""
-        self.now_ms, self.answered = seen.at_ms, None
-        self.asked.closed(seen)
-        if seen.who == "link" and seen.connection is not None and seen.body.get("name") == "closed":
-            self._ended.set(seen.connection, seen.seq)
-        if _disturbs(seen):
-            self.disturbed_ms = seen.at_ms
-        if _unloads(seen):
+        self.now_ms, self.answered = obs.at_ms, None
+        self.asked.closed(obs)
+        if obs.who == "link" and obs.connection is not None and obs.body.get("name") == "closed":
+            self._ended.set(obs.connection, obs.seq)
+        if _disturbs(obs):
+            self.disturbed_ms = obs.at_ms
+        if _unloads(obs):
             self.loaded_seq = None
             if not self.tells:
-                self._begin_epoch(seen.at_ms)
-        if seen.kind == "request":
-            self._request(seen)
-        elif seen.kind == "response":
-            self.answered = self.asked.answered(seen)
-            self._response(seen)
-        elif seen.kind == "processed":
-            if not self.asked.amend(seen, self._taken_up):
-                self._joins_nameless(seen)  # it came twice: the second answer goes nowhere
-        elif seen.who == "kit" and isinstance(seen.body.get("settings"), Mapping):
-            self.initial_delay_ms = float(seen.body["settings"].get("group.initial.rebalance.delay.ms", self.initial_delay_ms))
+                self._begin_epoch(obs.at_ms)
+        if obs.kind == "request":
+            self._request(obs)
+        elif obs.kind == "response":
+            self.answered = self.asked.answered(obs)
+            self._response(obs)
+        elif obs.kind == "processed":
+            if not self.asked.amend(obs, self._taken_up):
+                self._joins_nameless(obs)  # it came twice: the second answer goes nowhere
+        elif obs.who == "kit" and isinstance(obs.body.get("settings"), Mapping):
+            self.initial_delay_ms = float(obs.body["settings"].get("group.initial.rebalance.delay.ms", self.initial_delay_ms))
 
-    def _taken_up(self, asked: Asked) -> Asked:
-        return Asked(asked.request, self.generation, self.epoch)
+    def _taken_up(self, request: PendingRequest) -> PendingRequest:
+        return PendingRequest(request.request, self.generation, self.epoch)
 
-    def _request(self, seen: Observation) -> None:
-        if seen.connection is None or self._ended.get(seen.connection) is None:  # what was under way when its connection ended is owed nothing
-            self.asked.ask(seen, Asked(seen, self.generation, self.epoch))
-        if seen.api == _JOIN:
-            self.has_static |= instance_of(seen) is not None
-            self._joins_nameless(seen)
-            self.rebalance_ms = max(self.rebalance_ms, _rebalance_ms(seen.body))
+    def _request(self, obs: Observation) -> None:
+        if obs.connection is None or self._ended.get(obs.connection) is None:  # what was under way when its connection ended is owed nothing
+            self.asked.ask(obs, PendingRequest(obs, self.generation, self.epoch))
+        if obs.api == _JOIN:
+            self.has_static |= instance_of(obs) is not None
+            self._joins_nameless(obs)
+            self.rebalance_ms = max(self.rebalance_ms, _rebalance_ms(obs.body))
 
-    def _joins_nameless(self, seen: Observation) -> None:
+    def _joins_nameless(self, obs: Observation) -> None:
         """Expect an answer that gives a static member a new id; until it comes, nobody need have been told the id."""
-        if seen.api == _JOIN and not seen.member and (instance := instance_of(seen)) is not None:
+        if obs.api == _JOIN and not obs.member and (instance := instance_of(obs)) is not None:
             self._untold[instance] += 1
 
-    def _response(self, seen: Observation) -> None:
-        if error_of(seen) in _MOVES:
-            self._begin_epoch(seen.at_ms)
-        elif seen.node is not None and seen.node != self.node and seen.api != Api.FIND_COORDINATOR.title:
+    def _response(self, obs: Observation) -> None:
+        if error_of(obs) in _MOVES:
+            self._begin_epoch(obs.at_ms)
+        elif obs.node is not None and obs.node != self.node and obs.api != Api.FIND_COORDINATOR.title:
             if self.node is not None:
-                self._begin_epoch(seen.at_ms)
-            self.node = seen.node
-        if self.loaded_seq is None and _shows_loaded(seen, self.answered):
-            self.loaded_seq = seen.seq
-        if self.answered is not None and seen.member and (instance := instance_of(self.answered.request)) is not None:
-            self._named(seen, self.answered.request, instance)
+                self._begin_epoch(obs.at_ms)
+            self.node = obs.node
+        if self.loaded_seq is None and _shows_loaded(obs, self.answered):
+            self.loaded_seq = obs.seq
+        if self.answered is not None and obs.member and (instance := instance_of(self.answered.request)) is not None:
+            self._named(obs, self.answered.request, instance)
 
-    def _named(self, seen: Observation, asked: Observation, instance: str) -> None:
-        if seen.api == _JOIN or not error_of(seen):
-            self._instances[seen.member or ""] = instance
-        if seen.api == _JOIN and not asked.member and not error_of(seen):
+    def _named(self, obs: Observation, asked: Observation, instance: str) -> None:
+        if obs.api == _JOIN or not error_of(obs):
+            self._instances[obs.member or ""] = instance
+        if obs.api == _JOIN and not asked.member and not error_of(obs):
             self._untold[instance] -= 1
 
     def _begin_epoch(self, at_ms: float) -> None:
@@ -139,18 +139,18 @@ class Standing:
         self.disturbed_ms = at_ms
         self.loaded_seq = None
 
-    def moved(self, seen: Observation) -> None:
+    def moved(self, obs: Observation) -> None:
         """Take a transition, after the laws looked at it."""
         self.tells = True
-        if seen.state_before is None or (seen.rule or "").startswith(f"{On.UNLOADED.value}/"):
+        if obs.state_before is None or (obs.rule or "").startswith(f"{ClassicEvent.UNLOADED.value}/"):
             self.epoch += 1
             self.generation = -1
             self.loaded_seq = None
-        self.state = None if seen.state_after == GroupState.DEAD.value else seen.state_after
-        if seen.generation is not None and not (seen.rule or "").startswith(f"{On.UNLOADED.value}/"):
-            self.generation = max(self.generation, seen.generation)
+        self.state = None if obs.state_after == GroupState.DEAD.value else obs.state_after
+        if obs.generation is not None and not (obs.rule or "").startswith(f"{ClassicEvent.UNLOADED.value}/"):
+            self.generation = max(self.generation, obs.generation)
 
-    def told(self, generation: int) -> None:
+    def heard(self, generation: int) -> None:
         """Take the generation of a JoinGroup answer, after the laws looked at it; behind a tap a group in its first generation again was made anew."""
         if not self.tells and generation == 1 < self.generation:
             self.epoch += 1
@@ -158,39 +158,39 @@ class Standing:
         self.generation = max(self.generation, generation)
 
 
-def _disturbs(seen: Observation) -> bool:
-    return seen.kind == "fault" or _unloads(seen) or _closed_by(seen, "tap", "fault", "kit")
+def _disturbs(obs: Observation) -> bool:
+    return obs.kind == "fault" or _unloads(obs) or _closed_by(obs, "tap", "fault", "kit")
 
 
-def _unloads(seen: Observation) -> bool:
+def _unloads(obs: Observation) -> bool:
     """Tell whether something befell a broker after which another loads the group, or the same one anew."""
-    return _closed_by(seen, "broker", "upstream") or (seen.who == "kit" and seen.client is None and seen.body.get("name") in _HAPPENS)
+    return _closed_by(obs, "broker", "upstream") or (obs.who == "kit" and obs.client is None and obs.body.get("name") in _HAPPENS)
 
 
-def _closed_by(seen: Observation, *whom: str) -> bool:
-    return seen.who == "link" and seen.body.get("name") == "closed" and seen.body.get("by") in whom
+def _closed_by(obs: Observation, *whom: str) -> bool:
+    return obs.who == "link" and obs.body.get("name") == "closed" and obs.body.get("by") in whom
 
 
-def _shows_loaded(seen: Observation, asked: Asked | None) -> bool:
+def _shows_loaded(obs: Observation, request: PendingRequest | None) -> bool:
     """Tell whether only a coordinator that knows the group answers so: not a Heartbeat without error, nor a commit of nothing."""
-    is_of_nothing = asked is None or (seen.api == _COMMIT and not asked.request.offsets)
-    is_said_to_all = not error_of(seen) and (seen.api == _BEAT or is_of_nothing)
-    return seen.api in _MEMBERSHIP and error_of(seen) in _LOADED and not is_said_to_all
+    is_of_nothing = request is None or (obs.api == _COMMIT and not request.request.offsets)
+    is_said_to_all = not error_of(obs) and (obs.api == _BEAT or is_of_nothing)
+    return obs.api in _MEMBERSHIP and error_of(obs) in _LOADED and not is_said_to_all
 
 
 def _rebalance_ms(body: Mapping[str, Any]) -> float:
     """Return how long a member may take to join again; version 0 has its session timeout for that."""
-    told = body.get("rebalance_timeout_ms")
-    return float(told if told is not None and told >= 0 else body.get("session_timeout_ms") or 0)
+    timeout = body.get("rebalance_timeout_ms")
+    return float(timeout if timeout is not None and timeout >= 0 else body.get("session_timeout_ms") or 0)
 
 
-class Law(ABC):
+class Invariant(ABC):
     """One law, held against one group."""
 
     @abstractmethod
-    def look(self, seen: Observation, standing: Standing) -> Iterable[Finding]:
+    def look(self, obs: Observation, group: InferredGroup) -> Iterable[Finding]:
         """Return what `seen` proves; the standing knows of requests and answers up to it, and of generations and states before it."""
 
-    def rest(self, standing: Standing) -> Iterable[Finding]:
+    def rest(self, group: InferredGroup) -> Iterable[Finding]:
         """Return what is certain when nothing follows."""
         return ()

@@ -21,8 +21,8 @@ from typing import Final
 
 from groupproof.harness.judging.checkers.checker import Newest
 from groupproof.harness.judging.checkers.frame_facts import SLACK_MS, error_of
-from groupproof.harness.judging.checkers.membership import GENERATIONS_KEPT, Assigned, Assignment, Given, Lives, joins_of
-from groupproof.harness.judging.checkers.ownership_tracker import REPORTING_MS, TOLD_BY, Hands, Holding
+from groupproof.harness.judging.checkers.membership import GENERATIONS_KEPT, Assigned, Assignment, MemberLives, MembershipGrant, joins_of
+from groupproof.harness.judging.checkers.ownership_tracker import REPORTERS, REPORTING_MS, Holding, OwnershipTracker
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import COOPERATIVE, MEMBERSHIP_ENDS, Api, ErrorCode, GroupState, MemberState, TopicPartition
 from groupproof.protocol.wire.subscription import SubscriptionError, decode_assignment
@@ -73,8 +73,8 @@ class GroupTracker:
     was made anew: a generation's number is compared within one. `topics` are those of which somebody was assigned a partition, `unreadable` the clients
     with an assignment that says nothing to the kit: of another protocol type, or no bytes of the consumer protocol."""
 
-    hands: Hands = field(default_factory=Hands)
-    lives: Lives = field(default_factory=Lives)
+    hands: OwnershipTracker = field(default_factory=OwnershipTracker)
+    lives: MemberLives = field(default_factory=MemberLives)
     members: dict[str, Membership] = field(default_factory=dict)
     assigned: dict[str, Assigned] = field(default_factory=dict)
     driven: set[str] = field(default_factory=set)
@@ -87,106 +87,102 @@ class GroupTracker:
     _newest_generation: int = -1
     _late_ms: dict[str, float] = field(default_factory=dict)
 
-    def follow(self, seen: Observation) -> tuple[list[Holding], list[Holding]]:
+    def follow(self, obs: Observation) -> tuple[list[Holding], list[Holding]]:
         """Take the next observation; return the holdings that begin with it, and those that end, by the callbacks."""
-        if seen.kind == "transition":
-            self._moved(seen)
-        elif seen.client is None:
+        if obs.kind == "transition":
+            self._moved(obs)
+        elif obs.client is None:
             pass
-        elif seen.kind == "event":
-            self._event(seen, seen.client)
-        elif seen.kind == "request":
-            self._asked(seen, seen.client)
-        elif seen.kind == "response":
-            self._answered(seen, seen.client)
-        return self.hands.follow(seen)
+        elif obs.kind == "event":
+            self._event(obs, obs.client)
+        elif obs.kind == "request":
+            self._asked(obs, obs.client)
+        elif obs.kind == "response":
+            self._answered(obs, obs.client)
+        return self.hands.follow(obs)
 
-    def _moved(self, seen: Observation) -> None:
-        falls = seen.generation is not None and seen.generation < self._newest_generation
-        if seen.state_before is None or falls:
+    def _moved(self, obs: Observation) -> None:
+        falls = obs.generation is not None and obs.generation < self._newest_generation
+        if obs.state_before is None or falls:
             self._begin_anew()
-        self.state = seen.state_after
-        self.generation = max(self.generation, -1 if seen.generation is None else seen.generation)
-        if seen.state_after in _NOBODY:
+        self.state = obs.state_after
+        self.generation = max(self.generation, -1 if obs.generation is None else obs.generation)
+        if obs.state_after in _NOBODY:
             for member in self.members.values():
                 member.generation, member.assignment = -1, None
 
-    def _event(self, seen: Observation, client: str) -> None:
-        name = seen.body.get("name")
-        if seen.who == "kit" and name == "command" and seen.body.get("command") == "subscribe":
+    def _event(self, obs: Observation, client: str) -> None:
+        name = obs.body.get("name")
+        if obs.who == "kit" and name == "command" and obs.body.get("command") == "subscribe":
             self.driven.add(client)
-        elif seen.who == "kit" and name in ("kill", "exit"):
+        elif obs.who == "kit" and name in ("kill", "exit"):
             self.members[client] = Membership()
-        elif seen.who in TOLD_BY and name == "partitions_assigned":
+        elif obs.who in REPORTERS and name == "partitions_assigned":
             newest = self._newest_answer(client)
             if newest is not None:
-                late_ms = min(seen.at_ms - newest.at_ms, LATE_LINES_MS_MAX)
+                late_ms = min(obs.at_ms - newest.at_ms, LATE_LINES_MS_MAX)
                 self._late_ms[client] = min(late_ms, self._late_ms.get(client, late_ms))
 
     def _newest_answer(self, client: str) -> Assignment | None:
         mine = self.members.get(client)
         return None if mine is None else mine.assignment
 
-    def _asked(self, seen: Observation, client: str) -> None:
-        if (mine := self.members.get(client)) is None and seen.api != _JOIN:
+    def _asked(self, obs: Observation, client: str) -> None:
+        if (mine := self.members.get(client)) is None and obs.api != _JOIN:
             return
         mine = mine or self.members.setdefault(client, Membership())
-        if seen.api == _JOIN:
-            self.lives.asks(seen, client)
+        if obs.api == _JOIN:
+            self.lives.asks(obs, client)
             mine.state = MemberState.PREPARING_REBALANCE
             mine.owned = mine.owned if mine.is_cooperative else frozenset()
-        elif seen.api == _SYNC and seen.generation == mine.generation:
-            mine.synced_seq = seen.seq
-        elif seen.api == _LEAVE:
+        elif obs.api == _SYNC and obs.generation == mine.generation:
+            mine.synced_seq = obs.seq
+        elif obs.api == _LEAVE:
             mine.state = MemberState.UNJOINED
 
-    def _answered(self, seen: Observation, client: str) -> None:
+    def _answered(self, obs: Observation, client: str) -> None:
         mine = self.members.setdefault(client, Membership())
-        error = error_of(seen)
-        if error in _OUT and seen.api in _NAMES_A_MEMBER and seen.member == mine.member:
+        error = error_of(obs)
+        if error in _OUT and obs.api in _NAMES_A_MEMBER and obs.member == mine.member:
             self.members[client] = Membership()
-        elif (
-            error == ErrorCode.ILLEGAL_GENERATION
-            and seen.api in _WITH_GENERATION
-            and (seen.member, seen.generation) == (mine.member, mine.generation)
-        ):
+        elif error == ErrorCode.ILLEGAL_GENERATION and obs.api in _WITH_GENERATION and (obs.member, obs.generation) == (mine.member, mine.generation):
             mine.end_generation()
-        elif seen.api == _BEAT and seen.generation == mine.generation:
-            mine.beat_seq = _NEVER if error or mine.assignment is None else seen.seq
-        elif seen.api == _LEAVE and not error:
+        elif obs.api == _BEAT and obs.generation == mine.generation:
+            mine.beat_seq = _NEVER if error or mine.assignment is None else obs.seq
+        elif obs.api == _LEAVE and not error:
             self.members[client] = Membership()
-        elif (given := joins_of(seen)) is not None:
-            if 0 <= given.generation < self._newest_generation:
+        elif (grant := joins_of(obs)) is not None:
+            if 0 <= grant.generation < self._newest_generation:
                 self._begin_anew()  # behind a tap nobody tells that the group was made anew
-            self._newest_generation = max(given.generation, self._newest_generation)
-            self.generation = max(given.generation, self.generation)
-            self.lives.enters(client, given.generation)
-            self._join(given, client, mine)
-        elif seen.api == _SYNC and not error:
-            self._assign(seen, client, mine)
-        elif error and seen.api in (_JOIN, _SYNC):
+            self._newest_generation = max(grant.generation, self._newest_generation)
+            self.generation = max(grant.generation, self.generation)
+            self.lives.enters(client, grant.generation)
+            self._join(grant, client, mine)
+        elif obs.api == _SYNC and not error:
+            self._assign(obs, client, mine)
+        elif error and obs.api in (_JOIN, _SYNC):
             mine.state = MemberState.UNJOINED
 
-    def _join(self, given: Given, client: str, before: Membership) -> None:
-        is_whole, is_cooperative = given.generation >= 0, given.protocol in COOPERATIVE
+    def _join(self, grant: MembershipGrant, client: str, before: Membership) -> None:
+        is_whole, is_cooperative = grant.generation >= 0, grant.protocol in COOPERATIVE
         self.members[client] = Membership(
-            given.member, given.generation, is_cooperative, self.epoch, is_leader=given.is_leader,
+            grant.member, grant.generation, is_cooperative, self.epoch, is_leader=grant.is_leader,
             state=MemberState.COMPLETING_REBALANCE if is_whole else MemberState.UNJOINED, owned=before.owned,
         )  # fmt: skip
 
-    def _assign(self, seen: Observation, client: str, mine: Membership) -> None:
+    def _assign(self, obs: Observation, client: str, mine: Membership) -> None:
         assigned = self.assigned.setdefault(client, Assigned())
-        assigned.follow(seen)
-        mine.assignment, mine.owned = assigned.newest, frozenset(seen.partitions)
+        assigned.follow(obs)
+        mine.assignment, mine.owned = assigned.newest, frozenset(obs.partitions)
         mine.state = MemberState.STABLE
-        if not seen.partitions and _has_content(seen):
+        if not obs.partitions and _has_content(obs):
             self.unreadable.add(client)
-        self.topics.update(topic for topic, _ in seen.partitions)
-        if seen.generation is not None and mine.epoch == self.epoch:  # else it was on its way when the group was made anew
-            owners = self._owners.get(seen.generation) or {}
-            for partition in seen.partitions:
+        self.topics.update(topic for topic, _ in obs.partitions)
+        if obs.generation is not None and mine.epoch == self.epoch:  # else it was on its way when the group was made anew
+            owners = self._owners.get(obs.generation) or {}
+            for partition in obs.partitions:
                 owners.setdefault(partition, set()).add(client)
-            self._owners.set(seen.generation, owners)
+            self._owners.set(obs.generation, owners)
 
     def _begin_anew(self) -> None:
         self.epoch += 1

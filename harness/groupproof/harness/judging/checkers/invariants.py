@@ -9,150 +9,148 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from groupproof.harness.judging.checkers.checker import Fold, Newest
+from groupproof.harness.judging.checkers.checker import Checker, Newest
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.deadlines import AnswersCome, NobodyEvictedEarly, RebalancesEnd
 from groupproof.harness.judging.checkers.frame_facts import error_of
-from groupproof.harness.judging.checkers.group_state import Law, Standing
+from groupproof.harness.judging.checkers.group_state import InferredGroup, Invariant
 from groupproof.harness.judging.checkers.membership import GENERATIONS_KEPT
 from groupproof.harness.model.verdicts import Finding
-from groupproof.protocol.rules.classic.classic_terms import On
+from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import VALID_PREVIOUS_STATES, Api, GroupState, TopicPartition
 
-__all__ = ["LAWS", "GroupLaws"]
+__all__ = ["LAWS", "GroupInvariants"]
 
 _JOIN, _SYNC, _COMMIT = Api.JOIN_GROUP.title, Api.SYNC_GROUP.title, Api.OFFSET_COMMIT.title
 _STATES: Final = frozenset(GroupState)
 _ANSWERS_KEPT: Final = 64
 
 
-class GroupLaws(Fold):
+class GroupInvariants(Checker):
     """Holds every law against the observations of one group."""
 
     def __init__(self) -> None:
-        self.standing = Standing()
+        self.standing = InferredGroup()
         self._laws = [law() for law in LAWS]
 
-    def step(self, seen: Observation) -> Iterator[Finding]:
-        standing = self.standing
-        standing.follow(seen)
-        for law in self._laws:
-            yield from law.look(seen, standing)
-        if seen.kind == "transition":
-            standing.moved(seen)
-        elif seen.kind == "response" and seen.api == _JOIN and not error_of(seen) and seen.generation is not None:
-            standing.told(seen.generation)
+    def step(self, obs: Observation) -> Iterator[Finding]:
+        group = self.standing
+        group.follow(obs)
+        for invariant in self._laws:
+            yield from invariant.look(obs, group)
+        if obs.kind == "transition":
+            group.moved(obs)
+        elif obs.kind == "response" and obs.api == _JOIN and not error_of(obs) and obs.generation is not None:
+            group.heard(obs.generation)
 
     def end(self) -> Iterator[Finding]:
-        for law in self._laws:
-            yield from law.rest(self.standing)
+        for invariant in self._laws:
+            yield from invariant.rest(self.standing)
 
 
-class StatesFollow(Law):
+class StatesFollow(Invariant):
     """The states follow one another as the table of the group has it (INV-01)."""
 
-    def look(self, seen: Observation, standing: Standing) -> Iterator[Finding]:
-        if seen.kind != "transition" or seen.state_before is None or (seen.rule or "").startswith(f"{On.UNLOADED.value}/"):
+    def look(self, obs: Observation, group: InferredGroup) -> Iterator[Finding]:
+        if obs.kind != "transition" or obs.state_before is None or (obs.rule or "").startswith(f"{ClassicEvent.UNLOADED.value}/"):
             return
         claim = Claim(requirement="INV-01", expected="A group goes from state to state by the ways that there are.")
-        if standing.state is not None and seen.state_before != standing.state:
-            yield claim.failed("A transition began in another state than the one before had ended in.", seen)
-        elif seen.state_after in _STATES and seen.state_before not in VALID_PREVIOUS_STATES[GroupState(seen.state_after)]:
-            yield claim.failed(f"The group went from {seen.state_before} to {seen.state_after}.", seen)
+        if group.state is not None and obs.state_before != group.state:
+            yield claim.failed("A transition began in another state than the one before had ended in.", obs)
+        elif obs.state_after in _STATES and obs.state_before not in VALID_PREVIOUS_STATES[GroupState(obs.state_after)]:
+            yield claim.failed(f"The group went from {obs.state_before} to {obs.state_after}.", obs)
 
 
-class GenerationsRise(Law):
+class GenerationsRise(Invariant):
     """A group's generation never falls (INV-04)."""
 
-    def look(self, seen: Observation, standing: Standing) -> Iterator[Finding]:
+    def look(self, obs: Observation, group: InferredGroup) -> Iterator[Finding]:
         claim = Claim(requirement="INV-04", expected="The generation of a group never falls.")
-        if seen.kind == "transition":
-            is_anew = seen.state_before is None or (seen.rule or "").startswith(f"{On.UNLOADED.value}/")
-            if not is_anew and seen.generation is not None and seen.generation < standing.generation:
-                yield claim.failed("A transition went back to an older generation.", seen, detail=f"{seen.generation} after {standing.generation}")
-        elif seen.kind == "response" and seen.api == _JOIN and not error_of(seen) and seen.generation is not None:
-            asked = standing.answered
-            falls = asked is not None and asked.epoch == standing.epoch and seen.generation < asked.generation
-            if falls and (standing.tells or seen.generation != 1):
-                yield claim.failed(
-                    "JoinGroup was answered with an older generation than one before it.", seen, detail=f"generation {seen.generation}"
-                )
+        if obs.kind == "transition":
+            is_anew = obs.state_before is None or (obs.rule or "").startswith(f"{ClassicEvent.UNLOADED.value}/")
+            if not is_anew and obs.generation is not None and obs.generation < group.generation:
+                yield claim.failed("A transition went back to an older generation.", obs, detail=f"{obs.generation} after {group.generation}")
+        elif obs.kind == "response" and obs.api == _JOIN and not error_of(obs) and obs.generation is not None:
+            request = group.answered
+            falls = request is not None and request.epoch == group.epoch and obs.generation < request.generation
+            if falls and (group.tells or obs.generation != 1):
+                yield claim.failed("JoinGroup was answered with an older generation than one before it.", obs, detail=f"generation {obs.generation}")
 
 
-class OneLeader(Law):
+class OneLeader(Invariant):
     """Everyone in a generation is told one and the same leader and protocol (JOIN-13)."""
 
     def __init__(self) -> None:
-        self._told: Newest[tuple[int, int], tuple[str, str | None]] = Newest(GENERATIONS_KEPT)
+        self._leaders: Newest[tuple[int, int], tuple[str, str | None]] = Newest(GENERATIONS_KEPT)
 
-    def look(self, seen: Observation, standing: Standing) -> Iterator[Finding]:
-        if seen.kind != "response" or seen.api != _JOIN or error_of(seen) or seen.generation is None or standing.answered is None:
+    def look(self, obs: Observation, group: InferredGroup) -> Iterator[Finding]:
+        if obs.kind != "response" or obs.api != _JOIN or error_of(obs) or obs.generation is None or group.answered is None:
             return
-        anew = not standing.tells and seen.generation == 1 < standing.generation
-        key = (standing.epoch + anew, seen.generation)
-        leader, protocol = standing.identity(seen.body.get("leader") or ""), seen.body.get("protocol_name")
-        before = self._told.get(key)
+        anew = not group.tells and obs.generation == 1 < group.generation
+        key = (group.epoch + anew, obs.generation)
+        leader, protocol = group.identity(obs.body.get("leader") or ""), obs.body.get("protocol_name")
+        before = self._leaders.get(key)
         if before is None:
-            self._told.set(key, (leader, protocol))
-        elif standing.answered.epoch == standing.epoch and (standing.identity(before[0]), before[1]) != (leader, protocol):
+            self._leaders.set(key, (leader, protocol))
+        elif group.answered.epoch == group.epoch and (group.identity(before[0]), before[1]) != (leader, protocol):
             claim = Claim(requirement="JOIN-13", expected="All members of a generation are told one leader and one protocol.")
-            yield claim.failed("One generation was told two leaders or two protocols.", seen, detail=f"generation {seen.generation}")
+            yield claim.failed("One generation was told two leaders or two protocols.", obs, detail=f"generation {obs.generation}")
 
 
-class OneOwner(Law):
+class OneOwner(Invariant):
     """Within a generation a partition is given to one member (ASSIGN-09)."""
 
     def __init__(self) -> None:
         self._owners: Newest[tuple[int, int], dict[TopicPartition, str]] = Newest(4)
 
-    def look(self, seen: Observation, standing: Standing) -> Iterator[Finding]:
-        if seen.kind != "response" or seen.api != _SYNC or error_of(seen) or seen.generation is None or standing.answered is None:
+    def look(self, obs: Observation, group: InferredGroup) -> Iterator[Finding]:
+        if obs.kind != "response" or obs.api != _SYNC or error_of(obs) or obs.generation is None or group.answered is None:
             return
-        key = (standing.epoch, seen.generation)
+        key = (group.epoch, obs.generation)
         owners = self._owners.get(key)
         if owners is None:
             self._owners.set(key, owners := {})
-        me = standing.identity(seen.member or "")
-        twice = [partition for partition in seen.partitions if standing.identity(owners.setdefault(partition, me)) != me]
+        me = group.identity(obs.member or "")
+        twice = [partition for partition in obs.partitions if group.identity(owners.setdefault(partition, me)) != me]
         if twice:
             claim = Claim(requirement="ASSIGN-09", expected="In one generation each partition is given to one member.")
-            yield claim.failed("One generation gave a partition to two members.", seen, detail=str(sorted(twice)))
+            yield claim.failed("One generation gave a partition to two members.", obs, detail=str(sorted(twice)))
 
 
-class NoStaleCommit(Law):
+class NoStaleCommit(Invariant):
     """No commit of an older generation than the group's is taken (COMMIT-06): a zombie's would overwrite the progress of the new owner.
 
     One of no offsets overwrites nothing; its answer has no place for an error.
     """
 
-    def look(self, seen: Observation, standing: Standing) -> Iterator[Finding]:
-        asked = standing.answered
-        if seen.kind != "response" or seen.api != _COMMIT or error_of(seen) or asked is None:
+    def look(self, obs: Observation, group: InferredGroup) -> Iterator[Finding]:
+        request = group.answered
+        if obs.kind != "response" or obs.api != _COMMIT or error_of(obs) or request is None:
             return
-        named = asked.request.generation
-        if asked.request.offsets and named is not None and 0 <= named < asked.generation and asked.epoch == standing.epoch:
+        named = request.request.generation
+        if request.request.offsets and named is not None and 0 <= named < request.generation and request.epoch == group.epoch:
             claim = Claim(requirement="COMMIT-06", expected="A commit is taken only in the generation that the group is in.")
-            yield claim.failed("A commit of an older generation was taken.", seen, detail=f"{named}, where the group was in {asked.generation}")
+            yield claim.failed("A commit of an older generation was taken.", obs, detail=f"{named}, where the group was in {request.generation}")
 
 
-class AnsweredOnce(Law):
+class AnsweredOnce(Invariant):
     """No request is answered twice (INV-08)."""
 
     def __init__(self) -> None:
         self._answered: dict[int | None, deque[int | None]] = {}
 
-    def look(self, seen: Observation, standing: Standing) -> Iterator[Finding]:
-        if seen.who == "link" and seen.body.get("name") == "closed":
-            self._answered.pop(seen.connection, None)
-        elif seen.kind == "response" and seen.connection is not None:
-            answered = self._answered.setdefault(seen.connection, deque(maxlen=_ANSWERS_KEPT))
-            if standing.answered is None and seen.correlation in answered:
+    def look(self, obs: Observation, group: InferredGroup) -> Iterator[Finding]:
+        if obs.who == "link" and obs.body.get("name") == "closed":
+            self._answered.pop(obs.connection, None)
+        elif obs.kind == "response" and obs.connection is not None:
+            answered = self._answered.setdefault(obs.connection, deque(maxlen=_ANSWERS_KEPT))
+            if group.answered is None and obs.correlation in answered:
                 claim = Claim(requirement="INV-08", expected="Every request is answered once.")
-                yield claim.failed(f"{seen.api} was answered twice.", seen)
-            answered.append(seen.correlation)
+                yield claim.failed(f"{obs.api} was answered twice.", obs)
+            answered.append(obs.correlation)
 
 
-LAWS: Final[tuple[Callable[[], Law], ...]] = (
+LAWS: Final[tuple[Callable[[], Invariant], ...]] = (
     StatesFollow, GenerationsRise, OneLeader, OneOwner, NoStaleCommit, AnsweredOnce, AnswersCome, RebalancesEnd, NobodyEvictedEarly,
 )  # fmt: skip

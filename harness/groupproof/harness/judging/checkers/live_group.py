@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from groupproof.harness.judging.checkers.checker import Fold
-from groupproof.harness.judging.checkers.invariants import GroupLaws
+from groupproof.harness.judging.checkers.checker import Checker
+from groupproof.harness.judging.checkers.invariants import GroupInvariants
 from groupproof.harness.judging.checkers.process_names import Naming
 from groupproof.harness.judging.checkers.universal import UNIVERSAL_FOLDS
 from groupproof.harness.model.requirement_levels import capped
@@ -15,7 +15,7 @@ from groupproof.harness.model.verdicts import Finding, Goodbye
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["EXAMPLES_MAX", "MEMBERSHIP", "GroupFold", "GroupTold", "Partings", "Sighting"]
+__all__ = ["EXAMPLES_MAX", "MEMBERSHIP", "FindingCount", "GroupChecker", "GroupResult", "Partings"]
 
 MEMBERSHIP: Final = frozenset(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT, Api.LEAVE_GROUP))
 EXAMPLES_MAX: Final = 3
@@ -25,7 +25,7 @@ _UNHEARD: Final = "processed"
 
 
 @dataclass(slots=True)
-class Sighting:
+class FindingCount:
     """Findings of one kind: the first few, and how many there were."""
 
     examples: list[Finding] = field(default_factory=list)
@@ -33,7 +33,7 @@ class Sighting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupTold:
+class GroupResult:
     """What a whole group showed; `members` and `laws` are what is against the rules, `joined` tells whether anybody joined at all."""
 
     run: str
@@ -48,12 +48,12 @@ class GroupTold:
     goodbye: Goodbye
     goodbye_reason: str
     duration_s: float
-    members: tuple[Sighting, ...]
-    laws: tuple[Sighting, ...]
+    members: tuple[FindingCount, ...]
+    laws: tuple[FindingCount, ...]
 
 
 @dataclass(slots=True)
-class _Parting:
+class _LastFrame:
     """The last word of one client in the group."""
 
     connection: int | None
@@ -68,80 +68,80 @@ class Partings:
     """Who spoke in a group, and how each parted from it; `requests` counts what they asked."""
 
     requests: int = 0
-    of: dict[str, _Parting] = field(default_factory=dict)
+    of: dict[str, _LastFrame] = field(default_factory=dict)
 
-    def follow(self, seen: Observation) -> None:
-        if seen.kind == "request" and seen.api in MEMBERSHIP:
+    def follow(self, obs: Observation) -> None:
+        if obs.kind == "request" and obs.api in MEMBERSHIP:
             self.requests += 1
-            if seen.client is not None:
-                before = self.of.get(seen.client)
-                self.of[seen.client] = _Parting(
-                    connection=seen.connection,
-                    has_left=seen.api == Api.LEAVE_GROUP.title,
-                    is_static=bool(seen.instance) or (before is not None and before.is_static),
-                    joined=seen.api == Api.JOIN_GROUP.title or (before is not None and before.joined),
+            if obs.client is not None:
+                before = self.of.get(obs.client)
+                self.of[obs.client] = _LastFrame(
+                    connection=obs.connection,
+                    has_left=obs.api == Api.LEAVE_GROUP.title,
+                    is_static=bool(obs.instance) or (before is not None and before.is_static),
+                    joined=obs.api == Api.JOIN_GROUP.title or (before is not None and before.joined),
                 )
-        elif seen.who == "link" and seen.body.get("name") == "closed":
-            for each in self.of.values():
-                each.is_gone |= each.connection == seen.connection
+        elif obs.who == "link" and obs.body.get("name") == "closed":
+            for parting in self.of.values():
+                parting.is_gone |= parting.connection == obs.connection
 
     @property
     def has_members(self) -> bool:
-        return any(each.joined for each in self.of.values())
+        return any(parting.joined for parting in self.of.values())
 
     def goodbye(self, shown: Callable[[str], str] = str) -> tuple[Goodbye, str]:
         """Return UNCLEAN where a dynamic member's last connection closed without LeaveGroup; who is still connected has yet to say it."""
-        joined = {client: each for client, each in self.of.items() if each.joined}
-        for client, each in joined.items():
-            if each.is_gone and not each.has_left and not each.is_static:
+        joined = {client: parting for client, parting in self.of.items() if parting.joined}
+        for client, value in joined.items():
+            if value.is_gone and not value.has_left and not value.is_static:
                 return Goodbye.UNCLEAN, f"{shown(client)} went without a LeaveGroup"
-        return (Goodbye.CLEAN if any(each.has_left for each in joined.values()) else Goodbye.NONE), ""
+        return (Goodbye.CLEAN if any(parting.has_left for parting in joined.values()) else Goodbye.NONE), ""
 
 
-class GroupFold:
+class GroupChecker:
     """Takes the observations of one group in the order of `seq`, and those of links and nodes that touch it."""
 
     def __init__(self, run: str, case: str, group: str) -> None:
         self._key = (run, case, group)
         self._naming = Naming()
-        self._folds: list[Fold] = [make() for make in UNIVERSAL_FOLDS]
-        self._laws = GroupLaws()
-        self._members: dict[tuple[str, str, str], Sighting] = {}
-        self._broken: dict[tuple[str, str, str], Sighting] = {}
+        self._folds: list[Checker] = [make() for make in UNIVERSAL_FOLDS]
+        self._laws = GroupInvariants()
+        self._members: dict[tuple[str, str, str], FindingCount] = {}
+        self._broken: dict[tuple[str, str, str], FindingCount] = {}
         self._partings = Partings()
         self._observations = self._duplicates = 0
         self._first: Observation | None = None
         self._last: Observation | None = None
         self._fed: Observation | None = None
 
-    def feed(self, seen: Observation) -> list[Finding]:
+    def feed(self, obs: Observation) -> list[Finding]:
         """Take the next observation; return what is found now. One that is there twice counts once."""
-        if self._fed is not None and seen.seq == self._fed.seq and seen == self._fed:
+        if self._fed is not None and obs.seq == self._fed.seq and obs == self._fed:
             self._duplicates += 1
             return []
-        self._fed = seen
-        if seen.group is not None:
-            self._first, self._last = self._first or seen, seen
+        self._fed = obs
+        if obs.group is not None:
+            self._first, self._last = self._first or obs, obs
             self._observations += 1
-        elif self._first is None and "settings" not in seen.body:
+        elif self._first is None and "settings" not in obs.body:
             return []  # what befell links and nodes before there was a group
-        found = [_noted(self._broken, each) for each in self._laws.step(seen)]
-        if seen.kind != _UNHEARD:
-            named = self._naming.named(seen)
+        found = [_noted(self._broken, finding) for finding in self._laws.step(obs)]
+        if obs.kind != _UNHEARD:
+            named = self._naming.named(obs)
             self._partings.follow(named)
-            found += [_noted(self._members, capped(each)) for fold in self._folds for each in fold.step(named)]
+            found += [_noted(self._members, capped(finding)) for checker in self._folds for finding in checker.step(named)]
         return found
 
-    def told(self) -> GroupTold:
+    def result(self) -> GroupResult:
         """Return what the group showed, when nothing follows. It is asked once."""
-        for each in (found for fold in self._folds for found in fold.end()):
-            _noted(self._members, capped(each))
-        for each in self._laws.end():
-            _noted(self._broken, each)
+        for finding in (found for checker in self._folds for found in checker.end()):
+            _noted(self._members, capped(finding))
+        for finding in self._laws.end():
+            _noted(self._broken, finding)
         goodbye, why = self._partings.goodbye(self._naming.shown)
         run, case, group = self._key
         first, last = self._first, self._last
-        return GroupTold(
+        return GroupResult(
             run=run, case=case, group=group, observations=self._observations, duplicates=self._duplicates, requests=self._partings.requests,
             joined=self._partings.has_members, is_virtual=first is not None and first.clock == "virtual",
             clients=tuple(sorted(self._naming.shown(client) for client in self._partings.of)), goodbye=goodbye, goodbye_reason=why,
@@ -150,9 +150,9 @@ class GroupFold:
         )  # fmt: skip
 
 
-def _noted(sightings: dict[tuple[str, str, str], Sighting], found: Finding) -> Finding:
-    sighting = sightings.setdefault((found.verdict.value, found.requirement, found.observed), Sighting())
-    sighting.count += 1
-    if len(sighting.examples) < EXAMPLES_MAX:
-        sighting.examples.append(found)
+def _noted(sightings: dict[tuple[str, str, str], FindingCount], found: Finding) -> Finding:
+    count = sightings.setdefault((found.verdict.value, found.requirement, found.observed), FindingCount())
+    count.count += 1
+    if len(count.examples) < EXAMPLES_MAX:
+        count.examples.append(found)
     return found

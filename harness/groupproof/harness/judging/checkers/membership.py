@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from groupproof.harness.judging.checkers.checker import Newest, Numbers
-from groupproof.harness.judging.checkers.frame_facts import Given, given_by, gives, instance_of
+from groupproof.harness.judging.checkers.frame_facts import MembershipGrant, given_by, gives, instance_of
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
 
-__all__ = ["GENERATIONS_KEPT", "Assigned", "Assignment", "Given", "Joined", "Lives", "joins_of"]
+__all__ = ["GENERATIONS_KEPT", "Assigned", "Assignment", "Joined", "MemberLives", "MembershipGrant", "joins_of"]
 
 GENERATIONS_KEPT = 8
 """How many generations back it is known who led and what was assigned, client by client; who names an older one is not judged by it."""
@@ -18,21 +18,21 @@ GENERATIONS_KEPT = 8
 _JOIN, _SYNC = Api.JOIN_GROUP.title, Api.SYNC_GROUP.title
 
 
-def joins_of(seen: Observation) -> Given | None:
+def joins_of(obs: Observation) -> MembershipGrant | None:
     """Return what an observation gave to its client, if it is a JoinGroup answer that gave something."""
-    return given_by(seen) if seen.kind == "response" and seen.api == _JOIN and seen.client is not None and gives(seen) else None
+    return given_by(obs) if obs.kind == "response" and obs.api == _JOIN and obs.client is not None and gives(obs) else None
 
 
 @dataclass(slots=True)
 class Joined:
     """The newest memberships of one client, by member id and generation."""
 
-    newest: Newest[tuple[str, int], Given] = field(default_factory=lambda: Newest(GENERATIONS_KEPT))
+    newest: Newest[tuple[str, int], MembershipGrant] = field(default_factory=lambda: Newest(GENERATIONS_KEPT))
 
-    def follow(self, given: Given) -> None:
-        self.newest.set((given.member, given.generation), given)
+    def follow(self, grant: MembershipGrant) -> None:
+        self.newest.set((grant.member, grant.generation), grant)
 
-    def origin(self, sync: Observation) -> Given | None:
+    def origin(self, sync: Observation) -> MembershipGrant | None:
         """Return the answer that a SyncGroup request follows: same member and generation."""
         return self.newest.get((sync.member or "", -1 if sync.generation is None else sync.generation))
 
@@ -55,26 +55,26 @@ class Assigned:
     latest: dict[TopicPartition, Assignment] = field(default_factory=dict)
     newest: Assignment | None = None
 
-    def follow(self, seen: Observation) -> None:
+    def follow(self, obs: Observation) -> None:
         """Take note of a SyncGroup answer without error."""
-        told = self.by_generation.get(seen.generation) or []
-        answer = Assignment(seen.seq, seen.at_ms, seen.generation, frozenset(seen.partitions))
-        self.by_generation.set(seen.generation, [*told[-3:], answer])
+        assignments = self.by_generation.get(obs.generation) or []
+        answer = Assignment(obs.seq, obs.at_ms, obs.generation, frozenset(obs.partitions))
+        self.by_generation.set(obs.generation, [*assignments[-3:], answer])
         self.newest = answer
-        for partition in seen.partitions:
+        for partition in obs.partitions:
             self.latest[partition] = answer
 
     def at(self, request: Observation, slack_ms: float) -> frozenset[TopicPartition] | None:
         """Return what the client knew at `request` to be assigned in the generation that it names; None where that is forgotten."""
-        told = self.by_generation.get(request.generation)
-        if told is None:
+        assignments = self.by_generation.get(request.generation)
+        if assignments is None:
             return None if self.by_generation.has_forgotten else frozenset()
-        known = [each.partitions for each in told if each.seq < request.seq or each.at_ms - request.at_ms <= slack_ms]
+        known = [assignment.partitions for assignment in assignments if assignment.seq < request.seq or assignment.at_ms - request.at_ms <= slack_ms]
         return frozenset().union(*known)
 
 
 @dataclass(slots=True)
-class Lives:
+class MemberLives:
     """Which clients were in which generation of the group since it was made, and by which instance ids each joined."""
 
     instances: dict[str, set[str]] = field(default_factory=dict)

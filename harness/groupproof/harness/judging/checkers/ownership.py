@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from groupproof.harness.judging.checkers.checker import Fold, Waiting
+from groupproof.harness.judging.checkers.checker import Checker, Waiting
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS
 from groupproof.harness.judging.checkers.group_tracker import LATE_LINES_MS_MAX, GroupTracker
 from groupproof.harness.judging.checkers.membership import Assignment
-from groupproof.harness.judging.checkers.ownership_tracker import REPORTING_MS, TOLD_BY, Holding, told_of
+from groupproof.harness.judging.checkers.ownership_tracker import REPORTERS, REPORTING_MS, Holding, partitions_reported
 from groupproof.harness.model.verdicts import Finding, Proof
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
@@ -42,7 +42,7 @@ class _Pair:
     knows: bool | None = None
 
 
-class OwnersNeverOverlap(Fold):
+class OwnersNeverOverlap(Checker):
     """No partition is in the hands of two members of one generation (ASSIGN-09, INV-09)."""
 
     def __init__(self) -> None:
@@ -53,18 +53,18 @@ class OwnersNeverOverlap(Fold):
         self._closing: Observation | None = None
         self._last: Observation | None = None
 
-    def step(self, seen: Observation) -> Iterator[Finding]:
-        for pair in self._waiting.due(seen.at_ms):
+    def step(self, obs: Observation) -> Iterator[Finding]:
+        for pair in self._waiting.due(obs.at_ms):
             self._ask(pair)
-        self._last = seen
-        if seen.who == "kit" and seen.body.get("name") == "end" and self._closing is None:
-            self._closing = seen
-        if seen.client is not None:
-            self._read_ms.update(((seen.client, partition), seen.at_ms) for partition in _read_in(seen))
-        taken, given = self._group.follow(seen)
+        self._last = obs
+        if obs.who == "kit" and obs.body.get("name") == "end" and self._closing is None:
+            self._closing = obs
+        if obs.client is not None:
+            self._read_ms.update(((obs.client, partition), obs.at_ms) for partition in _read_in(obs))
+        taken, given = self._group.follow(obs)
         for holding in given:
             for pair in self._pairs.pop((holding.client, holding.partition), ()):
-                yield from self._over(pair, seen)
+                yield from self._over(pair, obs)
         for holding in taken:
             self._meet(holding)
 
@@ -72,8 +72,8 @@ class OwnersNeverOverlap(Fold):
         for client, earlier in self._group.hands.owners[later.partition].items():
             if client != later.client:
                 pair = _Pair(earlier, later)
-                for each in (earlier, later):
-                    self._pairs.setdefault((each.client, each.partition), []).append(pair)
+                for holding in (earlier, later):
+                    self._pairs.setdefault((holding.client, holding.partition), []).append(pair)
                 self._waiting.add(later.since.at_ms, pair)
 
     def _ask(self, pair: _Pair) -> None:
@@ -94,11 +94,11 @@ class OwnersNeverOverlap(Fold):
         return None if assigned is None else assigned.latest.get(holding.partition)
 
     def _over(self, pair: _Pair, until: Observation) -> Iterator[Finding]:
-        for each in (pair.earlier, pair.later):
-            mine = self._pairs.get((each.client, each.partition), [])
+        for holding in (pair.earlier, pair.later):
+            mine = self._pairs.get((holding.client, holding.partition), [])
             if pair in mine:
                 mine.remove(pair)
-        shared_ms, late_ms = elapsed_ms(pair.later.since, until), max(self._group.late_ms(each.client) for each in (pair.earlier, pair.later))
+        shared_ms, late_ms = elapsed_ms(pair.later.since, until), max(self._group.late_ms(item.client) for item in (pair.earlier, pair.later))
         if shared_ms > late_ms and pair.knows and not self._group.lives.are_twins(pair.earlier.client, pair.later.client):
             claim = Claim(requirement="ASSIGN-09", expected="A partition is never in the hands of two members.")
             detail = f"{pair.later.partition}, {shared_ms:.0f} ms"
@@ -117,14 +117,14 @@ class OwnersNeverOverlap(Fold):
                 yield from self._over(pair, until)
 
 
-def _read_in(seen: Observation) -> set[TopicPartition]:
+def _read_in(obs: Observation) -> set[TopicPartition]:
     """Return the partitions that a client asks for, or whose records its application is given."""
-    if seen.kind == "request" and seen.api == _FETCH:
-        return {(topic, partition) for topic, partition, _ in seen.offsets}
-    return told_of(seen) if seen.who in TOLD_BY and seen.body.get("name") == "records_consumed" else set()
+    if obs.kind == "request" and obs.api == _FETCH:
+        return {(topic, partition) for topic, partition, _ in obs.offsets}
+    return partitions_reported(obs) if obs.who in REPORTERS and obs.body.get("name") == "records_consumed" else set()
 
 
-class RecordsComeToOwners(Fold):
+class RecordsComeToOwners(Checker):
     """An application is given records only of partitions that it owns (CLIENT-63); a poll that ran while the callback came may be told of just after it.
 
     Of which partitions no callback told is judged at the end, by the SyncGroup answers: an application need not be told of what it is assigned.
@@ -136,19 +136,19 @@ class RecordsComeToOwners(Fold):
         self._waiting: Waiting[tuple[Observation, TopicPartition]] = Waiting(REPORTING_MS)
         self._untold: dict[tuple[str, TopicPartition], list[Observation]] = {}
 
-    def step(self, seen: Observation) -> Iterator[Finding]:
-        for records, partition in self._waiting.due(seen.at_ms):
+    def step(self, obs: Observation) -> Iterator[Finding]:
+        for records, partition in self._waiting.due(obs.at_ms):
             yield from self._judge(records, partition)
-        taken, _ = self._group.follow(seen)
-        if seen.kind == "request" and seen.api == _FETCH and seen.client in self._group.driven:
-            self._fetched.setdefault(seen.client or "", set()).update((topic, partition) for topic, partition, _ in seen.offsets)
+        taken, _ = self._group.follow(obs)
+        if obs.kind == "request" and obs.api == _FETCH and obs.client in self._group.driven:
+            self._fetched.setdefault(obs.client or "", set()).update((topic, partition) for topic, partition, _ in obs.offsets)
         for holding in taken:
             for records in self._untold.pop((holding.client, holding.partition), ()):
                 if not holding.covers(records.at_ms):
                     yield _foreign(records, holding.partition)
-        if seen.kind == "event" and seen.who in TOLD_BY and seen.client is not None and seen.body.get("name") == "records_consumed":
-            for partition in told_of(seen):
-                self._waiting.add(seen.at_ms, (seen, partition))
+        if obs.kind == "event" and obs.who in REPORTERS and obs.client is not None and obs.body.get("name") == "records_consumed":
+            for partition in partitions_reported(obs):
+                self._waiting.add(obs.at_ms, (obs, partition))
 
     def _judge(self, records: Observation, partition: TopicPartition) -> Iterator[Finding]:
         client = records.client or ""
@@ -157,7 +157,7 @@ class RecordsComeToOwners(Fold):
             untold = self._untold.setdefault((client, partition), [])
             if len(untold) < _UNTOLD_MAX:
                 untold.append(records)
-        elif not any(each.covers(records.at_ms) for each in mine):
+        elif not any(holding.covers(records.at_ms) for holding in mine):
             yield _foreign(records, partition)
 
     def end(self) -> Iterator[Finding]:
@@ -178,7 +178,7 @@ def _foreign(records: Observation, partition: TopicPartition) -> Finding:
     return _RECORDS.failed(said, records, detail=str(partition), proof=Proof.LIVENESS)
 
 
-class CallbacksTellAssignments(Fold):
+class CallbacksTellAssignments(Checker):
     """What an application is told that it was assigned is what a SyncGroup answer gave its client (CLIENT-30).
 
     Its line may be late by more than the next rebalance takes, so that what was assigned until then counts as well, unless it names its generation.
@@ -190,46 +190,46 @@ class CallbacksTellAssignments(Fold):
         self._waiting: Waiting[Observation] = Waiting(SLACK_MS)
         self._past: dict[str, list[Assignment]] = {}
 
-    def step(self, seen: Observation) -> Iterator[Finding]:
-        for told in self._waiting.due(seen.at_ms):
-            yield from self._judge(told)
-        self._group.follow(seen)
-        client = seen.client
+    def step(self, obs: Observation) -> Iterator[Finding]:
+        for event in self._waiting.due(obs.at_ms):
+            yield from self._judge(event)
+        self._group.follow(obs)
+        client = obs.client
         if client is None or client not in self._group.driven:
             return
-        if seen.kind == "request" and seen.api in _GROUP_TITLES:
+        if obs.kind == "request" and obs.api in _GROUP_TITLES:
             self._speaks.add(client)
-        elif seen.kind == "response" and seen.api == _SYNC:
-            self._keep(client, seen.at_ms)
-        elif seen.who in TOLD_BY and seen.body.get("name") == "partitions_assigned":
-            self._waiting.add(seen.at_ms, seen)
+        elif obs.kind == "response" and obs.api == _SYNC:
+            self._keep(client, obs.at_ms)
+        elif obs.who in REPORTERS and obs.body.get("name") == "partitions_assigned":
+            self._waiting.add(obs.at_ms, obs)
 
     def _keep(self, client: str, now_ms: float) -> None:
         """Keep the client's newest answer, and of the ones before it those that a late line may be about."""
         assigned = self._group.assigned.get(client)
         if assigned is not None and assigned.newest is not None:
             known = self._past.setdefault(client, [])
-            replaced = [each.at_ms for each in known[1:]] + [now_ms]
-            kept = [each for each, until_ms in zip(known, replaced, strict=False) if now_ms - until_ms <= LATE_LINES_MS_MAX]
+            replaced = [assignment.at_ms for assignment in known[1:]] + [now_ms]
+            kept = [assignment for assignment, until_ms in zip(known, replaced, strict=False) if now_ms - until_ms <= LATE_LINES_MS_MAX]
             self._past[client] = [*kept[-_ANSWERS_KEPT:], assigned.newest]
 
-    def _judge(self, told: Observation) -> Iterator[Finding]:
-        client = told.client or ""
+    def _judge(self, event: Observation) -> Iterator[Finding]:
+        client = event.client or ""
         known = self._past.get(client, [])
         # A line that names its generation is about that one's answer, however late it comes.
-        named = [each for each in known if each.generation == told.body.get("generation")]
-        given = {partition for each in named or known for partition in each.partitions}
-        foreign = told_of(told) - given
+        named = [assignment for assignment in known if assignment.generation == event.body.get("generation")]
+        given = {partition for assignment in named or known for partition in assignment.partitions}
+        foreign = partitions_reported(event) - given
         if foreign and client in self._speaks and client not in self._group.unreadable:
             claim = Claim(
                 requirement="CLIENT-30", expected="An application is told of the partitions that SyncGroup answers gave its client, and of no other."
             )
             none = "The application was told of a partition that no SyncGroup answer gave."
             other = "The application was told of a partition, with a generation whose SyncGroup answer did not give it."
-            elsewhere = {partition for each in known for partition in each.partitions}
+            elsewhere = {partition for assignment in known for partition in assignment.partitions}
             said = other if foreign <= elsewhere else none
-            yield claim.failed(said, told, detail=str(sorted(foreign)), proof=Proof.LIVENESS)
+            yield claim.failed(said, event, detail=str(sorted(foreign)), proof=Proof.LIVENESS)
 
     def end(self) -> Iterator[Finding]:
-        for told in self._waiting.rest():
-            yield from self._judge(told)
+        for event in self._waiting.rest():
+            yield from self._judge(event)

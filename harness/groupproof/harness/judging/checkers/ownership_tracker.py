@@ -14,16 +14,16 @@ from groupproof.harness.judging.checkers.membership import joins_of
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import COOPERATIVE, TopicPartition
 
-__all__ = ["ENDS", "REPORTING_MS", "TOLD_BY", "Hands", "Holding", "told_of"]
+__all__ = ["ENDS", "REPORTERS", "REPORTING_MS", "Holding", "OwnershipTracker", "partitions_reported"]
 
 REPORTING_MS: Final = 500
 """How far the report of a callback may lag behind the frames that follow it."""
 
-TOLD_BY: Final = frozenset({"shim", "member"})
+REPORTERS: Final = frozenset({"shim", "member"})
 """Who tells what an application is told."""
 
 _TAKES: Final = frozenset({"partitions_revoked", "partitions_lost"})
-ENDS: Final = frozenset({*((who, "shutdown_complete") for who in TOLD_BY), ("kit", "kill"), ("kit", "exit"), ("kit", "broken"), ("kit", "hello")})
+ENDS: Final = frozenset({*((who, "shutdown_complete") for who in REPORTERS), ("kit", "kill"), ("kit", "exit"), ("kit", "broken"), ("kit", "hello")})
 """After these an application has nothing in hand; with a hello its process begins anew."""
 
 
@@ -41,15 +41,15 @@ class Holding:
         """Tell whether it was in hand at an instant, give or take what a report may lag."""
         return self.since.at_ms - at_ms <= late_ms and (self.until is None or at_ms - self.until.at_ms <= late_ms)
 
-    def is_handed_over_at(self, seen: Observation, late_ms: float = REPORTING_MS) -> bool:
+    def is_handed_over_at(self, obs: Observation, late_ms: float = REPORTING_MS) -> bool:
         """Tell whether the application was still in the callback that takes it away."""
-        if self.until is None or self.until.seq >= seen.seq:
+        if self.until is None or self.until.seq >= obs.seq:
             return False
-        return self.done_ms is None or seen.at_ms - self.done_ms <= late_ms
+        return self.done_ms is None or obs.at_ms - self.done_ms <= late_ms
 
 
 @dataclass(slots=True)
-class Hands:
+class OwnershipTracker:
     """What every client holds now, and what it held last, partition by partition; an eager assignment replaces all, a cooperative one adds.
 
     `assigned_seq` is each client's newest `partitions_assigned`, `ended_seq` its last end; in `reports` are those whose callbacks are told at all.
@@ -64,50 +64,50 @@ class Hands:
     _cooperative: set[str] = field(default_factory=set)
     _going: dict[str, dict[TopicPartition, Holding]] = field(default_factory=dict)
 
-    def follow(self, seen: Observation) -> tuple[list[Holding], list[Holding]]:
+    def follow(self, obs: Observation) -> tuple[list[Holding], list[Holding]]:
         """Take the next observation; return the holdings that begin with it, and those that end."""
-        if seen.client is None:
+        if obs.client is None:
             return [], []
-        if (given := joins_of(seen)) is not None:
-            (self._cooperative.add if given.protocol in COOPERATIVE else self._cooperative.discard)(seen.client)
-        return self._told(seen, seen.client) if seen.kind == "event" else ([], [])
+        if (grant := joins_of(obs)) is not None:
+            (self._cooperative.add if grant.protocol in COOPERATIVE else self._cooperative.discard)(obs.client)
+        return self._apply(obs, obs.client) if obs.kind == "event" else ([], [])
 
-    def _told(self, seen: Observation, client: str) -> tuple[list[Holding], list[Holding]]:
-        name, mine = seen.body.get("name"), self.now.get(client, {})
-        if (seen.who, name) in ENDS:
-            self.ended_seq[client] = seen.seq
-            return [], self._give(client, set(mine), seen)
-        if seen.who not in TOLD_BY:
+    def _apply(self, obs: Observation, client: str) -> tuple[list[Holding], list[Holding]]:
+        name, mine = obs.body.get("name"), self.now.get(client, {})
+        if (obs.who, name) in ENDS:
+            self.ended_seq[client] = obs.seq
+            return [], self._give(client, set(mine), obs)
+        if obs.who not in REPORTERS:
             return [], []
         if name == "partitions_assigned":
             self.reports.add(client)
-            self.assigned_seq[client] = seen.seq
-            partitions = told_of(seen)
-            given = [] if client in self._cooperative else self._give(client, set(mine) - partitions, seen)
-            return self._take(client, partitions - set(self.now.get(client, {})), seen), given
+            self.assigned_seq[client] = obs.seq
+            partitions = partitions_reported(obs)
+            given = [] if client in self._cooperative else self._give(client, set(mine) - partitions, obs)
+            return self._take(client, partitions - set(self.now.get(client, {})), obs), given
         if name == "callback_done":
-            for each in self._going.pop(client, {}).values():
-                each.done_ms = seen.at_ms
+            for holding in self._going.pop(client, {}).values():
+                holding.done_ms = obs.at_ms
         if name not in _TAKES:
             return [], []
         self.reports.add(client)
-        return [], self._give(client, told_of(seen), seen)
+        return [], self._give(client, partitions_reported(obs), obs)
 
-    def _take(self, client: str, partitions: set[TopicPartition], seen: Observation) -> list[Holding]:
-        taken = [Holding(client, partition, seen) for partition in partitions]
-        for each in taken:
-            self.now.setdefault(client, {})[each.partition] = each
-            self.owners.setdefault(each.partition, {})[client] = each
+    def _take(self, client: str, partitions: set[TopicPartition], obs: Observation) -> list[Holding]:
+        taken = [Holding(client, partition, obs) for partition in partitions]
+        for holding in taken:
+            self.now.setdefault(client, {})[holding.partition] = holding
+            self.owners.setdefault(holding.partition, {})[client] = holding
         return taken
 
-    def _give(self, client: str, partitions: set[TopicPartition], seen: Observation) -> list[Holding]:
+    def _give(self, client: str, partitions: set[TopicPartition], obs: Observation) -> list[Holding]:
         mine = self.now.get(client, {})
         given = [mine.pop(partition) for partition in partitions & set(mine)]
-        for each in given:
-            each.until = seen
-            self.last.setdefault(client, {})[each.partition] = each
-            del self.owners[each.partition][client]
-        self._going.setdefault(client, {}).update((each.partition, each) for each in given)
+        for holding in given:
+            holding.until = obs
+            self.last.setdefault(client, {})[holding.partition] = holding
+            del self.owners[holding.partition][client]
+        self._going.setdefault(client, {}).update((item.partition, item) for item in given)
         return given
 
     def is_away(self, client: str, partition: TopicPartition) -> bool:
@@ -122,6 +122,6 @@ class Hands:
                 yield found
 
 
-def told_of(event: Observation) -> set[TopicPartition]:
+def partitions_reported(event: Observation) -> set[TopicPartition]:
     """Return the partitions that an application's event names, in its body or, as members tell them, in its column."""
     return partitions_of(event) if "partitions" in event.body else set(event.partitions)

@@ -17,7 +17,7 @@ from groupproof.harness.judging.checkers.frame_facts import left_by
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["Naming", "told_apart"]
+__all__ = ["Naming", "with_process_names"]
 
 _JOIN, _LEAVE, _FIND = Api.JOIN_GROUP.title, Api.LEAVE_GROUP.title, Api.FIND_COORDINATOR.title
 _NAMING = frozenset({_JOIN, Api.SYNC_GROUP.title, Api.HEARTBEAT.title, Api.OFFSET_COMMIT.title})
@@ -29,71 +29,73 @@ class Naming:
 
     forgets: bool = True
     _of_connection: dict[int, str] = field(default_factory=dict)
-    _told: set[str] = field(default_factory=set)
+    _named: set[str] = field(default_factory=set)
     _of_member: dict[tuple[str, str], str] = field(default_factory=dict)
     _counts: dict[str, int] = field(default_factory=dict)
 
-    def named(self, seen: Observation) -> Observation:
+    def named(self, obs: Observation) -> Observation:
         """Return the observation with the name of its process for a client id.
 
         A LeaveGroup on a connection of nobody's is the member's whose id it names, if their client ids are the same; else it is an administrator's and has no name.
         """
-        if self.forgets and seen.who == "link" and seen.body.get("name") == "closed" and seen.connection is not None:
-            self._of_connection.pop(seen.connection, None)
-        if seen.client is None:
-            return seen
-        if seen.connection is None:
-            if seen.kind == "event":
-                self._told.add(seen.client)
-            return seen
-        if seen.api in _NAMING:
-            self._follow(seen, seen.client, seen.connection)
-        elif seen.api == _LEAVE and seen.kind == "request" and seen.connection not in self._of_connection:
-            own = [self._of_member[seen.client, each] for each in left_by(seen) if (seen.client, each) in self._of_member]
+        if self.forgets and obs.who == "link" and obs.body.get("name") == "closed" and obs.connection is not None:
+            self._of_connection.pop(obs.connection, None)
+        if obs.client is None:
+            return obs
+        if obs.connection is None:
+            if obs.kind == "event":
+                self._named.add(obs.client)
+            return obs
+        if obs.api in _NAMING:
+            self._follow(obs, obs.client, obs.connection)
+        elif obs.api == _LEAVE and obs.kind == "request" and obs.connection not in self._of_connection:
+            own = [self._of_member[obs.client, name] for name in left_by(obs) if (obs.client, name) in self._of_member]
             if own:
-                self._of_connection[seen.connection] = own[0]
-        name = self._name(seen, seen.client, seen.connection)
-        return seen if name == seen.client else replace(seen, client=name)
+                self._of_connection[obs.connection] = own[0]
+        name = self._name(obs, obs.client, obs.connection)
+        return obs if name == obs.client else replace(obs, client=name)
 
-    def _follow(self, seen: Observation, client: str, connection: int) -> None:
-        if seen.kind == "request" and connection not in self._of_connection and (seen.member or seen.api == _JOIN):
-            self._of_connection[connection] = self._of_member.get((client, seen.member or "")) or self._new(client)
-        elif seen.kind == "response" and seen.api == _JOIN and seen.member and connection in self._of_connection:
-            self._of_member.setdefault((client, seen.member), self._of_connection[connection])
+    def _follow(self, obs: Observation, client: str, connection: int) -> None:
+        if obs.kind == "request" and connection not in self._of_connection and (obs.member or obs.api == _JOIN):
+            self._of_connection[connection] = self._of_member.get((client, obs.member or "")) or self._new(client)
+        elif obs.kind == "response" and obs.api == _JOIN and obs.member and connection in self._of_connection:
+            self._of_member.setdefault((client, obs.member), self._of_connection[connection])
 
     def _new(self, client: str) -> str:
-        if client in self._told:
+        if client in self._named:
             return client
         self._counts[client] = self._counts.get(client, 0) + 1
         return client if self._counts[client] == 1 else f"{client}#{self._counts[client]}"
 
-    def _name(self, seen: Observation, client: str, connection: int) -> str | None:
+    def _name(self, obs: Observation, client: str, connection: int) -> str | None:
         if (process := self._of_connection.get(connection)) is not None:
             return process
-        if seen.client in self._told:
-            return seen.client
-        if seen.api == _LEAVE:
+        if obs.client in self._named:
+            return obs.client
+        if obs.api == _LEAVE:
             return None
-        return client if self._counts.get(client) == 1 and seen.api != _FIND else f"{client}@{connection}"
+        return client if self._counts.get(client) == 1 and obs.api != _FIND else f"{client}@{connection}"
 
-    def final_name(self, seen: Observation) -> str | None:
+    def final_name(self, obs: Observation) -> str | None:
         """Return the name of the process of an observation, where all that happened is known."""
-        if seen.client is None or seen.connection is None or seen.client in self._told:
-            return seen.client
-        if (process := self._of_connection.get(seen.connection)) is not None:
+        if obs.client is None or obs.connection is None or obs.client in self._named:
+            return obs.client
+        if (process := self._of_connection.get(obs.connection)) is not None:
             return self.shown(process)
-        if seen.api == _LEAVE:
+        if obs.api == _LEAVE:
             return None
-        return f"{seen.client}@{seen.connection}" if self._counts.get(seen.client, 0) > 1 else seen.client
+        return f"{obs.client}@{obs.connection}" if self._counts.get(obs.client, 0) > 1 else obs.client
 
     def shown(self, name: str) -> str:
         """Return how a process is called where all are known: the first of several is numbered too."""
         return f"{name}#1" if self._counts.get(name, 0) > 1 else name
 
 
-def told_apart(trace: Trace) -> Trace:
+def with_process_names(trace: Trace) -> Trace:
     """Return the trace of one group with client ids that each mean one process: `app` stays where it is alone, else `app#1`, `app#2`, …"""
     naming = Naming(forgets=False)
-    for seen in trace:
-        naming.named(seen)
-    return [seen if (name := naming.final_name(seen)) == seen.client else replace(seen, client=name) for seen in trace]
+    for obs in trace:
+        naming.named(obs)
+    return [
+        observation if (name := naming.final_name(observation)) == observation.client else replace(observation, client=name) for observation in trace
+    ]

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from groupproof.harness.judging.checkers.assignment import FollowersAssignNothing, LeadersAssignSoundly
-from groupproof.harness.judging.checkers.checker import Fold
-from groupproof.harness.judging.checkers.commits import CommitsAreOwn, CommitsAreTold, CommitsWereDelivered
+from groupproof.harness.judging.checkers.checker import Checker
+from groupproof.harness.judging.checkers.commits import CommitOutcomesReported, CommitsAreOwn, CommitsWereDelivered
 from groupproof.harness.judging.checkers.fetches import FetchesStayWithOwners
 from groupproof.harness.judging.checkers.frame_facts import instance_of
 from groupproof.harness.judging.checkers.frames import (
@@ -33,22 +33,22 @@ Shows = Callable[[Observation], bool]
 
 def _request(*apis: Api) -> Shows:
     titles = frozenset(api.title for api in apis)
-    return lambda seen: seen.kind == "request" and seen.api in titles
+    return lambda obs: obs.kind == "request" and obs.api in titles
 
 
 def _event(name: str) -> Shows:
-    return lambda seen: seen.kind == "event" and seen.body.get("name") == name
+    return lambda obs: obs.kind == "event" and obs.body.get("name") == name
 
 
-def _names_instance(seen: Observation) -> bool:
-    return seen.kind == "request" and instance_of(seen) is not None
+def _names_instance(obs: Observation) -> bool:
+    return obs.kind == "request" and instance_of(obs) is not None
 
 
 _COMMIT: Final = _request(Api.OFFSET_COMMIT)
 _SYNC: Final = _request(Api.SYNC_GROUP)
 _FETCH: Final = _request(Api.FETCH)
 
-SPEAKS_OF: Final[Mapping[Callable[[], Fold], Mapping[str, Shows]]] = {
+SPEAKS_OF: Final[Mapping[Callable[[], Checker], Mapping[str, Shows]]] = {
     MemberIdsGiven: {
         "CLIENT-10": _request(Api.JOIN_GROUP),
         "CLIENT-11": _request(Api.SYNC_GROUP, Api.HEARTBEAT),
@@ -70,7 +70,7 @@ SPEAKS_OF: Final[Mapping[Callable[[], Fold], Mapping[str, Shows]]] = {
     RecordsComeToOwners: {"CLIENT-63": _event("records_consumed")},
     CallbacksTellAssignments: {"CLIENT-30": _event("partitions_assigned")},
     FetchesStayWithOwners: {"ASSIGN-09": _FETCH, "CLIENT-63": _FETCH},
-    CommitsAreTold: {"CLIENT-69": _event("offsets_committed")},
+    CommitOutcomesReported: {"CLIENT-69": _event("offsets_committed")},
     CommitsAreOwn: {"COMMIT-27": _COMMIT},
     CommitsWereDelivered: {"CLIENT-62": _COMMIT},
 }
@@ -78,10 +78,10 @@ SPEAKS_OF: Final[Mapping[Callable[[], Fold], Mapping[str, Shows]]] = {
 
 def spoken_of(trace: Iterable[Observation]) -> frozenset[str]:
     """Return the requirements of which these folds had something to judge in a trace."""
-    open_yet = {(each, shows) for of in SPEAKS_OF.values() for each, shows in of.items()}
+    open_yet = {(key, shows) for of in SPEAKS_OF.values() for key, shows in of.items()}
     spoken: set[str] = set()
-    for seen in trace:
-        shown = {pair for pair in open_yet if pair[1](seen)}
-        spoken |= {each for each, _ in shown}
+    for obs in trace:
+        shown = {pair for pair in open_yet if pair[1](obs)}
+        spoken |= {name for name, _ in shown}
         open_yet -= shown
     return frozenset(spoken)

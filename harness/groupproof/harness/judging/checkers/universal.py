@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from groupproof.harness.judging.checkers.assignment import FollowersAssignNothing, LeadersAssignSoundly
-from groupproof.harness.judging.checkers.checker import Fold
-from groupproof.harness.judging.checkers.commits import CommitsAreOwn, CommitsAreTold, CommitsWereDelivered
+from groupproof.harness.judging.checkers.checker import Checker
+from groupproof.harness.judging.checkers.commits import CommitOutcomesReported, CommitsAreOwn, CommitsWereDelivered
 from groupproof.harness.judging.checkers.fetches import FetchesStayWithOwners
 from groupproof.harness.judging.checkers.frames import (
     CommitsNameMembership,
@@ -21,7 +21,7 @@ from groupproof.harness.judging.checkers.ownership import CallbacksTellAssignmen
 
 __all__ = ["UNIVERSAL_FOLDS"]
 
-UNIVERSAL_FOLDS: Final[tuple[Callable[[], Fold], ...]] = (
+UNIVERSAL_FOLDS: Final[tuple[Callable[[], Checker], ...]] = (
     MemberIdsGiven,
     GenerationsGiven,
     CommitsNameMembership,
@@ -34,7 +34,7 @@ UNIVERSAL_FOLDS: Final[tuple[Callable[[], Fold], ...]] = (
     RecordsComeToOwners,
     CallbacksTellAssignments,
     FetchesStayWithOwners,
-    CommitsAreTold,
+    CommitOutcomesReported,
     CommitsAreOwn,
     CommitsWereDelivered,
 )

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from groupproof.harness.judging.diagnosis.causes import Cause, Certainty
-from groupproof.harness.judging.diagnosis.group_history import ABANDONED, NEAR, Course
+from groupproof.harness.judging.diagnosis.group_history import ABANDONED, NEAR, GroupHistory
 from groupproof.harness.judging.diagnosis.member_history import Sign
 from groupproof.harness.judging.diagnosis.reasons import Reason, cause_of_client_reason, own_words, reason_of
-from groupproof.harness.judging.diagnosis.rebalances import Rebalance, Shown, name_of
+from groupproof.harness.judging.diagnosis.rebalances import EvidenceLine, Rebalance, name_of
 
 __all__ = ["Causes"]
 
@@ -36,17 +36,17 @@ _SESSION_MS: Final = 45_000
 class Causes:
     """Decides for one course, when nothing more is to come; `reasons` are what the coordinator gave, by the rebalance's first observation."""
 
-    def __init__(self, course: Course, reasons: dict[int, str], *, has_requests: bool, is_wire: bool) -> None:
-        self._course, self._reasons, self._has_requests, self._is_wire = course, reasons, has_requests, is_wire
+    def __init__(self, run: GroupHistory, reasons: dict[int, str], *, has_requests: bool, is_wire: bool) -> None:
+        self._course, self._reasons, self._has_requests, self._is_wire = run, reasons, has_requests, is_wire
         self._lost: dict[str, Cause] = {}
-        self._in_time = sorted(course.signs, key=_at)
-        self._newcomers = {name_of(reason.member): number for number, reason in self._told() if reason.cause is Cause.NEW_MEMBER}
+        self._in_time = sorted(run.signs, key=_at)
+        self._newcomers = {name_of(reason.member): number for number, reason in self._given_reasons() if reason.cause is Cause.NEW_MEMBER}
 
-    def _told(self) -> Iterator[tuple[int, Reason]]:
-        for each in self._course.rebalances:
-            reason = reason_of(self._reasons.get(each.start_seq, ""))
+    def _given_reasons(self) -> Iterator[tuple[int, Reason]]:
+        for rebalance in self._course.rebalances:
+            reason = reason_of(self._reasons.get(rebalance.start_seq, ""))
             if reason is not None:
-                yield each.number, reason
+                yield rebalance.number, reason
 
     def decide(self) -> None:
         """Set the cause of every rebalance, in order."""
@@ -55,16 +55,16 @@ class Causes:
             self._decide(now, before)
             if now.cause in _LOSSES and now.member:
                 self._lost[name_of(now.member)] = now.cause
-            for each in now.evicted:
-                self._lost[name_of(each)] = Cause.LEFT
+            for name in now.evicted:
+                self._lost[name_of(name)] = Cause.LEFT
             before = now
 
     def _decide(self, now: Rebalance, before: Rebalance | None) -> None:
         signs = self._signs(now, before)
-        told = reason_of(self._reasons.get(now.start_seq, ""))
-        if told is not None:
-            now.cause, now.certainty, now.member, now.client_reason = told.cause, Certainty.TOLD, told.member, told.client
-            self._complete(now, told, signs)
+        reason = reason_of(self._reasons.get(now.start_seq, ""))
+        if reason is not None:
+            now.cause, now.certainty, now.member, now.client_reason = reason.cause, Certainty.TOLD, reason.member, reason.client
+            self._complete(now, reason, signs)
         elif (sign := self._trigger(signs, now) or self._newcomer(now, before)) is not None:
             now.cause, now.certainty, now.member, now.client_reason = _MEANT[sign.name], Certainty.SEEN, sign.member, own_words(sign.reason)
             now.member = self._course.members.given.get(sign.asked) or now.member
@@ -83,23 +83,23 @@ class Causes:
 
     def _trigger(self, signs: list[Sign], now: Rebalance) -> Sign | None:
         """Return the last thing seen that begins a rebalance; of several at once what the coordinator itself says comes first."""
-        near = [each for each in signs if each.name in _MEANT and each.at_ms >= now.started_ms - _NEAR_MS]
-        before = [each for each in near if each.at_ms <= now.started_ms]
-        return max(before, key=lambda each: (bool(each.marks), each.at_ms), default=None) or min(near, key=lambda each: each.at_ms, default=None)
+        near = [sign for sign in signs if sign.name in _MEANT and sign.at_ms >= now.started_ms - _NEAR_MS]
+        before = [sign for sign in near if sign.at_ms <= now.started_ms]
+        return max(before, key=lambda sign: (bool(sign.marks), sign.at_ms), default=None) or min(near, key=lambda sign: sign.at_ms, default=None)
 
     def _newcomer(self, now: Rebalance, before: Rebalance | None) -> Sign | None:
         """Return a join that came while the rebalance before still went on and was taken up in this one: its answer tells this generation."""
         if before is None:
             return None
-        joins = [each for each in self._between(before.started_ms, now) if each.name == "new"]
-        return next((each for each in joins if now.generation is not None and self._course.members.entered.get(each.asked) == now.generation), None)
+        joins = [sign for sign in self._between(before.started_ms, now) if sign.name == "new"]
+        return next((join for join in joins if now.generation is not None and self._course.members.entered.get(join.asked) == now.generation), None)
 
-    def _complete(self, now: Rebalance, told: Reason, signs: list[Sign]) -> None:
+    def _complete(self, now: Rebalance, reason: Reason, signs: list[Sign]) -> None:
         """Take the member and its own reason from the line beside, where the coordinator's reason names none."""
-        beside = [each for each in signs if _MEANT.get(each.name) in (told.cause, Cause.ADMIN_REMOVAL if told.cause is Cause.LEFT else None)]
+        beside = [sign for sign in signs if _MEANT.get(sign.name) in (reason.cause, Cause.ADMIN_REMOVAL if reason.cause is Cause.LEFT else None)]
         if not beside:
             return
-        sign = next((each for each in reversed(beside) if now.member in (None, each.member)), beside[-1])
+        sign = next((sign for sign in reversed(beside) if now.member in (None, sign.member)), beside[-1])
         now.member = now.member or sign.member
         now.client_reason = now.client_reason or own_words(sign.reason)
         _show(now, sign)
@@ -142,8 +142,8 @@ class Causes:
 
     def _loads(self, now: Rebalance, since_ms: float) -> list[Sign]:
         """Return when this rebalance's broker took the group over since then."""
-        loads = [each for each in self._between(since_ms, now) if each.name == "loaded" and each.at_ms > since_ms]
-        return [each for each in loads if each.node is None or now.node in (each.node, None)]
+        loads = [sign for sign in self._between(since_ms, now) if sign.name == "loaded" and sign.at_ms > since_ms]
+        return [load for load in loads if load.node is None or now.node in (load.node, None)]
 
     def _sharpen_new(self, now: Rebalance) -> None:
         name = name_of(self._course.members.client_of(now.member))
@@ -153,10 +153,10 @@ class Causes:
             now.cause = Cause.RETURNED
 
     def _sharpen_left(self, now: Rebalance, signs: list[Sign]) -> None:
-        removed = any(each.name == "removed" and now.member in (None, each.member) for each in signs)
-        told = cause_of_client_reason(now.client_reason)
-        if told is not None or removed:
-            now.cause = told or Cause.ADMIN_REMOVAL
+        removed = any(sign.name == "removed" and now.member in (None, sign.member) for sign in signs)
+        cause = cause_of_client_reason(now.client_reason)
+        if cause is not None or removed:
+            now.cause = cause or Cause.ADMIN_REMOVAL
             return
         member = self._course.members.known.get(now.member or "")
         fetched = self._fetched_before(now)
@@ -181,13 +181,13 @@ class Causes:
 
     def _sharpen_again(self, now: Rebalance, signs: list[Sign]) -> None:
         """Tell what a member that joined again changed: what it sent shows it best, then its own reason, then what else changed."""
-        own = [each.name for each in signs if each.member == now.member]
-        told = cause_of_client_reason(now.client_reason)
+        own = [sign.name for sign in signs if sign.member == now.member]
+        cause = cause_of_client_reason(now.client_reason)
         topics = self._topics(now)
         if "subscription" in own or "handover" in own:
             now.cause = Cause.SUBSCRIPTION if "subscription" in own else Cause.HANDOVER
-        elif told in (Cause.HANDOVER, Cause.PARTITIONS, Cause.SUBSCRIPTION):
-            now.cause = told
+        elif cause in (Cause.HANDOVER, Cause.PARTITIONS, Cause.SUBSCRIPTION):
+            now.cause = cause
         elif topics and (now.cause is Cause.LEADER_REJOINED or "leader-again" in own):
             now.cause, now.certainty = Cause.PARTITIONS, Certainty.INFERRED
             _show(now, topics[-1])
@@ -199,7 +199,7 @@ class Causes:
     def _topics(self, now: Rebalance) -> list[Sign]:
         """Return the changes of topics since the rebalance before began: they were not in its assignment."""
         before = self._course.rebalances[now.number - 2].started_ms if now.number > 1 else 0.0
-        return [each for each in self._between(before, now) if each.name == "topics"]
+        return [sign for sign in self._between(before, now) if sign.name == "topics"]
 
 
 def _at(sign: Sign) -> float:
@@ -208,5 +208,5 @@ def _at(sign: Sign) -> float:
 
 def _show(now: Rebalance, sign: Sign) -> None:
     """Put what began a rebalance before what followed, once."""
-    shown = Shown(seq=sign.seq, at_ms=sign.at_ms, text=sign.text, marks=sign.marks)
-    now.shown = [shown, *(each for each in now.shown if (each.seq, each.text) != (shown.seq, shown.text))]
+    evidence = EvidenceLine(seq=sign.seq, at_ms=sign.at_ms, text=sign.text, marks=sign.marks)
+    now.shown = [evidence, *(view for view in now.shown if (view.seq, view.text) != (evidence.seq, evidence.text))]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from groupproof.harness.judging.diagnosis.causes import Cause, Certainty
-from groupproof.harness.judging.diagnosis.rebalances import CONSUMER, Awaited, Rebalance, Shown
+from groupproof.harness.judging.diagnosis.rebalances import CONSUMER, Awaited, EvidenceLine, Rebalance
 from groupproof.protocol.trace import ExchangeId, Observation, Trace
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
@@ -37,25 +37,25 @@ _LOSSES: Final = frozenset({Cause.LEFT, Cause.HEARTBEAT_TIMEOUT, Cause.REVOCATIO
 
 def consumer_rebalances(trace: Trace) -> list[Rebalance]:
     """Return the epochs of every group of this protocol, group by group. What a broker's log tells of a group is taken alone, where there is one."""
-    logged = {seen.group for seen in trace if _is_said(seen)}
+    logged = {obs.group for obs in trace if _is_said(obs)}
     groups: dict[str, ConsumerGroup] = {}
     asked: dict[ExchangeId, Observation] = {}
-    for seen in trace:
-        if _is_said(seen) and seen.group is not None:
-            groups.setdefault(seen.group, ConsumerGroup(seen.group)).said(seen)
-        elif seen.api == _HEARTBEAT and seen.kind == "request" and (group := str(seen.body.get("group_id"))) not in logged:
-            asked[seen.exchange_id] = seen
-            groups.setdefault(group, ConsumerGroup(group)).asked(seen)
-        elif seen.api == _HEARTBEAT and (request := asked.pop(seen.exchange_id, None)) is not None:
-            groups[str(request.body.get("group_id"))].answered(seen, request)
-        elif seen.kind == "event" and seen.body.get("name") == "partition-made":
-            for each in groups.values():
-                each.said(seen)
-    return [each for group in groups.values() for each in group.finish()]
+    for observation in trace:
+        if _is_said(observation) and observation.group is not None:
+            groups.setdefault(observation.group, ConsumerGroup(observation.group)).said(observation)
+        elif observation.api == _HEARTBEAT and observation.kind == "request" and (group := str(observation.body.get("group_id"))) not in logged:
+            asked[observation.exchange_id] = observation
+            groups.setdefault(group, ConsumerGroup(group)).asked(observation)
+        elif observation.api == _HEARTBEAT and (request := asked.pop(observation.exchange_id, None)) is not None:
+            groups[str(request.body.get("group_id"))].answered(observation, request)
+        elif observation.kind == "event" and observation.body.get("name") == "partition-made":
+            for consumer_group in groups.values():
+                consumer_group.said(observation)
+    return [rebalance for group in groups.values() for rebalance in group.finish()]
 
 
-def _is_said(seen: Observation) -> bool:
-    return seen.kind == "event" and str(seen.body.get("name", "")).startswith("consumer-")
+def _is_said(obs: Observation) -> bool:
+    return obs.kind == "event" and str(obs.body.get("name", "")).startswith("consumer-")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,103 +97,103 @@ class ConsumerGroup:
     _members: dict[str, _Member] = field(default_factory=dict)
     _pending: list[_Change] = field(default_factory=list)
     _lost: dict[str, Rebalance | None] = field(default_factory=dict)
-    _grown: Shown | None = None
+    _grown: EvidenceLine | None = None
     _is_logged: bool = False
 
     def finish(self) -> list[Rebalance]:
         """Return what there was; nothing more is to come."""
-        for each in self.rebalances:
-            if each.synced_ms is None and not each.ended:
-                each.ended = _UNTOLD if self._is_logged else "not all of them, when the trace ended"
+        for rebalance in self.rebalances:
+            if rebalance.synced_ms is None and not rebalance.ended:
+                rebalance.ended = _UNTOLD if self._is_logged else "not all of them, when the trace ended"
         return self.rebalances
 
     # A broker's log
 
-    def said(self, seen: Observation) -> None:
+    def said(self, obs: Observation) -> None:
         """Take an event of a broker's log."""
-        name, line = str(seen.body["name"]), str(seen.body.get("line", ""))
+        name, line = str(obs.body["name"]), str(obs.body.get("line", ""))
         self._is_logged = self._is_logged or name != "partition-made"
         if name == "partition-made":
-            self._grown = Shown(seq=seen.seq, at_ms=seen.at_ms, text=line)
-        elif name == "consumer-epoch" and seen.generation is not None:
-            self._raised(seen, seen.generation, Shown(seq=seen.seq, at_ms=seen.at_ms, text=line))
+            self._grown = EvidenceLine(seq=obs.seq, at_ms=obs.at_ms, text=line)
+        elif name == "consumer-epoch" and obs.generation is not None:
+            self._raised(obs, obs.generation, EvidenceLine(seq=obs.seq, at_ms=obs.at_ms, text=line))
         elif name == "consumer-assigned":
-            self._assigned(seen, line)
-        elif name in _EVENTS and seen.body.get("state") is None:
-            self._happened(seen, _EVENTS[name], Certainty.TOLD, seen.member or "", line)
-        elif name == "consumer-replaced" and seen.member is not None:
-            self._members.pop(str(seen.body.get("replaced")), None)
-            self._members[seen.member] = _Member(id=seen.member)
+            self._assigned(obs, line)
+        elif name in _EVENTS and obs.body.get("state") is None:
+            self._happened(obs, _EVENTS[name], Certainty.TOLD, obs.member or "", line)
+        elif name == "consumer-replaced" and obs.member is not None:
+            self._members.pop(str(obs.body.get("replaced")), None)
+            self._members[obs.member] = _Member(id=obs.member)
 
-    def _assigned(self, seen: Observation, line: str) -> None:
+    def _assigned(self, obs: Observation, line: str) -> None:
         now = self.rebalances[-1] if self.rebalances else None
-        if now is not None and now.generation == seen.generation and now.joined_ms is None:
-            now.joined_ms = seen.at_ms
-            now.show(Shown(seq=seen.seq, at_ms=seen.at_ms, text=line))
+        if now is not None and now.generation == obs.generation and now.joined_ms is None:
+            now.joined_ms = obs.at_ms
+            now.show(EvidenceLine(seq=obs.seq, at_ms=obs.at_ms, text=line))
 
     # Heartbeats
 
-    def asked(self, seen: Observation) -> None:
+    def asked(self, obs: Observation) -> None:
         """Take a heartbeat's request."""
-        id, epoch = str(seen.body.get("member_id")), seen.body.get("member_epoch")
+        id, epoch = str(obs.body.get("member_id")), obs.body.get("member_epoch")
         member = self._members.get(id)
-        text = f"{seen.api} of {seen.client} with epoch {epoch}, on connection {seen.connection}"
+        text = f"{obs.api} of {obs.client} with epoch {epoch}, on connection {obs.connection}"
         if epoch == _JOINS:
-            member = self._members[id] = _Member(id=id, client=seen.client)
-            self._happened(seen, Cause.NEW_MEMBER, Certainty.SEEN, id, text)
+            member = self._members[id] = _Member(id=id, client=obs.client)
+            self._happened(obs, Cause.NEW_MEMBER, Certainty.SEEN, id, text)
         elif epoch == _LEAVES:
-            self._happened(seen, Cause.LEFT, Certainty.SEEN, id, text)
+            self._happened(obs, Cause.LEFT, Certainty.SEEN, id, text)
         elif epoch == _LEAVES_FOR_NOW:
             self._members.pop(id, None)
-        elif member is not None and _is_other(member, seen):
-            self._happened(seen, Cause.SUBSCRIPTION, Certainty.SEEN, id, f"{text}, which subscribes to {', '.join(_topics(seen) or ())}")
+        elif member is not None and _is_other(member, obs):
+            self._happened(obs, Cause.SUBSCRIPTION, Certainty.SEEN, id, f"{text}, which subscribes to {', '.join(_topics(obs) or ())}")
         if member is not None:
-            member.heard_ms, member.client = seen.at_ms, seen.client
-            member.topics = _topics(seen) if _topics(seen) is not None else member.topics
-            told = seen.body.get("rebalance_timeout_ms")
-            member.rebalance_ms = told if isinstance(told, int) and told > 0 else member.rebalance_ms
+            member.heard_ms, member.client = obs.at_ms, obs.client
+            member.topics = _topics(obs) if _topics(obs) is not None else member.topics
+            timeout = obs.body.get("rebalance_timeout_ms")
+            member.rebalance_ms = timeout if isinstance(timeout, int) and timeout > 0 else member.rebalance_ms
 
-    def answered(self, seen: Observation, asked: Observation) -> None:
+    def answered(self, obs: Observation, asked: Observation) -> None:
         """Take a heartbeat's answer."""
-        id, epoch = str(asked.body.get("member_id")), seen.body.get("member_epoch")
-        if seen.error in _FENCED and (fenced := self._members.get(id)) is not None:
-            cause = Cause.REVOCATION_TIMEOUT if _is_overdue(fenced, seen.at_ms, self._epoch) else Cause.HEARTBEAT_TIMEOUT
-            text = f"{seen.api} of {seen.client} answered {ErrorCode(seen.error).name}"
-            self._happened(seen, cause, Certainty.SEEN, id, text)
-        if seen.error or not isinstance(epoch, int):
+        id, epoch = str(asked.body.get("member_id")), obs.body.get("member_epoch")
+        if obs.error in _FENCED and (fenced := self._members.get(id)) is not None:
+            cause = Cause.REVOCATION_TIMEOUT if _is_overdue(fenced, obs.at_ms, self._epoch) else Cause.HEARTBEAT_TIMEOUT
+            text = f"{obs.api} of {obs.client} answered {ErrorCode(obs.error).name}"
+            self._happened(obs, cause, Certainty.SEEN, id, text)
+        if obs.error or not isinstance(epoch, int):
             return
         if epoch > self._epoch:
-            text = f"{seen.api} of {seen.client} answered with epoch {epoch}"
-            self._raised(seen, epoch, Shown(seq=seen.seq, at_ms=seen.at_ms, text=text))
-            self.rebalances[-1].joined_ms = seen.at_ms
+            text = f"{obs.api} of {obs.client} answered with epoch {epoch}"
+            self._raised(obs, epoch, EvidenceLine(seq=obs.seq, at_ms=obs.at_ms, text=text))
+            self.rebalances[-1].joined_ms = obs.at_ms
         if (member := self._members.get(id)) is not None:
-            member.epoch, member.beat_ms = epoch, seen.body.get("heartbeat_interval_ms") or member.beat_ms
+            member.epoch, member.beat_ms = epoch, obs.body.get("heartbeat_interval_ms") or member.beat_ms
             member.behind_since_ms = None if epoch >= self._epoch else member.behind_since_ms
-            self._settle(seen.at_ms, member)
+            self._settle(obs.at_ms, member)
 
     def _settle(self, at_ms: float, last: _Member) -> None:
         """Note that every member has come to the epoch, and for whom that took its time."""
         now = self.rebalances[-1] if self.rebalances else None
-        if now is None or now.synced_ms is not None or now.is_emptied or any(each.epoch < self._epoch for each in self._members.values()):
+        if now is None or now.synced_ms is not None or now.is_emptied or any(member.epoch < self._epoch for member in self._members.values()):
             return
         now.synced_ms = at_ms
-        now.members = tuple(each.name for each in self._members.values())
+        now.members = tuple(member.name for member in self._members.values())
         if now.sync_ms is not None and now.sync_ms >= _WAITED_MS:
             now.awaited_to_sync.append(Awaited(member=last.name, ms=now.sync_ms, why="the last to come to the epoch; the others went on meanwhile"))
 
     # Changes and epochs
 
-    def _happened(self, seen: Observation, cause: Cause, certainty: Certainty, id: str, text: str) -> None:
+    def _happened(self, obs: Observation, cause: Cause, certainty: Certainty, id: str, text: str) -> None:
         name = self._name(id)
         if cause is Cause.NEW_MEMBER:
-            self._members.setdefault(id, _Member(id=id, client=seen.client))
+            self._members.setdefault(id, _Member(id=id, client=obs.client))
             cause = self._arrived(id)
         elif cause in _LOSSES:
             self._members.pop(id, None)
             self._lost[id] = None
-        self._pending.append(_Change(cause=cause, certainty=certainty, member=name, seq=seen.seq, at_ms=seen.at_ms, text=text, node=seen.node))
-        if not self._members and seen.api == _HEARTBEAT:
-            self._emptied(seen)
+        self._pending.append(_Change(cause=cause, certainty=certainty, member=name, seq=obs.seq, at_ms=obs.at_ms, text=text, node=obs.node))
+        if not self._members and obs.api == _HEARTBEAT:
+            self._emptied(obs)
 
     def _name(self, id: str) -> str:
         return self._members[id].name if id in self._members else id
@@ -207,31 +207,31 @@ class ConsumerGroup:
             return Cause.RETURNED
         return Cause.FIRST_MEMBER if len(self._members) == 1 else Cause.NEW_MEMBER
 
-    def _raised(self, seen: Observation, epoch: int, said: Shown) -> None:
+    def _raised(self, obs: Observation, epoch: int, evidence: EvidenceLine) -> None:
         """Begin what a new epoch is: with the change that was seen last, else with what is left."""
-        changes = self._pending or [self._unseen(seen)]
+        changes = self._pending or [self._unseen(obs)]
         first = changes[0]
-        now = self._begin(seen, first, epoch)
-        for each in changes[1:]:
-            now.show(Shown(seq=each.seq, at_ms=each.at_ms, text=each.text))
-        now.show(said)
+        now = self._begin(obs, first, epoch)
+        for change in changes[1:]:
+            now.show(EvidenceLine(seq=change.seq, at_ms=change.at_ms, text=change.text))
+        now.show(evidence)
 
-    def _begin(self, seen: Observation, change: _Change, epoch: int | None) -> Rebalance:
+    def _begin(self, obs: Observation, change: _Change, epoch: int | None) -> Rebalance:
         """Begin a rebalance; heartbeats show what members subscribe to, so that nothing else looks the same there."""
         before = self.rebalances[-1] if self.rebalances else None
         if before is not None and before.synced_ms is None and not before.ended:
-            before.ended = _UNTOLD if seen.kind == "event" else "the next epoch overtook it"
+            before.ended = _UNTOLD if obs.kind == "event" else "the next epoch overtook it"
         now = Rebalance(
             group=self.group, number=len(self.rebalances) + 1, start_seq=change.seq, started_ms=change.at_ms, protocol=CONSUMER, node=change.node,
             cause=change.cause, certainty=change.certainty, member=change.member, generation_before=self._epoch or -1, generation=epoch,
             is_initial=change.cause is Cause.FIRST_MEMBER,
         )  # fmt: skip
-        is_open = change.cause is Cause.LEFT or (change.certainty is Certainty.INFERRED and seen.kind == "event")
+        is_open = change.cause is Cause.LEFT or (change.certainty is Certainty.INFERRED and obs.kind == "event")
         now.also = _ALSO.get(change.cause, ()) if is_open else ()
-        now.show(Shown(seq=change.seq, at_ms=change.at_ms, text=change.text))
+        now.show(EvidenceLine(seq=change.seq, at_ms=change.at_ms, text=change.text))
         self.rebalances.append(now)
-        for each in self._pending:
-            if each.cause in _LOSSES:
+        for item in self._pending:
+            if item.cause in _LOSSES:
                 self._lost.update({id: now for id, lost in self._lost.items() if lost is None})
         self._pending = []
         self._epoch = epoch if epoch is not None else self._epoch + 1
@@ -239,44 +239,48 @@ class ConsumerGroup:
             member.behind_since_ms = change.at_ms if member.behind_since_ms is None else member.behind_since_ms
         return now
 
-    def _emptied(self, seen: Observation) -> None:
+    def _emptied(self, obs: Observation) -> None:
         """Begin the epoch that nobody is told of any more."""
         if self._pending:
-            now = self._begin(seen, self._pending[0], None)
-            now.is_emptied, now.joined_ms, now.ended = True, seen.at_ms, "the group is empty"
+            now = self._begin(obs, self._pending[0], None)
+            now.is_emptied, now.joined_ms, now.ended = True, obs.at_ms, "the group is empty"
 
-    def _unseen(self, seen: Observation) -> _Change:
+    def _unseen(self, obs: Observation) -> _Change:
         """Return what must have changed where nobody joined, left or subscribed: a member was put out unseen, or topics have other partitions."""
-        for member in self._members.values() if seen.api == _HEARTBEAT else ():
-            if (cause := _put_out(member, seen.at_ms, self._epoch)) is not None:
-                text = (
-                    f"{member.name} was last heard {(seen.at_ms - member.heard_ms) / 1000:.1f} s before, with epoch {member.epoch} of {self._epoch}"
-                )
+        for member in self._members.values() if obs.api == _HEARTBEAT else ():
+            if (cause := _put_out(member, obs.at_ms, self._epoch)) is not None:
+                text = f"{member.name} was last heard {(obs.at_ms - member.heard_ms) / 1000:.1f} s before, with epoch {member.epoch} of {self._epoch}"
                 self._lost[member.id] = None
                 self._members.pop(member.id)
-                return _Change(cause=cause, certainty=Certainty.SEEN, member=member.name, seq=seen.seq, at_ms=seen.at_ms, text=text, node=seen.node)
-        if (shown := self._grown) is not None and seen.at_ms - shown.at_ms <= _NOTICED_MS:
+                return _Change(cause=cause, certainty=Certainty.SEEN, member=member.name, seq=obs.seq, at_ms=obs.at_ms, text=text, node=obs.node)
+        if (evidence := self._grown) is not None and obs.at_ms - evidence.at_ms <= _NOTICED_MS:
             return _Change(
-                cause=Cause.PARTITIONS, certainty=Certainty.INFERRED, member=None, seq=shown.seq, at_ms=seen.at_ms, text=shown.text, node=seen.node
+                cause=Cause.PARTITIONS,
+                certainty=Certainty.INFERRED,
+                member=None,
+                seq=evidence.seq,
+                at_ms=obs.at_ms,
+                text=evidence.text,
+                node=obs.node,
             )
-        cause = Cause.PARTITIONS if seen.api == _HEARTBEAT else Cause.SUBSCRIPTION
+        cause = Cause.PARTITIONS if obs.api == _HEARTBEAT else Cause.SUBSCRIPTION
         text = "no member joined, left or was fenced before"
-        return _Change(cause=cause, certainty=Certainty.INFERRED, member=None, seq=seen.seq, at_ms=seen.at_ms, text=text, node=seen.node)
+        return _Change(cause=cause, certainty=Certainty.INFERRED, member=None, seq=obs.seq, at_ms=obs.at_ms, text=text, node=obs.node)
 
 
 _ALSO: Final = {Cause.SUBSCRIPTION: (Cause.PARTITIONS,), Cause.PARTITIONS: (Cause.SUBSCRIPTION,), Cause.LEFT: (Cause.POLL_INTERVAL, Cause.CLOSED)}
 
 
-def _topics(seen: Observation) -> tuple[str, ...] | None:
+def _topics(obs: Observation) -> tuple[str, ...] | None:
     """Return what a heartbeat subscribes to; None where it says that this is as before."""
-    named, pattern = seen.body.get("subscribed_topic_names"), seen.body.get("subscribed_topic_regex")
+    named, pattern = obs.body.get("subscribed_topic_names"), obs.body.get("subscribed_topic_regex")
     if named is None and pattern is None:
         return None
     return (*sorted(named or ()), *([f"/{pattern}/"] if pattern else ()))
 
 
-def _is_other(member: _Member, seen: Observation) -> bool:
-    topics = _topics(seen)
+def _is_other(member: _Member, obs: Observation) -> bool:
+    topics = _topics(obs)
     return topics is not None and member.topics is not None and topics != member.topics
 
 

@@ -10,7 +10,7 @@ from groupproof.protocol.rules.classic.classic_dialect import CLASSIC as CLASSIC
 from groupproof.protocol.rules.datalink.datalink_dialect import DATALINK as DATALINK_DIALECT
 from groupproof.protocol.vocabulary import error_named
 
-__all__ = ["CLASSIC", "CONSUMER", "DATALINK", "Awaited", "Rebalance", "Shown", "name_of"]
+__all__ = ["CLASSIC", "CONSUMER", "DATALINK", "Awaited", "EvidenceLine", "Rebalance", "name_of"]
 
 CLASSIC: Final = CLASSIC_DIALECT.name
 CONSUMER: Final = "consumer"
@@ -40,7 +40,7 @@ class Awaited:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class EvidenceLine:
     """A line of a log, or a frame, that shows what is said; `marks` is the requirement that asks for the line, empty for a frame."""
 
     seq: int
@@ -84,7 +84,7 @@ class Rebalance:
     is_initial: bool = False
     is_emptied: bool = False
     ended: str = ""
-    shown: list[Shown] = field(default_factory=list)
+    shown: list[EvidenceLine] = field(default_factory=list)
     joined_at: dict[str, float] = field(default_factory=dict)
     answers: dict[int, int] = field(default_factory=dict)
 
@@ -116,27 +116,27 @@ class Rebalance:
         own = _OWN_WORDS.get(self.protocol, {}).get(self.cause)
         return (own or SORTED[self.cause].words).format(member=name_of(self.member))
 
-    def show(self, shown: Shown) -> None:
-        self.shown.append(shown)
+    def show(self, evidence: EvidenceLine) -> None:
+        self.shown.append(evidence)
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain data; times in ms, with the unit in each name."""
         return {
             "group": self.group, "protocol": self.protocol, "number": self.number, "cause": self.cause.value, "branch": self.branch.value,
-            "kind": self.kind.value if self.kind else None, "certainty": self.certainty.value, "also": [each.value for each in self.also],
+            "kind": self.kind.value if self.kind else None, "certainty": self.certainty.value, "also": [cause.value for cause in self.also],
             "because": self.words, "member": self.member, "client_reason": self.client_reason, "node": self.node,
             "generation_before": self.generation_before, "generation": self.generation, "started_ms": _round(self.started_ms),
             "join_ms": _round(self.join_ms), "sync_ms": _round(self.sync_ms), "lasted_ms": _round(self.lasted_ms), "ended": self.ended,
             "leader": self.leader, "members": list(self.members), "member_count": self.member_count, "evicted": list(self.evicted),
-            "awaited_to_join": [_awaited(each) for each in self.awaited_to_join], "awaited_to_sync": [_awaited(each) for each in self.awaited_to_sync],
+            "awaited_to_join": [_awaited(awaited_member) for awaited_member in self.awaited_to_join], "awaited_to_sync": [_awaited(awaited_member) for awaited_member in self.awaited_to_sync],
             "rebalance_timeout_ms": self.rebalance_timeout_ms, "session_timeout_ms": self.session_timeout_ms,
             "answers": {error_named(code): count for code, count in sorted(self.answers.items())},
-            "shown": [{"seq": each.seq, "at_ms": _round(each.at_ms), "text": each.text, "marks": each.marks or None} for each in self.shown],
+            "shown": [{"seq": view.seq, "at_ms": _round(view.at_ms), "text": view.text, "marks": view.marks or None} for view in self.shown],
         }  # fmt: skip
 
 
-def _awaited(each: Awaited) -> dict[str, Any]:
-    return {"member": each.member, "ms": _round(each.ms), "why": each.why}
+def _awaited(awaited_member: Awaited) -> dict[str, Any]:
+    return {"member": awaited_member.member, "ms": _round(awaited_member.ms), "why": awaited_member.why}
 
 
 def _round(ms: float | None) -> float | None:

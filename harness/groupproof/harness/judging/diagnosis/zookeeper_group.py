@@ -47,38 +47,38 @@ class _Group:
         self._known: set[tuple[str, int]] = set()
         self._gone: list[str] = []
 
-    def feed(self, seen: Observation) -> None:
-        what, name = seen.body.get("what"), seen.client or ""
+    def feed(self, obs: Observation) -> None:
+        what, name = obs.body.get("what"), obs.client or ""
         if what == "attempt-began":
-            self._began(seen, name)
+            self._began(obs, name)
         elif what == "attempt-ended" and self.waves:
-            self._ended(seen, name)
+            self._ended(obs, name)
         elif what == "owned":
-            self._owners |= dict.fromkeys(seen.partitions, name)
-            self._known |= set(seen.partitions)
+            self._owners |= dict.fromkeys(obs.partitions, name)
+            self._known |= set(obs.partitions)
         elif what in ("released", "gone"):
-            self._release(name, seen, is_gone=what == "gone")
+            self._release(name, obs, is_gone=what == "gone")
         elif what == "failed" and self.waves:
             self.waves[-1].failures.append(name)
-            self._rest(name, seen.at_ms)
+            self._rest(name, obs.at_ms)
 
-    def _began(self, seen: Observation, name: str) -> None:
+    def _began(self, obs: Observation, name: str) -> None:
         if not self._busy:
-            self.waves.append(Wave(group=self._group, started_ms=seen.at_ms, causes=self._gone))
+            self.waves.append(Wave(group=self._group, started_ms=obs.at_ms, causes=self._gone))
             self._gone = []
         wave = self.waves[-1]
         self._busy.add(name)
         wave.attempts += 1
         if name not in wave.members:
             wave.members.append(name)
-        cause = {"start": f"{name} started", "session": f"{name} came back with a new session"}.get(str(seen.body.get("cause")))
+        cause = {"start": f"{name} started", "session": f"{name} came back with a new session"}.get(str(obs.body.get("cause")))
         if cause is not None and cause not in wave.causes:
             wave.causes.append(cause)
 
-    def _ended(self, seen: Observation, name: str) -> None:
-        self.waves[-1].conflicts += bool(seen.body.get("is_conflict"))
-        if not seen.body.get("error"):
-            self._rest(name, seen.at_ms)
+    def _ended(self, obs: Observation, name: str) -> None:
+        self.waves[-1].conflicts += bool(obs.body.get("is_conflict"))
+        if not obs.body.get("error"):
+            self._rest(name, obs.at_ms)
 
     def _rest(self, name: str, at_ms: float) -> None:
         self._busy.discard(name)
@@ -86,38 +86,38 @@ class _Group:
             self.waves[-1].ended_ms = at_ms
             self.waves[-1].unowned = [f"{topic}-{number}" for topic, number in sorted(self._known - self._owners.keys())]
 
-    def _release(self, name: str, seen: Observation, *, is_gone: bool) -> None:
-        self._owners = {each: owner for each, owner in self._owners.items() if owner != name}
+    def _release(self, name: str, obs: Observation, *, is_gone: bool) -> None:
+        self._owners = {partition: owner for partition, owner in self._owners.items() if owner != name}
         if is_gone:
-            self._gone.append(f"{name} {seen.body.get('how', 'went')}")
+            self._gone.append(f"{name} {obs.body.get('how', 'went')}")
             if name in self._busy:
-                self._rest(name, seen.at_ms)
+                self._rest(name, obs.at_ms)
 
 
 def waves_of(trace: Trace) -> list[Wave]:
     """Return the rebalances of every group on ZooKeeper in the trace, in the order in which they began."""
     groups: dict[str, _Group] = {}
-    for seen in _watched(trace):
-        groups.setdefault(seen.group or "", _Group(seen.group or "")).feed(seen)
+    for obs in _watched(trace):
+        groups.setdefault(obs.group or "", _Group(obs.group or "")).feed(obs)
     return sorted((wave for group in groups.values() for wave in group.waves), key=lambda wave: wave.started_ms)
 
 
 def _watched(trace: Iterable[Observation]) -> Iterator[Observation]:
-    return (seen for seen in trace if seen.kind == "event" and seen.body.get("name") == WATCHED)
+    return (obs for obs in trace if obs.kind == "event" and obs.body.get("name") == WATCHED)
 
 
 def tell_waves(waves: Iterable[Wave]) -> list[str]:
     """Return what a person reads of them."""
     lines: list[str] = []
-    for each in waves:
-        cause = ", ".join(each.causes) or "watches fired: a member's session ended, or a topic changed"
-        took = "not over at the end of the trace" if each.ended_ms is None else f"{each.ended_ms - each.started_ms:.0f} ms"
-        lines.append(f"{each.started_ms / 1000:9.3f} s  group {each.group} on ZooKeeper: {cause}")
+    for wave in waves:
+        cause = ", ".join(wave.causes) or "watches fired: a member's session ended, or a topic changed"
+        took = "not over at the end of the trace" if wave.ended_ms is None else f"{wave.ended_ms - wave.started_ms:.0f} ms"
+        lines.append(f"{wave.started_ms / 1000:9.3f} s  group {wave.group} on ZooKeeper: {cause}")
         lines.append(
-            f"{'':13}{len(each.members)} members rebalanced, each by itself, in {each.attempts} attempts, {each.conflicts} in conflict; {took}"
+            f"{'':13}{len(wave.members)} members rebalanced, each by itself, in {wave.attempts} attempts, {wave.conflicts} in conflict; {took}"
         )
-        if each.failures:
-            lines.append(f"{'':13}given up by {', '.join(each.failures)} after the retries (rebalance.max.retries): nobody tells the others")
-        if each.unowned:
-            lines.append(f"{'':13}left without an owner until the next watch fires: {', '.join(each.unowned)}")
+        if wave.failures:
+            lines.append(f"{'':13}given up by {', '.join(wave.failures)} after the retries (rebalance.max.retries): nobody tells the others")
+        if wave.unowned:
+            lines.append(f"{'':13}left without an owner until the next watch fires: {', '.join(wave.unowned)}")
     return lines

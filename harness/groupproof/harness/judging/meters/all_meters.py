@@ -29,13 +29,13 @@ class Meters:
     def __init__(self) -> None:
         self._meters: list[Meter] = [make() for make in _METERS]
 
-    def feed(self, seen: Observation) -> None:
-        for each in self._meters:
-            each.feed(seen)
+    def feed(self, obs: Observation) -> None:
+        for meter in self._meters:
+            meter.feed(obs)
 
     def figures(self) -> Figures:
         """Return totals and peaks of all meters."""
-        return added(each.result() for each in self._meters)
+        return added(meter.result() for meter in self._meters)
 
     def result(self) -> dict[str, float]:
         """Return every figure by its name, in a fixed order, with what follows from them."""
@@ -55,6 +55,6 @@ def values_of(figures: Figures) -> dict[str, float]:
 def meters_of(trace: Iterable[Observation]) -> Meters:
     """Return the meters of a trace of one group, such as a case's or a scenario's."""
     meters = Meters()
-    for seen in trace:
-        meters.feed(seen)
+    for obs in trace:
+        meters.feed(obs)
     return meters

@@ -16,15 +16,15 @@ class Heartbeats:
         self._asked: dict[ExchangeId, float] = {}
         self._figures = Figures()
 
-    def feed(self, seen: Observation) -> None:
-        if seen.api != Api.HEARTBEAT.title:
+    def feed(self, obs: Observation) -> None:
+        if obs.api != Api.HEARTBEAT.title:
             return
-        if seen.kind == "request":
-            self._asked[seen.exchange_id] = seen.at_ms
-        elif seen.kind == "response" and (asked_ms := self._asked.pop(seen.exchange_id, None)) is not None:
-            latency = max(0.0, seen.at_ms - asked_ms)
-            self._figures.add("heartbeat_answers", 1, seen.client)
-            self._figures.add("heartbeat_latency_ms", latency, seen.client)
+        if obs.kind == "request":
+            self._asked[obs.exchange_id] = obs.at_ms
+        elif obs.kind == "response" and (asked_ms := self._asked.pop(obs.exchange_id, None)) is not None:
+            latency = max(0.0, obs.at_ms - asked_ms)
+            self._figures.add("heartbeat_answers", 1, obs.client)
+            self._figures.add("heartbeat_latency_ms", latency, obs.client)
             self._figures.peak("heartbeat_latency_max_ms", latency)
 
     def result(self) -> Figures:

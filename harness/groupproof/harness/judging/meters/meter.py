@@ -35,12 +35,12 @@ class Figures:
 def added(several: Iterable[Figures]) -> Figures:
     """Return the figures of several groups, runs or meters together."""
     whole = Figures()
-    for each in several:
-        for name, amount in each.totals.items():
+    for figures in several:
+        for name, amount in figures.totals.items():
             whole.totals[name] = whole.totals.get(name, 0) + amount
-        for name, value in each.peaks.items():
+        for name, value in figures.peaks.items():
             whole.peak(name, value)
-        for client, mine in each.by_client.items():
+        for client, mine in figures.by_client.items():
             theirs = whole.by_client.setdefault(client, {})
             for name, amount in mine.items():
                 theirs[name] = theirs.get(name, 0) + amount
@@ -50,7 +50,7 @@ def added(several: Iterable[Figures]) -> Figures:
 class Meter(Protocol):
     """A fold over one group's observations in the order of `seq`."""
 
-    def feed(self, seen: Observation) -> None:
+    def feed(self, obs: Observation) -> None:
         """Take the next observation."""
         ...
 

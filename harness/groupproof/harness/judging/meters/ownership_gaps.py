@@ -32,14 +32,14 @@ class Ownership:
         self._is_over = False
         self._figures = Figures()
 
-    def feed(self, seen: Observation) -> None:
-        self._pass(seen.at_ms)
-        self._group.follow(seen)
-        if seen.client is None:
-            self._is_over |= seen.who == "kit" and seen.body.get("name") == "end"
+    def feed(self, obs: Observation) -> None:
+        self._pass(obs.at_ms)
+        self._group.follow(obs)
+        if obs.client is None:
+            self._is_over |= obs.who == "kit" and obs.body.get("name") == "end"
         else:
-            self._come_or_go(seen, seen.client)
-            self._update(seen.client)
+            self._come_or_go(obs, obs.client)
+            self._update(obs.client)
 
     def _pass(self, at_ms: float) -> None:
         """Let time pass until `at_ms`; what is over, or goes back, counts nothing."""
@@ -56,10 +56,10 @@ class Ownership:
             mine = self._figures.by_client.setdefault(client, {})
             mine["ownership_overlap_partition_ms"] = mine.get("ownership_overlap_partition_ms", 0) + passed
 
-    def _come_or_go(self, seen: Observation, client: str) -> None:
-        if seen.kind == "request" and seen.api == Api.JOIN_GROUP.title:
+    def _come_or_go(self, obs: Observation, client: str) -> None:
+        if obs.kind == "request" and obs.api == Api.JOIN_GROUP.title:
             self._present.add(client)
-        elif (seen.who, seen.body.get("name")) in ENDS or (seen.kind == "request" and seen.api == Api.LEAVE_GROUP.title):
+        elif (obs.who, obs.body.get("name")) in ENDS or (obs.kind == "request" and obs.api == Api.LEAVE_GROUP.title):
             self._present.discard(client)
 
     def _update(self, client: str) -> None:
@@ -68,10 +68,10 @@ class Ownership:
         owned = frozenset(group.hands.now.get(client, ())) if client in group.hands.reports else group.owned(client)
         if owned is not before and owned != before:
             self._owned[client] = owned
-            for each in before - owned:
-                self._owners[each].discard(client)
-            for each in owned - before:
-                self._owners.setdefault(each, set()).add(client)
+            for partition in before - owned:
+                self._owners[partition].discard(client)
+            for partition in owned - before:
+                self._owners.setdefault(partition, set()).add(client)
 
     def result(self) -> Figures:
         return self._figures

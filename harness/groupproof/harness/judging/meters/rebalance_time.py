@@ -31,33 +31,33 @@ class Rebalancing:
         self._is_over = False
         self._figures = Figures()
 
-    def feed(self, seen: Observation) -> None:
-        if seen.who == "kit" and seen.body.get("name") == "end" and seen.client is None:
+    def feed(self, obs: Observation) -> None:
+        if obs.who == "kit" and obs.body.get("name") == "end" and obs.client is None:
             self._is_over = True
         if self._is_over:
             return
-        self._note_fault(seen)
-        if seen.kind == "request" and seen.api in _COUNTED:
-            self._asks(seen)
-        elif seen.kind == "response":
-            self._hears(seen)
-        elif seen.kind == "transition" and seen.state_after == GroupState.PREPARING_REBALANCE.value:
-            self._begin(seen.at_ms)
-        elif seen.kind == "transition" and seen.state_after == GroupState.EMPTY.value:
-            self._settle(seen.at_ms)
+        self._note_fault(obs)
+        if obs.kind == "request" and obs.api in _COUNTED:
+            self._asks(obs)
+        elif obs.kind == "response":
+            self._hears(obs)
+        elif obs.kind == "transition" and obs.state_after == GroupState.PREPARING_REBALANCE.value:
+            self._begin(obs.at_ms)
+        elif obs.kind == "transition" and obs.state_after == GroupState.EMPTY.value:
+            self._settle(obs.at_ms)
 
-    def _note_fault(self, seen: Observation) -> None:
-        strikes = seen.kind == "fault" and seen.detail in _STRIKES
-        strikes = strikes or (seen.who == "kit" and seen.kind == "event" and seen.body.get("name") in _STRUCK_BY_KIT)
+    def _note_fault(self, obs: Observation) -> None:
+        strikes = obs.kind == "fault" and obs.detail in _STRIKES
+        strikes = strikes or (obs.who == "kit" and obs.kind == "event" and obs.body.get("name") in _STRUCK_BY_KIT)
         if strikes and self._struck_ms is None:
-            self._struck_ms = seen.at_ms
-        if strikes or (seen.kind == "fault" and seen.detail in _MENDS):
-            self._mended_ms = seen.at_ms
+            self._struck_ms = obs.at_ms
+        if strikes or (obs.kind == "fault" and obs.detail in _MENDS):
+            self._mended_ms = obs.at_ms
 
-    def _asks(self, seen: Observation) -> None:
-        self._figures.add("rebalance_requests", 1, seen.client)
-        if seen.api == Api.JOIN_GROUP.title:
-            self._begin(seen.at_ms)
+    def _asks(self, obs: Observation) -> None:
+        self._figures.add("rebalance_requests", 1, obs.client)
+        if obs.api == Api.JOIN_GROUP.title:
+            self._begin(obs.at_ms)
 
     def _begin(self, at_ms: float) -> None:
         if self._since_ms is None:
@@ -65,15 +65,15 @@ class Rebalancing:
         if self._struck_ms is not None and self._detected_ms is None:
             self._detected_ms = at_ms
 
-    def _hears(self, seen: Observation) -> None:
-        if seen.error == ErrorCode.REBALANCE_IN_PROGRESS:
-            self._begin(seen.at_ms)
-        elif seen.api == Api.JOIN_GROUP.title and not seen.error and seen.generation is not None:
-            if seen.generation > self._generation:
-                self._generation = seen.generation
+    def _hears(self, obs: Observation) -> None:
+        if obs.error == ErrorCode.REBALANCE_IN_PROGRESS:
+            self._begin(obs.at_ms)
+        elif obs.api == Api.JOIN_GROUP.title and not obs.error and obs.generation is not None:
+            if obs.generation > self._generation:
+                self._generation = obs.generation
                 self._figures.add("rebalances")
-        elif seen.api == Api.SYNC_GROUP.title and not seen.error and seen.generation in (self._generation, None):
-            self._settle(seen.at_ms)
+        elif obs.api == Api.SYNC_GROUP.title and not obs.error and obs.generation in (self._generation, None):
+            self._settle(obs.at_ms)
 
     def _settle(self, at_ms: float) -> None:
         """Note that a member has its assignment: the group is settled with the last that has."""

@@ -43,15 +43,15 @@ class Records:
         self._given: dict[tuple[str, int], Spans] = {}
         self._figures = Figures()
 
-    def feed(self, seen: Observation) -> None:
-        if seen.who != "shim" or seen.body.get("name") != "records_consumed":
+    def feed(self, obs: Observation) -> None:
+        if obs.who != "shim" or obs.body.get("name") != "records_consumed":
             return
-        for each in seen.body.get("partitions") or ():
-            first, last = each.get("minOffset", -1), each.get("maxOffset", -1)
+        for partition in obs.body.get("partitions") or ():
+            first, last = partition.get("minOffset", -1), partition.get("maxOffset", -1)
             if 0 <= first <= last:
-                again = self._given.setdefault((each["topic"], each["partition"]), Spans()).add(first, last)
-                self._figures.add("records", last - first + 1, seen.client)
-                self._figures.add("duplicate_records", again, seen.client)
+                again = self._given.setdefault((partition["topic"], partition["partition"]), Spans()).add(first, last)
+                self._figures.add("records", last - first + 1, obs.client)
+                self._figures.add("duplicate_records", again, obs.client)
 
     def result(self) -> Figures:
         figures = added([self._figures])

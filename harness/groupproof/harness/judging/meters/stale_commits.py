@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groupproof.harness.judging.checkers.checker import UnderWay
-from groupproof.harness.judging.checkers.ownership_tracker import Hands
+from groupproof.harness.judging.checkers.ownership_tracker import OwnershipTracker
 from groupproof.harness.judging.meters.meter import Figures
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
@@ -16,24 +16,24 @@ class Commits:
     `commits_after_revocation_accepted`. What is committed within the callback is in time: a partition is away once the callback is done."""
 
     def __init__(self) -> None:
-        self._hands = Hands()
+        self._hands = OwnershipTracker()
         self._late: UnderWay[Observation] = UnderWay()
         self._figures = Figures()
 
-    def feed(self, seen: Observation) -> None:
-        self._hands.follow(seen)
-        if seen.client is None or seen.api != Api.OFFSET_COMMIT.title:
+    def feed(self, obs: Observation) -> None:
+        self._hands.follow(obs)
+        if obs.client is None or obs.api != Api.OFFSET_COMMIT.title:
             return
-        if seen.kind == "request":
-            self._asks(seen, seen.client)
-        elif seen.kind == "response" and self._late.answered(seen) and not seen.error:
-            self._figures.add("commits_after_revocation_accepted", 1, seen.client)
+        if obs.kind == "request":
+            self._asks(obs, obs.client)
+        elif obs.kind == "response" and self._late.answered(obs) and not obs.error:
+            self._figures.add("commits_after_revocation_accepted", 1, obs.client)
 
-    def _asks(self, seen: Observation, client: str) -> None:
+    def _asks(self, obs: Observation, client: str) -> None:
         self._figures.add("commits", 1, client)
-        if any(self._hands.is_away(client, (topic, partition)) for topic, partition, _ in seen.offsets):
+        if any(self._hands.is_away(client, (topic, partition)) for topic, partition, _ in obs.offsets):
             self._figures.add("commits_after_revocation", 1, client)
-            self._late.ask(seen, seen)
+            self._late.ask(obs, obs)
 
     def result(self) -> Figures:
         return self._figures

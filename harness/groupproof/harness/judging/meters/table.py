@@ -80,7 +80,7 @@ def _justified(values: Sequence[str], widths: Sequence[int]) -> str:
 def rows(runs: Mapping[str, Mapping[str, float]]) -> list[str]:
     """Return many runs one below the other, by the figures that compare them; a column that no run has a value for is left out."""
     heads = {name: head for name, head in BESIDE.items() if any(name in run for run in runs.values())}
-    table = [["", *heads.values()], *([name, *(shown_value(each, run.get(each)) for each in heads)] for name, run in runs.items())]
+    table = [["", *heads.values()], *([name, *(shown_value(head, run.get(head)) for head in heads)] for name, run in runs.items())]
     widths = [max(len(row[index]) for row in table) for index in range(len(heads) + 1)]
     return [f"{name:{widths[0]}}  {_justified(values, widths[1:])}".rstrip() for name, *values in table] if heads else []
 

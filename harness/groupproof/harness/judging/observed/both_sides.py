@@ -16,11 +16,11 @@ __all__ = ["judge_sides", "upstream_of"]
 
 def upstream_of(trace: Trace) -> Mapping[str, Any] | None:
     """Return what a tap has told of its upstream; None for a trace that is no tap's."""
-    return next((seen.body for seen in trace if seen.who == "kit" and seen.body.get("name") == "upstream"), None)
+    return next((obs.body for obs in trace if obs.who == "kit" and obs.body.get("name") == "upstream"), None)
 
 
 def judge_sides(trace: Trace, *, is_cut: bool = False) -> tuple[list[CaseResult], list[Unjudged]]:
     """Return the results of both sides, the members' first, and what is not judged; with `is_cut` there was more than `trace` holds."""
     met = upstream_of(trace)
     sides = [*judge_clients(trace, met), *judge_coordinator(trace, met, is_cut=is_cut)]
-    return [each for each in sides if isinstance(each, CaseResult)], [each for each in sides if isinstance(each, Unjudged)]
+    return [side for side in sides if isinstance(side, CaseResult)], [side for side in sides if isinstance(side, Unjudged)]

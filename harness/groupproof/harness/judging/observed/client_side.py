@@ -22,29 +22,29 @@ _OTHER: Final = frozenset(api.title for api in (Api.CONSUMER_GROUP_HEARTBEAT, Ap
 
 def judge_clients(trace: Trace, met: Mapping[str, Any] | None) -> list[CaseResult | Unjudged]:
     """Return a result for each group that somebody spoke of, in order of appearance; `met` is the event's body that tells of the upstream."""
-    groups = dict.fromkeys(seen.group for seen in trace if seen.group is not None and seen.api in _NAMING)
+    groups = dict.fromkeys(obs.group for obs in trace if obs.group is not None and obs.api in _NAMING)
     left_out = {group: why for group in groups if (why := _why_not(group, trace, met))}
-    judged = judge_live([seen for seen in trace if seen.group not in left_out])
+    judged = judge_live([obs for obs in trace if obs.group not in left_out])
     return [*judged, *(Unjudged(group=group, side="members", why=why) for group, why in left_out.items())]
 
 
 def _why_not(group: str, trace: Trace, met: Mapping[str, Any] | None) -> str:
-    if any(seen.api in _OTHER and _names(seen, group) for seen in trace):
+    if any(obs.api in _OTHER and _names(obs, group) for obs in trace):
         return "they speak the protocol of KIP-848, of which the rules of classic groups say nothing"
     was_there = met is not None and (met["groups"] is None or group in met["groups"])
     return "some of them joined before the tap was there" if was_there and _named_before(group, trace) else ""
 
 
-def _names(seen: Observation, group: str) -> bool:
-    return seen.body.get("group_id") == group or group in (seen.body.get("group_ids") or ())
+def _names(obs: Observation, group: str) -> bool:
+    return obs.body.get("group_id") == group or group in (obs.body.get("group_ids") or ())
 
 
 def _named_before(group: str, trace: Trace) -> bool:
     """Tell whether a member names an id that no answer has given before: where the group was there already, it was given without the tap."""
     given: set[str | None] = {"", None}
-    for seen in trace:
-        if seen.kind == "response" and seen.api == Api.JOIN_GROUP.title:
-            given.add(seen.member)
-        elif seen.kind == "request" and seen.group == group and seen.api in _NAMING and seen.member not in given:
+    for obs in trace:
+        if obs.kind == "response" and obs.api == Api.JOIN_GROUP.title:
+            given.add(obs.member)
+        elif obs.kind == "request" and obs.group == group and obs.api in _NAMING and obs.member not in given:
             return True
     return False

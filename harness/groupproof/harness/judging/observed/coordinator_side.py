@@ -49,27 +49,27 @@ def judge_coordinator(
     `met` is the event's body that tells of the upstream; with `is_cut` there was more than `trace` holds. With `names_release` an answer that is
     not the profile's is looked for in all other releases, which takes seconds.
     """
-    joins = (seen.group for seen in trace if seen.kind == "request" and seen.api == Api.JOIN_GROUP.title)
+    joins = (obs.group for obs in trace if obs.kind == "request" and obs.api == Api.JOIN_GROUP.title)
     groups = list(dict.fromkeys(group for group in joins if group is not None))
     return [_judged(group, trace, met, is_cut=is_cut, names_release=names_release, tolerance=tolerance) for group in groups]
 
 
 def judge_answers(told: Trace, *, names_release: bool = True, tolerance: Tolerance | None = None) -> CaseResult:
     """Return the oracle's word on one group, from a trace as `judge_coordinator` puts it in its results: with the ground that it is judged on."""
-    ground = next(seen.body for seen in told if seen.body.get("name") == "ground")
+    ground = next(obs.body for obs in told if obs.body.get("name") == "ground")
     group, profile = ground["group"], ground["profile"]
     asked: Mapping[str, Any] = {"settings": ground["settings"], "groups": frozenset({group}), "tolerance": tolerance}
     reading = read(told, profile=profile, names_release=names_release, **asked)
-    kept = tuple(dict.fromkeys(each.requirement for each in reading.upheld))
-    findings = (*(_seen_once(each) for each in reading.findings), _fine(len(reading.predictions), kept, profile))
+    kept = tuple(dict.fromkeys(finding.requirement for finding in reading.upheld))
+    findings = (*(_seen_in_one_run(finding) for finding in reading.findings), _fine(len(reading.predictions), kept, profile))
     title = f"What the coordinator answered to group {group!r}, by the rules of {profile}"
-    dialect = dialect_of_apis(seen.api for seen in told if seen.group == group)
+    dialect = dialect_of_apis(obs.api for obs in told if obs.group == group)
     case = case_in(ANSWERED, group, title, findings, kept, dialect=dialect)
-    return result_of(case, Judgement(verdict=worst(each.verdict for each in findings), findings=findings), told)
+    return result_of(case, Judgement(verdict=worst(finding.verdict for finding in findings), findings=findings), told)
 
 
 def _judged(group: str, trace: Trace, met: Mapping[str, Any] | None, *, is_cut: bool, **how: Any) -> CaseResult | Unjudged:
-    story = [seen for seen in trace if seen.group == group]
+    story = [obs for obs in trace if obs.group == group]
     why = "more was seen than is kept" if is_cut else _unknown(group, met) or next((why for look in _LOOKS if (why := look(story))), "")
     why = why or next(_beside(story, trace), "")
     if why or met is None:
@@ -85,7 +85,7 @@ def _unknown(group: str, met: Mapping[str, Any] | None) -> str:
     return "the group was there before the tap" if group in met["groups"] else ""
 
 
-def _seen_once(finding: Finding) -> Finding:
+def _seen_in_one_run(finding: Finding) -> Finding:
     """Return the finding as what was seen once is worth: lateness and silence count only when they are seen each time (contract, Repetition)."""
     once = finding.verdict in _ADVERSE and finding.proof is not Proof.SAFETY
     return replace(finding, verdict=Verdict.INFORMATIONAL, observed=f"{finding.observed} Seen once.") if once else finding
@@ -102,29 +102,29 @@ def _fine(answers: int, kept: tuple[str, ...], profile: str) -> Finding:
 
 
 def _length(story: Trace) -> str:
-    asked = sum(1 for seen in story if seen.kind == "request")
+    asked = sum(1 for obs in story if obs.kind == "request")
     return f"{asked} requests are more than the {EXCHANGES_MAX} that are searched" if asked > EXCHANGES_MAX else ""
 
 
 def _faults(story: Trace) -> str:
-    names = sorted({seen.fault for seen in story if seen.fault is not None})
+    names = sorted({obs.fault for obs in story if obs.fault is not None})
     return f"{', '.join(names)} came between" if names else ""
 
 
 def _nodes(story: Trace) -> str:
-    asked = {seen.node for seen in story if seen.kind == "request" and seen.api != Api.FIND_COORDINATOR.title}
+    asked = {obs.node for obs in story if obs.kind == "request" and obs.api != Api.FIND_COORDINATOR.title}
     return "its members asked more than one broker" if len(asked) > 1 else ""
 
 
 def _codes(story: Trace) -> str:
-    for seen in story:
-        if seen.kind == "response" and seen.api is not None and (code := error_of(api_named(seen.api), seen.body)) in _BEYOND:
-            return f"{seen.api} was answered {error_named(code)}, which the rules of a group do not foresee"
+    for obs in story:
+        if obs.kind == "response" and obs.api is not None and (code := error_of(api_named(obs.api), obs.body)) in _BEYOND:
+            return f"{obs.api} was answered {error_named(code)}, which the rules of a group do not foresee"
     return ""
 
 
 def _transactions(story: Trace) -> str:
-    return "offsets were committed in transactions, whose end is not seen" if any(seen.api == Api.TXN_OFFSET_COMMIT.title for seen in story) else ""
+    return "offsets were committed in transactions, whose end is not seen" if any(obs.api == Api.TXN_OFFSET_COMMIT.title for obs in story) else ""
 
 
 def _beginning(story: Trace) -> str:
@@ -134,13 +134,13 @@ def _beginning(story: Trace) -> str:
 
 
 def _strangers(story: Trace) -> str:
-    given = {seen.member for seen in story if seen.kind == "response" and seen.api == Api.JOIN_GROUP.title}
-    listed = {each["member_id"] for seen in _joined(story) for each in seen.body.get("members") or ()}
+    given = {obs.member for obs in story if obs.kind == "response" and obs.api == Api.JOIN_GROUP.title}
+    listed = {member["member_id"] for obs in _joined(story) for member in obs.body.get("members") or ()}
     return "members are in it that did not come through the tap" if listed - given else ""
 
 
 def _joined(story: Trace) -> list[Observation]:
-    return [seen for seen in story if seen.kind == "response" and seen.api == Api.JOIN_GROUP.title and not seen.error]
+    return [obs for obs in story if obs.kind == "response" and obs.api == Api.JOIN_GROUP.title and not obs.error]
 
 
 _LOOKS: Final[tuple[Callable[[Trace], str], ...]] = (_length, _faults, _nodes, _codes, _transactions, _beginning, _strangers)
@@ -148,14 +148,14 @@ _LOOKS: Final[tuple[Callable[[Trace], str], ...]] = (_length, _faults, _nodes, _
 
 def _beside(story: Trace, trace: Trace) -> Iterator[str]:
     """Yield what befell the connections on which the group was spoken of, or what nobody could read."""
-    connections = {seen.connection for seen in story}
-    for seen in trace:
-        name = seen.body.get("name") if seen.who == "link" else None
-        if name == "passed" and seen.body.get("api_key") in _GROUP_KEYS:
-            yield f"a frame of a group's could not be read: {seen.body.get('why')}"
-        elif name == "closed" and seen.connection in connections and _is_cut_short(seen):
-            yield f"a connection of its members ended: {seen.body.get('reason')}"
-        elif seen.kind == "request" and seen.api == Api.DELETE_GROUPS.title:
+    connections = {obs.connection for obs in story}
+    for observation in trace:
+        name = observation.body.get("name") if observation.who == "link" else None
+        if name == "passed" and observation.body.get("api_key") in _GROUP_KEYS:
+            yield f"a frame of a group's could not be read: {observation.body.get('why')}"
+        elif name == "closed" and observation.connection in connections and _is_cut_short(observation):
+            yield f"a connection of its members ended: {observation.body.get('reason')}"
+        elif observation.kind == "request" and observation.api == Api.DELETE_GROUPS.title:
             yield "groups were deleted meanwhile"
 
 
@@ -169,9 +169,9 @@ def _is_cut_short(closed: Observation) -> bool:
 
 def _as_scripted(group: str, trace: Trace, met: Mapping[str, Any]) -> Trace:
     """Return the trace as a script's would be, on the connections of the group: what clients and broker say is then the members' affair."""
-    connections = {seen.connection for seen in trace if seen.group == group and seen.connection is not None}
-    kept = [seen for seen in trace if seen.connection in connections and seen.api != Api.LIST_GROUPS.title]
+    connections = {obs.connection for obs in trace if obs.group == group and obs.connection is not None}
+    kept = [obs for obs in trace if obs.connection in connections and obs.api != Api.LIST_GROUPS.title]
     body = {"name": "ground", "profile": met["profile"], "settings": met["settings"], "group": group}
     ground = Observation(seq=0, at_ns=kept[0].at_ns, run=kept[0].run, kind="event", who="kit", body=body)
-    told = [ground, *(replace(seen, who="member") if seen.kind in ("request", "response") else seen for seen in kept)]
-    return [replace(seen, seq=seq) for seq, seen in enumerate(told)]
+    observations = [ground, *(replace(obs, who="member") if obs.kind in ("request", "response") else obs for obs in kept)]
+    return [replace(obs, seq=seq) for seq, obs in enumerate(observations)]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from groupproof.harness.judging.case_result import CaseResult
-from groupproof.harness.judging.checkers.live_group import GroupTold, Sighting
+from groupproof.harness.judging.checkers.live_group import FindingCount, GroupResult
 from groupproof.harness.judging.observed.observed_group import case_in, case_of, judgement_of
 from groupproof.harness.judging.ruling import RUNS, Judgement, rule_on
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict, worst
@@ -20,39 +20,39 @@ LAWS: Final = "laws"
 _REQUIREMENTS: Final = ("INV-01", "INV-04", "INV-08", "INV-12", "JOIN-13", "ASSIGN-09", "COMMIT-06", "HB-11")
 
 
-def results_of(told: GroupTold) -> list[CaseResult]:
+def results_of(group: GroupResult) -> list[CaseResult]:
     """Return the result of a group's members and, where anybody joined, that of the group."""
-    return [_members(told), *([_laws(told)] if told.joined else [])]
+    return [_members(group), *([_laws(group)] if group.joined else [])]
 
 
-def _members(told: GroupTold) -> CaseResult:
-    findings = tuple(finding for sighting in told.members for finding in sighting.examples)
-    case = case_of(told.group, findings)
+def _members(group: GroupResult) -> CaseResult:
+    findings = tuple(finding for count in group.members for finding in count.examples)
+    case = case_of(group.group, findings)
     judgement = judgement_of(
-        findings, joined=told.joined, requests=told.requests, clients=told.clients, goodbye=told.goodbye, why=told.goodbye_reason
+        findings, joined=group.joined, requests=group.requests, clients=group.clients, goodbye=group.goodbye, why=group.goodbye_reason
     )
-    return CaseResult(case=case, ruling=rule_on(case, [judgement]), duration_s=told.duration_s)
+    return CaseResult(case=case, ruling=rule_on(case, [judgement]), duration_s=group.duration_s)
 
 
-def _laws(told: GroupTold) -> CaseResult:
-    broken = tuple(finding for sighting in told.laws for finding in _weighed(sighting, is_virtual=told.is_virtual))
+def _laws(group: GroupResult) -> CaseResult:
+    broken = tuple(finding for count in group.laws for finding in _weighed(count, is_virtual=group.is_virtual))
     fine = Finding(
         verdict=Verdict.OK, requirement=_REQUIREMENTS[0], expected="The group keeps the laws of groups.",
-        observed=f"No law was broken in {told.observations} observations.",
+        observed=f"No law was broken in {group.observations} observations.",
     )  # fmt: skip
     case, findings = (
-        case_in(LAWS, told.group, f"What happened in group {told.group!r}, by the laws of groups", broken, _REQUIREMENTS),
+        case_in(LAWS, group.group, f"What happened in group {group.group!r}, by the laws of groups", broken, _REQUIREMENTS),
         broken or (fine,),
     )
-    judgement = Judgement(verdict=worst(each.verdict for each in findings), findings=findings)
-    return CaseResult(case=case, ruling=rule_on(case, [judgement]), duration_s=told.duration_s)
+    judgement = Judgement(verdict=worst(finding.verdict for finding in findings), findings=findings)
+    return CaseResult(case=case, ruling=rule_on(case, [judgement]), duration_s=group.duration_s)
 
 
-def _weighed(sighting: Sighting, *, is_virtual: bool) -> Iterator[Finding]:
+def _weighed(count: FindingCount, *, is_virtual: bool) -> Iterator[Finding]:
     """Yield the findings as they count: lateness and silence in real time only when seen as often as a case is repeated (contract, Repetition)."""
-    for each in sighting.examples:
-        if each.proof is Proof.SAFETY or is_virtual or sighting.count >= RUNS:
-            yield each
+    for example in count.examples:
+        if example.proof is Proof.SAFETY or is_virtual or count.count >= RUNS:
+            yield example
         else:
-            times = "once" if sighting.count == 1 else f"{sighting.count} times"
-            yield replace(each, verdict=Verdict.INFORMATIONAL, observed=f"{each.observed} Seen {times}.")
+            times = "once" if count.count == 1 else f"{count.count} times"
+            yield replace(example, verdict=Verdict.INFORMATIONAL, observed=f"{example.observed} Seen {times}.")

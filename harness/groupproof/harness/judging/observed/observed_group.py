@@ -1,6 +1,6 @@
 """What is judged of applications that the kit does not drive: those that connect to `serve --judge`, and recorded traces. Pure.
 
-Nobody told these clients what to do, so that only what is illegal or unsafe whatever they are about can be judged, group by group. Client
+The kit does not drive these clients. So only what is illegal or unsafe for any client can be judged, group by group. Client
 ids are free text that many members may share: members are told apart by what the wire shows before a judge reads a frame.
 """
 
@@ -13,7 +13,7 @@ from typing import Final
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_result import CaseResult, Play
 from groupproof.harness.judging.checkers.live_group import MEMBERSHIP, Partings
-from groupproof.harness.judging.checkers.process_names import told_apart
+from groupproof.harness.judging.checkers.process_names import with_process_names
 from groupproof.harness.judging.ruling import Judgement, rule_on
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.case_dialect import case_id
@@ -41,17 +41,17 @@ def judge_live(trace: Trace) -> list[CaseResult]:
 
 def _groups(trace: Trace) -> Iterator[tuple[str, Trace]]:
     """Yield each group's own trace, renumbered: all that names it, and what befell the connections on which it was spoken of."""
-    names = list(dict.fromkeys(seen.group for seen in trace if seen.group is not None and seen.api in MEMBERSHIP))
+    names = list(dict.fromkeys(obs.group for obs in trace if obs.group is not None and obs.api in MEMBERSHIP))
     for name in names:
-        connections = {seen.connection for seen in trace if seen.group == name and seen.connection is not None}
-        mine = [seen for seen in trace if seen.group == name or (seen.group is None and seen.connection in connections)]
-        yield name, [replace(seen, seq=seq) for seq, seen in enumerate(told_apart(mine))]
+        connections = {obs.connection for obs in trace if obs.group == name and obs.connection is not None}
+        mine = [obs for obs in trace if obs.group == name or (obs.group is None and obs.connection in connections)]
+        yield name, [replace(obs, seq=seq) for seq, obs in enumerate(with_process_names(mine))]
 
 
 def _judged(group: str, story: Trace) -> CaseResult:
     evidence, partings = Evidence(story), Partings()
-    for seen in story:
-        partings.follow(seen)
+    for obs in story:
+        partings.follow(obs)
     findings = tuple(capped(finding) for judge in UNIVERSAL for finding in judge(evidence))
     goodbye, why = partings.goodbye()
     judgement = judgement_of(findings, joined=partings.has_members, requests=partings.requests, clients=sorted(partings.of), goodbye=goodbye, why=why)
@@ -61,7 +61,7 @@ def _judged(group: str, story: Trace) -> CaseResult:
 def result_of(case: Case, judgement: Judgement, story: Trace) -> CaseResult:
     """Return the result of a case that a trace makes."""
     duration_s = (story[-1].at_ns - story[0].at_ns) / 1e9
-    play = Play(trace=[replace(seen, case=case.id) for seen in story], stderr={}, duration_s=duration_s)
+    play = Play(trace=[replace(obs, case=case.id) for obs in story], stderr={}, duration_s=duration_s)
     return CaseResult(case=case, ruling=rule_on(case, [judgement]), plays=[play], duration_s=duration_s)
 
 
@@ -76,7 +76,7 @@ def case_in(area: str, group: str, title: str, findings: Sequence[Finding], requ
     return Case(
         id=case_id(area, dialect, name),
         title=title,
-        requirements=tuple(dict.fromkeys((*(each.requirement for each in findings), *requirements))),
+        requirements=tuple(dict.fromkeys((*(finding.requirement for finding in findings), *requirements))),
         level=Level.MUST,
         plan=Plan(members=(), steps=()),
         judges=(),
@@ -94,4 +94,4 @@ def judgement_of(findings: tuple[Finding, ...], *, joined: bool, requests: int, 
         observed=f"Nothing illegal in {requests} requests of {', '.join(clients)}.",
     )
     all_findings = (*findings, fine)
-    return Judgement(verdict=worst(each.verdict for each in all_findings), findings=all_findings, goodbye=goodbye, goodbye_reason=why)
+    return Judgement(verdict=worst(finding.verdict for finding in all_findings), findings=all_findings, goodbye=goodbye, goodbye_reason=why)

@@ -13,7 +13,7 @@ from typing import Any, Final
 from groupproof.protocol.vocabulary import Api, ErrorCode
 from groupproof.protocol.wire.message_codec import WireError, read_response, write_response
 
-__all__ = ["Difference", "as_told", "differences"]
+__all__ = ["Difference", "as_answered", "differences"]
 
 _OPEN: Final = frozenset({"throttle_time_ms", "error_message", "client_host", "authorized_operations"})
 _KEYS: Final = ("name", "topic_id", "partition_index", "member_id", "group_instance_id")
@@ -35,32 +35,35 @@ class Difference:
     is_idle: bool = False
 
 
-def as_told(api: Api, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
+def as_answered(api: Api, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the body as a client of `version` reads it: what the version lacks holds its default, lists are lists, open fields are gone."""
     try:
-        _, told = read_response(api, version, write_response(api, version, 0, body))
+        _, decoded = read_response(api, version, write_response(api, version, 0, body))
     except (ValueError, WireError):
-        told = dict(body)
-    plain: dict[str, Any] = _plain(told)
+        decoded = dict(body)
+    plain: dict[str, Any] = _plain(decoded)
     return plain
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {name: _plain(each) for name, each in value.items() if name not in _OPEN}
+        return {name: _plain(item) for name, item in value.items() if name not in _OPEN}
     if isinstance(value, tuple | list):
-        return [_plain(each) for each in value]
+        return [_plain(item) for item in value]
     return value
 
 
 def differences(expected: Mapping[str, Any], observed: Mapping[str, Any]) -> list[Difference]:
     """Return what differs, the error code first where that does; of an answer that refuses as expected the other fields are idle."""
     found = list(_of_mappings("", expected, observed))
-    found.sort(key=lambda each: each.field != "error_code")
+    found.sort(key=lambda difference: difference.field != "error_code")
     refused = expected.get("error_code", 0) not in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
-    if not refused or any(each.path == "error_code" for each in found):
+    if not refused or any(difference.path == "error_code" for difference in found):
         return found
-    return [Difference(path=each.path, field=each.field, expected=each.expected, observed=each.observed, is_idle=True) for each in found]
+    return [
+        Difference(path=difference.path, field=difference.field, expected=difference.expected, observed=difference.observed, is_idle=True)
+        for difference in found
+    ]
 
 
 def _of_mappings(path: str, expected: Mapping[str, Any], observed: Mapping[str, Any]) -> Iterator[Difference]:
@@ -79,7 +82,7 @@ def _of_values(path: str, field: str, expected: Any, observed: Any) -> Iterator[
 
 def _is_silence(field: str, *values: Any) -> bool:
     """Tell whether nothing was said beside an offset either way: clients read null as they read the empty text."""
-    return field == "metadata" and all(each is None or each == "" for each in values)
+    return field == "metadata" and all(value is None or value == "" for value in values)
 
 
 def _of_lists(path: str, field: str, expected: list[Any], observed: list[Any]) -> Iterator[Difference]:

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from groupproof.harness.judging.oracle.answer_diff import as_told
+from groupproof.harness.judging.oracle.answer_diff import as_answered
 from groupproof.protocol.trace import ExchangeId, Observation, Trace
 from groupproof.protocol.vocabulary import Api, api_named
 from groupproof.protocol.wire.message_codec import WireError, read_request, write_request
 from groupproof.protocol.wire.message_conversion import GROUP_APIS
 from groupproof.protocol.wire.messages import GroupRequest
 
-__all__ = ["Exchange", "History", "Moved", "histories"]
+__all__ = ["CoordinatorMove", "Exchange", "History", "histories"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class Exchange:
     @property
     def taken_up_ms(self) -> float:
         """Return until when at the latest it was taken up: its answer was there, or something later was known to be taken up."""
-        known = [each for each in (self.answered_ms, self.settled_ms) if each is not None and each >= self.ready_ms]
+        known = [item for item in (self.answered_ms, self.settled_ms) if item is not None and item >= self.ready_ms]
         return min(known, default=float("inf"))
 
     @property
@@ -68,7 +68,7 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
+class CoordinatorMove:
     """The group's coordinator moved to another broker, somewhere between two instants."""
 
     begun_ms: float
@@ -81,7 +81,7 @@ class History:
 
     group: str
     exchanges: tuple[Exchange, ...]
-    moves: tuple[Moved, ...]
+    moves: tuple[CoordinatorMove, ...]
     end_ms: float
     topics: Mapping[str, int] | None = None
 
@@ -89,10 +89,10 @@ class History:
 def histories(trace: Trace) -> list[History]:
     """Return the history of each group that a scripted member asked about, in the order of their first requests."""
     ends = _Ends(trace)
-    asked = [each for each in trace if each.kind == "request" and each.who == "member" and each.api is not None]
+    asked = [obs for obs in trace if obs.kind == "request" and obs.who == "member" and obs.api is not None]
     # Nobody waits for what comes after the script's end: its time says nothing.
-    heard = (each for each in trace if each.kind == "response" and each.who == "member" and each.seq <= ends.last_seq)
-    answers = {each.exchange_id: each for each in heard}
+    heard = (obs for obs in trace if obs.kind == "response" and obs.who == "member" and obs.seq <= ends.last_seq)
+    answers = {obs.exchange_id: obs for obs in heard}
     named = [(request, message) for request in asked if (message := _message(request)) is not None]
     groups = list(dict.fromkeys(group for _, message in named for group in _groups_of(message)))
     waits = _Waits(asked, answers, ends)
@@ -118,12 +118,12 @@ def _history(
         turns.append(turn)
         made.append(Exchange(
             number=len(made), request=request, api=api, version=version, message=part, ready_ms=ready_ms, is_behind=is_behind,
-            answer=None if answer is None else _answer_part(api, group, as_told(api, version, answer.body)),
+            answer=None if answer is None else _answer_part(api, group, as_answered(api, version, answer.body)),
             answered_ms=None if answer is None else answer.at_ms, seq=request.seq if answer is None else answer.seq,
             gone_ms=ends.gone_ms(request.connection), closed_by=ends.closed_by(request.connection),
             is_stray=ends.is_stray(group, request), is_unread=ends.is_unread(request, answer), settled_ms=ends.settled_ms(request),
         ))  # fmt: skip
-    made.sort(key=lambda each: (each.ready_ms, turns[each.number]))
+    made.sort(key=lambda exchange: (exchange.ready_ms, turns[exchange.number]))
     return History(group=group, exchanges=tuple(made), moves=ends.moves(group), end_ms=ends.end_ms, topics=ends.topics)
 
 
@@ -140,7 +140,7 @@ class _Waits:
             if earlier is not None and answer is None:
                 behind.add(request.connection)
             is_late = answer is not None and earlier is not None and not ends.is_unread(earlier, answer)
-            begin = request if answer is None or not is_late else max(request, answer, key=lambda each: each.seq)
+            begin = request if answer is None or not is_late else max(request, answer, key=lambda obs: obs.seq)
             self._turns[request.seq] = (begin.at_ms, begin.seq, request.connection in behind)
             before[request.connection] = request
 
@@ -153,23 +153,23 @@ class _Ends:
     """What a trace tells beside requests and answers: connections that ended, moves, the topics, and the end."""
 
     def __init__(self, trace: Trace) -> None:
-        kit = [each for each in trace if each.who == "kit" and each.kind == "event"]
-        end = next((each for each in kit if each.body.get("name") == "end"), trace[-1] if trace else None)
+        kit = [obs for obs in trace if obs.who == "kit" and obs.kind == "event"]
+        end = next((obs for obs in kit if obs.body.get("name") == "end"), trace[-1] if trace else None)
         self.end_ms = 0.0 if end is None else end.at_ms
         self.last_seq = last = 0 if end is None else end.seq
-        closed = [each for each in trace if each.who == "link" and each.body.get("name") == "closed" and each.seq <= last]
-        self._closed = {each.connection: (each.at_ms, str(each.body.get("by", ""))) for each in reversed(closed)}
+        closed = [obs for obs in trace if obs.who == "link" and obs.body.get("name") == "closed" and obs.seq <= last]
+        self._closed = {obs.connection: (obs.at_ms, str(obs.body.get("by", ""))) for obs in reversed(closed)}
         self.topics: Mapping[str, int] | None = next(
-            (each.body["topics"] for each in kit if each.body.get("name") == "ground" and "topics" in each.body), None
+            (obs.body["topics"] for obs in kit if obs.body.get("name") == "ground" and "topics" in obs.body), None
         )
-        settled = (each for each in kit if each.body.get("name") == "settled")
-        self._settled = {(each.body.get("connection"), each.body.get("correlation")): each.at_ms for each in settled}
-        self._steps = [each for each in kit if each.body.get("name") == "step"]
-        stops = [each.seq for each in self._steps if each.body.get("step") == "stop_reading"]
-        again = [each.seq for each in self._steps if each.body.get("step") == "read_again"]
+        settled = (obs for obs in kit if obs.body.get("name") == "settled")
+        self._settled = {(obs.body.get("connection"), obs.body.get("correlation")): obs.at_ms for obs in settled}
+        self._steps = [obs for obs in kit if obs.body.get("name") == "step"]
+        stops = [obs.seq for obs in self._steps if obs.body.get("step") == "stop_reading"]
+        again = [obs.seq for obs in self._steps if obs.body.get("step") == "read_again"]
         self._unread = [(stop, next((seq for seq in again if seq > stop), len(trace))) for stop in stops]
-        self._moved = [each for each in kit if each.body.get("name") == "moved"]
-        self._nodes = [each for each in kit if each.body.get("name") in ("coordinator", "moved")]
+        self._moved = [obs for obs in kit if obs.body.get("name") == "moved"]
+        self._nodes = [obs for obs in kit if obs.body.get("name") in ("coordinator", "moved")]
 
     def settled_ms(self, request: Observation) -> float | None:
         return self._settled.get(request.exchange_id)
@@ -181,18 +181,18 @@ class _Ends:
         """Return who ended the connection before the script's end, however shortly before."""
         return self._closed[connection][1] if connection in self._closed else None
 
-    def moves(self, group: str) -> tuple[Moved, ...]:
+    def moves(self, group: str) -> tuple[CoordinatorMove, ...]:
         """Return the moves of a group's coordinator: each begins with the step that asked for it."""
         found = []
         for moved in self._moved:
             if moved.body.get("group") == group:
-                steps = (each.at_ms for each in reversed(self._steps) if each.seq < moved.seq and each.body.get("step") == "move_group")
-                found.append(Moved(begun_ms=next(steps, moved.at_ms), done_ms=moved.at_ms))
+                steps = (obs.at_ms for obs in reversed(self._steps) if obs.seq < moved.seq and obs.body.get("step") == "move_group")
+                found.append(CoordinatorMove(begun_ms=next(steps, moved.at_ms), done_ms=moved.at_ms))
         return tuple(found)
 
     def is_stray(self, group: str, request: Observation) -> bool:
         """Tell whether the request went to another broker than the group's coordinator, as far as the trace tells who that is."""
-        known = (each for each in reversed(self._nodes) if each.seq < request.seq and each.body.get("group") == group)
+        known = (obs for obs in reversed(self._nodes) if obs.seq < request.seq and obs.body.get("group") == group)
         seat = next(known, None)
         node = None if seat is None else seat.body.get("to", seat.body.get("node"))
         return node is not None and request.node is not None and node != request.node
@@ -224,7 +224,7 @@ _ANSWER_LISTS: Final = {Api.OFFSET_FETCH: "groups", Api.DESCRIBE_GROUPS: "groups
 def _groups_of(message: GroupRequest) -> list[str]:
     field = _LISTS.get(message.api)
     if field is not None:
-        return [_group_id(each) for each in getattr(message, field)]
+        return [_group_id(item) for item in getattr(message, field)]
     return [message.group_id] if hasattr(message, "group_id") else []
 
 
@@ -241,7 +241,7 @@ def _part(message: GroupRequest, group: str) -> GroupRequest | None:
     field = _LISTS.get(message.api)
     if field is None:
         return message
-    changed: dict[str, Any] = {field: tuple(each for each in getattr(message, field) if _group_id(each) == group)}
+    changed: dict[str, Any] = {field: tuple(item for item in getattr(message, field) if _group_id(item) == group)}
     return dataclasses.replace(message, **changed)
 
 
@@ -251,4 +251,4 @@ def _answer_part(api: Api, group: str, body: dict[str, Any]) -> dict[str, Any]:
     if field is None:
         return body
     names = (group, "") if api is Api.OFFSET_FETCH else (group,)
-    return {**body, field: [each for each in body.get(field) or () if each.get("group_id") in names]}
+    return {**body, field: [group for group in body.get(field) or () if group.get("group_id") in names]}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from groupproof.harness.judging.oracle.answer_diff import ABSENT, Difference
-from groupproof.harness.judging.oracle.history_replay import Divergence, Step, Walked
+from groupproof.harness.judging.oracle.history_replay import Divergence, ReplayResult, Step
 from groupproof.harness.judging.oracle.recorded_choices import NEW_ID, is_usual
 from groupproof.harness.model.verdicts import Finding, Level, Proof, Verdict
 from groupproof.protocol.rules.requirements import by_id
@@ -56,71 +56,75 @@ class Prediction:
     sentence: str
 
 
-def predictions_of(group: str, walked: Walked) -> Iterator[Prediction]:
-    for step in walked.steps:
-        exchange, parked = step.exchange, _parked(step, walked.names)
+def predictions_of(group: str, replay: ReplayResult) -> Iterator[Prediction]:
+    for step in replay.steps:
+        exchange, parked = step.exchange, _parked(step, replay.names)
         yield Prediction(
             seq=exchange.request.seq, group=group, client=exchange.client, label=exchange.label, api=exchange.api, version=exchange.version,
             at_ms=step.at_ms, due_ms=step.due_ms, expected=step.expected, parked=parked, rule=step.rule, requirement=step.requirement,
-            sentence=f"{_asked(step)}: {_expected(step, walked.names)}",
+            sentence=f"{_asked(step)}: {_expected(step, replay.names)}",
         )  # fmt: skip
 
 
-def finding_of(met: Divergence, walked: Walked) -> Finding:
+def finding_of(divergence: Divergence, replay: ReplayResult) -> Finding:
     """Return the finding of a divergence: of the rule that was not kept, as grave as its requirement."""
-    step = met.step
-    if met.kind == "lost":
-        return _lost(met)
-    rule, requirement = _broken(met)
+    step = divergence.step
+    if divergence.kind == "lost":
+        return _lost(divergence)
+    rule, requirement = _broken(divergence)
     return Finding(
-        verdict=Verdict.NON_STRICT if _is_only_shown(met) else _VERDICTS[by_id(requirement).level],
+        verdict=Verdict.NON_STRICT if _is_only_shown(divergence) else _VERDICTS[by_id(requirement).level],
         requirement=requirement,
-        expected=f"{_asked(step)}: {_TELL_EXPECTED.get(met.kind, _expected)(step, walked.names)}.",
-        observed=f"{_asked(step)}: {_observed(met, walked.names)}.",
-        proof=_PROOFS.get(met.kind, Proof.SAFETY),
+        expected=f"{_asked(step)}: {_TELL_EXPECTED.get(divergence.kind, _expected)(step, replay.names)}.",
+        observed=f"{_asked(step)}: {_observed(divergence, replay.names)}.",
+        proof=_PROOFS.get(divergence.kind, Proof.SAFETY),
         seq=step.exchange.seq,
-        detail=_detail(met, rule),
+        detail=_detail(divergence, rule),
     )
 
 
-def _lost(met: Divergence) -> Finding:
+def _lost(divergence: Divergence) -> Finding:
     """Return that the history could be read no further; what was answered up to there is as it should be."""
-    step, told = met.step, "after which the rules can't follow the broker any more"
+    step, text = divergence.step, "after which the rules can't follow the broker any more"
     return Finding(
         verdict=Verdict.INCONCLUSIVE, requirement=step.requirement or step.answer_requirement or _UNREAD, seq=step.exchange.request.seq,
-        expected="The answers are those of a broker that keeps its own group in order.", observed=f"{_asked(step)}: {told}.",
-        detail=f"{_asked(step)}: {told}: {met.why} ({step.exchange.label})",
+        expected="The answers are those of a broker that keeps its own group in order.", observed=f"{_asked(step)}: {text}.",
+        detail=f"{_asked(step)}: {text}: {divergence.why} ({step.exchange.label})",
     )  # fmt: skip
 
 
-def _is_only_shown(met: Divergence) -> bool:
+def _is_only_shown(divergence: Divergence) -> bool:
     """Tell whether only administrators see the difference, and of a group that is as they are told: no member fares worse for it."""
-    return met.step.exchange.api is Api.DESCRIBE_GROUPS and bool(met.differences) and all(each.field in _SHOWN for each in met.differences)
+    return (
+        divergence.step.exchange.api is Api.DESCRIBE_GROUPS
+        and bool(divergence.differences)
+        and all(difference.field in _SHOWN for difference in divergence.differences)
+    )
 
 
-def _broken(met: Divergence) -> tuple[str, str]:
+def _broken(divergence: Divergence) -> tuple[str, str]:
     """Return the rule that was not kept, and its requirement."""
-    step, after = met.step, met.step.after
-    if met.kind == "unparked" and after is not None and after.pending and not after.absent:
+    step, after = divergence.step, divergence.step.after
+    if divergence.kind == "unparked" and after is not None and after.pending and not after.absent:
         return step.rule, _PENDING
-    is_own = met.kind == "unparked" or not step.answer_rule
+    is_own = divergence.kind == "unparked" or not step.answer_rule
     return (step.rule, step.requirement) if is_own else (step.answer_rule, step.answer_requirement)
 
 
-def idle_findings(walked: Walked) -> Iterator[Finding]:
+def idle_findings(replay: ReplayResult) -> Iterator[Finding]:
     """Yield what refusals hold beside their code that the release's do not: nobody reads it."""
-    for step in walked.steps:
+    for step in replay.steps:
         if step.idle:
             yield Finding(
                 verdict=Verdict.INFORMATIONAL, requirement=step.answer_requirement or step.requirement, seq=step.exchange.seq,
-                expected=f"{_asked(step)}: {_expected(step, walked.names)}.",
-                observed=f"{step.exchange.api.title} refused: {_listed(step.idle, walked.names)}, which no client reads.",
+                expected=f"{_asked(step)}: {_expected(step, replay.names)}.",
+                observed=f"{step.exchange.api.title} refused: {_listed(step.idle, replay.names)}, which no client reads.",
             )  # fmt: skip
 
 
-def unusual_ids(walked: Walked) -> Iterator[Finding]:
+def unusual_ids(replay: ReplayResult) -> Iterator[Finding]:
     """Yield once that the broker's member ids have another form than Kafka's: any form is legal."""
-    for step in walked.steps:
+    for step in replay.steps:
         exchange, message = step.exchange, step.exchange.message
         answer = exchange.answer or {}
         if not isinstance(message, JoinGroupRequest) or message.member_id or exchange.code not in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED):
@@ -168,27 +172,32 @@ def _parked(step: Step, names: Mapping[str, str]) -> str:
         return f"until {names.get(group.leader or '', 'the leader')} syncs"
     if group.state is not GroupState.PREPARING_REBALANCE:
         return "until the join phase ends"
-    absent, pending = group.absent, [names.get(each, "a newcomer") for each in group.pending]
+    absent, pending = group.absent, [names.get(name, "a newcomer") for name in group.pending]
     if absent:
         return f"until {_and(absent)} rejoin{'s' if len(absent) == 1 else ''}"
     return f"until {_and(pending)} join{'s' if len(pending) == 1 else ''}" if pending else "until the initial delay ends"
 
 
-def _observed(met: Divergence, names: Mapping[str, str]) -> str:
-    exchange = met.step.exchange
-    if met.kind == "closed":
+def _observed(divergence: Divergence, names: Mapping[str, str]) -> str:
+    exchange = divergence.step.exchange
+    if divergence.kind == "closed":
         return "the broker closed the connection"
-    if met.kind == "missing" or exchange.answer is None:
+    if divergence.kind == "missing" or exchange.answer is None:
         return "no answer"
-    if met.kind in ("early", "late"):
-        return f"{_answer(exchange.answer, exchange.api, names)}, too {met.kind}"
-    if met.kind == "unparked" or any(each.path == "error_code" for each in met.differences):
+    if divergence.kind in ("early", "late"):
+        return f"{_answer(exchange.answer, exchange.api, names)}, too {divergence.kind}"
+    if divergence.kind == "unparked" or any(difference.path == "error_code" for difference in divergence.differences):
         return _answer(exchange.answer, exchange.api, names)
-    return f"{_answer(exchange.answer, exchange.api, names)}, with {_listed(met.differences, names)}"
+    return f"{_answer(exchange.answer, exchange.api, names)}, with {_listed(divergence.differences, names)}"
 
 
 def _listed(found: Sequence[Difference], names: Mapping[str, str]) -> str:
-    return _and([f"{_named(each.path, names)} {_value(each.observed, names)} instead of {_value(each.expected, names)}" for each in found])
+    return _and(
+        [
+            f"{_named(difference.path, names)} {_value(difference.observed, names)} instead of {_value(difference.expected, names)}"
+            for difference in found
+        ]
+    )
 
 
 def _answer(body: Mapping[str, Any], api: Api, names: Mapping[str, str]) -> str:
@@ -214,7 +223,7 @@ def _named(text: str, names: Mapping[str, str]) -> str:
         return NEW_ID
     if text in names:
         return names[text]
-    text = _IN_BRACKETS.sub(lambda found: f"[{'/'.join(names.get(each, each) for each in found[1].split('/'))}]", text)
+    text = _IN_BRACKETS.sub(lambda found: f"[{'/'.join(names.get(part, part) for part in found[1].split('/'))}]", text)
     return _HEX_ID.sub("an unknown member", _UUID.sub("an unknown member", text))
 
 
@@ -224,10 +233,14 @@ def _and(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def _detail(met: Divergence, rule: str) -> str:
-    step, exchange = met.step, met.step.exchange
+def _detail(divergence: Divergence, rule: str) -> str:
+    step, exchange = divergence.step, divergence.step.exchange
     times = f"sent at {exchange.request.at_ms:.0f} ms"
     times += f", answered at {exchange.answered_ms:.0f} ms" if exchange.answered_ms is not None else f", unanswered until {exchange.gone_ms:.0f} ms"
     times += f", due at {step.due_ms} ms" if step.due_ms is not None else ""
-    fields = "; ".join(f"{each.path}: expected {each.expected!r}, got {each.observed!r}" for each in met.differences[:5] if ABSENT is not None)
+    fields = "; ".join(
+        f"{difference.path}: expected {difference.expected!r}, got {difference.observed!r}"
+        for difference in divergence.differences[:5]
+        if ABSENT is not None
+    )
     return f"{exchange.label}: rule {rule}; {times}" + (f"; {fields}" if fields else "")

@@ -2,7 +2,7 @@
 against the one that came. Pure.
 
 A trace does not tell everything: which of two requests under way at once was taken up first, whether a timer went off before a request
-that came near its deadline, whether a request was taken up whose sender hung up. Each such question is a `Fork`; a walk takes the first
+that came near its deadline, whether a request was taken up whose sender hung up. Each such question is a `Branch`; a walk takes the first
 way at every fork unless `turns` say otherwise, and `searching` tries other turns when the first way leads to a difference.
 """
 
@@ -14,11 +14,11 @@ from typing import Any, Final
 
 from groupproof.coordinator.broker.unknown_partitions import OFFSET_REQUESTS, OffsetRequest, known_part, refused_wholly, with_unknown
 from groupproof.coordinator.machine.coordinator import Applied, Arrival, Coordinator, Output, Reply, Settings, Transition, partition_of
-from groupproof.coordinator.machine.outputs import Standing
-from groupproof.harness.judging.oracle.answer_diff import Difference, as_told, differences
-from groupproof.harness.judging.oracle.exchanges import Exchange, History, Moved
-from groupproof.harness.judging.oracle.machine_step import Lost, answers_by_rule, breaks_off, followed, topics_with
-from groupproof.harness.judging.oracle.recorded_choices import Foresight
+from groupproof.coordinator.machine.outputs import GroupProgress
+from groupproof.harness.judging.oracle.answer_diff import Difference, as_answered, differences
+from groupproof.harness.judging.oracle.exchanges import CoordinatorMove, Exchange, History
+from groupproof.harness.judging.oracle.machine_step import ImpossibleChoice, answers_by_rule, breaks_off, followed, topics_with
+from groupproof.harness.judging.oracle.recorded_choices import RecordedChoices
 from groupproof.harness.judging.oracle.tolerance import Tolerance, untimely
 from groupproof.harness.judging.oracle.transient_answers import Moment, is_passing
 from groupproof.protocol.rules import profile as profile_named
@@ -27,14 +27,14 @@ from groupproof.protocol.wire.error_responses import error_of
 from groupproof.protocol.wire.message_conversion import body_of
 from groupproof.protocol.wire.messages import GroupResponse
 
-__all__ = ["Divergence", "Fork", "Step", "Turns", "Walk", "Walked"]
+__all__ = ["Branch", "Divergence", "HistoryReplay", "ReplayResult", "Step", "Turns"]
 
 Turns = Mapping[tuple[str, int, int], int]
 """Which way to take at a fork, by its key; 0, the first, where it is not named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fork:
+class Branch:
     """A question that the trace leaves open, with so many `ways` to answer it."""
 
     key: tuple[str, int, int]
@@ -50,10 +50,10 @@ class Step:
 
     exchange: Exchange
     at_ms: int
-    before: Standing | None
+    before: GroupProgress | None
     rule: str = ""
     requirement: str = ""
-    after: Standing | None = None
+    after: GroupProgress | None = None
     due_ms: int | None = None
     expected: Mapping[str, Any] | None = None
     answer_rule: str = ""
@@ -74,11 +74,11 @@ class Divergence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Walked:
+class ReplayResult:
     """A walk's end: without `divergence` the machine did all that was seen. `names` are the clients of the member ids."""
 
     steps: tuple[Step, ...]
-    forks: tuple[Fork, ...]
+    forks: tuple[Branch, ...]
     transitions: tuple[tuple[int, Transition], ...]
     names: Mapping[str, str]
     divergence: Divergence | None = None
@@ -103,13 +103,13 @@ class _Journal:
     """What a walk writes down."""
 
     steps: dict[int, Step] = field(default_factory=dict)
-    forks: list[Fork] = field(default_factory=list)
+    forks: list[Branch] = field(default_factory=list)
     transitions: list[tuple[int, Transition]] = field(default_factory=list)
     matched: int = 0
     created_ms: int | None = None
 
 
-class Walk:
+class HistoryReplay:
     """Goes through `history` once."""
 
     def __init__(self, history: History, *, profile: str, settings: Settings, tolerance: Tolerance, turns: Turns) -> None:
@@ -117,7 +117,7 @@ class Walk:
         self._tolerance = tolerance
         self._turns = turns
         self._settings = settings
-        self._foresight = Foresight(history.exchanges, self._way)
+        self._foresight = RecordedChoices(history.exchanges, self._way)
         self._machine = Coordinator(profile=profile, settings=settings, choices=self._foresight)
         self._elsewhere = Coordinator(profile=profile, settings=settings, choices=self._foresight, partitions=())
         self._answers = answers_by_rule(profile)
@@ -130,9 +130,9 @@ class Walk:
         self._now_ms = 0
         self._moving_ms = 0.0
         self._is_broken_off = False
-        self._told = _Journal()
+        self._journal = _Journal()
 
-    def go(self) -> Walked:
+    def go(self) -> ReplayResult:
         divergence = None
         try:
             while self._queue:
@@ -142,19 +142,19 @@ class Walk:
             self._check_parked(float("inf"))
         except _Diverged as met:
             kind, why = ("lost", _BROKEN_OFF) if self._is_broken_off else (met.kind, "")
-            divergence = Divergence(kind=kind, step=met.step, differences=met.found, matched=self._told.matched, why=why)
-        except Lost as why:
-            last = list(self._told.steps.values())[-1]
-            divergence = Divergence(kind="lost", step=last, matched=self._told.matched, why=str(why))
-        told = self._told
-        return Walked(
-            steps=tuple(told.steps.values()), forks=tuple(told.forks), transitions=tuple(told.transitions),
+            divergence = Divergence(kind=kind, step=met.step, differences=met.found, matched=self._journal.matched, why=why)
+        except ImpossibleChoice as why:
+            last = list(self._journal.steps.values())[-1]
+            divergence = Divergence(kind="lost", step=last, matched=self._journal.matched, why=str(why))
+        journal = self._journal
+        return ReplayResult(
+            steps=tuple(journal.steps.values()), forks=tuple(journal.forks), transitions=tuple(journal.transitions),
             names=dict(self._foresight.owners), divergence=divergence,
         )  # fmt: skip
 
     def _way(self, what: str, number: int, ways: int, count: int = 0) -> int:
         key = (what, number, count)
-        self._told.forks.append(Fork(key=key, ways=ways))
+        self._journal.forks.append(Branch(key=key, ways=ways))
         return min(self._turns.get(key, 0), ways - 1)
 
     # Whose turn it is
@@ -168,9 +168,9 @@ class Walk:
             is_at_once = other.ready_ms == until and other.request.seq < first.seq
             if (other.ready_ms >= until and not is_at_once) or len(candidates) == _CANDIDATES_MAX:
                 break
-            if all(other.request.connection != each.request.connection for each in candidates):
+            if all(other.request.connection != candidate.request.connection for candidate in candidates):
                 candidates.append(other)
-        chosen = candidates[self._way("order", first.number, len(candidates), len(self._told.steps)) if len(candidates) > 1 else 0]
+        chosen = candidates[self._way("order", first.number, len(candidates), len(self._journal.steps)) if len(candidates) > 1 else 0]
         self._queue.remove(chosen)
         return chosen
 
@@ -236,25 +236,25 @@ class Walk:
     def _clean_up(self, exchange: Exchange) -> None:
         """Do the periodic cleanup first, where that would leave a mark: its phase is the broker's own."""
         interval_ms = self._settings.offsets_retention_check_interval_ms
-        standing = self._machine.standing(self._history.group) if interval_ms <= self._tolerance.cleanup_ms else None
-        if standing is not None and standing.state is GroupState.EMPTY and self._way("cleanup", exchange.number, 2) == 1:
+        progress = self._machine.standing(self._history.group) if interval_ms <= self._tolerance.cleanup_ms else None
+        if progress is not None and progress.state is GroupState.EMPTY and self._way("cleanup", exchange.number, 2) == 1:
             self._perform(followed(self._machine.clean_up, self._now_ms), self._now_ms, None)
 
     def _ask(self, exchange: Exchange, at_ms: int, machine: Coordinator) -> None:
         self._now_ms = at_ms
         step = Step(exchange=exchange, at_ms=at_ms, before=machine.standing(self._history.group))
-        self._told.steps[exchange.number] = step
+        self._journal.steps[exchange.number] = step
         self._parked[exchange.number] = step
         arrival = Arrival(token=exchange.number, api_version=exchange.version, client_id=exchange.client, client_host="/127.0.0.1")
         message = exchange.message
         if self._is_loading(exchange):
             self._note_beside(step, "loading", "FIND-10", exchange.answer or {})
             return
-        if isinstance(message, OFFSET_REQUESTS) and self._topics is not None and all(each.name for each in message.topics):
+        if isinstance(message, OFFSET_REQUESTS) and self._topics is not None and all(topic.name for topic in message.topics):
             whole, message = message, self._known(message)
             refused = refused_wholly(whole, message)
             if refused is not None:
-                self._note_beside(step, "unknown-partitions", "ERR-02", as_told(exchange.api, exchange.version, body_of(refused)))
+                self._note_beside(step, "unknown-partitions", "ERR-02", as_answered(exchange.api, exchange.version, body_of(refused)))
                 return
         self._perform(followed(machine.handle, message, arrival, at_ms, fires=False), at_ms, exchange)
         if step.due_ms is None:
@@ -271,16 +271,18 @@ class Walk:
         arrival = Arrival(token=exchange.number, api_version=exchange.version, client_id=exchange.client, client_host="/127.0.0.1")
         self._now_ms = max(self._now_ms, at_ms)
         outputs = followed(self._machine.handle, exchange.message, arrival, self._now_ms)
-        told = [each.message for each in outputs if isinstance(each, Reply) and each.token == exchange.number]
+        messages = [output.message for output in outputs if isinstance(output, Reply) and output.token == exchange.number]
         self._perform(
-            [each for each in outputs if isinstance(each, Transition) or (isinstance(each, Reply) and each.message not in told)], at_ms, None
+            [output for output in outputs if isinstance(output, Transition) or (isinstance(output, Reply) and output.message not in messages)],
+            at_ms,
+            None,
         )
-        expected = [as_told(exchange.api, exchange.version, body_of(message)) for message in told]
-        return exchange.answer is not None and not any(differences(each, exchange.answer) for each in expected)
+        expected = [as_answered(exchange.api, exchange.version, body_of(message)) for message in messages]
+        return exchange.answer is not None and not any(differences(entry, exchange.answer) for entry in expected)
 
     def _is_loading(self, exchange: Exchange) -> bool:
         """Tell whether the answer is that of a broker that has only just become the coordinator, and took nothing up."""
-        moved = any(0 <= exchange.ready_ms - each.done_ms <= self._tolerance.loading_ms for each in self._history.moves)
+        moved = any(0 <= exchange.ready_ms - move.done_ms <= self._tolerance.loading_ms for move in self._history.moves)
         return moved and exchange.answer is not None and error_of(exchange.api, exchange.answer) in _NOT_THERE
 
     def _note_beside(self, step: Step, why: str, requirement: str, expected: Mapping[str, Any]) -> None:
@@ -296,7 +298,7 @@ class Walk:
             self._perform(followed(self._machine.advance, self._now_ms), self._now_ms, None)
             self._look(self._now_ms)
 
-    def _move(self, moved: Moved) -> None:
+    def _move(self, moved: CoordinatorMove) -> None:
         """Unload the group and load what was stored of it, at once; how long that took on the broker is leeway for what is due later."""
         begun_ms = max(self._now_ms, int(moved.begun_ms))
         self._pass_timers(begun_ms)
@@ -317,7 +319,7 @@ class Walk:
 
     def _is_over(self, exchange: Exchange) -> bool:
         """Tell whether something that is still parked was answered before this request was sent: a timer must have gone off."""
-        return any(self._was_answered(each, exchange.request.seq) for each in self._parked.values())
+        return any(self._was_answered(step, exchange.request.seq) for step in self._parked.values())
 
     def _was_answered(self, step: Step, seq: int) -> bool:
         return step.exchange.answered_ms is not None and step.exchange.seq < seq
@@ -326,23 +328,23 @@ class Walk:
 
     def _perform(self, outputs: list[Output], at_ms: int, cause: Exchange | None) -> None:
         last: Applied | None = None
-        replies = [(each.message, self._parked.get(int(str(each.token)))) for each in outputs if isinstance(each, Reply)]
+        replies = [(output.message, self._parked.get(int(str(output.token)))) for output in outputs if isinstance(output, Reply)]
         self._is_broken_off |= any(step is not None and breaks_off(message, step.exchange, self._profile.fields) for message, step in replies)
         for output in outputs:
             if isinstance(output, Applied):
                 last = output
                 self._note_rule(output)
             elif isinstance(output, Transition):
-                self._told.transitions.append((at_ms, output))
+                self._journal.transitions.append((at_ms, output))
                 if output.before is None:
-                    self._told.created_ms = at_ms
+                    self._journal.created_ms = at_ms
             elif (step := self._parked.get(int(str(output.token)))) is not None:
                 if last is not None and (not step.rule or self._answers.get(step.rule) is None):
                     step.answer_rule, step.answer_requirement = last.rule, last.requirement
                 self._reply(step, output.message, at_ms, cause)
 
     def _note_rule(self, applied: Applied) -> None:
-        step = None if applied.token is None else self._told.steps.get(int(str(applied.token)))
+        step = None if applied.token is None else self._journal.steps.get(int(str(applied.token)))
         if step is not None and step.exchange.number in self._parked:
             step.rule, step.requirement = applied.rule, applied.requirement
 
@@ -350,7 +352,7 @@ class Walk:
         exchange, asked = step.exchange, step.exchange.message
         if isinstance(asked, OFFSET_REQUESTS) and self._topics is not None:
             message = with_unknown(asked, message, known=self._known(asked), repeats_topics=bool(self._profile.fields["deletions_repeat_topics"]))
-        self._answered(step, as_told(exchange.api, exchange.version, body_of(message)), at_ms, cause)
+        self._answered(step, as_answered(exchange.api, exchange.version, body_of(message)), at_ms, cause)
 
     def _known(self, message: OffsetRequest) -> OffsetRequest:
         """Return what a request asks of partitions that there are."""
@@ -367,13 +369,13 @@ class Walk:
             self._check_missing(step)
             return
         found = tuple(differences(step.expected, exchange.answer))
-        serious = tuple(each for each in found if not each.is_idle)
+        serious = tuple(difference for difference in found if not difference.is_idle)
         if serious and not self._is_passing(step, serious):
             raise _Diverged("other", step, serious)
         if kind := untimely(exchange, due_ms=at_ms, cause=cause, tolerance=self._tolerance, moving_ms=self._moving_ms):
             raise _Diverged(kind, step)
-        step.idle = tuple(each for each in found if each.is_idle)
-        self._told.matched += 1
+        step.idle = tuple(difference for difference in found if difference.is_idle)
+        self._journal.matched += 1
 
     def _check_missing(self, step: Step) -> None:
         exchange = step.exchange
@@ -386,11 +388,11 @@ class Walk:
 
     def _is_passing(self, step: Step, found: tuple[Difference, ...]) -> bool:
         """Tell whether the difference is one that a group shows for a moment."""
-        at_ms, moved = self._told.transitions[-1] if self._told.transitions else (0, None)
-        group, created_ms = self._history.group, self._told.created_ms
+        at_ms, moved = self._journal.transitions[-1] if self._journal.transitions else (0, None)
+        group, created_ms = self._history.group, self._journal.created_ms
         moment = Moment(
             group=group, profile=self._profile, moved=moved, exchanges=self._history.exchanges,
-            moved_with=[each.exchange for each in self._told.steps.values() if each.due_ms == at_ms],
+            moved_with=[step.exchange for step in self._journal.steps.values() if step.due_ms == at_ms],
             stored=self._machine.stored(partition_of(group, self._settings.offsets_topic_num_partitions)),
             is_new=created_ms is not None and step.exchange.ready_ms - created_ms <= self._tolerance.unseen_ms,
         )  # fmt: skip

@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     from groupproof.protocol.rules import Row
     from groupproof.protocol.wire.messages import GroupResponse
 
-__all__ = ["Lost", "answers_by_rule", "breaks_off", "followed", "topics_with"]
+__all__ = ["ImpossibleChoice", "answers_by_rule", "breaks_off", "followed", "topics_with"]
 
 Given = ParamSpec("Given")
 
 
-class Lost(Exception):
-    """The broker's choices lead to where the machine's own laws forbid it to be; `str()` says which law."""
+class ImpossibleChoice(Exception):
+    """The broker's choices lead to a state that the machine's invariants forbid; `str()` says which invariant."""
 
 
 def followed(step: Callable[Given, list[Output]], /, *given: Given.args, **named: Given.kwargs) -> list[Output]:
-    """Return what `step` of a machine puts out; raise `Lost` where it breaks a law of its own, which only a broker's answers can make it do.
+    """Return what `step` of a machine puts out; raise `ImpossibleChoice` where it breaks one of its own invariants. Only a broker's answers can make it do so.
 
-    The reference keeps its laws in whatever it chooses itself (the tests of the machine prove that); here the choices are the broker's.
+    The reference keeps its invariants for every choice that it makes itself (the tests of the machine prove that). Here the broker makes the choices.
     """
     try:
         return step(*given, **named)
     except (AssertionError, AttributeError, KeyError) as error:
-        raise Lost(str(error) or type(error).__name__) from error
+        raise ImpossibleChoice(str(error) or type(error).__name__) from error
 
 
 def breaks_off(message: GroupResponse, asked: Exchange, fields: Mapping[str, int]) -> bool:
@@ -41,7 +41,7 @@ def breaks_off(message: GroupResponse, asked: Exchange, fields: Mapping[str, int
     if not isinstance(message, JoinGroupResponse) or asked.version >= fields["join_lists_instances_since"]:
         return False
     is_told = asked.code == message.error_code and (asked.answer or {}).get("generation_id") == message.generation_id
-    return any(each.group_instance_id for each in message.members) and not is_told
+    return any(member.group_instance_id for member in message.members) and not is_told
 
 
 @cache
@@ -49,8 +49,8 @@ def answers_by_rule(profile: str) -> Mapping[str, Any]:
     """Return what each row says to the request that it is applied to, by the row's name; None where it says nothing itself."""
     rows: dict[str, Row] = dict(profile_named(profile).named_rules())
     for table in profile_named(profile).tables.values():
-        for on, cell in table.before_group.items():
-            rows.update((f"{on.value}/before/{row.name}", row) for row in cell)
+        for kind, cell in table.before_group.items():
+            rows.update((f"{kind.value}/before/{row.name}", row) for row in cell)
     return {name: row.answer for name, row in rows.items()}
 
 

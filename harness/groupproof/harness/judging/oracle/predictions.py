@@ -14,7 +14,7 @@ from typing import Any, Final
 from groupproof.coordinator.machine.coordinator import Settings
 from groupproof.harness.judging.oracle.exchanges import History, histories
 from groupproof.harness.judging.oracle.explanation import Prediction, finding_of, idle_findings, predictions_of, unusual_ids
-from groupproof.harness.judging.oracle.history_replay import Divergence, Walked
+from groupproof.harness.judging.oracle.history_replay import Divergence, ReplayResult
 from groupproof.harness.judging.oracle.search import WALKS_MAX, explained, unsettled
 from groupproof.harness.judging.oracle.slowness import Slowness, slowness_of
 from groupproof.harness.judging.oracle.tolerance import Tolerance
@@ -62,20 +62,20 @@ def read(
     slowness = slowness_of(trace)
     findings: list[Finding] = []
     upheld: dict[str, Finding] = {}
-    told: list[Prediction] = []
+    entries: list[Prediction] = []
     moves: list[Observation] = []
     for history in histories(trace):
         if groups is not None and history.group not in groups:
             continue
-        walked, used = _walked(history, profile, settings_of(settings, profile), exact, slowness)
-        found = list(_findings(history, walked, profile, settings, used, names_release=names_release))
-        findings += _as_late(found, history, profile, settings, used, walked)
-        upheld.update({each.requirement: each for each in _upheld(walked)})
-        told += predictions_of(history.group, walked)
-        moves += _observed(history.group, walked)
+        replay, used = _walked(history, profile, settings_of(settings, profile), exact, slowness)
+        found = list(_findings(history, replay, profile, settings, used, names_release=names_release))
+        findings += _as_late(found, history, profile, settings, used, replay)
+        upheld.update({finding.requirement: finding for finding in _upheld(replay)})
+        entries += predictions_of(history.group, replay)
+        moves += _observed(history.group, replay)
     return Reading(
-        findings=tuple(findings), upheld=tuple(upheld.values()), predictions=tuple(sorted(told, key=lambda each: each.seq)),
-        transitions=tuple(sorted(moves, key=lambda each: each.at_ns)),
+        findings=tuple(findings), upheld=tuple(upheld.values()), predictions=tuple(sorted(entries, key=lambda prediction: prediction.seq)),
+        transitions=tuple(sorted(moves, key=lambda obs: obs.at_ns)),
     )  # fmt: skip
 
 
@@ -105,49 +105,51 @@ def judge_of(profile: str, settings: Mapping[str, Any]) -> Callable[[Evidence], 
     return judge
 
 
-def _walked(history: History, profile: str, settings: Settings, exact: Tolerance, slowness: Slowness) -> tuple[Walked, Tolerance]:
+def _walked(history: History, profile: str, settings: Settings, exact: Tolerance, slowness: Slowness) -> tuple[ReplayResult, Tolerance]:
     """Return the walk that explains the history, and by which tolerance: where none does, but the machine was late, with as much more time as that took."""
-    walked = explained(history, profile=profile, settings=settings, tolerance=exact)
-    if walked.divergence is not None and slowness.is_busy:
+    replay = explained(history, profile=profile, settings=settings, tolerance=exact)
+    if replay.divergence is not None and slowness.is_busy:
         # On a busy machine one connection is read later than another: what seemed to be taken up may not have been.
         again = explained(unsettled(history), profile=profile, settings=settings, tolerance=exact)
-        walked = again if again.divergence is None else walked
-    if walked.divergence is None or not (lag_ms := _allowed_ms(walked.divergence, slowness)):
-        return walked, exact
+        replay = again if again.divergence is None else replay
+    if replay.divergence is None or not (lag_ms := _allowed_ms(replay.divergence, slowness)):
+        return replay, exact
     wider = exact.widened(lag_ms)
     for reading in (history, unsettled(history)):
         again = explained(reading, profile=profile, settings=settings, tolerance=wider)
         if again.divergence is None:
             return again, wider
-    return walked, exact
+    return replay, exact
 
 
-def _allowed_ms(met: Divergence, slowness: Slowness) -> float:
-    return slowness.allowed_ms(met.kind, met.step.exchange.api)
+def _allowed_ms(divergence: Divergence, slowness: Slowness) -> float:
+    return slowness.allowed_ms(divergence.kind, divergence.step.exchange.api)
 
 
-def _as_late(findings: list[Finding], history: History, profile: str, settings: Mapping[str, Any], used: Tolerance, walked: Walked) -> list[Finding]:
+def _as_late(
+    findings: list[Finding], history: History, profile: str, settings: Mapping[str, Any], used: Tolerance, replay: ReplayResult
+) -> list[Finding]:
     """Return the findings, TIMING where a timer or an answer that was seconds late explains the history: one sighting of that proves nothing (contract, "Time")."""
-    adverse = [each for each in findings if each.verdict in _ADVERSE and each.proof is Proof.SAFETY]
-    if walked.divergence is None or not adverse:
+    adverse = [finding for finding in findings if finding.verdict in _ADVERSE and finding.proof is Proof.SAFETY]
+    if replay.divergence is None or not adverse:
         return findings
     held = settings_of(settings, profile)
     readings = (
-        explained(each, profile=profile, settings=held, tolerance=used.later(_LATE_MS), walks_max=_OTHER_WALKS_MAX)
-        for each in (history, unsettled(history))
+        explained(item, profile=profile, settings=held, tolerance=used.later(_LATE_MS), walks_max=_OTHER_WALKS_MAX)
+        for item in (history, unsettled(history))
     )
-    is_late = any(each.divergence is None for each in readings)
-    return [replace(each, proof=Proof.TIMING) if is_late and each in adverse else each for each in findings]
+    is_late = any(reading.divergence is None for reading in readings)
+    return [replace(finding, proof=Proof.TIMING) if is_late and finding in adverse else finding for finding in findings]
 
 
 def _findings(
-    history: History, walked: Walked, profile: str, settings: Mapping[str, Any], tolerance: Tolerance, *, names_release: bool
+    history: History, replay: ReplayResult, profile: str, settings: Mapping[str, Any], tolerance: Tolerance, *, names_release: bool
 ) -> Iterator[Finding]:
-    yield from idle_findings(walked)
-    yield from unusual_ids(walked)
-    if walked.divergence is None:
+    yield from idle_findings(replay)
+    yield from unusual_ids(replay)
+    if replay.divergence is None:
         return
-    finding = finding_of(walked.divergence, walked)
+    finding = finding_of(replay.divergence, replay)
     is_of_rules = finding.verdict in _ADVERSE and finding.proof is not Proof.TIMING  # no release is slower by its rules
     release = _other_release(history, profile, settings, tolerance) if names_release and is_of_rules else None
     if release is not None:
@@ -162,8 +164,8 @@ def _other_release(history: History, profile: str, settings: Mapping[str, Any], 
         rules = _rules(other, history)
         if rules in tried or not _speaks(other, history):
             continue
-        walked = explained(history, profile=other, settings=settings_of(settings, other), tolerance=tolerance, walks_max=_OTHER_WALKS_MAX)
-        if walked.divergence is None:
+        replay = explained(history, profile=other, settings=settings_of(settings, other), tolerance=tolerance, walks_max=_OTHER_WALKS_MAX)
+        if replay.divergence is None:
             return other
         tried.append(rules)
     return None
@@ -171,14 +173,14 @@ def _other_release(history: History, profile: str, settings: Mapping[str, Any], 
 
 def _rules(release: str, history: History) -> tuple[object, ...]:
     """Return all of a release's table that can bear upon the requests of a history."""
-    kept_by, asked = profile_named(release), {each.api.title for each in history.exchanges}
+    kept_by, asked = profile_named(release), {exchange.api.title for exchange in history.exchanges}
     return tuple(_bearing(table, asked) for table in kept_by.tables.values()), kept_by.defaults, kept_by.line
 
 
 def _bearing(table: Table, asked: Collection[str]) -> tuple[object, ...]:
     """Return what of a table bears upon requests of the APIs `asked`."""
-    cells = {on: states for on, states in table.cells.items() if on not in table.dialect.requests or on.value in asked}
-    checks = {on: rows for on, rows in table.before_group.items() if on.value in asked}
+    cells = {kind: states for kind, states in table.cells.items() if kind not in table.dialect.requests or kind.value in asked}
+    checks = {kind: rows for kind, rows in table.before_group.items() if kind.value in asked}
     return table.dialect.name, cells, checks, table.fields, table.appends
 
 
@@ -188,12 +190,12 @@ def _speaks(release: str, history: History) -> bool:
     requests = {request.value for dialect in profile_named(release).dialects for request in dialect.requests}
     if any(exchange.api.title not in requests for exchange in history.exchanges):
         return False
-    return all(each.api in ranges and ranges[each.api][0] <= each.version <= ranges[each.api][1] for each in history.exchanges)
+    return all(exchange.api in ranges and ranges[exchange.api][0] <= exchange.version <= ranges[exchange.api][1] for exchange in history.exchanges)
 
 
-def _upheld(walked: Walked) -> Iterator[Finding]:
-    wrong = None if walked.divergence is None else walked.divergence.step
-    for step in walked.steps:
+def _upheld(replay: ReplayResult) -> Iterator[Finding]:
+    wrong = None if replay.divergence is None else replay.divergence.step
+    for step in replay.steps:
         requirement = step.answer_requirement or step.requirement
         if step is not wrong and step.expected is not None and step.exchange.answer is not None and requirement:
             yield Finding(
@@ -202,12 +204,12 @@ def _upheld(walked: Walked) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _observed(group: str, walked: Walked) -> Iterator[Observation]:
-    for at_ms, moved in walked.transitions:
+def _observed(group: str, replay: ReplayResult) -> Iterator[Observation]:
+    for at_ms, moved in replay.transitions:
         yield Observation(seq=0, at_ns=at_ms * 1_000_000, kind="transition", **{**moved.columns(), "group": group})
 
 
 def settings_of(settings: Mapping[str, Any], profile: str) -> Settings:
     """Return what the machine of a profile has of a broker's settings, by their dotted names."""
-    known = {each.name for each in fields(Settings)}
+    known = {field.name for field in fields(Settings)}
     return Settings.of({name: value for name, value in settings.items() if name.replace(".", "_") in known}, profile)

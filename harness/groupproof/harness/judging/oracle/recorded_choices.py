@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.coordinator import Arrival
     from groupproof.harness.judging.oracle.exchanges import Exchange
 
-__all__ = ["NEW_ID", "Foresight", "is_usual"]
+__all__ = ["NEW_ID", "RecordedChoices", "is_usual"]
 
 NEW_ID: Final = "a member id never given before"
 """What an answer without a legal new id is held against."""
@@ -26,7 +26,7 @@ _GIVING: Final = (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
-class Foresight:
+class RecordedChoices:
     """Makes one group's choices as its recorded answers tell; one for each time that the history is gone through.
 
     `owners` are the clients of the ids given so far, `answered` the exchanges whose answers lie behind: what they told is past. Which way to take where
@@ -37,65 +37,67 @@ class Foresight:
         self.answered: set[int] = set()
         self._way = way
         self.owners: dict[str, str] = {}
-        self._exchanges = {each.number: each for each in exchanges}
-        joined = [each for each in exchanges if each.api is Api.JOIN_GROUP and each.answer is not None and each.code == ErrorCode.NONE]
-        joined.sort(key=lambda each: each.answered_ms or 0.0)
-        self._generations = [(each.number, each.answer or {}) for each in joined]
-        self._syncs = [
-            (each.message.member_id, each)
-            for each in exchanges
-            if isinstance(each.message, SyncGroupRequest) and each.answer is not None and each.code == ErrorCode.NONE
+        self._exchanges = {exchange.number: exchange for exchange in exchanges}
+        joined = [
+            exchange for exchange in exchanges if exchange.api is Api.JOIN_GROUP and exchange.answer is not None and exchange.code == ErrorCode.NONE
         ]
-        self._told_elsewhere = _told_elsewhere(exchanges)
+        joined.sort(key=lambda exchange: exchange.answered_ms or 0.0)
+        self._generations = [(exchange.number, exchange.answer or {}) for exchange in joined]
+        self._syncs = [
+            (exchange.message.member_id, exchange)
+            for exchange in exchanges
+            if isinstance(exchange.message, SyncGroupRequest) and exchange.answer is not None and exchange.code == ErrorCode.NONE
+        ]
+        self._members_by_answer = _members_by_answer(exchanges)
         self._likely: dict[int, str] = {}
-        for member_id, numbers in self._told_elsewhere.items():
-            self._likely.setdefault(next((each for each in numbers if each not in self._likely), numbers[0]), member_id)
+        for member_id, numbers in self._members_by_answer.items():
+            self._likely.setdefault(next((number for number in numbers if number not in self._likely), numbers[0]), member_id)
 
     def member_id(self, prefix: str, arrival: Arrival) -> str:
         """Return the id that the answer to this JoinGroup tells; where it tells none, one that only other answers tell, or a made-up one."""
         exchange = self._exchanges[int(str(arrival.token))]
-        told = str(exchange.answer.get("member_id", "")) if exchange.answer is not None and exchange.code in _GIVING else ""
-        if not told:
-            told = self._told_by_others(exchange.number)
-        if not told and exchange.answer is not None:
-            told = str(exchange.answer.get("member_id", ""))  # a JoinGroup that was parked and then refused tells the id that it was given
-        if not told or told in self.owners:
-            told = f"{NEW_ID} ({exchange.number})"
-        self.owners[told] = exchange.client
-        return told
+        member_id = str(exchange.answer.get("member_id", "")) if exchange.answer is not None and exchange.code in _GIVING else ""
+        if not member_id:
+            member_id = self._answered_to_others(exchange.number)
+        if not member_id and exchange.answer is not None:
+            member_id = str(exchange.answer.get("member_id", ""))  # a JoinGroup that was parked and then refused tells the id that it was given
+        if not member_id or member_id in self.owners:
+            member_id = f"{NEW_ID} ({exchange.number})"
+        self.owners[member_id] = exchange.client
+        return member_id
 
-    def _told_by_others(self, number: int) -> str:
+    def _answered_to_others(self, number: int) -> str:
         """Return the id that only other answers tell to a JoinGroup, "" for none: the likely one, unless it is told to go another way."""
-        may_own = [each for each, numbers in self._told_elsewhere.items() if number in numbers and each not in self.owners]
+        may_own = [key for key, numbers in self._members_by_answer.items() if number in numbers and key not in self.owners]
         likely = self._likely.get(number, "")
-        ways = ["", *may_own] if likely not in may_own else [likely, *(each for each in may_own if each != likely)]
-        if likely in may_own and len(self._told_elsewhere[likely]) > 1:
+        ways = ["", *may_own] if likely not in may_own else [likely, *(name for name in may_own if name != likely)]
+        if likely in may_own and len(self._members_by_answer[likely]) > 1:
             ways.append("")
         return ways[self._way("owner", number, len(ways)) if len(ways) > 1 else 0]
 
     def leader(self, group_id: str, candidates: Sequence[str]) -> str:
         """Return the candidate that the next answers name as leader; where they name another, one that is gone by then, so that it was chosen in between."""
-        told = list(self._told("leader"))
-        if told and told[0] not in candidates:
+        leaders = list(self._values_of("leader"))
+        if leaders and leaders[0] not in candidates:
             listed = next((found for _, answer in self._coming() if (found := set(_listed(answer)))), None)
-            gone = [each for each in candidates if listed is not None and each not in listed]
+            gone = [candidate for candidate in candidates if listed is not None and candidate not in listed]
             if gone:
                 return gone[0]
-        return next((leader for leader in told if leader in candidates), None) or self._syncing(candidates) or candidates[0]
+        return next((leader for leader in leaders if leader in candidates), None) or self._syncing(candidates) or candidates[0]
 
     def protocol(self, group_id: str, tied: Sequence[str]) -> str:
         """Return the tied protocol that the next generation has."""
-        chosen = next(self._told("protocol_name"), "")
+        chosen = next(self._values_of("protocol_name"), "")
         return chosen if chosen in tied else tied[0]
 
     def _syncing(self, candidates: Sequence[str]) -> str | None:
         """Return the candidate whose SyncGroup had the next ones answered: the leader's is the last that comes before they are."""
-        syncs = [(member_id, each) for member_id, each in self._syncs if each.number not in self.answered and member_id in candidates]
-        first_ms = min((each.answered_ms or 0.0 for _, each in syncs), default=0.0)
-        before = [(each.ready_ms, member_id) for member_id, each in syncs if each.ready_ms <= first_ms]
+        syncs = [(member_id, sync) for member_id, sync in self._syncs if sync.number not in self.answered and member_id in candidates]
+        first_ms = min((sync.answered_ms or 0.0 for _, sync in syncs), default=0.0)
+        before = [(sync.ready_ms, member_id) for member_id, sync in syncs if sync.ready_ms <= first_ms]
         return max(before)[1] if before else None
 
-    def _told(self, field: str) -> Iterator[str]:
+    def _values_of(self, field: str) -> Iterator[str]:
         return (str(answer.get(field, "")) for _, answer in self._coming())
 
     def _coming(self) -> Iterator[tuple[int, Any]]:
@@ -107,25 +109,29 @@ def is_usual(member_id: str, prefix: str) -> bool:
     return member_id.startswith(f"{prefix}-") and _UUID.fullmatch(member_id[len(prefix) + 1 :]) is not None
 
 
-def _told_elsewhere(exchanges: Sequence[Exchange]) -> dict[str, list[int]]:
+def _members_by_answer(exchanges: Sequence[Exchange]) -> dict[str, list[int]]:
     """Return the ids that lists of members and names of leaders tell and no JoinGroup's answer gave, with the JoinGroups that may own them.
 
     The likeliest comes first: the last one (of a leader the first) of such a client or instance that named no id, was asked before the id was told, and not refused by then;
     one that was never answered rather than one that was refused later.
     """
-    nameless = [each for each in exchanges if isinstance(each.message, JoinGroupRequest) and not each.message.member_id and each.code not in _GIVING]
+    nameless = [
+        exchange
+        for exchange in exchanges
+        if isinstance(exchange.message, JoinGroupRequest) and not exchange.message.member_id and exchange.code not in _GIVING
+    ]
     owners: dict[str, list[int]] = {}
     for member_id, look in _unclaimed(exchanges).items():
-        fits = [each for each in nameless if _may_own(each, member_id, look)]
+        fits = [exchange for exchange in nameless if _may_own(exchange, member_id, look)]
         sign = -1 if (look.answer or {}).get("leader") == member_id else 1  # who leads joined first
-        fits.sort(key=lambda each: (not each.is_behind, each.answer is None, sign * each.ready_ms), reverse=True)
+        fits.sort(key=lambda fit: (not fit.is_behind, fit.answer is None, sign * fit.ready_ms), reverse=True)
         if fits:
-            owners[member_id] = [each.number for each in fits]
+            owners[member_id] = [fit.number for fit in fits]
     return owners
 
 
 def _may_own(joined: Exchange, member_id: str, look: Exchange) -> bool:
-    prefixes = (f"{each}-" for each in (joined.client, getattr(joined.message, "group_instance_id", None)) if each)
+    prefixes = (f"{item}-" for item in (joined.client, getattr(joined.message, "group_instance_id", None)) if item)
     is_asked = joined.ready_ms <= (look.answered_ms or 0.0) and joined.request.seq < look.seq
     is_open = joined.answered_ms is None or look.ready_ms <= joined.answered_ms
     return is_asked and is_open and member_id.startswith(tuple(prefixes))
@@ -134,15 +140,15 @@ def _may_own(joined: Exchange, member_id: str, look: Exchange) -> bool:
 def _unclaimed(exchanges: Iterable[Exchange]) -> dict[str, Exchange]:
     """Return the ids that were told to others alone, each with the exchange that told it first."""
     given: set[str] = set()
-    told: dict[str, Exchange] = {}
+    claims: dict[str, Exchange] = {}
     for exchange in exchanges:
         answer = exchange.answer or {}
         if exchange.api is Api.JOIN_GROUP and exchange.code in _GIVING:
             given.add(str(answer.get("member_id", "")))
         if exchange.api in (Api.JOIN_GROUP, Api.DESCRIBE_GROUPS):
             for member_id in (*_listed(answer), str(answer.get("leader", ""))):
-                told.setdefault(member_id, exchange)
-    return {each: look for each, look in told.items() if each and each not in given}
+                claims.setdefault(member_id, exchange)
+    return {key: look for key, look in claims.items() if key and key not in given}
 
 
 def _listed(answer: Any) -> Iterator[str]:

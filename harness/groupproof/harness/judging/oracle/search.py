@@ -10,7 +10,7 @@ from typing import Final
 
 from groupproof.coordinator.machine.coordinator import Settings
 from groupproof.harness.judging.oracle.exchanges import History
-from groupproof.harness.judging.oracle.history_replay import Fork, Turns, Walk, Walked
+from groupproof.harness.judging.oracle.history_replay import Branch, HistoryReplay, ReplayResult, Turns
 from groupproof.harness.judging.oracle.tolerance import Tolerance
 
 __all__ = ["explained", "unsettled"]
@@ -24,22 +24,22 @@ _FORKS_LOOKED_BACK: Final = 14
 Key = tuple[str, int, int]
 
 
-def explained(history: History, *, profile: str, settings: Settings, tolerance: Tolerance, walks_max: int = WALKS_MAX) -> Walked:
+def explained(history: History, *, profile: str, settings: Settings, tolerance: Tolerance, walks_max: int = WALKS_MAX) -> ReplayResult:
     """Return the first walk without divergence, or else the one that matched most answers with the fewest turns.
 
     The walk that came furthest is always tried on, with another turn at one of the last forks before its divergence.
     """
     budget = max(2, min(walks_max, STEPS_MAX // max(1, len(history.exchanges))))
     order = itertools.count()
-    seen: set[frozenset[tuple[Key, int]]] = {frozenset()}
-    best = walked = _walk(history, profile, settings, tolerance, {})
-    waiting = [(*_rank(walked, {}), next(order), walked, dict[Key, int]())]
+    entries: set[frozenset[tuple[Key, int]]] = {frozenset()}
+    best = replay = _walk(history, profile, settings, tolerance, {})
+    waiting = [(*_rank(replay, {}), next(order), replay, dict[Key, int]())]
     while waiting and best.divergence is not None and budget > 0:
-        *_, walked, turns = heapq.heappop(waiting)
-        for more in _other_turns(walked, turns):
-            if (known := frozenset(more.items())) in seen or budget <= 0:
+        *_, replay, turns = heapq.heappop(waiting)
+        for more in _other_turns(replay, turns):
+            if (known := frozenset(more.items())) in entries or budget <= 0:
                 continue
-            seen.add(known)
+            entries.add(known)
             budget -= 1
             tried = _walk(history, profile, settings, tolerance, more)
             if tried.divergence is None:
@@ -55,24 +55,24 @@ def unsettled(history: History) -> History:
 
     A broker has several threads, and one of them can sit on a request while the others answer what was sent after it on other connections.
     """
-    return replace(history, exchanges=tuple(replace(each, settled_ms=None) for each in history.exchanges))
+    return replace(history, exchanges=tuple(replace(exchange, settled_ms=None) for exchange in history.exchanges))
 
 
-def _walk(history: History, profile: str, settings: Settings, tolerance: Tolerance, turns: Turns) -> Walked:
-    return Walk(history, profile=profile, settings=settings, tolerance=tolerance, turns=turns).go()
+def _walk(history: History, profile: str, settings: Settings, tolerance: Tolerance, turns: Turns) -> ReplayResult:
+    return HistoryReplay(history, profile=profile, settings=settings, tolerance=tolerance, turns=turns).go()
 
 
-def _rank(walked: Walked, turns: Turns) -> tuple[int, int]:
-    return (-_matched(walked), len(turns))
+def _rank(replay: ReplayResult, turns: Turns) -> tuple[int, int]:
+    return (-_matched(replay), len(turns))
 
 
-def _matched(walked: Walked) -> int:
-    return 0 if walked.divergence is None else walked.divergence.matched
+def _matched(replay: ReplayResult) -> int:
+    return 0 if replay.divergence is None else replay.divergence.matched
 
 
-def _other_turns(walked: Walked, turns: dict[Key, int]) -> Iterator[dict[Key, int]]:
+def _other_turns(replay: ReplayResult, turns: dict[Key, int]) -> Iterator[dict[Key, int]]:
     """Yield the turns with one more, at one of the last forks, the latest first."""
-    open_forks: list[Fork] = [fork for fork in walked.forks if fork.key not in turns]
+    open_forks: list[Branch] = [branch for branch in replay.forks if branch.key not in turns]
     for fork in reversed(open_forks[-_FORKS_LOOKED_BACK:]):
         for way in range(1, fork.ways):
             yield {**turns, fork.key: way}

@@ -35,12 +35,12 @@ class Slowness:
 
     kit_ms: float
     broker_ms: float
-    seen_ms: float
+    late_answers_ms: float
 
     @property
     def is_busy(self) -> bool:
         """Whether something that waits for nothing took so long that other connections may have waited to be read."""
-        return max(self.kit_ms, self.broker_ms, self.seen_ms) >= BUSY_MS_MIN
+        return max(self.kit_ms, self.broker_ms, self.late_answers_ms) >= BUSY_MS_MIN
 
     def allowed_ms(self, kind: str, api: Api) -> float:
         """Return what may be laid at the machine's door for a divergence of that kind.
@@ -48,20 +48,20 @@ class Slowness:
         An answer that waits for nothing and is late is not excused by others of the broker's: only the kit, which shares its machine, can have been kept waiting too.
         """
         excuses_itself = kind == "late" and api not in _PARKED
-        allowed_ms = self.kit_ms if excuses_itself else max(self.kit_ms, self.broker_ms, self.seen_ms)
+        allowed_ms = self.kit_ms if excuses_itself else max(self.kit_ms, self.broker_ms, self.late_answers_ms)
         return allowed_ms if allowed_ms >= SLOW_MS_MIN else 0.0
 
 
 def slowness_of(trace: Trace) -> Slowness:
     """Return how late kit and broker were at worst while the trace was made."""
-    exchanges = (each for history in histories(trace) for each in history.exchanges)
-    waits = (each.answered_ms - each.ready_ms for each in exchanges if each.answered_ms is not None and _waits_for_nothing(each))
-    return Slowness(kit_ms=_worst(trace, KIT), broker_ms=_worst(trace, BROKER), seen_ms=min(max(waits, default=0.0), Tolerance().prompt_ms))
+    exchanges = (exchange for history in histories(trace) for exchange in history.exchanges)
+    waits = (exchange.answered_ms - exchange.ready_ms for exchange in exchanges if exchange.answered_ms is not None and _waits_for_nothing(exchange))
+    return Slowness(kit_ms=_worst(trace, KIT), broker_ms=_worst(trace, BROKER), late_answers_ms=min(max(waits, default=0.0), Tolerance().prompt_ms))
 
 
 def _worst(trace: Trace, fields: Mapping[str, str]) -> float:
-    events = (seen.body for seen in trace if seen.who == "kit" and seen.body.get("name") in fields)
-    return max((float(each.get(fields[each["name"]], 0.0)) for each in events), default=0.0)
+    events = (obs.body for obs in trace if obs.who == "kit" and obs.body.get("name") in fields)
+    return max((float(event.get(fields[event["name"]], 0.0)) for event in events), default=0.0)
 
 
 def _waits_for_nothing(exchange: Exchange) -> bool:

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from groupproof.protocol.rules.deltas import Line
+from groupproof.protocol.rules.deltas import CoordinatorKind
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 from groupproof.protocol.wire.error_responses import error_of
 from groupproof.protocol.wire.messages import JoinGroupRequest
 
 if TYPE_CHECKING:
-    from groupproof.coordinator.machine.coordinator import Stored, Transition
+    from groupproof.coordinator.machine.coordinator import StoredGroups, Transition
     from groupproof.harness.judging.oracle.answer_diff import Difference
     from groupproof.harness.judging.oracle.exchanges import Exchange
     from groupproof.protocol.rules import Profile
@@ -34,7 +34,7 @@ class Moment:
 
     group: str
     profile: Profile
-    stored: Stored
+    stored: StoredGroups
     is_new: bool
     moved: Transition | None
     moved_with: Sequence[Exchange]
@@ -45,7 +45,7 @@ def is_passing(asked: Exchange, expected: Mapping[str, Any], found: Sequence[Dif
     """Tell whether an answer that differs from the `expected` one is what the group shows for a moment, while it moves or is written, or a new one for a while."""
     answer, line = asked.answer or {}, at.profile.line
     if at.moved is not None and shows_state_before(found, at.moved):
-        return any(each.seq > asked.request.seq for each in at.moved_with)
+        return any(exchange.seq > asked.request.seq for exchange in at.moved_with)
     if at.moved is not None and at.moved.after is GroupState.DEAD and shows_dead_group(asked, at.moved_with, at.profile):
         return True
     if is_fenced_by_the_next(asked, at.exchanges, line):
@@ -58,41 +58,41 @@ def shows_no_group(api: Api, answer: Mapping[str, Any]) -> bool:
     """Tell whether an answer is what one is told who looks at a group that is not there."""
     groups = answer.get("groups", [])
     if api is Api.DESCRIBE_GROUPS:
-        return all(each.get("group_state") == GroupState.DEAD.value for each in groups)
+        return all(group.get("group_state") == GroupState.DEAD.value for group in groups)
     return api is Api.LIST_GROUPS and not groups and not answer.get("error_code")
 
 
-def may_be_unseen(group: str, stored: Stored, line: Line) -> bool:
+def may_be_unseen(group: str, stored: StoredGroups, line: CoordinatorKind) -> bool:
     """Tell whether a broker with that coordinator may not show a group that is there: nothing is written of it."""
-    written = {*(each.group_id for each in stored.groups), *(each.group_id for each in stored.offsets if each.committed or each.pending)}
-    return line is Line.JAVA and group not in written
+    written = {*(group.group_id for group in stored.groups), *(offset.group_id for offset in stored.offsets if offset.committed or offset.pending)}
+    return line is CoordinatorKind.JAVA and group not in written
 
 
 def shows_state_before(found: Sequence[Difference], moved: Transition) -> bool:
     """Tell whether an answer differs in nothing but that the group has not `moved` yet: what completes a join phase is another thread of the broker."""
-    states = [(each.field, each.expected, each.observed) for each in found]
+    states = [(difference.field, difference.expected, difference.observed) for difference in found]
     return moved.before is not None and states == [("group_state", moved.after.value, moved.before.value)]
 
 
 def shows_dead_group(asked: Exchange, deletions: Iterable[Exchange], profile: Profile) -> bool:
     """Tell whether an answer is a Dead group's, and one of the deletions was still under way: the coordinator in Scala forgets the group only when it has written that."""
-    cells = {on.value: states for on, states in profile.table.cells.items()}
+    cells = {kind.value: states for kind, states in profile.table.cells.items()}
     row = cells.get(asked.api.title, {}).get(GroupState.DEAD, (None,))[-1]
-    is_under_way = any(each.api in _DELETIONS and (each.answered_ms or each.gone_ms) >= asked.ready_ms for each in deletions)
+    is_under_way = any(deletion.api in _DELETIONS and (deletion.answered_ms or deletion.gone_ms) >= asked.ready_ms for deletion in deletions)
     is_so_refused = row is not None and isinstance(row.answer, ErrorCode) and error_of(asked.api, asked.answer or {}) == row.answer
-    return profile.line is Line.SCALA and is_under_way and is_so_refused
+    return profile.line is CoordinatorKind.SCALA and is_under_way and is_so_refused
 
 
-def is_fenced_by_the_next(asked: Exchange, others: Iterable[Exchange], line: Line) -> bool:
+def is_fenced_by_the_next(asked: Exchange, others: Iterable[Exchange], line: CoordinatorKind) -> bool:
     """Tell whether a static member that returned was fenced by the next with its instance id, which came before the group was written with the first.
 
     From 4.0 on the answer to the first waits for that, and is still to come when the second replaces it (ClassicGroup.replaceStaticMember).
     """
-    if asked.code != ErrorCode.FENCED_INSTANCE_ID or asked.answered_ms is None or line is Line.SCALA:
+    if asked.code != ErrorCode.FENCED_INSTANCE_ID or asked.answered_ms is None or line is CoordinatorKind.SCALA:
         return False
-    later = (each for each in others if each.request.seq > asked.request.seq and each.ready_ms <= (asked.answered_ms or 0))
+    later = (exchange for exchange in others if exchange.request.seq > asked.request.seq and exchange.ready_ms <= (asked.answered_ms or 0))
     returns_as = _returns_as(asked)
-    return returns_as is not None and any(_returns_as(each) == returns_as for each in later)
+    return returns_as is not None and any(_returns_as(exchange) == returns_as for exchange in later)
 
 
 def _returns_as(asked: Exchange) -> str | None:

@@ -33,7 +33,7 @@ _CORRELATION_AT = slice(8, 12)  # behind length, API key and version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class _AskedRequest:
     """A request with its answer, and the `seq` at which the step after it began."""
 
     request: Observation
@@ -48,14 +48,14 @@ def answers_as_written(script: Script, requirement: str, apis: Collection[Api] =
     """
 
     def judge(evidence: Evidence) -> Iterator[Finding]:
-        asked: dict[str, _Asked] = {}
+        asked: dict[str, _AskedRequest] = {}
         for index, begin, end in _steps(evidence):
             step = script.steps[index]
             if isinstance(step, Ask) and step.api in apis:
                 request = next(evidence.select("request", after=begin, before=end), None)
                 if request is None:
                     continue
-                asked[step.label] = _Asked(request=request, answer=evidence.answer(request), next_step=end)
+                asked[step.label] = _AskedRequest(request=request, answer=evidence.answer(request), next_step=end)
                 yield from _of_parking(step, asked[step.label], requirement)
             if isinstance(step, Ask | Answered) and step.code is not None and step.label in asked:
                 yield _of_code(step.label, step.code, asked[step.label], requirement)
@@ -79,12 +79,12 @@ def answers_can_be_read(requirement: str) -> Judge:
     """Judge that what comes back are answers to what was asked; it says nothing where they are."""
 
     def judge(evidence: Evidence) -> Iterator[Finding]:
-        for seen in evidence.select("event"):
-            if seen.who == "kit" and seen.body.get("name") == "garbage":
+        for obs in evidence.select("event"):
+            if obs.who == "kit" and obs.body.get("name") == "garbage":
                 expected = "Each answer is one to a request, in its version."
                 observed = "What came cannot be read."
                 yield Finding(
-                    verdict=Verdict.FAILED, requirement=requirement, expected=expected, observed=observed, seq=seen.seq, detail=seen.body["why"]
+                    verdict=Verdict.FAILED, requirement=requirement, expected=expected, observed=observed, seq=obs.seq, detail=obs.body["why"]
                 )
 
     return judge
@@ -119,8 +119,8 @@ def answers_tell_of_asked_groups(evidence: Evidence) -> Iterator[Finding]:
     for api, field in _OF_GROUPS.items():
         for request in evidence.requests(api):
             answer = evidence.answer(request)
-            told = () if answer is None else (str(each.get("group_id") or "") for each in answer.body.get(field) or ())
-            if answer is not None and any(told_of and told_of not in _asked_about(api, request) for told_of in told):
+            entries = () if answer is None else (str(group.get("group_id") or "") for group in answer.body.get(field) or ())
+            if answer is not None and any(told_of and told_of not in _asked_about(api, request) for told_of in entries):
                 yield Finding(
                     verdict=Verdict.FAILED, requirement=_ISOLATED, expected=f"{api.title} is answered with the groups that were asked about.",
                     observed=f"{api.title} was answered with another group beside them.", seq=answer.seq,
@@ -130,7 +130,7 @@ def answers_tell_of_asked_groups(evidence: Evidence) -> Iterator[Finding]:
 
 def _asked_about(api: Api, request: Observation) -> set[str]:
     entries = request.body.get("groups_names" if api is Api.DELETE_GROUPS else "groups") or ()
-    return {each if isinstance(each, str) else str(each["group_id"]) for each in entries}
+    return {entry if isinstance(entry, str) else str(entry["group_id"]) for entry in entries}
 
 
 def raw_is_answered(api: Api, code: ErrorCode, requirement: str) -> Judge:
@@ -138,9 +138,9 @@ def raw_is_answered(api: Api, code: ErrorCode, requirement: str) -> Judge:
     expected = f"What was sent is answered {_code(code)}, in the form of {api.title} v0."
 
     def judge(evidence: Evidence) -> Iterator[Finding]:
-        links = [seen for seen in evidence.select("event") if seen.who == "link"]
-        sent = next((seen for seen in links if seen.body.get("name") == "raw"), None)
-        answer = next((seen for seen in links if seen.body.get("name") == "answered-raw"), None)
+        links = [obs for obs in evidence.select("event") if obs.who == "link"]
+        sent = next((obs for obs in links if obs.body.get("name") == "raw"), None)
+        answer = next((obs for obs in links if obs.body.get("name") == "answered-raw"), None)
         if sent is not None:
             observed = "It was not answered." if answer is None else _of_raw(api, sent, answer)
             verdict = Verdict.OK if observed == f"It was answered {_code(code)}." else Verdict.FAILED
@@ -174,7 +174,7 @@ def _of_end(connection: str, evidence: Evidence, begin: int, end: int, requireme
     """Return whether the step, which began at `begin`, came to its end by the connection's."""
     expected = f"The broker ends connection {connection}."
     timeouts = evidence.select("event", after=begin, before=end)
-    if any(seen.who == "kit" and seen.body.get("name") == "timeout" for seen in timeouts):
+    if any(obs.who == "kit" and obs.body.get("name") == "timeout" for obs in timeouts):
         observed = f"Connection {connection} stayed open."
         return Finding(verdict=Verdict.FAILED, requirement=requirement, expected=expected, observed=observed, proof=Proof.LIVENESS, seq=begin)
     return Finding(verdict=Verdict.OK, requirement=requirement, expected=expected, observed=f"It ended connection {connection}.", seq=begin)
@@ -182,32 +182,32 @@ def _of_end(connection: str, evidence: Evidence, begin: int, end: int, requireme
 
 def _steps(evidence: Evidence) -> Iterator[tuple[int, int, int]]:
     """Yield each step that was begun with the `seq` of its begin and of the next step's."""
-    begun = [(seen.body["index"], seen.seq) for seen in evidence.trace if seen.who == "kit" and seen.body.get("name") == "step"]
+    begun = [(obs.body["index"], obs.seq) for obs in evidence.trace if obs.who == "kit" and obs.body.get("name") == "step"]
     ends = [*(seq for _, seq in begun[1:]), evidence.closing]
     for (index, begin), end in zip(begun, ends, strict=True):
         yield index, begin, end
 
 
-def _of_parking(step: Ask, asked: _Asked, requirement: str) -> Iterator[Finding]:
+def _of_parking(step: Ask, request: _AskedRequest, requirement: str) -> Iterator[Finding]:
     if not step.is_parked:
         return
     expected = f"{step.label} is not answered before the next step."
-    if asked.answer is None or asked.answer.seq > asked.next_step:
+    if request.answer is None or request.answer.seq > request.next_step:
         yield Finding(verdict=Verdict.OK, requirement=requirement, expected=expected, observed="It was parked.")
         return
-    observed = f"{step.label} was answered {_code(asked.answer.error)} at once."
-    yield Finding(verdict=Verdict.FAILED, requirement=requirement, expected=expected, observed=observed, seq=asked.answer.seq)
+    observed = f"{step.label} was answered {_code(request.answer.error)} at once."
+    yield Finding(verdict=Verdict.FAILED, requirement=requirement, expected=expected, observed=observed, seq=request.answer.seq)
 
 
-def _of_code(label: str, code: int, asked: _Asked, requirement: str) -> Finding:
+def _of_code(label: str, code: int, request: _AskedRequest, requirement: str) -> Finding:
     expected = f"{label} is answered {_code(code)}."
-    if asked.answer is None:
-        seq = asked.request.seq
+    if request.answer is None:
+        seq = request.request.seq
         observed = f"{label} was not answered."
         return Finding(verdict=Verdict.FAILED, requirement=requirement, expected=expected, observed=observed, proof=Proof.LIVENESS, seq=seq)
-    verdict = Verdict.OK if asked.answer.error == code else Verdict.FAILED
-    observed = f"{label} was answered {_code(asked.answer.error)}."
-    return Finding(verdict=verdict, requirement=requirement, expected=expected, observed=observed, seq=asked.answer.seq)
+    verdict = Verdict.OK if request.answer.error == code else Verdict.FAILED
+    observed = f"{label} was answered {_code(request.answer.error)}."
+    return Finding(verdict=verdict, requirement=requirement, expected=expected, observed=observed, seq=request.answer.seq)
 
 
 def _code(code: int | None) -> str:

@@ -24,14 +24,14 @@ def coordinators_agree(requirement: str) -> Judge:
     """Judge every answer to FindCoordinator that a member got; it says nothing where they agree, nor after a coordinator moved."""
 
     def judge(evidence: Evidence) -> Iterator[Finding]:
-        if any(seen.who == "kit" and seen.body.get("name") == "moved" for seen in evidence.trace):
+        if any(obs.who == "kit" and obs.body.get("name") == "moved" for obs in evidence.trace):
             return
-        told: dict[str, tuple[Any, ...]] = {}
+        fields: dict[str, tuple[Any, ...]] = {}
         nodes = _nodes_in(evidence)
         for request in evidence.requests(Api.FIND_COORDINATOR):
             answer = evidence.answer(request)
             if answer is not None and not answer.error and request.body.get("key_type", GROUP_KEY) == GROUP_KEY:
-                yield from _of_answer(request, answer, told, requirement)
+                yield from _of_answer(request, answer, fields, requirement)
                 yield from _of_places(answer, nodes, requirement)
 
     return judge
@@ -39,7 +39,7 @@ def coordinators_agree(requirement: str) -> Judge:
 
 def _nodes_in(evidence: Evidence) -> Mapping[int, tuple[str, int]]:
     """Return where the cluster's Metadata tells its brokers to be, as the ground of the run has it; nothing in traces of before."""
-    ground = next((seen.body for seen in evidence.trace if seen.who == "kit" and seen.body.get("name") == "ground"), {})
+    ground = next((obs.body for obs in evidence.trace if obs.who == "kit" and obs.body.get("name") == "ground"), {})
     return {int(node): (str(host), int(port)) for node, (host, port) in ground.get("nodes", {}).items()}
 
 
@@ -53,14 +53,14 @@ def _of_places(answer: Observation, nodes: Mapping[int, tuple[str, int]], requir
             yield replace(_failed(requirement, answer, expected, observed), detail=detail)
 
 
-def _of_answer(request: Observation, answer: Observation, told: dict[str, tuple[Any, ...]], requirement: str) -> Iterator[Finding]:
+def _of_answer(request: Observation, answer: Observation, fields: dict[str, tuple[Any, ...]], requirement: str) -> Iterator[Finding]:
     keys, found = tuple(request.body["coordinator_keys"]), tuple(answer.body["coordinators"])
-    named = dict(zip(keys, found, strict=True)) if len(keys) == len(found) == 1 else {each["key"]: each for each in found}
+    named = dict(zip(keys, found, strict=True)) if len(keys) == len(found) == 1 else {item["key"]: item for item in found}
     for key in keys:
         place = None if key not in named else _place(named[key])
         if place is None:
             yield _failed(requirement, answer, "Each key is answered.", "A key is not answered.")
-        elif told.setdefault(key, place) != place:
+        elif fields.setdefault(key, place) != place:
             yield _failed(requirement, answer, "A group has one coordinator.", "It has another coordinator than was told before.")
 
 

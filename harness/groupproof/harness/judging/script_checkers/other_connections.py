@@ -23,12 +23,12 @@ def bystanders_stay_connected(script: Script, requirement: str, level: Level) ->
     def judge(evidence: Evidence) -> Iterator[Finding]:
         if not suspects or any(isinstance(step, MoveGroup) for step in script.steps):
             return
-        for seen in evidence.select("event"):
-            name = seen.body.get("connection")
-            if seen.who == "link" and seen.body.get("name") == "closed" and seen.body.get("by") == "broker" and name not in suspects:
+        for obs in evidence.select("event"):
+            name = obs.body.get("connection")
+            if obs.who == "link" and obs.body.get("name") == "closed" and obs.body.get("by") == "broker" and name not in suspects:
                 yield Finding(
                     verdict=otherwise, requirement=requirement, expected="Who sent nothing wrong keeps its connection.",
-                    observed=f"The broker ended connection {name}.", seq=seen.seq,
+                    observed=f"The broker ended connection {name}.", seq=obs.seq,
                 )  # fmt: skip
 
     return judge

@@ -27,9 +27,9 @@ _EXPECTED: Final = "An answer throttles its client for no longer than a quota co
 
 def throttles_are_bearable(evidence: Evidence) -> Iterator[Finding]:
     """Judge the longest and the least of the throttle times that members were told; it says nothing where they are bearable."""
-    told = [(int(seen.body.get("throttle_time_ms") or 0), seen) for seen in evidence.select("response") if seen.who == "member"]
-    longest, at_longest = max(told, key=lambda each: each[0], default=(0, None))
-    least, at_least = min(told, key=lambda each: each[0], default=(0, None))
+    pairs = [(int(obs.body.get("throttle_time_ms") or 0), obs) for obs in evidence.select("response") if obs.who == "member"]
+    longest, at_longest = max(pairs, key=lambda item: item[0], default=(0, None))
+    least, at_least = min(pairs, key=lambda item: item[0], default=(0, None))
     if longest > QUOTA_MS and at_longest is not None:
         says = "longer than a session lasts" if longest > LOST_MS else "though the members were all but idle"
         yield Finding(

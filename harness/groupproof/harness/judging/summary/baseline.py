@@ -14,7 +14,7 @@ from typing import Any, Final
 from groupproof.harness.model.selection import LEVELS
 from groupproof.harness.model.verdicts import Goodbye, Level, Verdict
 
-__all__ = ["Baseline", "Change", "Delta", "Present", "Wanted"]
+__all__ = ["Baseline", "CaseOutcome", "Change", "Delta", "RunScope"]
 
 _RANKS: Final = {
     Verdict.OK: 0,
@@ -35,7 +35,7 @@ _JUDGED: Final = frozenset({Verdict.OK, Verdict.NON_STRICT, Verdict.INFORMATIONA
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Present:
+class CaseOutcome:
     """What a run found of one case, now or in the baseline."""
 
     id: str
@@ -53,7 +53,7 @@ class Present:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class RunScope:
     """What a run was asked for: by which patterns and at which level, what of it there is in this kit, and what of that this run (or shard) selected."""
 
     only: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class Wanted:
     existing: frozenset[str] = frozenset()
     selected: frozenset[str] = frozenset()
 
-    def misses(self, case: Present) -> bool:
+    def misses(self, case: CaseOutcome) -> bool:
         """Tell whether a case of the baseline ought to be in this run, and is not for want of a selection."""
         if case.id in self.existing:
             return case.id in self.selected
@@ -108,8 +108,8 @@ class Delta:
     def breaches(self) -> tuple[str, ...]:
         """Return what fails the run by itself: what left OK for a verdict that is one, what came to fail, or fails in another way, and what vanished."""
         undecided = {Verdict.INCONCLUSIVE.value, Verdict.BROKEN.value}
-        anew = (each for each in self.otherwise if each.now == Verdict.FAILED.value)
-        return tuple(str(each) for each in (*self.moved, *anew, *self.vanished) if each.now not in undecided)
+        anew = (change for change in self.otherwise if change.now == Verdict.FAILED.value)
+        return tuple(str(change) for change in (*self.moved, *anew, *self.vanished) if change.now not in undecided)
 
     def lists(self) -> Iterator[tuple[str, tuple[Change, ...]]]:
         """Yield each kind of change that there is, with the word for it, the gravest first."""
@@ -124,7 +124,7 @@ class Baseline:
     name: str
     side: str
     about: Mapping[str, str]
-    cases: Mapping[str, Present]
+    cases: Mapping[str, CaseOutcome]
 
     @classmethod
     def of(cls, report: Mapping[str, Any], name: str) -> Baseline:
@@ -137,7 +137,7 @@ class Baseline:
         )
 
     def delta(
-        self, now: Iterable[Present], wanted: Wanted, *, about: Mapping[str, str], required: Collection[str] = (), fail_on: Collection[str] = ()
+        self, now: Iterable[CaseOutcome], wanted: RunScope, *, about: Mapping[str, str], required: Collection[str] = (), fail_on: Collection[str] = ()
     ) -> Delta:
         """Compare a run with this. `about` is what `self.about` would be of it, `required` the ids of the cases that its grade needs."""
         present = {case.id: case for case in now if not case.preview}
@@ -158,8 +158,8 @@ class Baseline:
         )
 
 
-def _past(case: Mapping[str, Any]) -> Present:
-    return Present(
+def _past(case: Mapping[str, Any]) -> CaseOutcome:
+    return CaseOutcome(
         id=case["id"],
         verdict=Verdict(case["verdict"]),
         goodbye=Goodbye(case["goodbye"]),
@@ -171,7 +171,7 @@ def _past(case: Mapping[str, Any]) -> Present:
     )
 
 
-def _moved(before: Present, now: Present, fail_on: Collection[str]) -> Change | None:
+def _moved(before: CaseOutcome, now: CaseOutcome, fail_on: Collection[str]) -> Change | None:
     """Return the move where a case has left OK, or has come to fail; what an expectation excuses has not moved."""
     if before.verdict is Verdict.OK and now.verdict not in (Verdict.OK, Verdict.EXCUSED):
         return _change(before, now)
@@ -184,27 +184,27 @@ def _moved(before: Present, now: Present, fail_on: Collection[str]) -> Change | 
     return None
 
 
-def _has_improved(before: Present, now: Present) -> bool:
+def _has_improved(before: CaseOutcome, now: CaseOutcome) -> bool:
     return now.verdict in _GOOD and _RANKS[now.verdict] < _RANKS[before.verdict]
 
 
-def _fails_otherwise(before: Present, now: Present) -> bool:
+def _fails_otherwise(before: CaseOutcome, now: CaseOutcome) -> bool:
     """Tell whether a case that failed then fails now by something that it did not fail by; one that fails by less fails in the old way."""
     if not {before.verdict, now.verdict} <= {Verdict.FAILED, Verdict.EXCUSED} or before.fingerprint == now.fingerprint:
         return False
     return not _sentences(now) < _sentences(before)
 
 
-def _sentences(present: Present) -> frozenset[str]:
+def _sentences(present: CaseOutcome) -> frozenset[str]:
     return frozenset(_BETWEEN_SENTENCES.split(present.observed))
 
 
-def _is_known(before: Present, now: Present) -> bool:
+def _is_known(before: CaseOutcome, now: CaseOutcome) -> bool:
     parted = now.goodbye is Goodbye.UNCLEAN and before.goodbye is not Goodbye.UNCLEAN
     fails_anew = now.verdict is Verdict.FAILED and _fails_otherwise(before, now)
     return _RANKS[now.verdict] <= _RANKS[before.verdict] and not parted and not fails_anew
 
 
-def _change(before: Present | None, now: Present) -> Change:
-    told = "" if now.verdict is Verdict.OK else now.observed
-    return Change(id=now.id, before="" if before is None else before.verdict.value, now=now.verdict.value, observed=told)
+def _change(before: CaseOutcome | None, now: CaseOutcome) -> Change:
+    text = "" if now.verdict is Verdict.OK else now.observed
+    return Change(id=now.id, before="" if before is None else before.verdict.value, now=now.verdict.value, observed=text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from groupproof.harness.judging.summary.baseline import Baseline, Wanted
+from groupproof.harness.judging.summary.baseline import Baseline, RunScope
 from groupproof.harness.judging.summary.grade import exit_code, grade_of, required_of
 from groupproof.harness.judging.summary.run_summary import RunSummary
 from groupproof.harness.model.case import Case
@@ -21,18 +21,18 @@ def ending_of(run: RunSummary, catalogue: Sequence[Case]) -> int:
     """
     grade, counted, stale = _grade(run, catalogue), run.counted, run.settled.stale
     if run.delta is not None:
-        counted = [each for each in counted if each.trouble is not None or each.case.id not in run.delta.known]
+        counted = [count for count in counted if count.trouble is not None or count.case.id not in run.delta.known]
         stale = (*stale, *run.delta.breaches)
         if grade.startswith("PARTIAL"):
             grade = grade if run.delta.lost else "PASSED"
     return exit_code(counted, grade, stale=stale, fail_on=run.run.fail_on, interrupted=run.run.interrupted)
 
 
-def held_against(run: RunSummary, baseline: Baseline, wanted: Wanted, catalogue: Sequence[Case]) -> RunSummary:
+def held_against(run: RunSummary, baseline: Baseline, wanted: RunScope, catalogue: Sequence[Case]) -> RunSummary:
     """Return the run with how it differs from the baseline."""
     required = required_of(_within(run, catalogue), run.run.level)
     delta = baseline.delta(
-        [each.present for each in run.cases],
+        [case.present for case in run.cases],
         wanted,
         about={"subject": run.subject.name, "profile": run.suite.profile},
         required=[case.id for case in required],

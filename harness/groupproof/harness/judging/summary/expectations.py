@@ -22,15 +22,15 @@ from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.model.verdicts import UNDECIDED, Verdict
 from groupproof.protocol.schemas import SchemaError, validate
 
-__all__ = ["Expectations", "Known", "Observed", "Settled", "load", "settle"]
+__all__ = ["CaseVerdict", "Expectations", "KnownFailure", "MatchedExpectations", "load", "settle"]
 
 _NO_VERDICT = frozenset({Verdict.INCONCLUSIVE, Verdict.BROKEN})
-_UNDECIDED = frozenset(each.value for each in UNDECIDED)
+_UNDECIDED = frozenset(verdict.value for verdict in UNDECIDED)
 _NAMED_MAX = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class KnownFailure:
     """One entry; `where` says in which file and as which entry it stands, `others` in which other ways a subject may fail that draws lots."""
 
     case: str
@@ -51,7 +51,7 @@ class Known:
     def is_about(self, release: str, profile: str) -> bool:
         return fnmatchcase(profile, self.profile) and _holds(self.subject, release)
 
-    def excuses(self, observed: Observed) -> bool:
+    def excuses(self, observed: CaseVerdict) -> bool:
         """Tell whether the case fails as this entry says it does."""
         return self.covers(observed.case) and observed.verdict is self.verdict and self.fails_as(observed.fingerprint)
 
@@ -60,7 +60,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Observed:
+class CaseVerdict:
     """What a run found of one case."""
 
     case: str
@@ -69,19 +69,19 @@ class Observed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class MatchedExpectations:
     """Which cases are excused, and by which entry; and the stale entries, each with where it stands and what is wrong with it."""
 
-    excused: dict[str, Known]
+    excused: dict[str, KnownFailure]
     stale: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectations:
-    known: tuple[Known, ...] = ()
+    known: tuple[KnownFailure, ...] = ()
 
-    def about(self, release: str, profile: str) -> tuple[Known, ...]:
-        return tuple(each for each in self.known if each.is_about(release, profile))
+    def about(self, release: str, profile: str) -> tuple[KnownFailure, ...]:
+        return tuple(verdict for verdict in self.known if verdict.is_about(release, profile))
 
 
 def _holds(releases: SpecifierSet, release: str) -> bool:
@@ -89,7 +89,7 @@ def _holds(releases: SpecifierSet, release: str) -> bool:
     try:
         return releases.contains(Version(release), prereleases=True)
     except InvalidVersion:
-        return not len(releases) or any(each.operator == "===" and each.version == release for each in releases)
+        return not len(releases) or any(verdict.operator == "===" and verdict.version == release for verdict in releases)
 
 
 def load(path: Path) -> Expectations:
@@ -106,27 +106,27 @@ def load(path: Path) -> Expectations:
         validate("expectations", data)
     except SchemaError as error:
         raise WrongUsage(f"{path}: {error}") from error
-    return Expectations(known=tuple(_entry(each, f"{path.name}, entry {number}") for number, each in enumerate(data.get("known", []), 1)))
+    return Expectations(known=tuple(_entry(verdict, f"{path.name}, entry {number}") for number, verdict in enumerate(data.get("known", []), 1)))
 
 
 def _refuse_what_is_no_failure(data: dict[str, Any], file: str) -> None:
     entries = data.get("known")
-    for number, each in enumerate(entries if isinstance(entries, list) else [], 1):
-        verdict = each.get("verdict") if isinstance(each, dict) else None
+    for number, entry in enumerate(entries if isinstance(entries, list) else [], 1):
+        verdict = entry.get("verdict") if isinstance(entry, dict) else None
         if verdict in _UNDECIDED:
             raise WrongUsage(
-                f"{file}, entry {number} ({each.get('case')}): {verdict} can't be excused, for it is no failure that could be known; only FAILED and "
+                f"{file}, entry {number} ({entry.get('case')}): {verdict} can't be excused, for it is no failure that could be known; only FAILED and "
                 "NON_STRICT can: take the entry out"
             )
 
 
-def _entry(data: dict[str, Any], where: str) -> Known:
+def _entry(data: dict[str, Any], where: str) -> KnownFailure:
     try:
         releases = SpecifierSet(data["subject"])
     except InvalidSpecifier as error:
         raise WrongUsage(f"{where}: subject: {error}; write releases such as >=2.0,<3.0") from error
     first, *others = [data["fingerprint"]] if isinstance(data["fingerprint"], str) else data["fingerprint"]
-    return Known(
+    return KnownFailure(
         case=data["case"],
         verdict=Verdict(data["verdict"]),
         reason=data["reason"],
@@ -140,33 +140,33 @@ def _entry(data: dict[str, Any], where: str) -> Known:
     )
 
 
-def settle(known: Iterable[Known], observed: Sequence[Observed], today: date) -> Settled:
+def settle(known: Iterable[KnownFailure], observed: Sequence[CaseVerdict], today: date) -> MatchedExpectations:
     """Match the entries that are about this subject with what was observed.
 
     An entry that covers no case of this run, or only cases that came to no verdict, is neither used nor stale.
     """
-    excused: dict[str, Known] = {}
+    excused: dict[str, KnownFailure] = {}
     stale: list[str] = []
     for entry in known:
-        covered = [each for each in observed if entry.covers(each.case) and each.verdict not in _NO_VERDICT]
-        otherwise = [each for each in covered if not entry.excuses(each)]
+        covered = [verdict for verdict in observed if entry.covers(verdict.case) and verdict.verdict not in _NO_VERDICT]
+        otherwise = [verdict for verdict in covered if not entry.excuses(verdict)]
         if entry.expires is not None and today > entry.expires:
             stale.append(f"{entry.where} ({entry.case}): expired on {entry.expires}")
         elif otherwise:
             stale.append(f"{entry.where} ({entry.case}): {_instead(entry, otherwise)}")
         else:
-            excused.update({each.case: entry for each in covered})
-    return Settled(excused=excused, stale=tuple(stale))
+            excused.update({verdict.case: entry for verdict in covered})
+    return MatchedExpectations(excused=excused, stale=tuple(stale))
 
 
-def _instead(entry: Known, otherwise: Sequence[Observed]) -> str:
+def _instead(entry: KnownFailure, otherwise: Sequence[CaseVerdict]) -> str:
     """Return what became of the cases that don't fail as the entry says, those first that fail in another way."""
-    ordered = sorted(otherwise, key=lambda each: each.verdict is not entry.verdict)
+    ordered = sorted(otherwise, key=lambda verdict: verdict.verdict is not entry.verdict)
     more = f"; and {len(ordered) - _NAMED_MAX} more" if len(ordered) > _NAMED_MAX else ""
-    return "; ".join(_stands(entry, each) for each in ordered[:_NAMED_MAX]) + more
+    return "; ".join(_stands(entry, verdict) for verdict in ordered[:_NAMED_MAX]) + more
 
 
-def _stands(entry: Known, each: Observed) -> str:
-    if each.verdict is entry.verdict:
-        return f"{each.case} is {each.verdict.value} in another way: fingerprint {each.fingerprint}, not {entry.fingerprint}"
-    return f"{each.case} is {each.verdict.value}, not {entry.verdict.value} any more"
+def _stands(entry: KnownFailure, verdict: CaseVerdict) -> str:
+    if verdict.verdict is entry.verdict:
+        return f"{verdict.case} is {verdict.verdict.value} in another way: fingerprint {verdict.fingerprint}, not {entry.fingerprint}"
+    return f"{verdict.case} is {verdict.verdict.value}, not {entry.verdict.value} any more"

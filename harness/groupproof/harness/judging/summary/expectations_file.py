@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from groupproof.harness.judging.summary.expectations import Known, load
+from groupproof.harness.judging.summary.expectations import KnownFailure, load
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.schemas import SchemaError, validate
@@ -92,17 +92,17 @@ def write(file: Path, text: str) -> None:
         raise BrokenEnvironment(f"can't write {file}: {error.strerror}; name another with --file") from error
 
 
-def _is_about(entry: Known, report: Mapping[str, Any]) -> bool:
+def _is_about(entry: KnownFailure, report: Mapping[str, Any]) -> bool:
     return entry.is_about(report["subject"]["version"] or "", report["suite"]["profile"])
 
 
-def _covered(entry: Known, cases: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _covered(entry: KnownFailure, cases: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the cases of the run that the entry covers and that came to a verdict."""
     silent = {Verdict.INCONCLUSIVE.value, Verdict.BROKEN.value}
     return [case for case in cases if entry.covers(case["id"]) and case["verdict"] not in silent]
 
 
-def _mended(entry: Known, block: str, report: Mapping[str, Any], cases: Sequence[Mapping[str, Any]]) -> tuple[str, list[str]]:
+def _mended(entry: KnownFailure, block: str, report: Mapping[str, Any], cases: Sequence[Mapping[str, Any]]) -> tuple[str, list[str]]:
     """Return the entry's text as the run has it: as it was, with another fingerprint, for those cases alone that fail as it says, or gone."""
     covered = _covered(entry, cases) if _is_about(entry, report) else []
     standing = [case for case in covered if _stands(entry, case)]
@@ -122,18 +122,18 @@ def _about_alone(block: str, case: str) -> str:
     return _CASE.sub(lambda match: f'{match[1]}"{case}"', block.rstrip("\n"), count=1)
 
 
-def _stands(entry: Known, case: Mapping[str, Any]) -> bool:
+def _stands(entry: KnownFailure, case: Mapping[str, Any]) -> bool:
     """Tell whether a case fails as the entry says, be it excused by it; reports of old tell no verdict beneath."""
     is_excused = case["verdict"] == Verdict.EXCUSED.value
     verdict = case.get("excused", {}).get("verdict", entry.verdict.value) if is_excused else case["verdict"]
     return bool(verdict == entry.verdict.value and entry.fails_as(case["fingerprint"]))
 
 
-def _is_mended(known: Sequence[Known], report: Mapping[str, Any], case: Mapping[str, Any]) -> bool:
+def _is_mended(known: Sequence[KnownFailure], report: Mapping[str, Any], case: Mapping[str, Any]) -> bool:
     """Tell whether an entry for this case alone has had its fingerprint changed, or one for several was narrowed to it."""
-    about = [each for each in known if _is_about(each, report)]
-    return any(each.case == case["id"] and each.verdict.value == case["verdict"] for each in about) or any(
-        each.covers(case["id"]) and _stands(each, case) for each in about
+    about = [entry for entry in known if _is_about(entry, report)]
+    return any(entry.case == case["id"] and entry.verdict.value == case["verdict"] for entry in about) or any(
+        entry.covers(case["id"]) and _stands(entry, case) for entry in about
     )
 
 
@@ -160,5 +160,5 @@ def _entry(case: Mapping[str, Any], report: Mapping[str, Any], reading: Reading)
 
 def _joined(text: str, entries: Sequence[str]) -> str:
     """Return the text with the entries behind it, an empty line before each."""
-    parts = [each for each in (text.rstrip("\n"), *(entry.rstrip("\n") for entry in entries)) if each]
+    parts = [name for name in (text.rstrip("\n"), *(entry.rstrip("\n") for entry in entries)) if name]
     return "\n\n".join(parts) + "\n"

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.case_dialect import CLASSIC_CAPABILITY
-from groupproof.harness.model.errors import Trouble
+from groupproof.harness.model.errors import RunError
 from groupproof.harness.model.prerequisites import is_core, unheard_of
 from groupproof.harness.model.selection import at_level
 from groupproof.harness.model.verdicts import Goodbye, Verdict
 from groupproof.protocol.rules.classic.releases import RELEASES
 
-__all__ = ["CORE_CAPABILITIES", "Counted", "exit_code", "grade_of", "required_of", "totals_of"]
+__all__ = ["CORE_CAPABILITIES", "CaseCount", "exit_code", "grade_of", "required_of", "totals_of"]
 
 CORE_CAPABILITIES = frozenset({CLASSIC_CAPABILITY, "commit", "pause"})
 """What every consumer of the classic protocol can do; a case that needs no more can be on its level's required list.
@@ -36,19 +36,19 @@ _PRECEDENCE = (5, 3, 1, 4, 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
+class CaseCount:
     """What counts of one case's result; `ended_shared`: a process ended unasked that it shared with other cases, whosever doing that was."""
 
     case: Case
     verdict: Verdict
     goodbye: Goodbye
     ended_shared: bool = False
-    trouble: Trouble | None = None
+    trouble: RunError | None = None
 
 
-def totals_of(counted: Iterable[Counted]) -> dict[str, int]:
+def totals_of(counted: Iterable[CaseCount]) -> dict[str, int]:
     """Return how many cases have each verdict; previews are shown elsewhere and not counted."""
-    counts = Counter(each.verdict for each in counted if not each.case.preview)
+    counts = Counter(count.verdict for count in counted if not count.case.preview)
     return {verdict.value: counts[verdict] for verdict in Verdict}
 
 
@@ -61,10 +61,10 @@ def _is_for_all(case: Case) -> bool:
     return is_core(case) if case.side == "coordinator" else case.needs <= CORE_CAPABILITIES and not unheard_of(case, _OLDEST)
 
 
-def grade_of(counted: Sequence[Counted], catalogue: Iterable[Case], level: str) -> str:
+def grade_of(counted: Sequence[CaseCount], catalogue: Iterable[Case], level: str) -> str:
     """Return PASSED, FAILED, PARTIAL n/m or NO_VERDICT."""
-    judged = {each.case.id for each in counted if each.verdict in _JUDGED}
-    if any(each.verdict is Verdict.FAILED and not each.case.preview for each in counted):
+    judged = {count.case.id for count in counted if count.verdict in _JUDGED}
+    if any(count.verdict is Verdict.FAILED and not count.case.preview for count in counted):
         return "FAILED"
     required = required_of(catalogue, level)
     reached = sum(1 for case in required if case.id in judged)
@@ -74,12 +74,12 @@ def grade_of(counted: Sequence[Counted], catalogue: Iterable[Case], level: str) 
 
 
 def exit_code(
-    counted: Sequence[Counted], grade: str, *, stale: Collection[str] = (), fail_on: Collection[str] = (), interrupted: bool = False
+    counted: Sequence[CaseCount], grade: str, *, stale: Collection[str] = (), fail_on: Collection[str] = (), interrupted: bool = False
 ) -> int:
     """Return the exit code of a run; of several that hold, the contract's precedence takes one, and an interruption stands above all."""
     if interrupted:
         return 130
-    codes = {code for each in counted for code in _codes(each, fail_on)}
+    codes = {code for count in counted for code in _codes(count, fail_on)}
     if stale:
         codes.add(1)
     if grade == "NO_VERDICT" or grade.startswith("PARTIAL"):
@@ -87,7 +87,7 @@ def exit_code(
     return next((code for code in _PRECEDENCE if code in codes), 0)
 
 
-def _codes(counted: Counted, fail_on: Collection[str]) -> Iterable[int]:
+def _codes(counted: CaseCount, fail_on: Collection[str]) -> Iterable[int]:
     if counted.trouble is not None:
         yield counted.trouble.exit_code
     elif counted.case.preview:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from groupproof.harness.judging.case_result import CaseResult
-from groupproof.harness.judging.summary.baseline import Delta, Present
-from groupproof.harness.judging.summary.expectations import Known, Settled
-from groupproof.harness.judging.summary.grade import Counted, totals_of
+from groupproof.harness.judging.summary.baseline import CaseOutcome, Delta
+from groupproof.harness.judging.summary.expectations import KnownFailure, MatchedExpectations
+from groupproof.harness.judging.summary.grade import CaseCount, totals_of
 from groupproof.harness.judging.summary.shards import Share
 from groupproof.harness.judging.summary.verdict_grounds import deciding, grounds_of
 from groupproof.harness.model.case import Case
@@ -82,7 +82,7 @@ class CaseReport:
     """One case's result as it is reported: excused where an expectation says so; the ruling keeps what was found."""
 
     result: CaseResult
-    excuse: Known | None = None
+    excuse: KnownFailure | None = None
 
     @property
     def case(self) -> Case:
@@ -104,9 +104,9 @@ class CaseReport:
         return grounds_of(self.result.ruling)
 
     @property
-    def counted(self) -> Counted:
+    def counted(self) -> CaseCount:
         ruling = self.result.ruling
-        return Counted(
+        return CaseCount(
             case=self.case,
             verdict=self.verdict,
             goodbye=ruling.goodbye,
@@ -115,10 +115,10 @@ class CaseReport:
         )
 
     @property
-    def present(self) -> Present:
+    def present(self) -> CaseOutcome:
         """Return what a baseline is compared with."""
         case, ruling = self.case, self.result.ruling
-        return Present(
+        return CaseOutcome(
             id=case.id,
             verdict=self.verdict,
             goodbye=ruling.goodbye,
@@ -144,7 +144,7 @@ class RunSummary:
     results: Sequence[CaseResult]
     grade: str
     selected: Sequence[Case] = ()
-    settled: Settled = field(default_factory=lambda: Settled(excused={}, stale=()))
+    settled: MatchedExpectations = field(default_factory=lambda: MatchedExpectations(excused={}, stale=()))
     delta: Delta | None = None
 
     @property
@@ -161,15 +161,15 @@ class RunSummary:
         return [case for case in self.selected if case.id not in reached]
 
     @property
-    def counted(self) -> list[Counted]:
+    def counted(self) -> list[CaseCount]:
         """Return what `grade.grade_of` and `grade.exit_code` count."""
-        return [each.counted for each in self.cases]
+        return [case.counted for case in self.cases]
 
     @property
     def shared_ends(self) -> list[str]:
         """Return, a sentence for each way, how processes of the shim ended unasked while they hosted several cases: whose doing it was no case can tell."""
         ways: dict[str, list[str]] = {}
-        for ended in (each for result in self.results for each in result.ruling.shared_ends):
+        for ended in (name for result in self.results for name in result.ruling.shared_ends):
             ways.setdefault(ended.partition(": ")[0], []).append(ended)
         runs = ((f"{len(ends)} runs" if len(ends) > 1 else "1 run", ends[0]) for ends in ways.values())
         return [f"a process of the shim that hosts several cases ended unasked in {often}, had again alone: {ended}" for often, ended in runs]
@@ -204,7 +204,7 @@ class RunSummary:
             "run": self._run_to_json(),
             "totals": self.totals,
             "grade": self.grade,
-            "cases": [self._case_to_json(each, output) for each in self.cases],
+            "cases": [self._case_to_json(case, output) for case in self.cases],
         }
 
     def _run_to_json(self) -> dict[str, Any]:
@@ -224,7 +224,7 @@ class RunSummary:
     def _shard_to_json(self, share: Share) -> dict[str, Any]:
         """Return what the other shards' reports need to be joined with this one, and what a whole report has elsewhere."""
         excused = self.settled.excused.items()
-        troubles = [(each.case.id, each.result.trouble) for each in self.cases if each.result.trouble is not None]
+        troubles = [(case.case.id, case.result.trouble) for case in self.cases if case.result.trouble is not None]
         return {
             "number": share.number,
             "of": share.of,
@@ -232,13 +232,13 @@ class RunSummary:
             "fail_on": sorted(self.run.fail_on),
             "spec": self.subject.spec if isinstance(self.subject.spec, str) else list(self.subject.spec),
             "unreached": [case.id for case in self.unreached],
-            "troubles": {id: "kit" if isinstance(trouble, KitFailure) else "environment" for id, trouble in troubles},
-            "excused": {id: {**_excused_to_json(each, each.verdict), "where": each.where} for id, each in excused},
+            "troubles": {id: "kit" if isinstance(error, KitFailure) else "environment" for id, error in troubles},
+            "excused": {id: {**_excused_to_json(entry, entry.verdict), "where": entry.where} for id, entry in excused},
             "stale": list(self.settled.stale),
         }
 
-    def _case_to_json(self, each: CaseReport, output: str) -> dict[str, Any]:
-        case, ruling = each.case, each.result.ruling
+    def _case_to_json(self, item: CaseReport, output: str) -> dict[str, Any]:
+        case, ruling = item.case, item.result.ruling
         return {
             "id": case.id,
             "title": case.title,
@@ -246,25 +246,25 @@ class RunSummary:
             "level": case.level.value,
             "preview": case.preview,
             "time": self.run.clock,
-            "verdict": each.verdict.value,
+            "verdict": item.verdict.value,
             "goodbye": ruling.goodbye.value,
             "stability": ruling.stability,
             "expected": ruling.expected,
             "observed": ruling.observed,
             "fingerprint": ruling.fingerprint or None,
             "receipts": ruling.receipts,
-            "duration_s": round(each.result.duration_s, 3),
-            "trace": each.trace,
+            "duration_s": round(item.result.duration_s, 3),
+            "trace": item.trace,
             "seq": None if (finding := deciding(ruling)) is None else finding.seq,
             "run": ruling.run,
             "grounds": grounds_of(replace(ruling, blurs=())),  # of what the traces tell, so that it can be had again from them
             "lag_ms": ruling.lag_ms,
             **({"shared_ends": list(ruling.shared_ends)} if ruling.shared_ends else {}),
             "replay": replay_line(output, case.id),
-            **({} if each.excuse is None else {"excused": _excused_to_json(each.excuse, ruling.verdict)}),
+            **({} if item.excuse is None else {"excused": _excused_to_json(item.excuse, ruling.verdict)}),
         }
 
 
-def _excused_to_json(excuse: Known, verdict: Verdict) -> dict[str, str]:
+def _excused_to_json(excuse: KnownFailure, verdict: Verdict) -> dict[str, str]:
     """Return the verdict beneath, and who says why it is known."""
     return {"verdict": verdict.value, "reason": excuse.reason, "source": excuse.source}

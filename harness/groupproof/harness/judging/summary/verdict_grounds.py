@@ -34,9 +34,9 @@ def proof_of(finding: Finding) -> str:
 
 def deciding(ruling: Ruling) -> Finding | None:
     """Return the finding that decides an adverse verdict: of several, one that its run proves on the wire."""
-    decisive = [each for each in ruling.findings if each.verdict is ruling.verdict and each.verdict in ADVERSE]
-    shown = [each for each in decisive if each.grounds is None or each.grounds.run == ruling.run]
-    return next((each for each in shown if each.proof is Proof.SAFETY), next(iter(shown or decisive), None))
+    decisive = [finding for finding in ruling.findings if finding.verdict is ruling.verdict and finding.verdict in ADVERSE]
+    shown = [finding for finding in decisive if finding.grounds is None or finding.grounds.run == ruling.run]
+    return next((finding for finding in shown if finding.proof is Proof.SAFETY), next(iter(shown or decisive), None))
 
 
 def _parts(ruling: Ruling) -> Iterator[str]:

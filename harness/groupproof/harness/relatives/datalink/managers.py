@@ -7,7 +7,7 @@ from typing import Final
 
 from groupproof.coordinator.machine.coordinator import Coordinator, Reply, Settings, Transition
 from groupproof.coordinator.machine.outputs import Arrival, GroupView, Output
-from groupproof.coordinator.machine.storage import Stored
+from groupproof.coordinator.machine.storage import StoredGroups
 from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.harness.simulation.heap import Heap
 from groupproof.harness.simulation.random_streams import Streams
@@ -89,7 +89,7 @@ class ManagerPair:
     def _activate(self, node: int) -> None:
         self.active = node
         self._down.discard(node)
-        self._put_out(self._machines[node].load(0, Stored(), self._heap.now_ms))
+        self._put_out(self._machines[node].load(0, StoredGroups(), self._heap.now_ms))
 
     def _group_of(self, group: str) -> Told:
         if self.active is None:

@@ -1,4 +1,4 @@
-"""A group of DataLink's workers before a pair of Managers in virtual time: one seed, one course, the laws held at its end and after each event. Pure."""
+"""A group of DataLink's workers and a pair of Managers in virtual time, from one seed. The invariants are checked after each event and at the end. Pure."""
 
 from __future__ import annotations
 

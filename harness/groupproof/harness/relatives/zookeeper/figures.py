@@ -1,4 +1,4 @@
-"""What a churn of a group on ZooKeeper came to: plain data, JSON both ways. `growth.grow(members, seed)` makes them.
+"""The figures of one churn of a group on ZooKeeper: plain data, to JSON and back. `growth.grow(members, seed)` makes them.
 
     figures = grow(1_000, 1, churn="join")      # of harness.simulator.zookeeper.growth; pure, the same for the same arguments
     figures.requests, figures.watch_events, figures.stable_ms

@@ -1,1 +1,1 @@
-"""The two ways in which members of a group came to agree, on the same churn: by what each reads in ZooKeeper, and by a coordinator's one decision."""
+"""Two ways in which the members of a group agree, compared on the same churn: each member reads ZooKeeper, or one coordinator decides."""

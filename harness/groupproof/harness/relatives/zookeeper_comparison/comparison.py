@@ -1,4 +1,4 @@
-"""What both designs came to on the same churn: rows of figures, JSON both ways. Pure."""
+"""The figures of both designs on the same churn, as rows: to JSON and back. Pure."""
 
 from __future__ import annotations
 

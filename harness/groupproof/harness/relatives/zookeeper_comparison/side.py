@@ -1,4 +1,4 @@
-"""One design at work: a group of real members that can be begun, left and killed, and what they asked of whoever keeps the group."""
+"""One design at work: a group of real members that can start, leave and be killed, and the requests that they sent."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The certificate: a run's report with all that its verdicts rest on in one file, and that file recomputed by whoever doubts it."""
+"""The certificate: a run's report and all its traces in one file, from which anyone can compute the verdicts again."""

@@ -1,4 +1,4 @@
-"""What a certificate says, held against what it comes to when it is recomputed: each difference in a line that names it. Pure."""
+"""The differences between what a certificate says and what its traces give when they are judged again; one line each. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a certificate says of itself: by which kit, of whom, which cases, what each file's SHA-256 is, and how to have the run again. Pure.
+"""The manifest of a certificate: the version of the kit, the subject, the cases, each file's SHA-256, and how to repeat the run. Pure.
 
 Whatever in it follows from the kit and the rest of the certificate is recomputed by `verifying`.
 """

@@ -1,4 +1,4 @@
-"""A certificate read file by file, each hashed and each case told again as it comes, so that a whole run never stands in memory."""
+"""Reads a certificate file by file. Each file is hashed and each case judged as it comes, so that the whole run is never in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One case of a certificate told again from its files: its raw traces held against what they say of themselves, and judged as in the run. Pure."""
+"""One case of a certificate, judged again from its raw traces as in the run. Pure."""
 
 from __future__ import annotations
 

@@ -16,12 +16,12 @@ from typing import Any
 
 from groupproof.harness.cases.catalogue import cases_of
 from groupproof.harness.judging.case_result import CaseResult, Play, unfinished
-from groupproof.harness.judging.summary.expectations import Expectations, Known, Observed, Settled, load, settle
+from groupproof.harness.judging.summary.expectations import CaseVerdict, Expectations, KnownFailure, MatchedExpectations, load, settle
 from groupproof.harness.judging.summary.grade import grade_of
 from groupproof.harness.judging.summary.run_summary import RunInfo, RunSummary, SubjectInfo, SuiteInfo
 from groupproof.harness.judging.unsupported import lack_of, unimplemented
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.errors import BrokenEnvironment, KitFailure, Trouble, WrongUsage
+from groupproof.harness.model.errors import BrokenEnvironment, KitFailure, RunError, WrongUsage
 from groupproof.harness.model.report_paths import PLAN, case_place, trace_name
 from groupproof.harness.model.selection import at_level
 from groupproof.harness.model.version import release
@@ -37,7 +37,7 @@ from groupproof.harness.reports.report_writer import schedule_of
 
 __all__ = ["Verification", "verify"]
 
-_TROUBLES: Mapping[int, type[Trouble]] = {3: WrongUsage, 4: BrokenEnvironment, 5: KitFailure}
+_TROUBLES: Mapping[int, type[RunError]] = {3: WrongUsage, 4: BrokenEnvironment, 5: KitFailure}
 _MINUTE = timedelta(minutes=1)
 
 
@@ -224,14 +224,14 @@ class _Recomputed:
             self._unknown.append(f"{case_place(id)} has no trace, and so there is no verdict on {id}")
         return None
 
-    def _settled(self, results: Sequence[CaseResult], report: Mapping[str, Any], version: str) -> Settled:
+    def _settled(self, results: Sequence[CaseResult], report: Mapping[str, Any], version: str) -> MatchedExpectations:
         known = self._expectations().about(version, self._manifest["run"]["profile"])
-        observed = [Observed(case=result.case.id, verdict=result.ruling.verdict, fingerprint=result.ruling.fingerprint) for result in results]
+        observed = [CaseVerdict(case=result.case.id, verdict=result.ruling.verdict, fingerprint=result.ruling.fingerprint) for result in results]
         return settle(known, observed, _day(report["run"]))
 
     def _expectations(self) -> Expectations:
         """Return the known failures of the files in the certificate; what is none is taken down."""
-        known: list[Known] = []
+        known: list[KnownFailure] = []
         with tempfile.TemporaryDirectory(prefix="groupproof-") as folder:
             for name in self._manifest["expectations"]:
                 if name not in self._contents.expectations:

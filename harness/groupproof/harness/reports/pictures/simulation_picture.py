@@ -1,4 +1,4 @@
-"""A picture of a run: the group's states, each member's, the faults, and where a law was broken; quiet heartbeats and commits are left out."""
+"""A picture of a simulated run: the states of the group and of each member, the faults, and where an invariant was broken. It leaves out heartbeats and commits that changed nothing."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from groupproof.harness.judging.checkers.group_tracker import GroupTracker
-from groupproof.harness.judging.checkers.ownership_tracker import TOLD_BY
+from groupproof.harness.judging.checkers.ownership_tracker import REPORTERS
 from groupproof.protocol.trace import Observation, Partitions, Trace
 from groupproof.protocol.vocabulary import Api, GroupState, MemberState, TopicPartition, error_named
 
@@ -111,7 +111,7 @@ def _instant(obs: Observation) -> Instant:
 
 
 def _is_of_a_member(obs: Observation) -> bool:
-    return obs.who == "kit" or obs.who in TOLD_BY or (obs.api in GROUP_FRAMES and obs.kind in ("request", "response"))
+    return obs.who == "kit" or obs.who in REPORTERS or (obs.api in GROUP_FRAMES and obs.kind in ("request", "response"))
 
 
 def _follow_group(timeline: Timeline, obs: Observation) -> None:
@@ -167,7 +167,7 @@ class _Track:
     def follow(self, obs: Observation, group: GroupTracker) -> None:
         if obs.who == "kit":
             self._follow_kit(obs)
-        elif obs.who in TOLD_BY:
+        elif obs.who in REPORTERS:
             self._follow_event(obs, frozenset(group.hands.now.get(self.lane.name, ())))
         elif obs.kind == "request":
             self._tick(obs, "request", str(obs.api))

@@ -1,4 +1,4 @@
-"""The frames around what a verdict rests on, as few as tell the story: the last before it, and what came of it. Pure."""
+"""The few frames around the one that a verdict rests on: the last ones before it, and its consequences. Pure."""
 
 from __future__ import annotations
 

@@ -18,13 +18,13 @@ from groupproof.harness.model.plan import (
     Impair,
     Kill,
     Mark,
+    Matches,
     Member,
     Mend,
     MoveCoordinator,
     Pass,
     Plan,
     Release,
-    Seen,
     Settled,
     Stable,
     Start,
@@ -128,7 +128,7 @@ def condition_in_words(condition: Condition) -> str:
     return f"{_condition_text(condition)}{f' {condition.count} times' if condition.count > 1 else ''}{after}"
 
 
-def _condition_text(condition: Seen) -> str:
+def _condition_text(condition: Matches) -> str:
     who = condition.client or "a member"
     if condition.kind_of == "fault":
         return f"fault {condition.fault or 'of any name'} is {condition.where.get('stage', 'delivered')}"

@@ -1,4 +1,4 @@
-"""How the drawing of a history asks for its chances, whoever draws: Hypothesis does."""
+"""The interface by which a random history asks for its choices. Hypothesis implements it."""
 
 from __future__ import annotations
 

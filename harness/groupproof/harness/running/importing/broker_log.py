@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from groupproof.harness.running.importing.broker_messages import WORDINGS, Wording, may_tell, spoken_by
-from groupproof.harness.running.importing.imported_event import Told
+from groupproof.harness.running.importing.imported_event import ImportedEvent
 from groupproof.harness.running.importing.log_lines import LogLine, log_lines
 
 __all__ = ["LINE_CHARS_MAX", "read_broker_log"]
@@ -23,7 +23,7 @@ _KEPT: Final = ("reason", "members", "state", "replaced", "client", "elected", "
 _SEVERAL: Final = re.compile(r"[^\s,{}()\[\]]+")
 
 
-def read_broker_log(lines: Iterable[str]) -> Iterator[Told]:
+def read_broker_log(lines: Iterable[str]) -> Iterator[ImportedEvent]:
     """Yield what the lines tell of groups; lines that tell nothing of them are passed over."""
     for line in log_lines(line for line in lines if may_tell(line)):
         event = _event(line)
@@ -31,7 +31,7 @@ def read_broker_log(lines: Iterable[str]) -> Iterator[Told]:
             yield event
 
 
-def _event(line: LogLine) -> Told | None:
+def _event(line: LogLine) -> ImportedEvent | None:
     node, offsets, message = spoken_by(line.message)
     if "request.logger" in line.logger or message.startswith("Completed request:"):
         return None
@@ -42,7 +42,7 @@ def _event(line: LogLine) -> Told | None:
     return None
 
 
-def _meant(line: LogLine, node: int | None, offsets: int | None, wording: Wording, parts: dict[str, str | None]) -> Told:
+def _meant(line: LogLine, node: int | None, offsets: int | None, wording: Wording, parts: dict[str, str | None]) -> ImportedEvent:
     named = parts.get("offsets")
     body: dict[str, Any] = {"name": wording.name, "line": line.message[:LINE_CHARS_MAX], "level": line.level}
     body |= {"marks": wording.marks} if wording.marks else {}
@@ -57,9 +57,9 @@ def _meant(line: LogLine, node: int | None, offsets: int | None, wording: Wordin
         "instance": _instance(parts), "generation": int(generation) if generation is not None else None, "body": body,
     }  # fmt: skip
     if wording.after is None:
-        return Told(at_ms=line.at_ms, is_dated=line.is_dated, kind="event", columns=columns)
+        return ImportedEvent(at_ms=line.at_ms, is_dated=line.is_dated, kind="event", columns=columns)
     columns |= {"state_before": wording.before.value if wording.before else None, "state_after": wording.after.value, "detail": parts.get("reason")}
-    return Told(at_ms=line.at_ms, is_dated=line.is_dated, kind="transition", columns=columns)
+    return ImportedEvent(at_ms=line.at_ms, is_dated=line.is_dated, kind="transition", columns=columns)
 
 
 def _instance(parts: dict[str, str | None]) -> str | None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from groupproof.harness.running.importing.imported_event import Told
+from groupproof.harness.running.importing.imported_event import ImportedEvent
 from groupproof.harness.running.importing.log_lines import LogLine, log_lines
 
 __all__ = ["read_client_log"]
@@ -41,7 +41,7 @@ _CAUSES: Final = {
 """The causes as the catalogue calls them (DIAG-08)."""
 
 
-def read_client_log(lines: Iterable[str]) -> Iterator[Told]:
+def read_client_log(lines: Iterable[str]) -> Iterator[ImportedEvent]:
     """Yield what consumers tell; lines of others are passed over."""
     for line in log_lines(line for line in lines if any(word in line for word in _TELLING)):
         who = _WHO.search(line.message)
@@ -49,7 +49,7 @@ def read_client_log(lines: Iterable[str]) -> Iterator[Told]:
             yield event
 
 
-def _event(line: LogLine, who: re.Match[str]) -> Told | None:
+def _event(line: LogLine, who: re.Match[str]) -> ImportedEvent | None:
     for name, marks, pattern in _WORDINGS:
         found = pattern.search(who["said"])
         if found is not None:
@@ -67,5 +67,5 @@ def _event(line: LogLine, who: re.Match[str]) -> Told | None:
                 "who": "member", "client": who["client"], "group": who["group"], "instance": who["instance"], "member": parts.get("member"),
                 "body": {key: value for key, value in body.items() if value},
             }  # fmt: skip
-            return Told(at_ms=line.at_ms, is_dated=line.is_dated, kind="event", columns=columns)
+            return ImportedEvent(at_ms=line.at_ms, is_dated=line.is_dated, kind="event", columns=columns)
     return None

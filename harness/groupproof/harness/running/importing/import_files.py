@@ -14,7 +14,7 @@ from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.running.importing.broker_log import read_broker_log
 from groupproof.harness.running.importing.capture_file import CAPTURE_MAGIC, CaptureError
 from groupproof.harness.running.importing.client_log import read_client_log
-from groupproof.harness.running.importing.imported_event import Told, merged
+from groupproof.harness.running.importing.imported_event import ImportedEvent, merged
 from groupproof.harness.running.importing.packet_trace import read_capture
 from groupproof.harness.running.importing.request_log import read_request_log
 from groupproof.harness.running.rejudge import split
@@ -65,7 +65,7 @@ def import_files(files: Sequence[Path], *, ports: Sequence[int] = PORTS) -> Trac
     return merged(files_read, run=" ".join(file.name for file in files))
 
 
-def _events(file: Path, ports: Sequence[int]) -> list[Told]:
+def _events(file: Path, ports: Sequence[int]) -> list[ImportedEvent]:
     kind = kind_of(file)
     if kind is FileKind.TRACE:
         raise WrongUsage(f"{file} is a trace already: groupproof trace explain reads it as it is")
@@ -81,14 +81,14 @@ def _events(file: Path, ports: Sequence[int]) -> list[Told]:
     return found
 
 
-def _from_capture(file: Path, ports: Sequence[int]) -> list[Told]:
+def _from_capture(file: Path, ports: Sequence[int]) -> list[ImportedEvent]:
     try:
         return list(read_capture(_bytes(file), ports=ports))
     except CaptureError as error:
         raise WrongUsage(f"{file} can't be read as a capture: {error}") from error
 
 
-def _from_log(file: Path) -> list[Told]:
+def _from_log(file: Path) -> list[ImportedEvent]:
     return [event for reader in (read_broker_log, read_request_log, read_client_log) for event in reader(_lines(file))]
 
 

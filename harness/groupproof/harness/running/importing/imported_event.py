@@ -1,4 +1,4 @@
-"""One thing that a file told, not yet in a trace: when, and the columns of its observation; and how several files' become one trace. Pure."""
+"""One event that was read from a file: its time and the columns of its observation. Also: how the events of several files become one trace. Pure."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 from groupproof.protocol.trace import Observation, Trace
 
-__all__ = ["Told", "merged"]
+__all__ = ["ImportedEvent", "merged"]
 
 _DAY_MS = 86_400_000.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ImportedEvent:
     """`at_ms` counts from 1970, or from midnight where `is_dated` is False; `columns` are those of `Observation` beyond when and which."""
 
     at_ms: float
@@ -23,7 +23,7 @@ class Told:
     columns: Mapping[str, Any] = field(default_factory=dict)
 
 
-def merged(files: Iterable[Iterable[Told]], *, run: str) -> Trace:
+def merged(files: Iterable[Iterable[ImportedEvent]], *, run: str) -> Trace:
     """Return one trace in the order of time, and of the files and their lines where times are the same.
 
     Times count from the first; lines without a date are taken to be of the day on which the dated begin. The first observation is the kit's own and
@@ -42,5 +42,5 @@ def merged(files: Iterable[Iterable[Told]], *, run: str) -> Trace:
     return [clock, *(_observed(seq, at_ms - began_ms, result, run) for seq, (at_ms, _, result) in enumerate(placed, 1))]
 
 
-def _observed(seq: int, ms: float, event: Told, run: str) -> Observation:
+def _observed(seq: int, ms: float, event: ImportedEvent, run: str) -> Observation:
     return Observation(seq=seq, at_ns=round(ms * 1e6), run=run, kind=event.kind, **event.columns)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from groupproof.harness.running.importing.capture_file import packets_of
-from groupproof.harness.running.importing.imported_event import Told
+from groupproof.harness.running.importing.imported_event import ImportedEvent
 from groupproof.harness.running.importing.segments import End, Segment, segment_of
 from groupproof.harness.running.importing.tcp_streams import HalfStream
 from groupproof.harness.subjects.tap.addresses import named_in
@@ -29,7 +29,7 @@ VERSION_MAX: Final = 30
 """No API and no version of one is numbered higher, for a good while: what claims to be is no request."""
 
 
-def read_capture(data: bytes, *, ports: Collection[int]) -> Iterator[Told]:
+def read_capture(data: bytes, *, ports: Collection[int]) -> Iterator[ImportedEvent]:
     """Yield the requests and answers of every connection to one of `ports`, and when each began and ended; raise `CaptureError` for what is no capture."""
     connections: dict[tuple[End, End], _Connection] = {}
     nodes: dict[int, int] = {}
@@ -59,7 +59,7 @@ class _Connection:
     _framers: dict[bool, Framer] = field(default_factory=dict)
     _is_over: bool = False
 
-    def feed(self, segment: Segment, *, is_request: bool) -> Iterator[Told]:
+    def feed(self, segment: Segment, *, is_request: bool) -> Iterator[ImportedEvent]:
         half = self._requests if is_request else self._answers
         if segment.is_syn:
             half.start(segment.number)
@@ -89,11 +89,13 @@ class _Connection:
             return int.from_bytes(data[4:8], "big", signed=True) in self._asked
         return len(data) < _API_ENDS or (int.from_bytes(data[4:6], "big") <= API_MAX and int.from_bytes(data[6:8], "big") <= VERSION_MAX)
 
-    def _link(self, segment: Segment, name: str) -> Told:
+    def _link(self, segment: Segment, name: str) -> ImportedEvent:
         peer = "{}:{}".format(*self.ends[0])
-        return Told(at_ms=segment.at_ms, kind="event", columns={"who": "link", "connection": self.number, "body": {"name": name, "peer": peer}})
+        return ImportedEvent(
+            at_ms=segment.at_ms, kind="event", columns={"who": "link", "connection": self.number, "body": {"name": name, "peer": peer}}
+        )
 
-    def _request(self, segment: Segment, payload: bytes) -> Iterator[Told]:
+    def _request(self, segment: Segment, payload: bytes) -> Iterator[ImportedEvent]:
         try:
             wire = read_request(payload)
         except WireError:
@@ -105,9 +107,9 @@ class _Connection:
             "node": self.nodes.get(self.ends[1][1]), "connection": self.number, "client": wire.client_id, "api": wire.api.title, "version": wire.version, "correlation": wire.correlation, **who,
         }  # fmt: skip
         self._asked[wire.correlation] = (wire, columns)
-        yield Told(at_ms=segment.at_ms, kind="request", columns={**columns, **what})
+        yield ImportedEvent(at_ms=segment.at_ms, kind="request", columns={**columns, **what})
 
-    def _answer(self, segment: Segment, payload: bytes) -> Iterator[Told]:
+    def _answer(self, segment: Segment, payload: bytes) -> Iterator[ImportedEvent]:
         asked = self._asked.pop(int.from_bytes(payload[:4], "big", signed=True), None)
         if asked is None:
             return
@@ -117,4 +119,4 @@ class _Connection:
         except WireError:
             return
         self.nodes.update({named.address[1]: named.node for named in named_in(wire.api, body)})
-        yield Told(at_ms=segment.at_ms, kind="response", columns={**columns, **response_columns(wire.api, wire.body, body)})
+        yield ImportedEvent(at_ms=segment.at_ms, kind="response", columns={**columns, **response_columns(wire.api, wire.body, body)})

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from groupproof.harness.running.importing.imported_event import Told
+from groupproof.harness.running.importing.imported_event import ImportedEvent
 from groupproof.harness.running.importing.log_lines import LogLine, log_lines
 from groupproof.harness.running.importing.old_field_names import newest_request, newest_response
 from groupproof.harness.running.importing.structs import parse_struct
@@ -34,7 +34,7 @@ _BLOBS: Final = frozenset({"metadata", "assignment", "userData"})
 _CAPITAL: Final = re.compile(r"(?<!^)(?=[A-Z])")
 
 
-def read_request_log(lines: Iterable[str]) -> Iterator[Told]:
+def read_request_log(lines: Iterable[str]) -> Iterator[ImportedEvent]:
     """Yield a request and a response for each line of a group's request; lines that cannot be read are passed over."""
     reader = _Reader()
     for line in log_lines(line for line in lines if "Completed request:" in line):
@@ -50,14 +50,14 @@ class _Reader:
     def __init__(self) -> None:
         self._connections: dict[str, int] = {}
 
-    def read(self, line: LogLine) -> Iterator[Told]:
+    def read(self, line: LogLine) -> Iterator[ImportedEvent]:
         at = line.message.index("Completed request:") + len("Completed request:")
         if line.message[at:].lstrip().startswith("{"):
             yield from self._json(line, json.loads(line.message[at:]))
         else:
             yield from self._struct(line)
 
-    def _json(self, line: LogLine, fields: Mapping[str, Any]) -> Iterator[Told]:
+    def _json(self, line: LogLine, fields: Mapping[str, Any]) -> Iterator[ImportedEvent]:
         header = fields["requestHeader"]
         api = _APIS.get(header["requestApiKeyName"])
         if api is not None:
@@ -66,7 +66,7 @@ class _Reader:
             where = {"client": header["clientId"], "version": header["requestApiVersion"], "correlation": header["correlationId"]}
             yield from self._both(line, api, where, (fields["connection"], float(fields["totalTimeMs"])), request, response)
 
-    def _struct(self, line: LogLine) -> Iterator[Told]:
+    def _struct(self, line: LogLine) -> Iterator[ImportedEvent]:
         found, after = _STRUCT.search(line.message), _TOLD_AFTER.search(line.message)
         api = _APIS.get(found["api"]) if found else None
         if found is None or after is None or api is None:
@@ -81,14 +81,16 @@ class _Reader:
 
     def _both(
         self, line: LogLine, api: Api, where: Mapping[str, Any], took: tuple[str, float], asked: Mapping[str, Any], said: Mapping[str, Any]
-    ) -> Iterator[Told]:
+    ) -> Iterator[ImportedEvent]:
         connection, total_ms = took
         number = self._connections.setdefault(connection, len(self._connections) + 1)
         request, response = newest_request(api, asked), newest_response(api, said)
         who, what = request_columns(api, request)
         columns = {**where, "connection": number, "api": api.title, "who": "coordinator", **who}
-        yield Told(at_ms=line.at_ms - total_ms, is_dated=line.is_dated, kind="request", columns={**columns, **what})
-        yield Told(at_ms=line.at_ms, is_dated=line.is_dated, kind="response", columns={**columns, **response_columns(api, request, response)})
+        yield ImportedEvent(at_ms=line.at_ms - total_ms, is_dated=line.is_dated, kind="request", columns={**columns, **what})
+        yield ImportedEvent(
+            at_ms=line.at_ms, is_dated=line.is_dated, kind="response", columns={**columns, **response_columns(api, request, response)}
+        )
 
 
 def _snake(value: Any, name: str = "") -> Any:

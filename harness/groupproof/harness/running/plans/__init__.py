@@ -1,1 +1,1 @@
-"""Client cases: a plan is carried out against a subject and a cluster of its own."""
+"""Client cases: runs a plan against a subject and a cluster of its own."""

@@ -1,4 +1,4 @@
-"""One run of one case: a cluster and a network of its own, the plan carried out, and what is left of it: the trace and the shims' stderr."""
+"""One run of one client case, with a cluster and a network of its own. It leaves the trace and the shims' stderr."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.case import Case, plan_of, seed_of
 from groupproof.harness.model.case_dialect import CLASSIC_CAPABILITY
 from groupproof.harness.model.case_names import NAMES, drawn
-from groupproof.harness.model.errors import Trouble
+from groupproof.harness.model.errors import RunError
 from groupproof.harness.model.plan import Impair
 from groupproof.harness.running.canary import Canary, watch_lags
 from groupproof.harness.running.plans.member_control import Actor
@@ -109,7 +109,7 @@ class Stage:
             return self
         try:
             play = await self.play(MEASURING, key="rhythm")
-        except (Trouble, ExceptionGroup):
+        except (RunError, ExceptionGroup):
             return self  # whatever is wrong, the first case says it better
         return replace(self, rhythm=rhythm_of(play.trace))
 

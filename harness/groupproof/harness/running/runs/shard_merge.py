@@ -17,7 +17,7 @@ from groupproof.harness.cases.catalogue import cases_of
 from groupproof.harness.judging.case_result import CaseResult, Play
 from groupproof.harness.judging.ruling import Ruling, rule_on
 from groupproof.harness.judging.script_judgement import judge_either
-from groupproof.harness.judging.summary.expectations import Known, Settled
+from groupproof.harness.judging.summary.expectations import KnownFailure, MatchedExpectations
 from groupproof.harness.judging.summary.grade import grade_of
 from groupproof.harness.judging.summary.run_summary import RunInfo, RunSummary, SubjectInfo, SuiteInfo
 from groupproof.harness.judging.summary.shards import Share
@@ -30,9 +30,9 @@ from groupproof.harness.model.version import release
 from groupproof.harness.running.rejudge import read_traces
 from groupproof.protocol.rules.requirements import catalogue_sha256
 
-__all__ = ["Joined", "Named", "is_shard", "join", "sets_of"]
+__all__ = ["Joined", "NamedBroker", "is_shard", "join", "sets_of"]
 
-Named = tuple[Path, Mapping[str, Any]]
+NamedBroker = tuple[Path, Mapping[str, Any]]
 """A report, and how it was named."""
 
 _TROUBLES = {"environment": BrokenEnvironment, "kit": KitFailure}
@@ -50,9 +50,9 @@ def is_shard(report: Mapping[str, Any]) -> bool:
     return "shard" in report["run"]
 
 
-def sets_of(reports: Iterable[Named]) -> list[list[Named]]:
+def sets_of(reports: Iterable[NamedBroker]) -> list[list[NamedBroker]]:
     """Return the shards among the reports, those of one run together; raise `WrongUsage` where a shard is there twice."""
-    sets: dict[tuple[Any, ...], dict[int, Named]] = {}
+    sets: dict[tuple[Any, ...], dict[int, NamedBroker]] = {}
     for path, report in reports:
         if not is_shard(report):
             continue
@@ -72,7 +72,7 @@ def _run_of(report: Mapping[str, Any]) -> tuple[Any, ...]:
     return (*identity, shard["of"], shard["level"], tuple(shard["fail_on"]))
 
 
-def join(shards: Sequence[Named]) -> Joined:
+def join(shards: Sequence[NamedBroker]) -> Joined:
     """Return the run that these shards are of; raise `WrongUsage` where another release of the kit made them, for its cases are others."""
     first = shards[0][1]
     suite, side = first["suite"], first["subject"]["side"]
@@ -133,19 +133,19 @@ def _whole(command: str | list[str]) -> str | list[str]:
     return [word for word in command if not word.startswith("--shard=")]
 
 
-def _settled(reports: Sequence[Mapping[str, Any]]) -> Settled:
+def _settled(reports: Sequence[Mapping[str, Any]]) -> MatchedExpectations:
     shards = [report["run"]["shard"] for report in reports]
     prints = {case["id"]: case["fingerprint"] or "" for report in reports for case in report["cases"]}
     stale = tuple(dict.fromkeys(item for shard in shards for item in shard["stale"]))
     excused = {id: _known(id, value, prints[id]) for shard in shards for id, value in shard["excused"].items()}
     # An entry that is stale in one shard excuses nothing in the others.
-    return Settled(
+    return MatchedExpectations(
         excused={id: value for id, value in excused.items() if not any(line.startswith(f"{value.where} (") for line in stale)}, stale=stale
     )
 
 
-def _known(id: str, by_name: Mapping[str, str], fingerprint: str) -> Known:
-    return Known(
+def _known(id: str, by_name: Mapping[str, str], fingerprint: str) -> KnownFailure:
+    return KnownFailure(
         case=id,
         verdict=Verdict(by_name["verdict"]),
         reason=by_name["reason"],

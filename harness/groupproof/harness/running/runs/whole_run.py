@@ -18,9 +18,9 @@ from typing import Any
 import trio
 
 from groupproof.harness.judging.case_result import CaseResult
-from groupproof.harness.judging.summary.baseline import Baseline, Wanted
+from groupproof.harness.judging.summary.baseline import Baseline, RunScope
 from groupproof.harness.judging.summary.exit_codes import ending_of, held_against
-from groupproof.harness.judging.summary.expectations import Expectations, Known, Observed, settle
+from groupproof.harness.judging.summary.expectations import CaseVerdict, Expectations, KnownFailure, settle
 from groupproof.harness.judging.summary.grade import grade_of, required_of
 from groupproof.harness.judging.summary.run_summary import CaseReport, RunInfo, RunSummary, SubjectInfo, SuiteInfo
 from groupproof.harness.judging.summary.shards import Share
@@ -68,7 +68,7 @@ class RunConfig:
     shard: Share | None = None
     elsewhere: frozenset[str] = frozenset()
     baseline: Baseline | None = None
-    wanted: Wanted = field(default_factory=Wanted)
+    wanted: RunScope = field(default_factory=RunScope)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +114,7 @@ class CertifyRun(ABC):
         """The subject's release, for expectations."""
 
     def go(self) -> RunOutcome:
-        """Block until the run is over. Raise `Trouble` when the subject can't be had at all; what goes wrong in a case is in its result.
+        """Block until the run is over. Raise `RunError` when the subject can't be had at all; what goes wrong in a case is in its result.
 
         `KeyboardInterrupt` comes out where there is nothing yet to report.
         """
@@ -166,10 +166,10 @@ class CertifyRun(ABC):
             self._gave_up = f"the last {GONE_MAX} cases could not be carried through: {last[0]}"
             self._scope.cancel()
 
-    def _known(self) -> tuple[Known, ...]:
+    def _known(self) -> tuple[KnownFailure, ...]:
         return self.order.expectations.about(self.release, self.order.profile)
 
-    def _excuse(self, result: CaseResult) -> Known | None:
+    def _excuse(self, result: CaseResult) -> KnownFailure | None:
         # Whether an entry over several cases stands is known at the end alone.
         known = [entry for entry in self._known() if entry.case == result.case.id]
         return settle(known, [_observed(result)], datetime.now(UTC).date()).excused.get(result.case.id)
@@ -248,5 +248,5 @@ def _is_in_vain(result: CaseResult) -> bool:
     return result.trouble is not None or result.ruling.verdict is Verdict.BROKEN
 
 
-def _observed(result: CaseResult) -> Observed:
-    return Observed(case=result.case.id, verdict=result.ruling.verdict, fingerprint=result.ruling.fingerprint)
+def _observed(result: CaseResult) -> CaseVerdict:
+    return CaseVerdict(case=result.case.id, verdict=result.ruling.verdict, fingerprint=result.ruling.fingerprint)

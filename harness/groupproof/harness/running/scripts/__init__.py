@@ -1,1 +1,1 @@
-"""Coordinator cases: a script is carried out against a running cluster."""
+"""Coordinator cases: runs a script against a running cluster."""

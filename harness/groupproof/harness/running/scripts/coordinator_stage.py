@@ -14,7 +14,7 @@ from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.judging.script_judgement import has_failed, judge_script_run
 from groupproof.harness.model.case import Case, script_of, seed_of
 from groupproof.harness.model.common_versions import unspoken
-from groupproof.harness.model.errors import Trouble
+from groupproof.harness.model.errors import RunError
 from groupproof.harness.model.prerequisites import needs_of
 from groupproof.harness.model.script_bindings import GROUP_PREFIX, Names
 from groupproof.harness.running.canary import Canary, watch_lags
@@ -78,7 +78,7 @@ class BrokerStage:
         began = trio.current_time()
         recorder = Recorder(clock_from_now(), **self._columns(case, key))
         stop = self._watch(recorder)
-        trouble: Trouble | None = None
+        trouble: RunError | None = None
         try:
             async with context as cluster:
                 trouble = await self._performed(case, cluster, recorder, key)
@@ -91,7 +91,7 @@ class BrokerStage:
             stop()
         return Play(trace=list(recorder.trace), stderr={}, duration_s=trio.current_time() - began, trouble=trouble)
 
-    async def _performed(self, case: Case, cluster: PooledCluster, recorder: Recorder, key: str) -> Trouble | None:
+    async def _performed(self, case: Case, cluster: PooledCluster, recorder: Recorder, key: str) -> RunError | None:
         try:
             await self._perform(case, cluster, recorder, key)
         except Exception as error:
@@ -158,7 +158,7 @@ def called(subject: BrokerSubject) -> tuple[str, str | None]:
     return (subject.name, version) if version else (subject.spec, None)
 
 
-def _patience(trace: Trace, error: Trouble | None) -> float:
+def _patience(trace: Trace, error: RunError | None) -> float:
     """Return how long to look whether the cluster has died, in seconds: what it does to connections is seen before it."""
     if error is not None:
         return DYING_S

@@ -1,4 +1,4 @@
-"""A dialogue with one shim that is being checked: commands asked one at a time, events waited for, and each breach told as a problem."""
+"""The dialogue with one shim under check: it sends one command at a time, waits for events, and reports each breach of the contract as a problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A simulation carried out by the real pair: reference consumers in front of the reference cluster, with streams between them (trio).
+"""Runs a simulation with the real pair: reference consumers and the reference cluster, with streams between them (trio).
 
 `in_virtual_time` joins them by streams in memory, so that a run goes the same way each time; `over_sockets` by loopback TCP with the tap
 between, in real time. Who starts when, what befalls whom and for how long is as in the simulator; the latencies of its network are not.
@@ -57,7 +57,7 @@ Open = Callable[[Cluster, Recorder], AbstractAsyncContextManager[Way]]
 def in_virtual_time(simulation: Simulation, plan: Schedule) -> Trace:
     """Return the trace of the run; the same arguments give the same one. Raise `ValueError` for what the pair cannot carry out."""
     _check(plan, KINDS.keys())
-    is_impaired = any(happening.kind in NETWORK_KINDS for happening in plan.happenings)
+    is_impaired = any(fault.kind in NETWORK_KINDS for fault in plan.happenings)
     traces: list[Trace] = []
 
     async def main() -> None:
@@ -87,7 +87,7 @@ def over_sockets(simulation: Simulation, plan: Schedule) -> Trace:
 
 
 def _check(plan: Schedule, kinds: Collection[str]) -> None:
-    unknown = sorted({happening.kind for happening in plan.happenings if happening.kind not in kinds})
+    unknown = sorted({fault.kind for fault in plan.happenings if fault.kind not in kinds})
     if unknown:
         raise ValueError(f"the trio pair cannot carry out {', '.join(unknown)}; it can: {', '.join(sorted(kinds))}")
 
@@ -156,8 +156,8 @@ class _Pair:
 
     async def _happen(self) -> None:
         """Inject and heal, each at its time; what is not healed by the end of the simulation is healed then."""
-        due = [(happening.at_ms, index, True) for index, happening in enumerate(self.plan.happenings)]
-        due += [(happening.at_ms + happening.for_ms, index, False) for index, happening in enumerate(self.plan.happenings) if happening.for_ms]
+        due = [(fault.at_ms, index, True) for index, fault in enumerate(self.plan.happenings)]
+        due += [(fault.at_ms + fault.for_ms, index, False) for index, fault in enumerate(self.plan.happenings) if fault.for_ms]
         begun = trio.current_time()
         for at_ms, index, is_begin in sorted(due):
             await trio.sleep_until(begun + min(at_ms, self.simulation.duration_ms) / 1000)
@@ -179,7 +179,7 @@ class _Pair:
         await trio.sleep(2 * _number(self.simulation.session_timeout_ms) / 1000)
 
     def _until_topics_s(self) -> float:
-        return METADATA_MS / 1000 if any(happening.kind == "grow" for happening in self.plan.happenings) else 0.0
+        return METADATA_MS / 1000 if any(fault.kind == "grow" for fault in self.plan.happenings) else 0.0
 
     def _is_whole(self) -> bool:
         view = self.cluster.view(GROUP)

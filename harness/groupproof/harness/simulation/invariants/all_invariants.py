@@ -1,4 +1,4 @@
-"""Every law of the group, held at each event: what the brokers and the members do is passed on to those who know the laws."""
+"""Every invariant of the group, checked at each event: what brokers and members do is passed on to the checkers of the invariants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Committed offsets: only current members commit, and what was committed last is what is told (COMMIT-05 to COMMIT-11, COMMIT-21, FETCH-01)."""
+"""Committed offsets: only current members commit, and OffsetFetch answers the newest commit (COMMIT-05 to COMMIT-11, COMMIT-21, FETCH-01)."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from groupproof.coordinator.machine.coordinator import Coordinator, Transition
 from groupproof.harness.simulation.settings import GROUP, InvariantBroken
-from groupproof.protocol.rules import On
+from groupproof.protocol.rules import ClassicEvent
 from groupproof.protocol.rules.cells import State
 from groupproof.protocol.vocabulary import VALID_PREVIOUS_STATES, ErrorCode, GroupState
 from groupproof.protocol.wire.messages import (
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Generation", "Generations"]
 
-_UNLOADED: Final = f"{On.UNLOADED.value}/"
+_UNLOADED: Final = f"{ClassicEvent.UNLOADED.value}/"
 
 
 @dataclass(slots=True, eq=False)
 class Generation:
-    """One generation as it was told; the ids of members by instance, or by themselves where they have none. `sent` is what its leader assigned, to other ids than those
+    """One generation as it was told; the ids of members by instance, or by themselves where they have none. `sent` is what its leader assigned to ids that are not those
     of the instances in `late`.
     """
 
@@ -75,13 +75,13 @@ class Generations:
     # Tenures
 
     def led_by(self, machine: Coordinator) -> None:
-        standing = machine.standing(GROUP)
-        number = 0 if standing is None else standing.generation
+        progress = machine.standing(GROUP)
+        number = 0 if progress is None else progress.generation
         self._is_led, self._previous = True, Generation(0)
         if number < self.stored.number:
             raise InvariantBroken("EMIG-03", f"the group was loaded at generation {number}, though {self.stored.number} was stored")
         self.current = self.stored if number == self.stored.number else Generation(number)
-        self.state = None if standing is None else standing.state
+        self.state = None if progress is None else progress.state
 
     def unloaded(self) -> None:
         """End the tenure: until the next one begins nobody knows who is a member, and heartbeats are let pass (FIND-10)."""

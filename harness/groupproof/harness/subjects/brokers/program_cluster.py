@@ -1,4 +1,4 @@
-"""A cluster in one program that the kit wrote itself: told what to be in its one argument, and commanded by lines (kfake, librdkafka's mock)."""
+"""A cluster in one program that the kit provides: its one argument configures it, and lines on its standard input command it (kfake, librdkafka's mock)."""
 
 from __future__ import annotations
 

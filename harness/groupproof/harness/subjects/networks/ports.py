@@ -1,4 +1,4 @@
-"""Ports for programs that must be told theirs: chosen by the kernel, and kept from everybody else until they listen."""
+"""Ports for programs that need to know theirs in advance: the kernel chooses them, and nobody else gets them until the program listens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One program that plays a broker, or a part of one: it logs to a file, and it is gone with whoever started it."""
+"""One program that is a broker or a part of one. It logs to a file, and it ends when the process that started it ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program that runs another one, and ends it when whoever started this one is gone, however that ended: by Ctrl-C, a crash, or SIGKILL.
+"""A program that runs another one and ends it when its own parent is gone, after Ctrl-C, a crash or SIGKILL.
 
 It is started by its path, in an isolated interpreter. Its one argument is JSON: `argv` to run, `again` to run when it is started again (else `argv`),
 `orders` (what to run for pause, resume and kill, where a signal to the program is not enough), `after` (commands to run when all has ended), `remove`

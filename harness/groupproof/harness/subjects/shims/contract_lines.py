@@ -19,9 +19,9 @@ __all__ = [
     "NOT_UTF_8",
     "Answer",
     "BrokenLine",
+    "CaseHistory",
     "Event",
     "Hello",
-    "Line",
     "Noise",
     "command_line",
     "read_line",
@@ -70,7 +70,7 @@ class Noise:
     text: str
 
 
-Line = Hello | Answer | Event | Noise
+CaseHistory = Hello | Answer | Event | Noise
 
 EVENTS = frozenset(
     {
@@ -83,7 +83,7 @@ NOT_UTF_8 = "\ufffd"
 """What bytes that are no UTF-8 were read as."""
 
 
-def read_line(text: str) -> Line:
+def read_line(text: str) -> CaseHistory:
     """Raise `BrokenLine` for a line that starts with `{` and is not what the contract asks for."""
     if not text.startswith("{"):
         return Noise(text=text)

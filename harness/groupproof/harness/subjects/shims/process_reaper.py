@@ -1,4 +1,4 @@
-"""Who outlives the kit for a moment: a process that ends what the kit was told to end and could not, because it was killed itself.
+"""A process that outlives the kit for a moment: it ends the programs that the kit could not end, because the kit was killed.
 
 A client's process that is stopped (SIGSTOP) does not see its standard input end, and would stand there for ever; so would a container that is paused.
 The warden holds the other end of a pipe. When that closes, it kills the process groups and removes the containers and folders that are still in its

@@ -1,4 +1,4 @@
-"""How a broker is reached. That it is down is told once, with how many connections it refused when it is back; the trace tells of each."""
+"""Connects to a broker. A message says once that it is down and, when it is back, how many connections failed; the trace has each of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One client's connection through the tap to one broker: every frame goes on as it came, is recorded, and may be struck.
+"""One client's connection through the tap to one broker. Every frame is recorded and goes on as it came, unless a fault acts on it.
 
 A held request keeps back what the client sent after it, a held answer what the broker said after it. Whatever goes wrong on either side ends this
 connection alone, on both sides, with a reason in the trace.

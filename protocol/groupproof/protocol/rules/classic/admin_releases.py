@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import Final
 
 from groupproof.protocol.rules.classic.append_errors import FIRST_APPENDS, SCALA_APPENDS
-from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, Effect, Form, Guard, On, Row
-from groupproof.protocol.rules.deltas import Change, Delta, Line, gone
+from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, ClassicEvent, Effect, Form, Guard, Row
+from groupproof.protocol.rules.deltas import Change, CoordinatorKind, Delta, gone
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 __all__ = ["ADMIN_DELTAS", "ADMIN_INPUTS"]
@@ -24,7 +24,15 @@ DEAD: Final = GroupState.DEAD
 LIVE: Final = (PREPARING, COMPLETING, STABLE)
 
 ADMIN_INPUTS: Final = frozenset(
-    {On.DESCRIBE_GROUPS, On.LIST_GROUPS, On.DELETE_GROUPS, On.OFFSET_DELETE, On.TXN_OFFSET_COMMIT, On.TXN_MARKER, On.RETENTION}
+    {
+        ClassicEvent.DESCRIBE_GROUPS,
+        ClassicEvent.LIST_GROUPS,
+        ClassicEvent.DELETE_GROUPS,
+        ClassicEvent.OFFSET_DELETE,
+        ClassicEvent.TXN_OFFSET_COMMIT,
+        ClassicEvent.TXN_MARKER,
+        ClassicEvent.RETENTION,
+    }
 )
 """The inputs whose rows stand here and in `classic_admin` and `classic_offsets`."""
 
@@ -61,57 +69,57 @@ ADMIN_DELTAS: Final[tuple[Delta, ...]] = (
     Delta(
         since=(4, 0),
         what="69 from DescribeGroups v6 (KIP-1043); operations on the configuration of groups",
-        was=gone(On.DESCRIBE_GROUPS, (NO_GROUP,), "not-found"),
+        was=gone(ClassicEvent.DESCRIBE_GROUPS, (NO_GROUP,), "not-found"),
         fields={"group_operations": 0b0001_0100_1000},
     ),
     Delta(
         since=(4, 0),
-        line=Line.SCALA,
+        line=CoordinatorKind.SCALA,
         what="the coordinator in Java: its order of checks; assignments told before Stable; no group made by a "
         "transactional commit that is refused; an Empty group outlives its last deleted offset until the next cleanup; 14 to ListGroups without a list; "
         "spaces around the name of a state (measured: not on 3.9.1); other answers where the log refuses a record; "
         "no offset expires while a transaction holds another for its partition",
         fields={"expiry_spares_pending": 0},
         was=(
-            Change(on=On.LIST_GROUPS, states=(NO_GROUP,), name="listed", rows=(Row("listed", Guard.ALWAYS, Form.LISTED_UNTRIMMED, "INV-02"),)),
-            Change(on=On.JOIN_GROUP, states=(NO_GROUP,), name="not-appended"),
-            Change(on=On.DESCRIBE_GROUPS, states=(EMPTY, PREPARING, COMPLETING, DEAD), name=None, rows=_BARE),
-            Change(on=On.OFFSET_DELETE, states=(EMPTY,), name="deleted", rows=(_LAST_DELETED,), keeps=True),
-            Change(on=On.TXN_OFFSET_COMMIT, states=(NO_GROUP,), name="first-commit", rows=(replace(_UNVERIFIED, effects=_MADE, note=_MADE_FIRST),), keeps=True),
-            Change(on=On.TXN_OFFSET_COMMIT, states=(EMPTY,), name="no-membership", rows=(_UNVERIFIED,), keeps=True),
-            Change(on=On.TXN_OFFSET_COMMIT, states=LIVE, name="names-nobody", rows=(_UNVERIFIED,), keeps=True),
-            Change(on=On.TXN_OFFSET_COMMIT, states=(DEAD,), name="dead", rows=(_UNVERIFIED,), keeps=True),
+            Change(kind=ClassicEvent.LIST_GROUPS, states=(NO_GROUP,), name="listed", rows=(Row("listed", Guard.ALWAYS, Form.LISTED_UNTRIMMED, "INV-02"),)),
+            Change(kind=ClassicEvent.JOIN_GROUP, states=(NO_GROUP,), name="not-appended"),
+            Change(kind=ClassicEvent.DESCRIBE_GROUPS, states=(EMPTY, PREPARING, COMPLETING, DEAD), name=None, rows=_BARE),
+            Change(kind=ClassicEvent.OFFSET_DELETE, states=(EMPTY,), name="deleted", rows=(_LAST_DELETED,), keeps=True),
+            Change(kind=ClassicEvent.TXN_OFFSET_COMMIT, states=(NO_GROUP,), name="first-commit", rows=(replace(_UNVERIFIED, effects=_MADE, note=_MADE_FIRST),), keeps=True),
+            Change(kind=ClassicEvent.TXN_OFFSET_COMMIT, states=(EMPTY,), name="no-membership", rows=(_UNVERIFIED,), keeps=True),
+            Change(kind=ClassicEvent.TXN_OFFSET_COMMIT, states=LIVE, name="names-nobody", rows=(_UNVERIFIED,), keeps=True),
+            Change(kind=ClassicEvent.TXN_OFFSET_COMMIT, states=(DEAD,), name="dead", rows=(_UNVERIFIED,), keeps=True),
             Change(
-                on=On.TXN_OFFSET_COMMIT, states=(NO_GROUP,), name="no-group",
+                kind=ClassicEvent.TXN_OFFSET_COMMIT, states=(NO_GROUP,), name="no-group",
                 rows=(Row("stranger", Guard.ALWAYS, ErrorCode.UNKNOWN_MEMBER_ID, "COMMIT-03", effects=_MADE, note=_MADE_FIRST),),
             ),
         ),
         appends=SCALA_APPENDS,
         before_group={
-            On.LIST_GROUPS: (_NOT_ACTIVE, Row("loading", Guard.LOADING, Form.LISTED_LOADING, "FIND-10")),
-            On.OFFSET_DELETE: (_GROUP_ID, _NOT_ACTIVE, _LOADING, _LED_ELSEWHERE),
-            On.TXN_OFFSET_COMMIT: (_GROUP_ID, _NOT_ACTIVE, _LOADING_OLD, _LOADING, _LED_ELSEWHERE),
+            ClassicEvent.LIST_GROUPS: (_NOT_ACTIVE, Row("loading", Guard.LOADING, Form.LISTED_LOADING, "FIND-10")),
+            ClassicEvent.OFFSET_DELETE: (_GROUP_ID, _NOT_ACTIVE, _LOADING, _LED_ELSEWHERE),
+            ClassicEvent.TXN_OFFSET_COMMIT: (_GROUP_ID, _NOT_ACTIVE, _LOADING_OLD, _LOADING, _LED_ELSEWHERE),
         },
     ),
     Delta(
         since=(3, 8),
         what="ListGroups takes the names of states in any case (KAFKA-16095)",
-        was=(Change(on=On.LIST_GROUPS, states=(NO_GROUP,), name=None, rows=(Row("listed", Guard.ALWAYS, Form.LISTED_EXACT, "INV-02"),)),),
+        was=(Change(kind=ClassicEvent.LIST_GROUPS, states=(NO_GROUP,), name=None, rows=(Row("listed", Guard.ALWAYS, Form.LISTED_EXACT, "INV-02"),)),),
     ),
     Delta(
         since=(3, 7),
         what="the transaction of a TxnOffsetCommit is verified (KIP-890), and 14 is said where its coordinator is not reached",
-        was=gone(On.TXN_OFFSET_COMMIT, (NO_GROUP, EMPTY, *LIVE, DEAD), "unverified"),
+        was=gone(ClassicEvent.TXN_OFFSET_COMMIT, (NO_GROUP, EMPTY, *LIVE, DEAD), "unverified"),
         appends=FIRST_APPENDS,
     ),
     Delta(
         since=(3, 3),
         what="a commit without a generation to an Empty group may name a member or an instance (`validateOffsetCommit`)",
         was=(
-            Change(on=On.TXN_OFFSET_COMMIT, states=(EMPTY,), name="no-membership", rows=(
+            Change(kind=ClassicEvent.TXN_OFFSET_COMMIT, states=(EMPTY,), name="no-membership", rows=(
                 Row("no-membership", Guard.NAMES_NOBODY, Form.COMMITTED, "TR-029", effects=_PENDING),
             )),
-            Change(on=On.TXN_OFFSET_COMMIT, states=(NO_GROUP,), name="first-commit", rows=(
+            Change(kind=ClassicEvent.TXN_OFFSET_COMMIT, states=(NO_GROUP,), name="first-commit", rows=(
                 Row("first-commit", Guard.NAMES_NOBODY, Form.COMMITTED, "TR-006", effects=(*_MADE, *_PENDING)),
             )),
         ),
@@ -120,9 +128,9 @@ ADMIN_DELTAS: Final[tuple[Delta, ...]] = (
         since=(3, 0),
         what="TxnOffsetCommit checks member, instance and generation like OffsetCommit (pull request 9958)",
         was=(
-            Change(on=On.TXN_OFFSET_COMMIT, states=(EMPTY, *LIVE), name=None, rows=_UNCHECKED_BEFORE_3_0),
+            Change(kind=ClassicEvent.TXN_OFFSET_COMMIT, states=(EMPTY, *LIVE), name=None, rows=_UNCHECKED_BEFORE_3_0),
             Change(
-                on=On.TXN_OFFSET_COMMIT, states=(NO_GROUP,), name=None,
+                kind=ClassicEvent.TXN_OFFSET_COMMIT, states=(NO_GROUP,), name=None,
                 rows=(
                     Row("stranger", Guard.HAS_MEMBER_ID, ErrorCode.UNKNOWN_MEMBER_ID, "COMMIT-03", effects=_MADE, note=_MADE_FIRST),
                     Row("other-generation", Guard.OTHER_GENERATION_NAMED, ErrorCode.ILLEGAL_GENERATION, "COMMIT-03", effects=_MADE, note=_MADE_FIRST),
@@ -134,27 +142,27 @@ ADMIN_DELTAS: Final[tuple[Delta, ...]] = (
     Delta(
         since=(2, 8, 2),
         what="offsets of topics given up are kept while the group rebalances (KAFKA-13636)",
-        was=(Change(on=On.RETENTION, states=(PREPARING, COMPLETING), name="in-use", rows=(_GIVEN_UP,), keeps=True),),
+        was=(Change(kind=ClassicEvent.RETENTION, states=(PREPARING, COMPLETING), name="in-use", rows=(_GIVEN_UP,), keeps=True),),
     ),
     Delta(
         since=(2, 6, 1),
         what="a returned instance is written down before it is answered (KAFKA-10284), which can fail",
-        was=(Change(on=On.JOIN_GROUP, states=(STABLE,), name="not-appended"),),
+        was=(Change(kind=ClassicEvent.JOIN_GROUP, states=(STABLE,), name="not-appended"),),
     ),
     Delta(
         since=(2, 6),
         what="15, not 14, to TxnOffsetCommit v0 and v1 while loading (KAFKA-7296); OffsetDelete tells each topic once (measured on 2.4.1)",
         fields={"deletions_repeat_topics": 1},
-        before_group={On.TXN_OFFSET_COMMIT: (_GROUP_ID, _NOT_ACTIVE, _LOADING, _LED_ELSEWHERE)},
+        before_group={ClassicEvent.TXN_OFFSET_COMMIT: (_GROUP_ID, _NOT_ACTIVE, _LOADING, _LED_ELSEWHERE)},
     ),
     Delta(
         since=(2, 5),
         what="TxnOffsetCommit looks at member, instance and generation (KIP-447); DescribeGroups tells no operations where nobody asks (measured on 2.4.1: 0)",
         fields={"group_operations_unasked": 0},
         was=(
-            Change(on=On.TXN_OFFSET_COMMIT, states=(EMPTY, *LIVE), name=None, rows=_STORED),
+            Change(kind=ClassicEvent.TXN_OFFSET_COMMIT, states=(EMPTY, *LIVE), name=None, rows=_STORED),
             Change(
-                on=On.TXN_OFFSET_COMMIT, states=(NO_GROUP,), name=None,
+                kind=ClassicEvent.TXN_OFFSET_COMMIT, states=(NO_GROUP,), name=None,
                 rows=(Row("first-commit", Guard.ALWAYS, Form.COMMITTED, "TR-006", effects=(*_MADE, *_PENDING)),),
             ),
         ),
@@ -163,8 +171,8 @@ ADMIN_DELTAS: Final[tuple[Delta, ...]] = (
         since=(2, 4),
         what="offsets of topics that a live group gave up expire (KIP-496); DescribeGroups tells subscriptions again (measured on 2.3.1: the assignment twice)",
         was=(
-            Change(on=On.RETENTION, states=LIVE, name="topics-given-up"),
-            Change(on=On.DESCRIBE_GROUPS, states=(STABLE,), name="described", rows=(
+            Change(kind=ClassicEvent.RETENTION, states=LIVE, name="topics-given-up"),
+            Change(kind=ClassicEvent.DESCRIBE_GROUPS, states=(STABLE,), name="described", rows=(
                 Row("described", Guard.ALWAYS, Form.DESCRIBED_BY_ASSIGNMENT, "PEND-10", note="KafkaApis 2.3: `setMemberMetadata(member.assignment)`"),
             )),
         ),
@@ -173,8 +181,8 @@ ADMIN_DELTAS: Final[tuple[Delta, ...]] = (
         since=(2, 3),
         what="15 from a Dead group (KAFKA-8386); DescribeGroups tells a member's assignment as its subscription",
         was=(
-            Change(on=On.TXN_OFFSET_COMMIT, states=(DEAD,), name=None, rows=(Row("dead", Guard.ALWAYS, ErrorCode.UNKNOWN_MEMBER_ID, "COMMIT-01"),)),
-            Change(on=On.DESCRIBE_GROUPS, states=(STABLE,), name="described", rows=(
+            Change(kind=ClassicEvent.TXN_OFFSET_COMMIT, states=(DEAD,), name=None, rows=(Row("dead", Guard.ALWAYS, ErrorCode.UNKNOWN_MEMBER_ID, "COMMIT-01"),)),
+            Change(kind=ClassicEvent.DESCRIBE_GROUPS, states=(STABLE,), name="described", rows=(
                 Row("described", Guard.ALWAYS, Form.DESCRIBED_STABLE, "PEND-10", note="ids that are pending are not told"),
             )),
         ),
@@ -182,7 +190,7 @@ ADMIN_DELTAS: Final[tuple[Delta, ...]] = (
     Delta(
         since=(2, 1),
         what="retention is counted from when the group became Empty (KIP-211)",
-        was=(Change(on=On.RETENTION, states=(EMPTY, *LIVE), name=None, rows=_RETAINED_BY_COMMIT),),
+        was=(Change(kind=ClassicEvent.RETENTION, states=(EMPTY, *LIVE), name=None, rows=_RETAINED_BY_COMMIT),),
     ),
     Delta(
         since=(2, 0),
@@ -190,9 +198,9 @@ ADMIN_DELTAS: Final[tuple[Delta, ...]] = (
         "are refused, not of unknown topics alone (measured on 1.1.0)",
         fields={"commits_check_partitions": 0},
         before_group={
-            On.DESCRIBE_GROUPS: (_NOT_ACTIVE, _NOT_LOADED),
-            On.DELETE_GROUPS: (_NOT_ACTIVE, _GROUP_ID, _NOT_LOADED),
-            On.TXN_OFFSET_COMMIT: (_NOT_ACTIVE, _NOT_LOADED),
+            ClassicEvent.DESCRIBE_GROUPS: (_NOT_ACTIVE, _NOT_LOADED),
+            ClassicEvent.DELETE_GROUPS: (_NOT_ACTIVE, _GROUP_ID, _NOT_LOADED),
+            ClassicEvent.TXN_OFFSET_COMMIT: (_NOT_ACTIVE, _NOT_LOADED),
         },
     ),
 )  # fmt: skip

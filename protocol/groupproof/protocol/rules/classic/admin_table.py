@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from groupproof.protocol.rules.cells import Cell, Cells, EventKind, Place
-from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, Effect, Form, Guard, On, Row, State
+from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, ClassicEvent, Effect, Form, Guard, Row, State
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 __all__ = ["ADMIN", "ADMIN_BEFORE_GROUP", "UNREACHABLE_ADMIN"]
@@ -26,12 +26,12 @@ _LOADING = Row("loading", Guard.LOADING, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
 _LED_ELSEWHERE = Row("not-coordinator", Guard.NOT_LED_HERE, ErrorCode.NOT_COORDINATOR, "FIND-08")
 
 ADMIN_BEFORE_GROUP: Final[Mapping[EventKind, Cell]] = {
-    On.DESCRIBE_GROUPS: (_NOT_ACTIVE, _LOADING, _LED_ELSEWHERE),  # the empty group id is allowed
-    On.LIST_GROUPS: (
+    ClassicEvent.DESCRIBE_GROUPS: (_NOT_ACTIVE, _LOADING, _LED_ELSEWHERE),  # the empty group id is allowed
+    ClassicEvent.LIST_GROUPS: (
         _NOT_ACTIVE,
         Row("loading", Guard.LOADING, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "FIND-10", note="while any partition that the broker leads is loaded"),
     ),
-    On.DELETE_GROUPS: (_NOT_ACTIVE, _LOADING, _LED_ELSEWHERE),
+    ClassicEvent.DELETE_GROUPS: (_NOT_ACTIVE, _LOADING, _LED_ELSEWHERE),
 }
 
 # DescribeGroups ------------------------------------------------------------------------------------------------------------------
@@ -80,9 +80,9 @@ _DELETE: Final[Mapping[State, tuple[Row, ...]]] = {
 }  # fmt: skip
 
 ADMIN: Final[Cells] = {
-    On.DESCRIBE_GROUPS: _DESCRIBE,
-    On.LIST_GROUPS: _LIST,
-    On.DELETE_GROUPS: _DELETE,
+    ClassicEvent.DESCRIBE_GROUPS: _DESCRIBE,
+    ClassicEvent.LIST_GROUPS: _LIST,
+    ClassicEvent.DELETE_GROUPS: _DELETE,
 }
 
-UNREACHABLE_ADMIN: Final[Mapping[Place, str]] = {(On.LIST_GROUPS, state): "ListGroups asks the broker, not a group" for state in GroupState}
+UNREACHABLE_ADMIN: Final[Mapping[Place, str]] = {(ClassicEvent.LIST_GROUPS, state): "ListGroups asks the broker, not a group" for state in GroupState}

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from groupproof.protocol.rules.cells import EventKind
-from groupproof.protocol.rules.classic.classic_terms import On
+from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
 from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = ["FIRST_APPENDS", "FIRST_JAVA_APPENDS", "NEWEST_APPENDS", "SCALA_APPENDS", "Appends"]
@@ -35,7 +35,7 @@ _SCALA_GROUP: Final[Answers] = {**_COMMON, **_UNKNOWN, ErrorCode.REQUEST_TIMED_O
 _FIRST_OFFSETS: Final[Answers] = {**_COMMON, **dict[int, int].fromkeys(_TOO_LARGE, ErrorCode.INVALID_COMMIT_OFFSET_SIZE)}
 _SCALA_OFFSETS: Final[Answers] = {**_FIRST_OFFSETS, **_UNREACHED}
 
-_APPENDING: Final = (On.JOIN_GROUP, On.SYNC_GROUP, On.OFFSET_COMMIT, On.TXN_OFFSET_COMMIT)
+_APPENDING: Final = (ClassicEvent.JOIN_GROUP, ClassicEvent.SYNC_GROUP, ClassicEvent.OFFSET_COMMIT, ClassicEvent.TXN_OFFSET_COMMIT)
 NEWEST_APPENDS: Final[Appends] = dict.fromkeys(_APPENDING, _JAVA)
 
 # In 3.7.
@@ -43,9 +43,9 @@ FIRST_JAVA_APPENDS: Final[Appends] = dict.fromkeys(_APPENDING, _FIRST_JAVA)
 
 # Before 4.0.
 SCALA_APPENDS: Final[Appends] = {
-    **dict.fromkeys((On.JOIN_GROUP, On.SYNC_GROUP), _SCALA_GROUP),
-    **dict.fromkeys((On.OFFSET_COMMIT, On.TXN_OFFSET_COMMIT), _SCALA_OFFSETS),
+    **dict.fromkeys((ClassicEvent.JOIN_GROUP, ClassicEvent.SYNC_GROUP), _SCALA_GROUP),
+    **dict.fromkeys((ClassicEvent.OFFSET_COMMIT, ClassicEvent.TXN_OFFSET_COMMIT), _SCALA_OFFSETS),
 }
 
 # Before 3.7.
-FIRST_APPENDS: Final[Appends] = dict.fromkeys((On.OFFSET_COMMIT, On.TXN_OFFSET_COMMIT), _FIRST_OFFSETS)
+FIRST_APPENDS: Final[Appends] = dict.fromkeys((ClassicEvent.OFFSET_COMMIT, ClassicEvent.TXN_OFFSET_COMMIT), _FIRST_OFFSETS)

@@ -6,7 +6,7 @@ from typing import Final
 
 from groupproof.protocol.rules.classic.admin_releases import ADMIN_DELTAS
 from groupproof.protocol.rules.classic.append_errors import NEWEST_APPENDS
-from groupproof.protocol.rules.classic.classic_terms import REQUESTS, Effect, Form, Guard, On
+from groupproof.protocol.rules.classic.classic_terms import REQUESTS, ClassicEvent, Effect, Form, Guard
 from groupproof.protocol.rules.classic.group_table import BEFORE_GROUP, TABLE, UNREACHABLE
 from groupproof.protocol.rules.classic.java_releases import JAVA_DELTAS
 from groupproof.protocol.rules.classic.releases import DELTAS, NEWEST_FIELDS
@@ -19,9 +19,11 @@ CLASSIC: Final = Dialect(
     name="classic",
     group_says="a classic group",
     states=GroupState,
-    events=tuple(On),
+    events=tuple(ClassicEvent),
     requests=REQUESTS,
-    timers=frozenset({On.SESSION_END, On.INITIAL_DELAY_END, On.JOIN_DEADLINE, On.SYNC_DEADLINE, On.CLEANUP}),
+    timers=frozenset(
+        {ClassicEvent.SESSION_END, ClassicEvent.INITIAL_DELAY_END, ClassicEvent.JOIN_DEADLINE, ClassicEvent.SYNC_DEADLINE, ClassicEvent.CLEANUP}
+    ),
     guards=tuple(Guard),
     otherwise=Guard.ALWAYS,
     answers=tuple(Form),

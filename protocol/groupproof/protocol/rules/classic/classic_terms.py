@@ -11,12 +11,12 @@ from typing import Final
 from groupproof.protocol.rules.cells import NO_GROUP, AnswerName, EffectName, EventKind, GuardName, Row, State, rule_name, state_name
 from groupproof.protocol.vocabulary import GroupState
 
-__all__ = ["NO_GROUP", "REQUESTS", "STATES", "Effect", "Form", "Guard", "On", "Row", "State", "rule_name", "state_name"]
+__all__ = ["NO_GROUP", "REQUESTS", "STATES", "ClassicEvent", "Effect", "Form", "Guard", "Row", "State", "rule_name", "state_name"]
 
 STATES: Final[tuple[State, ...]] = (NO_GROUP, *GroupState)
 
 
-class On(EventKind):
+class ClassicEvent(EventKind):
     """An input of a group: a request of a member, a timer that went off, or the consequence of another input."""
 
     JOIN_GROUP = "JoinGroup"
@@ -48,8 +48,8 @@ class On(EventKind):
 
 
 REQUESTS: Final = (
-    On.JOIN_GROUP, On.SYNC_GROUP, On.HEARTBEAT, On.LEAVE_GROUP, On.OFFSET_COMMIT, On.OFFSET_FETCH, On.TXN_OFFSET_COMMIT, On.OFFSET_DELETE,
-    On.DESCRIBE_GROUPS, On.DELETE_GROUPS, On.LIST_GROUPS,
+    ClassicEvent.JOIN_GROUP, ClassicEvent.SYNC_GROUP, ClassicEvent.HEARTBEAT, ClassicEvent.LEAVE_GROUP, ClassicEvent.OFFSET_COMMIT, ClassicEvent.OFFSET_FETCH, ClassicEvent.TXN_OFFSET_COMMIT, ClassicEvent.OFFSET_DELETE,
+    ClassicEvent.DESCRIBE_GROUPS, ClassicEvent.DELETE_GROUPS, ClassicEvent.LIST_GROUPS,
 )  # fmt: skip
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from groupproof.protocol.rules.cells import Cell, EventKind
-from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, Effect, Form, Guard, On, Row
+from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, ClassicEvent, Effect, Form, Guard, Row
 from groupproof.protocol.rules.classic.shared_rows import UNNAMED
-from groupproof.protocol.rules.deltas import Change, Delta, Line, gone
+from groupproof.protocol.rules.deltas import Change, CoordinatorKind, Delta, gone
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 __all__ = ["DELTAS_SINCE_2_5", "SCALA_ORDER"]
@@ -30,16 +30,16 @@ def _loading(answer: ErrorCode, requirement: str = "FIND-10", note: str = "") ->
 
 # `validateGroupStatus` of the coordinator in Scala, from 2.0 on (JOIN-55); the offset APIs allow the empty group id.
 SCALA_ORDER: Final[Mapping[EventKind, Cell]] = {
-    On.JOIN_GROUP: (_GROUP_ID, _NOT_ACTIVE, _loading(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), _LED_ELSEWHERE, _SESSION_BOUNDS),
-    On.SYNC_GROUP: (
+    ClassicEvent.JOIN_GROUP: (_GROUP_ID, _NOT_ACTIVE, _loading(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), _LED_ELSEWHERE, _SESSION_BOUNDS),
+    ClassicEvent.SYNC_GROUP: (
         UNNAMED,
         _GROUP_ID,
         _NOT_ACTIVE,
         _loading(ErrorCode.REBALANCE_IN_PROGRESS, "SYNC-22", "older clients do not expect 14"),
         _LED_ELSEWHERE,
     ),
-    On.HEARTBEAT: (_GROUP_ID, _NOT_ACTIVE, _loading(ErrorCode.NONE), _LED_ELSEWHERE),
-    On.LEAVE_GROUP: (_GROUP_ID, _NOT_ACTIVE, _loading(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), _LED_ELSEWHERE),
+    ClassicEvent.HEARTBEAT: (_GROUP_ID, _NOT_ACTIVE, _loading(ErrorCode.NONE), _LED_ELSEWHERE),
+    ClassicEvent.LEAVE_GROUP: (_GROUP_ID, _NOT_ACTIVE, _loading(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), _LED_ELSEWHERE),
 }
 
 _FULL = Row("group-full", Guard.GROUP_IS_FULL, ErrorCode.GROUP_MAX_SIZE_REACHED, "JOIN-56", effects=(Effect.REJECT,), after=(Effect.CHECK_JOINS,))
@@ -53,20 +53,20 @@ _UNSAID = Row(
 
 _JAVA = Delta(
     since=(4, 0),
-    line=Line.SCALA,
+    line=CoordinatorKind.SCALA,
     what="the coordinator in Java: its order of checks, 14 to a SyncGroup while loading, 69 to OffsetCommit v9 of a missing group (KIP-848), "
     "a rebalance also when only a pending id leaves, an initial delay that newcomers extend at any generation and that ends with the last "
     "absentee, one rebalance for all who leave together, no refreshed session by a SyncGroup in Stable, a record of a new group, a returned instance that is no newcomer",
     was=(
-        *gone(On.OFFSET_COMMIT, (NO_GROUP,), "no-group"),
-        Change(on=On.LEFT, states=(STABLE,), name="stable", rows=(_PENDING_LEFT,), keeps=True),
-        Change(on=On.LEFT, states=(COMPLETING,), name="completing", rows=(_PENDING_LEFT,), keeps=True),
-        Change(on=On.ABSENCE_CHECK, states=(PREPARING,), name="joins-missing", rows=(_INITIAL_DELAY,), keeps=True),
-        Change(on=On.SYNC_GROUP, states=(STABLE,), name="syncs-again", rows=(
+        *gone(ClassicEvent.OFFSET_COMMIT, (NO_GROUP,), "no-group"),
+        Change(kind=ClassicEvent.LEFT, states=(STABLE,), name="stable", rows=(_PENDING_LEFT,), keeps=True),
+        Change(kind=ClassicEvent.LEFT, states=(COMPLETING,), name="completing", rows=(_PENDING_LEFT,), keeps=True),
+        Change(kind=ClassicEvent.ABSENCE_CHECK, states=(PREPARING,), name="joins-missing", rows=(_INITIAL_DELAY,), keeps=True),
+        Change(kind=ClassicEvent.SYNC_GROUP, states=(STABLE,), name="syncs-again", rows=(
             Row("syncs-again", Guard.ALWAYS, Form.OWN_ASSIGNMENT, "TR-116", effects=(Effect.MARK_SYNCED, Effect.REFRESH_SESSION)),
         )),
-        Change(on=On.JOIN_GROUP, states=(NO_GROUP,), effects={Effect.STORE_GROUP: ()}),
-        Change(on=On.JOIN_GROUP, states=(PREPARING,), name="group-full", rows=(_FULL,)),
+        Change(kind=ClassicEvent.JOIN_GROUP, states=(NO_GROUP,), effects={Effect.STORE_GROUP: ()}),
+        Change(kind=ClassicEvent.JOIN_GROUP, states=(PREPARING,), name="group-full", rows=(_FULL,)),
     ),
     effects={Effect.LEAVE_EACH: (Effect.LEAVE_ONE_BY_ONE,), Effect.END_NEWCOMER: ()},
     guards={Guard.NEWCOMER_AND_TIME_LEFT: Guard.NEWCOMER_AT_FIRST_AND_TIME_LEFT},
@@ -77,10 +77,10 @@ _EMPTY_COMMITS = Delta(
     since=(3, 3),
     what="a commit without a generation to an Empty group may name a member or an instance (`validateOffsetCommit`; 3.0 to 3.2 looked for both)",
     was=(
-        Change(on=On.OFFSET_COMMIT, states=(GroupState.EMPTY,), name="no-membership", rows=(
+        Change(kind=ClassicEvent.OFFSET_COMMIT, states=(GroupState.EMPTY,), name="no-membership", rows=(
             Row("no-membership", Guard.NAMES_NOBODY, Form.COMMITTED, "TR-029", effects=(Effect.STORE_OFFSETS,)),
         )),
-        Change(on=On.OFFSET_COMMIT, states=(NO_GROUP,), name="first-commit", rows=(
+        Change(kind=ClassicEvent.OFFSET_COMMIT, states=(NO_GROUP,), name="first-commit", rows=(
             Row("first-commit", Guard.NAMES_NOBODY, Form.COMMITTED, "TR-006", effects=(Effect.CREATE_GROUP, Effect.STORE_OFFSETS)),
             Row("stranger", Guard.GENERATION_NEGATIVE, ErrorCode.UNKNOWN_MEMBER_ID, "TR-030", effects=(Effect.CREATE_GROUP,),
                 note="the group is made before the request is checked"),
@@ -90,11 +90,11 @@ _EMPTY_COMMITS = Delta(
 
 # Before 3.0, where the members of live groups only are looked for.
 _ANY_EMPTY_COMMITS = (
-    Change(on=On.OFFSET_COMMIT, states=(GroupState.EMPTY,), name="no-membership", rows=(
+    Change(kind=ClassicEvent.OFFSET_COMMIT, states=(GroupState.EMPTY,), name="no-membership", rows=(
         Row("no-membership", Guard.GENERATION_NEGATIVE, Form.COMMITTED, "TR-029", effects=(Effect.STORE_OFFSETS,)),
     )),
-    *gone(On.OFFSET_COMMIT, (NO_GROUP,), "stranger"),
-    Change(on=On.OFFSET_COMMIT, states=(NO_GROUP,), name="first-commit", rows=(
+    *gone(ClassicEvent.OFFSET_COMMIT, (NO_GROUP,), "stranger"),
+    Change(kind=ClassicEvent.OFFSET_COMMIT, states=(NO_GROUP,), name="first-commit", rows=(
         Row("first-commit", Guard.GENERATION_NEGATIVE, Form.COMMITTED, "TR-006", effects=(Effect.CREATE_GROUP, Effect.STORE_OFFSETS)),
     )),
 )  # fmt: skip
@@ -113,10 +113,10 @@ _INSTANCES = Delta(
     "generation to an Empty group must name nobody",
     was=(
         *_ANY_EMPTY_COMMITS,
-        *(change for on in (On.HEARTBEAT, On.SYNC_GROUP, On.OFFSET_COMMIT, On.LEAVE_ENTRY) for change in gone(on, LIVE, "unknown-instance")),
-        *gone(On.LEAVE_ENTRY, LIVE, "fenced"),
-        Change(on=On.LEAVE_ENTRY, states=LIVE, name="pending-leaves", rows=(_FENCED_LEAVES, _PENDING_FAILS, _PENDING_LEAVES)),
-        Change(on=On.LEAVE_ENTRY, states=(GroupState.EMPTY,), name="pending-leaves", rows=(_PENDING_FAILS,), keeps=True),
+        *(change for kind in (ClassicEvent.HEARTBEAT, ClassicEvent.SYNC_GROUP, ClassicEvent.OFFSET_COMMIT, ClassicEvent.LEAVE_ENTRY) for change in gone(kind, LIVE, "unknown-instance")),
+        *gone(ClassicEvent.LEAVE_ENTRY, LIVE, "fenced"),
+        Change(kind=ClassicEvent.LEAVE_ENTRY, states=LIVE, name="pending-leaves", rows=(_FENCED_LEAVES, _PENDING_FAILS, _PENDING_LEAVES)),
+        Change(kind=ClassicEvent.LEAVE_ENTRY, states=(GroupState.EMPTY,), name="pending-leaves", rows=(_PENDING_FAILS,), keeps=True),
     ),
     effects={Effect.REJECT: (Effect.REJECT_MEMBER,)},
 )  # fmt: skip
@@ -124,17 +124,19 @@ _INSTANCES = Delta(
 _SYNC_DEADLINE = Delta(
     since=(2, 8, 1),
     what="the wait for SyncGroup is bounded (KAFKA-12890)",
-    was=(Change(on=On.SYNC_DEADLINE, states=(COMPLETING, STABLE)),),
+    was=(Change(kind=ClassicEvent.SYNC_DEADLINE, states=(COMPLETING, STABLE)),),
     effects={Effect.START_SYNC_DEADLINE: (), Effect.MARK_SYNCED: (), Effect.END_SYNC_DEADLINE: ()},
-    unreachable=dict.fromkeys(((On.SYNC_DEADLINE, COMPLETING), (On.SYNC_DEADLINE, STABLE)), "the wait for SyncGroup has no end of its own (SYNC-16)"),
+    unreachable=dict.fromkeys(
+        ((ClassicEvent.SYNC_DEADLINE, COMPLETING), (ClassicEvent.SYNC_DEADLINE, STABLE)), "the wait for SyncGroup has no end of its own (SYNC-16)"
+    ),
 )
 
 _RETURNS = Row("instance-returns", Guard.INSTANCE_NAMED, Form.OLD_LEADER, "TR-115", effects=(Effect.REPLACE_INSTANCE,))
 
 _SUBSCRIPTIONS = tuple(
     change
-    for on in (On.INITIAL_DELAY_END, On.JOIN_DEADLINE, On.JOIN_CHECK, On.ABSENCE_CHECK)
-    for change in gone(on, (PREPARING,), "subscription-breaks")
+    for kind in (ClassicEvent.INITIAL_DELAY_END, ClassicEvent.JOIN_DEADLINE, ClassicEvent.JOIN_CHECK, ClassicEvent.ABSENCE_CHECK)
+    for change in gone(kind, (PREPARING,), "subscription-breaks")
 )
 
 DELTAS_SINCE_2_5: Final[tuple[Delta, ...]] = (
@@ -149,7 +151,7 @@ DELTAS_SINCE_2_5: Final[tuple[Delta, ...]] = (
     Delta(
         since=(3, 2),
         what="a leader that is static and returns skips the assignment: JoinGroup v9 (KIP-814)",
-        was=gone(On.JOIN_GROUP, (STABLE,), "instance-returns-skipping"),
+        was=gone(ClassicEvent.JOIN_GROUP, (STABLE,), "instance-returns-skipping"),
     ),
     _INSTANCES,
     _SYNC_DEADLINE,
@@ -164,11 +166,11 @@ DELTAS_SINCE_2_5: Final[tuple[Delta, ...]] = (
         what="a Heartbeat in CompletingRebalance is answered 0 and refreshes the session (KAFKA-10134); a returned instance is stored, and "
         "starts a rebalance if it changes the protocol with most votes (KAFKA-10284)",
         was=(
-            Change(on=On.HEARTBEAT, states=(COMPLETING,), name="completing", rows=(
+            Change(kind=ClassicEvent.HEARTBEAT, states=(COMPLETING,), name="completing", rows=(
                 Row("completing", Guard.ALWAYS, ErrorCode.REBALANCE_IN_PROGRESS, "HB-52"),
             )),
-            Change(on=On.JOIN_GROUP, states=(STABLE,), name="instance-returns", rows=(_RETURNS,)),
-            *gone(On.JOIN_GROUP, (STABLE,), "instance-returns-changed"),
+            Change(kind=ClassicEvent.JOIN_GROUP, states=(STABLE,), name="instance-returns", rows=(_RETURNS,)),
+            *gone(ClassicEvent.JOIN_GROUP, (STABLE,), "instance-returns-changed"),
         ),
     ),
     Delta(
@@ -183,17 +185,17 @@ DELTAS_SINCE_2_5: Final[tuple[Delta, ...]] = (
         "which kept it alive for good before (MemberMetadata.shouldKeepAlive; KAFKA-9752); "
         "JoinGroup v6 can be answered with an error of the server",
         was=(
-            *gone(On.SYNC_GROUP, LIVE, "protocol-differs"),
-            Change(on=On.JOIN_GROUP, states=(COMPLETING,), name="instance-returns", rows=(
+            *gone(ClassicEvent.SYNC_GROUP, LIVE, "protocol-differs"),
+            Change(kind=ClassicEvent.JOIN_GROUP, states=(COMPLETING,), name="instance-returns", rows=(
                 Row("instance-returns", Guard.INSTANCE_NAMED, Form.OLD_LEADER, "TR-089", effects=(Effect.REPLACE_INSTANCE,)),
             )),
-            Change(on=On.JOIN_GROUP, states=(GroupState.EMPTY, *LIVE), name="pending-with-instance", rows=(_UNSAID,), keeps=True),
+            Change(kind=ClassicEvent.JOIN_GROUP, states=(GroupState.EMPTY, *LIVE), name="pending-with-instance", rows=(_UNSAID,), keeps=True),
         ),
         effects={
             Effect.ANSWER_JOINS: (Effect.ANSWER_JOINS_SPARING_NEWCOMERS,),
             Effect.REFRESH_SESSION: (Effect.REFRESH_SESSION_SPARING_NEWCOMERS,),
         },
         fields={"join_lists_instances_since": 0},
-        before_group={On.SYNC_GROUP: tuple(row for row in SCALA_ORDER[On.SYNC_GROUP] if row is not UNNAMED)},
+        before_group={ClassicEvent.SYNC_GROUP: tuple(row for row in SCALA_ORDER[ClassicEvent.SYNC_GROUP] if row is not UNNAMED)},
     ),
 )  # fmt: skip

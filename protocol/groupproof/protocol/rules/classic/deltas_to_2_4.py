@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from groupproof.protocol.rules.cells import Cell, EventKind
-from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, Effect, Guard, On, Row
+from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, ClassicEvent, Effect, Guard, Row
 from groupproof.protocol.rules.deltas import Change, Delta, gone
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
@@ -32,13 +32,16 @@ _SESSION_BOUNDS = Row("session-timeout", Guard.SESSION_TIMEOUT_OUT_OF_BOUNDS, Er
 
 # Before 2.0 (JOIN-29); only JoinGroup asked for a group id.
 FIRST_ORDER: Final[Mapping[EventKind, Cell]] = {
-    On.JOIN_GROUP: (_NOT_ACTIVE, _GROUP_ID, _NOT_LOADED, _SESSION_BOUNDS),
-    **dict.fromkeys((On.SYNC_GROUP, On.HEARTBEAT, On.LEAVE_GROUP, On.OFFSET_COMMIT, On.OFFSET_FETCH), (_NOT_ACTIVE, _NOT_LOADED)),
+    ClassicEvent.JOIN_GROUP: (_NOT_ACTIVE, _GROUP_ID, _NOT_LOADED, _SESSION_BOUNDS),
+    **dict.fromkeys(
+        (ClassicEvent.SYNC_GROUP, ClassicEvent.HEARTBEAT, ClassicEvent.LEAVE_GROUP, ClassicEvent.OFFSET_COMMIT, ClassicEvent.OFFSET_FETCH),
+        (_NOT_ACTIVE, _NOT_LOADED),
+    ),
 }
 
 
-def _dead(on: On, requirement: str) -> Change:
-    return Change(on=on, states=(DEAD,), rows=(Row("dead", Guard.ALWAYS, UNKNOWN_MEMBER, requirement),))
+def _dead(kind: ClassicEvent, requirement: str) -> Change:
+    return Change(kind=kind, states=(DEAD,), rows=(Row("dead", Guard.ALWAYS, UNKNOWN_MEMBER, requirement),))
 
 
 _NEWCOMERS_TIMED = Delta(
@@ -51,10 +54,10 @@ _COMMITS_CHECK_MEMBERS = Delta(
     since=(2, 4),
     what="OffsetCommit in CompletingRebalance checks member and generation before it answers 27 (KAFKA-8487); LeaveGroup v3 names instances (KIP-345); JoinGroup v6",
     was=(
-        *gone(On.LEAVE_ENTRY, (EMPTY, *LIVE), "pending-with-instance"),
-        *gone(On.LEAVE_ENTRY, LIVE, "instance-removed", "fenced"),
-        *gone(On.JOIN_GROUP, (EMPTY, *LIVE), "pending-with-instance-unsaid"),
-        Change(on=On.OFFSET_COMMIT, states=(COMPLETING,), rows=(
+        *gone(ClassicEvent.LEAVE_ENTRY, (EMPTY, *LIVE), "pending-with-instance"),
+        *gone(ClassicEvent.LEAVE_ENTRY, LIVE, "instance-removed", "fenced"),
+        *gone(ClassicEvent.JOIN_GROUP, (EMPTY, *LIVE), "pending-with-instance-unsaid"),
+        Change(kind=ClassicEvent.OFFSET_COMMIT, states=(COMPLETING,), rows=(
             Row("fenced", Guard.FENCED, ErrorCode.FENCED_INSTANCE_ID, "STATIC-10"),
             Row("rebalancing", Guard.ALWAYS, REBALANCE_IN_PROGRESS, "COMMIT-04"),
         )),
@@ -65,14 +68,14 @@ _STATIC = Delta(
     since=(2, 3),
     what="static members and 82 (KIP-345); 15 from a Dead group (KAFKA-8386); Heartbeat in CompletingRebalance checks the generation",
     was=(
-        *gone(On.JOIN_GROUP, LIVE, "instance-returns", "instance-comes", "unknown-instance", "fenced"),
-        *gone(On.JOIN_GROUP, (EMPTY, *LIVE), "pending-with-instance"),
-        *(change for on in (On.SYNC_GROUP, On.HEARTBEAT, On.OFFSET_COMMIT) for change in gone(on, LIVE, "fenced")),
-        *gone(On.JOIN_DEADLINE, (PREPARING,), "only-absent-static"),
-        _dead(On.JOIN_GROUP, "TR-140"), _dead(On.SYNC_GROUP, "TR-141"), _dead(On.HEARTBEAT, "HB-02"), _dead(On.LEAVE_GROUP, "TR-143"),
-        _dead(On.OFFSET_COMMIT, "COMMIT-01"),
-        *gone(On.HEARTBEAT, (COMPLETING,), "other-generation"),
-        Change(on=On.HEARTBEAT, states=(COMPLETING,), name="completing", rows=(Row("completing", Guard.ALWAYS, REBALANCE_IN_PROGRESS, "HB-05"),)),
+        *gone(ClassicEvent.JOIN_GROUP, LIVE, "instance-returns", "instance-comes", "unknown-instance", "fenced"),
+        *gone(ClassicEvent.JOIN_GROUP, (EMPTY, *LIVE), "pending-with-instance"),
+        *(change for kind in (ClassicEvent.SYNC_GROUP, ClassicEvent.HEARTBEAT, ClassicEvent.OFFSET_COMMIT) for change in gone(kind, LIVE, "fenced")),
+        *gone(ClassicEvent.JOIN_DEADLINE, (PREPARING,), "only-absent-static"),
+        _dead(ClassicEvent.JOIN_GROUP, "TR-140"), _dead(ClassicEvent.SYNC_GROUP, "TR-141"), _dead(ClassicEvent.HEARTBEAT, "HB-02"), _dead(ClassicEvent.LEAVE_GROUP, "TR-143"),
+        _dead(ClassicEvent.OFFSET_COMMIT, "COMMIT-01"),
+        *gone(ClassicEvent.HEARTBEAT, (COMPLETING,), "other-generation"),
+        Change(kind=ClassicEvent.HEARTBEAT, states=(COMPLETING,), name="completing", rows=(Row("completing", Guard.ALWAYS, REBALANCE_IN_PROGRESS, "HB-05"),)),
     ),
     effects={Effect.FORGET_INSTANCE: ()},
 )  # fmt: skip
@@ -84,25 +87,25 @@ _PENDING = Delta(
     since=(2, 2),
     what="79 and pending ids (KIP-394), group.max.size and 81 (KIP-389); an error answer to JoinGroup carries generation -1, not 0",
     was=(
-        *gone(On.JOIN_GROUP, LIVE, "group-full"),
-        *gone(On.JOIN_GROUP, (NO_GROUP, EMPTY, *LIVE), "member-id-needed"),
-        *gone(On.JOIN_GROUP, (EMPTY, *LIVE), "pending-joins"),
-        Change(on=On.JOIN_GROUP, states=(DEAD,), name="dead", rows=(_UNFIT,), keeps=True),
-        *gone(On.LEAVE_ENTRY, (EMPTY, *LIVE), "pending-leaves"),
-        Change(on=On.LEFT, states=(EMPTY,)),
-        *gone(On.LEFT, (COMPLETING, STABLE), "only-pending"),
-        *gone(On.SESSION_END, LIVE, "pending-ends"),
-        Change(on=On.SESSION_END, states=(EMPTY,)),
-        *gone(On.LOADED, (STABLE,), "loaded-oversized"),
+        *gone(ClassicEvent.JOIN_GROUP, LIVE, "group-full"),
+        *gone(ClassicEvent.JOIN_GROUP, (NO_GROUP, EMPTY, *LIVE), "member-id-needed"),
+        *gone(ClassicEvent.JOIN_GROUP, (EMPTY, *LIVE), "pending-joins"),
+        Change(kind=ClassicEvent.JOIN_GROUP, states=(DEAD,), name="dead", rows=(_UNFIT,), keeps=True),
+        *gone(ClassicEvent.LEAVE_ENTRY, (EMPTY, *LIVE), "pending-leaves"),
+        Change(kind=ClassicEvent.LEFT, states=(EMPTY,)),
+        *gone(ClassicEvent.LEFT, (COMPLETING, STABLE), "only-pending"),
+        *gone(ClassicEvent.SESSION_END, LIVE, "pending-ends"),
+        Change(kind=ClassicEvent.SESSION_END, states=(EMPTY,)),
+        *gone(ClassicEvent.LOADED, (STABLE,), "loaded-oversized"),
     ),
     fields={"join_error_generation": 0},
-    unreachable={(On.LEFT, EMPTY): _NO_PENDING, (On.SESSION_END, EMPTY): _NO_PENDING},
+    unreachable={(ClassicEvent.LEFT, EMPTY): _NO_PENDING, (ClassicEvent.SESSION_END, EMPTY): _NO_PENDING},
 )  # fmt: skip
 
 _NEWCOMERS = Delta(
     since=(2, 1, 1),
     what="a newcomer's first JoinGroup is parked for 5 minutes at most, and a parked JoinGroup of a removed member is answered 25 (KAFKA-7610)",
-    was=gone(On.SESSION_END, (PREPARING,), "newcomer-waited-too-long"),
+    was=gone(ClassicEvent.SESSION_END, (PREPARING,), "newcomer-waited-too-long"),
     effects={Effect.START_NEWCOMER_TIMER: (), Effect.TELL_REMOVED: ()},
 )
 
@@ -119,10 +122,10 @@ _EVICTED = Delta(
     since=(2, 0, 1),
     what="who is evicted at the end of a join phase takes its session timer along: it starts no further rebalance (KAFKA-7196)",
     was=(
-        Change(on=On.SESSION_END, states=(EMPTY,), rows=(Row("evicted-before", Guard.ALWAYS, None, "DJOIN-19", effects=_DROP),)),
-        Change(on=On.SESSION_END, states=(PREPARING,), name="parked", rows=_evicted_row(_DROP, None, (Effect.CHECK_ABSENCE,)), keeps=True),
-        Change(on=On.SESSION_END, states=(COMPLETING,), name="parked", rows=_evicted_row((*_DROP, Effect.ABORT_SYNCS), PREPARING, _AWAIT), keeps=True),
-        Change(on=On.SESSION_END, states=(STABLE,), name="session-ends", rows=_evicted_row(_DROP, PREPARING, _AWAIT), keeps=True),
+        Change(kind=ClassicEvent.SESSION_END, states=(EMPTY,), rows=(Row("evicted-before", Guard.ALWAYS, None, "DJOIN-19", effects=_DROP),)),
+        Change(kind=ClassicEvent.SESSION_END, states=(PREPARING,), name="parked", rows=_evicted_row(_DROP, None, (Effect.CHECK_ABSENCE,)), keeps=True),
+        Change(kind=ClassicEvent.SESSION_END, states=(COMPLETING,), name="parked", rows=_evicted_row((*_DROP, Effect.ABORT_SYNCS), PREPARING, _AWAIT), keeps=True),
+        Change(kind=ClassicEvent.SESSION_END, states=(STABLE,), name="session-ends", rows=_evicted_row(_DROP, PREPARING, _AWAIT), keeps=True),
     ),
     effects={Effect.END_UNJOINED_TIMERS: ()},
 )  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Final
 
 from groupproof.protocol.rules.cells import Cell, Cells, EventKind, Place
 from groupproof.protocol.rules.classic.admin_table import ADMIN, ADMIN_BEFORE_GROUP, UNREACHABLE_ADMIN
-from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, Effect, Form, Guard, On, Row, State
+from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, ClassicEvent, Effect, Form, Guard, Row, State
 from groupproof.protocol.rules.classic.offsets_table import OFFSETS, OFFSETS_BEFORE_GROUP, UNREACHABLE_OFFSETS
 from groupproof.protocol.rules.classic.shared_rows import UNNAMED
 from groupproof.protocol.rules.classic.timers_table import CONSEQUENCES, TIMERS, UNREACHABLE_TIMERS
@@ -52,19 +52,19 @@ _THREAD = "read in GroupCoordinatorService 4.0: an error met on the coordinator'
 
 # Checked before the group is looked at; when none holds, the group's state decides.
 BEFORE_GROUP: Final[Mapping[EventKind, Cell]] = {
-    On.JOIN_GROUP: (
+    ClassicEvent.JOIN_GROUP: (
         _NOT_ACTIVE, _GROUP_ID, _SESSION_BOUNDS,
         replace(_LOADING, effects=_UNNAMED, note=_THREAD), replace(_LED_ELSEWHERE, effects=_UNNAMED, note=_THREAD),
     ),
-    On.SYNC_GROUP: (
+    ClassicEvent.SYNC_GROUP: (
         UNNAMED, _NOT_ACTIVE, _GROUP_ID,
         Row("loading", Guard.LOADING, LOAD_IN_PROGRESS, "SYNC-22", note=f"{READ}: the Java coordinator lost the 27 of 2.0 to 4.0"),
         _LED_ELSEWHERE,
     ),
-    On.HEARTBEAT: (_NOT_ACTIVE, _GROUP_ID, Row("loading", Guard.LOADING, NONE, "FIND-10"), _LED_ELSEWHERE),
-    On.LEAVE_GROUP: (_NOT_ACTIVE, _GROUP_ID, _LOADING, _LED_ELSEWHERE),
-    On.OFFSET_COMMIT: (_NOT_ACTIVE, _LOADING, _LED_ELSEWHERE),  # the empty group id is allowed
-    On.OFFSET_FETCH: (_NOT_ACTIVE, _LOADING, _LED_ELSEWHERE),
+    ClassicEvent.HEARTBEAT: (_NOT_ACTIVE, _GROUP_ID, Row("loading", Guard.LOADING, NONE, "FIND-10"), _LED_ELSEWHERE),
+    ClassicEvent.LEAVE_GROUP: (_NOT_ACTIVE, _GROUP_ID, _LOADING, _LED_ELSEWHERE),
+    ClassicEvent.OFFSET_COMMIT: (_NOT_ACTIVE, _LOADING, _LED_ELSEWHERE),  # the empty group id is allowed
+    ClassicEvent.OFFSET_FETCH: (_NOT_ACTIVE, _LOADING, _LED_ELSEWHERE),
     **OFFSETS_BEFORE_GROUP,
     **ADMIN_BEFORE_GROUP,
 }  # fmt: skip
@@ -322,14 +322,14 @@ _FETCH: Final[Mapping[State, tuple[Row, ...]]] = {
 }
 
 TABLE: Final[Cells] = {
-    On.JOIN_GROUP: _JOIN,
-    On.SYNC_GROUP: _SYNC,
-    On.HEARTBEAT: _HEARTBEAT,
-    On.LEAVE_GROUP: _LEAVE,
-    On.LEAVE_ENTRY: _LEAVE_ENTRY,
-    On.LEFT: _LEFT,
-    On.OFFSET_COMMIT: _COMMIT,
-    On.OFFSET_FETCH: _FETCH,
+    ClassicEvent.JOIN_GROUP: _JOIN,
+    ClassicEvent.SYNC_GROUP: _SYNC,
+    ClassicEvent.HEARTBEAT: _HEARTBEAT,
+    ClassicEvent.LEAVE_GROUP: _LEAVE,
+    ClassicEvent.LEAVE_ENTRY: _LEAVE_ENTRY,
+    ClassicEvent.LEFT: _LEFT,
+    ClassicEvent.OFFSET_COMMIT: _COMMIT,
+    ClassicEvent.OFFSET_FETCH: _FETCH,
     **OFFSETS,
     **ADMIN,
     **TIMERS,
@@ -337,9 +337,9 @@ TABLE: Final[Cells] = {
 }
 
 UNREACHABLE: Final[Mapping[Place, str]] = {
-    (On.LEAVE_ENTRY, DEAD): "a Dead group answers the whole LeaveGroup",
-    (On.LEFT, NO_GROUP): "where there is no group nobody was removed",
-    (On.LEFT, DEAD): "a Dead group answers the whole LeaveGroup",
+    (ClassicEvent.LEAVE_ENTRY, DEAD): "a Dead group answers the whole LeaveGroup",
+    (ClassicEvent.LEFT, NO_GROUP): "where there is no group nobody was removed",
+    (ClassicEvent.LEFT, DEAD): "a Dead group answers the whole LeaveGroup",
     **UNREACHABLE_OFFSETS,
     **UNREACHABLE_ADMIN,
     **UNREACHABLE_TIMERS,

@@ -102,7 +102,7 @@ class Reactions:
 
 def _row(*effects: Effect, by: str) -> Reaction:
     """Return a reaction; `by` lists requirement ids, of which `CLIENT-` may be left out."""
-    return Reaction(effects, tuple(each if "-" in each else f"CLIENT-{each}" for each in by.split()))
+    return Reaction(effects, tuple(part if "-" in part else f"CLIENT-{part}" for part in by.split()))
 
 
 _FIND_COORDINATOR: Final = Reactions(

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from groupproof.protocol.rules.cells import Cell, Cells, EventKind, Place
-from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, Effect, Form, Guard, On, Row, State
+from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, ClassicEvent, Effect, Form, Guard, Row, State
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 __all__ = ["OFFSETS", "OFFSETS_BEFORE_GROUP", "UNREACHABLE_OFFSETS"]
@@ -30,8 +30,8 @@ _LOADING = Row("loading", Guard.LOADING, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
 _LED_ELSEWHERE = Row("not-coordinator", Guard.NOT_LED_HERE, ErrorCode.NOT_COORDINATOR, "FIND-08")
 
 OFFSETS_BEFORE_GROUP: Final[Mapping[EventKind, Cell]] = {
-    On.OFFSET_DELETE: (_NOT_ACTIVE, _GROUP_ID, _LOADING, _LED_ELSEWHERE),
-    On.TXN_OFFSET_COMMIT: (
+    ClassicEvent.OFFSET_DELETE: (_NOT_ACTIVE, _GROUP_ID, _LOADING, _LED_ELSEWHERE),
+    ClassicEvent.TXN_OFFSET_COMMIT: (
         _NOT_ACTIVE,
         _GROUP_ID,
         Row("unverified", Guard.UNVERIFIED, Form.UNVERIFIED, "COMMIT-03", note="KIP-890 (3.7): the transaction's coordinator is asked first"),
@@ -110,13 +110,13 @@ _RETENTION: Final[Mapping[State, tuple[Row, ...]]] = {
 }  # fmt: skip
 
 OFFSETS: Final[Cells] = {
-    On.OFFSET_DELETE: _DELETE,
-    On.TXN_OFFSET_COMMIT: _COMMIT,
-    On.TXN_MARKER: _MARKER,
-    On.RETENTION: _RETENTION,
+    ClassicEvent.OFFSET_DELETE: _DELETE,
+    ClassicEvent.TXN_OFFSET_COMMIT: _COMMIT,
+    ClassicEvent.TXN_MARKER: _MARKER,
+    ClassicEvent.RETENTION: _RETENTION,
 }
 
 UNREACHABLE_OFFSETS: Final[Mapping[Place, str]] = {
-    (On.TXN_MARKER, NO_GROUP): "a transaction that committed offsets made their group, which holds them",
-    (On.RETENTION, NO_GROUP): "timers and consequences need a group",
+    (ClassicEvent.TXN_MARKER, NO_GROUP): "a transaction that committed offsets made their group, which holds them",
+    (ClassicEvent.RETENTION, NO_GROUP): "timers and consequences need a group",
 }

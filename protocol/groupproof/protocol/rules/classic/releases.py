@@ -13,7 +13,7 @@ from typing import Final
 
 from groupproof.protocol.rules.classic.deltas_since_2_5 import DELTAS_SINCE_2_5
 from groupproof.protocol.rules.classic.deltas_to_2_4 import DELTAS_TO_2_4
-from groupproof.protocol.rules.deltas import Change, Delta, Line, Release
+from groupproof.protocol.rules.deltas import Change, CoordinatorKind, Delta, Release
 from groupproof.protocol.wire.admin_messages import OPERATIONS_NOT_ASKED
 
 __all__ = ["DELTAS", "NEWEST_FIELDS", "OPTIONAL", "RELEASES", "Change", "Delta", "line_of"]
@@ -44,9 +44,9 @@ NEWEST_FIELDS: Final[Mapping[str, int]] = {
 }  # fmt: skip
 
 
-def line_of(profile: str) -> Line:
+def line_of(profile: str) -> CoordinatorKind:
     """Return which coordinator a profile is of."""
-    return Line.JAVA if profile in OPTIONAL or RELEASES[profile] >= (4, 0) else Line.SCALA
+    return CoordinatorKind.JAVA if profile in OPTIONAL or RELEASES[profile] >= (4, 0) else CoordinatorKind.SCALA
 
 
 # Newest first.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from groupproof.protocol.rules.cells import Cells, Place
-from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, Effect, Guard, On, Row, State
+from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, ClassicEvent, Effect, Guard, Row, State
 from groupproof.protocol.vocabulary import GroupState
 
 __all__ = ["CONSEQUENCES", "TIMERS", "UNREACHABLE_TIMERS"]
@@ -160,20 +160,20 @@ _UNLOADED: Final[Mapping[State, tuple[Row, ...]]] = {
 }
 
 TIMERS: Final[Cells] = {
-    On.SESSION_END: _SESSION_END,
-    On.INITIAL_DELAY_END: _INITIAL_DELAY_END,
-    On.JOIN_DEADLINE: _JOIN_DEADLINE,
-    On.SYNC_DEADLINE: _SYNC_DEADLINE,
-    On.CLEANUP: _CLEANUP,
+    ClassicEvent.SESSION_END: _SESSION_END,
+    ClassicEvent.INITIAL_DELAY_END: _INITIAL_DELAY_END,
+    ClassicEvent.JOIN_DEADLINE: _JOIN_DEADLINE,
+    ClassicEvent.SYNC_DEADLINE: _SYNC_DEADLINE,
+    ClassicEvent.CLEANUP: _CLEANUP,
 }
 
 CONSEQUENCES: Final[Cells] = {
-    On.JOIN_CHECK: _JOIN_CHECK,
-    On.ABSENCE_CHECK: _ABSENCE_CHECK,
-    On.APPENDED: _APPENDED,
-    On.APPEND_FAILED: _APPEND_FAILED,
-    On.LOADED: _LOADED,
-    On.UNLOADED: _UNLOADED,
+    ClassicEvent.JOIN_CHECK: _JOIN_CHECK,
+    ClassicEvent.ABSENCE_CHECK: _ABSENCE_CHECK,
+    ClassicEvent.APPENDED: _APPENDED,
+    ClassicEvent.APPEND_FAILED: _APPEND_FAILED,
+    ClassicEvent.LOADED: _LOADED,
+    ClassicEvent.UNLOADED: _UNLOADED,
 }
 
 _TIMER_ENDS = "the timer ends with the state it belongs to"
@@ -181,10 +181,18 @@ _CHECKED_IN_PREPARING = "only rows that are in PreparingRebalance, or move to it
 
 # Cells that cannot come up, each with the reason; to meet one is a fault of the machine, never of a peer.
 UNREACHABLE_TIMERS: Final[Mapping[Place, str]] = {
-    **{(on, NO_GROUP): "timers and consequences need a group" for on in (*TIMERS, *CONSEQUENCES)},
-    **{(on, state): _TIMER_ENDS for on in (On.INITIAL_DELAY_END, On.JOIN_DEADLINE) for state in (EMPTY, COMPLETING, STABLE, DEAD)},
-    **{(On.SYNC_DEADLINE, state): _TIMER_ENDS for state in (EMPTY, PREPARING, DEAD)},
-    **{(on, state): _CHECKED_IN_PREPARING for on in (On.JOIN_CHECK, On.ABSENCE_CHECK) for state in (EMPTY, COMPLETING, STABLE, DEAD)},
-    **{(On.LOADED, state): "a stored group is Empty or Stable (EMIG-03)" for state in (PREPARING, COMPLETING, DEAD)},
-    (On.SESSION_END, DEAD): "a group's timers end when it dies",
+    **{(kind, NO_GROUP): "timers and consequences need a group" for kind in (*TIMERS, *CONSEQUENCES)},
+    **{
+        (kind, state): _TIMER_ENDS
+        for kind in (ClassicEvent.INITIAL_DELAY_END, ClassicEvent.JOIN_DEADLINE)
+        for state in (EMPTY, COMPLETING, STABLE, DEAD)
+    },
+    **{(ClassicEvent.SYNC_DEADLINE, state): _TIMER_ENDS for state in (EMPTY, PREPARING, DEAD)},
+    **{
+        (kind, state): _CHECKED_IN_PREPARING
+        for kind in (ClassicEvent.JOIN_CHECK, ClassicEvent.ABSENCE_CHECK)
+        for state in (EMPTY, COMPLETING, STABLE, DEAD)
+    },
+    **{(ClassicEvent.LOADED, state): "a stored group is Empty or Stable (EMIG-03)" for state in (PREPARING, COMPLETING, DEAD)},
+    (ClassicEvent.SESSION_END, DEAD): "a group's timers end when it dies",
 }

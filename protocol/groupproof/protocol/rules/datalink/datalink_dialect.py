@@ -14,10 +14,10 @@ from typing import Final
 from groupproof.protocol.rules.api_versions import Range
 from groupproof.protocol.rules.cells import AnswerName, Cell, EffectName, EventKind
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
-from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, Effect, Guard, On, Row, State
+from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, ClassicEvent, Effect, Guard, Row, State
 from groupproof.protocol.rules.classic.group_table import TABLE
 from groupproof.protocol.rules.defaults import NEWEST_DEFAULTS
-from groupproof.protocol.rules.deltas import Change, Delta, Line, Release, gone
+from groupproof.protocol.rules.deltas import Change, CoordinatorKind, Delta, Release, gone
 from groupproof.protocol.rules.dialect import Dialect, Relative, table_of, undone
 from groupproof.protocol.vocabulary import Api, GroupState
 
@@ -59,16 +59,16 @@ DEFAULTS: Final[Mapping[str, int]] = {
 }  # fmt: skip
 
 _FORCED: Final = "forced by the operator"
-_REQUESTS: Final = (On.JOIN_GROUP, On.SYNC_GROUP, On.HEARTBEAT, On.LEAVE_GROUP)
+_REQUESTS: Final = (ClassicEvent.JOIN_GROUP, ClassicEvent.SYNC_GROUP, ClassicEvent.HEARTBEAT, ClassicEvent.LEAVE_GROUP)
 _KINDS: Final[tuple[EventKind, ...]] = (
-    *_REQUESTS, On.LEAVE_ENTRY, On.SESSION_END, On.JOIN_DEADLINE, On.RETENTION, On.CLEANUP, On.LEFT, On.JOIN_CHECK, On.ABSENCE_CHECK, On.APPENDED,
-    On.UNLOADED, ManagerKind.FORCED,
+    *_REQUESTS, ClassicEvent.LEAVE_ENTRY, ClassicEvent.SESSION_END, ClassicEvent.JOIN_DEADLINE, ClassicEvent.RETENTION, ClassicEvent.CLEANUP, ClassicEvent.LEFT, ClassicEvent.JOIN_CHECK, ClassicEvent.ABSENCE_CHECK, ClassicEvent.APPENDED,
+    ClassicEvent.UNLOADED, ManagerKind.FORCED,
 )  # fmt: skip
 """The Manager has no request for offsets, no initial delay (IDJ-15), no bound on the wait for a SyncGroup (DISC-14), and stores nothing (MGR-33, MGR-34)."""
 
 
 def _forced(state: State, row: Row) -> Change:
-    return Change(on=ManagerKind.FORCED, states=(state,), rows=(row,))
+    return Change(kind=ManagerKind.FORCED, states=(state,), rows=(row,))
 
 
 _MANAGER = Delta(
@@ -76,14 +76,14 @@ _MANAGER = Delta(
     what="DataLink's Manager: joins of an Empty group end as soon as everybody has joined (no KIP-134), groups are in memory alone and for ever, "
     "offsets are none of its affairs, and an operator forces rebalances",
     was=(
-        *(change for on in (On.JOIN_CHECK, On.ABSENCE_CHECK) for change in gone(on, (PREPARING,), "initial-delay")),
-        *(Change(on=On.APPENDED, states=(state,)) for state in (EMPTY, PREPARING, STABLE, DEAD)),
-        *gone(On.APPENDED, (COMPLETING,), "passed"),
+        *(change for kind in (ClassicEvent.JOIN_CHECK, ClassicEvent.ABSENCE_CHECK) for change in gone(kind, (PREPARING,), "initial-delay")),
+        *(Change(kind=ClassicEvent.APPENDED, states=(state,)) for state in (EMPTY, PREPARING, STABLE, DEAD)),
+        *gone(ClassicEvent.APPENDED, (COMPLETING,), "passed"),
         *(
-            Change(on=On.RETENTION, states=(state,), rows=(Row("nothing-kept", Guard.ALWAYS, None, "MGR-34", note="there are no offsets"),))
+            Change(kind=ClassicEvent.RETENTION, states=(state,), rows=(Row("nothing-kept", Guard.ALWAYS, None, "MGR-34", note="there are no offsets"),))
             for state in ALIVE
         ),
-        Change(on=On.CLEANUP, states=(EMPTY,), rows=(
+        Change(kind=ClassicEvent.CLEANUP, states=(EMPTY,), rows=(
             Row("stays", Guard.ALWAYS, None, "MGR-20", note="GroupMetadataManager never removes a group; only a switch clears them all"),
         )),
         _forced(NO_GROUP, Row("no-group", Guard.ALWAYS, None, "TR-128", note="forceRebalance ends in a NullPointerException")),
@@ -112,15 +112,19 @@ _WITHOUT_DEAD = Delta(
     since=(0, 10, 2),
     what="nothing ever enters Dead: of a switch of the Managers the groups are only cleared",
     was=(
-        *(Change(on=On.UNLOADED, states=(state,), rows=(_SWITCHED,)) for state in ALIVE),
-        *(Change(on=on, states=(DEAD,)) for on, states in TABLE.items() if on in _KINDS and DEAD in states and on is not On.APPENDED),
-        Change(on=ManagerKind.FORCED, states=(DEAD,)),
+        *(Change(kind=ClassicEvent.UNLOADED, states=(state,), rows=(_SWITCHED,)) for state in ALIVE),
+        *(
+            Change(kind=kind, states=(DEAD,))
+            for kind, states in TABLE.items()
+            if kind in _KINDS and DEAD in states and kind is not ClassicEvent.APPENDED
+        ),
+        Change(kind=ManagerKind.FORCED, states=(DEAD,)),
     ),
 )
 
 _NO_DEAD: Final = "nothing enters Dead (MGR-32, DISC-19)"
 _AT_ONCE: Final = "nothing is stored: the leader's assignment is in force at once (MGR-34)"
-_KAFKA: Final = table_of(CLASSIC, BASE, Line.SCALA)
+_KAFKA: Final = table_of(CLASSIC, BASE, CoordinatorKind.SCALA)
 
 _CELLS: Final = undone(_MANAGER, {**{event: cells for event, cells in _KAFKA.cells.items() if event in _KINDS}, ManagerKind.FORCED: {}})
 _ROWS: Final = [row for states in _CELLS.values() for cell in states.values() for row in cell] + [_SWITCHED]
@@ -142,7 +146,7 @@ DATALINK: Final = Dialect(
     before_group=_BEFORE,
     unreachable={
         **{place: reason for place, reason in _KAFKA.unreachable.items() if place[0] in _KINDS},
-        **{(On.APPENDED, state): _AT_ONCE for state in (EMPTY, PREPARING, STABLE, DEAD)},
+        **{(ClassicEvent.APPENDED, state): _AT_ONCE for state in (EMPTY, PREPARING, STABLE, DEAD)},
     },
     valid_previous_states=CLASSIC.valid_previous_states,
     fields=_KAFKA.fields,
@@ -155,7 +159,7 @@ DATALINK: Final = Dialect(
             api_versions=VERSIONS,
             defaults=DEFAULTS,
             deltas=(_WITHOUT_DEAD,),
-            unreachable={(on, DEAD): _NO_DEAD for on in _KINDS},
+            unreachable={(kind, DEAD): _NO_DEAD for kind in _KINDS},
         ),
         Relative(
             name="datalink-dead",

@@ -5,7 +5,7 @@ from packaging.specifiers import SpecifierSet
 from tests.harness.running.fuzzing.finding import busy_plan, finding, judgement
 
 from groupproof.harness.cases.drawn_case import drawn_case, with_healing
-from groupproof.harness.judging.summary.expectations import Known
+from groupproof.harness.judging.summary.expectations import KnownFailure
 from groupproof.harness.model.case import plan_of
 from groupproof.harness.model.plan_builders import plan, start, subject
 from groupproof.harness.model.verdicts import Proof, Verdict, fingerprint
@@ -17,8 +17,8 @@ SMALL = drawn_case("1-2", with_healing(plan(subject(), steps=[start("m0")])))
 ONE, OTHER, FINE = finding(), finding("It did that."), finding("It did not.", verdict=Verdict.OK)
 
 
-def known(kind: str) -> Known:
-    return Known(case="x", verdict=Verdict.FAILED, reason="of old", source="docs/findings/x.md", subject=SpecifierSet(""), fingerprint=kind)
+def known(kind: str) -> KnownFailure:
+    return KnownFailure(case="x", verdict=Verdict.FAILED, reason="of old", source="docs/findings/x.md", subject=SpecifierSet(""), fingerprint=kind)
 
 
 def test_a_kind_is_what_an_expectation_recognises_the_failure_by() -> None:

@@ -15,10 +15,10 @@ from groupproof.harness.model.plan import (
     Heal,
     Kill,
     Mark,
+    Matches,
     Mend,
     Pass,
     Plan,
-    Seen,
     Stable,
     Start,
     Step,
@@ -85,7 +85,7 @@ def test_every_lesser_plan_is_smaller_whole_and_healed() -> None:
         for step in item.steps:
             if isinstance(step, Await) and isinstance(step.until, Stable):
                 assert set(step.until.members) <= started
-            elif isinstance(step, Await) and isinstance(step.until, Seen) and step.until.fault:
+            elif isinstance(step, Await) and isinstance(step.until, Matches) and step.until.fault:
                 assert step.until.fault in armed
 
 

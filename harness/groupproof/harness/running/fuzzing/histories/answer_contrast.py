@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from groupproof.harness.judging.oracle.answer_diff import as_told
+from groupproof.harness.judging.oracle.answer_diff import as_answered
 from groupproof.harness.model.common_versions import common_versions
 from groupproof.harness.model.script import Ask, Script
 from groupproof.harness.running.fuzzing.histories.model_state import Ranges
@@ -80,7 +80,7 @@ def said_by(trace: Trace) -> Iterator[tuple[str, Any]]:
 def _normal(request: Observation, answer: Observation | None, names: dict[str, str]) -> Any:
     if answer is None:
         return "no answer"
-    body = as_told(api_named(request.api or ""), request.version or 0, answer.body)
+    body = as_answered(api_named(request.api or ""), request.version or 0, answer.body)
     code = error_of(api_named(request.api or ""), body)
     return {"code": code, "body": _named(body, request.group or "", names)}
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import trio
 
 from groupproof.harness.model.case import Case, script_of, seed_of
-from groupproof.harness.model.errors import Trouble
+from groupproof.harness.model.errors import RunError
 from groupproof.harness.model.script import Script
 from groupproof.harness.model.script_bindings import GROUP_PREFIX
 from groupproof.harness.running.error_search import trouble_in
@@ -32,7 +32,7 @@ class ScriptComparison:
 
     case: Case
     contrast: Contrast | None = None
-    trouble: Trouble | None = None
+    trouble: RunError | None = None
 
 
 class Comparison:
@@ -53,7 +53,7 @@ class Comparison:
         self._common: Ranges | None = None
 
     def go(self) -> None:
-        """Block until all is compared; raise `Trouble` where a subject cannot be had."""
+        """Block until all is compared; raise `RunError` where a subject cannot be had."""
         try:
             if self._is_virtual:
                 run_virtually(self._main, seed=self._seed)

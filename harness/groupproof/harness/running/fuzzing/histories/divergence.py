@@ -1,4 +1,4 @@
-"""What a fuzzed history came to: where the broker first did what the release's rules do not, told side by side. Pure.
+"""The divergence of a fuzzed history: the first answer of the broker that the release's rules do not give, with both answers side by side. Pure.
 
 Whatever level the rule's requirement has, an answer that is not the rule's is a divergence: the profile says that the release answers so.
 """
@@ -12,7 +12,7 @@ from typing import Any
 from groupproof.harness.judging.lag import LAG_MS_MAX
 from groupproof.harness.judging.oracle.exchanges import Exchange, histories
 from groupproof.harness.judging.oracle.explanation import finding_of
-from groupproof.harness.judging.oracle.history_replay import Step, Walked
+from groupproof.harness.judging.oracle.history_replay import ReplayResult, Step
 from groupproof.harness.judging.oracle.predictions import settings_of
 from groupproof.harness.judging.oracle.search import explained, unsettled
 from groupproof.harness.judging.oracle.tolerance import Tolerance
@@ -37,7 +37,7 @@ class Divergence:
     kind: str
     rule: str
     step: Step
-    walked: Walked
+    walked: ReplayResult
 
     @property
     def sort(self) -> tuple[str, str]:
@@ -68,9 +68,9 @@ def met_in(trace: Trace) -> list[Divergence]:
     return found
 
 
-def _first_explained(readings: Iterable[Walked]) -> Walked:
+def _first_explained(readings: Iterable[ReplayResult]) -> ReplayResult:
     """Return the first walk without a divergence, or else the first."""
-    first: Walked | None = None
+    first: ReplayResult | None = None
     for replay in readings:
         if replay.divergence is None:
             return replay

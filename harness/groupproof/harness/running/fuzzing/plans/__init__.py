@@ -1,1 +1,1 @@
-"""Random plans for a client, judged by what holds of any plan, and made small."""
+"""Random plans for a client, judged by checkers that hold for any plan, and shrunk."""

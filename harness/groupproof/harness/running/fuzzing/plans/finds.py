@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from groupproof.harness.judging.ruling import Judgement, Ruling
-from groupproof.harness.judging.summary.expectations import Known
+from groupproof.harness.judging.summary.expectations import KnownFailure
 from groupproof.harness.model.case import Case, plan_of
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict, fingerprint, worst
 from groupproof.harness.running.fuzzing.plans.shrink_plan import size_of
@@ -78,7 +78,7 @@ def kinds_in(judgement: Judgement) -> dict[str, Finding]:
 class Finds:
     """All that is found in a run; `known` are the failures that the subject's expectations excuse, in whatever case they expect them."""
 
-    known: Iterable[Known]
+    known: Iterable[KnownFailure]
     found: dict[str, Find] = field(default_factory=dict)
     met: dict[str, Finding] = field(default_factory=dict)
     excused: Counter[str] = field(default_factory=Counter)

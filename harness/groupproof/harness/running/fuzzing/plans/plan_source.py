@@ -1,4 +1,4 @@
-"""Plans drawn for a client: members with drawn settings, mishaps on the frames of each phase, and an application that does things meanwhile. Pure.
+"""Random plans for a client: members with random settings, faults on the frames of each phase, and actions of the application meanwhile. Pure.
 
 A plan is a course of turns. Most arm a mishap, bring about the request that it waits for (a rebalance, a commit, a goodbye), and half of the time do
 something while it lasts: what goes wrong in clients goes wrong when two things meet. A plan with a theme begins with that. Kinds of mishaps and of doings

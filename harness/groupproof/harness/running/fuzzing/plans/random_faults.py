@@ -1,4 +1,4 @@
-"""What may befall a frame between a client and its coordinator: one fault, drawn from what brokers and networks really do. Pure.
+"""Random faults on a frame between a client and its coordinator, as brokers and networks really cause them. Pure.
 
 The errors of each request are those of the profile's own table, what its log may refuse included, and the one that comes of access control. Delays lie
 around the times at which clients act: the heartbeat interval, half the session, the session's end.
@@ -13,7 +13,7 @@ from typing import Final
 
 from groupproof.harness.running.fuzzing.choice_source import Drawer, weighed
 from groupproof.protocol.faults import Action, Answer, Cut, Duplicate, Fault, Hold, Move, Selector, Silence
-from groupproof.protocol.rules import On, Profile, profile
+from groupproof.protocol.rules import ClassicEvent, Profile, profile
 from groupproof.protocol.rules.classic.member_reactions import MEMBER_APIS, Effect, Phase, reaction
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 
@@ -34,12 +34,12 @@ class Kind(Enum):
 _KINDS: Final = {Kind.ANSWER: 5, Kind.HOLD: 4, Kind.CUT: 2, Kind.SILENCE: 1, Kind.DUPLICATE: 1, Kind.MOVE: 1}
 
 _EVENT_KINDS: Final = {
-    Api.JOIN_GROUP: (On.JOIN_GROUP,),
-    Api.SYNC_GROUP: (On.SYNC_GROUP,),
-    Api.HEARTBEAT: (On.HEARTBEAT,),
-    Api.LEAVE_GROUP: (On.LEAVE_GROUP, On.LEAVE_ENTRY),
-    Api.OFFSET_COMMIT: (On.OFFSET_COMMIT,),
-    Api.OFFSET_FETCH: (On.OFFSET_FETCH,),
+    Api.JOIN_GROUP: (ClassicEvent.JOIN_GROUP,),
+    Api.SYNC_GROUP: (ClassicEvent.SYNC_GROUP,),
+    Api.HEARTBEAT: (ClassicEvent.HEARTBEAT,),
+    Api.LEAVE_GROUP: (ClassicEvent.LEAVE_GROUP, ClassicEvent.LEAVE_ENTRY),
+    Api.OFFSET_COMMIT: (ClassicEvent.OFFSET_COMMIT,),
+    Api.OFFSET_FETCH: (ClassicEvent.OFFSET_FETCH,),
 }
 # What the requests of these plans cannot bring about: their group id and their session are in order; ids are handed out by the coordinator alone.
 _UNFOUNDED: Final = {0, ErrorCode.INVALID_GROUP_ID, ErrorCode.INVALID_SESSION_TIMEOUT, ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.GROUP_ID_NOT_FOUND}
@@ -50,8 +50,9 @@ _STATES: Final = (GroupState.STABLE.value, GroupState.PREPARING_REBALANCE.value,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What mishaps of one plan are drawn by: its profile, kinds, and members' sessions; `is_static`: they have instance ids, and can be fenced;
-    `is_final`: errors are among them that end a client."""
+    """What the random faults of one plan depend on: its profile, the kinds of faults, and the members' session timeouts.
+
+    `is_static`: the members have instance ids and can be fenced. `is_final`: some errors end a client."""
 
     profile: str
     kinds: Collection[Kind]

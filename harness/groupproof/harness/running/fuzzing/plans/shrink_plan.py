@@ -20,13 +20,13 @@ from groupproof.harness.model.plan import (
     Freeze,
     Heal,
     Kill,
+    Matches,
     Member,
     Mend,
     MoveCoordinator,
     Pass,
     Plan,
     Release,
-    Seen,
     Stable,
     Start,
     Step,
@@ -156,7 +156,7 @@ def _is_idle(step: Step, armed: set[str], broken: set[str]) -> bool:
 
 
 def _is_fit(step: Step, who: str, up: set[str], frozen: set[str]) -> bool:
-    """Tell whether a member can be had the step with, and take down what it does to it: one is started where it is not up, and thawed where it is frozen."""
+    """Return whether the step makes sense for the member, and note its effect. Only a stopped member can start; only a frozen one can be thawed."""
     if isinstance(step, Start):
         is_fit = who not in up
         up.add(who)
@@ -174,7 +174,7 @@ def _is_fit(step: Step, who: str, up: set[str], frozen: set[str]) -> bool:
 
 def _who(step: Step) -> str | None:
     """Return the member that a step is about; None where it is about no single one."""
-    if isinstance(step, Await) and isinstance(step.until, Seen):
+    if isinstance(step, Await) and isinstance(step.until, Matches):
         return step.until.client
     if isinstance(step, Arm):
         return None
@@ -184,7 +184,7 @@ def _who(step: Step) -> str | None:
 def _waiting(step: Await, armed: set[str], started: Sequence[str]) -> Await | None:
     """Return the wait as far as what it waits for is still there."""
     until = step.until
-    if isinstance(until, Seen):
+    if isinstance(until, Matches):
         return None if until.fault is not None and until.fault not in armed else step
     members = tuple(name for name in until.members if name in started) if isinstance(until, Stable) else ()
     return replace(step, until=replace(until, members=members)) if members else None
