@@ -251,8 +251,7 @@ class Connection:
     def _lost(self) -> None:
         """Let the connection of a client go that is gone while its request waits.
 
-        A request that is parked at the coordinator stays there (Kafka), and what came behind it is taken up after it; whatever else
-        waits goes with its connection.
+        Kafka keeps a request that is parked at the coordinator and answers those behind it; all others go with their connection.
         """
         if self._waiting_for == "coordinator" and self._inbox.holds_any:
             self._record_closed(self._farewell, by="client")
