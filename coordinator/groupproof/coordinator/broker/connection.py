@@ -225,8 +225,9 @@ class Connection:
         """Kafka ends the connection over a version that it does not answer; ApiVersions alone is told so (KIP-511)."""
         if wire.api is Api.API_VERSIONS:
             return wire.version
-        served = self.broker.accepted.get(wire.api)
-        known = f"this broker answers v{served[0]} to v{served[1]}" if served else "this broker does not serve it"
+        known = (
+            f"this broker answers v{served[0]} to v{served[1]}" if (served := self.broker.accepted.get(wire.api)) else "this broker does not serve it"
+        )
         raise WireError(f"{wire.api.title} v{wire.version}: {known}")
 
     def _recorded(self, wire: WireRequest, refused: int | None) -> IncomingRequest:
