@@ -53,9 +53,10 @@ def changed(text: str, change: Change) -> str:
     """Return the text of a file with the change made; raise `StaleRecipe` where its place is not there, or more than once."""
     old = "".join(f"{line[1:]}\n" for line in change.lines if not line.startswith("+"))
     new = "".join(f"{line[1:]}\n" for line in change.lines if not line.startswith("-"))
-    if text.count(old) != 1:
-        raise StaleRecipe(f"{change.path} has these lines {text.count(old)} times, not once:\n{old}")
-    return text.replace(old, new)
+    count = f"\n{text}".count(f"\n{old}")
+    if count != 1:
+        raise StaleRecipe(f"{change.path} has these lines {count} times, not once:\n{old}")
+    return f"\n{text}".replace(f"\n{old}", f"\n{new}")[1:]
 
 
 class Copy:

@@ -38,7 +38,7 @@ def test_lines_come_and_go_at_their_place() -> None:
     assert changed("a\nkept\nold\nz\n", change(" kept", "-old", "+new", "+more")) == "a\nkept\nnew\nmore\nz\n"
 
 
-@pytest.mark.parametrize("text", ["a\nold\n", "kept\nold\nkept\nold\n", "old\nkept\n"])
+@pytest.mark.parametrize("text", ["a\nold\n", "kept\nold\nkept\nold\n", "old\nkept\n", "    kept\nold\n"])
 def test_a_change_whose_place_is_not_there_or_not_the_only_one_is_stale(text: str) -> None:
     with pytest.raises(StaleRecipe, match=r"a\.py has these lines [02] times, not once"):
         changed(text, change(" kept", "-old", "+new"))
