@@ -13,7 +13,7 @@ setup: .venv/.set-up-run ## make .venv with .venv/bin/groupproof, from the lock 
 images: .venv/.set-up-dev ## build images of Apache Kafka, Toxiproxy (or what IMAGES names) out of this machine's files, where the official ones can't be had
 	$(BIN)/python -m groupproof.chaos.images.build_images $(IMAGES)
 
-certify: .venv/.set-up-run ## put the registered clients in front of the reference coordinator; reports in reports/
+certify: .venv/.set-up-run ## put registered clients (CLIENTS="franz-go java@3.1.1", or all) in front of the reference coordinator; reports in reports/
 	$(BIN)/python ci/certify.py $(CLIENTS)
 
 load: .venv/.set-up-dev ## form a group of 1,000 members over Spark, lose a third of it, restart it in waves; the trace in reports/

@@ -101,7 +101,7 @@ def _verdicts(folder: Path) -> tuple[dict[str, str], dict[str, str]]:
 @needs_go
 @pytest.mark.network
 @pytest.mark.slow
-@pytest.mark.parametrize("subject", [*CLIENTS, "franz-go@1.15.3", "sarama@1.40.1", "kafka-go@0.4.42"])
+@pytest.mark.parametrize("subject", [*CLIENTS, "franz-go@1.15.3", "sarama@1.41.3", "kafka-go@0.4.42"])
 def test_a_client_is_certified_by_its_name_and_its_known_failures_are_excused(subject: str, tmp_path: Path) -> None:
     client = resolve(subject)
     _command(subject)

@@ -69,7 +69,7 @@ def test_what_is_known_of_a_client_has_the_contracts_form_a_page_and_its_release
     known = tomllib.loads(client.expectations.read_text("utf-8"))
     validate("expectations", known)
 
-    assert [item["case"] for item in known["known"] if not (ROOT / item["findings"]).is_file()] == []
+    assert [item["case"] for item in known["known"] if "findings" in item and not (ROOT / item["findings"]).is_file()] == []
     assert {item["case"] for item in known["known"]} <= {case.id for case in CASES}
     assert any(SpecifierSet(item["subject"]).contains(client.release) for item in known["known"])
 
@@ -87,7 +87,7 @@ def test_shim_check_finds_no_problem(name: str) -> None:
 @needs_npm
 @pytest.mark.network
 @pytest.mark.slow
-@pytest.mark.parametrize("subject", [*CLIENTS, "kafkajs@1.16.0", "platformatic-kafka@2.11.0"])
+@pytest.mark.parametrize("subject", [*CLIENTS, "kafkajs@2.0.2", "platformatic-kafka@2.11.0"])
 def test_a_client_is_certified_by_its_name_and_its_known_failures_are_excused(subject: str, tmp_path: Path) -> None:
     client = resolve(subject)
     _command(subject)
@@ -97,6 +97,7 @@ def test_a_client_is_certified_by_its_name_and_its_known_failures_are_excused(su
 
     report = json.loads((tmp_path / "report.json").read_text("utf-8"))
     verdicts = {case["id"]: case["verdict"] for case in report["cases"]}
-    assert verdicts.pop("heartbeat/classic/illegal-generation") == "OK", certified.stderr
+    mended_later = "EXCUSED" if subject == "kafkajs@2.0.2" else "OK"  # tulios/kafkajs#1474
+    assert verdicts.pop("heartbeat/classic/illegal-generation") == mended_later, certified.stderr
     assert set(verdicts.values()) <= {"EXCUSED"}, certified.stderr
     assert (report["subject"]["name"], report["subject"]["version"]) == (client.name, client.release)
