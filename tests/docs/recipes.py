@@ -53,10 +53,10 @@ def changed(text: str, change: Change) -> str:
     """Return the text of a file with the change made; raise `StaleRecipe` where its place is not there, or more than once."""
     old = "".join(f"{line[1:]}\n" for line in change.lines if not line.startswith("+"))
     new = "".join(f"{line[1:]}\n" for line in change.lines if not line.startswith("-"))
-    count = f"\n{text}".count(f"\n{old}")
-    if count != 1:
-        raise StaleRecipe(f"{change.path} has these lines {count} times, not once:\n{old}")
-    return f"\n{text}".replace(f"\n{old}", f"\n{new}")[1:]
+    found = [match.start() for match in re.finditer(f"^{re.escape(old)}", text, re.MULTILINE)]
+    if len(found) != 1:
+        raise StaleRecipe(f"{change.path} has these lines {len(found)} times, not once:\n{old}")
+    return text[: found[0]] + new + text[found[0] + len(old) :]
 
 
 class Copy:
