@@ -218,16 +218,14 @@ class Connection:
             wire, refused = WireRequest(api=error.api, version=0, correlation=error.correlation, client_id=None, body={}), error.version
         low, high = self.broker.accepted.get(wire.api, (0, -1))
         if refused is None and not low <= wire.version <= high:
-            refused = self._refused_version(wire)
+            refused = self._refused_version(wire, low, high)
         return self._recorded(wire, refused)
 
-    def _refused_version(self, wire: WireRequest) -> int:
+    def _refused_version(self, wire: WireRequest, low: int, high: int) -> int:
         """Kafka ends the connection over a version that it does not answer; ApiVersions alone is told so (KIP-511)."""
         if wire.api is Api.API_VERSIONS:
             return wire.version
-        known = (
-            f"this broker answers v{served[0]} to v{served[1]}" if (served := self.broker.accepted.get(wire.api)) else "this broker does not serve it"
-        )
+        known = f"this broker answers v{low} to v{high}" if low <= high else "this broker does not serve it"
         raise WireError(f"{wire.api.title} v{wire.version}: {known}")
 
     def _recorded(self, wire: WireRequest, refused: int | None) -> IncomingRequest:
