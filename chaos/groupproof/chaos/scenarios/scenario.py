@@ -21,7 +21,7 @@ Words = str
 
 
 class RunMode(Enum):
-    """Where a scenario is carried out: in memory and virtual time, or over sockets in real time."""
+    """Where a scenario is performed: in memory and virtual time, or over sockets in real time."""
 
     VIRTUAL = "virtual"
     WIRE = "wire"

@@ -75,7 +75,7 @@ class Cluster:
         ]  # fmt: skip
 
     def _owner_of(self, variant: Variant, nodes: int) -> Callable[[str], int]:
-        """Return what clients are told of who coordinates a group."""
+        """Return the coordinator that clients learn for a group."""
         owner_of, bent = self._coordinators.owner_of, variant.owner
         return owner_of if bent is None else lambda group: bent(group, owner_of(group), nodes)
 

@@ -127,7 +127,7 @@ class Coordinators:
         except (AssertionError, AttributeError, KeyError):
             if self._variant is REFERENCE:
                 raise
-            return ()  # a variant that breaks the laws of its own table goes on, as a broker does whose timer thread logs an error
+            return ()  # a variant that breaks the invariants of its own table goes on, as a broker does whose timer thread logs an error
 
     def _look_at_timers(self, node: int) -> None:
         """Wake the timers' task when something is due before it would wake by itself."""

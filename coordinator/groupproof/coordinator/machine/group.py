@@ -1,4 +1,4 @@
-"""One classic group: its state, generation, protocol and members. It changes only as rows of the table say; here stand its laws."""
+"""One classic group: its state, generation, protocol and members. It changes only as rows of the table say; here stand its invariants."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class _Position:
 
 
 def refuted_records(trace: Trace) -> Iterator[str]:
-    """Yield a sentence for each client and partition of which records were told that the client's own Fetch requests refute.
+    """Yield a sentence for each client and partition whose reported records contradict the client's own Fetch requests.
 
     A rejoin begins anew, with what was refuted before it: a member may then start at an older offset that was committed.
     """

@@ -1,4 +1,4 @@
-"""Settings and commands that a shim says it has carried out, held against the frames and its own lines: auto-commit, `on_revoked`, `close`. Pure.
+"""Settings and commands that a shim says it has performed, held against the frames and its own lines: auto-commit, `on_revoked`, `close`. Pure.
 
 A client that is told to commit by itself and sends no OffsetCommit at all was not told, as one that is told an instance id and joins without it (CLIENT-62).
 The application is the shim's own: what it does in `partitions_revoked`, and what it prints when its client has closed, is no client's doing.

@@ -1,4 +1,4 @@
-"""What of the shim's a finding rests on, where the frames alone do not show it: a line, a line that did not come, or a command that it says it carried out. Pure.
+"""What a finding takes from the shim, where the frames alone do not prove it: a line, a missing line, or a command that the shim says it performed. Pure.
 
 No frame tells an application that was told nothing from a shim that printed nothing (CLIENT-62), nor an application that polls in vain from one that
 does not poll (CLIENT-52). The finding stands, and says whose word it is.

@@ -1,4 +1,4 @@
-"""A case: a plan or a script to carry out, and the judges that read its trace."""
+"""A case: a plan or a script to perform, and the checkers that read its trace."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ def event(client: str, name: str, *, after: str | None = None, count: int = 1, w
 
 
 def assigned(client: str, *partitions: tuple[str, int], after: str | None = None, go_on: bool = False) -> Await:
-    """Wait until the application of `client` is told that it was assigned these partitions and no others."""
+    """Wait until the application of `client` is assigned these partitions and no others."""
     listed = [{"topic": topic, "partition": partition} for topic, partition in sorted(partitions)]
     condition = Matches(kind_of="event", event="partitions_assigned", client=client, after=after, where={"partitions": listed})
     return Await(until=condition, within_ms=REACT_MS, go_on=go_on)

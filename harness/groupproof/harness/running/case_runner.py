@@ -33,7 +33,7 @@ BLURRED_MAX = 2
 
 
 class Progress(Enum):
-    """What is told of a case while the run goes on."""
+    """The progress of a case while the run goes on."""
 
     STARTED = "started"
     REPEATED = "repeated"

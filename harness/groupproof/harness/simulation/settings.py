@@ -105,7 +105,7 @@ def _drawn(simulation: Simulation) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
-    """A law that was broken: the requirement's id, when, and what was seen."""
+    """An invariant that was broken: the requirement's id, when, and what was seen."""
 
     requirement: str
     at_ms: int
@@ -113,7 +113,7 @@ class Violation:
 
 
 class InvariantBroken(Exception):
-    """A law was broken: the requirement's id, and what was seen. It ends the run."""
+    """An invariant was broken: the requirement's id, and what was seen. It ends the run."""
 
     def __init__(self, requirement: str, what: str) -> None:
         super().__init__(f"{requirement}: {what}")

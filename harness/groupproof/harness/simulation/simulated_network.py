@@ -199,7 +199,7 @@ class Network:
         return len(found)
 
     def cut(self, connection: Connection) -> None:
-        """Reset one connection: what waits at the broker is dropped, and the client is told that nothing more will come."""
+        """Reset one connection: the broker drops what waits, and the client sees the end of the stream."""
         if not connection.is_reset:
             connection.is_reset = True
             connection.inbox.clear()

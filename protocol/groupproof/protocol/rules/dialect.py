@@ -1,4 +1,4 @@
-"""A dialect of the group protocol as one object: its words, its table with what older releases did, its requests and its laws.
+"""A dialect of the group protocol as one object: its words, its table with what older releases did, its requests and its invariants.
 
 `classic` is one, DataLink's is another, KIP-848's `consumer` is to be a third. Whoever needs a name, a state or an event of a dialect asks the object. The
 functions behind the words are the machine's (`groupproof.coordinator`), which has one object for each dialect too.

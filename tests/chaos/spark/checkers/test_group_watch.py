@@ -44,7 +44,7 @@ def watched(batches: Sequence[Trace], *, delay_ns: int = SECOND_NS, buckets: int
 
 
 def results(states: Sequence[WatchedGroups]) -> set[tuple[str, str, str]]:
-    return verdicts([result for state in states for group in state.told() for result in results_of(group)])
+    return verdicts([result for state in states for group in state.results() for result in results_of(group)])
 
 
 def in_batches(trace: Trace, rows: int) -> list[Trace]:
@@ -105,13 +105,13 @@ def test_what_a_group_came_to_can_be_asked_before_it_ends() -> None:
     trace = [obs for obs in planted_fleet() if obs.group == "kept"]
     state.take(trace[:10])
 
-    first, again = state.told(), state.told()
+    first, again = state.results(), state.results()
 
     assert first == again
     assert first[0].observations == 10
     state.take(trace[10:])
     state.rest()
-    assert state.told()[0].observations == len(trace)
+    assert state.results()[0].observations == len(trace)
 
 
 def test_a_group_is_in_one_bucket_and_what_befell_a_link_in_each() -> None:

@@ -55,13 +55,13 @@ def test_what_one_process_has_seen_another_reads(tmp_path: Path) -> None:
     folder.tell(sent)
     folder.put(f"0{ENDED}", ShareEnd(about=about(), trouble=None))
 
-    read = folder.told(sent.case)
+    read = folder.result(sent.case)
 
     assert read is not None
     assert (read.case, read.ruling, str(read.trouble)) == (sent.case, sent.ruling, "no port")
     assert read.result(CASE).case is CASE
     assert folder.everything(ENDED)[0].about.subject.title == "odd 1.2"
-    assert folder.told("b/c") is None
+    assert folder.result("b/c") is None
 
 
 def test_traces_are_read_where_there_are_frames_to_show_or_all_is_wanted(tmp_path: Path) -> None:
@@ -69,6 +69,6 @@ def test_traces_are_read_where_there_are_frames_to_show_or_all_is_wanted(tmp_pat
     for verdict, case in ((Verdict.OK, CASE), (Verdict.FAILED, OTHER)):
         folder.tell(replace(told(verdict, case.id), plays=[play]))
 
-    entries = [folder.told(CASE.id), folder.told(CASE.id, whole=True), folder.told(OTHER.id)]
+    entries = [folder.result(CASE.id), folder.result(CASE.id, whole=True), folder.result(OTHER.id)]
 
     assert [len(result.plays) for result in entries if result is not None] == [0, 1, 1]

@@ -34,7 +34,7 @@ def buckets_of(obs: Observation, buckets: int) -> range:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
-    """A law or a rule that a group has broken, when it was seen; `is_proof` says that once is enough, else it counts when it is seen often."""
+    """An invariant or a rule that a group has broken, when it was seen; `is_proof` says that once is enough, else it counts when it is seen often."""
 
     run: str
     group: str
@@ -81,7 +81,7 @@ class WatchedGroups:
         """Return what is found in what still waits: nothing comes any more, as it seems."""
         return list(self._released_until(self._newest_ns))
 
-    def told(self) -> list[GroupResult]:
+    def results(self) -> list[GroupResult]:
         """Return what each group has shown so far, as if nothing followed."""
         fleet: Fleet = pickle.loads(pickle.dumps(self._fleet))
         return list(fleet.results())

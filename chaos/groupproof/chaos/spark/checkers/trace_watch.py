@@ -148,7 +148,7 @@ def _fold(watch: Watch, key: tuple[str, str, int], frames: Iterable[pd.DataFrame
     """Go on with one bucket of a run: with what has come, or, when nothing has for `idle_s`, with what still waits."""
     watched: WatchedGroups = pickle.loads(state.get[0]) if state.exists else WatchedGroups(delay_ns=round(watch.delay_s * 1e9), bucket=key[2])
     if state.hasTimedOut:
-        alerts, groups = watched.rest(), watched.told()
+        alerts, groups = watched.rest(), watched.results()
     else:
         alerts, groups = [alert for frame in frames for alert in watched.take(pickle.loads(observed) for observed in frame["seen"])], []
     state.update((pickle.dumps(watched),))

@@ -41,7 +41,7 @@ _SAID_CHARS: Final = 400
 def command(path: Path, *, delay: float, idle: float, url: str, buckets: int, output: Path, as_json: bool) -> int:
     """Judge the TRACE of a load, a tap or a server while it is written: the file, or the folder of one side.
 
-    What breaks a law of groups is told at once, and written to alerts.ndjson. When the trace grows no more, the verdicts are those of `groupproof trace check` on its
+    What breaks an invariant of groups is told at once, and written to alerts.ndjson. When the trace grows no more, the verdicts are those of `groupproof trace check` on its
     groups. Said again with the same --output it goes on where it stood.
     """
     from groupproof.harness.running.extras import need

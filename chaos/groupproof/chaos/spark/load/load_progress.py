@@ -22,7 +22,7 @@ _ERRORS_SHOWN: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """The load at one instant: `rebalances` are generations that members were told of, rates are since the figures before."""
+    """The load at one instant: `rebalances` counts the generations that members joined; rates are since the previous figures."""
 
     at_s: float
     members: int = 0

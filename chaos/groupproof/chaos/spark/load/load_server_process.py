@@ -61,7 +61,7 @@ class LoadServerProcess:
             raise BrokenEnvironment(f"the process that serves the load's members did not come up within {_UP_S:g} s")
 
     async def hear(self, failed: Callable[[Mapping[str, Any]], None]) -> None:
-        """Take what it tells until it ends; `failed` is told of what goes wrong once it serves."""
+        """Read its messages until it ends; `failed` gets each failure after it began to serve."""
         assert self.process.stdout is not None, "it was opened with one"
         lines = Lines(self.process.stdout)
         while (message := await lines.next()) is not None:

@@ -163,7 +163,7 @@ class WorkerQueue(CaseQueue):
             is_deserted = not self._take(share) and self._folder.is_deserted(share)
             ended: ShareEnd | None = self._folder.get(f"{share}{ENDED}")
             own = next((running.results[case.id] for running in self._running if case.id in running.results), None)
-            result = own or self._folder.told(case.id)
+            result = own or self._folder.result(case.id)
             if result is not None:
                 return result
             if ended is not None:

@@ -86,7 +86,7 @@ def _gathered(run_plan: RunPlan, cases: Sequence[Case], engine: CaseQueue | None
     ended: list[ShareEnd] = [item for where in met for item in where.everything(ENDED)]
     selected = {id for where in met for id in where.get("selected") or ()}
     chosen = [case for case in run_plan.cases if case.id in selected]
-    results = [next((result for where in met if (result := where.told(case.id, whole=True)) is not None), None) for case in chosen]
+    results = [next((result for where in met if (result := where.result(case.id, whole=True)) is not None), None) for case in chosen]
     return (
         [item for item in results if item is not None],
         [item.about for item in ended if item.about],

@@ -139,7 +139,7 @@ class SharedFolder:
         self.put(f"{name}{PLAYS}", list(result.plays))
         self.put(f"{name}{RESULT_SUFFIX}", replace(result, plays=()))
 
-    def told(self, case: str, *, whole: bool = False) -> SharedResult | None:
+    def result(self, case: str, *, whole: bool = False) -> SharedResult | None:
         """Return what was told of a case, with its traces where they are wanted, or where an item has frames to show."""
         name = case.replace("/", "~")
         result: SharedResult | None = self.get(f"{name}{RESULT_SUFFIX}")

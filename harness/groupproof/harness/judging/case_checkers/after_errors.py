@@ -61,7 +61,7 @@ def _last_given(ev: Evidence, client: str, join: Observation) -> Observation:
 
 
 def _given_up_after(ev: Evidence, client: str, since: Observation, join: Observation) -> tuple[str, str] | None:
-    """Return the requirement and the mishap after which `client` gave its id up; None where it may."""
+    """Return the requirement and the fault after which `client` gave its id up; None where it may."""
     heard, mishaps, held, without = since, list[Observation](), since, _asked_without_id(ev, client)
     for obs in (obs for obs in ev.trace[since.seq + 1 : join.seq] if obs.client == client):
         if (obs.kind == "request" and obs.api == Api.LEAVE_GROUP.title) or (obs.who == "kit" and obs.body.get("name") == "kill"):
@@ -151,7 +151,7 @@ def _row(answer: Observation) -> Reaction:
 
 
 def _likeliest(mishaps: Sequence[Observation], without: Container[ExchangeId]) -> tuple[str, str]:
-    """Return what the id was probably given up for: an answer that costs the generation, or else the last mishap."""
+    """Return what the id was probably given up for: an answer that costs the generation, or else the last fault."""
     answers = [obs for obs in mishaps if obs.kind == "response"]
     likeliest = next((obs for obs in answers if Effect.DROP_GENERATION in _row(obs)), mishaps[-1])
     if likeliest.kind != "response":

@@ -1,4 +1,4 @@
-"""A leader at work: that it syncs for the group it was told of, forgets nobody, and lets a cooperative owner go first.
+"""The duties of a leader: it syncs for the members that JoinGroup listed, forgets none of them, and lets a cooperative owner revoke first.
 
 `assignment.py` judges what is in a SyncGroup; here is judged whether one came, and for whom.
 """

@@ -1,4 +1,4 @@
-"""The laws of time: every parked request is answered, a rebalance ends within its deadline, nobody who keeps the rules is evicted before its session's end.
+"""Invariants of time: every parked request is answered, a rebalance ends within its deadline, and no member that keeps the rules is removed before its session timeout.
 
 Lateness is told only beyond the deadline + max(500 ms, 10 %), and only where nothing from outside explains it.
 """
@@ -103,7 +103,7 @@ class _Membership:
 
 
 class NobodyEvictedEarly(Invariant):
-    """Who is told that it is no member any more was silent for a session, missed a join phase, or left (HB-11).
+    """A member that the coordinator removes was silent for a session timeout, missed a join phase, or left (HB-11).
 
     Only a Heartbeat without error, and a JoinGroup that let the member into a new generation, prove both that it was heard and that it had missed nothing:
     one that is answered at once restarts no session, nor does such a SyncGroup from 4.0 on. What a coordinator that is loading the group answers to a

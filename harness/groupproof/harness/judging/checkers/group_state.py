@@ -1,4 +1,4 @@
-"""Where a group stands, as far as its trace tells: by the coordinator's transitions, or by the answers where there are none; and what a law of the group is. Pure."""
+"""The state of a group as its trace shows it: by the coordinator's transitions, or by the answers if there are none; and the base class of an invariant. Pure."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class PendingRequest:
 
 @dataclass(slots=True)
 class InferredGroup:
-    """What every law asks.
+    """What every invariant asks.
 
     `epoch` counts how often the group was made anew, or may have been: its generations are compared within one epoch only, as the number of one that was
     not stored comes again. `disturbed_ms` is when something
@@ -77,7 +77,7 @@ class InferredGroup:
         return self._instances.get(member, by_name if self._untold[by_name] else member)
 
     def follow(self, obs: Observation) -> None:
-        """Take the next observation, before the laws look at it; `answered` is then the request that it answers."""
+        """Take the next observation, before the invariants look at it; `answered` is then the request that it answers."""
         self.now_ms, self.answered = obs.at_ms, None
         self.asked.closed(obs)
         if obs.who == "link" and obs.connection is not None and obs.body.get("name") == "closed":
@@ -140,7 +140,7 @@ class InferredGroup:
         self.loaded_seq = None
 
     def moved(self, obs: Observation) -> None:
-        """Take a transition, after the laws looked at it."""
+        """Take a transition, after the invariants looked at it."""
         self.tells = True
         if obs.state_before is None or (obs.rule or "").startswith(f"{ClassicEvent.UNLOADED.value}/"):
             self.epoch += 1
@@ -151,7 +151,7 @@ class InferredGroup:
             self.generation = max(self.generation, obs.generation)
 
     def heard(self, generation: int) -> None:
-        """Take the generation of a JoinGroup answer, after the laws looked at it; behind a tap a group in its first generation again was made anew."""
+        """Take the generation of a JoinGroup answer, after the invariants looked at it; behind a tap a group in its first generation again was made anew."""
         if not self.tells and generation == 1 < self.generation:
             self.epoch += 1
             self.generation = -1
@@ -185,7 +185,7 @@ def _rebalance_ms(body: Mapping[str, Any]) -> float:
 
 
 class Invariant(ABC):
-    """One law, held against one group."""
+    """One invariant, held against one group."""
 
     @abstractmethod
     def look(self, obs: Observation, group: InferredGroup) -> Iterable[Finding]:

@@ -1,6 +1,6 @@
-"""The laws of a group that its trace shows at once: generations, one leader, one owner, no stale commit, one answer to each request.
+"""The invariants of a group that its trace shows at once: generations, one leader, one owner, no stale commit, one answer to each request.
 
-What is told counts: requests, answers, and the coordinator's transitions where the trace has them. A law is silent where a coordinator may have moved.
+What is told counts: requests, answers, and the coordinator's transitions where the trace has them. An invariant is silent where a coordinator may have moved.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ANSWERS_KEPT: Final = 64
 
 
 class GroupInvariants(Checker):
-    """Holds every law against the observations of one group."""
+    """Holds every invariant against the observations of one group."""
 
     def __init__(self) -> None:
         self.standing = InferredGroup()

@@ -1,4 +1,4 @@
-"""One group seen live, folded: what its members did against the rules, what its trace shows against the laws of a group, and how they parted. Pure."""
+"""Checks one live group: its members against the rules, its trace against the invariants of a group, and how each member closed. Pure."""
 
 from __future__ import annotations
 

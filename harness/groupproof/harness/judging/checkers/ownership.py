@@ -179,7 +179,7 @@ def _foreign(records: Observation, partition: TopicPartition) -> Finding:
 
 
 class CallbacksTellAssignments(Checker):
-    """What an application is told that it was assigned is what a SyncGroup answer gave its client (CLIENT-30).
+    """The callback of an assignment names the partitions that a SyncGroup answer gave to the client (CLIENT-30).
 
     Its line may be late by more than the next rebalance takes, so that what was assigned until then counts as well, unless it names its generation.
     """

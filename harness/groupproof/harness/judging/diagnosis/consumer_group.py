@@ -240,7 +240,7 @@ class ConsumerGroup:
         return now
 
     def _emptied(self, obs: Observation) -> None:
-        """Begin the epoch that nobody is told of any more."""
+        """Begin the last epoch, which no member learns of."""
         if self._pending:
             now = self._begin(obs, self._pending[0], None)
             now.is_emptied, now.joined_ms, now.ended = True, obs.at_ms, "the group is empty"

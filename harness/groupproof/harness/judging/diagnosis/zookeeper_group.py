@@ -1,4 +1,4 @@
-"""Why a group on ZooKeeper rebalanced, and what came of it: from what its members told in a trace, for nobody else knows. Pure.
+"""Why a group on ZooKeeper rebalanced, and with what result: by the reports of its members in a trace, because nobody else knows. Pure.
 
 No one decides here: each member begins by itself when a watch of its own fires. What belongs together is what overlaps; it ends when the last one has
 ended, and whether all partitions have an owner then, no member knows.

@@ -1,4 +1,4 @@
-"""What a folded group showed as results: its members by the rules, and the group by the laws. Pure; the same in process and from Spark."""
+"""The results of one live group: its members by the rules, and the group by the invariants. Pure; the same in process and from Spark."""
 
 from __future__ import annotations
 

@@ -187,12 +187,12 @@ def _task(text: str) -> Task:
 
 
 async def _run_worker(settings: WorkerSettings, board: Board, seed: int, for_ms: int | None) -> None:
-    def told(what: str, task: str) -> None:
+    def report(what: str, task: str) -> None:
         click.echo(f"{settings.name} {what} {task} (generation {keeper.worker.generation})")
 
     keeper = WorkerMain(
         settings, connect=trio.open_tcp_stream, read=lambda: board.configs(settings.group), work=_work, random=random.Random(f"{seed}/{settings.name}"),
-        report=told,
+        report=report,
     )  # fmt: skip
     async with trio.open_nursery() as nursery:
         ended = trio.Event()

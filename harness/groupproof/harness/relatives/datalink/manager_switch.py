@@ -59,7 +59,7 @@ class Switching:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwitchResult:
-    """What came of it; times in milliseconds from the switch. `rejoined` are the workers that are Stable at the end, of one generation.
+    """The result; times in milliseconds from the switch. `rejoined` are the workers that are Stable at the end, of one generation.
 
     `items` is what the tasks did in all, `items_doubled` what was done while a task ran on two workers.
     """

@@ -142,7 +142,7 @@ class SimulatedWorkers:
             worker.is_cut = False
             worker.start()
 
-    # The laws
+    # The invariants
 
     def _settles(self, after: str) -> bool:
         """Run until every worker is Stable in one generation and each task runs exactly once, then see that it stays so; note where it does not."""

@@ -30,7 +30,7 @@ SCHEMA: Final = "groupproof.bundle/1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserChoices:
-    """What the user chose, and what came of it: patterns of `--only` and `--skip`, other options as given, why the run ended early."""
+    """What the user chose, and how the run ended: patterns of `--only` and `--skip`, other options as given, why the run ended early."""
 
     only: Sequence[str] = ()
     skip: Sequence[str] = ()

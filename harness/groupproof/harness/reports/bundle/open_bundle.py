@@ -41,7 +41,7 @@ class Contents:
 
 
 def read_bundle(source: BinaryIO, say: Say) -> Contents:
-    """Read and judge a certificate; `say` is told of each case before it is judged.
+    """Read and judge a certificate; `say` gets each case before it is judged.
 
     Raises `NotACertificate` for another kind of file, `WrongUsage` for one that another release of the kit has made; what is wrong with one of
     this release is in `altered`. `Damaged` comes out where not even its manifest can be read.

@@ -17,7 +17,7 @@ BEFORE_MAX = 12
 AFTER_MAX = 6
 _BEATS_ALIKE = 3
 _HEAD = 2
-"""Where the names of the case are told that its run drew: findings speak in those of the case."""
+"""The event with the names that this run drew for the case; findings use the names of the case."""
 
 _QUIET_EVENTS = frozenset({"records_consumed", "callback_done", "startup_complete", "step", "hello", "connected", "closed", NAMES})
 

@@ -24,7 +24,7 @@ OnHello = Callable[[Hello], None]
 
 
 class ClientRun(CertifyRun):
-    """One run; `say` is told of each case, `on_hello` of the subject before the first."""
+    """One run; `say` gets each case; `on_hello` gets the subject before the first one."""
 
     hint_where_broken = "; try the shim with: groupproof shim check"
 

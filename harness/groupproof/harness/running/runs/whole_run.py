@@ -84,7 +84,7 @@ class RunOutcome:
 
 
 class CertifyRun(ABC):
-    """One run; `say` is told of each case. A side says how its cases are run, and what its subject is called."""
+    """One run; `say` gets each case. A subclass for each side says how its cases run, and how its subject is called."""
 
     hint_where_broken = ""
     """What to try where every case is BROKEN."""

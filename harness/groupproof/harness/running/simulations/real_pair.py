@@ -55,7 +55,7 @@ Open = Callable[[Cluster, Recorder], AbstractAsyncContextManager[Way]]
 
 
 def in_virtual_time(simulation: Simulation, plan: Schedule) -> Trace:
-    """Return the trace of the run; the same arguments give the same one. Raise `ValueError` for what the pair cannot carry out."""
+    """Return the trace of the run; the same arguments give the same one. Raise `ValueError` for what the pair cannot perform."""
     _check(plan, KINDS.keys())
     is_impaired = any(fault.kind in NETWORK_KINDS for fault in plan.happenings)
     traces: list[Trace] = []

@@ -21,7 +21,7 @@ SCHEMA: Final = "groupproof.simulation/1"
 class Recorded:
     """A simulation with its schedule; `requirement` is what was broken, None where nothing was.
 
-    That is what the judges found in the trace, whom every engine's trace is shown to; the law that only the simulator holds where they found nothing.
+    That is what the judges found in the trace, whom every engine's trace is shown to; the invariant that only the simulator holds where they found nothing.
     """
 
     simulation: Simulation

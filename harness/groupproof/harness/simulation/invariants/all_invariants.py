@@ -23,7 +23,7 @@ _ABOUT_OFFSETS: Final = frozenset({OffsetCommitResponse, OffsetFetchResponse})
 
 
 class Invariants:
-    """Raises `InvariantBroken` at the event that breaks a law."""
+    """Raises `InvariantBroken` at the event that breaks an invariant."""
 
     def __init__(self, heap: Heap, timeouts: Timeouts, *, retention_ms: int, answers_the_removed: bool, takes_late: bool) -> None:
         self.generations = Generations(takes_late=takes_late)

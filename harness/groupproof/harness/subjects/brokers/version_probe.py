@@ -27,7 +27,7 @@ _CLOSED: Final = "it closes the connection instead of an answer"
 
 
 async def unreadable(where: ClusterMap, group: str) -> dict[Api, dict[int, str]]:
-    """Return the versions, from the newest down to the first that can be had, each with what came of it; nothing for an API that has none."""
+    """Return the versions, from the newest down to the first that can be had, each with the result; nothing for an API that has none."""
     where.cluster.used([group])
     prober = _Prober(where, await where.coordinator_of(group))
     found: dict[Api, dict[int, str]] = {}

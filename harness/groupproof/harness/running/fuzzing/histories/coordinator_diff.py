@@ -28,7 +28,7 @@ __all__ = ["Comparison", "ScriptComparison"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptComparison:
-    """One script: where the two diverge, or None; with `trouble` it could not be carried out on both."""
+    """One script: where the two diverge, or None; with `trouble` it could not be performed on both."""
 
     case: Case
     contrast: Contrast | None = None

@@ -118,7 +118,7 @@ def _is_known(name: str, value: Any, profile: str) -> bool:
 
 
 class Fuzzing(CertifyRun):
-    """One run; `found` is told of the first divergence of each sort.
+    """One run; `found` gets the first divergence of each sort.
 
     `answered` counts the requests, `diverged` is what `found` was told, `more` how many further histories diverged in each way, of which nothing else is kept;
     `undecided` are the histories that came to no verdict.

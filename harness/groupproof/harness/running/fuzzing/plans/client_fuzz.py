@@ -84,7 +84,7 @@ class _Stage:
 
 
 class ClientFuzzing(CertifyRun):
-    """One run; `found` is told of each find when it is shrunk. `finds` hold what was met, `plans` and `requests` count; `undecided` are the plans
+    """One run; `found` gets each find when it is shrunk. `finds` hold what was met, `plans` and `requests` count; `undecided` are the plans
     that came to no verdict, by why."""
 
     def __init__(self, candidate: Candidate, config: RunConfig, effort: Effort, *, say: Callable[[str], None], found: Callable[[Find], None]) -> None:

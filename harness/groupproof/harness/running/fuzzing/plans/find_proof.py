@@ -44,7 +44,7 @@ Play = Callable[[Case], Awaitable[PlanRun]]
 
 class Prover:
     """Shrinks and confirms the finds of one run, several plans at once: `play` runs them with the subject, `reference` with the kit's own member in its
-    place; `say` is told of the progress."""
+    place; `say` gets the progress."""
 
     def __init__(self, play: Play, reference: Play, *, say: Callable[[str], None]) -> None:
         self._play = play

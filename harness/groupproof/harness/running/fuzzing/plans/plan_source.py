@@ -1,7 +1,7 @@
 """Random plans for a client: members with random settings, faults on the frames of each phase, and actions of the application meanwhile. Pure.
 
-A plan is a course of turns. Most arm a mishap, bring about the request that it waits for (a rebalance, a commit, a goodbye), and half of the time do
-something while it lasts: what goes wrong in clients goes wrong when two things meet. A plan with a theme begins with that. Kinds of mishaps and of doings
+A plan is a course of turns. Most arm a fault, bring about the request that it waits for (a rebalance, a commit, a goodbye), and half of the time do
+something while it lasts: what goes wrong in clients goes wrong when two things meet. A plan with a theme begins with that. Kinds of faults and of actions
 are left out of each plan at random (swarm testing: Groce et al., ISSTA 2012), so that each is also met alone and in quantity.
 """
 
@@ -186,7 +186,7 @@ class _Author:
             self._pass()
 
     def _mishap(self) -> None:
-        """Arm a mishap, bring its request about, and half of the time do something while it lasts."""
+        """Arm a fault, bring its request about, and half of the time do something while it lasts."""
         victim, api = self.drawer.one_of(self._active()), weighed(self.drawer, _STRUCK)
         fault = self._fault(api, victim)
         self._arm(fault)
@@ -337,7 +337,7 @@ class _Author:
         self.time_ms += ms
         self.steps.append(passing(ms))
 
-    # Mishaps.
+    # Faults.
 
     def _another_mishap(self, name: str) -> None:
         self._arm(self._fault(weighed(self.drawer, _STRUCK), name))

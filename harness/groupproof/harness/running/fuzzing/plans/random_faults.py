@@ -21,7 +21,7 @@ __all__ = ["Kind", "Setting", "codes_of", "ends", "mishap"]
 
 
 class Kind(Enum):
-    """The kinds of mishaps; a plan has some of them, and does without the others."""
+    """The kinds of faults; a plan has some of them, and does without the others."""
 
     ANSWER = "answer"
     HOLD = "hold"

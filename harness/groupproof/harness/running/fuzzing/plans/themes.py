@@ -1,4 +1,4 @@
-"""What drawn plans are about: a mishap that strikes one request in one phase of a membership. A run goes through all of them before any comes again, so
+"""What drawn plans are about: a fault that strikes one request in one phase of a membership. A run goes through all of them before any comes again, so
 that none is left to luck: errors first, what hinders the frames later, each in an order that the seed shuffles. Pure.
 """
 
@@ -31,7 +31,7 @@ class Phase(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Theme:
-    """One mishap of one request in one phase; `code` is the error where the mishap is an answer."""
+    """One fault of one request in one phase; `code` is the error where the fault is an answer."""
 
     api: Api
     phase: Phase
@@ -39,7 +39,7 @@ class Theme:
     code: int | None = None
 
     def is_struck(self, plan: Plan, trace: Trace) -> bool:
-        """Tell whether the mishap befell its request when the plan was carried out."""
+        """Return whether the fault acted on its request when the plan ran."""
         faults = [step.fault for step in plan.steps if isinstance(step, Arm)]
         struck = {fault.name for fault in faults if fault.selector.api == self.api.title and self._does(fault.action)}
         return any(obs.kind == "fault" and obs.detail == "delivered" and obs.fault in struck for obs in trace)
