@@ -47,6 +47,7 @@ def _names(path: Path) -> list[str]:
     return [f"{path.relative_to(ROOT)}:{node.lineno}: {node.value!r}" for node in _texts(tree) if named.search(str(node.value))]
 
 
+@pytest.mark.slow
 def test_no_source_names_a_dialect_in_a_string() -> None:
     others = (path for path in SOURCES if not str(path.relative_to(ROOT)).startswith(tuple(pattern.rstrip("*") for pattern in ALLOWED)))
 

@@ -38,6 +38,7 @@ def recorded(tmp_path: Path, *words: str) -> Path:
     return plan
 
 
+@pytest.mark.slow
 def test_a_shipped_scenario_is_judged_again_as_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan = recorded(tmp_path, "commit-in-a-rebalance", "--members", "4")
     schedule = load_schedule(plan)
@@ -53,6 +54,7 @@ def test_a_shipped_scenario_is_judged_again_as_it_was(tmp_path: Path, capsys: py
     assert load_schedule(plan).coordinator == "apache-kafka@4.1.0"
 
 
+@pytest.mark.slow
 def test_a_failure_of_one_s_own_scenario_is_reproduced_by_its_schedule_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mine = tmp_path / "mine.toml"
     mine.write_text(NEVER)

@@ -48,6 +48,7 @@ def folder(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     return place
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", list(_followed()))
 def test_what_a_page_says_to_type_does_what_the_page_says(page: Page, folder: Path) -> None:
     follower = Following(page=page, folder=folder, soaks=SOAKS)

@@ -50,6 +50,7 @@ def test_every_page_of_docs_is_on_the_site(site: Path) -> None:
     assert not (site / "site/README.html").exists()
 
 
+@pytest.mark.slow
 def test_no_page_fetches_anything_from_elsewhere(site: Path) -> None:
     for page in site.rglob("*.html"):
         found = Fetched()

@@ -56,6 +56,7 @@ def _blamed(profile: str, name: str, *, of: str) -> dict[str, list[str]]:
     return {id: [finding.observed for finding in judgement.findings] for id, judgement in judged.items() if judgement.verdict in ADVERSE}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETTINGS)
 def test_no_setting_of_its_own_has_a_right_broker_blamed(name: str) -> None:
     assert _blamed("kafka-4.1", name, of="gate") == {}

@@ -40,6 +40,7 @@ def test_nobody_s_way_is_impaired_who_may_be_down() -> None:
             is_anyone_down |= any(action.do in ("kill", "close", "freeze") for action in phase.actions)
 
 
+@pytest.mark.slow
 def test_the_reference_pair_comes_through_what_is_drawn() -> None:
     """Seed 4 freezes a member twice, for longer than an OffsetFetch may take; it once never came back."""
     _, judgement = carried_out(compile_scenario(drawn(4, members=3), mode=RunMode.VIRTUAL), 4)

@@ -69,6 +69,7 @@ def test_a_trace_alone_is_judged_as_its_case_was(made: Scenario) -> None:
     assert result.case.title == case.title
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "verdict"), [(UNSEEN, "INCONCLUSIVE"), (NEVER, "FAILED")])
 def test_what_a_scenario_of_one_s_own_came_to_stands_in_its_traces(
     text: str, verdict: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -11,6 +11,7 @@ from groupproof.protocol.schemas import validate
 FRAME = {"schema": "groupproof.schedule/1", "case": "a/classic/b", "seed": 1, "subject": "groupproof", "profile": "kafka-4.1"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", ["client", "coordinator"])
 def test_every_course_comes_back_from_a_schedule_as_it_was(side: str) -> None:
     for case in cases_of(side):

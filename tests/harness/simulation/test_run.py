@@ -52,6 +52,7 @@ def test_a_group_goes_from_eager_to_cooperative_by_two_rolling_bounces_under_fau
         assert made.invariants.generations.current.protocol == "cooperative-sticky"
 
 
+@pytest.mark.slow
 def test_three_processes_with_different_hash_seeds_run_the_same_events() -> None:
     first, *others = [_hashes(0, 5, 30_000, hash_seed) for hash_seed in ("0", "1", "4711")]
 

@@ -30,6 +30,7 @@ def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job_module, "SparkJob", ThreadsForSpark)
 
 
+@pytest.mark.slow
 def test_a_load_leaves_its_trace_and_a_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = boundary.run(["load", *SHORT, "--output", str(tmp_path), "--json"])
 

@@ -17,6 +17,7 @@ def order(folder: Path, **given: Any) -> LoadServerConfig:
     return LoadServerConfig(**{"output": str(folder), "run": "r", "seed": 1, "topics": {"t": 2}, **given})
 
 
+@pytest.mark.slow
 def test_it_serves_while_it_is_wanted_and_then_ends(tmp_path: Path) -> None:
     failed: list[Mapping[str, Any]] = []
 
@@ -31,6 +32,7 @@ def test_it_serves_while_it_is_wanted_and_then_ends(tmp_path: Path) -> None:
     assert failed == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wrong", "kind", "said"),
     [

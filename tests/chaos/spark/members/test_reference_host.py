@@ -86,6 +86,7 @@ def test_who_dies_says_no_goodbye_and_is_waited_for_until_its_session_ends(tmp_p
     assert played.told[25]["groups"] == {"g": [2, 1, 1]}
 
 
+@pytest.mark.slow
 def test_a_restart_leaves_and_a_crash_does_not_and_both_come_back(tmp_path: Path) -> None:
     played = play(tmp_path, (START, MemberAction(10.0, Action.RESTART, 0.5)), (START, MemberAction(30.0, Action.CRASH, 0.5)))
 

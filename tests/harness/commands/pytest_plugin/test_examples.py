@@ -13,6 +13,7 @@ EXAMPLES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_catches_its_bug_and_passes_without_it(name: str, tmp_path: Path) -> None:
     client, said = EXAMPLES[name]

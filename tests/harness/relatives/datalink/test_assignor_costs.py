@@ -27,6 +27,7 @@ def test_an_incremental_hand_over_loses_less_by_every_assignor(found: dict[Polic
         assert moves.lost_s_per_event < stops.lost_s_per_event, assignor
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("PLAN-03")
 def test_sticky_moves_and_loses_less_and_both_together_least_of_all(found: dict[Policy, PolicyCost]) -> None:
     sticky, both = (found[Policy(assignor="sticky", hand_over=name)] for name in ("stop-everything", "incremental"))

@@ -9,6 +9,7 @@ from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFaul
 LEAVES = Schedule(happenings=(ScheduledFault(at_ms=1_500, kind="leave", who=("m0",), for_ms=1_300, how={}),))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_engine_carries_a_schedule_out_and_its_trace_is_judged_alike(engine: str) -> None:
     def broken_by(**variants: str) -> set[str]:

@@ -51,6 +51,7 @@ def test_a_case_of_the_same_seed_leaves_the_same_trace_to_the_byte() -> None:
     assert as_bytes(played(BUSY, seed=3).trace) == as_bytes(played(BUSY, seed=3).trace)
 
 
+@pytest.mark.slow
 def test_it_does_in_another_process_too_whatever_its_hashes() -> None:
     program = (
         "import json, sys; from tests.harness.subjects.networks.test_virtual_time import BUSY, as_bytes; from tests.harness.running.virtual import played;"
