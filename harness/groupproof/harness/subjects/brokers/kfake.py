@@ -16,6 +16,7 @@ from typing import Any, Final
 import trio
 
 from groupproof.clients.registry.install_cache import ProvisionError, Say, entry
+from groupproof.clients.registry.toolchains.go_modules import GO
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
 from groupproof.harness.subjects.brokers.program_cluster import SupportedSettings, argument, running_program
@@ -24,7 +25,7 @@ from groupproof.harness.subjects.processes.folders import folders
 
 __all__ = ["GO_HINT", "Kfake", "build_kfake", "pinned"]
 
-GO_HINT: Final = "install Go 1.26 or newer (https://go.dev/dl)"
+GO_HINT: Final = GO.remedy
 _SOURCE: Final = Path(__file__).parent / "programs" / "kfake"
 _MODULE: Final = "github.com/twmb/franz-go/pkg/kfake"
 _BUILD_S: Final = 900
