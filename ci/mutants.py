@@ -28,7 +28,7 @@ from typing import Any, Final
 
 from mutmut.mutation.file_mutation import mutate_file_contents
 
-__all__ = ["MACHINES", "Mutant", "main", "mutated", "refused", "sampled", "stale", "told", "unexplained"]
+__all__ = ["MACHINES", "Mutant", "main", "mutated", "refused", "sampled", "stale", "summary_of", "unexplained"]
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 STAGE: Final = ROOT / ".cache/mutants"
@@ -120,7 +120,7 @@ def refused(code: str, complaints: Iterable[tuple[int, str]]) -> set[str]:
     return {name for name, words in said.items() if words - said.get(_SWITCHED.sub("__mutmut_orig", name), set()) and _SWITCHED.search(name)}
 
 
-def told(killed: int, refused: int, survivors: int, open_: Sequence[Mutant]) -> tuple[list[str], int]:
+def summary_of(killed: int, refused: int, survivors: int, open_: Sequence[Mutant]) -> tuple[list[str], int]:
     """Return the lines to print, and the exit code."""
     counted = killed + refused + len(open_)
     share = 1 - len(open_) / counted if counted else 0.0
@@ -207,7 +207,7 @@ def _tell(seed: int, sample: Sequence[Mutant], passed: Collection[str], stopped:
     alive = [mutant for mutant in sample if mutant.name in passed and mutant.name not in stopped]
     open_ = unexplained(alive, explained)
     ill_typed = sum(mutant.name in stopped for mutant in sample)
-    lines, code = told(len(sample) - len(alive) - ill_typed, ill_typed, len(alive), open_)
+    lines, code = summary_of(len(sample) - len(alive) - ill_typed, ill_typed, len(alive), open_)
     print("\n".join([*lines[:-1], f"seed {seed}: {lines[-1]}"]))
     return code
 

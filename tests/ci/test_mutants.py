@@ -8,7 +8,7 @@ from typing import Any
 
 import mutants
 import pytest
-from mutants import Mutant, mutated, refused, sampled, stale, told, unexplained
+from mutants import Mutant, mutated, refused, sampled, stale, summary_of, unexplained
 
 ROOT = Path(__file__).parents[2]
 SOURCE = """
@@ -61,7 +61,7 @@ def test_what_mypy_says_of_a_mutant_and_not_of_the_function_unharmed_refuses_it(
 
 @pytest.mark.parametrize(("killed", "ill_typed", "code"), [(18, 1, 0), (18, 0, 1), (0, 0, 1)])
 def test_one_open_survivor_in_twenty_is_the_most(killed: int, ill_typed: int, code: int) -> None:
-    lines, ended = told(killed, ill_typed, 3, [OVERSIZED])
+    lines, ended = summary_of(killed, ill_typed, 3, [OVERSIZED])
 
     assert ended == code
     assert f"{killed} killed, {ill_typed} refused by mypy, 2 explained, 1 not" in lines[-1]

@@ -255,9 +255,9 @@ class Coordinator:
         state = self._engine.partitions.get(self._partition(commit.group_id))
         return state is not None and commit.producer_id in state.transactions
 
-    def _asked(self, kind: EventKind, event: type[Event], group_id: str, message: GroupRequest, arrival: Arrival) -> Event:
+    def _asked(self, kind: EventKind, event_type: type[Event], group_id: str, message: GroupRequest, arrival: Arrival) -> Event:
         engine = self._engine
-        on = event(
+        event = event_type(
             kind=kind,
             now_ms=self._now_ms,
             settings=self.settings,
@@ -266,10 +266,10 @@ class Coordinator:
             request=message,
             arrival=arrival,
         )
-        on.gate = self._gate(group_id)
+        event.gate = self._gate(group_id)
         if engine.append_error:
-            on.refusal = engine.answer_to(kind, engine.append_error)
-        return on
+            event.refusal = engine.answer_to(kind, engine.append_error)
+        return event
 
     def _tell_offsets(self, event: Event, message: GroupRequest) -> None:
         """Put into the event what is stored of the group's offsets, and what may be done with the group."""

@@ -71,7 +71,7 @@ def _impossible(profile: Profile) -> Iterator[str]:
     reasons: dict[str, dict[str, list[str]]] = {}
     for (kind, state), reason in profile.table.unreachable.items():
         reasons.setdefault(reason, {}).setdefault(kind.value, []).append(state_name(state))
-    rows = ((on, ", ".join(states), reason) for reason, inputs in reasons.items() for on, states in inputs.items())
+    rows = ((event, ", ".join(states), reason) for reason, events in reasons.items() for event, states in events.items())
     yield from ("## What cannot come up", "", *table(("input", "states", "because"), rows))
 
 

@@ -151,9 +151,11 @@ def _more(row: Row, than: Row) -> list[EffectName]:
 def _places(places: Mapping[_Place, list[str]]) -> Iterator[str]:
     """Yield each input with its rules, and the states in which they are the same ones."""
     states: dict[tuple[str, str], list[str]] = {}
-    for (on, state), rules in places.items():
-        states.setdefault((on, ", ".join(rules)), []).append(state)
-    yield from (f"{on}, {where[0]}" if where == [_BEFORE] else f"{on} in {', '.join(where)}: {rules}" for (on, rules), where in states.items())
+    for (event, state), rules in places.items():
+        states.setdefault((event, ", ".join(rules)), []).append(state)
+    yield from (
+        f"{event}, {where[0]}" if where == [_BEFORE] else f"{event} in {', '.join(where)}: {rules}" for (event, rules), where in states.items()
+    )
 
 
 def _values(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> tuple[str, ...]:

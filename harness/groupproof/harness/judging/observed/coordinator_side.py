@@ -54,18 +54,18 @@ def judge_coordinator(
     return [_judged(group, trace, met, is_cut=is_cut, names_release=names_release, tolerance=tolerance) for group in groups]
 
 
-def judge_answers(told: Trace, *, names_release: bool = True, tolerance: Tolerance | None = None) -> CaseResult:
+def judge_answers(trace: Trace, *, names_release: bool = True, tolerance: Tolerance | None = None) -> CaseResult:
     """Return the oracle's word on one group, from a trace as `judge_coordinator` puts it in its results: with the ground that it is judged on."""
-    ground = next(obs.body for obs in told if obs.body.get("name") == "ground")
+    ground = next(obs.body for obs in trace if obs.body.get("name") == "ground")
     group, profile = ground["group"], ground["profile"]
     asked: Mapping[str, Any] = {"settings": ground["settings"], "groups": frozenset({group}), "tolerance": tolerance}
-    reading = read(told, profile=profile, names_release=names_release, **asked)
+    reading = read(trace, profile=profile, names_release=names_release, **asked)
     kept = tuple(dict.fromkeys(finding.requirement for finding in reading.upheld))
     findings = (*(_seen_in_one_run(finding) for finding in reading.findings), _fine(len(reading.predictions), kept, profile))
     title = f"What the coordinator answered to group {group!r}, by the rules of {profile}"
-    dialect = dialect_of_apis(obs.api for obs in told if obs.group == group)
+    dialect = dialect_of_apis(obs.api for obs in trace if obs.group == group)
     case = case_in(ANSWERED, group, title, findings, kept, dialect=dialect)
-    return result_of(case, Judgement(verdict=worst(finding.verdict for finding in findings), findings=findings), told)
+    return result_of(case, Judgement(verdict=worst(finding.verdict for finding in findings), findings=findings), trace)
 
 
 def _judged(group: str, trace: Trace, met: Mapping[str, Any] | None, *, is_cut: bool, **how: Any) -> CaseResult | Unjudged:

@@ -237,11 +237,11 @@ _HEARTBEAT: Final[Mapping[State, tuple[Row, ...]]] = {
 
 # LeaveGroup ----------------------------------------------------------------------------------------------------------------------
 
-_EACH = Row("each-entry", Guard.ALWAYS, Form.EACH_ENTRY, "LEAVE-51", effects=(Effect.LEAVE_EACH,))
+_EACH_ENTRY = Row("each-entry", Guard.ALWAYS, Form.EACH_ENTRY, "LEAVE-51", effects=(Effect.LEAVE_EACH,))
 
 _LEAVE: Final[Mapping[State, tuple[Row, ...]]] = {
     NO_GROUP: (Row("each-entry", Guard.ALWAYS, Form.EACH_ENTRY, "TR-005", effects=(Effect.LEAVE_EACH,)),),
-    **dict.fromkeys((EMPTY, PREPARING, COMPLETING, STABLE), (_EACH,)),
+    **dict.fromkeys((EMPTY, PREPARING, COMPLETING, STABLE), (_EACH_ENTRY,)),
     DEAD: (Row("dead", Guard.ALWAYS, NOT_AVAILABLE, "TR-143"),),
 }
 
