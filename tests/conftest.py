@@ -48,24 +48,36 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = dealt([item for item in items if item not in left_out], workers)
 
 
+_unfreeze = gc.unfreeze
+_unfrozen = threading.Event()
+
+
 def pytest_collection_finish() -> None:
     """Keep what is loaded out of the garbage collector's way.
 
     A run begins with a full collection (`short_pauses`), and tests run hundreds of them: each looked through all tests that were collected, half a second.
     """
+
+    def unfreeze() -> None:
+        _unfreeze()
+        _unfrozen.set()
+
+    gc.unfreeze = unfreeze  # to ask gc.get_freeze_count() after each test would count all objects
     gc.collect()
     gc.freeze()
 
 
 def pytest_runtest_logfinish() -> None:
     """Set aside again what a run gave back when it ended."""
-    if gc.get_freeze_count() == 0:
+    if _unfrozen.is_set():
+        _unfrozen.clear()
         gc.collect(1)  # what the test left young
         gc.freeze()
 
 
 def pytest_sessionfinish() -> None:
     """Have what was never closed found, as pytest does when it ends."""
+    gc.unfreeze = _unfreeze
     gc.unfreeze()
 
 
