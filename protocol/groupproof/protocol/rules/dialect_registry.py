@@ -9,7 +9,6 @@ from typing import Final
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.datalink.datalink_dialect import DATALINK
 from groupproof.protocol.rules.dialect import Dialect, Relative
-from groupproof.protocol.wire.message_codec import read_as_messages
 from groupproof.protocol.wire.message_conversion import add_messages
 
 __all__ = ["dialect_named", "dialects", "on_change", "registered", "relative_named"]
@@ -42,6 +41,8 @@ def relative_named(name: str) -> tuple[Dialect, Relative] | None:
 @contextmanager
 def registered(dialect: Dialect) -> Iterator[None]:
     """Let the kit know one more dialect meanwhile; raise `ValueError` where its name, or a profile's, is another's already."""
+    from groupproof.protocol.wire.message_codec import read_as_messages  # with Kafka's schemas, which nobody needs who only asks for a dialect
+
     names = [name for known in _DIALECTS for name in (known.name, *(relative.name for relative in known.relatives))]
     for name in (dialect.name, *(relative.name for relative in dialect.relatives)):
         if name in names:

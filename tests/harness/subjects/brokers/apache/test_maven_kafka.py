@@ -104,7 +104,7 @@ def test_a_jdk_that_is_too_old_is_told(bin_folder: Path, tmp_path: Path) -> None
 def test_without_maven_it_is_said_what_to_install(bin_folder: Path, tmp_path: Path) -> None:
     program(bin_folder, "java", FORMAT)
 
-    with pytest.raises(BrokenEnvironment, match="no mvn on PATH: install Maven"):
+    with pytest.raises(BrokenEnvironment, match="no mvn here: install Maven"):
         provision_maven("4.1.0", tmp_path, print)
 
 
