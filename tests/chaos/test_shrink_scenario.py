@@ -77,6 +77,7 @@ def hasty(seed: int, *, members: int) -> Scenario:
     return replace(drawn(seed, members=members), phases=phases, healing=healing)
 
 
+@pytest.mark.slow
 def test_a_drawn_plan_that_fails_is_shrunk_to_a_schedule_that_is_replayed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

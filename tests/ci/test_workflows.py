@@ -151,6 +151,7 @@ def test_all_releases_are_put_side_by_side_and_over_time(fake: Path, tmp_path: P
     assert "the joined runs end with 1" in job.done[0].out
 
 
+@pytest.mark.slow
 def test_a_run_that_comes_to_no_report_fails_the_job_with_its_code_and_keeps_nothing(tmp_path: Path) -> None:
     job = action(tmp_path, subject="kafka-pyton")
 

@@ -42,6 +42,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.slow
 def test_every_page_of_docs_is_on_the_site(site: Path) -> None:
     docs = ROOT / "docs"
     names = [path.relative_to(docs).with_suffix("").as_posix() for path in pages() if path.is_relative_to(docs)]

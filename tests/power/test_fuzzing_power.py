@@ -53,6 +53,7 @@ def found_after(variant: str, count: int, seed: int) -> int | None:
     return None
 
 
+@pytest.mark.slow
 def test_the_reference_goes_through_drawn_plans_without_a_finding() -> None:
     assert [found for case in cases(PLANS_OF_GATE, seed=7) for found in wrong(case, None, *ADVERSE)] == []
 

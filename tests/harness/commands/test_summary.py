@@ -37,6 +37,7 @@ def test_a_step_of_github_has_it_in_its_summary_unasked(groupproof: Call, one: s
     assert groupproof("summary", one).out == (tmp_path / "step.md").read_text()
 
 
+@pytest.mark.slow
 def test_output_that_goes_to_the_steps_summary_already_is_there_once(one: str, tmp_path: Path) -> None:
     program = "import sys; from groupproof.harness.commands.base.boundary import run; sys.exit(run(['summary', 'report.json']))"
     with (tmp_path / "step.md").open("a") as step:

@@ -51,6 +51,7 @@ def in_batches(trace: Trace, rows: int) -> list[Trace]:
     return [trace[at : at + rows] for at in range(0, len(trace), rows)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [1, 37, 1000])
 def test_whatever_the_batches_the_verdicts_are_those_of_the_whole_trace(rows: int, tmp_path: Path) -> None:
     trace = planted_fleet()

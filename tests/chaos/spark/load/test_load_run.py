@@ -21,6 +21,7 @@ LONG_S = 300.0
 """No test takes so long: each ends its load when it has seen enough, however busy the machine is."""
 
 
+@pytest.mark.slow
 def test_members_and_coordinator_tell_of_the_same_rebalances(tmp_path: Path) -> None:
     shown, job = Until(lambda now: now.at_s > 8 and now.members == 3 and now.stable == 1), ThreadJob()
 
@@ -41,6 +42,7 @@ def test_members_and_coordinator_tell_of_the_same_rebalances(tmp_path: Path) -> 
     assert any("the coordinator of the same" in line for line in summary_lines(summed_up(tmp_path, order(), ended)))
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_the_load_and_leaves_what_was_sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real, sealed = write_parquet, threading.Semaphore(2)
 
@@ -67,6 +69,7 @@ def _bearing(job: ThreadJob, item: object) -> None:
         return  # a worker of Spark would fail its task
 
 
+@pytest.mark.slow
 def test_an_interruption_lets_members_leave_and_seals_what_was_seen(tmp_path: Path) -> None:
     ended = loaded(tmp_path, order(duration_s=LONG_S), START, shown=Until(lambda now: now.members == 4))
 
@@ -75,6 +78,7 @@ def test_an_interruption_lets_members_leave_and_seals_what_was_seen(tmp_path: Pa
     assert Counter(obs.body["name"] for obs in observations if obs.kind == "event")["left"] == 4
 
 
+@pytest.mark.slow
 def test_a_second_run_goes_on_with_the_plan_where_the_first_stood(tmp_path: Path) -> None:
     wanted = order(members=2, tasks=1, duration_s=3.0)
     first = LoadSession.open(tmp_path, wanted)
@@ -89,6 +93,7 @@ def test_a_second_run_goes_on_with_the_plan_where_the_first_stood(tmp_path: Path
     assert [obs.body["name"] for obs in observations if obs.kind == "event" and obs.body["name"] == "started"] == ["started"]
 
 
+@pytest.mark.slow
 def test_a_task_without_a_slot_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("groupproof.chaos.spark.load.load_run._SLOTS_S", 1.0)
     job = ThreadJob(lambda task_order: job._play(task_order) if task_order.task == 0 else None)
@@ -98,6 +103,7 @@ def test_a_task_without_a_slot_is_told(tmp_path: Path, monkeypatch: pytest.Monke
     assert "1 of 2 tasks were given a slot by threads within 1 s; it has too few cores: say --tasks" in str(ended.trouble)
 
 
+@pytest.mark.slow
 def test_a_load_on_every_address_tells_tasks_the_one_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("groupproof.chaos.spark.load.load_run.socket.gethostbyname", lambda _: "127.0.0.1")
     lines: set[str] = set()

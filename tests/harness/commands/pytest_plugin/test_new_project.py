@@ -55,6 +55,7 @@ def _check_project(tmp_path: Path, source: Path, *selection: str) -> None:
     assert [case["verdict"] for case in written["cases"] if case["id"] == STALE_COMMIT] == ["FAILED"]
 
 
+@pytest.mark.slow
 def test_one_case_is_green_for_a_release_that_was_mended_and_red_for_the_one_before(tmp_path: Path) -> None:
     _check_project(tmp_path, ROOT, *SOME)
 

@@ -7,8 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from tests.harness.commands.pytest_plugin.clients_at_hand import pytest_in
 from tests.harness.commands.pytest_plugin.made import CASE, OTHER
+
+pytestmark = pytest.mark.slow
 
 CONFIGURED = f"[pytest]\ngroupproof_only =\n  {CASE.id}\n  {OTHER.id}\n  join\n"
 

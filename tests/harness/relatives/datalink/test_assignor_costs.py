@@ -38,6 +38,7 @@ def test_sticky_moves_and_loses_less_and_both_together_least_of_all(found: dict[
     assert both.factor == max(measurement.factor for measurement in found.values())
 
 
+@pytest.mark.slow
 def test_what_was_measured_can_be_written_down(found: dict[Policy, PolicyCost]) -> None:
     fields = found[PRESENT].to_json()
 
