@@ -82,3 +82,15 @@ def test_the_machines_are_there_and_each_explanation_says_why() -> None:
     assert [path for path in paths if not path.exists()] == []
     assert [set(item) for item in explained] == [{"function", "was", "now", "because"}] * len(explained)
     assert [item for item in explained if len(item["because"].split()) < 4 or item["was"] in item["now"] or not item["now"]] == []
+
+
+@pytest.mark.slow
+def test_each_explanation_is_of_a_mutant_that_the_code_has_today() -> None:
+    explained = tomllib.loads(mutants.EXPLAINED.read_text())["explained"]
+    modules = {module for module in mutants.MACHINES for explanation in explained if explanation["function"].startswith(f"{module}.")}
+    made = [
+        mutant for module in modules for mutant in mutated(module, (ROOT / module.split(".")[1] / f"{module.replace('.', '/')}.py").read_text())[1]
+    ]
+
+    assert stale(explained, made) == []
+    assert stale([{**explained[0], "now": ["nothing"]}], made) != []
