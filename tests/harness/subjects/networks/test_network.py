@@ -8,6 +8,7 @@ import trio.testing
 from tests.harness.subjects.shims.fakes import AlwaysUp
 
 from groupproof.harness.model.errors import BrokenEnvironment
+from groupproof.harness.subjects.networks import network as network_module
 from groupproof.harness.subjects.networks.network import CALM_S, LoopbackNetwork, MemoryNetwork, Network
 
 
@@ -60,6 +61,20 @@ def test_a_port_is_given_to_nobody_else_when_its_network_has_ended() -> None:
     for address in trio.run(main):
         with socket.socket() as other, pytest.raises(OSError, match="in use"):
             other.bind(address)
+
+
+def test_a_port_that_an_outgoing_connection_took_meanwhile_is_left_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = other.getsockname()[1]
+        monkeypatch.setattr(network_module, "_kept_port", lambda host: taken)
+
+        async def main() -> None:
+            network = LoopbackNetwork()
+            async with network.opened(Echo()) as addresses:
+                assert taken not in [port for _, port in addresses]
+                assert [await said_by(network, address) for address in addresses] == [b"0:hi", b"1:hi"]
+
+        trio.run(main)
 
 
 def test_where_no_port_can_be_kept_the_kernel_chooses_one() -> None:

@@ -6,6 +6,7 @@ and FindCoordinator answers.
 
 from __future__ import annotations
 
+import errno
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -36,6 +37,8 @@ __all__ = [
 ]
 
 BACKLOG = 128
+
+_PORTS_TRIED = 5
 
 CALM_S = 0.05
 """How long a connection waits before each read during a flood."""
@@ -119,7 +122,7 @@ class LoopbackNetwork:
         async with trio.open_nursery() as nursery:
             self.addresses = []
             for index, node in enumerate(brokers.nodes):
-                listener = _listener(self.bind, self.first_port + index if self.first_port else _kept_port(self.bind))
+                listener = _listener(self.bind, self.first_port + index) if self.first_port else _own_listener(self.bind)
                 port = int(listener.socket.getsockname()[1])
                 brokers.advertise(node, self.advertised, port)
                 self.addresses.append((self.advertised, port))
@@ -182,6 +185,17 @@ def _kept_port(host: str) -> int:
         return reserve_port(host)
     except BrokenEnvironment:
         return 0
+
+
+def _own_listener(host: str) -> trio.SocketListener:
+    """Listen on a kept port, or on another one where it was taken before we listened: Linux may give it to an outgoing connection of any program."""
+    for _ in range(_PORTS_TRIED):
+        try:
+            return _listener(host, _kept_port(host))
+        except BrokenEnvironment as error:
+            if not isinstance(error.__cause__, OSError) or error.__cause__.errno != errno.EADDRINUSE:
+                raise
+    return _listener(host, 0)
 
 
 def _listener(host: str, port: int) -> trio.SocketListener:
