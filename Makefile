@@ -3,7 +3,7 @@ BIN := .venv/bin
 SEED = $(shell git rev-parse HEAD 2>/dev/null || echo none)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup images certify load test soak mutants bench check format docs site lock clean
+.PHONY: help setup images certify matrix load test soak mutants bench check format docs site lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -13,8 +13,12 @@ setup: .venv/.set-up-run ## make .venv with .venv/bin/groupproof, from the lock 
 images: .venv/.set-up-dev ## build images of Apache Kafka, Toxiproxy (or what IMAGES names) out of this machine's files, where the official ones can't be had
 	$(BIN)/python -m groupproof.chaos.images.build_images $(IMAGES)
 
-certify: .venv/.set-up-run ## put registered clients (CLIENTS="franz-go java@3.1.1", or all) in front of the reference coordinator; reports in reports/
-	$(BIN)/python ci/certify.py $(CLIENTS)
+certify: .venv/.set-up-run ## put registered clients (CLIENTS="franz-go java@3.1.1", or all) in front of the reference coordinator; reports in reports/; RESUME=1 goes on where it stopped
+	$(BIN)/python ci/certify.py $(CLIENTS) $(if $(RESUME),--resume)
+
+matrix: .venv/.set-up-run ## certify all registered clients, resumed where it stopped, and bring the public matrix in docs/matrix up to date
+	-$(BIN)/python ci/certify.py all --resume
+	$(BIN)/python ci/matrix.py reports/*/
 
 load: .venv/.set-up-dev ## form a group of 1,000 members over Spark, lose a third of it, restart it in waves; the trace in reports/
 	$(BIN)/groupproof load --members 1000 --duration 6m --churn bad-day --set session_timeout_ms=30000 --set heartbeat_interval_ms=5000 \
@@ -24,8 +28,9 @@ load: .venv/.set-up-dev ## form a group of 1,000 members over Spark, lose a thir
 test soak: export PYTHONDONTWRITEBYTECODE :=
 test soak: export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/bytecode
 
-# A worker more than there are processors: some tests wait for programs that they start.
-WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# More workers than processors: half of the time a test that is slow waits for a program that it started. What is quick waits for nothing.
+PROCESSORS = $(shell getconf _NPROCESSORS_ONLN)
+WORKERS = $(if $(FAST),$(PROCESSORS),$(shell expr 2 \* $(PROCESSORS) + 1))
 
 test: export GROUPPROOF_FAST := $(FAST)
 test: .venv/.set-up-dev ## run the tests, in random order, warnings as errors; FAST=1 for a change in hand: what is quick, and a share of what is drawn
@@ -51,11 +56,13 @@ format: .venv/.set-up-dev ## let the formatter and the linter mend what they can
 	$(BIN)/ruff check --quiet --fix
 	$(BIN)/ruff format --quiet
 
-docs: .venv/.set-up-run ## print the generated documents, the snapshots of the tables, the names of the witnesses, what the cases judge and the count of planted bugs anew
+docs: .venv/.set-up-run ## print the generated documents, the snapshots of the tables, the names of the witnesses, what the cases judge, the count of planted bugs and the matrix anew
 	$(BIN)/python ci/witnesses.py
 	$(BIN)/python ci/planted.py
 	$(BIN)/python ci/judged.py 2>/dev/null
+	$(BIN)/python ci/museum.py
 	$(BIN)/python ci/figures.py
+	$(BIN)/python ci/matrix.py
 	$(BIN)/python -m groupproof.protocol.documents.render docs/spec
 	$(BIN)/python -m groupproof.chaos docs/chaos.md
 	$(BIN)/python -m groupproof.protocol.rules

@@ -2,10 +2,12 @@
 
 `make certify` runs those of `CLIENTS`; `make certify CLIENTS="franz-go kafka-python@2.2.3"` those named, `make certify CLIENTS=all` every
 registered one. Each report lands in `reports/NAME`. A client whose toolchain is absent ends with 4, and its line says how to get it.
+`RESUME=1` goes on with the last run of the same kit: what has a verdict is not run again (`reports/certified.json` keeps the exit codes).
 """
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,12 +16,18 @@ from pathlib import Path
 from typing import Final
 
 from groupproof.clients.registry.registered_clients import UnknownClient, names, resolve
-from groupproof.clients.registry.toolchains.by_language import toolchain_of
+from groupproof.clients.registry.toolchains.by_language import tools_of
+from groupproof.harness.model.version import release
+from groupproof.protocol.rules.requirements import catalogue_sha256
 
 __all__ = ["CLIENTS", "Certification", "absent_programs", "certify", "gravest", "main", "summary"]
 
 CLIENTS: Final = ("kafka-python", "aiokafka", "confluent-kafka", "java")
 ALL: Final = "all"
+RESUME: Final = "--resume"
+CERTIFIED: Final = "certified.json"
+JUDGED: Final = frozenset({0, 1, 2})
+"""The exit codes of a run that judged its subject."""
 REPORTS: Final = Path("reports")
 BROKEN: Final = 4
 INTERRUPTED: Final = 130
@@ -43,6 +51,7 @@ class Certification:
     name: str
     code: int
     absent: tuple[str, ...] = ()
+    is_kept: bool = False
 
 
 def gravest(codes: Iterable[int]) -> int:
@@ -57,16 +66,26 @@ def absent_programs(subject: str) -> tuple[str, ...]:
         client = resolve(subject)
     except UnknownClient:
         return ()
-    tools = () if client.shim is None else toolchain_of(client.language).tools
-    return tuple(f"no {tool.program} here: {tool.remedy}" for tool in tools if tool.path() is None)
+    return tuple(f"no {tool.program} here: {tool.remedy}" for tool in tools_of(client) if tool.path() is None)
 
 
-def certify(subjects: Sequence[str], command: Sequence[str], absent: Callable[[str], tuple[str, ...]] = absent_programs) -> list[Certification]:
-    """Run `command certify client NAME` for each name; stop after one that was interrupted."""
+def certify(
+    subjects: Sequence[str],
+    command: Sequence[str],
+    absent: Callable[[str], tuple[str, ...]] = absent_programs,
+    *,
+    resume: bool = False,
+) -> list[Certification]:
+    """Run `command certify client NAME` for each name; stop after one that was interrupted. `resume` keeps what the last run judged."""
+    codes = _codes() if resume else {}
     done: list[Certification] = []
     for name in subjects:
+        if codes.get(name) in JUDGED and (REPORTS / name / "report.json").is_file():
+            done.append(Certification(name=name, code=codes[name], is_kept=True))
+            continue
         print(f"\n=== {name}", flush=True)
-        code = _run([*command, "certify", "client", name, "--output", str(REPORTS / name)])
+        code = codes[name] = _run([*command, "certify", "client", name, "--output", str(REPORTS / name)])
+        _keep(codes)
         # What is in the cache runs without the programs that installed it: only a run that could not start is asked why.
         done.append(Certification(name=name, code=code, absent=absent(name) if code == BROKEN else ()))
         if code == INTERRUPTED:
@@ -74,8 +93,26 @@ def certify(subjects: Sequence[str], command: Sequence[str], absent: Callable[[s
     return done
 
 
+def _kit() -> str:
+    return f"{release()} {catalogue_sha256()}"
+
+
+def _codes() -> dict[str, int]:
+    """Return the exit codes of the last run by this kit; none where there was no such run."""
+    try:
+        kept = json.loads((REPORTS / CERTIFIED).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return dict(kept["codes"]) if kept["kit"] == _kit() else {}
+
+
+def _keep(codes: Mapping[str, int]) -> None:
+    REPORTS.mkdir(exist_ok=True)
+    (REPORTS / CERTIFIED).write_text(json.dumps({"kit": _kit(), "codes": codes}, indent=1) + "\n", encoding="utf-8")
+
+
 def _run(arguments: Sequence[str]) -> int:
-    """Return the exit code; on Ctrl-C the child, which was struck as well, is left the time to write its partial report."""
+    """Return the exit code; on Ctrl-C the child, which gets the signal too, is left the time to write its partial report."""
     child = subprocess.Popen(arguments)
     try:
         return child.wait()
@@ -90,7 +127,7 @@ def summary(done: Iterable[Certification]) -> Iterable[str]:
         if certification.absent:
             yield f"  {certification.name:20} {certification.code}: absent: {'; '.join(certification.absent)}"
         else:
-            yield f"  {certification.name:20} {certification.code}: {_MEANINGS.get(certification.code, 'unknown exit code')}; {REPORTS / certification.name / 'report.html'}"
+            yield f"  {certification.name:20} {certification.code}: {_MEANINGS.get(certification.code, 'unknown exit code')}{', kept' * certification.is_kept}; {REPORTS / certification.name / 'report.html'}"
 
 
 def _merge(done: Iterable[Certification], command: Sequence[str]) -> None:
@@ -100,9 +137,10 @@ def _merge(done: Iterable[Certification], command: Sequence[str]) -> None:
         subprocess.run([*command, "report", *folders, "--output", str(REPORTS)], check=False)
 
 
-def main(subjects: Sequence[str], command: Sequence[str]) -> int:
-    """Certify `subjects` (`CLIENTS` when empty) by `command`, print what became of each, and return the exit code."""
-    done = certify(names() if list(subjects) == [ALL] else subjects or CLIENTS, command)
+def main(arguments: Sequence[str], command: Sequence[str]) -> int:
+    """Certify the subjects among `arguments` (`CLIENTS` when there is none) by `command`, print what became of each, and return the exit code."""
+    subjects = [argument for argument in arguments if argument != RESUME]
+    done = certify(names() if subjects == [ALL] else subjects or CLIENTS, command, resume=RESUME in arguments)
     _merge(done, command)
     print("\nCertified:", *summary(done), sep="\n", flush=True)
     return gravest(certification.code for certification in done)

@@ -25,7 +25,7 @@ from groupproof.harness.subjects.subject import ReferenceSubject
 from groupproof.protocol.rules.coverage import everything
 from groupproof.protocol.trace import Trace
 
-__all__ = ["DATA", "found", "main", "of_clients", "of_coordinators", "text_of"]
+__all__ = ["DATA", "found", "main", "of_clients", "of_coordinators", "row_of", "text_of"]
 
 ROOT: Final = Path(__file__).parents[1]
 DATA: Final = ROOT / "protocol/groupproof/protocol/rules/judged.json"
@@ -39,21 +39,21 @@ Rows = Mapping[str, Mapping[str, Sequence[str]]]
 
 def found() -> dict[str, Rows]:
     """Return by side and case what it lists and what it judges."""
-    return {"client": of_clients(), "coordinator": of_coordinators()}
+    return {"client": of_clients(cases_of("client")), "coordinator": of_coordinators(cases_of("coordinator"))}
 
 
-def of_clients() -> Rows:
-    """Play the client cases with the reference member."""
-    return {case.id: _row(case, [_played(case)]) for case in cases_of("client")}
+def of_clients(cases: Sequence[Case]) -> Rows:
+    """Play client cases with the reference member."""
+    return {case.id: row_of(case, [_played(case)]) for case in cases}
 
 
-def of_coordinators() -> Rows:
-    """Play the coordinator cases with the reference coordinator."""
-    cases = [case for case in cases_of("coordinator") if len(script_of(case).steps) <= SCRIPT_STEPS_MAX]
+def of_coordinators(chosen: Sequence[Case]) -> Rows:
+    """Play coordinator cases with the reference coordinator."""
+    cases = [case for case in chosen if len(script_of(case).steps) <= SCRIPT_STEPS_MAX]
     config = RunConfig(cases=cases, profile=PROFILE, level="info", seed=1, jobs=JOBS, command=["groupproof"])
     outcome = CoordinatorRun(ReferenceBrokers(profile=PROFILE), config, say=lambda *_: None).go()
     played = {result.case.id: [play.trace for play in result.plays] for result in outcome.summary.results}
-    return {case.id: _row(case, played[case.id]) for case in cases}
+    return {case.id: row_of(case, played[case.id]) for case in cases}
 
 
 def _played(case: Case) -> Trace:
@@ -69,7 +69,8 @@ def _played(case: Case) -> Trace:
     return traces[0]
 
 
-def _row(case: Case, traces: Iterable[Trace]) -> Mapping[str, Sequence[str]]:
+def row_of(case: Case, traces: Iterable[Trace]) -> Mapping[str, Sequence[str]]:
+    """Return what is written down of a case that was played."""
     judged = judged_in(case, *traces)
     return {"lists": list(case.requirements), "judged": [name for name in everything() if name in judged]}
 

@@ -26,8 +26,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from mutmut.mutation.file_mutation import mutate_file_contents
-
 __all__ = ["MACHINES", "Mutant", "main", "mutated", "refused", "sampled", "stale", "summary_of", "unexplained"]
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -72,6 +70,8 @@ class Mutant:
 
 def mutated(module: str, source: str) -> tuple[str, list[Mutant]]:
     """Return the module with all its mutants in it, each behind mutmut's switch, and the mutants."""
+    from mutmut.mutation.file_mutation import mutate_file_contents  # it takes half a second
+
     made = mutate_file_contents(f"{module}.py", source)
     lines = made.code.splitlines()
 

@@ -16,7 +16,7 @@ from typing import Final
 from groupproof.clients.planted import variants as member_variants
 from groupproof.coordinator.planted import variants as coordinator_variants
 
-__all__ = ["PAGE", "Planted", "main", "planted", "written"]
+__all__ = ["PAGE", "PlantedCount", "main", "planted", "written"]
 
 ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = ROOT / "tests/power/README.md"
@@ -25,7 +25,7 @@ ENDS: Final = "\n<!-- End of what is counted. -->\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Planted:
+class PlantedCount:
     """How many bugs are planted `where`, how many a case fails, how many it merely reports, and how many legal variants there are."""
 
     where: str
@@ -40,7 +40,7 @@ class Planted:
         return f"| {self.where} | {self.bugs} | {self.failed} | {self.reported} | {silent} | {self.legal} |"
 
 
-def planted() -> list[Planted]:
+def planted() -> list[PlantedCount]:
     """Count by the tables of power."""
     return [
         _counted(
@@ -60,9 +60,9 @@ def planted() -> list[Planted]:
     ]
 
 
-def _counted(where: str, table: str, failed: str, names: Collection[str], legal: int) -> Planted:
+def _counted(where: str, table: str, failed: str, names: Collection[str], legal: int) -> PlantedCount:
     fields = tomllib.loads((PAGE.parent / table).read_text())
-    return Planted(where=where, bugs=len(names), failed=len(fields[failed]), reported=len(fields["reported"]), legal=legal)
+    return PlantedCount(where=where, bugs=len(names), failed=len(fields[failed]), reported=len(fields["reported"]), legal=legal)
 
 
 def written(page: str) -> str:

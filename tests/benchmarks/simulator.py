@@ -24,7 +24,7 @@ import trio
 
 from groupproof.clients.consumer.consumer import Consumer
 from groupproof.clients.member.consumer_settings import MemberSettings
-from groupproof.clients.outputs import Callback, Committed, Fail
+from groupproof.clients.outputs import Callback, CommitResult, Fail
 from groupproof.coordinator.broker.cluster import Cluster
 from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
 from groupproof.harness.simulation.faults import FAULTS
@@ -129,7 +129,7 @@ async def _listen(_: Callback) -> None:
     return
 
 
-def _told(_: Committed | Fail) -> None:
+def _told(_: CommitResult | Fail) -> None:
     return
 
 

@@ -53,6 +53,6 @@ def test_the_report_names_both_sides() -> None:
 
 
 def test_what_can_not_be_had_here_is_said_to_be_untried() -> None:
-    (result,) = run(untried={CASE.id: "It is had in virtual time alone: so."}).go().summary.results
+    (result,) = run(untried={CASE.id: "It runs in virtual time alone: so."}).go().summary.results
 
-    assert (result.ruling.verdict, result.ruling.observed) == (Verdict.UNIMPLEMENTED, "It is had in virtual time alone: so.")
+    assert (result.ruling.verdict, result.ruling.observed) == (Verdict.UNIMPLEMENTED, "It runs in virtual time alone: so.")

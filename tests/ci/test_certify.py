@@ -15,7 +15,7 @@ verb, *rest = sys.argv[1:]
 pathlib.Path("asked").open("a").write(" ".join(sys.argv[1:]) + "\\n")
 if verb == "certify":
     folder = pathlib.Path(rest[rest.index("--output") + 1])
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "report.json").write_text("{}")
     sys.exit(int(rest[1].partition("@")[2] or 0))
 """
@@ -80,3 +80,23 @@ def test_all_means_every_registered_client(fake: list[str], tmp_path: Path) -> N
 
     asked = (tmp_path / "asked").read_text().splitlines()
     assert [line.split()[2] for line in asked[:-1]] == list(names())
+
+
+def test_what_has_a_verdict_is_not_run_again_when_a_run_is_resumed(fake: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert certify.main(["a@1", "b@4", "c@130", "d"], fake) == 130
+    (tmp_path / "asked").unlink()
+
+    assert certify.main(["--resume", "a@1", "b@4", "d"], fake) == 1
+
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert [line.split()[2] for line in asked if line.startswith("certify")] == ["b@4", "d"]
+    assert "a@1                  1: breaks the protocol, or an expectation is stale, kept" in capfd.readouterr().out
+
+
+def test_a_run_of_another_kit_is_not_resumed(fake: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    certify.main(["a"], fake)
+    monkeypatch.setattr(certify, "release", lambda: "99.0")
+
+    certify.main(["--resume", "a"], fake)
+
+    assert (tmp_path / "asked").read_text().count("certify client a ") == 2

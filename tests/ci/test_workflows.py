@@ -175,7 +175,9 @@ def test_the_workflow_counts_its_shards_and_sets_the_client_up(tmp_path: Path) -
 
 def test_shards_of_which_none_came_to_a_report_are_no_pass(tmp_path: Path) -> None:
     (tmp_path / "shards").mkdir()
-    done = subprocess.run([ROOT / "ci/action/join", "shards", "shards", "out"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [ROOT / "ci/action/join", "shards", "shards", "out"], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    )
 
     assert done.returncode == 4
     assert "there is no report in shards" in done.stderr

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from groupproof.clients.assignors.assignment import Cluster
-from groupproof.clients.outputs import Committed
+from groupproof.clients.outputs import CommitResult
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.messages import JoinMember
+from groupproof.protocol.wire.messages import HeartbeatRequest, JoinMember
 from groupproof.protocol.wire.subscription import Subscription, decode_subscription, encode_subscription
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def errors_told(b: Bench) -> object:
     for is_sync in (False, True):
         b.do(b.member.commit(1, AT, b.now, is_sync=is_sync))
         b.answer(COMMIT, 12)
-    return [item.error is None for item in b.of(Committed)]
+    return [item.error is None for item in b.of(CommitResult)]
 
 
 def offsets_committed_by_itself(b: Bench) -> object:
@@ -248,6 +248,16 @@ def after_a_failed_rejoin(b: Bench) -> object:
         b.called()
     b.poll()
     return has_joined, b.count(JOIN) - joins
+
+
+def generations_of_heartbeats_after_a_refused_one(b: Bench) -> object:
+    b.stable(0)
+    b.answer_heartbeat(22)
+    b.poll()
+    while b.callbacks:
+        b.called()
+    b.poll()
+    return [message.generation_id for _, message in b.sent if isinstance(message, HeartbeatRequest)]
 
 
 def leaves_at_the_end(b: Bench) -> object:

@@ -9,7 +9,7 @@ import pytest
 from groupproof.clients.member.member_core import Core
 from groupproof.clients.member.offset_requests import OffsetRequests
 from groupproof.clients.member.policy import Policy
-from groupproof.clients.outputs import Committed
+from groupproof.clients.outputs import CommitResult
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.messages import JoinMember
 from groupproof.protocol.wire.subscription import Subscription, decode_subscription, encode_subscription
@@ -97,7 +97,7 @@ def test_a_commit_while_joining_fails_or_waits_for_the_next_membership(bench: ty
     b.joining()
     b.do(b.member.commit(1, {("t", 0): 5}, b.now, is_sync=True))
 
-    assert len(b.of(Committed)) == ended
+    assert len(b.of(CommitResult)) == ended
 
 
 @pytest.mark.parametrize(("policy", "offsets"), [(Policy(), [5, 5]), (Policy(commit_wavers=True), [4, 5])])

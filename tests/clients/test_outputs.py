@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing
 
-from groupproof.clients.outputs import Committed, Fetched, Output
+from groupproof.clients.outputs import CommitResult, OffsetFetchResult, Output
 
 
 def test_every_output_is_frozen_data_with_its_meaning_beside_it() -> None:
@@ -14,5 +14,5 @@ def test_every_output_is_frozen_data_with_its_meaning_beside_it() -> None:
 
 
 def test_success_is_the_absence_of_an_error() -> None:
-    assert Committed(token=1, mode="sync", offsets={}).error is None
-    assert Fetched(token=1).offsets == {}
+    assert CommitResult(token=1, mode="sync", offsets={}).error is None
+    assert OffsetFetchResult(token=1).offsets == {}

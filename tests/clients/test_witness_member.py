@@ -9,7 +9,7 @@ import pytest
 from groupproof.clients.assignors.assignment import Cluster, GroupMember
 from groupproof.clients.assignors.range_and_roundrobin import ASSIGNORS
 from groupproof.clients.member.policy import Override, Policy
-from groupproof.clients.outputs import CallbackKind, Committed
+from groupproof.clients.outputs import CallbackKind, CommitResult
 from groupproof.protocol.faults import Fault, Hold, Selector
 from groupproof.protocol.rules.classic.member_reactions import Effect
 from groupproof.protocol.vocabulary import Api, TopicPartition
@@ -260,7 +260,7 @@ def test_a_client_of_1_1_resets_on_a_refused_commit_and_the_commit_fails_once(be
     b.stable(0)
     b.do(b.member.commit("token", {("t", 0): 5}, b.now, is_sync=True))
     b.answer(COMMIT, error)
-    assert [item.error is None for item in b.of(Committed)] == [False]
+    assert [item.error is None for item in b.of(CommitResult)] == [False]
 
     b.advance(5_000)
     rejoining(b)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from groupproof.clients.outputs import Committed, Fetched
+from groupproof.clients.outputs import CommitResult, OffsetFetchResult
 from groupproof.protocol.vocabulary import Api
 
 if TYPE_CHECKING:
@@ -51,10 +51,10 @@ def test_what_may_pass_is_tried_again_at_the_coordinator_that_there_is_then(
     if is_elsewhere:
         b.answer(FIND, coordinators=(b.other_node,))
     b.advance(1_000, polling=True)
-    assert (b.count(api), b.of(Committed), b.of(Fetched)) == (2, [], [])
+    assert (b.count(api), b.of(CommitResult), b.of(OffsetFetchResult)) == (2, [], [])
 
     b.answer(api)
-    (entry,) = b.of(Committed if api is COMMIT else Fetched)
+    (entry,) = b.of(CommitResult if api is COMMIT else OffsetFetchResult)
     assert entry.error is None
     assert b.count(JOIN) == 2  # of the start, with the round for the id
 
@@ -67,7 +67,7 @@ def test_a_refused_commit_fails_by_name_and_drops_the_generation_that_is_over(be
     b = stable(bench)
     ask(b, COMMIT)
     b.answer(COMMIT, error)
-    assert [item.error for item in b.of(Committed)] == [name]
+    assert [item.error for item in b.of(CommitResult)] == [name]
     assert b.member.generation == generation
 
     b.poll()
@@ -86,6 +86,6 @@ def test_what_cannot_pass_is_told_once_and_costs_no_membership(bench: type[Bench
     b.answer(api, error)
     b.advance(5_000, polling=True)
 
-    (entry,) = b.of(Committed if api is COMMIT else Fetched)
+    (entry,) = b.of(CommitResult if api is COMMIT else OffsetFetchResult)
     assert entry.error is not None
     assert (b.count(api), b.member.member_id, b.member.is_settled) == (1, "m-1", True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from groupproof.clients.member.consumer_settings import MemberSettings
-from groupproof.clients.outputs import Committed
+from groupproof.clients.outputs import CommitResult
 from groupproof.clients.planted.variants import variant_named
 from groupproof.protocol.vocabulary import Api, ErrorCode, MemberState
 from groupproof.protocol.wire.subscription import decode_subscription
@@ -62,7 +62,7 @@ def test_a_commit_that_meets_a_rebalance_leaves_the_generation_alone(bench: type
     b.answer(COMMIT, 27)
 
     assert (b.member.member_id, b.member.generation) == ("m-1", 1)
-    assert [item.error for item in b.of(Committed)] == ["REBALANCE_IN_PROGRESS"]
+    assert [item.error for item in b.of(CommitResult)] == ["REBALANCE_IN_PROGRESS"]
     joins = b.count(JOIN)
     b.poll()
     b.called()

@@ -8,7 +8,7 @@ import pytest
 
 from groupproof.clients.assignors.range_and_roundrobin import ASSIGNORS
 from groupproof.clients.member.consumer_settings import MemberSettings
-from groupproof.clients.outputs import Closed
+from groupproof.clients.outputs import CloseResult
 from groupproof.protocol.vocabulary import Api
 
 if TYPE_CHECKING:
@@ -110,6 +110,6 @@ def test_a_close_waits_thirty_seconds_for_its_goodbye_and_no_longer(bench: type[
     assert b.waits(LEAVE)
     b.advance(29_999)
     b.do(b.member.tick(b.now))
-    assert b.of(Closed) == []
+    assert b.of(CloseResult) == []
     b.advance(1)
-    assert b.of(Closed) == [Closed(closed=True)]
+    assert b.of(CloseResult) == [CloseResult(closed=True)]

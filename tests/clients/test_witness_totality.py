@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from groupproof.clients.member.member_core import Core
-from groupproof.clients.member.pending_requests import Pending
+from groupproof.clients.member.pending_requests import RequestInFlight
 from groupproof.clients.member.policy import Policy
 from groupproof.protocol.rules.classic.member_reactions import MEMBER_APIS, UNREACHABLE, Phase
 from groupproof.protocol.vocabulary import Api
@@ -95,7 +95,7 @@ def test_an_answer_finds_the_member_in_its_phase(bench: type[Bench], monkeypatch
     met: set[tuple[Api, Phase]] = set()
     measure = Core.phase
 
-    def noted(core: Core, pending: Pending) -> Phase:
+    def noted(core: Core, pending: RequestInFlight) -> Phase:
         found = measure(core, pending)
         met.add((pending.message.api, found))
         return found

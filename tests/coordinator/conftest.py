@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import pytest
 
-from groupproof.coordinator.machine.coordinator import Applied, Arrival, Coordinator, GroupView, Output, Reply, Settings, Transition
+from groupproof.coordinator.machine.coordinator import AppliedRow, Arrival, Coordinator, GroupView, Output, Reply, Settings, Transition
 from groupproof.protocol.rules import ClassicEvent, profiles, rows
 from groupproof.protocol.rules.cells import State
 from groupproof.protocol.rules.classic.admin_releases import ADMIN_INPUTS
@@ -93,7 +93,7 @@ class Scene:
         self.now_ms = 0
         self.replies: dict[int, GroupResponse] = {}
         self.transitions: list[Transition] = []
-        self.applied: list[Applied] = []
+        self.applied: list[AppliedRow] = []
         self._tokens = itertools.count(1)
 
     # time

@@ -9,7 +9,7 @@ import trio
 import trio.testing
 from tests.coordinator.helpers import Client, assigned
 
-from groupproof.coordinator.broker.serve import Serving, serve
+from groupproof.coordinator.broker.serve import ServingCluster, serve
 from groupproof.protocol.faults import Answer, Cut, Fault, Selector
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api, ErrorCode
@@ -20,11 +20,11 @@ SETTINGS = {"group.initial.rebalance.delay.ms": 0}
 
 
 @asynccontextmanager
-async def served(*, keeps: bool = True) -> AsyncIterator[tuple[Serving, Recorder]]:
+async def served(*, keeps: bool = True) -> AsyncIterator[tuple[ServingCluster, Recorder]]:
     recorder = Recorder(lambda: 0, keeps=keeps)
     async with trio.open_nursery() as nursery:
 
-        async def start(task_status: trio.TaskStatus[Serving]) -> None:
+        async def start(task_status: trio.TaskStatus[ServingCluster]) -> None:
             await serve(ports=(0,), settings=SETTINGS, topics={"t": 2}, recorder=recorder, task_status=task_status)
 
         yield await nursery.start(start), recorder
@@ -32,7 +32,7 @@ async def served(*, keeps: bool = True) -> AsyncIterator[tuple[Serving, Recorder
 
 
 @asynccontextmanager
-async def client(serving: Serving, name: str = "m0") -> AsyncIterator[Client]:
+async def client(serving: ServingCluster, name: str = "m0") -> AsyncIterator[Client]:
     async with await trio.open_tcp_stream(*serving.addresses[0]) as stream:
         yield Client(stream, name)
 
@@ -159,3 +159,25 @@ def test_a_client_that_reads_late_gets_a_long_answer_whole_and_then_the_next() -
             assert (await member.receive())["error_code"] == 0
 
     trio.run(run)
+
+
+def test_both_ways_leave_the_same_observations_and_answers() -> None:
+    async def observed(*, is_long: bool) -> list[tuple[object, ...]]:
+        async with served() as (serving, recorder), client(serving) as member:
+            if is_long:  # a fault that no frame matches: each request of these APIs is offered to it
+                for api in ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"):
+                    serving.cluster.arm(Fault(name=api, selector=Selector(api=api, client="nobody"), action=Cut()))
+            await stable(member)
+            assert await member.heartbeat() == 0
+            assert await member.leave() == 0
+            names = {member.member_id: "the member's", "": ""}
+            frames = [obs for obs in recorder.trace if obs.kind in ("request", "processed", "response", "transition")]
+            return [
+                (obs.kind, obs.api, obs.correlation, names.get(obs.member or ""), obs.generation, obs.error, obs.state_after, sorted(obs.body))
+                for obs in frames
+            ]
+
+    short, long = trio.run(lambda: observed(is_long=False)), trio.run(lambda: observed(is_long=True))
+
+    assert short == long
+    assert len(short) > 12

@@ -42,7 +42,7 @@ def _asked(use: Callable[[Ask], Awaitable[None]]) -> None:
                 return way, read_response(api, version, answer[4:])[1]
 
             async with stream:
-                with trio.fail_after(20):
+                with trio.fail_after(120):
                     await use(ask)
             nursery.cancel_scope.cancel()
 

@@ -22,7 +22,7 @@ __all__ = ["Deviation", "Following", "absent", "agrees", "in_gate", "why_not_run
 
 GATE_S_MAX: Final = 400.0  # a page is short; a machine may be busy
 SOAK_S_MAX: Final = 1800.0
-GOODBYE_S_MAX: Final = 30.0
+GOODBYE_S_MAX: Final = 120.0
 
 _ESCAPE: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
 _HASH: Final = re.compile(r"\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b")

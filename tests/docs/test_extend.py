@@ -32,7 +32,7 @@ from pathlib import Path
 from groupproof.clients.registry import provision
 from groupproof.clients.registry.toolchains import python_wheels
 from groupproof.clients.registry.registered_clients import resolve
-python_wheels.install_wheels = lambda requires, folder: print(*requires)
+python_wheels.install_wheels = lambda requires, folder, **kept: print(*requires)
 print(provision.provision(resolve("my-client@1.0.0"), Path(sys.argv[1]), print).argv[-1])
 """
 
@@ -120,6 +120,9 @@ TOY = "tests/harness/toy_dialect"
 PLACES = {
     f"{TOY}/lease_dialect.py": "protocol/groupproof/protocol/rules/lease/lease_dialect.py",
     f"{TOY}/lease_functions.py": "coordinator/groupproof/coordinator/machine/lease_functions.py",
+    f"{TOY}/lease_judging.py": "harness/groupproof/harness/judging/checkers/lease_judging.py",
+    f"{TOY}/lease_simulation.py": "harness/groupproof/harness/simulation/lease_simulation.py",
+    f"{TOY}/lease_histories.py": "harness/groupproof/harness/running/fuzzing/histories/lease_histories.py",
 }
 
 
@@ -131,6 +134,8 @@ def module_of(path: str) -> str:
 def test_a_dialect_in_the_house_does_what_it_does_in_a_folder_of_its_own(copy: Copy) -> None:
     assert copy.follow("A dialect") == [
         "protocol/groupproof/protocol/rules/dialect_registry.py", "coordinator/groupproof/coordinator/machine/function_registry.py", "pyproject.toml",
+        "harness/groupproof/harness/judging/checkers/reader_registry.py", "harness/groupproof/harness/judging/checkers/checker_registry.py",
+        "harness/groupproof/harness/simulation/simulation_registry.py", "harness/groupproof/harness/running/fuzzing/histories/history_registry.py",
     ]  # fmt: skip
     for source, place in PLACES.items():
         (copy.folder / place).parent.mkdir(exist_ok=True)
@@ -140,7 +145,7 @@ def test_a_dialect_in_the_house_does_what_it_does_in_a_folder_of_its_own(copy: C
         text = path.read_text()
         for source, place in PLACES.items():
             text = text.replace(source.removesuffix(".py").replace("/", "."), f"groupproof.{module_of(place)}")
-        path.write_text(text.replace("with registered(LEASE_FUNCTIONS):\n        yield", "yield"))
+        path.write_text(re.sub(r"with registered\(LEASE_FUNCTIONS[^)]*\):\n        yield", "yield", text))
 
     assert copy.tests(TOY, "tests/protocol/rules/test_dialect.py") == ""
     assert "held-by-another" in copy.groupproof("explain", "ConsumerGroupHeartbeat/Held", "--profile", "lease-broker").stdout

@@ -29,6 +29,9 @@ ELSEWHERE = {
     },
     ("*", "dist/site/"): "what `make site` builds",
     ("README.md", "reports/matrix.html"): "what `make certify` writes",
+    ("ci/certify.py", "reports/certified.json"): "what `make certify` writes",
+    ("docs/matrix/README.md", "(matrix.html)"): "a page that is made while the site is built",
+    ("docs/matrix/README.md", "(history.html)"): "a page that is made while the site is built",
     ("docs/decisions/0001-one-namespace-five-roots.md", "groupproof.__version__"): "it says that there is none",
     ("docs/decisions/0001-one-namespace-five-roots.md", "groupproof/__init__.py"): "it says that there is none",
     ("docs/site/load.md", "coordinator/run"): "what a load writes",
@@ -42,6 +45,8 @@ ELSEWHERE = {
 RECIPES = {
     *(change.path for change in changes_of("A client")), "protocol/groupproof/protocol/rules/snapshots/kafka-4.2.txt", "protocol/…/rules/lease",
     "groupproof.protocol.rules.lease.lease_dialect", "groupproof.coordinator.machine.lease_functions",
+    "groupproof.harness.judging.checkers.lease_judging", "groupproof.harness.simulation.lease_simulation",
+    "groupproof.harness.running.fuzzing.histories.lease_histories",
 }  # fmt: skip
 """What a recipe adds."""
 

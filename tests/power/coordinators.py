@@ -14,7 +14,7 @@ from groupproof.harness.judging.case_result import Play
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.judging.script_judgement import judge_script_run
 from groupproof.harness.model.case import Case
-from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, ClusterSpec, opened, worlds_of
+from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, ClusterSpec, cases_by_cluster, opened
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 
@@ -40,7 +40,7 @@ def played(
 
     async def main() -> None:
         async with trio.open_nursery() as nursery:
-            for spec, own in worlds_of(cases).items():
+            for spec, own in cases_by_cluster(cases).items():
                 nursery.start_soon(_play_world, subject, spec, own, seed, plays)
 
     with _quiet():

@@ -17,7 +17,7 @@ from groupproof.harness.model.case import Case
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.running.fuzzing.plans.client_fuzz import plan_numbered
 from groupproof.harness.running.fuzzing.plans.plan_source import Traits
-from groupproof.harness.subjects.networks.virtual_time import Stuck
+from groupproof.harness.subjects.networks.virtual_time import NoProgress
 
 TRAITS = Traits(
     capabilities={"classic", "commit", "commit-async", "auto-commit", "pause", "static", "cooperative", "on-revoked", "resubscribe"},
@@ -48,7 +48,7 @@ def found_after(variant: str, count: int, seed: int) -> int | None:
         try:
             if wrong(case, variant, *ADVERSE):
                 return number
-        except Stuck:
+        except NoProgress:
             return number
     return None
 

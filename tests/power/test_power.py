@@ -2,16 +2,20 @@
 
 `caught.toml` says which case catches which misbehaviour of the reference member, and which misbehaviour fails which case. Each run has a
 seed, and is bounded in virtual time, in observations and in steps of its tasks. `make soak` runs every legal variant on every case.
+
+Each sentence of a verdict is true by itself: what is said of a planted bug, or of a legal variant, is what was read and found true of it.
+`sentences.toml` has, for each, the sentences that blame it. A new one fails here until somebody has held it against what was planted and against the
+frames. `python -m tests.power.sentences` prints the table anew, over all pairs and all cases. A pair is run once, for all that is asked of it.
 """
 
 from __future__ import annotations
 
 import tomllib
-from functools import cache
 from pathlib import Path
 
 import pytest
 from tests.harness.running.virtual import judged, rhythm
+from tests.power.sentences import blame_of
 from tests.power.shares import PARTS, is_drawn
 
 from groupproof.clients.planted.variants import LEGAL, MISBEHAVIOURS, VARIANTS
@@ -25,6 +29,10 @@ REPORTED: dict[str, str] = TABLE["reported"]
 SILENT: dict[str, str] = TABLE["silent"]
 FAILED_BY: dict[str, str] = TABLE["cases"]
 UNFAILED: dict[str, str] = TABLE["unfailed"]
+PAIRS = sorted({*CAUGHT.items(), *((misbehaviour, case) for case, misbehaviour in FAILED_BY.items())})
+SENTENCES = tomllib.loads((Path(__file__).parent / "sentences.toml").read_text())
+SAID_OF_BUGS: dict[str, list[str]] = SENTENCES["bugs"]
+SAID_OF_LEGAL: dict[str, list[str]] = SENTENCES["legal"]
 
 BY_ID = {case.id: case for case in CASES}
 FATAL = {Verdict.FAILED, Verdict.BROKEN}
@@ -38,9 +46,7 @@ WORDS_MIN = 10
 SHARE = 24
 
 
-@cache
 def judgement_on(misbehaviour: str, case: str) -> Judgement:
-    """Run a pair once, though two tests ask for it."""
     return judged(BY_ID[case], variant=misbehaviour)[1]
 
 
@@ -65,11 +71,21 @@ def test_every_case_can_be_failed() -> None:
     assert UNFAILED == {}
 
 
-@pytest.mark.parametrize(("misbehaviour", "case"), CAUGHT.items())
-def test_a_misbehaviour_is_caught_by_the_case_that_should(misbehaviour: str, case: str) -> None:
+def test_every_planted_bug_has_its_sentences_and_no_other_variant_has() -> None:
+    assert SAID_OF_BUGS.keys() <= {misbehaviour.name for misbehaviour in MISBEHAVIOURS}
+    assert SAID_OF_LEGAL.keys() <= {variant.name for variant in LEGAL}
+    assert {name for name, sentences in SAID_OF_BUGS.items() if not sentences} == set()
+
+
+@pytest.mark.parametrize(("misbehaviour", "case"), PAIRS)
+def test_a_misbehaviour_is_caught_and_fails_its_case_and_what_is_said_of_it_is_true(misbehaviour: str, case: str) -> None:
     judgement = judgement_on(misbehaviour, case)
 
-    assert judgement.verdict in ADVERSE, f"{judgement.verdict.value}: {judgement.reason}"
+    fails_the_case = FAILED_BY.get(case) == misbehaviour
+    assert judgement.verdict in (FATAL if fails_the_case and BY_ID[case].level is Level.MUST else ADVERSE), (
+        f"{judgement.verdict.value}: {judgement.reason}"
+    )
+    assert blame_of(judgement) - set(SAID_OF_BUGS.get(misbehaviour, [])) == set(), VARIANTS[misbehaviour].says
 
 
 @pytest.mark.parametrize(("misbehaviour", "case"), REPORTED.items())
@@ -79,21 +95,14 @@ def test_a_misbehaviour_that_the_protocol_leaves_open_is_reported(misbehaviour: 
     assert judgement.verdict is Verdict.INFORMATIONAL, f"{judgement.verdict.value}: {judgement.reason}"
 
 
-@pytest.mark.parametrize(("case", "misbehaviour"), FAILED_BY.items())
-def test_a_case_is_failed_by_a_misbehaviour(case: str, misbehaviour: str) -> None:
-    judgement = judgement_on(misbehaviour, case)
-
-    failing = FATAL if BY_ID[case].level is Level.MUST else ADVERSE
-    assert judgement.verdict in failing, f"{judgement.verdict.value}: {judgement.reason}"
-
-
 @pytest.mark.parametrize("is_share", PARTS)
 @pytest.mark.parametrize("variant", [variant.name for variant in LEGAL])
-def test_a_legal_variant_is_never_failed(variant: str, is_share: bool) -> None:
-    wrong = {}
+def test_a_legal_variant_is_never_failed_and_what_is_said_of_it_is_true(variant: str, is_share: bool) -> None:
+    wrong, said = {}, set()
     lacks = VARIANTS[variant].policy.lacks
     for case in [case for case in CASES if is_drawn(f"{variant} {case.id}", SHARE) is is_share and not case.needs & lacks]:
         judgement = judged(case, variant=variant, known=rhythm(variant))[1]
+        said |= blame_of(judgement)
         if judgement.verdict in FATAL:
             wrong[case.id] = [
                 judgement.reason,
@@ -101,3 +110,4 @@ def test_a_legal_variant_is_never_failed(variant: str, is_share: bool) -> None:
             ]
 
     assert wrong == {}, VARIANTS[variant].says
+    assert said - set(SAID_OF_LEGAL.get(variant, [])) == set(), VARIANTS[variant].says

@@ -208,7 +208,9 @@ def test_what_breaks_the_contract_is_said_in_one_line_with_its_place(name: str, 
 
 
 def test_an_unknown_schema_is_answered_with_the_names_there_are() -> None:
-    with pytest.raises(ValueError, match="there is no schema called 'rapport'; there are analysis, bundle, comparison, expectations, report"):
+    with pytest.raises(
+        ValueError, match="there is no schema called 'rapport'; there are analysis, bundle, comparison, expectations, matrix, museum, "
+    ):
         schema("rapport")
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from tests.stateful.forking import forked
 
-from groupproof.coordinator.machine.coordinator import Applied, Arrival, Coordinator, GroupView, Output, Reply, Settings
+from groupproof.coordinator.machine.coordinator import AppliedRow, Arrival, Coordinator, GroupView, Output, Reply, Settings
 from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.protocol.rules.cells import State
@@ -274,7 +274,7 @@ def _asked(world: World, number: int, request: GroupRequest, found: Explored) ->
 def _told(world: World, outputs: list[Output], found: Explored, asked: tuple[int, int, GroupRequest] | None = None) -> None:
     answered: set[Hashable] = set()
     for output in outputs:
-        if isinstance(output, Applied):
+        if isinstance(output, AppliedRow):
             found.rules[output.rule] += 1
         elif isinstance(output, Reply):
             assert output.token not in answered, f"{output.token} was answered twice (INV-08)"

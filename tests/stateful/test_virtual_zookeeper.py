@@ -10,8 +10,8 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 from tests.stateful.naive_zookeeper import NaiveZooKeeper
 
-from groupproof.coordinator.relatives.zookeeper.ensemble import Answered, Ensemble, Expired, Output
-from groupproof.coordinator.relatives.zookeeper.tree import Fired
+from groupproof.coordinator.relatives.zookeeper.ensemble import Ensemble, Output, SessionAnswer, SessionExpiry
+from groupproof.coordinator.relatives.zookeeper.tree import WatchFired
 from groupproof.protocol.relatives.zookeeper_messages import Children, Create, Delete, Exists, Get, Operation, Set, WatchEvent
 
 PATHS = st.sampled_from(("/a", "/b", "/a/x", "/a/y", "/b/x", "/a/x/z"))
@@ -26,7 +26,7 @@ WHO = st.integers(0, 9)
 
 
 def told(said: list[Output]) -> set[tuple[int, WatchEvent]]:
-    return {(one.session_id, one.event) for one in said if isinstance(one, Fired)}
+    return {(one.session_id, one.event) for one in said if isinstance(one, WatchFired)}
 
 
 class OneServer(RuleBasedStateMachine):
@@ -50,10 +50,10 @@ class OneServer(RuleBasedStateMachine):
         said = self.ensemble.ask(session, "token", operation, self.now_us)
         answer, events = self.naive.ask(session, operation)
 
-        assert [one for one in said if isinstance(one, Answered)] == [Answered(session, "token", answer)]
+        assert [one for one in said if isinstance(one, SessionAnswer)] == [SessionAnswer(session, "token", answer)]
         assert told(said) == events
         assert len(said) == len(events) + 1
-        assert isinstance(said[-1], Answered)  # events come before the answer
+        assert isinstance(said[-1], SessionAnswer)  # events come before the answer
 
     @precondition(lambda self: self.sessions)
     @rule(who=WHO)
@@ -70,7 +70,7 @@ class OneServer(RuleBasedStateMachine):
         self.now_us = self.ensemble.next_deadline_us or 0
         said = self.ensemble.advance(self.now_us)
 
-        assert said[0] == Expired(session)
+        assert said[0] == SessionExpiry(session)
         assert told(said) == self.naive.end(session)
 
     @precondition(lambda self: self.sessions)
@@ -102,7 +102,7 @@ class LaggingServers(RuleBasedStateMachine):
         self.versions: dict[tuple[int, str], int] = {}
 
     def hear(self, said: list[Output]) -> None:
-        self.answers.update(one.token for one in said if isinstance(one, Answered))
+        self.answers.update(one.token for one in said if isinstance(one, SessionAnswer))
 
     @rule(who=st.integers(0, 2), operation=OPERATIONS)
     def asks(self, who: int, operation: Operation) -> None:

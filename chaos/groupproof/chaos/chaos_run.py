@@ -17,7 +17,7 @@ from groupproof.chaos.wire.wire_stage import ChaosStage
 from groupproof.harness.judging.summary.run_summary import SubjectInfo
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.verdicts import Finding, Verdict
-from groupproof.harness.running.case_runner import Staged
+from groupproof.harness.running.case_runner import CaseStage
 from groupproof.harness.running.plans.client_stage import Stage
 from groupproof.harness.running.plans.plan_runner import Limits
 from groupproof.harness.running.runs.client_run import ClientRun, OnHello
@@ -52,7 +52,7 @@ class ChaosRun(ClientRun):
         self._provided_by = ""
         self._logs: Sequence[str] = ()
 
-    async def rule(self, stage: Staged) -> None:
+    async def rule(self, stage: CaseStage) -> None:
         """Run the cases; where a drawn scenario fails, look for the smallest that fails so, `shrunk`."""
         await super().rule(stage)
         failed = next((result.ruling for result in self.results if result.ruling.verdict is Verdict.FAILED), None)
@@ -77,7 +77,7 @@ class ChaosRun(ClientRun):
         return self._untried.get(case.id) or super().lack(case)
 
     @asynccontextmanager
-    async def staged(self) -> AsyncIterator[Staged]:
+    async def staged(self) -> AsyncIterator[CaseStage]:
         if self._brokers is None:
             yield self._in_memory()
             return

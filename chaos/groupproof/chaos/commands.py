@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from groupproof.harness.commands.base.command_tree import Group
-from groupproof.harness.commands.base.options import NEWEST_PROFILE, ProgramCommand, RunOptions, common_options, given, program_of
+from groupproof.harness.commands.base.options import NEWEST_PROFILE, ProgramCommand, RunOptions, common_options, program_of, with_options
 
 if TYPE_CHECKING:
     from groupproof.chaos.scenarios.scenario import Scenario
@@ -86,7 +86,7 @@ _OWN: Sequence[Callable[[Any], Any]] = (
 
 
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
-    return given(command, (*_OWN, *_COMMON))
+    return with_options(command, (*_OWN, *_COMMON))
 
 
 @click.command("run", cls=ProgramCommand)
@@ -207,9 +207,9 @@ class _Chaos:
 
 
 def _untried(scenario: Scenario, brokers: BrokerSubject) -> str:
-    """Return why a scenario can't be had over the wire before these brokers; empty where it can."""
+    """Return why a scenario can't be run over the wire before these brokers; empty where it can."""
     if scenario.only_virtual:
-        return f"It is had in virtual time alone: {scenario.only_virtual}."
+        return f"It runs in virtual time alone: {scenario.only_virtual}."
     faults = [fault.how for phase in scenario.phases for fault in phase.faults]
     actions = [action.how for phase in scenario.phases for action in phase.actions]
     loses = any(how.get("state") == "lost" for how in (*faults, *actions))

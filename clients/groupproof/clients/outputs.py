@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from groupproof.protocol.vocabulary import TopicPartition
     from groupproof.protocol.wire.messages import GroupRequest
 
-__all__ = ["Callback", "CallbackKind", "Closed", "Committed", "Drop", "Fail", "Fetched", "NeedMetadata", "Node", "Output", "Send"]
+__all__ = ["Callback", "CallbackKind", "CloseResult", "CommitResult", "Drop", "Fail", "NeedMetadata", "Node", "OffsetFetchResult", "Output", "Send"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class Callback:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Committed:
+class CommitResult:
     """A commit ended; `error` is Kafka's name of the code or lapse, None for success. `mode` is sync, async or auto."""
 
     token: Hashable
@@ -71,7 +71,7 @@ class Committed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fetched:
+class OffsetFetchResult:
     """An OffsetFetch ended; an offset of -1 means that none is committed (CLIENT-79)."""
 
     token: Hashable
@@ -96,10 +96,10 @@ class Fail:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Closed:
+class CloseResult:
     """The goodbye is over: after `closed` the member is done for, else it may subscribe again."""
 
     closed: bool
 
 
-Output = Send | Drop | Callback | Committed | Fetched | NeedMetadata | Fail | Closed
+Output = Send | Drop | Callback | CommitResult | OffsetFetchResult | NeedMetadata | Fail | CloseResult

@@ -184,7 +184,7 @@ class Fault:
 
 
 @dataclass(slots=True)
-class _Armed:
+class _ArmedFault:
     fault: Fault
     matches: int = 0
 
@@ -193,13 +193,13 @@ class FrameFilter:
     """The faults of one run, in the order of their arming; the first that takes a frame strikes it, and every one counts it."""
 
     def __init__(self) -> None:
-        self._armed: dict[str, _Armed] = {}
+        self._armed: dict[str, _ArmedFault] = {}
 
     def arm(self, fault: Fault) -> None:
         """Arm `fault` from the next frame on; raise `ValueError` for a name already armed."""
         if fault.name in self._armed:
             raise ValueError(f"a fault named {fault.name!r} is already armed")
-        self._armed[fault.name] = _Armed(fault)
+        self._armed[fault.name] = _ArmedFault(fault)
 
     def disarm(self, name: str) -> None:
         """Disarm; a name that is not armed is no error, so that healing can be repeated."""

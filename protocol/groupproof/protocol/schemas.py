@@ -1,7 +1,7 @@
 """The shipped JSON Schemas of what crosses the kit's edges, and one clear line when a value is not as they say.
 
-Names: report, analysis, bundle (a certificate's manifest), comparison (of ZooKeeper and coordinator), schedule, scenario, spark-streaming (a report on
-Spark's Kafka source), expectations, trace (one line), shim-event (hello included), shim-command and shim-answer. Source: the contract's sections of these names.
+Names: report, analysis, bundle (a certificate's manifest), comparison (of ZooKeeper and coordinator), matrix (many runs, published), schedule, scenario, spark-streaming (a report on
+Spark's Kafka source), expectations, museum (its rows), museum-report, trace (one line), shim-event (hello included), shim-command and shim-answer. Source: the contract's sections of these names.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from jsonschema.exceptions import ValidationError, best_match
 __all__ = ["NAMES", "SchemaError", "schema", "validate"]
 
 NAMES: Final = (
-    "analysis", "bundle", "comparison", "expectations", "report", "scenario", "schedule", "shim-answer", "shim-command", "shim-event", "spark-streaming",
-    "trace",
+    "analysis", "bundle", "comparison", "expectations", "matrix", "museum", "museum-report", "report", "scenario", "schedule", "shim-answer", "shim-command",
+    "shim-event", "spark-streaming", "trace",
 )  # fmt: skip
 
 _SHOWN_CHARS_MAX: Final = 200
@@ -44,7 +44,7 @@ def validate(name: str, value: Any) -> None:
     """Raise `SchemaError` when `value` (as JSON or TOML gives it; tuples and dates are allowed) is not as the schema `name` says."""
     error = best_match(_validator(name).iter_errors(_jsonable(value)))
     if error is not None:
-        raise SchemaError(f"{name}: {_place(error)}{_shown(error.message)}")
+        raise SchemaError(f"{name}: {_place(error)}{_shorten(error.message)}")
 
 
 @cache
@@ -65,6 +65,6 @@ def _place(error: ValidationError) -> str:
     return f"at {path}: " if path else ""
 
 
-def _shown(text: str) -> str:
+def _shorten(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _SHOWN_CHARS_MAX else f"{line[: _SHOWN_CHARS_MAX // 2]} … {line[-_SHOWN_CHARS_MAX // 2 :]}"

@@ -201,7 +201,7 @@ def parquet_files(path: Path) -> list[Path]:
 
 
 def _file(file: Path, root: Path) -> Iterator[Observation]:
-    said = _said_by_folders(file, root)
+    said = _columns_of_folders(file, root)
     with _reading(file), _arrow().parquet.ParquetFile(file, memory_map=False) as opened:
         added = {name: value for name, value in said.items() if name not in opened.schema_arrow.names}
         columns = [name for name in opened.schema_arrow.names if name in _TYPES]
@@ -211,7 +211,7 @@ def _file(file: Path, root: Path) -> Iterator[Observation]:
             yield from from_batch(batch)
 
 
-def _said_by_folders(file: Path, root: Path) -> dict[str, str | None]:
+def _columns_of_folders(file: Path, root: Path) -> dict[str, str | None]:
     """Return what the folders between `root` and `file` say; Spark has one name for both nothing and the empty text."""
     pairs = (part.split("=", 1) for part in (root.name, *file.relative_to(root).parts[:-1]) if "=" in part)
     return {name: None if value == _NO_VALUE else unquote(value) for name, value in pairs if name in _FROM_FOLDERS}

@@ -38,7 +38,7 @@ def test_what_is_no_size_is_refused(sizes: str, said: str) -> None:
 
 def test_a_library_that_is_missing_is_told_with_how_to_get_it() -> None:
     program = "import sys; sys.modules['kazoo'] = None; from groupproof.harness.commands.base.boundary import run; sys.exit(run(sys.argv[1:]))"
-    done = subprocess.run([sys.executable, "-c", program, "compare", *ARGUMENTS], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", program, "compare", *ARGUMENTS], capture_output=True, text=True, timeout=300, check=False)
 
     assert done.returncode == 4
     assert "groupproof compare needs kazoo, which is not installed; get it with: " in done.stderr

@@ -9,6 +9,7 @@ from groupproof.harness.model.plan import (
     Await,
     Command,
     Freeze,
+    GroupSettled,
     Grow,
     Heal,
     Impair,
@@ -19,7 +20,6 @@ from groupproof.harness.model.plan import (
     Pass,
     Plan,
     Release,
-    Settled,
     Start,
     Step,
     Thaw,
@@ -49,14 +49,14 @@ def test_a_group_begins_with_its_leader_and_settles_before_anything_breaks() -> 
     before = without_marks(list(plan.steps[: plan.steps.index(Mark(name="crash"))]))
 
     assert [step.member for step in before if isinstance(step, Start)] == ["m0", "m1", "m2"]
-    awaited = [step.until.members for step in before if isinstance(step, Await) and isinstance(step.until, Settled)]
+    awaited = [step.until.members for step in before if isinstance(step, Await) and isinstance(step.until, GroupSettled)]
     assert awaited == [("m0",), ("m0", "m1", "m2")]
 
 
 def test_what_is_settled_is_awaited_as_of_now_and_not_as_of_before() -> None:
     plan = planned(scenario('[[phase]]\nname = "p"\nactions = [{ do = "restart", who = "one" }]\nuntil = { settled = "all" }\n'))
 
-    awaits = [(at, step.until) for at, step in enumerate(plan.steps) if isinstance(step, Await) and isinstance(step.until, Settled)]
+    awaits = [(at, step.until) for at, step in enumerate(plan.steps) if isinstance(step, Await) and isinstance(step.until, GroupSettled)]
     assert all(plan.steps[at - 1] == Mark(name=until.after or "") for at, until in awaits)
     assert len({until.after for _, until in awaits}) == len(awaits) == 5
 
@@ -72,7 +72,7 @@ def test_who_was_killed_is_started_again_at_the_healing_and_who_belongs_there_is
     crash = without_marks(since(plan, "crash"))
 
     assert crash[:3] == [Kill(member="m1"), Pass(ms=60_000), Start(member="m1")]
-    healed = Settled(members=("m0", "m1", "m2"), topics={"t": 6}, after="healed")
+    healed = GroupSettled(members=("m0", "m1", "m2"), topics={"t": 6}, after="healed")
     assert [step.until for step in crash if isinstance(step, Await)] == [healed]
     assert isinstance(crash[-1], Pass)
 
@@ -154,7 +154,7 @@ actions = [
     assert Grow(topic="t", partitions=9) in steps
     assert [steps.index(Release(fault="held")) < steps.index(Heal(fault="held"))] == [True]
     assert Command(member="m0", command="commit", fields={"mode": "sync"}, wait=False) in steps
-    healed = next(step.until for step in steps if isinstance(step, Await) and isinstance(step.until, Settled) and step.until.after == "healed")
+    healed = next(step.until for step in steps if isinstance(step, Await) and isinstance(step.until, GroupSettled) and step.until.after == "healed")
     assert healed.topics == {"t": 9}
 
 

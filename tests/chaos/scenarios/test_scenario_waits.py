@@ -7,7 +7,7 @@ import pytest
 from groupproof.chaos.scenarios.member_names import Cast
 from groupproof.chaos.scenarios.scenario import Fault
 from groupproof.chaos.scenarios.scenario_waits import UNTIL, conditions_of
-from groupproof.harness.model.plan import Condition, Matches, Settled
+from groupproof.harness.model.plan import Condition, GroupSettled, Matches
 
 FAULTS = {
     "lost": Fault(name="lost", kind="silence", who="followers", how={"api": "Heartbeat"}),
@@ -18,7 +18,7 @@ FAULTS = {
 @pytest.mark.parametrize(
     ("until", "conditions"),
     [
-        ({"settled": "others"}, [Settled(members=("m0", "m2"), topics={"t": 6}, after="p")]),
+        ({"settled": "others"}, [GroupSettled(members=("m0", "m2"), topics={"t": 6}, after="p")]),
         ({"delivered": "lost"}, [Matches(kind_of="fault", fault="lost-m1"), Matches(kind_of="fault", fault="lost-m2")]),
         ({"delivered": "cut", "count": 3}, [Matches(kind_of="fault", fault="cut", count=3)]),
         ({"sent": "JoinGroup", "who": "one", "count": 2}, [Matches(kind_of="request", api="JoinGroup", client="m1", after="p", count=2)]),

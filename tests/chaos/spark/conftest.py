@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,8 +27,9 @@ def _collected() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = f"{Path(__file__).parent}{os.sep}"
     for item in items:
-        if item.path.is_relative_to(Path(__file__).parent) and item.get_closest_marker("java") is not None:
+        if str(item.path).startswith(here) and item.get_closest_marker("java") is not None:
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"))
 
 

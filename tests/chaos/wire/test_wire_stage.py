@@ -15,7 +15,7 @@ from groupproof.chaos.wire.toxiproxy_server import Program
 from groupproof.chaos.wire.wire_stage import ChaosStage
 from groupproof.harness.judging.case_result import Play
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.plan import Await, Plan, Settled, Step
+from groupproof.harness.model.plan import Await, GroupSettled, Plan, Step
 from groupproof.harness.model.plan_builders import grow, holds, impairs, kill, mark, mend, move, passing, plan, start, subject
 from groupproof.harness.model.verdicts import Level, Verdict
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
@@ -26,7 +26,7 @@ from groupproof.protocol.vocabulary import Api
 
 
 def settled(*members: str, after: str | None = None, partitions: int = 2) -> Await:
-    return Await(until=Settled(members=members, topics={"t": partitions}, after=after), within_ms=15_000)
+    return Await(until=GroupSettled(members=members, topics={"t": partitions}, after=after), within_ms=15_000)
 
 
 def case(of: Plan, name: str = "a") -> Case:

@@ -13,7 +13,7 @@ import trio.testing
 
 from groupproof.clients.consumer.consumer import Consumer, ConsumerError, now_ms
 from groupproof.clients.member.consumer_settings import MemberSettings
-from groupproof.clients.outputs import Callback, CallbackKind, Committed, Fail
+from groupproof.clients.outputs import Callback, CallbackKind, CommitResult, Fail
 from groupproof.protocol.faults import Answer, Cut, Fault, Move, Selector, Silence
 from groupproof.protocol.vocabulary import api_named
 from groupproof.protocol.wire.framing import Framer, frame
@@ -140,7 +140,7 @@ class Lonely:
 
     def __init__(self, **settings: Any) -> None:
         self.callbacks: list[CallbackKind] = []
-        self.told: list[Committed | Fail] = []
+        self.told: list[CommitResult | Fail] = []
         self.tries = 0
         wanted: dict[str, Any] = {"group": "g", "topics": ("t",)} | settings
         self.consumer = Consumer(

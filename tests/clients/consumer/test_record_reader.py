@@ -10,7 +10,7 @@ import pytest
 from groupproof.clients.consumer.cluster_view import ClusterView
 from groupproof.clients.consumer.record_reader import RecordReader
 from groupproof.clients.member.policy import Policy
-from groupproof.clients.outputs import Fetched, Output
+from groupproof.clients.outputs import OffsetFetchResult, Output
 from groupproof.protocol.vocabulary import Api, TopicPartition
 from groupproof.protocol.wire.records import Record, encode_batch
 
@@ -43,7 +43,7 @@ class Desk:
         self.leaders = leaders
         self.is_reachable = True
         self.metadata_wanted = 0
-        self.wanted: list[tuple[frozenset[TopicPartition], Callable[[Fetched], None]]] = []
+        self.wanted: list[tuple[frozenset[TopicPartition], Callable[[OffsetFetchResult], None]]] = []
         self.sent: list[tuple[Api, Mapping[str, Any], Answered]] = []
         self.reading = RecordReader(self.bench.member, view, self)
 
@@ -53,7 +53,7 @@ class Desk:
     def perform(self, outputs: list[Output]) -> None:
         self.bench.do(outputs)
 
-    def fetch_offsets(self, partitions: frozenset[TopicPartition], take: Callable[[Fetched], None]) -> None:
+    def fetch_offsets(self, partitions: frozenset[TopicPartition], take: Callable[[OffsetFetchResult], None]) -> None:
         self.wanted.append((partitions, take))
 
     def send_to_node(self, node_id: int, api: Api, body: Mapping[str, Any], answered: Answered) -> bool:
@@ -67,7 +67,7 @@ class Desk:
 
     def committed(self, offsets: Mapping[TopicPartition, int], error: str | None = None) -> None:
         _, take = self.wanted.pop(0)
-        take(Fetched(token=1, offsets=offsets, error=error))
+        take(OffsetFetchResult(token=1, offsets=offsets, error=error))
 
     def listed(self, api: Api, **codes: int) -> None:
         _, body, answered = self.sent.pop(0)

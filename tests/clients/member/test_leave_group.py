@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from groupproof.clients.member.policy import Policy
-from groupproof.clients.outputs import CallbackKind, Closed, Committed
+from groupproof.clients.outputs import CallbackKind, CloseResult, CommitResult
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.messages import LeaveGroupRequest, LeftMember
 
@@ -18,7 +18,7 @@ JOIN, SYNC, COMMIT, LEAVE, HEARTBEAT = Api.JOIN_GROUP, Api.SYNC_GROUP, Api.OFFSE
 
 
 def gone(b: Bench) -> bool:
-    return bool(b.of(Closed))
+    return bool(b.of(CloseResult))
 
 
 @pytest.mark.requirement("CLIENT-73", "LEAVE-55")
@@ -35,7 +35,7 @@ def test_a_close_revokes_then_leaves_then_is_gone(bench: type[Bench]) -> None:
     assert (b.member.member_id, b.member.generation, b.member.owned) == ("", -1, frozenset())
     assert not gone(b)
     b.answer(LEAVE)
-    assert b.of(Closed) == [Closed(closed=True)]
+    assert b.of(CloseResult) == [CloseResult(closed=True)]
     b.advance(30_000)
     assert b.sent[-1][1] is leave
 
@@ -52,7 +52,7 @@ def test_auto_commit_comes_before_the_callback(bench: type[Bench]) -> None:
     b.answer(COMMIT)
 
     assert b.callbacks[0].kind is CallbackKind.REVOKED
-    assert b.of(Committed) == [], "nobody asked for it"
+    assert b.of(CommitResult) == [], "nobody asked for it"
 
 
 @pytest.mark.requirement("CLIENT-71", "CLIENT-80")
@@ -175,7 +175,7 @@ def test_unsubscribe_leaves_and_a_new_subscription_joins_again(bench: type[Bench
     b.do(b.member.unsubscribe(b.now))
     b.called()
     b.answer(LEAVE)
-    assert b.of(Closed) == [Closed(closed=False)]
+    assert b.of(CloseResult) == [CloseResult(closed=False)]
     b.advance(5000, polling=True)
     joins = b.count(JOIN)
 
@@ -184,7 +184,7 @@ def test_unsubscribe_leaves_and_a_new_subscription_joins_again(bench: type[Bench
     assert b.count(JOIN) == joins + 1
     assert b.message(JOIN).member_id == ""
     b.do(b.member.close(b.now))
-    assert b.of(Closed)[-1] == Closed(closed=True)
+    assert b.of(CloseResult)[-1] == CloseResult(closed=True)
 
 
 def test_a_new_subscription_waits_out_no_pause_of_the_old_one(bench: type[Bench]) -> None:
@@ -207,7 +207,7 @@ def test_a_second_goodbye_changes_nothing_but_that_it_closes(bench: type[Bench])
     b.called()
     b.answer(LEAVE)
 
-    assert b.of(Closed) == [Closed(closed=True)]
+    assert b.of(CloseResult) == [CloseResult(closed=True)]
     assert b.count(LEAVE) == 1
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from groupproof.clients.assignors.assignment import Cluster
 from groupproof.clients.member.member import error_of
 from groupproof.clients.member.policy import REFERENCE, Policy
-from groupproof.clients.outputs import CallbackKind, Closed, Drop, Fail, NeedMetadata
+from groupproof.clients.outputs import CallbackKind, CloseResult, Drop, Fail, NeedMetadata
 from groupproof.clients.planted.variants import LEGAL
 from groupproof.protocol.vocabulary import Api, MemberState
 from groupproof.protocol.wire.messages import (
@@ -273,8 +273,8 @@ def test_whatever_comes_the_member_keeps_its_manners_and_can_say_goodbye(
         if b.callbacks:
             assert b.called().kind in CallbackKind
         b.advance(1000)
-    assert b.of(Closed)
-    assert b.of(Closed)[-1].closed
+    assert b.of(CloseResult)
+    assert b.of(CloseResult)[-1].closed
     assert b.count(LEAVE) <= 3 + len(steps)
     sent = len(b.sent)
     b.advance(300_000)

@@ -8,7 +8,7 @@ import pytest
 
 from groupproof.clients.member.offset_requests import ERRANDS_MAX
 from groupproof.clients.member.policy import Override, Policy
-from groupproof.clients.outputs import CallbackKind, Committed, Fetched
+from groupproof.clients.outputs import CallbackKind, CommitResult, OffsetFetchResult
 from groupproof.protocol.rules.classic.member_reactions import Effect
 from groupproof.protocol.vocabulary import Api, MemberState
 from groupproof.protocol.wire.messages import FetchedPartition, FetchedTopic
@@ -25,7 +25,7 @@ def commit(b: Bench, token: int = 1, *, is_sync: bool = True) -> None:
 
 
 def ends(b: Bench) -> list[tuple[object, str | None]]:
-    return [(item.token, item.error) for item in b.of(Committed)]
+    return [(item.token, item.error) for item in b.of(CommitResult)]
 
 
 @pytest.mark.requirement("CLIENT-66")
@@ -297,7 +297,7 @@ def test_a_fetch_is_tried_again_after_the_backoff(bench: type[Bench], error: int
     b.answer(FETCH, topics=(FetchedTopic(name="t", partitions=(offsets,)),))
 
     assert b.times(FETCH) == [0, 100]
-    assert b.of(Fetched) == [Fetched(token="f", offsets={("t", 0): 7})]
+    assert b.of(OffsetFetchResult) == [OffsetFetchResult(token="f", offsets={("t", 0): 7})]
 
 
 @pytest.mark.requirement("CLIENT-79")
@@ -319,7 +319,7 @@ def test_a_fetch_that_is_not_authorised_is_raised(bench: type[Bench]) -> None:
     b.do(b.member.fetch_offsets("f", frozenset({("t", 0)}), b.now))
     b.answer(FETCH, 30)
 
-    assert b.of(Fetched) == [Fetched(token="f", error="GROUP_AUTHORIZATION_FAILED")]
+    assert b.of(OffsetFetchResult) == [OffsetFetchResult(token="f", error="GROUP_AUTHORIZATION_FAILED")]
 
 
 def test_a_client_that_counts_wrongly_commits_so_by_itself_too(bench: type[Bench]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.clients.member.pending_requests import Pending, Requests
+from groupproof.clients.member.pending_requests import RequestInFlight, Requests
 from groupproof.clients.outputs import Node
 from groupproof.protocol.wire.messages import HeartbeatRequest
 
@@ -10,7 +10,7 @@ from groupproof.protocol.wire.messages import HeartbeatRequest
 def pending(requests: Requests, deadline_ms: int) -> int:
     request_id = requests.new_id()
     message = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
-    requests.add(Pending(request_id=request_id, message=message, to=None, lane="group", member_id="m", generation=1, deadline_ms=deadline_ms))
+    requests.add(RequestInFlight(request_id=request_id, message=message, to=None, lane="group", member_id="m", generation=1, deadline_ms=deadline_ms))
     return request_id
 
 
@@ -41,7 +41,7 @@ def test_a_request_is_to_somebody_or_to_anybody() -> None:
     assert not requests.any_to(node)
     requests.take(request_id)
     requests.add(
-        Pending(
+        RequestInFlight(
             request_id=2,
             message=HeartbeatRequest(group_id="g", generation_id=1, member_id="m"),
             to=node,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from groupproof.clients.member.policy import Policy
-from groupproof.clients.outputs import Committed, Drop
+from groupproof.clients.outputs import CommitResult, Drop
 from groupproof.clients.planted.legal_variants_of_go import GO
 from groupproof.protocol.vocabulary import Api
 
@@ -71,7 +71,7 @@ def _commit_of_a_member_that_joins(b: Bench) -> object:
     """It is told of a refusal at once, or its commit goes out in the new generation."""
     b.syncing(2)
     b.do(b.member.commit("c", AT, b.now, is_sync=True))
-    lines = [output.error for output in b.others if isinstance(output, Committed)]
+    lines = [output.error for output in b.others if isinstance(output, CommitResult)]
     b.assigned(0)
     return lines, [b.message(COMMIT).generation_id] if b.count(COMMIT) else []
 

@@ -50,7 +50,7 @@ def test_who_comes_second_waits_for_the_first_and_builds_nothing(tmp_path: Path)
 
     def slow(folder: Path) -> None:
         building.set()
-        assert waiting.wait(10)
+        assert waiting.wait(120)
         _fill(folder)
 
     def say(line: str) -> None:
@@ -59,9 +59,9 @@ def test_who_comes_second_waits_for_the_first_and_builds_nothing(tmp_path: Path)
 
     first = threading.Thread(target=entry, args=(tmp_path, "x-1", slow, print))
     first.start()
-    assert building.wait(10)
+    assert building.wait(120)
     found = entry(tmp_path, "x-1", _must_not_run, say)
-    first.join(10)
+    first.join(120)
 
     assert said == ["waiting for another process that is installing x-1"]
     assert (found / "jar").exists()

@@ -29,7 +29,7 @@ def _installing(monkeypatch: pytest.MonkeyPatch, *, offered: tuple[str, ...] | N
     """Let an installation leave a file, or the registry answer that there is no such release; return what was asked for."""
     asked: list[list[str]] = []
 
-    def install(requires: tuple[str, ...], folder: Path) -> None:
+    def install(requires: tuple[str, ...], folder: Path, **_kept: object) -> None:
         asked.append(list(requires))
         if offered is not None:
             raise NoSuchRelease(requires[0], offered)
@@ -98,7 +98,7 @@ def test_a_java_client_without_java_is_the_environments_fault(tmp_path: Path, mo
 def test_a_java_client_with_an_old_java_is_a_wrong_pairing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(java_archives, "java_release", lambda: "11.0.2")
 
-    with pytest.raises(WrongPairing, match=r"java@4\.1\.1 needs Java >=17, this is 11\.0\.2"):
+    with pytest.raises(WrongPairing, match=r"java@4\.4\.0 needs Java >=17, this is 11\.0\.2"):
         provision(resolve("java"), tmp_path, print)
 
 
@@ -106,7 +106,7 @@ def test_a_changed_java_shim_is_compiled_anew(tmp_path: Path, monkeypatch: pytes
     compiled: list[Path] = []
     monkeypatch.setattr(java_archives, "java_release", lambda: "17.0.1")
     monkeypatch.setattr(java_archives, "java_tool", lambda name: f"/jdk/{name}")
-    monkeypatch.setattr(java_archives, "copy_artifacts", lambda _artifacts, folder: (folder / "x.jar").write_text(""))
+    monkeypatch.setattr(java_archives, "copy_artifacts", lambda _artifacts, folder, **_kept: (folder / "x.jar").write_text(""))
     monkeypatch.setattr(java_archives, "compile_java", lambda source, _jars, _classes: compiled.append(source))
     monkeypatch.setattr(java_archives, "SHIMS", tmp_path / "shims")
     source = tmp_path / "shims" / "java" / "Shim.java"

@@ -21,7 +21,10 @@ from groupproof.clients.registry.registered_clients import (
 from groupproof.protocol.schemas import validate
 
 THIRD_PARTIES = [client for client in registered() if client.shim is not None]
-PINNED = {"python": r"^[^=]+==[\d.]+$", "java": r"^[^:]+:[^:]+:[\d.]+$", "go": r"^[^@]+@v[\d.]+$", "javascript": r"^@?[^@]+@[\d.]+$"}
+PINNED = {
+    "python": r"^[^=]+==[\d.]+$", "java": r"^[^:]+:[^:]+:[\d.]+$", "go": r"^[^@]+@v[\d.]+$", "javascript": r"^@?[^@]+@[\d.]+$",
+    "rust": r"^[^@]+@[\d.]+$", "c": r"^(rdkafka-sys@[\d.]+(\+[\d.]+)?|confluent-kafka==[\d.]+|apt:librdkafka(1|-dev)=[\d.]+-1)$",
+}  # fmt: skip
 RELEASES = [f"{client.name}@{release}" for client in THIRD_PARTIES for release in client.releases]
 
 
@@ -36,7 +39,7 @@ def test_a_release_is_chosen_after_an_at_sign() -> None:
     assert resolve("java@3.1.1").pins()[0] == "org.apache.kafka:kafka-clients:3.1.1"
 
 
-@pytest.mark.parametrize(("alias", "name"), [("librdkafka", "confluent-kafka"), ("kafka-clients", "java"), ("reference", "groupproof")])
+@pytest.mark.parametrize(("alias", "name"), [("rdkafka", "rust-rdkafka"), ("kafka-clients", "java"), ("reference", "groupproof")])
 def test_a_client_is_found_by_its_alias(alias: str, name: str) -> None:
     assert resolve(alias).name == name
 
@@ -52,7 +55,7 @@ def test_a_name_like_no_other_is_answered_with_all_of_them() -> None:
 
 
 def test_a_release_that_is_no_number_is_unknown() -> None:
-    with pytest.raises(UnknownClient, match=r"'newest' is not a release number; of java there are .*4\.1\.1"):
+    with pytest.raises(UnknownClient, match=r"'newest' is not a release number; of java there are .*4\.4\.0"):
         resolve("java@newest")
 
 
@@ -62,6 +65,11 @@ def test_a_release_newer_than_this_kit_is_left_to_the_package_registry() -> None
     assert not client.is_listed
     assert client.pins()[0] == "aiokafka==99.0"
     assert nearest_releases(client) == ("0.13.0", "0.14.0")
+
+
+def test_a_release_of_sarama_from_before_its_cooperative_assignor_is_built_without_it() -> None:
+    assert resolve("sarama@1.60.0").environment.build_tags == ("eager_only",)
+    assert resolve("sarama@1.60.1").environment.build_tags == ()
 
 
 def test_the_projects_own_member_has_no_releases() -> None:
@@ -75,7 +83,7 @@ def test_a_release_older_than_any_that_runs_is_a_wrong_pairing() -> None:
 
 
 def test_a_client_that_dropped_old_brokers_is_not_paired_with_one() -> None:
-    with pytest.raises(WrongPairing, match=r"java@4\.1\.1 speaks to brokers >=2\.1, not to profile kafka-1\.1"):
+    with pytest.raises(WrongPairing, match=r"java@4\.4\.0 speaks to brokers >=2\.1, not to profile kafka-1\.1"):
         check_profile(resolve("java"), "kafka-1.1")
     check_profile(resolve("java"), "kafka-4.1")
     check_profile(resolve("java@3.9.1"), "kafka-1.1")

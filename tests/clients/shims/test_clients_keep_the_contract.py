@@ -27,7 +27,7 @@ from groupproof.protocol.vocabulary import Api
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
-NEWEST = ["kafka-python", "aiokafka", "confluent-kafka", pytest.param("java", marks=pytest.mark.java), "groupproof"]
+NEWEST = ["kafka-python", "kafka-python-ng", "aiokafka", "confluent-kafka", pytest.param("java", marks=pytest.mark.java), "groupproof"]
 OLDEST = ["kafka-python@1.4.7", "kafka-python@2.0.2", "aiokafka@0.8.1", "confluent-kafka@2.0.2", pytest.param("java@2.2.2", marks=pytest.mark.java)]
 SETTINGS = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 100}
 BOTH = [{"topic": "t", "partition": 0}, {"topic": "t", "partition": 1}]

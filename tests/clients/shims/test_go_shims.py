@@ -18,10 +18,15 @@ from groupproof.clients.registry.registered_clients import resolve
 from groupproof.clients.registry.toolchains.toolchain import SHIMS
 
 GO = SHIMS / "go"
-CLIENTS = ["franz-go", "sarama", "kafka-go"]
+CLIENTS = ["franz-go", "sarama", "kafka-go", "confluent-kafka-go"]
 PATCHED = "kafka-go, patched"
 # A case that each is known to fail, where one is.
-KNOWN = {"franz-go": (), "sarama": ("--only", "commit/classic/not-coordinator"), "kafka-go": ("--only", "join/classic/subscription")}
+KNOWN = {
+    "franz-go": (),
+    "sarama": ("--only", "commit/classic/not-coordinator"),
+    "kafka-go": ("--only", "join/classic/subscription"),
+    "confluent-kafka-go": (),
+}
 
 needs_go = pytest.mark.skipif(shutil.which("go") is None, reason="absent: go")
 needs_patch = pytest.mark.skipif(shutil.which("patch") is None, reason="absent: patch")
@@ -86,7 +91,7 @@ def test_the_module_of_the_shims_requires_the_newest_release_of_each_client() ->
 @pytest.mark.network
 @pytest.mark.slow
 # kafka-go as it is cannot lead a group with others in it (segmentio/kafka-go#1128), which the check asks of its shim.
-@pytest.mark.parametrize("name", ["franz-go", "sarama", pytest.param(PATCHED, marks=needs_patch)])
+@pytest.mark.parametrize("name", ["franz-go", "sarama", "confluent-kafka-go", pytest.param(PATCHED, marks=needs_patch)])
 def test_shim_check_finds_no_problem(name: str) -> None:
     checked = _groupproof("shim", "check", "--", _command(name))
 
@@ -101,7 +106,7 @@ def _verdicts(folder: Path) -> tuple[dict[str, str], dict[str, str]]:
 @needs_go
 @pytest.mark.network
 @pytest.mark.slow
-@pytest.mark.parametrize("subject", [*CLIENTS, "franz-go@1.15.3", "sarama@1.41.3", "kafka-go@0.4.42"])
+@pytest.mark.parametrize("subject", [*CLIENTS, "franz-go@1.15.3", "sarama@1.41.3", "kafka-go@0.4.42", "confluent-kafka-go@2.3.0"])
 def test_a_client_is_certified_by_its_name_and_its_known_failures_are_excused(subject: str, tmp_path: Path) -> None:
     client = resolve(subject)
     _command(subject)

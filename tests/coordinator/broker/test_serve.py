@@ -15,7 +15,7 @@ import trio
 import trio.testing
 from tests.coordinator.helpers import Client
 
-from groupproof.coordinator.broker.serve import CannotListen, Serving, serve
+from groupproof.coordinator.broker.serve import CannotListen, ServingCluster, serve
 from groupproof.protocol.faults import Cut, Fault, Selector
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api
@@ -29,10 +29,10 @@ def _recorder() -> Recorder:
     return Recorder(lambda: round((trio.current_time() - began) * 1e9))
 
 
-async def _served(nursery: trio.Nursery, **more: Any) -> tuple[Serving, Recorder]:
+async def _served(nursery: trio.Nursery, **more: Any) -> tuple[ServingCluster, Recorder]:
     recorder = _recorder()
     started = functools.partial(serve, **{"settings": SETTINGS, "topics": {"t": 2}, "records": 20, "recorder": recorder, **more})
-    serving: Serving = await nursery.start(started)
+    serving: ServingCluster = await nursery.start(started)
     return serving, recorder
 
 

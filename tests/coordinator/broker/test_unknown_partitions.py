@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groupproof.coordinator.broker.topics import Topics
-from groupproof.coordinator.broker.unknown_partitions import known_part, refused_wholly, with_unknown
+from groupproof.coordinator.broker.unknown_partitions import existing_part, refused_wholly, with_unknown
 from groupproof.protocol.wire.messages import (
     CommitPartition,
     CommittedPartition,
@@ -39,12 +39,12 @@ def _topics() -> Topics:
 def test_a_commit_to_what_exists_is_asked_as_it_is() -> None:
     message = _request(t=(0, 1))
 
-    assert known_part(message, _topics()) is message
+    assert existing_part(message, _topics()) is message
 
 
 def test_unknown_topics_and_partitions_are_left_out() -> None:
-    assert known_part(_request(t=(1, 2), u=(0,)), _topics()) == _request(t=(1,))
-    assert known_part(_request(u=(0,)), _topics()).topics == ()
+    assert existing_part(_request(t=(1, 2), u=(0,)), _topics()) == _request(t=(1,))
+    assert existing_part(_request(u=(0,)), _topics()).topics == ()
 
 
 def test_the_answer_tells_the_unknown_ones_in_the_order_of_the_request() -> None:
@@ -61,15 +61,15 @@ def test_a_commit_to_nothing_that_exists_is_answered_without_the_coordinator() -
     within = TxnOffsetCommitRequest(transactional_id="x", group_id="g", producer_id=1, topics=message.topics)
     unknown = (CommittedTopic(name="u", partitions=(CommittedPartition(partition_index=0, error_code=3),)),)
 
-    assert refused_wholly(message, known_part(message, _topics())) == OffsetCommitResponse(topics=unknown)
-    assert refused_wholly(within, known_part(within, _topics())) == TxnOffsetCommitResponse(topics=unknown)
+    assert refused_wholly(message, existing_part(message, _topics())) == OffsetCommitResponse(topics=unknown)
+    assert refused_wholly(within, existing_part(within, _topics())) == TxnOffsetCommitResponse(topics=unknown)
     assert refused_wholly(_request(t=(0,)), _request(t=(0,))) is None
 
 
 def test_about_a_deletion_the_coordinator_is_always_asked_and_an_error_of_the_group_is_all_that_is_told() -> None:
     partitions = (OffsetDeletePartition(partition_index=0), OffsetDeletePartition(partition_index=2))
     message = OffsetDeleteRequest(group_id="g", topics=(OffsetDeleteTopic(name="t", partitions=partitions),))
-    known = known_part(message, _topics())
+    known = existing_part(message, _topics())
     deleted = OffsetDeleteResponse(topics=(DeletedOffsetTopic(name="t", partitions=(DeletedOffset(partition_index=0, error_code=86),)),))
     completed = (DeletedOffset(partition_index=0, error_code=86), DeletedOffset(partition_index=2, error_code=3))
 
@@ -80,7 +80,7 @@ def test_about_a_deletion_the_coordinator_is_always_asked_and_an_error_of_the_gr
 
 
 def test_before_2_0_every_partition_of_a_topic_that_exists_is_taken_to_exist() -> None:
-    assert known_part(_request(t=(1, 2), u=(0,)), _topics(), by_partition=False) == _request(t=(1, 2))
+    assert existing_part(_request(t=(1, 2), u=(0,)), _topics(), by_partition=False) == _request(t=(1, 2))
 
 
 def test_before_2_6_a_deletion_tells_a_topic_again_for_each_of_its_partitions() -> None:

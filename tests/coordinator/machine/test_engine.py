@@ -11,7 +11,7 @@ from groupproof.coordinator.machine.choices import RandomChoices
 from groupproof.coordinator.machine.engine import Engine, Unreachable
 from groupproof.coordinator.machine.event import Event
 from groupproof.coordinator.machine.group import Group
-from groupproof.coordinator.machine.outputs import Applied, Reply
+from groupproof.coordinator.machine.outputs import AppliedRow, Reply
 from groupproof.coordinator.machine.settings import Settings
 from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.protocol.rules import ClassicEvent, profile
@@ -34,7 +34,7 @@ def test_an_append_that_comes_late_changes_nothing(kind: ClassicEvent, state: Gr
     row = engine.apply(_input(kind, group, generation=2))
 
     assert (row.name, group.state) == ("passed", state)
-    assert [type(output) for output in engine.out] == [Applied]
+    assert [type(output) for output in engine.out] == [AppliedRow]
 
 
 @pytest.mark.requirement("TR-084", "SYNC-10")
@@ -57,7 +57,7 @@ def test_a_refused_request_is_answered_and_its_group_not_asked() -> None:
     event.group_id = ""
 
     assert engine.refuse(event)
-    assert [output.rule for output in engine.out if isinstance(output, Applied)] == ["Heartbeat/before/group-id-empty"]
+    assert [output.rule for output in engine.out if isinstance(output, AppliedRow)] == ["Heartbeat/before/group-id-empty"]
     assert not engine.refuse(_input(ClassicEvent.HEARTBEAT, None))
 
 

@@ -20,4 +20,4 @@ def test_what_crosses_the_border_is_a_tuple_or_frozen_slotted_and_told_by_keywor
 
 
 def test_the_outputs_are_three() -> None:
-    assert set(outputs.Output.__args__) == {outputs.Reply, outputs.Transition, outputs.Applied}
+    assert set(outputs.Output.__args__) == {outputs.Reply, outputs.Transition, outputs.AppliedRow}

@@ -5,8 +5,11 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+from tests.harness.toy_dialect.lease_dialect import LEASE_BROKER, LEASE_SESSION
+from tests.harness.toy_dialect.lease_functions import LEASE_FUNCTIONS
 
-from groupproof.coordinator.machine.settings import Settings, UnknownSetting
+from groupproof.coordinator.machine.function_registry import registered
+from groupproof.coordinator.machine.settings import OWN_NAMES, Settings, UnknownSetting, setting_names
 from groupproof.protocol.rules import profile, profiles
 
 
@@ -59,3 +62,15 @@ def test_a_switch_is_taken_as_kafka_writes_it(value: object, switch: int) -> Non
 def test_no_number_is_taken_for_a_switch() -> None:
     with pytest.raises(UnknownSetting, match="whole number"):
         Settings.of({"group.max.size": "true"})
+
+
+def test_a_dialect_brings_settings_that_its_profiles_alone_read() -> None:
+    with registered(LEASE_FUNCTIONS):
+        assert Settings.of({}, LEASE_BROKER).of_dialect(LEASE_SESSION) == 2_000
+        assert Settings.of({LEASE_SESSION: "50"}, LEASE_BROKER).of_dialect(LEASE_SESSION) == 50
+        assert setting_names(LEASE_BROKER) - setting_names("kafka-4.1") == {LEASE_SESSION}
+        assert set(OWN_NAMES) == setting_names("kafka-4.1")
+        with pytest.raises(UnknownSetting, match=r"lease\.session\.ms must be a whole number, not 'soon'"):
+            Settings.of({LEASE_SESSION: "soon"}, LEASE_BROKER)
+        with pytest.raises(UnknownSetting, match=r"the coordinator reads no setting 'lease\.session\.ms'"):
+            Settings.of({LEASE_SESSION: 50}, "kafka-4.1")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.members import Member
-from groupproof.coordinator.machine.offsets import Committed, Offsets
+from groupproof.coordinator.machine.offsets import CommittedOffset, Offsets
 from groupproof.coordinator.machine.storage import PartitionState, StoredGroups, partition_of
 from groupproof.protocol.vocabulary import GroupState
 from groupproof.protocol.wire.messages import CommitPartition, JoinProtocol
@@ -73,7 +73,7 @@ def test_a_transaction_of_which_every_offset_was_deleted_stays_open_over_a_move(
 
 def test_a_snapshot_does_not_follow_later_changes() -> None:
     state = PartitionState()
-    state.offsets["g"] = Offsets({("t", 0): Committed(offset=1, leader_epoch=-1, metadata="", at_ms=0)})
+    state.offsets["g"] = Offsets({("t", 0): CommittedOffset(offset=1, leader_epoch=-1, metadata="", at_ms=0)})
     state.groups["g"] = _group().stored({})
     state.offsets["g"].commit_pending(7, "t", CommitPartition(partition_index=1, committed_offset=3), 0)
     snapshot = state.snapshot()

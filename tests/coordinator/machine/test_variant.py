@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupproof.coordinator.machine.timers import TimerKey, Timers
-from groupproof.coordinator.machine.variant import REFERENCE, Variant, bent
+from groupproof.coordinator.machine.variant import REFERENCE, Variant, profile_with
 from groupproof.protocol.rules import ClassicEvent, profile
 from groupproof.protocol.rules.deltas import Change
 from groupproof.protocol.vocabulary import GroupState
@@ -14,7 +14,7 @@ KEY = TimerKey(ClassicEvent.SESSION_END, "g", "m")
 
 
 def test_the_reference_is_the_profile_as_it_is() -> None:
-    assert bent(profile(), REFERENCE) is profile()
+    assert profile_with(profile(), REFERENCE) is profile()
     assert REFERENCE.is_legal
     assert type(REFERENCE.timers()) is Timers
 
@@ -22,7 +22,7 @@ def test_the_reference_is_the_profile_as_it_is() -> None:
 def test_a_row_is_left_out_of_one_cell_alone() -> None:
     gone = Change(kind=ClassicEvent.HEARTBEAT, states=(GroupState.STABLE,), name="stranger")
 
-    cells = bent(profile(), Variant(name="x", says="x", rows=(gone,))).table.cells[ClassicEvent.HEARTBEAT]
+    cells = profile_with(profile(), Variant(name="x", says="x", rows=(gone,))).table.cells[ClassicEvent.HEARTBEAT]
 
     assert "stranger" not in [row.name for row in cells[GroupState.STABLE]]
     assert cells[GroupState.EMPTY] == profile().table.cells[ClassicEvent.HEARTBEAT][GroupState.EMPTY]
@@ -31,11 +31,11 @@ def test_a_row_is_left_out_of_one_cell_alone() -> None:
 
 def test_a_row_that_is_not_there_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="Heartbeat/Stable/nothing"):
-        bent(profile(), Variant(name="x", says="x", rows=(Change(kind=ClassicEvent.HEARTBEAT, states=(GroupState.STABLE,), name="nothing"),)))
+        profile_with(profile(), Variant(name="x", says="x", rows=(Change(kind=ClassicEvent.HEARTBEAT, states=(GroupState.STABLE,), name="nothing"),)))
 
 
 def test_fields_of_answers_are_changed_beside_those_that_stay() -> None:
-    fields = bent(profile(), Variant(name="x", says="x", fields={"join_error_generation": 7})).table.fields
+    fields = profile_with(profile(), Variant(name="x", says="x", fields={"join_error_generation": 7})).table.fields
 
     assert fields == {**profile().table.fields, "join_error_generation": 7}
 

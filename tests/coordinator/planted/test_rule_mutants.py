@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.coordinator.machine.variant import bent
+from groupproof.coordinator.machine.variant import profile_with
 from groupproof.coordinator.planted.rule_mutants import mutants
 from groupproof.protocol.rules import ClassicEvent, Effect, profile, rule_name
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
@@ -22,7 +22,8 @@ def test_no_mutant_is_the_profile_itself() -> None:
     same = [
         name
         for name, variant in MADE.items()
-        if (found := bent(profile(), variant)).table.cells == profile().table.cells and found.table.before_group == profile().table.before_group
+        if (found := profile_with(profile(), variant)).table.cells == profile().table.cells
+        and found.table.before_group == profile().table.before_group
     ]
 
     assert same == []
@@ -33,14 +34,14 @@ def test_a_mutant_breaks_the_requirement_of_its_rule() -> None:
 
 
 def test_a_rule_answers_another_code() -> None:
-    row = bent(profile(), MADE["code/Heartbeat/Stable/alive"]).rule("Heartbeat/Stable/alive")
+    row = profile_with(profile(), MADE["code/Heartbeat/Stable/alive"]).rule("Heartbeat/Stable/alive")
 
     assert row.answer is ErrorCode.REBALANCE_IN_PROGRESS
 
 
 def test_a_rule_lacks_one_effect_and_keeps_the_others() -> None:
     rule = "SyncGroup/CompletingRebalance/leader-syncs"
-    row = bent(profile(), MADE[f"without/{rule}/mark-synced"]).rule(rule)
+    row = profile_with(profile(), MADE[f"without/{rule}/mark-synced"]).rule(rule)
 
     assert row.effects == (Effect.PARK_SYNC,)
     assert row.after == (Effect.STORE_ASSIGNMENT,)
@@ -50,10 +51,10 @@ def test_a_rule_leaves_the_group_where_it_is() -> None:
     rule = "Left/Stable/stable"
 
     assert profile().rule(rule).then is GroupState.PREPARING_REBALANCE
-    assert bent(profile(), MADE[f"stays/{rule}"]).rule(rule).then is None
+    assert profile_with(profile(), MADE[f"stays/{rule}"]).rule(rule).then is None
 
 
 def test_a_check_before_the_group_is_left_out() -> None:
-    cell = bent(profile(), MADE["gone/Heartbeat/before/not-coordinator"]).table.before_group[ClassicEvent.HEARTBEAT]
+    cell = profile_with(profile(), MADE["gone/Heartbeat/before/not-coordinator"]).table.before_group[ClassicEvent.HEARTBEAT]
 
     assert [row.name for row in cell] == ["not-active", "group-id-empty", "loading"]

@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
+from judged import DATA, row_of
 from tests.harness.cases.waits import silent_ms
 from tests.harness.running.virtual import judged
 
 from groupproof.harness.cases.client import CASES
-from groupproof.harness.judging.case_checkers.findings import Timed
+from groupproof.harness.judging.case_checkers.findings import TimedJudge
 from groupproof.harness.judging.checkers.claim import tolerated_ms
 from groupproof.harness.judging.judged_requirements import unjudged_in
 from groupproof.harness.model.case import Case, plan_of
@@ -29,6 +30,8 @@ CAPABILITIES = {
 }  # fmt: skip
 CASES_MIN = 110
 SECONDS_MAX = 12.0
+ROWS = json.loads(DATA.read_text())["client"]
+"""What is written down of each case; a new one has its row by `make docs` (`tests/ci/test_judged.py`)."""
 
 
 def test_there_are_enough_cases_and_no_two_of_one_name_or_title() -> None:
@@ -51,7 +54,7 @@ def test_a_plan_waits_as_long_as_its_judges_ask() -> None:
         (case.id, repr(judge)): (silent_ms(plan_of(case), judge.after, from_arming=judge.from_arming), tolerated_ms(judge.within_ms))
         for case in CASES
         for judge in case.judges
-        if isinstance(judge, Timed)
+        if isinstance(judge, TimedJudge)
     }
 
     assert waits
@@ -110,6 +113,8 @@ def test_the_reference_member_passes_in_little_time_whatever_the_seed(case: Case
     assert judgement.goodbye is not Goodbye.UNCLEAN, judgement.goodbye_reason
     assert play.duration_s <= SECONDS_MAX
     assert unjudged_in(case, play.trace) == [], "the case lists requirements that it does not judge"
+    row = row_of(case, [play.trace])
+    assert ROWS.get(case.id, row) == row, "run: make docs"
     assert all(by_id(finding.requirement) for finding in judgement.findings)
     assert [(finding.expected, finding.observed) for finding in judgement.findings] == [
         (finding.expected, finding.observed) for finding in again.findings

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
+from judged import DATA, row_of
 
 from groupproof.harness.cases.client import CASES as CLIENT_CASES
 from groupproof.harness.cases.coordinator import CASES
@@ -18,10 +19,10 @@ from groupproof.harness.judging.script_checkers.answers import answers_as_writte
 from groupproof.harness.judging.script_judgement import judge_script_run
 from groupproof.harness.model.case import Case, script_of
 from groupproof.harness.model.evidence import Evidence
-from groupproof.harness.model.script import Answered, Ask, Closed, Cut, Raw, ReadAgain, StopReading, script_from_json, script_to_json
+from groupproof.harness.model.script import Ask, AwaitAnswer, AwaitClose, Cut, Raw, ReadAgain, StopReading, script_from_json, script_to_json
 from groupproof.harness.model.script_builders import beat, join, joined, leave, list_groups
 from groupproof.harness.model.verdicts import Verdict
-from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, world_of
+from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, cluster_spec_of
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.protocol.rules.requirements import by_id
@@ -31,6 +32,8 @@ from groupproof.protocol.vocabulary import Api, Level
 CASES_MIN = 200
 WORLDS_MAX = 4
 LEVELS = list(Level)
+ROWS = json.loads(DATA.read_text())["coordinator"]
+"""What is written down of each case; a new one has its row by `make docs` (`tests/ci/test_judged.py`)."""
 NOT_OF_4_1 = {"commit/classic/v1"}
 QUICK = [case for case in CASES if case.id != "many/classic/1000-members"]
 
@@ -84,11 +87,11 @@ def _unknown(case: Case) -> Iterator[str]:
         if isinstance(step, Ask):
             asked.add(step.label)
             connections.add(step.over or step.member)
-        elif isinstance(step, Answered) and step.label not in asked:
+        elif isinstance(step, AwaitAnswer) and step.label not in asked:
             yield step.label
         elif isinstance(step, Raw):
             connections.add(step.connection)
-        elif isinstance(step, Cut | Closed | StopReading | ReadAgain) and step.connection not in connections:
+        elif isinstance(step, Cut | AwaitClose | StopReading | ReadAgain) and step.connection not in connections:
             yield step.connection
 
 
@@ -100,7 +103,7 @@ def test_a_script_waits_on_no_connection_behind_a_join_that_waits() -> None:
 def _waits_behind_a_parked_one(case: Case) -> Iterator[str]:
     parked: dict[str, str] = {}
     for step in script_of(case).steps:
-        if isinstance(step, Answered | Cut):
+        if isinstance(step, AwaitAnswer | Cut):
             parked = {
                 connection: label
                 for connection, label in parked.items()
@@ -147,7 +150,7 @@ def _judged(case: Case, profile: str) -> tuple[Judgement, Trace]:
 
     async def main() -> None:
         subject = ReferenceBrokers(profile=profile, seed=1)
-        stage = BrokerStage(subject=subject, world=world_of(case), ground=None, profile=profile, seed=1, token="t")
+        stage = BrokerStage(subject=subject, world=cluster_spec_of(case), ground=None, profile=profile, seed=1, token="t")
         plays.append(await stage.play(case, key="1"))
 
     run_virtually(main, seed=1)
@@ -162,6 +165,8 @@ def test_the_kits_own_cluster_passes_each_case_and_answers_as_it_is_written(case
 
     assert judgement.verdict is (Verdict.UNIMPLEMENTED if case.id in NOT_OF_4_1 else Verdict.OK), judgement
     assert case.id in NOT_OF_4_1 or [finding for finding in written if finding.verdict is not Verdict.OK] == []
+    row = row_of(case, [trace])
+    assert ROWS.get(case.id, row) == row, "run: make docs"
 
 
 @pytest.mark.parametrize("case", QUICK, ids=lambda case: case.id)

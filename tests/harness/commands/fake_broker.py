@@ -19,7 +19,7 @@ from pathlib import Path
 
 import trio
 
-from groupproof.coordinator.broker.serve import Serving, serve
+from groupproof.coordinator.broker.serve import ServingCluster, serve
 from groupproof.protocol.trace import Observation, Recorder
 
 __all__ = ["fake_broker"]
@@ -70,7 +70,7 @@ async def _end(oddity: str) -> None:
     recorder.listen(count)
     async with trio.open_nursery() as nursery:
 
-        async def start(task_status: trio.TaskStatus[Serving]) -> None:
+        async def start(task_status: trio.TaskStatus[ServingCluster]) -> None:
             await serve(ports=(0,), settings=SETTINGS, recorder=recorder, task_status=task_status)
 
         serving = await nursery.start(start)

@@ -33,7 +33,11 @@ def test_a_registered_client_says_whether_its_toolchain_is_here(groupproof: Call
     rows = {row["name"]: row for row in groupproof("list", "clients", "--json").json}
 
     assert {name: row["absent"] for name, row in rows.items() if row["language"] in ("go", "javascript")} == {
-        "franz-go": ["go"], "kafka-go": ["go"], "sarama": ["go"], "kafkajs": ["node", "npm"], "platformatic-kafka": ["node", "npm"],
+        "confluent-kafka-go": ["go", "cc"], "franz-go": ["go"], "kafka-go": ["go"], "sarama": ["go"], "kafkajs": ["node", "npm"],
+        "node-rdkafka": ["node", "npm", "cc", "make"], "platformatic-kafka": ["node", "npm"],
+    }  # fmt: skip
+    assert {rows[name]["language"]: sorted(rows[name]["absent"]) for name in ("krafka", "librdkafka")} == {
+        "rust": ["cargo", "cc", "make"], "c": ["cargo", "cc", "make"],
     }  # fmt: skip
     assert (rows["groupproof"]["state"], rows["kafkajs"]["state"]) == ("ready", "needs node and npm")
     assert "1.21.7" in rows["franz-go"]["releases"]

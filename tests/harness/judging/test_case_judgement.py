@@ -1,16 +1,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
-from tests.harness.judging.judged import FAILED, OK, finding, judged, says
+from tests.harness.judging.judged import FAILED, OK, case, finding, judged, says
 from tests.harness.running import virtual
+from tests.harness.toy_dialect.lease_functions import LEASE_FUNCTIONS
+from tests.harness.toy_dialect.lease_judging import LEASE_CHECKERS, LEASE_READER
 from tests.traces import Story
 
 from groupproof.harness.cases.client import CASES
-from groupproof.harness.judging.case_judgement import FLOOD_WORDS
+from groupproof.harness.judging.case_judgement import FLOOD_WORDS, judge_run
+from groupproof.harness.model.dialect_parts import registered
 from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
+from groupproof.protocol.vocabulary import Api
 
 
 def never(evidence: Evidence) -> Iterator[Finding]:
@@ -125,6 +130,15 @@ def test_a_broken_contract_is_never_the_clients_failure() -> None:
     assert judged(story, says(FAILED)).reason == "a line that is no JSON"
 
 
+def test_what_falls_silent_in_the_company_of_other_cases_is_had_again_alone() -> None:
+    story = Story()
+    story.kit("broken", "m0", reason="subscribe was not answered within 30 s", stderr=[], shared=True)
+
+    seen = judged(story, says(FAILED))
+    assert (seen.verdict, seen.is_blurred) == (Verdict.INCONCLUSIVE, True)
+    assert seen.reason == "of a shim process shared with other cases, subscribe was not answered within 30 s"
+
+
 def test_a_claim_that_the_wire_refutes_is_broken() -> None:
     story = Story()
     story.kit("command", "m0", command="subscribe", fields={"group": "other"})
@@ -158,3 +172,18 @@ def test_a_refused_command_is_unimplemented_unless_the_shim_claimed_it(capabilit
     story.kit("refused", "m0", command="pause", unimplemented=unimplemented, reason="cannot")
 
     assert judged(story, says(OK)).verdict is verdict
+
+
+def test_a_case_of_another_dialect_is_held_to_what_that_dialect_brings() -> None:
+    story = Story().member()
+    story.answer(story.request(Api.CONSUMER_GROUP_HEARTBEAT, member="id-m0", member_epoch=7), member="id-m0", member_epoch=7)
+    universal = (says(FAILED),)
+    of_leases = replace(case(says(OK)), id="lease/lease/a")
+
+    with registered(LEASE_FUNCTIONS, LEASE_READER, LEASE_CHECKERS):
+        findings = judge_run(of_leases, story.trace, universal).findings
+        assert [finding.observed for finding in findings] == ["it did", "A member named an epoch that it was never given."]
+        assert judge_run(of_leases, story.trace, ()).verdict is Verdict.OK
+    with registered(LEASE_FUNCTIONS):
+        assert judge_run(of_leases, story.trace, universal).verdict is Verdict.OK
+    assert judge_run(case(says(OK)), story.trace, universal).verdict is Verdict.FAILED

@@ -14,6 +14,8 @@ def reading(*steps: tuple[str, int]) -> list[str]:
             story.request(Api.FETCH, offsets=(("t", 0, offset),))
         elif step == "join":
             story.join(member=ID, generation=2)
+        elif step == "assigned":
+            story.partitions("assigned", ("t", 0))
         else:
             fields = {"topic": "t", "partition": 0, "minOffset": 0, "maxOffset": offset, "count": 1}
             story.tell("records_consumed", count=1, partitions=[fields])
@@ -38,6 +40,13 @@ def test_a_client_that_asks_for_nothing_more_refutes_nothing() -> None:
 
 def test_a_member_that_joins_anew_may_start_at_an_older_offset() -> None:
     assert reading(("fetch", 0), ("records", 19), ("join", 0), ("fetch", 10)) == []
+
+
+def test_records_that_are_told_after_the_rejoin_refute_nothing_that_the_next_assignment_begins_with() -> None:
+    assert reading(("fetch", 0), ("join", 0), ("records", 19), ("assigned", 0), ("fetch", 0)) == []
+    assert reading(("fetch", 0), ("join", 0), ("records", 19), ("fetch", 0)) == [
+        "records of t-0 were told up to offset 19, yet m0 never asked for one beyond 0"
+    ]
 
 
 def test_what_was_refuted_before_a_rejoin_stays_so() -> None:

@@ -6,7 +6,7 @@ import pytest
 from tests.harness.running.scripts.test_coordinator_stage import case, played
 
 from groupproof.harness.judging.script_judgement import DRAWN_MAX, has_failed, judge_script_run, with_transitions
-from groupproof.harness.model.script import Closed, Raw
+from groupproof.harness.model.script import AwaitClose, Raw
 from groupproof.harness.model.script_builders import beat, stable
 from groupproof.harness.model.verdicts import Level, Verdict
 from groupproof.protocol.trace import Observation, Trace, read_trace, write_trace
@@ -66,7 +66,7 @@ def test_only_cases_about_member_ids_tell_of_their_form() -> None:
 
 
 def test_a_case_about_no_group_is_judged_by_what_its_script_says() -> None:
-    ends = case(Raw(connection="r", data=b"\xff\xff\xff\xff"), Closed(connection="r"))
+    ends = case(Raw(connection="r", data=b"\xff\xff\xff\xff"), AwaitClose(connection="r"))
     (play,) = played(ends)
 
     judgement = judge_script_run(ends, play.trace)

@@ -19,8 +19,22 @@ def test_a_finding_that_shows_a_line_rests_on_the_line() -> None:
     assert word_of(SILENCE, story.trace) == ""
 
 
+def test_a_finding_that_shows_an_answer_rests_on_the_command_that_was_answered() -> None:
+    story = Story()
+    for command in ("subscribe", "commit"):
+        story.kit("command", "m0", command=command, fields={})
+    story.kit("command", "m1", command="close", fields={})
+    answer = story.tell("answer", ok=True)
+
+    assert word_of(replace(SILENCE, seq=answer.seq), story.trace) == "commit"
+
+
 def test_a_finding_may_name_the_line_that_did_not_come() -> None:
     assert word_of(replace(SILENCE, line="partitions_revoked"), []) == "partitions_revoked"
+
+
+def test_a_finding_may_name_the_setting_that_the_client_was_perhaps_never_told() -> None:
+    assert word_of(replace(SILENCE, setting="auto_commit"), []) == "auto_commit"
 
 
 def waiting(command: str | None, *, is_marked: bool = True) -> str:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from groupproof.harness.model.script import Assigned, Group, Ref, Subscribed, Topic
+from groupproof.harness.model.script import AssignmentBytes, Group, Ref, SubscriptionBytes, Topic
 from groupproof.harness.model.script_bindings import Memory, Names, topics_of
 from groupproof.protocol.wire.subscription import decode_assignment, decode_subscription
 
@@ -48,8 +48,8 @@ def test_markers_are_found_wherever_a_body_has_them() -> None:
 def test_bytes_that_hold_names_are_written_with_the_real_ones() -> None:
     memory = Memory(names=NAMES)
 
-    subscription = decode_subscription(memory.resolved(Subscribed(("t", "u"), (("u", 1),), b"\x01", 1)))
-    assignment = decode_assignment(memory.resolved(Assigned((("t", 1), ("u", 0)))))
+    subscription = decode_subscription(memory.resolved(SubscriptionBytes(("t", "u"), (("u", 1),), b"\x01", 1)))
+    assignment = decode_assignment(memory.resolved(AssignmentBytes((("t", 1), ("u", 0)))))
 
     assert (subscription.topics, subscription.owned, subscription.user_data) == (("p-t2", "p-t5"), (("p-t5", 1),), b"\x01")
     assert (assignment.partitions, assignment.user_data) == ((("p-t2", 1), ("p-t5", 0)), None)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupproof.harness.model.script import Answered, Ask, Assigned, Group, Ref, Topic
+from groupproof.harness.model.script import Ask, AssignmentBytes, AwaitAnswer, Group, Ref, Topic
 from groupproof.harness.model.script_builders import beat, commit, fetch, joined, leave, stable, sync
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
@@ -34,7 +34,7 @@ def test_what_a_request_asks_is_overridden_by_kafkas_names_and_how_it_is_sent_by
 
 def test_a_leader_gives_each_member_its_partitions_and_a_follower_gives_none() -> None:
     assert sync("a").fields["assignments"] == ()
-    assert sync("a", {"b": [("t", 1)]}).fields["assignments"] == ({"member_id": Ref("b", "member_id"), "assignment": Assigned((("t", 1),))},)
+    assert sync("a", {"b": [("t", 1)]}).fields["assignments"] == ({"member_id": Ref("b", "member_id"), "assignment": AssignmentBytes((("t", 1),))},)
 
 
 def test_commits_and_fetches_are_of_partitions_by_topic() -> None:
@@ -53,7 +53,7 @@ def test_who_leaves_is_the_member_itself_unless_others_are_named() -> None:
 def test_a_stable_group_is_led_by_the_first_and_every_member_joined_each_generation() -> None:
     steps = stable("a", "b")
     joins = [step.member for step in steps if isinstance(step, Ask) and step.label.startswith("join")]
-    synced = [step.label for step in steps if isinstance(step, Answered) and step.label.startswith("sync")]
+    synced = [step.label for step in steps if isinstance(step, AwaitAnswer) and step.label.startswith("sync")]
 
     assert joins == ["a", "b", "a"]
     assert synced == ["sync b"]

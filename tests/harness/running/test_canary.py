@@ -18,7 +18,7 @@ def test_a_loop_that_is_held_up_is_told_with_how_long() -> None:
         canary.listen(lambda source, lag_ms: pairs.append((source, lag_ms)))
         async with trio.open_nursery() as nursery:
             nursery.start_soon(canary.run)
-            with trio.fail_after(10):
+            with trio.fail_after(120):
                 while not any(source == "loop" for source, _ in pairs):
                     await trio.sleep(0.001)
                     busy_until = trio.current_time() + 0.2
@@ -48,7 +48,7 @@ def test_a_child_that_is_held_up_is_told_too(monkeypatch: pytest.MonkeyPatch) ->
         canary.listen(hear)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(canary.run)
-            with trio.fail_after(20):
+            with trio.fail_after(120):
                 await event.wait()
                 while not any(lag_ms >= 100 for lag_ms in numbers[1:]):
                     os.kill(int(numbers[0]), signal.SIGSTOP)

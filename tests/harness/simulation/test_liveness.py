@@ -13,7 +13,7 @@ SETTLED_MS = 9_000
 
 
 def _missing(made: Run) -> str:
-    found = made._liveness.unsettled()
+    found = made._settlement.unsettled()
     return "" if found is None else " ".join(found)
 
 
@@ -37,7 +37,7 @@ def test_a_partition_that_nobody_owns_is_missed() -> None:
 
     assert _missing(made) == "ASSIGN-09 t-8 has 0 owners"
     with pytest.raises(InvariantBroken, match="ASSIGN-09: now: t-8"):
-        made._liveness.check("now")
+        made._settlement.check("now")
 
 
 def test_a_group_that_never_settles_breaks_a_law_at_the_bound() -> None:

@@ -26,7 +26,7 @@ def subject(how: str, *capabilities: str, processes: int = 2) -> ProcessSubject:
 
 def using(under_test: ProcessSubject, use: Callable[[ProcessSubject], Awaitable[None]]) -> None:
     async def main() -> None:
-        with trio.fail_after(20):
+        with trio.fail_after(120):
             async with under_test.opened():
                 await use(under_test)
 

@@ -30,7 +30,7 @@ def program(how: str) -> Program:
 def using(subject: VerifiableSubject, use: Callable[[Handle, Heard], Awaitable[None]], network: LoopbackNetwork | None = None) -> None:
     async def main() -> None:
         heard = Heard()
-        with trio.fail_after(20):
+        with trio.fail_after(120):
             async with subject.opened(), subject.member("c1.m0", heard, network or LoopbackNetwork(), alone=False, seed=1) as handle:
                 await use(handle, heard)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from tests.harness.toy_dialect.lease_dialect import LEASE
+from tests.harness.toy_dialect.lease_dialect import LEASE, REQUIREMENT
 from tests.harness.toy_dialect.lease_functions import SESSION_MS
 
 from groupproof.harness.cases.coordinator.builders import APART_MS, case, passing
@@ -17,8 +17,6 @@ from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["LEASE_CASE", "one_holder_at_a_time"]
-
-REQUIREMENT: Final = "HB-03"
 
 
 def one_holder_at_a_time(evidence: Evidence) -> Iterator[Finding]:

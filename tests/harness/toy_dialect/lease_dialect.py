@@ -16,7 +16,25 @@ from groupproof.protocol.rules.deltas import Release
 from groupproof.protocol.rules.dialect import Dialect, Relative
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 
-__all__ = ["LEASE", "LEASE_BROKER", "LeaseAnswer", "LeaseEffect", "LeaseGuard", "LeaseKind", "LeaseRequest", "LeaseResponse", "LeaseState"]
+__all__ = [
+    "LEASE",
+    "LEASE_BROKER",
+    "LEASE_SESSION",
+    "REQUIREMENT",
+    "LeaseAnswer",
+    "LeaseEffect",
+    "LeaseGuard",
+    "LeaseKind",
+    "LeaseRequest",
+    "LeaseResponse",
+    "LeaseState",
+]
+
+LEASE_SESSION: Final = "lease.session.ms"
+"""The one broker setting that the toy reads."""
+
+REQUIREMENT: Final = "HB-03"
+"""What the toy stands in for cites."""
 
 LEASE_BROKER: Final = "lease-broker"
 """The profile of a coordinator that speaks it, and the classic dialect beside."""
@@ -71,6 +89,7 @@ class LeaseEffect(EffectName):
     GRANT = "lend the lease to the member, with the next epoch; arm its session"
     RENEW = "arm the member's session again"
     RELEASE = "take the lease back; end the session"
+    RESUME = "arm the session of the member that held the lease when it was stored"
     FORGET = "forget the group"
 
 
@@ -106,6 +125,10 @@ _TO_ONE_GROUP: Final = tuple(event for event in CLASSIC.requests if event is not
 _CELLS: Final[Cells] = {
     LeaseKind.LEASE: _LEASE,
     ClassicEvent.SESSION_END: {_HELD: (Row("session-ends", Guard.ALWAYS, None, "HB-03", effects=(LeaseEffect.RELEASE,), then=_FREE),)},
+    ClassicEvent.LOADED: {
+        _FREE: (Row("loaded-free", Guard.ALWAYS, None, "EMIG-03"),),
+        _HELD: (Row("loaded-held", Guard.ALWAYS, None, "EMIG-03", effects=(LeaseEffect.RESUME,)),),
+    },
     ClassicEvent.RETENTION: _everywhere("nothing-stored"),
     ClassicEvent.CLEANUP: _everywhere("stays"),
     ClassicEvent.UNLOADED: {
@@ -117,8 +140,9 @@ _CELLS: Final[Cells] = {
 _UNREACHABLE: Final[Mapping[Place, str]] = {
     **{
         (event, NO_GROUP): "timers need a group"
-        for event in (ClassicEvent.SESSION_END, ClassicEvent.RETENTION, ClassicEvent.CLEANUP, ClassicEvent.UNLOADED)
+        for event in (ClassicEvent.SESSION_END, ClassicEvent.LOADED, ClassicEvent.RETENTION, ClassicEvent.CLEANUP, ClassicEvent.UNLOADED)
     },
+    (ClassicEvent.LOADED, _DEAD): "a group that is gone is not stored",
     **{(ClassicEvent.SESSION_END, state): "nobody holds the lease" for state in (_FREE, _DEAD)},
     **{(ClassicEvent.LIST_GROUPS, state): "ListGroups asks the broker, not a group" for state in LeaseState},
 }
@@ -129,7 +153,7 @@ LEASE: Final = Dialect(
     name="lease",
     group_says="a group with a lease",
     states=LeaseState,
-    events=(LeaseKind.LEASE, ClassicEvent.SESSION_END, ClassicEvent.RETENTION, ClassicEvent.CLEANUP, ClassicEvent.UNLOADED),
+    events=(LeaseKind.LEASE, ClassicEvent.SESSION_END, ClassicEvent.LOADED, ClassicEvent.RETENTION, ClassicEvent.CLEANUP, ClassicEvent.UNLOADED),
     requests=(LeaseKind.LEASE,),
     timers=frozenset({ClassicEvent.SESSION_END}),
     guards=(*LeaseGuard, Guard.ALWAYS, Guard.NOT_ACTIVE, Guard.LOADING, Guard.NOT_LED_HERE),
@@ -140,7 +164,9 @@ LEASE: Final = Dialect(
     before_group={LeaseKind.LEASE: (_NOT_ACTIVE, _LOADING, _LED_ELSEWHERE)},
     unreachable=_UNREACHABLE,
     valid_previous_states={_FREE: frozenset({_HELD}), _HELD: frozenset({_FREE}), _DEAD: frozenset(LeaseState)},
+    state_says={NO_GROUP: "No lease of this name.", _FREE: "Nobody holds the lease.", _HELD: "A member holds the lease.", _DEAD: "The lease is gone."},
     state_prefix="lease.",
+    settings={LEASE_SESSION: 2_000},
     messages=((LeaseRequest, LeaseResponse),),
     relatives=(
         Relative(

@@ -7,7 +7,17 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar, Final
 
-from tests.harness.toy_dialect.lease_dialect import LEASE, LeaseAnswer, LeaseEffect, LeaseGuard, LeaseKind, LeaseRequest, LeaseResponse, LeaseState
+from tests.harness.toy_dialect.lease_dialect import (
+    LEASE,
+    LEASE_SESSION,
+    LeaseAnswer,
+    LeaseEffect,
+    LeaseGuard,
+    LeaseKind,
+    LeaseRequest,
+    LeaseResponse,
+    LeaseState,
+)
 
 from groupproof.coordinator.machine.choices import Choices
 from groupproof.coordinator.machine.classic_functions import CLASSIC_FUNCTIONS
@@ -17,15 +27,25 @@ from groupproof.coordinator.machine.event import Event
 from groupproof.coordinator.machine.group import IllegalTransition
 from groupproof.coordinator.machine.outputs import GroupProgress, GroupView
 from groupproof.coordinator.machine.timers import session_of
+from groupproof.coordinator.machine.variant import Variant
 from groupproof.protocol.rules.cells import EffectName, GuardName
 from groupproof.protocol.rules.classic.classic_terms import Guard
 from groupproof.protocol.rules.dialect import Dialect
 from groupproof.protocol.vocabulary import ErrorCode
 
-__all__ = ["LEASE_FUNCTIONS", "SESSION_MS", "LeaseGroup"]
+__all__ = ["LEASE_FUNCTIONS", "LENDS_TWICE", "SESSION_MS", "LeaseGroup", "StoredLease"]
 
-SESSION_MS: Final = 2_000
+SESSION_MS: Final = int(LEASE.settings[LEASE_SESSION])
 _GIVES_BACK: Final = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredLease:
+    """What outlives the coordinator of a lease."""
+
+    group_id: str
+    epoch: int
+    holder: str | None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -38,6 +58,11 @@ class LeaseGroup:
     generation: int = 0
     protocol_type: str | None = "lease"
     holder: str | None = None
+
+    @classmethod
+    def restored(cls, record: StoredLease) -> LeaseGroup:
+        state = LeaseState.FREE if record.holder is None else LeaseState.HELD
+        return cls(group_id=record.group_id, state=state, generation=record.epoch, holder=record.holder)
 
     def move_to(self, state: StrEnum, now_ms: int) -> None:
         if self.state not in self.dialect.valid_previous_states[state]:
@@ -100,27 +125,43 @@ def _create(engine: EffectContext, event: LeaseEvent) -> None:
 
 
 def _renew(engine: EffectContext, event: LeaseEvent) -> None:
-    engine.timers.arm(session_of(event.group_id, event.member_id), event.now_ms + SESSION_MS)
+    engine.timers.arm(session_of(event.group_id, event.member_id), event.now_ms + int(event.settings.of_dialect(LEASE_SESSION)))
+
+
+def _resume(engine: EffectContext, event: LeaseEvent) -> None:
+    due_ms = event.now_ms + int(event.settings.of_dialect(LEASE_SESSION))
+    engine.timers.arm(session_of(event.group_id, event.lease.holder or ""), due_ms)
+
+
+def _store(engine: EffectContext, lease: LeaseGroup) -> None:
+    record = StoredLease(group_id=lease.group_id, epoch=lease.generation, holder=lease.holder)
+    engine.partition(lease.group_id).groups[lease.group_id] = record
 
 
 def _grant(engine: EffectContext, event: LeaseEvent) -> None:
     event.lease.holder = event.member_id
     event.lease.generation += 1
+    _store(engine, event.lease)
     _renew(engine, event)
 
 
 def _release(engine: EffectContext, event: LeaseEvent) -> None:
+    _end(engine, event)
+    _store(engine, event.lease)
+
+
+def _end(engine: EffectContext, event: LeaseEvent) -> None:
     engine.timers.cancel(session_of(event.group_id, event.lease.holder or ""))
     event.lease.holder = None
 
 
 def _forget(engine: EffectContext, event: LeaseEvent) -> None:
-    event.lease.holder = None
+    _end(engine, event)
     del engine.groups[event.group_id]
 
 
 _EFFECTS: Final[Mapping[EffectName, Callable[[Any, Any], None]]] = {
-    LeaseEffect.CREATE: _create, LeaseEffect.GRANT: _grant, LeaseEffect.RENEW: _renew, LeaseEffect.RELEASE: _release, LeaseEffect.FORGET: _forget,
+    LeaseEffect.CREATE: _create, LeaseEffect.GRANT: _grant, LeaseEffect.RENEW: _renew, LeaseEffect.RELEASE: _release, LeaseEffect.FORGET: _forget, LeaseEffect.RESUME: _resume,
 }  # fmt: skip
 
 
@@ -133,6 +174,20 @@ def _error_answer(event: Event, error: ErrorCode, fields: Mapping[str, int]) -> 
     return LeaseResponse(error_code=error)
 
 
+def _grant_again(engine: EffectContext, event: Event) -> None:
+    assert isinstance(event, LeaseEvent)
+    _end(engine, event)
+    event.lease.holder, event.lease.generation = event.member_id, max(1, event.lease.generation)
+    _renew(engine, event)
+
+
+LENDS_TWICE: Final = Variant(
+    name="lends-twice", says="Whoever asks is given the lease that there is.",
+    guards={LeaseGuard.HELD_BY_ANOTHER: lambda event: False, LeaseGuard.OTHER_EPOCH: lambda event: False},
+    effects={LeaseEffect.GRANT: _grant_again, LeaseEffect.RENEW: _grant_again},
+)  # fmt: skip
+"""A planted bug of the toy's coordinator."""
+
 LEASE_FUNCTIONS: Final = DialectFunctions(
     dialect=LEASE,
     guards=_GUARDS,
@@ -143,4 +198,6 @@ LEASE_FUNCTIONS: Final = DialectFunctions(
     error_answer=_error_answer,
     requests={LeaseRequest: RequestFunctions(kind=LeaseKind.LEASE, event=LeaseEvent, fill=_fill, asks_offsets=False)},
     gate=frozenset({Guard.NOT_ACTIVE, Guard.LOADING, Guard.NOT_LED_HERE}),
+    planted=(LENDS_TWICE,),
+    restored={StoredLease: LeaseGroup.restored},
 )

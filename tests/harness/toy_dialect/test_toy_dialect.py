@@ -3,37 +3,36 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from tests.harness.toy_dialect.lease_cases import LEASE_CASE, one_holder_at_a_time
-from tests.harness.toy_dialect.lease_dialect import LEASE, LEASE_BROKER, LeaseGuard, LeaseKind, LeaseRequest
-from tests.harness.toy_dialect.lease_functions import LEASE_FUNCTIONS, LeaseGroup
+from tests.harness.toy_dialect.lease_dialect import LEASE, LEASE_BROKER, LeaseGuard, LeaseKind, LeaseRequest, LeaseState
+from tests.harness.toy_dialect.lease_functions import SESSION_MS, LeaseGroup
 from tests.power.coordinators import judgements, played
 
-from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Reply
-from groupproof.coordinator.machine.function_registry import registered
-from groupproof.coordinator.machine.variant import Variant, bent
+from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Reply, partition_of
+from groupproof.coordinator.machine.variant import Variant, profile_with
 from groupproof.coordinator.planted.rule_mutants import mutants
 from groupproof.harness.commands.work.table_cells import cell_lines
+from groupproof.harness.judging.checkers.checker_registry import CHECKERS
+from groupproof.harness.judging.checkers.reader_registry import READERS
 from groupproof.harness.judging.oracle import read
+from groupproof.harness.judging.oracle.machine_step import answers_by_rule
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.verdicts import Verdict
-from groupproof.protocol.rules import known_profiles, profile
+from groupproof.harness.running.fuzzing.histories.history_registry import HISTORIES
+from groupproof.harness.simulation.simulation_registry import SIMULATIONS
+from groupproof.protocol.documents.render import documents
+from groupproof.protocol.rules import dialect_registry, known_profiles, profile
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
+from groupproof.protocol.rules.coverage import cited
 from groupproof.protocol.rules.dialect import missing_cells
+from groupproof.protocol.rules.profiles import NEWEST
 from groupproof.protocol.rules.table_snapshots import printed
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import ErrorCode
 from groupproof.protocol.wire.messages import GroupRequest, GroupResponse, JoinGroupRequest, JoinProtocol
-
-
-@pytest.fixture(autouse=True)
-def lease() -> Iterator[None]:
-    """Register the toy: the one thing that is done outside its folder."""
-    with registered(LEASE_FUNCTIONS):
-        yield
 
 
 def _trace(variant: Variant | None = None) -> Trace:
@@ -59,11 +58,11 @@ def test_each_of_its_rules_has_its_mutants_which_change_its_table_alone() -> Non
     release = profile(LEASE_BROKER)
     made = {mutant.name: mutant for mutant in mutants(release)}
 
-    assert bent(release, made["gone/ConsumerGroupHeartbeat/lease.Held/fenced"]).tables["classic"] is release.tables["classic"]
-    changed = bent(release, made["code/Heartbeat/Stable/alive"])
+    assert profile_with(release, made["gone/ConsumerGroupHeartbeat/lease.Held/fenced"]).tables["classic"] is release.tables["classic"]
+    changed = profile_with(release, made["code/Heartbeat/Stable/alive"])
     assert changed.tables["lease"] is release.tables["lease"]
     with pytest.raises(ValueError, match=r"changes the table of classic, which datalink does not speak"):
-        bent(profile("datalink"), made["code/Heartbeat/Stable/alive"])
+        profile_with(profile("datalink"), made["code/Heartbeat/Stable/alive"])
 
 
 def test_the_releases_of_kafka_are_as_they_were() -> None:
@@ -136,3 +135,44 @@ def _answers(*requests: GroupRequest) -> list[GroupResponse]:
 
 def _error(message: Any) -> int:
     return int(message.error_code)
+
+
+def test_its_table_is_a_page_of_the_documents() -> None:
+    pages = documents()
+
+    assert "| Held | Free | ConsumerGroupHeartbeat/given-back, SessionEnd/session-ends |" in pages["lease-group.md"]
+    assert "| Held | A member holds the lease. |" in pages["lease-group.md"]
+    assert "[lease-group.md](lease-group.md)" in pages["README.md"]
+    assert LeaseKind.LEASE.value not in pages["classic-group.md"]
+
+
+def test_everything_that_it_brings_is_of_its_folder() -> None:
+    parts = [registry.of(LEASE) for registry in (READERS, CHECKERS, SIMULATIONS, HISTORIES)]
+
+    assert None not in parts
+    assert {type(part).__name__ for part in parts} == {"FrameReader", "DialectCheckers", "DialectSimulation", "DialectHistories"}
+
+
+def test_what_is_stored_of_a_lease_outlives_its_coordinator() -> None:
+    before, after = (Coordinator(profile=LEASE_BROKER, random=random.Random(1)) for _ in range(2))
+    partition = partition_of("g", before.settings.offsets_topic_num_partitions)
+    asked: Any = LeaseRequest(group_id="g", member_id="a")
+    before.handle(asked, Arrival(1, 0, "c", "h"), 0)
+    stored = before.stored(partition)
+    before.unload(partition, 10)
+
+    after.load(partition, stored, 20)
+    view = after.view("g")
+    assert view is not None
+    assert (view.state, view.generation, view.leader) == (LeaseState.HELD, 1, "a")
+    assert after.next_deadline_ms() == 20 + SESSION_MS
+
+
+def test_what_is_counted_of_it_is_forgotten_when_it_goes() -> None:
+    cites = cited()
+    answers = answers_by_rule(NEWEST)
+    dialect_registry._changed()
+
+    assert cited() is not cites, "coverage.md counted the rules of a dialect that was gone"
+    assert answers_by_rule(NEWEST) is not answers
+    assert any("lease" in rule for rules in cited().values() for rule in rules)

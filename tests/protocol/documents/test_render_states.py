@@ -16,9 +16,9 @@ SVG = "{http://www.w3.org/2000/svg}"
 def test_the_moves_are_those_of_the_rules() -> None:
     ends = {(state, row.then) for _, state, row in profile().rules() if row.then not in (None, state)}
 
-    assert moves(profile()).keys() == ends | {(None, GroupState.EMPTY)}
-    assert moves(profile())[GroupState.COMPLETING_REBALANCE, GroupState.STABLE] == ["Appended/assigned"]
-    assert "OffsetCommit/first-commit" in moves(profile())[None, GroupState.EMPTY]
+    assert moves(profile().table).keys() == ends | {(None, GroupState.EMPTY)}
+    assert moves(profile().table)[GroupState.COMPLETING_REBALANCE, GroupState.STABLE] == ["Appended/assigned"]
+    assert "OffsetCommit/first-commit" in moves(profile().table)[None, GroupState.EMPTY]
 
 
 def test_every_state_and_transition_is_told() -> None:
@@ -26,7 +26,7 @@ def test_every_state_and_transition_is_told() -> None:
 
     for state in STATES:
         assert f"\n| {state_name(state)} | " in document
-    for (before, after), rules in moves(profile()).items():
+    for (before, after), rules in moves(profile().table).items():
         assert f"\n| {state_name(before)} | {after.value} | {', '.join(rules)} |" in document
 
 
@@ -62,8 +62,8 @@ def test_the_drawing_has_a_box_for_each_state_and_an_arrow_for_each_move(name: s
     labels = [[element.text for element in text] for text in drawn.iter(f"{SVG}text") if text.get("class") == "move"]
 
     assert boxes == ["no group", *(state.value for state in GroupState)]
-    assert len(arrows) == len(moves(profile(name)))
-    assert labels == [list(dict.fromkeys(rule.partition("/")[0] for rule in rules)) for rules in moves(profile(name)).values()]
+    assert len(arrows) == len(moves(profile(name).table))
+    assert labels == [list(dict.fromkeys(rule.partition("/")[0] for rule in rules)) for rules in moves(profile(name).table).values()]
 
 
 def test_nothing_in_the_drawing_covers_another_or_leaves_the_page() -> None:

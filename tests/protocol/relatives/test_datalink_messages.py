@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from groupproof.protocol.relatives.datalink_messages import (
     CONFIG_MISMATCH,
-    Assigned,
     BlobError,
+    TaskAssignment,
     WorkerStatus,
     decode_assigned,
     decode_status,
@@ -42,7 +42,7 @@ def test_a_leader_that_knows_the_old_form_alone_reads_the_beginning_of_the_new_o
 @settings(max_examples=40)
 @given(
     st.builds(
-        Assigned,
+        TaskAssignment,
         leader=st.text(max_size=8),
         config_version=st.integers(0, 2**62),
         tasks=NAMES,
@@ -51,7 +51,7 @@ def test_a_leader_that_knows_the_old_form_alone_reads_the_beginning_of_the_new_o
         leader_url=st.text(max_size=8),
     )
 )
-def test_an_assignment_is_read_as_it_was_written(assigned: Assigned) -> None:
+def test_an_assignment_is_read_as_it_was_written(assigned: TaskAssignment) -> None:
     assert decode_assigned(encode_assigned(assigned)) == assigned
     assert assigned.has_failed is (assigned.error == CONFIG_MISMATCH)
 
@@ -69,7 +69,7 @@ def test_any_bytes_are_read_or_refused(blob: bytes) -> None:
 @pytest.mark.requirement("MGR-13")
 def test_version_0_is_datalink_s_to_the_byte() -> None:
     assert encode_status(WorkerStatus(url="http://w", config_version=7)) == b"\0\0" + b"\0\x08http://w" + b"\0\0\0\0\0\0\0\x07"
-    assigned = Assigned(leader="m", leader_url="u", config_version=7, tasks=("12", "34"))
+    assigned = TaskAssignment(leader="m", leader_url="u", config_version=7, tasks=("12", "34"))
     assert encode_assigned(assigned) == b"\0\0" + b"\0\0" + b"\0\x01m" + b"\0\x01u" + b"\0\0\0\0\0\0\0\x07" + b"\0\0\0\x02\0\x0212\0\x0234"
 
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from groupproof.protocol.rules import UnknownProfile, known_profiles, profile, relatives
+from groupproof.protocol.rules.cells import EventKind
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.datalink.datalink_dialect import DATALINK
-from groupproof.protocol.rules.dialect_registry import dialect_named, dialects, on_change, registered, relative_named
+from groupproof.protocol.rules.dialect_registry import dialect_named, dialect_of_rule, dialects, on_change, registered, relative_named
 
 OTHER = replace(DATALINK, name="other", relatives=(replace(DATALINK.relatives[0], name="other-broker", beside=("classic",)),))
 
@@ -59,3 +60,15 @@ def test_who_made_something_of_the_dialects_is_told_when_they_change() -> None:
     with registered(OTHER):
         assert changes == [3]
     assert changes == [3, 2]
+
+
+def test_a_rule_is_of_the_dialect_of_its_states_prefix_or_without_a_group_of_its_request() -> None:
+    prefixed = replace(OTHER, state_prefix="other.", requests=(DatalinkOnly.ASK,))
+    with registered(prefixed):
+        assert dialect_of_rule("SessionEnd/other.Stable/session-ends") is prefixed
+        assert dialect_of_rule("Ask/none/created") is dialect_of_rule("Ask/before/not-active") is prefixed
+        assert dialect_of_rule("SessionEnd/Stable/session-ends") is dialect_of_rule("JoinGroup/none/created") is CLASSIC
+
+
+class DatalinkOnly(EventKind):
+    ASK = "Ask"

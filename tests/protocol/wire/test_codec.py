@@ -21,7 +21,7 @@ from kio.schema.errors import ErrorCode
 from kio.serial import entity_writer
 
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.codec import ENTRIES_MAX, Column, Malformed, Shape
+from groupproof.protocol.wire.codec import ENTRIES_MAX, Column, MalformedBytes, Shape
 from groupproof.protocol.wire.codec_source import reader_of, writer_of
 from groupproof.protocol.wire.message_codec import VERSIONS, read_request, read_response, write_request, write_response
 from groupproof.protocol.wire.old_schemas import ENTITIES
@@ -192,7 +192,7 @@ def test_a_tagged_field_of_a_newer_version_is_skipped() -> None:
     ],
 )
 def test_a_length_that_lies_is_refused(frame: bytes, met: str) -> None:
-    with pytest.raises(Malformed, match=met):
+    with pytest.raises(MalformedBytes, match=met):
         read(SIMPLE, frame)
 
 
@@ -207,7 +207,7 @@ def test_a_length_that_lies_is_refused(frame: bytes, met: str) -> None:
     ],
 )
 def test_a_negative_or_huge_length_of_the_old_form_is_refused(frame: bytes, met: str) -> None:
-    with pytest.raises(Malformed, match=met):
+    with pytest.raises(MalformedBytes, match=met):
         read(LEGACY, frame)
 
 
@@ -215,7 +215,7 @@ def test_a_frame_that_could_hold_more_entries_than_the_bound_is_refused_before_t
     frame = b"\0\0" + struct.pack(">i", ENTRIES_MAX + 1) + bytes(2 * (ENTRIES_MAX + 1))
     reader = reader_of(LEGACY)
     tracemalloc.start()
-    with pytest.raises(Malformed, match=f"more than {ENTRIES_MAX} array entries"):
+    with pytest.raises(MalformedBytes, match=f"more than {ENTRIES_MAX} array entries"):
         reader(frame, 0, [ENTRIES_MAX])
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -246,7 +246,7 @@ def test_a_string_of_the_old_form_is_at_most_32767_bytes_long() -> None:
 def test_any_bytes_are_read_or_refused_and_what_is_read_is_written_back_as_a_body_that_reads_the_same(frame: bytes) -> None:
     try:
         body, _ = reader_of(SIMPLE)(frame, 0, [ENTRIES_MAX])
-    except (Malformed, IndexError, struct.error, UnicodeDecodeError):
+    except (MalformedBytes, IndexError, struct.error, UnicodeDecodeError):
         return
     assert read(SIMPLE, written(SIMPLE, body)) == body
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.protocol.wire.test_codec import any_entity, bytes_of, header_of, schema_of
 
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.codec import ENTRIES_MAX, Column, Malformed, Shape
+from groupproof.protocol.wire.codec import ENTRIES_MAX, Column, MalformedBytes, Shape
 from groupproof.protocol.wire.codec_source import reader_of, reader_text, writer_of, writer_text
 from groupproof.protocol.wire.message_codec import VERSIONS, read_request, read_response, write_request, write_response
 
@@ -62,9 +62,9 @@ def test_of_numbers_side_by_side_the_one_that_does_not_fit_is_named(body: dict[s
 
 def test_an_array_of_numbers_is_refused_before_it_is_made() -> None:
     frame = struct.pack(">hq?i", 0, 0, False, 5) + bytes(19)
-    with pytest.raises(Malformed, match="list is said to have 5 entries, but only 19 bytes are left"):
+    with pytest.raises(MalformedBytes, match="list is said to have 5 entries, but only 19 bytes are left"):
         reader_of(NUMBERS)(frame, 0, [ENTRIES_MAX])
-    with pytest.raises(Malformed, match=f"more than {ENTRIES_MAX} array entries; list has 5"):
+    with pytest.raises(MalformedBytes, match=f"more than {ENTRIES_MAX} array entries; list has 5"):
         reader_of(NUMBERS)(frame + b"\0", 0, [4])
 
 

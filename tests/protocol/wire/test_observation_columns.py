@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.observation_columns import request_columns, response_columns
+from groupproof.protocol.wire.observation_columns import FrameColumns, registered_columns, request_columns, response_columns
 from groupproof.protocol.wire.subscription import Assignment, Subscription, encode_assignment, encode_subscription
 
 MEMBER = {"group_id": "g", "generation_id": 3, "member_id": "m", "group_instance_id": "i"}
@@ -53,6 +53,29 @@ def test_the_epoch_that_an_answer_gives_is_told_unless_it_is_an_error(error: int
 
     assert (fields["member"], fields["member_epoch"], fields["error"]) == ("m", epoch, error)
     assert "generation" not in fields
+
+
+def test_a_heartbeat_of_a_consumer_group_tells_what_the_member_owns_and_is_to_own() -> None:
+    topics = ({"topic_id": "id-of-t", "partitions": (0, 2)},)
+    named = {"id-of-t": "t"}.__getitem__
+
+    owns = request_columns(Api.CONSUMER_GROUP_HEARTBEAT, {"topic_partitions": topics}, named)[1]
+    given = response_columns(Api.CONSUMER_GROUP_HEARTBEAT, {}, {"error_code": 0, "assignment": {"topic_partitions": topics}}, named)
+    assert owns["partitions"] == given["partitions"] == (("t", 0), ("t", 2))
+    assert response_columns(Api.CONSUMER_GROUP_HEARTBEAT, {}, {"assignment": {"topic_partitions": topics}})["partitions"][0] == ("id-of-t", 0)
+    assert "partitions" not in response_columns(Api.CONSUMER_GROUP_HEARTBEAT, {}, {"error_code": 0, "assignment": None}, named)
+
+
+def test_a_dialect_brings_columns_for_frames_that_had_none() -> None:
+    body = {"group_id": "g", "members": ({"assigned": (1,)},)}
+    columns = FrameColumns(
+        request=lambda body, named: ({"group": body["group_id"]}, {}), response=lambda body, request, named: {"member": named("a")}
+    )
+
+    with registered_columns({Api.CONSUMER_GROUP_DESCRIBE: columns}):
+        assert request_columns(Api.CONSUMER_GROUP_DESCRIBE, body) == ({"group": "g"}, {"body": body})
+        assert response_columns(Api.CONSUMER_GROUP_DESCRIBE, {}, body, str.upper) == {"member": "A", "error": 0, "body": body}
+    assert request_columns(Api.CONSUMER_GROUP_DESCRIBE, body) == ({}, {"body": {"group_id": "g"}})
 
 
 def test_a_commit_tells_its_offsets() -> None:

@@ -59,7 +59,7 @@ class ComparisonConfig:
 
 
 def compare(config: ComparisonConfig) -> Comparison:
-    """Do all of it; raise `BrokenEnvironment` where a part can't be had. Must be called outside trio."""
+    """Do all of it; raise `BrokenEnvironment` where a part can't be started. Must be called outside trio."""
     work = _Work(config)
     if config.real or config.runs:
         trio.run(work.go)

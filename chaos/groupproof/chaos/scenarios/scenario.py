@@ -130,7 +130,7 @@ class Scenario:
 
     `members` are at least so many; `joiners` come later, and `twin` has the instance id of another. `settings` are those of every member,
     `settings_of` those of some, in the words of the shim contract's `subscribe`; `coordinator` Kafka's own broker settings. `only_virtual`
-    says why it can't be had in real time.
+    says why it can't be run in real time.
     """
 
     name: str

@@ -117,10 +117,10 @@ def meets(expectation: Expectation, clients: tuple[str, ...], marks: tuple[str, 
             if expectation.requirement is not None:
                 yield _finding(expectation, expectation.requirement, Verdict.OK, "It was seen.")
         elif expectation.requirement is None:
-            raise NotReached(f"what the scenario brings about was not seen: {expectation.says} ({_met(clients, counted)})")
+            raise NotReached(f"what the scenario brings about was not seen: {expectation.says} ({_describe_counts(clients, counted)})")
         else:
             verdict = _GRAVITY[by_id(expectation.requirement).level]
-            yield _finding(expectation, expectation.requirement, verdict, "It was not seen.", _met(clients, counted))
+            yield _finding(expectation, expectation.requirement, verdict, "It was not seen.", _describe_counts(clients, counted))
 
     return judge
 
@@ -153,7 +153,7 @@ def _is_enough(expectation: Expectation, counted: list[int]) -> bool:
     return all(total >= expectation.at_least and (most is None or total <= most) for total in totals)
 
 
-def _met(clients: tuple[str, ...], counted: list[int]) -> str:
+def _describe_counts(clients: tuple[str, ...], counted: list[int]) -> str:
     return ", ".join(f"{client} {count}" for client, count in zip(clients, counted, strict=True))
 
 

@@ -69,7 +69,7 @@ def _by_phase(message: str, text: str) -> str:
 
 
 class _Reader:
-    """Reads a file that is of the right shape, and checks what a shape cannot say. `where` is told in errors."""
+    """Reads a file that is of the right shape, and checks what a shape cannot say. `where` is named in errors."""
 
     def __init__(self, name: str, value: Mapping[str, Any]) -> None:
         self._name = name
@@ -140,7 +140,7 @@ class _Reader:
     def _fault(self, number: int, entry: Mapping[str, Any]) -> Fault:
         at, self._where = self._where, f"{self._where}, fault {number}"
         kind = entry["kind"]
-        self._known("kind of fault", kind, KINDS)
+        self._check_known("kind of fault", kind, KINDS)
         self._fields(kind, entry, KINDS[kind].fields | _OF_ANY_FAULT, KINDS[kind].needs)
         name = entry.get("name", f"{kind}-{len(self._faults) + 1}" if kind in self._faults or "name" not in entry else kind)
         if name in self._faults:
@@ -154,10 +154,10 @@ class _Reader:
         how = {key: value for key, value in entry.items() if key not in _OF_ANY_FAULT and key != "between"}
         self._where = at
         return Fault(
-            name=name, kind=kind, who=self._struck(entry), how=how, lasts=entry.get("lasts", False), optional=entry.get("optional", False)
+            name=name, kind=kind, who=self._targets(entry), how=how, lasts=entry.get("lasts", False), optional=entry.get("optional", False)
         )  # fmt: skip
 
-    def _struck(self, entry: Mapping[str, Any]) -> str | None:
+    def _targets(self, entry: Mapping[str, Any]) -> str | None:
         if "between" not in entry:
             return None if "who" not in entry else self._words(entry["who"])
         words = [item for item in entry["between"] if item != "brokers"]
@@ -170,11 +170,11 @@ class _Reader:
     def _action(self, number: int, entry: Mapping[str, Any]) -> Action:
         at, self._where = self._where, f"{self._where}, action {number}"
         do = entry["do"]
-        self._known("action", do, ACTIONS)
+        self._check_known("action", do, ACTIONS)
         fields = ACTIONS[do][0]
         self._fields(do, entry, fields | {"do"}, fields & {"who", "until", "fault", "partitions"})
         if "fault" in entry:
-            self._known("fault so far", entry["fault"], self._faults)
+            self._check_known("fault so far", entry["fault"], self._faults)
         if "until" in entry:
             self._until(entry["until"])
         for span in ("for", "down"):
@@ -191,10 +191,10 @@ class _Reader:
             self._refuse(f"until waits for one of {', '.join(UNTIL)}, not for {' and '.join(keys) or ', '.join(until)}")
         self._fields(f"until {keys[0]}", until, UNTIL[keys[0]][0] | {keys[0], "within"}, frozenset())
         if "delivered" in until:
-            self._known("fault so far", until["delivered"], self._faults)
+            self._check_known("fault so far", until["delivered"], self._faults)
         for key in ("sent", "answered"):
             if key in until:
-                self._known("API", until[key], [api.title for api in Api])
+                self._check_known("API", until[key], [api.title for api in Api])
         for key in ("who", "settled"):
             if key in until:
                 self._words(until[key])
@@ -204,14 +204,14 @@ class _Reader:
 
     def _expectation(self, number: int, entry: Mapping[str, Any]) -> Expectation:
         self._where = f"expect {number}"
-        self._known("sight", entry["sees"], SIGHTS)
+        self._check_known("sight", entry["sees"], SIGHTS)
         needs = SIGHTS[entry["sees"]][0]
         if missing := sorted(needs - set(entry)):
             self._refuse(f"to see what is {entry['sees']} it needs {' and '.join(missing)}")
         self._api(entry)
         self._span(entry, "lasts")
         if "during" in entry:
-            self._known("phase", entry["during"], self._phases)
+            self._check_known("phase", entry["during"], self._phases)
         if "requirement" in entry:
             self._requirement(entry["requirement"])
         known = {key: value for key, value in entry.items() if key not in ("error", "who")}
@@ -222,7 +222,7 @@ class _Reader:
     def _refuse(self, why: str) -> None:
         raise BadScenario(f"{self._where}: {why}")
 
-    def _known(self, what: str, name: str, known: Collection[str]) -> None:
+    def _check_known(self, what: str, name: str, known: Collection[str]) -> None:
         if name not in known:
             self._refuse(f"there is no {what} {name!r}{_hint(name, known)}")
 
@@ -234,7 +234,7 @@ class _Reader:
 
     def _words(self, words: str) -> str:
         for word in words.split("+"):
-            self._known("group of members called", word.strip(), WORDS)
+            self._check_known("group of members called", word.strip(), WORDS)
             if word.strip() in ("joiner", "joiners") and not self._value.get("joiners"):
                 self._refuse(f"{word.strip()} are members that come later; say how many there are: joiners = 1")
             if word.strip() == "twin" and not self._value.get("twin"):
@@ -256,13 +256,13 @@ class _Reader:
 
     def _api(self, entry: Mapping[str, Any]) -> None:
         if "api" in entry:
-            self._known("API", entry["api"], [api.title for api in Api])
+            self._check_known("API", entry["api"], [api.title for api in Api])
 
     def _errors(self, errors: int | str | Iterable[int | str]) -> tuple[int, ...]:
         named = (errors,) if isinstance(errors, int | str) else tuple(errors)
         for number in named:
             if isinstance(number, str):
-                self._known("error", number, [code.name for code in ErrorCode])
+                self._check_known("error", number, [code.name for code in ErrorCode])
         return tuple(code_of(item) for item in named)
 
     def _requirement(self, requirement: str) -> str:

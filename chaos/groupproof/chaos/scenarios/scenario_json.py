@@ -14,7 +14,7 @@ from groupproof.chaos.scenarios.scenario import Action, Duration, Expectation, F
 from groupproof.chaos.scenarios.scenario_case import compile_scenario
 from groupproof.harness.judging.case_checkers.convergence import settles
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.plan import Await, Plan, Settled, plan_from_json, plan_to_json
+from groupproof.harness.model.plan import Await, GroupSettled, Plan, plan_from_json, plan_to_json
 from groupproof.harness.model.verdicts import Level
 
 __all__ = ["case_made_of", "case_of_plan", "case_of_scenario", "scenario_from_json"]
@@ -34,7 +34,7 @@ def case_of_plan(name: str, plan: Plan) -> Case:
     judges = tuple(
         settles(step.until.members, step.until.topics, after=step.until.after, within_ms=step.within_ms, requirement=_REQUIREMENT)
         for step in plan.steps
-        if isinstance(step, Await) and isinstance(step.until, Settled) and step.until.after is not None
+        if isinstance(step, Await) and isinstance(step.until, GroupSettled) and step.until.after is not None
     )[-1:]
     return Case(
         id=name, title="A recorded plan.", requirements=(_REQUIREMENT,), level=Level.MUST, plan=plan, judges=judges, isolated=True,

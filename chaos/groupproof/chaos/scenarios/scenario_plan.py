@@ -18,6 +18,7 @@ from groupproof.harness.model.plan import (
     Command,
     Condition,
     Freeze,
+    GroupSettled,
     Grow,
     Kill,
     Mark,
@@ -26,7 +27,6 @@ from groupproof.harness.model.plan import (
     Pass,
     Plan,
     Release,
-    Settled,
     Start,
     Step,
     Thaw,
@@ -155,7 +155,7 @@ class _Course:
             if name not in self.up:
                 self.start(name)
         self.steps.append(Mark(name=healing.name))
-        settled = Settled(members=members, topics=dict(self._topics), after=healing.name)
+        settled = GroupSettled(members=members, topics=dict(self._topics), after=healing.name)
         self._await([settled], round(tolerated_ms(terms.ms(healing.within)) + 500))
         self.steps.append(Pass(ms=terms.ms(healing.still)))
 
@@ -183,7 +183,7 @@ class _Course:
     def settle(self) -> None:
         """Wait until whoever is up shares the partitions."""
         if self.up:
-            settled = Settled(members=tuple(self.up), topics=dict(self._topics), after=self._instant())
+            settled = GroupSettled(members=tuple(self.up), topics=dict(self._topics), after=self._instant())
             self._await([settled], _PATIENCE.in_mode(self.terms.ground))
 
     def mend(self, faults: Iterable[Fault]) -> None:

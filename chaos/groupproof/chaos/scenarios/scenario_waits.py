@@ -8,7 +8,7 @@ from typing import Any, Final
 from groupproof.chaos.scenarios.member_names import Cast
 from groupproof.chaos.scenarios.scenario import Fault
 from groupproof.chaos.scenarios.scenario_faults import code_of, names_of
-from groupproof.harness.model.plan import Condition, Matches, Settled
+from groupproof.harness.model.plan import Condition, GroupSettled, Matches
 from groupproof.protocol.vocabulary import api_named
 
 __all__ = ["UNTIL", "conditions_of"]
@@ -17,7 +17,7 @@ _Yields = Callable[[Mapping[str, Any], Cast, str | None, Mapping[str, Fault], Ma
 
 
 def _settled(how: Mapping[str, Any], cast: Cast, after: str | None, _: Mapping[str, Fault], topics: Mapping[str, int]) -> Iterator[Condition]:
-    yield Settled(members=cast.named(how["settled"]), topics=topics, after=after)
+    yield GroupSettled(members=cast.named(how["settled"]), topics=topics, after=after)
 
 
 def _delivered(how: Mapping[str, Any], cast: Cast, _: str | None, faults: Mapping[str, Fault], __: Mapping[str, int]) -> Iterator[Condition]:

@@ -193,7 +193,7 @@ class ToxicNetwork:
 
 
 class MemberEntrance:
-    """Where one member comes in. `names` are those of its processes that can't be told a client id (level 0): then its requests carry it."""
+    """Where one member comes in. `names` are those of its processes that take no client id (level 0): then its requests carry it."""
 
     def __init__(self) -> None:
         self.addresses: list[Address] = []

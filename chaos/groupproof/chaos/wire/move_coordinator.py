@@ -42,7 +42,7 @@ class _Partition:
 
 
 async def move_group(running: RunningCluster, where: ClusterMap, group: str, move: Move) -> None:
-    """Return when another broker coordinates the group, and says so; raise `BrokenEnvironment` where that can't be had."""
+    """Return when another broker coordinates the group, and says so; raise `BrokenEnvironment` where that can't be brought about."""
     if isinstance(running, MovableCluster):
         running.move_group(group, move)
         return

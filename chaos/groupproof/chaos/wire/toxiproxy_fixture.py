@@ -43,7 +43,7 @@ class GroupproofToxiproxy:
 
     @property
     def bootstrap(self) -> str:
-        """Return what a client is told; it is the coordinator's `bootstrap` meanwhile."""
+        """Return where clients connect; it is the coordinator's `bootstrap` meanwhile."""
         return ",".join(f"{host}:{port}" for host, port in (proxy.address for proxy in self._proxies))
 
     def __enter__(self) -> GroupproofToxiproxy:

@@ -24,7 +24,7 @@ __all__ = ["IMAGE", "OWN_IMAGE", "RELEASE", "Program", "build_toxiproxy", "provi
 RELEASE: Final = "2.12.0"
 IMAGE: Final = f"ghcr.io/shopify/toxiproxy:{RELEASE}"
 OWN_IMAGE: Final = f"groupproof/toxiproxy:{RELEASE}"
-"""The same, built here where that one can't be had: make images."""
+"""The same, built here where that one is not available: make images."""
 _MODULE: Final = f"github.com/Shopify/toxiproxy/v2/cmd/server@v{RELEASE}"
 _KEY: Final = f"go/toxiproxy-{RELEASE}"
 _BUILD_S: Final = 600

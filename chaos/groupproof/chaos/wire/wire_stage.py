@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 import trio
 from packaging.version import Version
 
-from groupproof.chaos.wire.cluster_pool import CLUSTERS_MAX, ClusterPool, PooledCluster, world_of
 from groupproof.chaos.wire.member_networks import ToxicNetwork
 from groupproof.chaos.wire.private_names import Renaming
 from groupproof.chaos.wire.tapped_cluster import TappedCluster
+from groupproof.chaos.wire.wire_clusters import CLUSTERS_MAX, ClusterPool, WireCluster, cluster_spec_of
 from groupproof.clients.registry.install_cache import default_cache
 from groupproof.coordinator.broker.interception import Interception
 from groupproof.harness.judging.case_checkers import UNIVERSAL
@@ -38,7 +38,7 @@ from groupproof.harness.subjects.brokers.topic_admin import fill_topics
 from groupproof.harness.subjects.networks.request_connection import GONE, NotSpoken
 from groupproof.harness.subjects.subject import Subject
 from groupproof.harness.subjects.tap.addresses import NamedBroker
-from groupproof.harness.subjects.tap.groups_in_frames import GroupTracker
+from groupproof.harness.subjects.tap.groups_in_frames import GroupsInFrames
 from groupproof.harness.subjects.tap.hub import Doors, Hub
 from groupproof.protocol.trace import Recorder, Trace
 from groupproof.protocol.wire.message_codec import warm
@@ -113,7 +113,7 @@ class ChaosStage:
         plan, began = plan_of(case), trio.current_time()
         server = await self._server() if any(isinstance(step, Impair) for step in plan.steps) else None
         by_killing = Version(self.brokers.profile.split("-")[1]) < _ELECTING
-        async with self.grounds.ground(world_of(plan, key, moves_by_killing=by_killing)) as cluster:
+        async with self.grounds.ground(cluster_spec_of(plan, key, moves_by_killing=by_killing)) as cluster:
             names = Renaming.of(plan, f"{self._token}-{key}", is_free=cluster.is_free)
             recorder = Recorder(clock_from_now(), run=f"{self.seed:x}.{key}", case=case.id, seed=self.seed, clock="wall")
             record_origin(case, recorder)
@@ -138,7 +138,7 @@ class _Run:
     """One run of one case; `plan` has real names."""
 
     def __init__(
-        self, stage: ChaosStage, case: Case, plan: Plan, *, key: str, recorder: Recorder, cluster: PooledCluster, server: Toxiproxy | None, alone: bool
+        self, stage: ChaosStage, case: Case, plan: Plan, *, key: str, recorder: Recorder, cluster: WireCluster, server: Toxiproxy | None, alone: bool
     ) -> None:  # fmt: skip
         self._stage = stage
         self._case = case
@@ -151,7 +151,7 @@ class _Run:
         self._groups = tuple(dict.fromkeys(str(member.settings["group"]) for member in plan.members))
         self._interception = Interception(recorder)
         self._cluster = TappedCluster(self._running, self._where, self._interception, groups=self._groups, topics=list(plan.topics))
-        self._insight, self._numbers = GroupTracker(), itertools.count(1)
+        self._groups_in_frames, self._numbers = GroupsInFrames(), itertools.count(1)
 
     async def carried_out(self) -> dict[str, list[str]]:
         """Make the topics, carry the plan out, and take the topics away again; return the members' stderr."""
@@ -202,7 +202,7 @@ class _Run:
 
     def _hub(self, doors: Doors) -> Hub:
         return Hub(
-            recorder=self._recorder, connect=self._running.connect, doors=doors, interception=self._interception, insight=self._insight,
+            recorder=self._recorder, connect=self._running.connect, doors=doors, interception=self._interception, groups=self._groups_in_frames,
             numbers=self._numbers, move=self._cluster.move_group, is_quiet=True,
         )  # fmt: skip
 

@@ -59,11 +59,11 @@ class _Request:
 
 
 class Connection:
-    """Requests go out in the order of `send`; `closed` is told once, after every unanswered request was told None.
+    """Requests go out in the order of `send`; `closed` is called once, after every unanswered request got None.
 
     Its argument is the reason: `NoCommonVersion` where trying again is in vain, else a `ConnectionError`. A request without an answer for
     `timeout_s` ends the connection; infinite for group requests, whose member keeps their time itself.
-    `observer` is told of each request and answer, ApiVersions apart.
+    `observer` gets each request and answer, ApiVersions apart.
     """
 
     def __init__(

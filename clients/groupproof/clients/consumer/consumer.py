@@ -23,7 +23,19 @@ from groupproof.clients.consumer.record_reader import RecordReader
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.member.member import Member
 from groupproof.clients.member.policy import REFERENCE, Policy
-from groupproof.clients.outputs import Callback, CallbackKind, Closed, Committed, Drop, Fail, Fetched, NeedMetadata, Node, Output, Send
+from groupproof.clients.outputs import (
+    Callback,
+    CallbackKind,
+    CloseResult,
+    CommitResult,
+    Drop,
+    Fail,
+    NeedMetadata,
+    Node,
+    OffsetFetchResult,
+    Output,
+    Send,
+)
 from groupproof.protocol.vocabulary import Api, TopicPartition
 from groupproof.protocol.wire.message_codec import body_of, response_of
 
@@ -57,7 +69,7 @@ class Consumer:
         *,
         client_id: str,
         listener: Callable[[Callback], Awaitable[None]],
-        report: Callable[[Committed | Fail], None],
+        report: Callable[[CommitResult | Fail], None],
         policy: Policy = REFERENCE,
         seed: int = 0,
         observer: Observer | None = None,
@@ -72,8 +84,8 @@ class Consumer:
         self._metadata_due = trio.Event()
         self._ask_callbacks, self._callbacks = trio.open_memory_channel[Callback](1)
         self._tokens = itertools.count(1)
-        self._commits: dict[int, Callable[[Committed], None]] = {}
-        self._fetches: dict[int, Callable[[Fetched], None]] = {}
+        self._commits: dict[int, Callable[[CommitResult], None]] = {}
+        self._fetches: dict[int, Callable[[OffsetFetchResult], None]] = {}
         self._failure: Fail | None = None
         self._interruption = trio.Event()
         self._left = trio.Event()
@@ -136,12 +148,12 @@ class Consumer:
         """The offsets that the application reads next."""
         return self._reading.fetching.positions
 
-    async def commit(self, offsets: Mapping[TopicPartition, int] | None = None) -> Committed:
+    async def commit(self, offsets: Mapping[TopicPartition, int] | None = None) -> CommitResult:
         """Commit and wait for the end, which may be an error; None: the current positions."""
         done = trio.Event()
-        ended: list[Committed] = []
+        ended: list[CommitResult] = []
 
-        def take(committed: Committed) -> None:
+        def take(committed: CommitResult) -> None:
             ended.append(committed)
             done.set()
 
@@ -160,9 +172,9 @@ class Consumer:
     async def committed(self, partitions: frozenset[TopicPartition]) -> Mapping[TopicPartition, int]:
         """Return committed offsets, -1 where there is none; raise `ConsumerError`."""
         done = trio.Event()
-        ended: list[Fetched] = []
+        ended: list[OffsetFetchResult] = []
 
-        def take(fetched: Fetched) -> None:
+        def take(fetched: OffsetFetchResult) -> None:
             ended.append(fetched)
             done.set()
 
@@ -191,7 +203,7 @@ class Consumer:
         await left.wait()
 
     async def close(self, *, leave: bool | None = None) -> None:
-        """Say goodbye; `run` then ends."""
+        """Close in order; `run` then ends."""
         self.perform(self.member.close(now_ms(), leave=leave))
         await self._gone.wait()
 
@@ -262,15 +274,15 @@ class Consumer:
                 self._running.drop(output.to, _GROUP_LANES if output.to is not None else frozenset({ANY}))
             case Callback():
                 self._ask_callbacks.send_nowait(output)
-            case Committed():
+            case CommitResult():
                 self._commit_ended(output)
-            case Fetched():
+            case OffsetFetchResult():
                 self._fetch_ended(output)
             case NeedMetadata():
                 self._metadata_due.set()
             case Fail():
                 self._failed(output)
-            case Closed():
+            case CloseResult():
                 (self._gone if output.closed else self._left).set()
 
     @property
@@ -312,13 +324,13 @@ class Consumer:
         if to is not None and lane in ("group", "joins"):
             self.perform(self.member.disconnected(to, now_ms()))
 
-    def _commit_ended(self, committed: Committed) -> None:
+    def _commit_ended(self, committed: CommitResult) -> None:
         take = self._commits.pop(committed.token, None) if isinstance(committed.token, int) else None
         if take is not None:
             self._told(committed)
             take(committed)
 
-    def _fetch_ended(self, fetched: Fetched) -> None:
+    def _fetch_ended(self, fetched: OffsetFetchResult) -> None:
         take = self._fetches.pop(fetched.token, None) if isinstance(fetched.token, int) else None
         if take is not None:
             take(fetched)
@@ -344,7 +356,7 @@ class Consumer:
     # Commits, positions, records
 
     def _commit(
-        self, offsets: Mapping[TopicPartition, int] | None, take: Callable[[Committed], None], *, is_sync: bool
+        self, offsets: Mapping[TopicPartition, int] | None, take: Callable[[CommitResult], None], *, is_sync: bool
     ) -> Mapping[TopicPartition, int]:
         token = next(self._tokens)
         committed = self.own_positions() if offsets is None else dict(offsets)
@@ -352,10 +364,10 @@ class Consumer:
         if committed:
             self.perform(self.member.commit(token, committed, now_ms(), is_sync=is_sync))
         else:
-            self._commit_ended(Committed(token=token, mode="sync" if is_sync else "async", offsets={}))
+            self._commit_ended(CommitResult(token=token, mode="sync" if is_sync else "async", offsets={}))
         return committed
 
-    def fetch_offsets(self, partitions: frozenset[TopicPartition], take: Callable[[Fetched], None]) -> None:
+    def fetch_offsets(self, partitions: frozenset[TopicPartition], take: Callable[[OffsetFetchResult], None]) -> None:
         token = next(self._tokens)
         self._fetches[token] = take
         self.perform(self.member.fetch_offsets(token, partitions, now_ms()))

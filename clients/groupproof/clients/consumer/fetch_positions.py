@@ -41,10 +41,6 @@ class Fetching:
         self._buffered: deque[Delivery] = deque()
         self._in_flight: dict[int, dict[TopicPartition, int]] = {}
 
-    @property
-    def has_buffered(self) -> bool:
-        return bool(self._buffered)
-
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Forget where partitions stood: they were assigned anew."""
         for partition in partitions:

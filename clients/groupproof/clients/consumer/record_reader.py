@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 from groupproof.clients.consumer.cluster_view import ClusterView
 from groupproof.clients.consumer.fetch_positions import Delivery, Fetching, grouped
 from groupproof.clients.member.member import Member
-from groupproof.clients.outputs import Fetched, Output
+from groupproof.clients.outputs import OffsetFetchResult, Output
 from groupproof.protocol.vocabulary import Api, TopicPartition
 
 __all__ = ["ReaderHost", "RecordReader"]
@@ -27,7 +27,7 @@ class ReaderHost(Protocol):
 
     def perform(self, outputs: list[Output]) -> None: ...
 
-    def fetch_offsets(self, partitions: frozenset[TopicPartition], take: Callable[[Fetched], None]) -> None: ...
+    def fetch_offsets(self, partitions: frozenset[TopicPartition], take: Callable[[OffsetFetchResult], None]) -> None: ...
 
     def send_to_node(self, node_id: int, api: Api, body: Mapping[str, Any], answered: Callable[[Body | None], None]) -> bool: ...
 
@@ -93,10 +93,10 @@ class RecordReader:
         else:
             self._reset(wanted)
 
-    def _take_committed(self, fetched: Fetched) -> None:
+    def _take_committed(self, fetched: OffsetFetchResult) -> None:
         if fetched.error is not None:
             self._looking_up.clear()
-            if fetched.error == _OVERDUE:  # the coordinator could not be had for so long: it is asked again, as each poll of Java's does
+            if fetched.error == _OVERDUE:  # the coordinator could not be reached for so long: it is asked again, as each poll of Java's does
                 return
             self._fail(fetched.error, f"OffsetFetch was answered {fetched.error}")
             return

@@ -11,7 +11,7 @@ JOIN_TIMEOUT_SLACK_MS = 5_000  # Kafka's JOIN_GROUP_TIMEOUT_LAPSE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberSettings:
-    """The settings of one member; defaults are Kafka's, but for `close_timeout_ms` (Kafka: 30 s), which bounds a goodbye.
+    """The settings of one member; defaults are Kafka's, but for `close_timeout_ms` (Kafka: 30 s), which bounds a clean close.
 
     Raises `ValueError` when the heartbeat interval is not below the session timeout (CLIENT-42), or when a number is negative.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groupproof.clients.member.member_core import Core
-from groupproof.clients.member.pending_requests import Pending
+from groupproof.clients.member.pending_requests import RequestInFlight
 from groupproof.clients.outputs import Drop, Node
 from groupproof.protocol.rules.classic.member_reactions import Answer, Effect, Lapse, Reaction
 from groupproof.protocol.wire.messages import FindCoordinatorRequest, FindCoordinatorResponse
@@ -44,7 +44,7 @@ class Finder:
             return None
         return self._not_before_ms
 
-    def settled(self, pending: Pending, answer: Answer, response: object, reaction: Reaction, now_ms: int) -> None:
+    def settled(self, pending: RequestInFlight, answer: Answer, response: object, reaction: Reaction, now_ms: int) -> None:
         core = self._core
         if pending.request_id not in core.lookups:
             return

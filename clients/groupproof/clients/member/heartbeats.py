@@ -9,7 +9,7 @@ from typing import Final
 
 from groupproof.clients.member.leave_group import leave_group
 from groupproof.clients.member.member_core import NO_GENERATION, Core
-from groupproof.clients.member.pending_requests import Pending, earliest
+from groupproof.clients.member.pending_requests import RequestInFlight, earliest
 from groupproof.protocol.rules.classic.member_reactions import Answer, Effect, Lapse, Reaction
 from groupproof.protocol.vocabulary import MemberState
 from groupproof.protocol.wire.messages import HeartbeatRequest
@@ -49,6 +49,9 @@ class Heartbeats:
 
     def step(self, now_ms: int) -> None:
         """Do what is due; a member without a generation, or whose coordinator is unknown, has nothing due."""
+        if self._core.policy.heartbeat_between_generations and self._is_between():
+            self._beat(now_ms)
+            return
         session_ms, poll_ms = self._core.session_ms, self._poll_ends_ms
         is_session_over = session_ms is not None and now_ms >= session_ms
         is_poll_over = poll_ms is not None and now_ms >= poll_ms
@@ -69,7 +72,7 @@ class Heartbeats:
         beat_ms = self._next_ms if self._in_flight is None and self._may_beat() else None
         return earliest(beat_ms, self._core.session_ms, self._poll_ends_ms)
 
-    def settled(self, pending: Pending, answer: Answer, response: object, reaction: Reaction, now_ms: int) -> None:
+    def settled(self, pending: RequestInFlight, answer: Answer, response: object, reaction: Reaction, now_ms: int) -> None:
         if pending.request_id != self._in_flight:
             return
         self._in_flight = None
@@ -85,6 +88,13 @@ class Heartbeats:
         if core.state not in states or core.generation == NO_GENERATION or core.is_halted or not core.is_taking_part:
             return False
         return core.coordinator is not None or core.has_coordinator
+
+    def _is_between(self) -> bool:
+        """Tell whether the member has just given its generation up, and not its id: its last Heartbeat still named both."""
+        core, last = self._core, self._request
+        if last is None or last.generation_id == NO_GENERATION or core.generation != NO_GENERATION:
+            return False
+        return last.member_id == core.member_id and core.state is MemberState.UNJOINED and core.coordinator is not None and core.is_taking_part
 
     def _may_beat(self) -> bool:
         core, kind = self._core, self._core.policy.heartbeats

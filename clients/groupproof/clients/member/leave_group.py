@@ -6,7 +6,7 @@ from enum import Enum
 
 from groupproof.clients.member.member_core import NO_GENERATION, Core
 from groupproof.clients.member.offset_requests import OffsetRequests
-from groupproof.clients.outputs import CallbackKind, Closed
+from groupproof.clients.outputs import CallbackKind, CloseResult
 from groupproof.protocol.vocabulary import MemberState
 from groupproof.protocol.wire.messages import HeartbeatRequest, LeaveGroupRequest, LeaveMember
 
@@ -46,7 +46,7 @@ class CleanClose:
     """Auto-commit, give the partitions back through the listener, leave, and say `Closed`; every stage is bounded by `close_timeout_ms`."""
 
     def __init__(self, core: Core, requests: OffsetRequests) -> None:
-        self._core, self._errands = core, requests
+        self._core, self._offset_requests = core, requests
         self.stage: _Stage | None = None
         self._closes = False
         self._forced: bool | None = None
@@ -69,10 +69,12 @@ class CleanClose:
         core.is_subscribed = False
         commits = core.settings.auto_commit and core.policy.commits_on_close and core.state is MemberState.STABLE
         if commits and core.owned and core.failure is None:
-            self._errands.commit("close", self._errands.own_positions(), now_ms, mode="close", timeout_ms=core.settings.close_timeout_ms)
+            self._offset_requests.commit(
+                "close", self._offset_requests.own_positions(), now_ms, mode="close", timeout_ms=core.settings.close_timeout_ms
+            )
 
     def step(self, now_ms: int) -> None:
-        if self.stage is _Stage.COMMITTING and not self._errands.is_committing("close"):
+        if self.stage is _Stage.COMMITTING and not self._offset_requests.is_committing("close"):
             self.stage = _Stage.HANDING_OVER
         if self.stage is _Stage.HANDING_OVER and self._core.calling is None:
             self._hand_over()
@@ -80,7 +82,7 @@ class CleanClose:
             self._leave(now_ms)
         if self.stage is _Stage.LEAVING and (now_ms >= self._deadline_ms or not self._is_leaving()):
             self.stage = None
-            self._core.out.append(Closed(closed=self._closes))
+            self._core.out.append(CloseResult(closed=self._closes))
 
     def next_ms(self) -> int | None:
         return self._deadline_ms if self.stage is _Stage.LEAVING else None

@@ -21,7 +21,7 @@ from groupproof.clients.member.heartbeats import Heartbeats
 from groupproof.clients.member.leave_group import CleanClose
 from groupproof.clients.member.member_core import Core
 from groupproof.clients.member.offset_requests import OffsetRequests
-from groupproof.clients.member.pending_requests import Pending, earliest
+from groupproof.clients.member.pending_requests import RequestInFlight, earliest
 from groupproof.clients.member.policy import REFERENCE, Policy
 from groupproof.clients.member.rebalance import Joining
 from groupproof.clients.outputs import Callback, Fail, Node, Output, Send
@@ -50,10 +50,10 @@ class Member:
     def __init__(self, settings: MemberSettings, *, policy: Policy = REFERENCE, draw: Callable[[], float] = lambda: 0.5) -> None:
         self._core = core = Core(settings, policy, draw)
         self._finder = Finder(core)
-        self._errands = OffsetRequests(core)
+        self._offset_requests = OffsetRequests(core)
         self._heartbeats = Heartbeats(core)
-        self._joining = Joining(core, self._errands, self._finder, self._heartbeats)
-        self._goodbye = CleanClose(core, self._errands)
+        self._joining = Joining(core, self._offset_requests, self._finder, self._heartbeats)
+        self._clean_close = CleanClose(core, self._offset_requests)
         self._has_reported_failure = False
 
     # What the member is
@@ -116,7 +116,7 @@ class Member:
         self._tell_failure()
         if core.is_taking_part:
             self._heartbeats.beat_from_poll(now_ms)
-            self._errands.auto_commit(now_ms)
+            self._offset_requests.auto_commit(now_ms)
             self._joining.step(now_ms)
         return self._outcome(now_ms)
 
@@ -144,7 +144,7 @@ class Member:
         return self._outcome(now_ms)
 
     def disconnected(self, to: Node, now_ms: int) -> list[Output]:
-        """Take it that a connection to `to` is gone, after its requests were told `unanswered` (CLIENT-05)."""
+        """Take it that a connection to `to` is gone, after its requests got `unanswered` (CLIENT-05)."""
         if to == self._core.coordinator:
             self._core.forget_coordinator()
         return self._outcome(now_ms)
@@ -173,7 +173,7 @@ class Member:
         """Commit for the application; ends in `Committed` with this token."""
         policy = self._core.policy
         shifted = {partition: offset + policy.commit_shift for partition, offset in offsets.items()} if policy.commit_shift else offsets
-        self._errands.commit(token, shifted, now_ms, mode="sync" if is_sync else "async")
+        self._offset_requests.commit(token, shifted, now_ms, mode="sync" if is_sync else "async")
         return self._outcome(now_ms)
 
     def fail(self, error: str, message: str, now_ms: int) -> list[Output]:
@@ -183,17 +183,17 @@ class Member:
 
     def fetch_offsets(self, token: Hashable, partitions: frozenset[TopicPartition], now_ms: int) -> list[Output]:
         """Ask for committed offsets; ends in `Fetched` with this token."""
-        self._errands.fetch(token, partitions, now_ms)
+        self._offset_requests.fetch(token, partitions, now_ms)
         return self._outcome(now_ms)
 
     def unsubscribe(self, now_ms: int, *, leave: bool | None = None) -> list[Output]:
         """Give everything back and leave; ends in `Closed(closed=False)`. `leave` forces it either way (KIP-1092)."""
-        self._goodbye.begin(now_ms, closes=False, forced=leave)
+        self._clean_close.begin(now_ms, closes=False, forced=leave)
         return self._outcome(now_ms)
 
     def close(self, now_ms: int, *, leave: bool | None = None) -> list[Output]:
-        """Say goodbye for good; ends in `Closed(closed=True)`."""
-        self._goodbye.begin(now_ms, closes=True, forced=leave)
+        """Close for good; ends in `Closed(closed=True)`."""
+        self._clean_close.begin(now_ms, closes=True, forced=leave)
         return self._outcome(now_ms)
 
     # Deadlines
@@ -203,16 +203,16 @@ class Member:
         core = self._core
         finder_ms = self._finder.next_ms() if core.coordinator is None and self._needs_coordinator() else None
         joining_ms = self._joining.next_ms() if core.policy.joins_from == "background" else None
-        parts_ms = self._heartbeats.next_ms(), self._errands.next_ms(), self._goodbye.next_ms()
+        parts_ms = self._heartbeats.next_ms(), self._offset_requests.next_ms(), self._clean_close.next_ms()
         return earliest(core.requests.next_deadline_ms(), *parts_ms, finder_ms, joining_ms)
 
     def next_poll_ms(self) -> int | None:
         """Return when a `poll` has something to do that `tick` must leave to it, or None."""
-        return earliest(self._joining.next_ms(), self._errands.next_poll_ms() if self._core.is_taking_part else None)
+        return earliest(self._joining.next_ms(), self._offset_requests.next_poll_ms() if self._core.is_taking_part else None)
 
     # Within
 
-    def _react(self, pending: Pending, answer: Answer, response: GroupResponse | None, now_ms: int) -> None:
+    def _react(self, pending: RequestInFlight, answer: Answer, response: GroupResponse | None, now_ms: int) -> None:
         """Do what the table says, the shared effects first, then the part that sent the request."""
         core, api = self._core, pending.message.api
         phase = core.phase(pending)
@@ -222,7 +222,9 @@ class Member:
             core.apply(effect, pending, answer, response, now_ms)
         self._settle(pending, answer, response, reaction, phase, now_ms)
 
-    def _settle(self, pending: Pending, answer: Answer, response: GroupResponse | None, reaction: Reaction, phase: Phase, now_ms: int) -> None:
+    def _settle(
+        self, pending: RequestInFlight, answer: Answer, response: GroupResponse | None, reaction: Reaction, phase: Phase, now_ms: int
+    ) -> None:
         api = pending.message.api
         if api is Api.HEARTBEAT:
             self._heartbeats.settled(pending, answer, response, reaction, now_ms)
@@ -231,7 +233,7 @@ class Member:
         elif api is Api.FIND_COORDINATOR:
             self._finder.settled(pending, answer, response, reaction, now_ms)
         elif api in (Api.OFFSET_COMMIT, Api.OFFSET_FETCH):
-            self._errands.settled(pending, answer, response, reaction, now_ms)
+            self._offset_requests.settled(pending, answer, response, reaction, now_ms)
 
     def _outcome(self, now_ms: int) -> list[Output]:
         """Let the parts go on after an input, and return what is to be done; a second time where one part has done more than to send."""
@@ -245,12 +247,12 @@ class Member:
     def _step(self, now_ms: int) -> None:
         core = self._core
         self._heartbeats.step(now_ms)
-        if self._errands.under_way:
-            self._errands.step(now_ms)
+        if self._offset_requests.under_way:
+            self._offset_requests.step(now_ms)
         if core.policy.joins_from == "background":
             self._joining.step(now_ms)
-        if self._goodbye.stage is not None:
-            self._goodbye.step(now_ms)
+        if self._clean_close.stage is not None:
+            self._clean_close.step(now_ms)
         while core.stranded:
             self._react(core.stranded.popleft(), Lapse.DISCONNECTED, None, now_ms)
         if core.coordinator is None and self._needs_coordinator():
@@ -258,7 +260,7 @@ class Member:
 
     def _needs_coordinator(self) -> bool:
         core, policy = self._core, self._core.policy
-        is_due = core.is_taking_part or (policy.looks_up_outside_groups and not self._errands.is_idle)
+        is_due = core.is_taking_part or (policy.looks_up_outside_groups and not self._offset_requests.is_idle)
         return policy.looks_up and is_due
 
     def _tell_failure(self) -> None:

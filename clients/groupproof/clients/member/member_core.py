@@ -11,7 +11,7 @@ from typing import Final
 
 from groupproof.clients.assignors.assignment import Cluster
 from groupproof.clients.member.consumer_settings import MemberSettings
-from groupproof.clients.member.pending_requests import Pending, Requests
+from groupproof.clients.member.pending_requests import RequestInFlight, Requests
 from groupproof.clients.member.policy import Policy
 from groupproof.clients.outputs import Callback, CallbackKind, Drop, Fail, Node, Output, Send
 from groupproof.protocol.rules.classic.member_reactions import Answer, Effect, Lapse, Phase, reaction
@@ -39,7 +39,7 @@ class Core:
         self.reaction = policy.reaction if policy.overrides else reaction
         self.requests = Requests()
         self.out: list[Output] = []
-        self.stranded: deque[Pending] = deque()
+        self.stranded: deque[RequestInFlight] = deque()
         # who the member is
         self.member_id = ""
         self.generation = NO_GENERATION
@@ -101,7 +101,7 @@ class Core:
         elif policy.lanes == "joins" and api in _JOINING_APIS:
             lane = "joins"
         request_id = self.requests.new_id()
-        pending = Pending(
+        pending = RequestInFlight(
             request_id=request_id,
             message=message,
             to=to,
@@ -117,7 +117,7 @@ class Core:
         self.out.append(Send(request_id=request_id, message=message, to=to, lane=lane))
         return request_id
 
-    def phase(self, pending: Pending) -> Phase:
+    def phase(self, pending: RequestInFlight) -> Phase:
         """Return where the member stands, measured against what it sent."""
         api = pending.message.api
         if api in _JOINING_APIS:
@@ -196,7 +196,7 @@ class Core:
 
     # The effects of the table that every API shares
 
-    def apply(self, effect: Effect, pending: Pending, answer: Answer, response: object, now_ms: int) -> None:
+    def apply(self, effect: Effect, pending: RequestInFlight, answer: Answer, response: object, now_ms: int) -> None:
         """Do one effect; ACCEPT, BACK_OFF, RETRY, FAIL and IGNORE are the business of the part that sent the request."""
         if effect is Effect.RENEW_SESSION:
             self._reported = 0

@@ -12,8 +12,8 @@ from itertools import groupby
 from typing import Final
 
 from groupproof.clients.member.member_core import NO_GENERATION, Core, answer_named
-from groupproof.clients.member.pending_requests import Pending
-from groupproof.clients.outputs import Committed, Fetched
+from groupproof.clients.member.pending_requests import RequestInFlight
+from groupproof.clients.outputs import CommitResult, OffsetFetchResult
 from groupproof.protocol.rules.classic.member_reactions import Answer, Effect, Reaction
 from groupproof.protocol.vocabulary import Api, ErrorCode, MemberState, TopicPartition, error_named
 from groupproof.protocol.wire.messages import (
@@ -143,7 +143,7 @@ class OffsetRequests:
         is_waiting = self._core.settings.auto_commit and not self.is_committing("auto") and not self._core.policy.commits_each_batch
         return self._auto_ms if is_waiting and self._core.state is MemberState.STABLE else None
 
-    def settled(self, pending: Pending, answer: Answer, response: object, reaction: Reaction, now_ms: int) -> None:
+    def settled(self, pending: RequestInFlight, answer: Answer, response: object, reaction: Reaction, now_ms: int) -> None:
         request = next((request for request in self.under_way if request.request_id == pending.request_id), None)
         if request is None or Effect.IGNORE in reaction:  # ignored: and waits on, for an answer that has come
             return
@@ -225,10 +225,10 @@ class OffsetRequests:
     def _tell(self, request: _OffsetRequest, error: str | None, response: object = None) -> None:
         core = self._core
         if request.mode == "fetch":
-            core.out.append(Fetched(token=request.token, offsets=_fetched(response), error=error))
+            core.out.append(OffsetFetchResult(token=request.token, offsets=_fetched(response), error=error))
         elif request.mode not in _UNTOLD:
             error_name = None if core.policy.swallows_commit_errors == request.mode else error
-            core.out.append(Committed(token=request.token, mode=request.mode, offsets=request.offsets, error=error_name))
+            core.out.append(CommitResult(token=request.token, mode=request.mode, offsets=request.offsets, error=error_name))
         if request.mode != "fetch" and error is None and core.policy.rejoins_after_commit:
             core.request_rejoin("a commit was done")
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from groupproof.clients.outputs import Node
 from groupproof.protocol.wire.messages import GroupRequest
 
-__all__ = ["Pending", "Requests", "earliest"]
+__all__ = ["RequestInFlight", "Requests", "earliest"]
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Pending:
+class RequestInFlight:
     """One request without its answer; `member_id` and `generation` are the member's when it was sent."""
 
     request_id: int
@@ -29,17 +29,17 @@ class Requests:
     """The requests in flight, by id; ids are never used again."""
 
     def __init__(self) -> None:
-        self._pending: dict[int, Pending] = {}
+        self._pending: dict[int, RequestInFlight] = {}
         self._last_id = 0
 
     def new_id(self) -> int:
         self._last_id += 1
         return self._last_id
 
-    def add(self, pending: Pending) -> None:
+    def add(self, pending: RequestInFlight) -> None:
         self._pending[pending.request_id] = pending
 
-    def take(self, request_id: int) -> Pending | None:
+    def take(self, request_id: int) -> RequestInFlight | None:
         """Return and forget the request; None for one that is not in flight (any more)."""
         return self._pending.pop(request_id, None)
 
@@ -50,14 +50,14 @@ class Requests:
         """Tell whether a request to this broker is in flight."""
         return any(pending.to == to for pending in self._pending.values())
 
-    def take_where(self, holds: Callable[[Pending], bool]) -> list[Pending]:
+    def take_where(self, holds: Callable[[RequestInFlight], bool]) -> list[RequestInFlight]:
         """Return and forget all requests for which `holds`, in the order of sending."""
         taken = [pending for pending in self._pending.values() if holds(pending)]
         for pending in taken:
             del self._pending[pending.request_id]
         return taken
 
-    def overdue(self, now_ms: int) -> list[Pending]:
+    def overdue(self, now_ms: int) -> list[RequestInFlight]:
         """Return and forget the requests whose deadline is reached."""
         if not self._pending:
             return []

@@ -113,6 +113,7 @@ class Policy:
     # Heartbeats and deadlines. Heartbeats go out from the JoinGroup's answer on, from the SyncGroup's answer on, and so forth.
     heartbeats: Literal["joined", "synced", "never", "polled", "owning", "until-late", "prompt"] = "joined"
     heartbeat_right_after_sync: bool = False
+    heartbeat_between_generations: bool = False  # one more with its id and no generation, once it has given its generation up
     heartbeat_factor: float = 1.0
     heartbeat_jitter: float = 0.0
     heartbeat_generation: Literal["current", "first"] = "current"
@@ -135,8 +136,8 @@ class Policy:
     delivers_revoked: bool = False
     reads: Literal["assigned", "everything", "everything-unsaid"] = "assigned"  # of its topics; unsaid: the application hears of its own alone
 
-    # The goodbye
-    goodbye: Literal["meant", "pretended"] = "meant"  # pretended: close and unsubscribe are told as done, and nothing else is
+    # The clean close
+    goodbye: Literal["meant", "pretended"] = "meant"  # pretended: close and unsubscribe are reported as done, and nothing is done
     leaves: int = 1
     leaves_by_id: bool = True
     leaves_while_joining: bool = True
@@ -149,7 +150,7 @@ class Policy:
     poll_pause_ms: int = 0
     own_settings: Mapping[str, Any] = field(
         default_factory=lambda: MappingProxyType({})
-    )  # fields of subscribe that it can't be told, and its own values
+    )  # fields of subscribe that it cannot take, and its own values
     lacks: frozenset[str] = frozenset()  # capabilities
     start_ms: int = 0  # until the process says hello
     commits_untold: bool = False  # its commits return nothing, and what goes wrong with them is an error that comes beside

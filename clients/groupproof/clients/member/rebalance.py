@@ -16,7 +16,7 @@ from groupproof.clients.member.leave_group import leave_group
 from groupproof.clients.member.member_core import NO_GENERATION, Core
 from groupproof.clients.member.offset_requests import OffsetRequests
 from groupproof.clients.member.partition_handover import HandOver
-from groupproof.clients.member.pending_requests import Pending
+from groupproof.clients.member.pending_requests import RequestInFlight
 from groupproof.clients.outputs import NeedMetadata
 from groupproof.protocol.rules.classic.member_reactions import Answer, Effect, Phase, Reaction
 from groupproof.protocol.vocabulary import ErrorCode, MemberState, TopicPartition
@@ -48,7 +48,7 @@ class Joining:
     """Walks one member through its rebalances."""
 
     def __init__(self, core: Core, requests: OffsetRequests, finder: Finder, heartbeats: Heartbeats) -> None:
-        self._core, self._errands, self._finder, self._heartbeats = core, requests, finder, heartbeats
+        self._core, self._offset_requests, self._finder, self._heartbeats = core, requests, finder, heartbeats
         self._hand_over = HandOver(core)
         self.leading = Leading(core)
         self._stage = _Stage.IDLE
@@ -82,7 +82,7 @@ class Joining:
             return
         if self._stage is _Stage.IDLE and not core.is_calling() and self._is_needed():
             self._prepare(now_ms)
-        if self._stage is _Stage.COMMITTING and not self._errands.is_committing("rebalance"):
+        if self._stage is _Stage.COMMITTING and not self._offset_requests.is_committing("rebalance"):
             self._stage = _Stage.REVOKING
         if self._stage is _Stage.REVOKING:
             self._stage = _Stage.READY
@@ -98,7 +98,7 @@ class Joining:
         return self._not_before_ms if is_waiting and self._core.is_taking_part and not self._waits_for_a_commit() else None
 
     def _waits_for_a_commit(self) -> bool:
-        return self._core.policy.commits_while_joining == "held" and self._errands.has_commit_in_flight
+        return self._core.policy.commits_while_joining == "held" and self._offset_requests.has_commit_in_flight
 
     def metadata_changed(self, now_ms: int) -> None:
         """Look at the cluster as it is now: a leader that waited for it assigns, one that finds its topics changed joins again (CLIENT-74)."""
@@ -128,10 +128,10 @@ class Joining:
         self._not_before_ms = max(self._not_before_ms, now_ms + core.policy.rejoin_delay_ms)
         self._has_looked_again = False
         commits = core.settings.auto_commit and core.policy.commits_before_revoke and core.state is MemberState.STABLE
-        positions = self._errands.own_positions() if commits else {}
+        positions = self._offset_requests.own_positions() if commits else {}
         if positions:
             self._stage = _Stage.COMMITTING
-            self._errands.commit("rebalance", positions, now_ms, mode="rebalance", timeout_ms=core.settings.rebalance_timeout_ms)
+            self._offset_requests.commit("rebalance", positions, now_ms, mode="rebalance", timeout_ms=core.settings.rebalance_timeout_ms)
         else:
             self._stage = _Stage.REVOKING
 
@@ -185,7 +185,7 @@ class Joining:
 
     # Answers
 
-    def settled(self, pending: Pending, answer: Answer, response: object, reaction: Reaction, phase: Phase, now_ms: int) -> None:
+    def settled(self, pending: RequestInFlight, answer: Answer, response: object, reaction: Reaction, phase: Phase, now_ms: int) -> None:
         """Go on after an answer to this member's JoinGroup or SyncGroup; the table's shared effects are done already."""
         is_current = phase is Phase.CURRENT
         if is_current and Effect.IGNORE in reaction:  # and wait on, for an answer that has come

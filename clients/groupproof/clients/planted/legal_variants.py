@@ -48,13 +48,13 @@ LEGAL: Final = (
     ),
     Variant(
         name="asks-by-heartbeat-after-a-failed-rejoin",
-        says="After a JoinGroup that met a loading coordinator or none it heartbeats, and joins if it is told of the rebalance still.",
+        says="After a JoinGroup that met a loading coordinator or none it heartbeats, and joins if the answer still names the rebalance.",
         policy=Policy(failed_rejoin="heartbeats"),
         source="kafkajs 2.2.4",
     ),
     Variant(
         name="commits-each-batch",
-        says="Commits by itself after each batch that the application has taken, whatever the interval, and has nothing left to commit at its goodbye.",
+        says="Commits by itself after each batch that the application has taken, whatever the interval, and has nothing left to commit when it closes.",
         policy=Policy(commits_each_batch=True),
         settings={"auto_commit": True},
         source="kafkajs 2.2.4",

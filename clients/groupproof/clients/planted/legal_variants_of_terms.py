@@ -22,24 +22,24 @@ def _own(name: str, says: str, text: str, *, lacks: frozenset[str] = frozenset()
 
 
 _SETTINGS: Final = (
-    _own("own-session-and-intervals", "Keeps a session of 10 s, a heartbeat interval of 3 s and a poll interval of 5 min, whatever it is told.",
+    _own("own-session-and-intervals", "Keeps a session of 10 s, a heartbeat interval of 3 s and a poll interval of 5 min, whatever `subscribe` says.",
          "java <= 2.8 by default", session_timeout_ms=10_000, heartbeat_interval_ms=3_000, max_poll_interval_ms=300_000),
     _own("own-long-session", "Keeps a session of 45 s and a heartbeat interval of 3 s.", "java >= 3.0 and franz-go by default",
          session_timeout_ms=45_000, heartbeat_interval_ms=3_000),
-    _own("own-heartbeat-interval", "Sends a Heartbeat every 800 ms, whatever it is told.", "clients with a fixed timer", heartbeat_interval_ms=800),
-    _own("own-poll-interval", "Lets its application take 5 min between two polls, whatever it is told.", "shims of clients that hide the setting",
+    _own("own-heartbeat-interval", "Sends a Heartbeat every 800 ms, whatever `subscribe` says.", "clients with a fixed timer", heartbeat_interval_ms=800),
+    _own("own-poll-interval", "Lets its application take 5 min between two polls, whatever `subscribe` says.", "shims of clients that hide the setting",
          max_poll_interval_ms=300_000),
     _own("no-poll-deadline", "Has no deadline for polls: its heartbeats go on whatever its application does.", "sarama, kafka-go, franz-go",
          lacks=_NO_DEADLINE, policy={"poll_deadline_factor": None}),
-    _own("own-request-timeout", "Waits 30 s for any answer, whatever it is told.", "sarama (Net.ReadTimeout), kafkajs", request_timeout_ms=30_000),
-    _own("own-short-request-timeout", "Waits 5 s for any answer but JoinGroup's, whatever it is told.", "kafka-go", request_timeout_ms=5_000),
+    _own("own-request-timeout", "Waits 30 s for any answer, whatever `subscribe` says.", "sarama (Net.ReadTimeout), kafkajs", request_timeout_ms=30_000),
+    _own("own-short-request-timeout", "Waits 5 s for any answer but JoinGroup's, whatever `subscribe` says.", "kafka-go", request_timeout_ms=5_000),
     _own("own-metadata-age", "Asks for metadata every 5 min.", "java by default", metadata_max_age_ms=300_000),
-    _own("own-assignor", "Offers roundrobin alone, whatever it is told.", "kafkajs", lacks=_EAGER,
+    _own("own-assignor", "Offers roundrobin alone, whatever `subscribe` says.", "kafkajs", lacks=_EAGER,
          assignors=["roundrobin"]),
-    _own("own-assignors", "Offers sticky and range, whatever it is told.", "clients with a fixed list", lacks=_EAGER,
+    _own("own-assignors", "Offers sticky and range, whatever `subscribe` says.", "clients with a fixed list", lacks=_EAGER,
          assignors=["sticky", "range"]),
-    _own("own-commit-interval", "Commits every 5 s, whatever it is told.", "java by default", auto_commit_interval_ms=5_000),
-    _own("own-poll-timeout", "Polls for a second at most, whatever it is told.", "push clients", poll_timeout_ms=1_000),
+    _own("own-commit-interval", "Commits every 5 s, whatever `subscribe` says.", "java by default", auto_commit_interval_ms=5_000),
+    _own("own-poll-timeout", "Polls for a second at most, whatever `subscribe` says.", "push clients", poll_timeout_ms=1_000),
     _own("own-everything", "Keeps its own session, intervals, timeouts, metadata age and assignor.", "kafkajs behind a shim of few lines",
          lacks=_NO_DEADLINE | _EAGER, policy={"poll_deadline_factor": None}, session_timeout_ms=30_000, heartbeat_interval_ms=3_000, max_poll_interval_ms=60_000,
          request_timeout_ms=30_000, metadata_max_age_ms=300_000, assignors=["roundrobin"], auto_commit_interval_ms=5_000),
@@ -80,6 +80,12 @@ _SHIMS: Final = (
 )  # fmt: skip
 
 _ONCE_MORE: Final = (
+    Variant(
+        name="heartbeats-between-generations",
+        says="Sends one more Heartbeat with its id and no generation, once it has given its generation up and before it joins again.",
+        policy=Policy(heartbeat_between_generations=True),
+        source="librdkafka 2.15.1",
+    ),
     Variant(
         name="joins-once-more-as-refused",
         says="Joins once more with the id that a Heartbeat, SyncGroup or commit was refused for, and anew when JoinGroup refuses it as well.",

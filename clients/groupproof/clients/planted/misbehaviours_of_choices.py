@@ -128,7 +128,7 @@ CHOICES: Final = (
     _bug("takes-refused-commit-for-done-of-nothing", "Reports success of a commit whatever it is answered, and leaves out of which offsets.", "CLIENT-69",
          overrides=(Override(api=Api.OFFSET_COMMIT, effects=(Effect.ACCEPT,)),), tells_offsets_committed=False),
     _bug("ignores-committed-offsets", "Starts where auto.offset.reset says, whatever is committed.", "CLIENT-79 FETCH-06", fetches_offsets=False),
-    # The goodbye
+    # The clean close
     _bug("no-leave-on-close", "Closes without LeaveGroup.", "CLIENT-73 STATIC-15", leaves=0, text="kafka-go 0.2.2"),
     _bug("pretends-to-leave", "Reports that it closed or unsubscribed, and goes on as a member.", "CLIENT-73 CLIENT-20 CLIENT-71", goodbye="pretended"),
     _bug("leaves-without-its-id", "Sends LeaveGroup with the empty member id.", "CLIENT-73 CLIENT-72", leaves_by_id=False, text="franz-go <= 1.17.0"),

@@ -55,7 +55,10 @@ class Environment:
 
     `pins` are what the toolchain installs, as it writes them (pip requirements, Maven coordinates, Go modules, npm packages), each of one
     version, with `{release}` for the release. `runtime` says which interpreter, JDK or compiler runs it, `brokers` which broker releases
-    it can speak to. `build_tags` choose among the files of a shim that Go compiles.
+    it can speak to. `build_tags` choose among the files of a shim that Go compiles; `stands_for` is the module that it imports, where the
+    release was published under another name. `native` says that parts in C are built here, and `build_env` which variables (`NAME=value`)
+    that needs; `sources` names the packages of Python that have no wheels. With `dependencies` a release of Java brings what it asks for
+    itself, in the versions that it was published with.
     """
 
     releases: SpecifierSet
@@ -63,6 +66,15 @@ class Environment:
     runtime: SpecifierSet = field(default_factory=SpecifierSet)
     brokers: SpecifierSet = field(default_factory=SpecifierSet)
     build_tags: tuple[str, ...] = ()
+    stands_for: str = ""
+    build_env: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    native: bool = False
+    dependencies: bool = False
+
+    def build_variables(self) -> dict[str, str]:
+        """Return `build_env` by name."""
+        return dict(pair.split("=", 1) for pair in self.build_env)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,8 +216,10 @@ def _table(path: Path) -> dict[str, Any]:
 
 
 def _environment(data: Mapping[str, Any]) -> Environment:
-    specifiers = {key: SpecifierSet(data.get(key, "")) for key in ("releases", "runtime", "brokers")}
-    return Environment(pins=tuple(data.get("pins", ())), build_tags=tuple(data.get("build_tags", ())), **specifiers)
+    specifiers: dict[str, Any] = {key: SpecifierSet(data.get(key, "")) for key in ("releases", "runtime", "brokers")}
+    lists: dict[str, Any] = {key: tuple(data.get(key, ())) for key in ("pins", "build_tags", "build_env", "sources")}
+    rest: dict[str, Any] = {key: data[key] for key in ("stands_for", "native", "dependencies") if key in data}
+    return Environment(**specifiers, **lists, **rest)
 
 
 def _own_release() -> str:

@@ -63,7 +63,7 @@ async def run_shim(
 
 
 class _LineWriter:
-    """Lines leave one after the other, in the order in which they were told."""
+    """Lines leave one after the other, in the order in which they were written."""
 
     def __init__(self, emit: Callable[[str], Awaitable[None]], delay_s: float = 0.0) -> None:
         self._emit, self._delay_s = emit, delay_s
@@ -73,7 +73,7 @@ class _LineWriter:
         self._told.send_nowait((trio.current_time() + self._delay_s, json.dumps(body, separators=(",", ":"))))
 
     async def flush(self) -> None:
-        """Wait until all that was told so far has left; whose lines are late somewhere on their way does not wait for that."""
+        """Wait until every line so far has left; whose lines are late somewhere on their way does not wait for that."""
         if self._delay_s:
             return
         flushed = trio.Event()
@@ -162,7 +162,7 @@ class _Process:
         self._answer(command, ok=True, ignored=list(subscribe.ignored))
 
     def _has(self, name: str) -> bool:
-        """Tell whether the name is taken; that of a member that said its goodbye is free again."""
+        """Tell whether the name is taken; that of a member that has closed is free again."""
         return name in self._members and not self._members[name].is_closed
 
     async def _live(self, name: str, member: ShimMember) -> None:

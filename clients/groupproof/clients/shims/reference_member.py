@@ -16,7 +16,7 @@ from groupproof.clients.consumer.connection import Connect
 from groupproof.clients.consumer.consumer import Consumer, ConsumerError
 from groupproof.clients.consumer.fetch_positions import Delivery
 from groupproof.clients.member.policy import Policy
-from groupproof.clients.outputs import Callback, CallbackKind, Committed, Fail
+from groupproof.clients.outputs import Callback, CallbackKind, CommitResult, Fail
 from groupproof.clients.shims.subscribe_settings import NotImplementedHere, Subscribe, WrongField
 from groupproof.protocol.vocabulary import TopicPartition
 
@@ -167,15 +167,15 @@ class ShimMember:
 
     async def _position(self, command: Body) -> Body:
         """Wait until the positions asked for are known, as Kafka's `position` does."""
-        wanted = self._asked(command)
+        wanted = self._settings_of(command)
         await self._consumer.await_positions(wanted, _POSITION_MS_MAX)
         return {"offsets": _offsets({partition: self._consumer.positions.get(partition, -1) for partition in wanted})}
 
     async def _committed(self, command: Body) -> Body:
-        wanted = self._asked(command)
+        wanted = self._settings_of(command)
         return {"offsets": _offsets(await self._consumer.committed(wanted)) if wanted else []}
 
-    def _asked(self, command: Body) -> frozenset[TopicPartition]:
+    def _settings_of(self, command: Body) -> frozenset[TopicPartition]:
         asked = command.get("partitions")
         return self._consumer.member.owned if asked is None else frozenset((str(topic), int(partition)) for topic, partition in asked)
 
@@ -233,7 +233,7 @@ class ShimMember:
         self._tell({"name": "callback_done"})
         await self._flush()
 
-    def _on_end(self, ended: Committed | Fail) -> None:
+    def _on_end(self, ended: CommitResult | Fail) -> None:
         if isinstance(ended, Fail):
             self._tell({"name": "error", "error": ended.error, "message": ended.message, "fatal": ended.fatal})
             return

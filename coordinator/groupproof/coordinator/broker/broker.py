@@ -23,7 +23,7 @@ from groupproof.coordinator.broker.metadata import (
     unsupported_api_versions,
 )
 from groupproof.coordinator.broker.record_requests import create_topics, fetch, init_producer_id, list_offsets, offset_for_leader_epoch, produce
-from groupproof.coordinator.broker.unknown_partitions import OFFSET_REQUESTS, known_part, refused_wholly, with_unknown
+from groupproof.coordinator.broker.unknown_partitions import OFFSET_REQUESTS, existing_part, refused_wholly, with_unknown
 from groupproof.coordinator.machine.outputs import Arrival
 from groupproof.coordinator.machine.variant import ConnectionVariant
 from groupproof.protocol.vocabulary import Api
@@ -160,7 +160,7 @@ class Broker:
         if not isinstance(message, OFFSET_REQUESTS):
             return body_of(await self._ask(message, arrived, peer, twice))
         fields = self.world.fields
-        known = known_part(message, self.world.topics, by_partition=bool(fields["commits_check_partitions"]))
+        known = existing_part(message, self.world.topics, by_partition=bool(fields["commits_check_partitions"]))
         refused = refused_wholly(message, known)
         if refused is not None:
             self.recorder.record("processed", **arrived.columns)

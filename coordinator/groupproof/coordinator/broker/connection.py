@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from groupproof.coordinator.broker.frame_faults import Severed, Strikes
+from groupproof.coordinator.broker.frame_faults import ConnectionSevered, Strikes
 from groupproof.coordinator.broker.request_queue import Inbox
 from groupproof.coordinator.broker.sockets import Socket, has_all
 from groupproof.coordinator.machine.incoming_request import IncomingRequest
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.broker.group_coordinators import Ticket
     from groupproof.protocol.wire.messages import GroupResponse
 
-__all__ = ["SEND_S_MAX", "Connection", "Ended"]
+__all__ = ["SEND_S_MAX", "Connection", "ConnectionEnd"]
 
 Body = Mapping[str, Any]
 
@@ -48,7 +48,7 @@ _RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, for zero seconds: close() send
 _log = logging.getLogger(__name__)
 
 
-class Ended(Exception):
+class ConnectionEnd(Exception):
     """The connection is over; `str()` is the reason. `is_fault` where the peer broke the protocol."""
 
     def __init__(self, reason: str, *, is_fault: bool = False) -> None:
@@ -57,7 +57,7 @@ class Ended(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Unanswered:
+class _Unread:
     """What could not be answered where it was read: requests with their sizes, then what `broke` the stream, or its end."""
 
     arrived: list[tuple[IncomingRequest, int]]
@@ -66,7 +66,7 @@ class _Unanswered:
 
 
 @dataclass(frozen=True, slots=True)
-class _Begun:
+class _OpenRequest:
     """A request that was taken up where it was read, and what is left to do: wait for the answer to its `ticket`, or send the rest of it."""
 
     arrived: IncomingRequest
@@ -83,7 +83,7 @@ class Connection:
         self.host = peer.rpartition(":")[0] or peer
         self._stream = stream
         self._peer = peer
-        self._inbox: Inbox[IncomingRequest | Ended | _Begun] = Inbox()
+        self._inbox: Inbox[IncomingRequest | ConnectionEnd | _OpenRequest] = Inbox()
         self._scope = trio.CancelScope()
         self._strikes = Strikes(broker, self)
         self._waiting_for: str | None = None
@@ -152,8 +152,8 @@ class Connection:
         """Run `work`, and turn whatever it meets into the end of this connection."""
         try:
             await work()
-        except (Ended, Severed) as ended:
-            if isinstance(ended, Ended) and ended.is_fault:
+        except (ConnectionEnd, ConnectionSevered) as ended:
+            if isinstance(ended, ConnectionEnd) and ended.is_fault:
                 _log.warning("connection %d from %s ends: %s", self.number, self._peer, ended)
             self.end(str(ended))
         except (trio.BrokenResourceError, trio.ClosedResourceError, OSError) as error:
@@ -175,7 +175,7 @@ class Connection:
                 if self.broker.line.bad_frame != "ends":
                     await self._bear(left.broken)
                 # The connection ends when the turn comes to this frame: what came before it is still answered.
-                await self._inbox.put(Ended(str(left.broken), is_fault=True), 0)
+                await self._inbox.put(ConnectionEnd(str(left.broken), is_fault=True), 0)
                 return
             if left.is_end:
                 break
@@ -185,7 +185,7 @@ class Connection:
         if self._waiting_for is not None:
             self._lost()
 
-    async def _left(self, take: Callable[[bytes], _Unanswered | None]) -> _Unanswered:
+    async def _left(self, take: Callable[[bytes], _Unread | None]) -> _Unread:
         """Let `take` answer what can be answered where it is read, and return the first that cannot."""
         if self._socket is not None:
             return await self._socket.left(take)
@@ -193,10 +193,10 @@ class Connection:
             pass
         return left
 
-    def _take(self, framer: Framer, data: bytes) -> _Unanswered | None:
+    def _take(self, framer: Framer, data: bytes) -> _Unread | None:
         """Take up what came, all of it before the first is answered; return what could not be answered at once."""
         if not data:
-            return _Unanswered([], is_end=True)
+            return _Unread([], is_end=True)
         arrived: list[tuple[IncomingRequest, int]] = []
         broken: Exception | None = None
         try:
@@ -207,7 +207,7 @@ class Connection:
         done = 0
         while done < min(len(arrived), _AT_ONCE_MAX) and self._at_once(arrived[done][0]):
             done += 1
-        return None if done == len(arrived) and broken is None else _Unanswered(arrived[done:], broken)
+        return None if done == len(arrived) and broken is None else _Unread(arrived[done:], broken)
 
     def _arrived(self, payload: bytes) -> IncomingRequest:
         try:
@@ -222,7 +222,7 @@ class Connection:
         return self._recorded(wire, refused)
 
     def _refused_version(self, wire: WireRequest, low: int, high: int) -> int:
-        """Kafka ends the connection over a version that it does not answer; ApiVersions alone is told so (KIP-511)."""
+        """Kafka ends the connection over a version that it does not answer; ApiVersions alone gets an answer (KIP-511)."""
         if wire.api is Api.API_VERSIONS:
             return wire.version
         known = f"this broker answers v{low} to v{high}" if low <= high else "this broker does not serve it"
@@ -272,9 +272,9 @@ class Connection:
         if self._socket is None or not self._inbox.is_awaited or (ticket := self.broker.take_up(arrived, self)) is None:
             return False
         if ticket.answer is None:
-            self._inbox.put_first(_Begun(arrived, ticket))
+            self._inbox.put_first(_OpenRequest(arrived, ticket))
         elif self._is_open and (rest := self._answer_at_once(self._socket, arrived, ticket.answer)):
-            self._inbox.put_first(_Begun(arrived, rest=rest))
+            self._inbox.put_first(_OpenRequest(arrived, rest=rest))
         return True
 
     def _answer_at_once(self, to: Socket, arrived: IncomingRequest, answer: GroupResponse) -> bytes:
@@ -284,7 +284,8 @@ class Connection:
         """
         wire, recorder = arrived.wire, self.broker.recorder
         if recorder.is_heard:
-            recorder.record("response", **{**arrived.columns, **response_columns(wire.api, wire.body, body_of(answer))})
+            columns = response_columns(wire.api, wire.body, body_of(answer), self.broker.world.topics.name_of)
+            recorder.record("response", **{**arrived.columns, **columns})
         try:
             return to.send_now(write_answer(answer, wire.version, wire.correlation))
         except trio.BrokenResourceError:
@@ -292,7 +293,7 @@ class Connection:
                 self._tell_unsent(arrived)
             raise
 
-    async def _go_on(self, begun: _Begun) -> None:
+    async def _go_on(self, begun: _OpenRequest) -> None:
         """Do what is left of a request that was taken up at once."""
         arrived, rest = begun.arrived, begun.rest
         if begun.ticket is not None:
@@ -312,7 +313,7 @@ class Connection:
         """Take every request up as it comes, as a variant does."""
         async with trio.open_nursery() as nursery:
             while (arrived := await self._inbox.get()) is not None:
-                if isinstance(arrived, Ended):
+                if isinstance(arrived, ConnectionEnd):
                     raise arrived
                 assert isinstance(arrived, IncomingRequest), "only a connection in order takes requests up at once"
                 nursery.start_soon(self._guarded, partial(self._turn, arrived))
@@ -320,9 +321,9 @@ class Connection:
 
     async def _work(self) -> None:
         while (arrived := await self._inbox.get()) is not None:
-            if isinstance(arrived, Ended):
+            if isinstance(arrived, ConnectionEnd):
                 raise arrived
-            await (self._go_on(arrived) if isinstance(arrived, _Begun) else self._turn(arrived))
+            await (self._go_on(arrived) if isinstance(arrived, _OpenRequest) else self._turn(arrived))
         self.end(self._farewell, by="client")
 
     async def _turn(self, arrived: IncomingRequest) -> None:
@@ -343,13 +344,13 @@ class Connection:
         if body is None:
             body = await self.broker.process(arrived, self, taken_up_twice=taken_up)
         if body is not None:
-            body = await self._bent(arrived, dict(body))
+            body = await self._altered_answer(arrived, dict(body))
         if not self.broker.machine.runs:
             await self.broker.machine.awake()
         if body is not None and self._is_open:
             await self._answer(arrived, body, fault)
 
-    async def _bent(self, arrived: IncomingRequest, body: dict[str, Any]) -> Body | None:
+    async def _altered_answer(self, arrived: IncomingRequest, body: dict[str, Any]) -> Body | None:
         """Return the answer as a variant gives it, when it gives it."""
         line = self.broker.line
         if line.leaves_when_closed and arrived.wire.api is Api.JOIN_GROUP:
@@ -361,13 +362,13 @@ class Connection:
     async def _answer(self, arrived: IncomingRequest, body: Body, fault: AppliedFault | None) -> None:
         """Send an answer, unless a fault has another idea; `struck` is the fault that struck the request."""
         api, asked = arrived.wire.api, arrived.wire.body
-        columns = response_columns(api, asked, body)
+        columns = response_columns(api, asked, body, self.broker.world.topics.name_of)
         struck_now = self._strikes.on_response(arrived, columns)
         if struck_now is not None:
             said, body = body, await self._strikes.before_sending(struck_now, arrived, body)
             if struck_now.drops:
                 return
-            columns = columns if body is said else response_columns(api, asked, body)
+            columns = columns if body is said else response_columns(api, asked, body, self.broker.world.topics.name_of)
             columns["fault"] = struck_now.fault.name
         strikes = [fault for fault in (fault, struck_now) if fault is not None]
         # Recorded before its bytes leave: whatever the client does because of it comes after it in the trace, however late this loop is.
@@ -376,7 +377,7 @@ class Connection:
             data = frame(self._strikes.spoilt(struck_now, write_response(api, arrived.answer_version, arrived.wire.correlation, body)))
             async with self.broker.turn or contextlib.nullcontext():
                 await self._send(self.broker.line.sends(arrived, data), api)
-        except (Ended, trio.BrokenResourceError, trio.ClosedResourceError) as error:
+        except (ConnectionEnd, trio.BrokenResourceError, trio.ClosedResourceError) as error:
             self._tell_unsent(arrived)
             self._strikes.sent(strikes, failure=str(error) or "the connection broke")
             raise
@@ -396,4 +397,4 @@ class Connection:
         with trio.move_on_after(SEND_S_MAX) as limit:
             await self._stream.send_all(rest)
         if limit.cancelled_caught:
-            raise Ended(f"the client did not take its answer to {api.title} within {SEND_S_MAX:.0f} s", is_fault=True)
+            raise ConnectionEnd(f"the client did not take its answer to {api.title} within {SEND_S_MAX:.0f} s", is_fault=True)

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from groupproof.protocol.faults import Fault
     from groupproof.protocol.wire.message_codec import WireRequest
 
-__all__ = ["AppliedFault", "FrameFaults", "KnownGroup", "Severed", "Strikes"]
+__all__ = ["AppliedFault", "ConnectionSevered", "FrameFaults", "KnownGroup", "Strikes"]
 
 Body = Mapping[str, Any]
 
 
-class Severed(Exception):
+class ConnectionSevered(Exception):
     """A fault has ended the connection; `str()` is the reason."""
 
 
@@ -165,7 +165,7 @@ class Strikes(FrameFaults):
         try:
             return replace(arrived, wire=read_request(payload))
         except WireError as error:
-            raise Severed(str(error)) from error
+            raise ConnectionSevered(str(error)) from error
 
     def spoilt(self, fault: AppliedFault | None, payload: bytes) -> bytes:
         """Return an answer's bytes as they leave."""
@@ -192,11 +192,11 @@ class Strikes(FrameFaults):
                 self.delivered(fault.fault, fault.columns)
 
     def _strike(self, arrived: IncomingRequest, direction: str, columns: Body) -> AppliedFault | None:
-        known = self._known(columns.get("group"), columns.get("member"))
+        known = self._group_facts(columns.get("group"), columns.get("member"))
         fault = self.struck(arrived.wire, direction, columns, known)
         return None if fault is None else AppliedFault(fault, columns)
 
-    def _known(self, group: str | None, member: str | None) -> KnownGroup:
+    def _group_facts(self, group: str | None, member: str | None) -> KnownGroup:
         view = None if group is None else self._broker.coordinators.view(group)
         if view is None:
             return KnownGroup()
@@ -222,7 +222,7 @@ class Strikes(FrameFaults):
             reason = f"fault {fault.name} cut it"
             await self._line.close(reason, "fault", reset=action.reset)
             self.delivered(fault, struck.columns)
-            raise Severed(reason)
+            raise ConnectionSevered(reason)
         elif isinstance(action, Move):
             self._move(struck, action, arrived)
 

@@ -14,7 +14,7 @@ from typing import Any
 import trio
 
 from groupproof.coordinator.machine.coordinator import Coordinator
-from groupproof.coordinator.machine.outputs import Applied, Arrival, GroupView, Output, Reply, Transition
+from groupproof.coordinator.machine.outputs import AppliedRow, Arrival, GroupView, Output, Reply, Transition
 from groupproof.coordinator.machine.settings import Settings
 from groupproof.coordinator.machine.storage import StoredGroups, partition_of
 from groupproof.coordinator.machine.variant import REFERENCE, Variant
@@ -212,8 +212,8 @@ class Coordinators:
                 self._recorder.record("processed", **columns, rule=output.rule, body={"requirement": output.requirement})
                 columns = None
 
-    def _record_timer(self, node: int, applied: Applied) -> None:
-        """Of the rows that no request caused, only the timers are told: the others follow from what is told already."""
+    def _record_timer(self, node: int, applied: AppliedRow) -> None:
+        """Of the rows that no request caused, only the timers are recorded: the others follow from what is recorded already."""
         if applied.rule.partition("/")[0] in self._timers:
             self._recorder.record("timer", node=node, **applied.timer_columns())
 

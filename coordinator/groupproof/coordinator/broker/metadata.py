@@ -42,7 +42,7 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 @dataclass(slots=True)
 class BrokerNode:
-    """One broker and the address that clients are told."""
+    """One broker and the address that clients get."""
 
     node_id: int
     host: str = "127.0.0.1"

@@ -14,7 +14,7 @@ from groupproof.coordinator.broker.topics import Log, OutOfRange, Topic
 from groupproof.protocol.vocabulary import ErrorCode
 from groupproof.protocol.wire.records import RecordsError
 
-__all__ = ["Fetched", "create_topics", "fetch", "init_producer_id", "list_offsets", "offset_for_leader_epoch", "produce"]
+__all__ = ["FetchAnswer", "create_topics", "fetch", "init_producer_id", "list_offsets", "offset_for_leader_epoch", "produce"]
 
 Body = dict[str, Any]
 Asked = Mapping[str, Any]
@@ -32,7 +32,7 @@ _LEADER_EPOCH = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchAnswer:
     """A Fetch answer and whether it must wait for more (DelayedFetch): too few bytes, nothing wrong, and something was asked."""
 
     body: Body
@@ -65,10 +65,10 @@ def _log(metadata: ClusterMetadata, node_id: int, asked: Asked, index: int, epoc
 # Fetch
 
 
-def fetch(metadata: ClusterMetadata, node_id: int, body: Asked) -> Fetched:
+def fetch(metadata: ClusterMetadata, node_id: int, body: Asked) -> FetchAnswer:
     """Read what is there now; the caller waits and asks again while `may_wait` (fetch.max.wait.ms, fetch.min.bytes)."""
     if body.get("session_id") and (body.get("session_epoch") or 0) > 0:
-        return Fetched({"error_code": ErrorCode.FETCH_SESSION_ID_NOT_FOUND.value, "session_id": 0, "responses": ()})
+        return FetchAnswer({"error_code": ErrorCode.FETCH_SESSION_ID_NOT_FOUND.value, "session_id": 0, "responses": ()})
     room = [body.get("max_bytes", 2**31 - 1)]
     responses = []
     for topic in body.get("topics") or ():
@@ -77,7 +77,7 @@ def fetch(metadata: ClusterMetadata, node_id: int, body: Asked) -> Fetched:
     entries = [partition for topic in responses for partition in topic["partitions"]]
     size = sum(len(partition["records"]) for partition in entries)
     may_wait = bool(entries) and size < body.get("min_bytes", 0) and not any(partition["error_code"] for partition in entries)
-    return Fetched({"error_code": 0, "session_id": 0, "responses": tuple(responses)}, may_wait)
+    return FetchAnswer({"error_code": 0, "session_id": 0, "responses": tuple(responses)}, may_wait)
 
 
 def _fetched(metadata: ClusterMetadata, node_id: int, topic: Asked, asked: Asked, room: list[int], body: Asked) -> Body:

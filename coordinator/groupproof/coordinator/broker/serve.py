@@ -16,18 +16,18 @@ from groupproof.coordinator.broker.sockets import Poller, Socket
 from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.protocol.trace import Recorder
 
-__all__ = ["CannotListen", "Serving", "serve"]
+__all__ = ["CannotListen", "ServingCluster", "serve"]
 
 _log = logging.getLogger(__name__)
 
 
 class CannotListen(Exception):
-    """A port cannot be had: the environment's fault; the message says which and why."""
+    """A port is not free: the environment's fault; the message says which and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Serving:
-    """A cluster that serves; `addresses` by node id, as clients are told them."""
+class ServingCluster:
+    """A cluster that serves; `addresses` by node id, as clients get them."""
 
     cluster: Cluster
     addresses: tuple[tuple[str, int], ...]
@@ -51,11 +51,11 @@ async def serve(
     advertise: str | None = None,
     variant: Variant = REFERENCE,
     say: Callable[[str], None] | None = None,
-    task_status: trio.TaskStatus[Serving] = trio.TASK_STATUS_IGNORED,
+    task_status: trio.TaskStatus[ServingCluster] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serve one broker on each of `ports` (0: a free one) until cancelled.
 
-    Clients are told `advertise` in place of `host` where it is given. `say` gets one line when everything listens. Raises
+    Clients get `advertise` in place of `host` where it is given. `say` gets one line when everything listens. Raises
     `CannotListen`, `UnknownProfile` and `UnknownSetting`.
     """
     cluster = Cluster(
@@ -65,7 +65,7 @@ async def serve(
     addresses = tuple((advertise or host, _port_of(listener)) for listener in listeners)
     for node_id, address in enumerate(addresses):
         cluster.advertise(node_id, *address)
-    serving = Serving(cluster=cluster, addresses=addresses)
+    serving = ServingCluster(cluster=cluster, addresses=addresses)
     with closing(Poller()) as poller:
         async with trio.open_nursery() as nursery:
             await nursery.start(cluster.run)

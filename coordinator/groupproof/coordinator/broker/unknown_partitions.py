@@ -25,14 +25,14 @@ from groupproof.protocol.wire.messages import (
     TxnOffsetCommitResponse,
 )
 
-__all__ = ["OFFSET_REQUESTS", "OffsetRequest", "known_part", "refused_wholly", "with_unknown"]
+__all__ = ["OFFSET_REQUESTS", "OffsetRequest", "existing_part", "refused_wholly", "with_unknown"]
 
 OffsetRequest = OffsetCommitRequest | TxnOffsetCommitRequest | OffsetDeleteRequest
 OFFSET_REQUESTS = (OffsetCommitRequest, TxnOffsetCommitRequest, OffsetDeleteRequest)
 Asked = TypeVar("Asked", bound=OffsetRequest)
 
 
-def known_part(message: Asked, topics: Topics, *, by_partition: bool = True) -> Asked:
+def existing_part(message: Asked, topics: Topics, *, by_partition: bool = True) -> Asked:
     """Return the request without the partitions that do not exist, and without topics that are then empty.
 
     Unless `by_partition`, of a topic that exists every partition is taken to (before 2.0).
@@ -60,7 +60,7 @@ def refused_wholly(message: OffsetRequest, known: OffsetRequest) -> GroupRespons
 def with_unknown(message: OffsetRequest, answer: GroupResponse, *, known: OffsetRequest | None = None, repeats_topics: bool = False) -> GroupResponse:
     """Return the answer to the `known` part completed to one for `message`, in its order. What is known and not answered stays so.
 
-    With `repeats_topics` a deletion's topic is told again for each of its partitions (before 2.6).
+    With `repeats_topics` a deletion's topic is named again for each of its partitions (before 2.6).
     """
     assert isinstance(answer, OffsetCommitResponse | TxnOffsetCommitResponse | OffsetDeleteResponse)
     codes = {(topic.name, partition.partition_index): partition.error_code for topic in answer.topics for partition in topic.partitions}

@@ -8,12 +8,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from groupproof.coordinator.machine.function_registry import functions_of
-from groupproof.coordinator.machine.variant import bent
+from groupproof.coordinator.machine.variant import profile_with
 from groupproof.protocol.rules.classic.classic_terms import NO_GROUP, state_name
 from groupproof.protocol.rules.dialect_registry import on_change
 from groupproof.protocol.vocabulary import ErrorCode
 
 if TYPE_CHECKING:
+    from groupproof.coordinator.machine.any_group import AnyGroup
     from groupproof.coordinator.machine.dialect_functions import DialectFunctions, RequestFunctions
     from groupproof.coordinator.machine.effect_context import EffectContext
     from groupproof.coordinator.machine.event import Event
@@ -50,7 +51,7 @@ class BoundTables:
     """What a release does, by dialect of the group, of `only` one where the release speaks no other; `none` where there is no group. `before` and `before_open` are the checks before the group is looked
     at, whole and without those that hold only where the gate is shut.
 
-    `home` are the functions of the dialect that an event kind belongs to, `requests` and `batches` those of all dialects by the type of the message.
+    `home` are the functions of the dialect that an event kind belongs to, `requests` and `batches` those of all dialects by the type of the message, `restored` by that of the record.
     """
 
     profile: Profile
@@ -63,6 +64,7 @@ class BoundTables:
     home: Mapping[EventKind, DialectFunctions]
     requests: Mapping[type[Any], RequestFunctions]
     batches: Mapping[type[Any], Batch]
+    restored: Mapping[type[Any], Callable[[Any], AnyGroup]]
     fields: Mapping[str, int]
     appends: Mapping[EventKind, Mapping[int, int]]
 
@@ -70,7 +72,7 @@ class BoundTables:
 @lru_cache(maxsize=64)
 def bound_tables(profile: Profile, variant: Variant) -> BoundTables:
     """Bind the tables of a release once: the oracle makes a thousand machines of one release."""
-    profile = bent(profile, variant)
+    profile = profile_with(profile, variant)
     tables = tuple(profile.tables.values())
     functions = {table.dialect: functions_of(table.dialect) for table in tables}
     home = _home(tables, functions)
@@ -90,6 +92,7 @@ def bound_tables(profile: Profile, variant: Variant) -> BoundTables:
         home=home,
         requests=_first_of(function.requests for function in functions.values()),
         batches=_first_of(function.batches for function in functions.values()),
+        restored=_first_of(function.restored for function in functions.values()),
         fields=fields,
         appends={kind: answers for table in tables for kind, answers in table.appends.items()},
     )

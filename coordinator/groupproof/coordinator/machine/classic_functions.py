@@ -12,6 +12,7 @@ from groupproof.coordinator.machine.event import Event
 from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.group_batches import BATCHES
 from groupproof.coordinator.machine.guards import GUARDS
+from groupproof.coordinator.machine.storage import StoredGroup
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent, Guard
 from groupproof.protocol.wire.messages import (
@@ -56,6 +57,7 @@ def _group(group_id: str, since_ms: int) -> Group:
 
 CLASSIC_FUNCTIONS: Final = DialectFunctions(
     dialect=CLASSIC,
+    restored={StoredGroup: Group.restored},
     guards=GUARDS,
     answers=FORMS,
     effects=EFFECTS,

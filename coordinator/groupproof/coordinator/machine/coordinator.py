@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from groupproof.coordinator.machine.bound_tables import bound_tables
 from groupproof.coordinator.machine.engine import Engine
 from groupproof.coordinator.machine.event import OPEN, CoordinatorStatus, Event
-from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.offset_effects import storable
-from groupproof.coordinator.machine.outputs import Applied, Arrival, GroupView, MemberView, Output, Reply, Transition
+from groupproof.coordinator.machine.outputs import AppliedRow, Arrival, GroupView, MemberView, Output, Reply, Transition
 from groupproof.coordinator.machine.settings import Settings
 from groupproof.coordinator.machine.storage import PartitionState, StoredGroups, partition_of
 from groupproof.coordinator.machine.timers import TimerKey
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "Applied", "Arrival", "Coordinator", "GroupView", "MemberView", "Output", "Reply", "Settings", "StoredGroups", "Transition", "partition_of",
+    "AppliedRow", "Arrival", "Coordinator", "GroupView", "MemberView", "Output", "Reply", "Settings", "StoredGroups", "Transition", "partition_of",
 ]  # fmt: skip
 
 
@@ -164,7 +163,7 @@ class Coordinator:
         self._loading.discard(partition)
         state = self._engine.partitions[partition] = PartitionState.of(stored)
         for record in tuple(state.groups.values()):
-            self._engine.adopt(Group.restored(record))
+            self._engine.adopt(self._engine.tables.restored[type(record)](record))
         for group_id in state.offsets:
             if group_id not in self._engine.groups:
                 self._engine.adopt(self._engine.tables.home[ClassicEvent.OFFSET_COMMIT].group(group_id, now_ms))  # commits without members

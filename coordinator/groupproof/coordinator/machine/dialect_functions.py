@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.any_group import AnyGroup
     from groupproof.coordinator.machine.event import Event
     from groupproof.coordinator.machine.group_batches import Batch
+    from groupproof.coordinator.machine.variant import Variant
     from groupproof.protocol.rules.cells import AnswerName, EffectName, EventKind, GuardName
     from groupproof.protocol.rules.dialect import Dialect
     from groupproof.protocol.vocabulary import ErrorCode
@@ -37,7 +38,8 @@ class DialectFunctions:
     `group` makes a group of the dialect out of its id and the time, `event` an event that no request brings. `requests` are the messages that are about
     one group, `batches` those that are about several. `error_answer` says an error
     code in the shape of a request's answer. `gate` are the guards that hold only where the coordinator cannot look at the group; `quiet` the kinds that
-    are not recorded where their row does nothing.
+    are not recorded where their row does nothing. `planted` are its bugs and its legal deviations beside those that are made from the rules.
+    `restored` makes a group of what was stored of it, by the type of the record.
     """
 
     dialect: Dialect
@@ -51,3 +53,5 @@ class DialectFunctions:
     batches: Mapping[type[Any], Batch] = field(default_factory=dict)
     gate: frozenset[GuardName] = frozenset()
     quiet: frozenset[EventKind] = frozenset()
+    planted: tuple[Variant, ...] = ()
+    restored: Mapping[type[Any], Callable[[Any], AnyGroup]] = field(default_factory=dict)

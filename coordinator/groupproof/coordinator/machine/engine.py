@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from groupproof.coordinator.machine.event import OPEN
 from groupproof.coordinator.machine.offsets import Offsets
-from groupproof.coordinator.machine.outputs import Applied, Reply, Transition
+from groupproof.coordinator.machine.outputs import AppliedRow, Reply, Transition
 from groupproof.coordinator.machine.storage import partition_of
 from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.protocol.rules.classic.classic_terms import state_name
@@ -121,7 +121,7 @@ class Engine:
         if rule.is_told:
             token = None if event.arrival is None else event.arrival.token
             self.out.append(
-                Applied(token=token, group_id=event.group_id, rule=rule.name, requirement=rule.row.requirement, member_id=event.member_id)
+                AppliedRow(token=token, group_id=event.group_id, rule=rule.name, requirement=rule.row.requirement, member_id=event.member_id)
             )
         for effect in rule.effects:
             effect(self, event)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.dialect_functions import DialectFunctions
     from groupproof.protocol.rules.dialect import Dialect
 
-__all__ = ["DATALINK_FUNCTIONS", "functions_of", "registered"]
+__all__ = ["DATALINK_FUNCTIONS", "functions_of", "registered", "registered_functions"]
 
 DATALINK_FUNCTIONS: Final = datalink_functions(CLASSIC_FUNCTIONS)
 _FUNCTIONS: Final[dict[Dialect, DialectFunctions]] = {
@@ -27,6 +27,11 @@ def functions_of(dialect: Dialect) -> DialectFunctions:
     if dialect not in _FUNCTIONS:
         raise LookupError(f"the dialect {dialect.name} has no functions here: the coordinator does not speak it")
     return _FUNCTIONS[dialect]
+
+
+def registered_functions() -> tuple[DialectFunctions, ...]:
+    """Return the functions of every dialect that the coordinator speaks."""
+    return tuple(_FUNCTIONS.values())
 
 
 @contextmanager

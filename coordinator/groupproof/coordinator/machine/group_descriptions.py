@@ -1,4 +1,4 @@
-"""How groups are told: the forms of answers to DescribeGroups and ListGroups.
+"""How groups are described: the forms of answers to DescribeGroups and ListGroups.
 
 Sources: Kafka's `GroupMetadataManager.describeGroups` and `listGroups`, `GroupMetadata.summary` and `overview` before 4.0; KIP-430, KIP-518, KIP-1043.
 """

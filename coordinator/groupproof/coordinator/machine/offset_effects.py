@@ -13,7 +13,7 @@ from groupproof.protocol.wire.messages import OffsetDeleteRequest, TxnOffsetComm
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.effect_context import EffectContext
     from groupproof.coordinator.machine.event import Event
-    from groupproof.coordinator.machine.offsets import Committed
+    from groupproof.coordinator.machine.offsets import CommittedOffset
     from groupproof.protocol.rules.cells import EffectName
     from groupproof.protocol.vocabulary import TopicPartition
     from groupproof.protocol.wire.messages import CommitPartition
@@ -79,7 +79,7 @@ def _delete_stored_offsets(engine: EffectContext, event: Event) -> None:
         engine.offsets(event.group_id).by_partition.pop(key, None)
 
 
-def _expire(engine: EffectContext, event: Event, since_ms: Callable[[Committed], int], is_kept: Callable[[str], bool] | None = None) -> None:
+def _expire(engine: EffectContext, event: Event, since_ms: Callable[[CommittedOffset], int], is_kept: Callable[[str], bool] | None = None) -> None:
     """Remove what is older than the retention, but not of a topic that is kept; `since_ms` tells from when the retention counts.
 
     The coordinator in Java spares partitions with a pending offset, the one in Scala removes what is stored of them; what is pending stays.

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from groupproof.protocol.vocabulary import TopicPartition
     from groupproof.protocol.wire.messages import CommitPartition
 
-__all__ = ["Committed", "Offsets"]
+__all__ = ["CommittedOffset", "Offsets"]
 
 """Topic and partition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Committed:
+class CommittedOffset:
     """One committed offset; `at_ms` is when it was committed, `expires_ms` when it expires if the commit said so (OffsetCommit v2 to v4).
 
     `record` is its place among the group's records: of two commits the later record holds, whenever its transaction ends.
@@ -37,8 +37,8 @@ class Committed:
 class Offsets:
     """The committed offsets of one group, by topic and partition, in the order of their first commit; and the pending ones by producer id."""
 
-    by_partition: dict[TopicPartition, Committed] = field(default_factory=dict)
-    pending: dict[int, dict[TopicPartition, Committed]] = field(default_factory=dict)
+    by_partition: dict[TopicPartition, CommittedOffset] = field(default_factory=dict)
+    pending: dict[int, dict[TopicPartition, CommittedOffset]] = field(default_factory=dict)
     records: int = 0
 
     def __bool__(self) -> bool:
@@ -84,9 +84,9 @@ class Offsets:
             for topic in asked
         )
 
-    def _committed(self, partition: CommitPartition, now_ms: int, expires_ms: int | None) -> Committed:
+    def _committed(self, partition: CommitPartition, now_ms: int, expires_ms: int | None) -> CommittedOffset:
         self.records += 1
-        return Committed(
+        return CommittedOffset(
             offset=partition.committed_offset,
             leader_epoch=partition.committed_leader_epoch,
             metadata=partition.committed_metadata or "",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from groupproof.protocol.wire.messages import GroupResponse
 
-__all__ = ["Applied", "Arrival", "GroupProgress", "GroupView", "MemberView", "Output", "Reply", "Transition"]
+__all__ = ["AppliedRow", "Arrival", "GroupProgress", "GroupView", "MemberView", "Output", "Reply", "Transition"]
 
 
 class Arrival(NamedTuple):
@@ -51,7 +51,7 @@ class Transition:
         }  # fmt: skip
 
 
-class Applied(NamedTuple):
+class AppliedRow(NamedTuple):
     """A row of the table was applied: to the request of `token`, or, where that is None, to a timer (of `member_id`, if it is a member's) or to what followed."""
 
     token: Hashable | None
@@ -65,7 +65,7 @@ class Applied(NamedTuple):
         return {"group": self.group_id, "member": self.member_id or None, "rule": self.rule, "body": {"requirement": self.requirement}}
 
 
-Output = Reply | Transition | Applied
+Output = Reply | Transition | AppliedRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from groupproof.protocol.rules.profiles import profile as profile_named
 
-__all__ = ["Settings", "UnknownSetting"]
+__all__ = ["OWN_NAMES", "Settings", "UnknownSetting", "setting_names"]
 
 
 _BOOLEANS: Final[Mapping[Any, int]] = {"true": 1, "false": 0}
@@ -22,7 +22,8 @@ class UnknownSetting(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Kafka's defaults of the newest release; `of` gives another release's (TIMER-01 to TIMER-16, TIMER-40).
+    """Kafka's defaults of the newest release; `of` gives another release's (TIMER-01 to TIMER-16, TIMER-40). `brought` are the settings of the profile's
+    dialects that have some of their own, by their dotted names.
 
     `new_member_join_timeout_ms` is a constant in Kafka (TIMER-12) and no setting there.
     """
@@ -38,18 +39,28 @@ class Settings:
     offsets_topic_num_partitions: int = 50
     transaction_partition_verification_enable: int = 1  # true or false; read since 3.7
     new_member_join_timeout_ms: int = 300_000
+    brought: Any = ()  # pairs of a name and its value
 
     @property
     def offsets_retention_ms(self) -> int:
         return self.offsets_retention_minutes * 60_000
 
+    def of_dialect(self, name: str) -> int | str:
+        """Return a setting that a dialect brought, by its dotted name; raise `KeyError` where no dialect of the profile has it."""
+        value: int | str = dict(self.brought)[name]
+        return value
+
     @classmethod
     def of(cls, named: Mapping[str, Any], profile: str = "kafka-4.1") -> Settings:
         """Return the profile's defaults with `named` (Kafka's dotted names) over them; raise `UnknownSetting`."""
-        known = {field.name for field in fields(cls)}
+        known = {name.replace(".", "_") for name in OWN_NAMES}
         values: dict[str, int] = {}
+        brought = {name: value for dialect in profile_named(profile).dialects for name, value in dialect.settings.items()}
         for name, value in {**profile_named(profile).defaults, **named}.items():
             key = name.replace(".", "_")
+            if name in brought:
+                brought[name] = _as_brought(name, value, brought[name])
+                continue
             if key not in known:
                 nearest = difflib.get_close_matches(key, known, n=1)
                 hint = f"; did you mean {nearest[0].replace('_', '.')}?" if nearest else ""
@@ -58,4 +69,20 @@ class Settings:
                 values[key] = _BOOLEANS[value] if value in _BOOLEANS and key in _SWITCHES else int(value)
             except (TypeError, ValueError):
                 raise UnknownSetting(f"{name} must be a whole number, not {value!r}") from None
-        return cls(**values)
+        return cls(**values, brought=tuple(brought.items()))
+
+
+def _as_brought(name: str, value: Any, default: int | str) -> int | str:
+    try:
+        return type(default)(value)
+    except (TypeError, ValueError):
+        raise UnknownSetting(f"{name} must be a whole number, not {value!r}") from None
+
+
+OWN_NAMES: Final = tuple(field.name.replace("_", ".") for field in fields(Settings) if field.name != "brought")
+"""The dotted names of the settings that every dialect reads."""
+
+
+def setting_names(profile: str) -> frozenset[str]:
+    """Return the dotted names of all settings that a coordinator of the profile reads."""
+    return frozenset(OWN_NAMES).union(*(dialect.settings for dialect in profile_named(profile).dialects))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.machine.members import Member
 from groupproof.coordinator.machine.offsets import Offsets
@@ -12,7 +12,7 @@ from groupproof.protocol.java_hash import java_hash
 from groupproof.protocol.wire.messages import JoinProtocol
 
 if TYPE_CHECKING:
-    from groupproof.coordinator.machine.offsets import Committed
+    from groupproof.coordinator.machine.offsets import CommittedOffset
     from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["PartitionState", "StoredGroup", "StoredGroups", "StoredMember", "StoredOffsets", "partition_of"]
@@ -51,7 +51,7 @@ class StoredMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredGroup:
-    """The last stored generation of a group: with members it is loaded as Stable, without as Empty (EMIG-03)."""
+    """The last stored generation of a classic group: with members it is loaded as Stable, without as Empty (EMIG-03)."""
 
     group_id: str
     generation: int
@@ -67,8 +67,8 @@ class StoredOffsets:
     """The offsets of one group: what is committed, and by producer id what is pending."""
 
     group_id: str
-    committed: tuple[tuple[TopicPartition, Committed], ...]
-    pending: tuple[tuple[int, tuple[tuple[TopicPartition, Committed], ...]], ...] = ()
+    committed: tuple[tuple[TopicPartition, CommittedOffset], ...]
+    pending: tuple[tuple[int, tuple[tuple[TopicPartition, CommittedOffset], ...]], ...] = ()
 
     @classmethod
     def of(cls, group_id: str, offsets: Offsets) -> StoredOffsets:
@@ -85,7 +85,7 @@ class StoredOffsets:
 class StoredGroups:
     """A snapshot of one partition's records, fit to be loaded elsewhere; `transactions` are the producers with one under way in it."""
 
-    groups: tuple[StoredGroup, ...] = ()
+    groups: tuple[Any, ...] = ()  # each with its `group_id`; of which dialect it is, its type tells
     offsets: tuple[StoredOffsets, ...] = ()
     transactions: frozenset[int] = frozenset()
 
@@ -94,7 +94,7 @@ class StoredGroups:
 class PartitionState:
     """One partition of `__consumer_offsets` as its leader holds it."""
 
-    groups: dict[str, StoredGroup] = field(default_factory=dict)
+    groups: dict[str, Any] = field(default_factory=dict)  # likewise
     offsets: dict[str, Offsets] = field(default_factory=dict)
     transactions: set[int] = field(default_factory=set)
 

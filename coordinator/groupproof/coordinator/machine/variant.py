@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from groupproof.protocol.vocabulary import Api
     from groupproof.protocol.wire.messages import GroupResponse
 
-__all__ = ["REFERENCE", "BentTimers", "ConnectionVariant", "Variant", "bent"]
+__all__ = ["REFERENCE", "BentTimers", "ConnectionVariant", "Variant", "profile_with"]
 
 Body = dict[str, Any]
 
@@ -70,7 +70,7 @@ class Variant:
 
     `rows` are changes of the table of `dialect` (of the profile's first where that is empty), `before` cells of the checks before the group. `effects`, `guards` and `forms` stand in place of the
     table's words; `due_ms` says for when a timer is armed (None: never). `outputs` may change what a machine puts out, `stored` what a
-    partition takes along when it moves, `versions` what ApiVersions tells, `answered` what is answered, `owner` who is told to coordinate.
+    partition takes along when it moves, `versions` what ApiVersions offers, `answered` what is answered, `owner` which broker is named as coordinator.
     """
 
     name: str
@@ -118,7 +118,7 @@ class BentTimers(Timers):
             Timers.arm(self, key, bent_ms)
 
 
-def bent(profile: Profile, variant: Variant) -> Profile:
+def profile_with(profile: Profile, variant: Variant) -> Profile:
     """Return the profile with the variant's changes; raise `ValueError` for a row or a dialect that the profile does not have."""
     if not (variant.rows or variant.before or variant.fields):
         return profile

@@ -10,6 +10,7 @@ import difflib
 from functools import cache
 from typing import Final
 
+from groupproof.coordinator.machine.function_registry import registered_functions
 from groupproof.coordinator.machine.variant import Variant
 from groupproof.coordinator.planted.answer_bugs import BUGS_OF_ANSWERS
 from groupproof.coordinator.planted.datalink_readings import READINGS
@@ -34,8 +35,9 @@ def variants() -> dict[str, Variant]:
 
 
 def variant_named(name: str) -> Variant:
-    """Return a variant, or a reading of DataLink's design, which holds for its profiles alone; raise `UnknownVariant`."""
-    known = variants() | {reading.name: reading for reading in READINGS}
+    """Return a variant, or one that a dialect brings for its profiles alone (the readings of DataLink's design are such); raise `UnknownVariant`."""
+    of_dialects = (variant for functions in registered_functions() for variant in functions.planted)
+    known = variants() | {variant.name: variant for variant in (*READINGS, *of_dialects)}
     try:
         return known[name]
     except KeyError:

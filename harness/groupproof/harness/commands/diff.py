@@ -152,7 +152,7 @@ def _print(compared: list[ScriptComparison], subjects: tuple[BrokerSubject, Brok
             click.echo(f"  {subjects[1].spec:<{width}}  {result.contrast.second[:WIDTH]}")
     diverge = sum(comparison.contrast is not None for comparison in compared)
     failed = sum(comparison.trouble is not None for comparison in compared)
-    rest = f", {failed} not carried out" if failed else ""
+    rest = f", {failed} not run" if failed else ""
     click.echo(f"{subjects[0].spec} and {subjects[1].spec}: {diverge} of {len(compared)} schedules diverge{rest}")
 
 

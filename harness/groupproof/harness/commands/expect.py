@@ -26,14 +26,14 @@ def update(*, report: Path, file: Path | None, reason: str | None, url: str | No
 
     Entries that the run contradicts are mended or taken out, and what failed without being known is added; comments stay.
     """
-    from groupproof.harness.judging.summary.expectations_file import Reading, read_report, write
+    from groupproof.harness.judging.summary.expectations_file import KnownReason, read_report, write
     from groupproof.harness.judging.summary.expectations_file import update as updated
 
     if url and findings:
         raise click.UsageError("give either --url or --findings")
     run = read_report(report)
     file = file or _shipped(run["subject"]["name"])
-    reading = Reading(reason=reason, source_name="findings" if findings else "url", source=findings or url, releases=releases)
+    reading = KnownReason(reason=reason, source_name="findings" if findings else "url", source=findings or url, releases=releases)
     done = updated(file, run, reading)
     for change in done.changes:
         click.echo(change)

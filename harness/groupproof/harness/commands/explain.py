@@ -223,7 +223,7 @@ def _readings() -> list[str]:
 
 def _subject(name: str) -> list[str] | None:
     from groupproof.clients.registry.registered_clients import UnknownClient, resolve
-    from groupproof.clients.registry.toolchains.by_language import toolchain_of
+    from groupproof.clients.registry.toolchains.by_language import tools_of
 
     try:
         found = resolve(name)
@@ -233,7 +233,7 @@ def _subject(name: str) -> list[str] | None:
     lines += [found.homepage] if found.homepage else []
     lines += [f"Also called: {', '.join(found.aliases)}"] if found.aliases else []
     lines += [f"Shim: level {found.level}", f"Known failures: {found.expectations}"]
-    tools = () if found.shim is None else toolchain_of(found.language).tools
+    tools = tools_of(found)
     lines += _wrapped(f"Needs: {', '.join(tool.program for tool in tools)}") if tools else []
     lines += [line for tool in tools if tool.path() is None for line in _wrapped(f"No {tool.program} here: {tool.remedy}")]
     return lines + (_wrapped(f"Releases: {', '.join(found.releases)}") if found.releases else [])

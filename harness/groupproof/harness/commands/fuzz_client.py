@@ -54,13 +54,13 @@ def seconds_of(value: str) -> float:
 @click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Where schedules and traces go.  [default: fuzz/NAME]")
 @click.option("--shim-level", type=click.Choice(["0", "1"]), help="How a program is spoken to, as for certify.  [default: 1]")
 @click.option("--bind", default="127.0.0.1", show_default=True, metavar="HOST", help="Where the coordinators listen.")
-@click.option("--advertise", metavar="HOST", help="What clients are told to connect to, when that differs (containers).")
+@click.option("--advertise", metavar="HOST", help="The host that clients connect to, when that differs (containers).")
 @click.pass_context
 def client(ctx: click.Context, /, subject: str | None, **given: Any) -> int:
     """Put SUBJECT, as `certify client` takes it, through drawn plans: what its coordinator answers, what befalls the frames, what the application does.
 
     Every plan ends with the healing of all faults and a time in which the group has to settle. 1 says that a new kind of failure was found: its plan is
-    shrunk, tried again, and kept as a schedule for `groupproof replay`. Known failures are told, and not stopped at.
+    shrunk, tried again, and kept as a schedule for `groupproof replay`. Known failures are reported, and the run goes on.
     """
     program = program_of(ctx)
     if (subject is None) == (not program):

@@ -28,7 +28,7 @@ Row = Mapping[str, Any]
 def command(what: str, only: tuple[str, ...], skip: tuple[str, ...], level: str, *, side: str | None, coverage: bool, as_json: bool) -> int:
     """List cases (the default), requirements, profiles, registered clients or subjects.
 
-    Of a requirement is told in what a case judges it: in a client, in a coordinator, or in neither (-).
+    The list says where a case judges a requirement: in a client, in a coordinator, or in neither (-).
     """
     if coverage:
         from groupproof.harness.commands.work.coverage import print_coverage
@@ -113,12 +113,11 @@ def _profiles(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[
 def _clients(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[Row]:
     """Return the registered clients, each with the programs of its toolchain that are absent on this machine."""
     from groupproof.clients.registry.registered_clients import registered
-    from groupproof.clients.registry.toolchains.by_language import toolchain_of
+    from groupproof.clients.registry.toolchains.by_language import tools_of
 
     rows: list[Row] = []
     for client in registered():
-        tools = () if client.shim is None else toolchain_of(client.language).tools
-        absent = [tool.program for tool in tools if tool.path() is None]
+        absent = [tool.program for tool in tools_of(client) if tool.path() is None]
         row = {"name": client.name, "release": client.release, "language": client.language, "title": client.title, "absent": absent}
         rows.append({**row, "state": f"needs {' and '.join(absent)}" if absent else "ready", "releases": list(client.releases)})
     return _filtered(rows, "name", only, skip)

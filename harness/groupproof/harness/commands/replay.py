@@ -34,7 +34,7 @@ _SCENARIO = "chaos/"
 @click.option("--shim-level", type=click.Choice(["0", "1"]), help="How a program is spoken to, as for certify.  [default: 1]")
 @click.option("--engine", type=click.Choice(["simulator", "trio", "sockets"]), help="Who carries a simulation's schedule out.  [default: simulator]")
 @click.option("--bind", default="127.0.0.1", show_default=True, metavar="HOST", help="Where the coordinators listen.")
-@click.option("--advertise", metavar="HOST", help="What clients are told to connect to, when that differs (containers).")
+@click.option("--advertise", metavar="HOST", help="The host that clients connect to, when that differs (containers).")
 @click.pass_context
 def command(ctx: click.Context, /, file: Path, subject: str | None, engine: str | None, **given: Any) -> int:
     """Run the schedule in FILE again: 1 says that it came out as recorded (reproduced), 0 that it did not.

@@ -9,7 +9,7 @@ import click
 
 if TYPE_CHECKING:
     from groupproof.harness.judging.summary.run_summary import RunSummary
-    from groupproof.harness.running.runs.shard_merge import Joined, NamedBroker
+    from groupproof.harness.running.runs.shard_merge import MergedRun, NamedBroker
 
 __all__ = ["command"]
 
@@ -18,30 +18,33 @@ __all__ = ["command"]
 @click.argument("dirs", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--output", type=click.Path(path_type=Path), default=Path("reports"), show_default=True, metavar="DIR", help="Where the pages go.")
 @click.option("--history", is_flag=True, help="Write history.html instead: each subject's releases in their order, and when each case moved.")
+@click.option("--newest", is_flag=True, help="Of each subject show the newest release alone; of two runs of it the later one.")
 @click.option(
     "--baseline", type=click.Path(path_type=Path), metavar="REPORT", help="Hold the joined shards against an earlier report.json, as certify does."
 )
-def command(dirs: tuple[Path, ...], output: Path, *, history: bool, baseline: Path | None) -> int:
-    """Merge the reports in the folders DIR into one matrix, cases by subjects.
+def command(dirs: tuple[Path, ...], output: Path, *, history: bool, newest: bool, baseline: Path | None) -> int:
+    """Merge the reports in the folders DIR into one matrix, cases by subjects: matrix.html, and matrix.json for programs.
+
+    A matrix.json can stand for the reports that it was made of.
 
     The shards of a run (certify --shard) are joined first, into one report in OUTPUT/NAME-RELEASE, and the exit code is that of the whole run.
     """
-    from groupproof.harness.model.report_json import read_report
+    from groupproof.harness.reports.matrix_file import read_runs
     from groupproof.harness.reports.pages.history import HISTORY, write_history
     from groupproof.harness.reports.pages.matrix import MATRIX, write_matrix
     from groupproof.harness.running.runs.shard_merge import is_shard, sets_of
 
-    named = [(path, read_report(path)) for path in dirs]
+    named = [(path, report) for path in dirs for report in read_runs(path)]
     sets = sets_of(named)
     if baseline is not None and len(sets) != 1:
         raise click.UsageError("--baseline is for the shards of one run; certify takes it for a run that is whole")
     joined = [_joined(set_, output, baseline) for set_ in sets]
-    whole = [*(folder for folder, _ in joined), *(path for path, report in named if not is_shard(report))]
+    whole = [*(folder for folder, _ in joined), *dict.fromkeys(path for path, report in named if not is_shard(report))]
     if history:
         write_history(whole, output)
         click.echo(f"history: {output / HISTORY}")
     else:
-        write_matrix(whole, output)
+        write_matrix(whole, output, newest=newest)
         click.echo(f"matrix: {output / MATRIX}")
     return _gravest([code for _, code in joined])
 
@@ -70,7 +73,7 @@ def _joined(shards: list[NamedBroker], output: Path, baseline: Path | None) -> t
 _GRAVITY = (0, 2, 4, 1, 3, 5, 130)
 
 
-def _tell_missing(joined: Joined) -> None:
+def _tell_missing(joined: MergedRun) -> None:
     if joined.missing:
         click.echo(f"not among the reports: shard {', '.join(map(str, joined.missing))}")
 

@@ -12,7 +12,7 @@ import click
 from groupproof.harness.commands.base.options import NEWEST_PROFILE, seed_of
 
 if TYPE_CHECKING:
-    from groupproof.coordinator.broker.serve import Serving
+    from groupproof.coordinator.broker.serve import ServingCluster
     from groupproof.harness.commands.work.judging_server import Serve
     from groupproof.harness.judging.summary.run_summary import CaseReport, RunSummary
 
@@ -44,7 +44,7 @@ def _setting(value: str) -> tuple[str, str]:
 @click.option("--brokers", type=click.IntRange(1, 100), default=2, show_default=True, help="How many brokers, each on a port of its own.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The first broker's port, the others follow it.  [default: free ones]")
 @click.option("--bind", default="127.0.0.1", show_default=True, metavar="HOST", help="Where to listen.")
-@click.option("--advertise", metavar="HOST", help="What clients are told to connect to, when that differs (containers).")
+@click.option("--advertise", metavar="HOST", help="The host that clients connect to, when that differs (containers).")
 @click.option("--topic", "topics", type=_topic, metavar="NAME[:N]", multiple=True, help="A topic and its partitions; repeatable.  [default: t:2]")
 @click.option("--records", type=click.IntRange(min=0), default=20, show_default=True, help="How many records each partition holds.")
 @click.option("--set", "settings", type=_setting, metavar="NAME=VALUE", multiple=True, help="A broker setting by Kafka's own name; repeatable.")
@@ -104,7 +104,7 @@ def _number(value: str) -> int | str:
     return int(value) if value.lstrip("-").isdigit() else value
 
 
-def _announce(serving: Serving, *, judge: bool, quiet: bool) -> None:
+def _announce(serving: ServingCluster, *, judge: bool, quiet: bool) -> None:
     """Print where to connect; a program that started us reads the first line."""
     click.echo(f"bootstrap.servers={serving.bootstrap}", err=quiet)
     click.echo(f"Ctrl-C ends it{' and judges' if judge else ''}", err=True)

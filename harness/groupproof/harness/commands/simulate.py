@@ -47,6 +47,7 @@ def _faults(value: str) -> tuple[str, ...] | str:
     "--duration", type=duration_of, metavar="TIME", default="10m", show_default=True, help="How long faults come, in virtual time: 30s, 10m, 2h."
 )
 @click.option("--profile", metavar="P", default=NEWEST_PROFILE, show_default=True, help="The broker release to play.")
+@click.option("--dialect", metavar="NAME", help="What the members speak.  [default: the first dialect of the profile]")
 @click.option("--faults", type=_faults, metavar="KINDS", default="swarm", show_default=True,
               help="swarm: some kinds, drawn from the seed; none; or kinds, separated by commas.")  # fmt: skip
 @click.option("--brokers", type=click.IntRange(1, 100), default=3, show_default=True, help="How many brokers there are.")
@@ -95,13 +96,14 @@ def _check(simulation: Simulation) -> None:
     from groupproof.harness.model.selection import nearest
     from groupproof.harness.simulation.faults import FAULTS
     from groupproof.harness.simulation.settings import SWARM
+    from groupproof.harness.simulation.simulation_registry import Unsimulated, simulation_of
     from groupproof.harness.subjects.client_registry import check_profile_name
-    from groupproof.protocol.rules import profile
-    from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 
     check_profile_name(simulation.profile)
-    if CLASSIC not in profile(simulation.profile).dialects:
-        raise click.UsageError(f"{simulation.profile} has workers for members: groupproof datalink simulate runs them")
+    try:
+        simulation_of(simulation.profile, simulation.dialect)
+    except Unsimulated as error:
+        raise click.UsageError(f"{error}; groupproof datalink simulate runs DataLink's workers") from None
     for names, known, what in ((simulation.faults, FAULTS, "fault"), (simulation.assignors or (), ASSIGNORS, "assignor")):
         unknown = next((name for name in names if name not in known), None) if names != SWARM else None
         if unknown is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from groupproof.harness.commands.work.tap_server import Tap, Tapped, Tapping
+    from groupproof.harness.commands.work.tap_server import Tap, TapResult, TapServer
 
 __all__ = ["command"]
 
@@ -20,7 +20,7 @@ __all__ = ["command"]
 @click.option("--profile", metavar="P", help="The upstream's release.  [default: the newest that its ApiVersions match]")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The first broker's port, the others follow it.  [default: free ones]")
 @click.option("--bind", default="127.0.0.1", show_default=True, metavar="HOST", help="Where to listen.")
-@click.option("--advertise", metavar="HOST", help="What clients are told to connect to, when that differs (containers).")
+@click.option("--advertise", metavar="HOST", help="The host that clients connect to, when that differs (containers).")
 @click.option(
     "--properties", type=click.Path(path_type=Path), metavar="FILE", help="How to reach the upstream (TLS, SASL), as Kafka's own clients have it."
 )
@@ -69,7 +69,7 @@ def command(
     return _print_result(tapped, tap, output, as_json=as_json)
 
 
-def _announce(tapping: Tapping, upstream: str, *, judge: bool, quiet: bool) -> None:
+def _announce(tapping: TapServer, upstream: str, *, judge: bool, quiet: bool) -> None:
     """Print where to connect; a program that started us reads the first line."""
     click.echo(f"bootstrap.servers={tapping.bootstrap}", err=quiet)
     click.echo(
@@ -77,7 +77,7 @@ def _announce(tapping: Tapping, upstream: str, *, judge: bool, quiet: bool) -> N
     )
 
 
-def _print_result(tapped: Tapped, tap: Tap, output: Path, *, as_json: bool) -> int:
+def _print_result(tapped: TapResult, tap: Tap, output: Path, *, as_json: bool) -> int:
     from groupproof.harness.commands.serve import report_watched
     from groupproof.harness.commands.work.judging_server import summed_up
     from groupproof.harness.commands.work.tap_server import TRACE

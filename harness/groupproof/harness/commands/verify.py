@@ -91,7 +91,7 @@ def _lines(bundle: Path, found: Verification) -> Iterator[str]:
     yield from _partial(run, manifest["run"]["gave_up"])
     if found.left_out:
         yield f"left out: {_named(found.left_out)} were not selected"
-    yield from _known(run, manifest["expectations"])
+    yield from _excuse_lines(run, manifest["expectations"])
     yield _signed(found)
     yield f"reproduce: {manifest['reproduce']}"
 
@@ -103,7 +103,7 @@ def _partial(run: RunSummary, gave_up: str | None) -> Iterator[str]:
     yield f"partial: the run was {why}; {_named([case.id for case in run.unreached])} were not reached"
 
 
-def _known(run: RunSummary, files: list[str]) -> Iterator[str]:
+def _excuse_lines(run: RunSummary, files: list[str]) -> Iterator[str]:
     """Yield what the known failures excuse: whoever verifies is to see that they are failures."""
     excused = [case for case in run.cases if case.excuse is not None]
     if excused:

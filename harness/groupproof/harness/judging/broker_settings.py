@@ -34,11 +34,11 @@ def another_course(script: Script, settings: Mapping[str, Any], codes: Iterable[
         if name in _SHOWS and differs_for(script, name, int(value)):
             shown = next(((label, named, came) for label, named, came in pairs if _SHOWS[name] in (named, came)), None)
             if shown is not None:
-                return f"The broker has {name}={value}, by which the case took another course: {_said(*shown)}."
+                return f"The broker has {name}={value}, by which the case took another course: {_describe(*shown)}."
     return ""
 
 
-def _said(label: str, named: int, came: int | None) -> str:
+def _describe(label: str, named: int, came: int | None) -> str:
     if came is None:
         return f"{label} was not answered in the time that it waits"
     return f"{label} was answered {came} {error_named(came)} where it reckons with {named} {error_named(named)}"

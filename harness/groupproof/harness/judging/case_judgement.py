@@ -10,6 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from groupproof.harness.judging.case_checkers.whole_trace import folded
+from groupproof.harness.judging.checkers.checker_registry import checkers_named
+from groupproof.harness.judging.checkers.classic_checkers import CLASSIC_CHECKERS
 from groupproof.harness.judging.clean_close import goodbye_of
 from groupproof.harness.judging.crashes import crash_in
 from groupproof.harness.judging.empty_traces import lies_in, silence_of
@@ -17,7 +20,10 @@ from groupproof.harness.judging.lag import lags_in, most_lag_ms, with_lag
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.judging.shim_claims import GROUP_TITLES, broken_claims, unattributed
 from groupproof.harness.judging.shim_word import word_of
+from groupproof.harness.judging.short_sessions import outpaced
+from groupproof.harness.judging.tried_word import tried_words, without_refuted
 from groupproof.harness.model.case import Case, Judge
+from groupproof.harness.model.case_dialect import dialect_of_case
 from groupproof.harness.model.case_names import as_written
 from groupproof.harness.model.evidence import CaseNotOffered, Evidence, NotOffered, NotReached
 from groupproof.harness.model.requirement_levels import capped
@@ -43,13 +49,13 @@ def judge_run(case: Case, trace: Trace, universal: Sequence[Judge]) -> Judgement
     ended = _ended_early(case, trace)
     judged = ended if ended is not None else _judged(case, trace, universal)
     lag_ms = max((float(obs.body["lag_ms"]) for obs in lags_in(trace)), default=0.0)
-    return replace(judged, goodbye=goodbye, goodbye_reason=why, receipts=receipts, lag_ms=lag_ms)
+    return replace(without_refuted(judged, trace), goodbye=goodbye, goodbye_reason=why, receipts=receipts, lag_ms=lag_ms)
 
 
 def _ended_early(case: Case, trace: Trace) -> Judgement | None:
     """Return the judgement where the shim, rather than the client, decides it."""
     if broken := next(_kit(trace, "broken"), None):
-        return Judgement(verdict=Verdict.BROKEN, reason=str(broken.body["reason"]))
+        return _breakage(broken)
     if refused := next(_kit(trace, "refused"), None):
         return _refusal(trace, refused)
     if crash := crash_in(case, trace):
@@ -64,6 +70,14 @@ def _ended_early(case: Case, trace: Trace) -> Judgement | None:
 
 def _kit(trace: Trace, name: str) -> Iterator[Observation]:
     return (obs for obs in trace if obs.who == "kit" and obs.body.get("name") == name)
+
+
+def _breakage(broken: Observation) -> Judgement:
+    """Return BROKEN; what falls silent while it serves other cases too may have been brought to it by a client of theirs."""
+    reason = str(broken.body["reason"])
+    if broken.body.get("shared"):
+        return Judgement(verdict=Verdict.INCONCLUSIVE, reason=f"of a shim process shared with other cases, {reason}", is_blurred=True)
+    return Judgement(verdict=Verdict.BROKEN, reason=reason)
 
 
 def _refusal(trace: Trace, refused: Observation) -> Judgement:
@@ -87,10 +101,10 @@ class _Findings:
 
 def _judged(case: Case, trace: Trace, universal: Sequence[Judge]) -> Judgement:
     evidence = Evidence(trace)
-    own, general = _asked(case.judges, evidence), _asked(universal, evidence)
+    own, general = _asked(case.judges, evidence), _asked(_universal(case, universal), evidence)
     entries = (*own.findings, *general.findings)
-    if own.lack:
-        return _not_offered(own.lack, [_grounded(capped(finding), trace) for finding in entries])
+    if lack := own.lack or outpaced(trace):
+        return _not_offered(lack, [_grounded(capped(finding), trace) for finding in entries])
     flood = _flood_of(case, trace)
     findings = tuple(_grounded(with_lag(capped(finding), trace), trace) for finding in (*entries, *flood))
     unproven = list(_without_receipt(trace))
@@ -111,6 +125,15 @@ def _judged(case: Case, trace: Trace, universal: Sequence[Judge]) -> Judgement:
     # What was never reached while the kit itself was late says nothing of the subject either.
     is_blurred = verdict is Verdict.INCONCLUSIVE and (is_late or (bool(missed) and bool(lags_in(trace))))
     return Judgement(verdict=verdict, findings=findings, reason="; ".join(dict.fromkeys(doubts)), is_blurred=is_blurred)
+
+
+def _universal(case: Case, universal: Sequence[Judge]) -> Sequence[Judge]:
+    """Return the judges of every case as the case's dialect has them: `universal` in the classic one, and in another what it brings."""
+    dialect = dialect_of_case(case.id)
+    if not universal or dialect in ("", CLASSIC_CHECKERS.dialect.name):
+        return universal
+    part = checkers_named(dialect)
+    return () if part is None else tuple(folded(make) for make in part.members)
 
 
 def _not_offered(lack: str, entries: Sequence[Finding]) -> Judgement:
@@ -139,7 +162,9 @@ def _grounded(finding: Finding, trace: Trace) -> Finding:
         return finding
     shown = trace[finding.seq] if finding.seq is not None and finding.seq < len(trace) else None
     is_reported = finding.proof is not Proof.SAFETY and shown is not None and shown.who == "shim"
-    return replace(finding, grounds=Grounds(lag_ms=most_lag_ms(finding, trace), is_reported=is_reported, word=word_of(finding, trace)))
+    word = word_of(finding, trace)
+    is_tried = word in tried_words(trace)
+    return replace(finding, grounds=Grounds(lag_ms=most_lag_ms(finding, trace), is_reported=is_reported, word=word, is_tried=is_tried))
 
 
 def _flood_of(case: Case, trace: Trace) -> list[Finding]:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from groupproof.harness.judging.checkers.group_tracker import GroupTracker
 from groupproof.harness.judging.checkers.ownership_tracker import REPORTERS
 from groupproof.harness.judging.settling import Settling
-from groupproof.harness.model.plan import Condition, Matches, Settled, Stable
+from groupproof.harness.model.plan import Condition, GroupSettled, Matches, Stable
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import GroupState
 
@@ -26,7 +26,7 @@ class Watcher(Protocol):
 
 def watch(condition: Condition, subjects: frozenset[str]) -> Watcher:
     """Return a watcher; `subjects` are the members that report `partitions_assigned`, the reference's do too."""
-    if isinstance(condition, Settled):
+    if isinstance(condition, GroupSettled):
         return Settling(condition.members, condition.topics, condition.after)
     return _SeenWatcher(condition) if isinstance(condition, Matches) else _StableWatcher(condition, subjects)
 
@@ -132,7 +132,7 @@ def describe(condition: Condition) -> str:
     since = f" after {condition.after}" if condition.after else ""
     if isinstance(condition, Stable):
         return f"group stable with {', '.join(condition.members)}{since}"
-    if isinstance(condition, Settled):
+    if isinstance(condition, GroupSettled):
         return f"group settled with {', '.join(condition.members)}{since}"
     names = ("client", "api", "event", "fault", "error", "member", "state_after")
     wanted = [f"{name}={getattr(condition, name)}" for name in names if getattr(condition, name) is not None]

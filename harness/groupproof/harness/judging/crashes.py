@@ -1,4 +1,4 @@
-"""A shim's process that ended without being asked to: whose doing that is, and in which sentence it is told. Pure.
+"""A shim's process that ended without being asked to: whose doing that is, and the sentence that says so. Pure.
 
 SIGKILL and the signals by which people and machines end programs are sent from outside: no client does that to itself. What a program does to
 itself (SIGSEGV, SIGABRT, an exit status) is the client's own once it has spoken to its group; before that the shim never got so far.

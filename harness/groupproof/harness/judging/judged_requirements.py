@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from groupproof.harness.judging.checkers.requirements import spoken_of
+from groupproof.harness.judging.checkers.requirements import requirements_judged
 from groupproof.harness.judging.script_judgement import judge_script_run
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.case_names import as_written
@@ -32,7 +32,7 @@ def unjudged_in(case: Case, *traces: Trace) -> list[str]:
 
 def _of_client(case: Case, trace: Trace) -> Iterable[str]:
     trace = as_written(trace)
-    yield from spoken_of(trace)
+    yield from requirements_judged(trace)
     evidence = Evidence(trace)
     for judge in case.judges:
         try:

@@ -78,7 +78,7 @@ def _window(finding: Finding, trace: Trace) -> _Span:
     if finding.seq is None or finding.seq >= len(trace):
         return (trace[0].at_ms, trace[-1].at_ms) if trace else (0.0, 0.0)
     at = trace[finding.seq].at_ms
-    # What was late is told at its end; what a request waits for comes after it.
+    # A lag is recorded at its end; what a request waits for comes after it.
     return at - LAG_WINDOW_MS, at if finding.proof is Proof.TIMING else at + LAG_WINDOW_MS
 
 

@@ -33,13 +33,14 @@ class _Position:
 def refuted_records(trace: Trace) -> Iterator[str]:
     """Yield a sentence for each client and partition whose reported records contradict the client's own Fetch requests.
 
-    A rejoin begins anew, with what was refuted before it: a member may then start at an older offset that was committed.
+    A rejoin begins anew, with what was refuted before it: a member may then start at an older offset that was committed. So does an assignment, since
+    records that were read before may be told after the JoinGroup.
     """
     positions: dict[tuple[str, str, int], _Position] = {}
     for obs in trace:
         if obs.client is None:
             continue
-        if obs.kind == "request" and obs.api == _JOIN:
+        if (obs.kind == "request" and obs.api == _JOIN) or (obs.who == "shim" and obs.body.get("name") == "partitions_assigned"):
             before = {key: positions.pop(key) for key in list(positions) if key[0] == obs.client}
             yield from _sentences(before)
         elif obs.kind == "request" and obs.api == _FETCH:

@@ -22,7 +22,7 @@ RUNS = 3
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
     """What one run shows. `reason` says why it is BROKEN, UNIMPLEMENTED or INCONCLUSIVE; `is_blurred`: a process shared with other cases
-    died, or the kit itself was late, so that this run says nothing and wants to be had again with processes of its own. `lag_ms` is the most that the
+    died, or the kit itself was late, so that this run says nothing and has to be repeated with processes of its own. `lag_ms` is the most that the
     kit lagged in the whole of it, `blurs` why runs before it said nothing; `shared_ends` how processes ended, unasked, that it shared with other cases."""
 
     verdict: Verdict
@@ -103,12 +103,12 @@ def _ruling_on_repetition(judgements: Sequence[Judgement]) -> Ruling:
             by_name.setdefault(key, []).append(finding)
     confirmed = {key: found for key, found in by_name.items() if len(found) == runs or any(finding.proof is Proof.SAFETY for finding in found)}
     unstable = {found[0].observed: len(found) for key, found in by_name.items() if key not in confirmed}
-    findings = (*(finding for finding in first.findings if finding.verdict not in ADVERSE), *(_shown(found) for found in confirmed.values()))
+    findings = (*(finding for finding in first.findings if finding.verdict not in ADVERSE), *(_representative(found) for found in confirmed.values()))
     verdict = worst(finding.verdict for finding in findings)
     if verdict is Verdict.FAILED or not unstable:
         decisive = [found for found in confirmed.values() if found[0].verdict is verdict]
         most = max((len(found) for found in decisive), default=runs)
-        run = _run_of(next((_shown(found) for found in decisive if len(found) == most), None))
+        run = _run_of(next((_representative(found) for found in decisive if len(found) == most), None))
         whole = judgements[run - 1]
         kept = replace(first, verdict=verdict, findings=findings, receipts=whole.receipts, lag_ms=max(judgement.lag_ms for judgement in judgements))
         return _ruling(kept, f"{most}/{runs}", run=run)
@@ -116,7 +116,7 @@ def _ruling_on_repetition(judgements: Sequence[Judgement]) -> Ruling:
     return _ruling(replace(first, verdict=Verdict.INCONCLUSIVE, reason=reason), f"unstable {max(unstable.values())}/{runs}")
 
 
-def _shown(found: Sequence[Finding]) -> Finding:
+def _representative(found: Sequence[Finding]) -> Finding:
     """Return the finding that is shown of those that are the same: one that is proven on the wire, if any is, else the first."""
     return next((finding for finding in found if finding.proof is Proof.SAFETY), found[0])
 

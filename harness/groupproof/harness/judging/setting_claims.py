@@ -19,7 +19,7 @@ __all__ = ["refuted_settings"]
 _COMMIT, _BEAT, _JOIN, _SYNC = (api.title for api in (Api.OFFSET_COMMIT, Api.HEARTBEAT, Api.JOIN_GROUP, Api.SYNC_GROUP))
 
 _INTERVAL_MS: Final = 5_000
-"""Kafka's default of auto.commit.interval.ms, which a client may have whatever it is told."""
+"""Kafka's default of auto.commit.interval.ms, which a client may have whatever `subscribe` says."""
 
 _INTERVALS_MIN: Final = 1.2
 """So many intervals without a commit show that there is none."""
@@ -65,7 +65,7 @@ def _lives(trace: Trace) -> Iterator[tuple[str, frozenset[str], Life]]:
 
 
 def _settings(life: Life) -> dict[str, Any]:
-    """Return the settings that the client was told, by the answer to `subscribe`; empty where it was refused or never answered."""
+    """Return the settings that the client has, by the answer to `subscribe`; empty where it was refused or never answered."""
     answer = next((obs for obs in life if _is_line(obs, "answer")), None)
     if answer is None or not answer.body.get("ok"):
         return {}

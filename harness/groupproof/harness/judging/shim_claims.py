@@ -32,7 +32,7 @@ _INSTANCE_SINCE = 5  # KIP-345: JoinGroup v5 carries the instance id
 
 @dataclass(slots=True)
 class _ClientSettings:
-    """What one client was told to be."""
+    """Which member one client was started as."""
 
     fields: Mapping[str, Any]
     capabilities: frozenset[str] = frozenset()
@@ -47,7 +47,7 @@ def broken_claims(trace: Trace) -> list[str]:
 
 
 def unattributed(trace: Trace) -> str | None:
-    """Return the client id of requests that can't be laid at a member's door: its client can't be told an id, as its shim says, and chose this one."""
+    """Return the client id of requests that can't be laid at a member's door: its client takes no id, as its shim says, and chose this one."""
     asked: dict[str, _ClientSettings] = {}
     strangers: list[str] = []
     for obs in trace:

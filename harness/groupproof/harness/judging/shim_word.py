@@ -1,4 +1,4 @@
-"""What a finding takes from the shim, where the frames alone do not prove it: a line, a missing line, or a command that the shim says it performed. Pure.
+"""What a finding takes from the shim, where the frames alone do not prove it: a line, a missing line, or what the shim says it performed or passed on. Pure.
 
 No frame tells an application that was told nothing from a shim that printed nothing (CLIENT-62), nor an application that polls in vain from one that
 does not poll (CLIENT-52). The finding stands, and says whose word it is.
@@ -18,13 +18,19 @@ _UNSEEN: Final = frozenset({"pause", "resume", "unsubscribe", "resubscribe", "cl
 
 
 def word_of(finding: Finding, trace: Trace) -> str:
-    """Return the event or the command that is believed; empty where frames prove the finding, or the client's silence that follows no command."""
-    if finding.line:
-        return finding.line
+    """Return the event, command or setting that is believed; empty where frames prove the finding, or the client's silence that follows no command."""
+    if said := finding.line or finding.setting or finding.command:
+        return said
     shown = trace[finding.seq] if finding.seq is not None and finding.seq < len(trace) else None
     if shown is not None and shown.who == "shim":
-        return str(shown.body.get("name"))
+        return str(shown.body.get("name")) if shown.body.get("name") != "answer" else _command_of(trace, shown)
     return "" if finding.wait is None else _command_since(trace, finding.wait.since)
+
+
+def _command_of(trace: Trace, answer: Observation) -> str:
+    """Return the command that the line answers: the last one of its member before it."""
+    asked = (obs for obs in reversed(trace[: answer.seq]) if _is_kits(obs, "command") and obs.client == answer.client)
+    return next((str(obs.body.get("command")) for obs in asked), "answer")
 
 
 def _command_since(trace: Trace, since: int) -> str:

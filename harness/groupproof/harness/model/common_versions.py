@@ -25,7 +25,7 @@ def unspoken(needs: Iterable[str], ranges: Ranges, readable: Ranges | None = Non
     readable = ranges if readable is None else readable
     missing = [need for need in sorted(needs) if not _is_met(read_need(need), ranges if "=" in need.replace(">=", "") else readable)]
     absent = {need for need in missing if not read_need(need).group("how")}
-    return [_said(need, ranges, readable) for need in missing if need in absent or read_need(need).group("api") not in absent]
+    return [_describe(need, ranges, readable) for need in missing if need in absent or read_need(need).group("api") not in absent]
 
 
 def common_versions(api: Api, ranges: Ranges) -> tuple[int, int] | None:
@@ -45,7 +45,7 @@ def _is_met(need: re.Match[str], ranges: Ranges) -> bool:
     return common[1] >= version and (need.group("how") == ">=" or common[0] <= version)
 
 
-def _said(need: str, ranges: Ranges, readable: Ranges) -> str:
+def _describe(need: str, ranges: Ranges, readable: Ranges) -> str:
     api = api_named(read_need(need).group("api"))
     theirs, newest = ranges.get(api), readable.get(api, (0, 0))[1]
     wanted = need.replace(">=", " v").replace("=", " v") + (" or newer" if ">=" in need else "")

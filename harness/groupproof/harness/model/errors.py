@@ -36,6 +36,6 @@ class BrokenShim(RunError):
 
 
 class KitFailure(RunError):
-    """groupproof itself is wrong; the message carries the seed, so that the failure can be had again."""
+    """groupproof itself is wrong; the message carries the seed, so that the failure can be repeated."""
 
     exit_code = 5

@@ -21,6 +21,7 @@ __all__ = [
     "BreakBroker",
     "Command",
     "Freeze",
+    "GroupSettled",
     "Grow",
     "Heal",
     "Impair",
@@ -33,7 +34,6 @@ __all__ = [
     "Pass",
     "Plan",
     "Release",
-    "Settled",
     "Stable",
     "Start",
     "Step",
@@ -90,7 +90,7 @@ class Stable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class GroupSettled:
     """Holds when `members`, and they alone, share the partitions of `topics` in one generation, their applications know it, and each had a
     Heartbeat answered without an error since mark `after` (None: ever). Read off the wire alone, it holds behind a tap too."""
 
@@ -100,7 +100,7 @@ class Settled:
     kind: ClassVar[str] = "settled"
 
 
-Condition = Matches | Stable | Settled
+Condition = Matches | Stable | GroupSettled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

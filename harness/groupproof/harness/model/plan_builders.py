@@ -15,6 +15,7 @@ from groupproof.harness.model.plan import (
     BreakBroker,
     Command,
     Freeze,
+    GroupSettled,
     Grow,
     Heal,
     Impair,
@@ -27,7 +28,6 @@ from groupproof.harness.model.plan import (
     Pass,
     Plan,
     Release,
-    Settled,
     Stable,
     Start,
     Step,
@@ -97,7 +97,7 @@ def settled(topics: Mapping[str, int], *members: str, after: str | None = None, 
 
     A cooperative hand-over takes two generations, and a leader may correct itself in the next one: how things stand in between says nothing.
     """
-    return Await(until=Settled(members=members, topics=topics, after=after), within_ms=within_ms, go_on=True)
+    return Await(until=GroupSettled(members=members, topics=topics, after=after), within_ms=within_ms, go_on=True)
 
 
 def joined(*members: str, idle: Collection[str] = ()) -> list[Step]:

@@ -17,10 +17,10 @@ from groupproof.protocol.vocabulary import Api, api_named
 
 __all__ = [
     "STEPS_END",
-    "Answered",
     "Ask",
-    "Assigned",
-    "Closed",
+    "AssignmentBytes",
+    "AwaitAnswer",
+    "AwaitClose",
     "Cut",
     "Group",
     "MoveGroup",
@@ -31,7 +31,7 @@ __all__ = [
     "Script",
     "ScriptStep",
     "StopReading",
-    "Subscribed",
+    "SubscriptionBytes",
     "Topic",
     "script_from_json",
     "script_to_json",
@@ -43,7 +43,8 @@ STEPS_END = "the end of the steps"
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """What `member` was last given: its `member_id` ("" before), `generation` (-1 before; `plus` is added), `leader` or `protocol_name`.
+    """What `member` was last given: its `member_id` ("" before), `generation` (-1 before; `plus` is added), `leader` or `protocol_name`;
+    in a dialect with epochs its `member_epoch` (0 before; `plus` is added).
 
     Also its `producer_id`, which nobody gives it: one of its own in each run.
     """
@@ -68,7 +69,7 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True)
-class Subscribed:
+class SubscriptionBytes:
     """The bytes of a consumer's subscription (`protocol.subscription`): topics by the script's names, owned partitions, user data."""
 
     topics: tuple[str, ...] = ("t",)
@@ -78,15 +79,12 @@ class Subscribed:
 
 
 @dataclass(frozen=True, slots=True)
-class Assigned:
+class AssignmentBytes:
     """The bytes of a consumer's assignment: partitions as (topic, partition) by the script's names."""
 
     partitions: tuple[tuple[str, int], ...] = ()
     user_data: bytes = b""
     version: int = 0
-
-
-Marker = Ref | Group | Topic | Subscribed | Assigned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +115,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class AwaitAnswer:
     """Wait for the answer to the exchange called `label`, which was sent without waiting; `code` as in `Ask`."""
 
     label: str
@@ -153,7 +151,7 @@ class Raw:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Closed:
+class AwaitClose:
     """Wait until the broker has closed the connection, at most `within_ms`."""
 
     connection: str
@@ -184,7 +182,7 @@ class MoveGroup:
     kind: ClassVar[str] = "move_group"
 
 
-ScriptStep = Ask | Answered | Pass | Cut | Raw | Closed | StopReading | ReadAgain | MoveGroup
+ScriptStep = Ask | AwaitAnswer | Pass | Cut | Raw | AwaitClose | StopReading | ReadAgain | MoveGroup
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,8 +200,8 @@ class Script:
         return any(isinstance(step, Raw) or (isinstance(step, Ask) and not step.fields.get("protocols", (None,))) for step in self.steps)
 
 
-_STEPS: dict[str, type[Any]] = {step.kind: step for step in (Ask, Answered, Pass, Cut, Raw, Closed, StopReading, ReadAgain, MoveGroup)}
-_MARKERS: dict[str, type[Any]] = {"ref": Ref, "group": Group, "topic": Topic, "subscribed": Subscribed, "assigned": Assigned}
+_STEPS: dict[str, type[Any]] = {step.kind: step for step in (Ask, AwaitAnswer, Pass, Cut, Raw, AwaitClose, StopReading, ReadAgain, MoveGroup)}
+_MARKERS: dict[str, type[Any]] = {"ref": Ref, "group": Group, "topic": Topic, "subscribed": SubscriptionBytes, "assigned": AssignmentBytes}
 _MARKED = {marker: name for name, marker in _MARKERS.items()}
 
 

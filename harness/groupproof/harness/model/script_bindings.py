@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from groupproof.harness.model.script import Assigned, Group, Ref, Subscribed, Topic
+from groupproof.harness.model.script import AssignmentBytes, Group, Ref, SubscriptionBytes, Topic
+from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.subscription import Assignment, Subscription, encode_assignment, encode_subscription
 
 __all__ = ["GROUP_PREFIX", "Memory", "Names", "topic_named", "topics_of"]
@@ -16,6 +17,7 @@ __all__ = ["GROUP_PREFIX", "Memory", "Names", "topic_named", "topics_of"]
 GROUP_PREFIX = "groupproof-"
 
 _SLUG_CHARS_MAX = 60
+_COUNTERS = frozenset({"generation", "member_epoch"})
 _UNFIT = re.compile(r"[^a-z0-9]+")
 
 
@@ -58,12 +60,13 @@ class Names:
 
 @dataclass(slots=True)
 class _Membership:
-    """What one member was last given by an answer to JoinGroup."""
+    """What one member was last given, by an answer to JoinGroup or to a heartbeat with epochs."""
 
     member_id: str = ""
     generation: int = -1
     leader: str = ""
     protocol_name: str | None = None
+    member_epoch: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -72,6 +75,14 @@ class Memory:
 
     names: Names
     _members: dict[str, _Membership] = field(default_factory=dict)
+
+    def answered(self, api: Api, member: str, body: Mapping[str, Any]) -> None:
+        """Take an answer in: to JoinGroup, or one with a member epoch (an error gives none, and takes none away)."""
+        if api is Api.JOIN_GROUP:
+            self.joined(member, body)
+        elif "member_epoch" in body and not body.get("error_code"):
+            given = self._members.setdefault(member, _Membership())
+            given.member_id, given.member_epoch = body.get("member_id") or given.member_id, body["member_epoch"]
 
     def joined(self, member: str, body: Mapping[str, Any]) -> None:
         """Take an answer to JoinGroup in: an id whenever there is one, the rest where there is a generation."""
@@ -97,21 +108,21 @@ class Memory:
             return self.names.group(value.name)
         if isinstance(value, Topic):
             return self.names.topic(value.name)
-        if isinstance(value, Subscribed):
+        if isinstance(value, SubscriptionBytes):
             return self._subscription(value)
-        return self._assignment(value) if isinstance(value, Assigned) else value
+        return self._assignment(value) if isinstance(value, AssignmentBytes) else value
 
     def _ref(self, ref: Ref) -> Any:
         if ref.what == "producer_id":
             return self.names.producer_id(ref.member)
         given = getattr(self._members.get(ref.member, _Membership()), ref.what)
-        return given + ref.plus if ref.what == "generation" else given
+        return given + ref.plus if ref.what in _COUNTERS else given
 
-    def _subscription(self, subscription: Subscribed) -> bytes:
+    def _subscription(self, subscription: SubscriptionBytes) -> bytes:
         topics = tuple(self.names.topic(topic) for topic in subscription.topics)
         owned = self.names.partitions(subscription.owned)
         return encode_subscription(Subscription(topics=topics, owned=owned, user_data=subscription.user_data or None, version=subscription.version))
 
-    def _assignment(self, assignment: Assigned) -> bytes:
+    def _assignment(self, assignment: AssignmentBytes) -> bytes:
         partitions = self.names.partitions(assignment.partitions)
         return encode_assignment(Assignment(partitions=partitions, user_data=assignment.user_data or None, version=assignment.version))

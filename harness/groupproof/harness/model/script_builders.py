@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from groupproof.harness.model.script import Answered, Ask, Assigned, Group, Ref, ScriptStep, Subscribed, Topic
+from groupproof.harness.model.script import Ask, AssignmentBytes, AwaitAnswer, Group, Ref, ScriptStep, SubscriptionBytes, Topic
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = [
@@ -54,7 +54,7 @@ def join(member: str, *, protocols: Sequence[str] = ("range",), metadata: Any = 
         "member_id": Ref(member, "member_id"),
         "group_instance_id": instance,
         "protocol_type": "consumer",
-        "protocols": _protocols(protocols, Subscribed() if metadata is None else metadata),
+        "protocols": _protocols(protocols, SubscriptionBytes() if metadata is None else metadata),
     }
     return _ask(member, Api.JOIN_GROUP, fields, {"wait": False, **given}, label=f"join {member}")
 
@@ -67,8 +67,8 @@ def joined(member: str, **given: Any) -> tuple[ScriptStep, ...]:
     return (join(member, **first), join(member, **given))
 
 
-def answered(label: str, code: int | None = None, within_ms: int = 10_000) -> Answered:
-    return Answered(label=label, code=code, within_ms=within_ms)
+def answered(label: str, code: int | None = None, within_ms: int = 10_000) -> AwaitAnswer:
+    return AwaitAnswer(label=label, code=code, within_ms=within_ms)
 
 
 def sync(member: str, assignments: Mapping[str, Iterable[tuple[str, int]]] | None = None, *, instance: str | None = None, **given: Any) -> Ask:
@@ -81,7 +81,7 @@ def sync(member: str, assignments: Mapping[str, Iterable[tuple[str, int]]] | Non
         "protocol_type": "consumer",
         "protocol_name": Ref(member, "protocol_name"),
         "assignments": tuple(
-            {"member_id": Ref(name, "member_id"), "assignment": Assigned(tuple(owned))} for name, owned in (assignments or {}).items()
+            {"member_id": Ref(name, "member_id"), "assignment": AssignmentBytes(tuple(owned))} for name, owned in (assignments or {}).items()
         ),
     }
     return _ask(member, Api.SYNC_GROUP, fields, given, label=f"sync {member}")

@@ -62,12 +62,14 @@ class Wait:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grounds:
     """What a finding rests on beside its frames: the `run` of the case, from 1, whose trace its `seq` is of, the most that the kit lagged in the time
-    looked at, whether the application's events rather than frames tell it, and the event or command of the shim's that is believed (`word`)."""
+    looked at, whether the application's events rather than frames tell it, and the event, command or setting for which the shim is believed (`word`), with
+    whether its word was tried in this run."""
 
     run: int = 1
     lag_ms: float = 0.0
     is_reported: bool = False
     word: str = ""
+    is_tried: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +80,8 @@ class Finding:
 
     A judge that yields LIVENESS tells its `wait`: what never came, from the observation on from which it was due, and how things stood at the
     end, from the last observation that could still have changed them. Without it a lag shortly before `seq` leaves the finding undecided.
-    `line` is the event that a shim ought to have printed, where its absence decides. `grounds` are filled in where the run is judged and the case ruled on.
+    `line` is the event that a shim ought to have printed, where its absence decides; `setting` the field of `subscribe` that the shim says it has passed on,
+    where no frame tells whether it did; `command` the one that the shim says it has performed. `grounds` are filled in where the run is judged and the case ruled on.
     """
 
     verdict: Verdict
@@ -90,6 +93,8 @@ class Finding:
     detail: str = ""
     wait: Wait | None = None
     line: str = ""
+    setting: str = ""
+    command: str = ""
     grounds: Grounds | None = None
 
 

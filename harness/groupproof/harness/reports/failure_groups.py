@@ -26,7 +26,7 @@ def folded(items: Iterable[T], cause: Callable[[T], Hashable]) -> list[list[T]]:
 
 
 def cause_of(report: CaseReport) -> Hashable:
-    """Return what a case has in common with those that are told with it; a goodbye that is not clean is told by itself."""
+    """Return what a case has in common with those that are listed with it; a close that is not clean is listed by itself."""
     ruling = report.result.ruling
     goodbye = ruling.goodbye_reason if ruling.goodbye is Goodbye.UNCLEAN and report.verdict is Verdict.OK else ""
     known = None if report.excuse is None else report.excuse.reason

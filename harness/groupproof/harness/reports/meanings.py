@@ -16,7 +16,7 @@ VERDICTS: Final[dict[Verdict, str]] = {
     Verdict.EXCUSED: "A known failure, listed with its reason, that still fails in the same way.",
     Verdict.UNIMPLEMENTED: "The client has no such feature, as its shim declared.",
     Verdict.INCONCLUSIVE: "No verdict: the instant to be judged was not reached, the kit itself lagged, or the repetitions disagree.",
-    Verdict.BROKEN: "The shim lied, broke its contract, or died before its client spoke. Says nothing about the client.",
+    Verdict.BROKEN: "The shim lied, broke its contract, died before its client spoke, or did not hold what a verdict would rest on. Says nothing about the client.",
 }
 
 GOODBYES: Final[dict[Goodbye, str]] = {

@@ -22,7 +22,7 @@ from groupproof.harness.reports.badge import badge
 from groupproof.harness.reports.junit import junit
 from groupproof.harness.reports.markdown import summary
 from groupproof.harness.reports.output_folder import MARK, check_folder, check_output, write_text
-from groupproof.harness.reports.pages.case_view import CaseView, TracePicture, case_view, shown_of
+from groupproof.harness.reports.pages.case_view import CaseView, TracePicture, case_view, picture_of
 from groupproof.harness.reports.pages.run_page import page
 from groupproof.harness.reports.pictures.timeline import timeline_of
 from groupproof.harness.reports.pictures.timeline_svg import Drawing, draw
@@ -65,7 +65,7 @@ def _write_cases(run: RunSummary, output: Path) -> tuple[list[CaseView], dict[st
     try:
         views, pictures = [], {}
         for case in run.cases:
-            shown = shown_of(case.result)
+            shown = picture_of(case.result)
             views.append(case_view(case, shown))
             picture = _write_case(run, case, shown, fresh, str(output))
             if picture is not None:

@@ -20,7 +20,7 @@ from groupproof.protocol.trace import Recorder
 __all__ = ["Canary", "watch_lags"]
 
 PERIOD_S = 0.025
-# Smaller lags are told as well, so that whoever starts processes can hold back before the limit is reached.
+# Smaller lags are reported as well, so that whoever starts processes can hold back before the limit is reached.
 REPORTED_MS = 30.0
 
 _CHILD = """
@@ -40,7 +40,7 @@ OnLag = Callable[[str, float], None]
 class Canary:
     """Tells its listeners each lag above `REPORTED_MS` with its source, loop or child.
 
-    `worst_ms` is the longest so far, `last_at` when the newest was told, on trio's clock.
+    `worst_ms` is the longest so far, `last_at` when the newest was reported, on trio's clock.
     """
 
     def __init__(self) -> None:

@@ -11,12 +11,13 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from enum import Enum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import trio
 
 from groupproof.harness.judging.case_result import CaseResult, Play, unfinished
 from groupproof.harness.judging.ruling import RUNS, Judgement, rule_on
+from groupproof.harness.judging.tried_word import with_trial, words_of
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.case_length import length_ms
 from groupproof.harness.model.errors import RunError
@@ -25,11 +26,14 @@ from groupproof.harness.running.error_search import trouble_in
 from groupproof.harness.running.pace import Pace
 from groupproof.protocol.trace import Trace
 
-__all__ = ["BLURRED_MAX", "Progress", "Runner", "Staged"]
+if TYPE_CHECKING:
+    from groupproof.harness.running.shim_check.word_trial import WordTrial
+
+__all__ = ["BLURRED_MAX", "CaseStage", "Progress", "Runner"]
 
 
 BLURRED_MAX = 2
-"""How often a run that says nothing about the subject is had again."""
+"""How often a run that says nothing about the subject is repeated."""
 
 
 class Progress(Enum):
@@ -43,7 +47,7 @@ class Progress(Enum):
 Say = Callable[[Progress, Case, CaseResult | None], None]
 
 
-class Staged(Protocol):
+class CaseStage(Protocol):
     """Runs a case once, and judges what that leaves behind."""
 
     @property
@@ -60,14 +64,16 @@ class Staged(Protocol):
 class Runner:
     """One run over one stage. `results` fills as cases end, so that an interrupted run keeps what it reached.
 
-    With `is_eager` as many cases as `jobs` allows begin at once, where each costs little but its waits.
+    With `is_eager` as many cases as `jobs` allows begin at once, where each costs little but its waits. With a `trial` the shim's word is tried before
+    it decides a verdict against the client.
     """
 
-    def __init__(self, stage: Staged, *, jobs: int, say: Say, is_eager: bool = False) -> None:
+    def __init__(self, stage: CaseStage, *, jobs: int, say: Say, is_eager: bool = False, trial: WordTrial | None = None) -> None:
         self.results: list[CaseResult] = []
         self._stage = stage
         self._pace = Pace(jobs, stage.canary, is_eager=is_eager)
         self._say = say
+        self._trial = trial
         self._numbers = itertools.count(1)
 
     async def run(self, cases: Sequence[Case]) -> None:
@@ -153,7 +159,15 @@ class Runner:
         play = await self._stage.play(case, key=f"c{next(self._numbers)}", alone=alone)
         if play.trouble is not None:
             return play, None
+        judgement = await self._judge(case, play.trace)
+        if self._trial is None or not (words := words_of(judgement)):
+            return play, judgement
+        found = await self._trial.of(words)
+        play = replace(play, trace=with_trial(play.trace, found.tried, found.refuted))
+        return play, await self._judge(case, play.trace)
+
+    async def _judge(self, case: Case, trace: Trace) -> Judgement:
         if self._stage.is_virtual:
-            return play, self._stage.judge(case, play.trace)
+            return self._stage.judge(case, trace)
         # In real time the cases beside it go on while a long trace is judged.
-        return play, await trio.to_thread.run_sync(self._stage.judge, case, play.trace)
+        return await trio.to_thread.run_sync(self._stage.judge, case, trace)

@@ -26,7 +26,7 @@ def short_pauses() -> Iterator[None]:
 
 @contextmanager
 def rare_pauses(*threshold: int) -> Iterator[None]:
-    """Collect as seldom as `gc.set_threshold` is told here; at the end the collector is as it was."""
+    """Collect as seldom as `gc.set_threshold` asks here; at the end the collector is as it was."""
     before = gc.get_threshold()
     gc.set_threshold(*threshold)
     try:

@@ -47,7 +47,7 @@ class Schedule:
     def as_case(self, catalogue: Sequence[Case] = CASES) -> Case:
         """Return the case with this schedule's course; raise `WrongUsage` when the kit has no judges for it."""
         if self.case.startswith(f"{OBSERVED}/"):
-            raise WrongUsage(f"{self.case} was seen live and can't be had again; judge its trace with: groupproof trace check")
+            raise WrongUsage(f"{self.case} was observed live and can't be repeated; judge its trace with: groupproof trace check")
         if isinstance(self.plan, Plan) and self.case.startswith(PREFIX):
             return drawn_case(self.case, self.plan)
         found = next((case for case in catalogue if case.id == self.case), None)

@@ -8,19 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 from groupproof.clients.assignors.assignment import Cluster
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.member.member import Member
 from groupproof.clients.member.policy import REFERENCE, Policy
-from groupproof.clients.outputs import Callback, CallbackKind, Closed, Committed, Drop, Fail, Fetched, NeedMetadata, Node, Output, Send
+from groupproof.clients.outputs import (
+    Callback,
+    CallbackKind,
+    CloseResult,
+    CommitResult,
+    Drop,
+    Fail,
+    NeedMetadata,
+    Node,
+    OffsetFetchResult,
+    Output,
+    Send,
+)
 from groupproof.harness.simulation.heap import Heap
 from groupproof.harness.simulation.invariants.one_owner import Ownership
 from groupproof.harness.simulation.random_streams import Streams
 from groupproof.harness.simulation.record import Record
 from groupproof.harness.simulation.simulated_network import Answer, AskTopics, Connection, Network, Topics
+from groupproof.harness.simulation.simulated_process import SimulatedProcess
 from groupproof.protocol.vocabulary import MemberState, TopicPartition
 from groupproof.protocol.wire.messages import HeartbeatRequest, HeartbeatResponse, JoinGroupRequest, SyncGroupResponse
 
@@ -34,28 +46,22 @@ RECORD_MS: Final = 100
 """A record comes to a partition this often."""
 
 
-class Process:
-    """One client. `is_up` while its program runs; `member` is that of the running program."""
+class Process(SimulatedProcess):
+    """One classic client; `member` is that of the running program."""
 
     def __init__(
         self, name: str, settings: MemberSettings, *, policy: Policy = REFERENCE, heap: Heap, network: Network, streams: Streams, brokers: int,
         ownership: Ownership, record: Record,
     ) -> None:  # fmt: skip
-        self.name, self.settings = name, settings
-        self._policy, self._heap, self._network, self._streams, self._brokers = policy, heap, network, streams, brokers
-        self._ownership, self._record = ownership, record
-        self.is_up = self.is_frozen = False
-        self.is_wanted = False  # whether it is to run, or to be started again
-        self.stalls = 0  # faults that keep the application from polling
-        self.callback_ms = 0
+        super().__init__(name, network=network, record=record)
+        self.settings = settings
+        self._policy, self._heap, self._streams, self._brokers = policy, heap, streams, brokers
+        self._ownership = ownership
         self.topics = settings.topics
-        self._life = 0
-        self._frozen: list[Callable[[], None]] = []
+        self._life = 1
         self._begin()
 
     def _begin(self) -> None:
-        """Be as a program is that was just started."""
-        self._life += 1
         draw = self._streams.named("member", self.name, self._life).random
         self.member = Member(self.settings, policy=self._policy, draw=draw)
         self._alarm_ms: int | None = None
@@ -70,87 +76,32 @@ class Process:
 
     # What happens to it
 
-    def start(self) -> None:
-        """Start the program, unless it runs."""
-        self.is_wanted = True
-        if self.is_up:
-            return
-        self._begin()
-        self.is_up, self.is_frozen = True, False
+    def _run(self) -> None:
         if self.topics != self.settings.topics:
             self.member.resubscribe(self.topics, self._heap.now_ms)
-        self._record.process(self.name, "starts")
         self._ask_topics()
         self._poll()
 
-    def crash(self) -> None:
-        """End the program at once, with its connections."""
-        self.is_wanted = False
-        self._end()
+    def _go_on(self) -> None:
+        self._poll()
 
-    def _end(self) -> None:
-        if not self.is_up:
-            return
-        self.is_up = self.is_frozen = False
-        self._frozen.clear()
-        self._network.close(self)
+    def _ended(self) -> None:
         self._ownership.gone(self.name)
-        self._record.process(self.name, "ends")
 
     def leave(self) -> None:
-        """Let the application close its consumer in order; the program ends when that is done."""
         self.is_wanted = False
         if self.is_up:
             self._whenever_running(lambda: self._perform(self.member.close(self._heap.now_ms)))
 
     def upgrade(self, assignors: tuple[str, ...]) -> None:
-        """Let the application close its consumer in order; the program that is started next has these assignors."""
         self.settings = replace(self.settings, assignors=assignors)
         self.leave()
 
-    def freeze(self) -> bool:
-        """Stop the whole program, as SIGSTOP does; return whether it ran."""
-        was_running = self.is_up and not self.is_frozen
-        self.is_frozen = self.is_up
-        if was_running:
-            self._record.process(self.name, "freeze")
-        return was_running
-
-    def thaw(self) -> None:
-        """Let the program go on with what came meanwhile."""
-        if not self.is_frozen:
-            return
-        self.is_frozen = False
-        self._record.process(self.name, "thaw")
-        missed, self._frozen = self._frozen, []
-        for act in missed:
-            self._whenever_running(act)
-        self._poll()
-
-    def stall(self) -> None:
-        """Keep the application from polling; the heartbeats of its client go on."""
-        self.stalls += 1
-
-    def go_on(self) -> None:
-        """Let the application poll again."""
-        self.stalls -= 1
-        self._poll()
-
-    def resubscribe(self, topics: tuple[str, ...]) -> None:
+    def resubscribe(self, topics: tuple[str, ...]) -> bool:
         self.topics = topics
         if self.is_up:
             self._whenever_running(lambda: self._input(self.member.resubscribe(topics, self._heap.now_ms)))
-
-    def _whenever_running(self, act: Callable[[], None]) -> None:
-        """Do it now, or, of a frozen program, when it goes on; a program that ended meanwhile does nothing."""
-        if self.is_frozen:
-            self._frozen.append(partial(self._in_life, self._life, act))
-        else:
-            act()
-
-    def _in_life(self, life: int, act: Callable[[], None]) -> None:
-        if self.is_up and self._life == life:
-            self._whenever_running(act)
+        return True
 
     # What comes in
 
@@ -307,7 +258,7 @@ class Process:
                 self._positions.pop(partition, None)
         self._input(self.member.callback_done(self._heap.now_ms))
 
-    def _fetched(self, fetched: Fetched) -> None:
+    def _fetched(self, fetched: OffsetFetchResult) -> None:
         if fetched.error is not None:
             self._fail(Fail(error=fetched.error, message="OffsetFetch failed", fatal=True))
             return
@@ -330,7 +281,7 @@ class Process:
         if self.is_wanted:
             self.start()
 
-    def _gone(self, _: Closed) -> None:
+    def _gone(self, _: CloseResult) -> None:
         self._end()
         if self.is_wanted:  # it was to come back before it had gone
             self._heap.after(0, self._start_again)
@@ -339,7 +290,7 @@ class Process:
         """Take no note of the end of a commit: the application commits again at the next interval."""
 
     _do: Final[dict[type, Callable[..., None]]] = {
-        Drop: _drop, Callback: _call, Committed: _ignore, Fetched: _fetched, NeedMetadata: _need_topics, Fail: _fail, Closed: _gone,
+        Drop: _drop, Callback: _call, CommitResult: _ignore, OffsetFetchResult: _fetched, NeedMetadata: _need_topics, Fail: _fail, CloseResult: _gone,
     }  # fmt: skip
 
     # Metadata

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from groupproof.harness.simulation.client_process import Process
 from groupproof.harness.simulation.fault_schedule import ScheduledFault
 from groupproof.harness.simulation.settings import BOUNCES, OTHER_TOPIC, TOPIC, Simulation
 from groupproof.harness.simulation.simulated_brokers import Brokers
 from groupproof.harness.simulation.simulated_network import Network, Path
+from groupproof.harness.simulation.simulated_process import SimulatedProcess
 from groupproof.protocol.vocabulary import ErrorCode
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ APPEND_ERRORS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultTargets:
-    """What faults strike: processes by name, the network, the brokers."""
+    """What faults strike: processes by name, each a `SimulatedProcess` of its dialect, the network, the brokers."""
 
-    processes: Mapping[str, Process]
+    processes: Mapping[str, Any]
     network: Network
     brokers: Brokers
 
@@ -131,7 +131,7 @@ def _reset(targets: FaultTargets, fault: ScheduledFault) -> bool:
 # Processes -----------------------------------------------------------------------------------------------------------------------
 
 
-def _on_each(act: Callable[[Process], object]) -> Strike:
+def _on_each(act: Callable[[SimulatedProcess], object]) -> Strike:
     """Return what does something to each process that is named; to those alone that it applies to."""
 
     def strike(targets: FaultTargets, fault: ScheduledFault) -> bool:
@@ -149,13 +149,13 @@ def _callbacks(factor: int) -> Strike:
     return strike
 
 
-def _crash(process: Process) -> bool:
+def _crash(process: SimulatedProcess) -> bool:
     was_wanted = process.is_wanted
     process.crash()
     return was_wanted
 
 
-def _leave(process: Process) -> bool:
+def _leave(process: SimulatedProcess) -> bool:
     was_wanted = process.is_wanted
     process.leave()
     return was_wanted
@@ -243,19 +243,19 @@ FAULTS: Final[dict[str, Fault]] = {
         Fault(name="broker-pause", says="A broker does nothing for a while.", who="broker", lasts_ms=(100, 20_000),
               inject=_stop_broker, heal=_go_on_broker, how={}),
         Fault(name="crash", says="Programs crash and are started again.", who="processes", lasts_ms=(100, 60_000),
-              inject=_on_each(_crash), heal=_on_each(Process.start), how={}),
+              inject=_on_each(_crash), heal=_on_each(SimulatedProcess.start), how={}),
         Fault(name="pause", says="Programs do nothing at all for a while.", who="processes", lasts_ms=(100, 60_000),
-              inject=_on_each(Process.freeze), heal=_on_each(Process.thaw), how={}),
+              inject=_on_each(SimulatedProcess.freeze), heal=_on_each(SimulatedProcess.thaw), how={}),
         Fault(name="stall", says="Applications work on their records and do not poll.", who="processes", lasts_ms=(1_000, 60_000),
-              inject=_on_each(Process.stall), heal=_on_each(Process.go_on), how={}),
+              inject=_on_each(SimulatedProcess.stall), heal=_on_each(SimulatedProcess.go_on), how={}),
         Fault(name="callbacks", says="The applications' callbacks take their time.", who="processes", lasts_ms=(1_000, 60_000),
               inject=_callbacks(1), heal=_callbacks(-1), how={"callback_ms": (10, 10_000)}),
         Fault(name="leave", says="Members leave in order and come back.", who="processes", lasts_ms=(100, 60_000),
-              inject=_on_each(_leave), heal=_on_each(Process.start), how={}),
+              inject=_on_each(_leave), heal=_on_each(SimulatedProcess.start), how={}),
         Fault(name="resubscribe", says="Members change their subscription for a while.", who="processes", lasts_ms=(1_000, 60_000), how={},
               inject=_on_each(lambda process: process.resubscribe((TOPIC, OTHER_TOPIC))), heal=_on_each(lambda process: process.resubscribe((TOPIC,)))),
         Fault(name="grow", says="A topic gets more partitions.", who="nobody", inject=_grow, how={"partitions": (1, 3)}),
         Fault(name="upgrade", says="Members go from range to cooperative-sticky by two rolling bounces.", who="process", lasts_ms=(100, 5_000),
-              inject=_upgrade, heal=_on_each(Process.start), how={"bounce": (1, 1)}),
+              inject=_upgrade, heal=_on_each(SimulatedProcess.start), how={"bounce": (1, 1)}),
     )
 }  # fmt: skip

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.clients.member.member import error_of
 from groupproof.clients.outputs import Callback
-from groupproof.coordinator.machine.coordinator import Applied, Output, Transition
+from groupproof.coordinator.machine.coordinator import AppliedRow, Output, Transition
 from groupproof.harness.simulation.fault_schedule import ScheduledFault
 from groupproof.harness.simulation.heap import Heap
 from groupproof.harness.simulation.trace_writer import Observer
@@ -27,13 +27,15 @@ from groupproof.protocol.wire.messages import (
 if TYPE_CHECKING:
     from groupproof.harness.simulation.pending_request import PendingRequest
 
-__all__ = ["Record"]
+__all__ = ["CLASSIC_DIGEST", "Digest", "Record"]
 
 _BATCH_MAX: Final = 2_000
 _MARSHAL: Final = 2  # the last format in which bytes depend on values alone, not on which of them are one object
 
-# What the digest holds of a request and its answer. Written out, for a whole message's own words take longer than to decide it.
-_FIELDS_OF: Final[Mapping[type, Callable[[Any, Any], object]]] = {
+Digest = Mapping[type[Any], Callable[[Any, Any], object]]
+"""What the digest holds of a request and its answer, by the answer's type. Written out, for a whole message's own words take longer than to decide it."""
+
+CLASSIC_DIGEST: Final[Digest] = {
     HeartbeatResponse: lambda asked, said: (asked.generation_id, int(said.error_code)),
     JoinGroupResponse: lambda asked, said: (asked.member_id, int(said.error_code), said.generation_id, said.member_id, said.leader, len(said.members)),
     SyncGroupResponse: lambda asked, said: (asked.generation_id, len(asked.assignments), int(said.error_code), said.assignment),
@@ -50,26 +52,26 @@ _FIELDS_OF: Final[Mapping[type, Callable[[Any, Any], object]]] = {
 class Record:
     """Collects in the order of events; `trace_hash` may be asked for once, at the end."""
 
-    def __init__(self, heap: Heap, observer: Observer | None = None) -> None:
+    def __init__(self, heap: Heap, observer: Observer | None = None, fields_of: Digest = CLASSIC_DIGEST) -> None:
         self.transitions: list[tuple[int, int, str, str, int, str]] = []
         self.requests: Counter[type] = Counter()
         self.injected: Counter[str] = Counter()
         self.restarts = 0
         self.observer = observer
-        self._heap = heap
+        self._heap, self._fields_of = heap, fields_of
         self._digest = hashlib.blake2b(digest_size=16)
         self._batch: list[tuple[object, ...]] = []
 
     def answered(self, pending: PendingRequest, answer: GroupResponse) -> None:
         """Take an answer into the digest, with what tells it from others of its kind."""
-        self._note(pending.connection.owner.name, _FIELDS_OF[type(answer)](pending.request, answer))
+        self._note(pending.connection.owner.name, self._fields_of[type(answer)](pending.request, answer))
         if self.observer is not None:
             self.observer.answered(pending, answer)
 
     def performed(self, node: int, outputs: Sequence[Output], taken: Mapping[Hashable, PendingRequest]) -> None:
         """Tell the observer which rows were applied, to requests that are still in `taken` or to timers."""
         for output in outputs:
-            if self.observer is not None and isinstance(output, Applied):
+            if self.observer is not None and isinstance(output, AppliedRow):
                 request = taken.get(output.token)
                 if output.token is None:
                     self.observer.timer(node, output)

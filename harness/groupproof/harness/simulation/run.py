@@ -3,40 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final
+from typing import Any, Final
 
-from groupproof.clients.member.consumer_settings import MemberSettings
-from groupproof.clients.member.policy import REFERENCE
-from groupproof.clients.planted.variants import variant_named
-from groupproof.coordinator.machine.coordinator import Settings
-from groupproof.harness.simulation.client_process import Process
+from groupproof.harness.simulation.dialect_simulation import SimulationGround
 from groupproof.harness.simulation.fault_mix import drawn
 from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
 from groupproof.harness.simulation.faults import FAULTS, FaultTargets
 from groupproof.harness.simulation.heap import Heap
-from groupproof.harness.simulation.invariants.all_invariants import Invariants
-from groupproof.harness.simulation.invariants.rebalance_deadlines import Timeouts
-from groupproof.harness.simulation.liveness import Liveness, settles_within_ms
+from groupproof.harness.simulation.liveness import settles_within_ms
 from groupproof.harness.simulation.random_streams import Streams
 from groupproof.harness.simulation.record import Record
-from groupproof.harness.simulation.settings import GROUP, OTHER_TOPIC, STATIC_SINCE, TOPIC, InvariantBroken, Outcome, Simulation, Violation, settled
+from groupproof.harness.simulation.settings import OTHER_TOPIC, TOPIC, InvariantBroken, Outcome, Simulation, Violation, settled
 from groupproof.harness.simulation.simulated_brokers import Brokers, spoken_versions
 from groupproof.harness.simulation.simulated_network import Network
+from groupproof.harness.simulation.simulation_registry import simulation_of
 from groupproof.harness.simulation.trace_writer import MakeRecorder, Observer
-from groupproof.protocol.rules import ClassicEvent, profile
+from groupproof.protocol.rules import profile
 
 __all__ = ["Run", "run"]
 
 _LOOK_MS: Final = 500
-_METADATA_MS: Final = 60_000
-"""How old a client lets its metadata become: Kafka's five minutes would make everyone wait for a topic that grew."""
-
-_ANSWERS_THE_REMOVED: Final = (2, 2)  # LEAVE-08
-_NEWCOMERS_HAVE_SESSIONS: Final = (2, 5)
-_RETURNS_LATE: Final = f"{ClassicEvent.JOIN_GROUP.value}/CompletingRebalance/instance-returns"  # KAFKA-9801
-
-# An instance that came back owes the SyncGroup of its old id still, as in Kafka; before 2.1 who was evicted is so once more (KAFKA-7196).
-_DISTURBS_LATER: Final = (f"{ClassicEvent.SYNC_DEADLINE.value}/", f"{ClassicEvent.SESSION_END.value}/Stable/evicted-before")
 
 
 def run(simulation: Simulation, *, plan: Schedule | None = None, recorder: MakeRecorder | None = None) -> Outcome:
@@ -56,53 +42,24 @@ class Run:
         self.plan = drawn(simulation) if plan is None else plan
         streams = Streams(simulation.seed)
         self.heap = Heap()
-        observer = (
-            None
-            if recorder is None
-            else Observer(recorder(lambda: self.heap.now_ms * 1_000_000), spoken_versions(simulation.profile), timers=release.timers)
-        )
-        self.record = Record(self.heap, observer)
-        broker_settings = Settings.of(simulation.coordinator_settings, simulation.profile)
-        timeouts = Timeouts(
-            session_ms=_number(simulation.session_timeout_ms), rebalance_ms=_number(simulation.max_poll_interval_ms),
-            initial_delay_ms=broker_settings.group_initial_rebalance_delay_ms, newcomer_ms=broker_settings.new_member_join_timeout_ms,
-            bounds_syncs=bool(release.table.cells.get(ClassicEvent.SYNC_DEADLINE)), spares_newcomers=release.release < _NEWCOMERS_HAVE_SESSIONS,
-        )  # fmt: skip
-        self.invariants = Invariants(
-            self.heap, timeouts, retention_ms=broker_settings.offsets_retention_ms, answers_the_removed=release.release >= _ANSWERS_THE_REMOVED,
-            takes_late=release.release >= STATIC_SINCE and release.rule(_RETURNS_LATE).then is None,
-        )  # fmt: skip
-        brokers = Brokers(simulation, self.heap, streams, self.invariants, self.record)
+        part = simulation_of(simulation.profile, simulation.dialect)
+        versions = spoken_versions(simulation.profile, part.versions)
+        observer = None if recorder is None else Observer(recorder(lambda: self.heap.now_ms * 1_000_000), versions, timers=release.timers)
+        self.record = Record(self.heap, observer, part.digest)
+        # What the dialect's own tests may ask of them is theirs to know.
+        self.invariants: Any = part.invariants(simulation, self.heap)
+        brokers = Brokers(simulation, self.heap, streams, self.invariants, self.record, versions)
         brokers.topics = {TOPIC: _number(simulation.partitions), OTHER_TOPIC: 2}
         network = brokers.network = Network(self.heap, streams.named("network"), simulation.latency_ms, brokers.arrive, brokers.is_up)
         if observer is not None:
             network.opened, network.closed = observer.opened, observer.closed
-        self.world = FaultTargets(processes=self._processes(network, streams), network=network, brokers=brokers)
-        self._liveness = Liveness(simulation, self.world, self.invariants)
+        ground = SimulationGround(
+            simulation=simulation, heap=self.heap, network=network, streams=streams, record=self.record, invariants=self.invariants
+        )
+        self.world = FaultTargets(processes=part.processes(ground), network=network, brokers=brokers)
+        self._settlement = part.settlement(simulation, self.world, self.invariants)
         self._injected: dict[int, ScheduledFault] = {}
         self._converged_at_ms: int | None = None
-
-    def _processes(self, network: Network, streams: Streams) -> dict[str, Process]:
-        simulation = self.simulation
-        policy = REFERENCE if simulation.member_variant is None else variant_named(simulation.member_variant).policy
-        return {
-            name: Process(
-                name, self._settings_of(name, number), policy=policy, heap=self.heap, network=network, streams=streams, brokers=simulation.brokers,
-                ownership=self.invariants.ownership, record=self.record,
-            )
-            for number in range(simulation.members)
-            for name in (f"m{number}",)
-        }  # fmt: skip
-
-    def _settings_of(self, name: str, number: int) -> MemberSettings:
-        simulation = self.simulation
-        return MemberSettings(
-            group=GROUP, topics=(TOPIC,), instance_id=f"{name}-instance" if number < _number(simulation.static_members) else None,
-            assignors=simulation.assignors or (), session_timeout_ms=_number(simulation.session_timeout_ms),
-            heartbeat_interval_ms=_number(simulation.heartbeat_interval_ms), max_poll_interval_ms=_number(simulation.max_poll_interval_ms),
-            auto_commit_interval_ms=simulation.auto_commit_interval_ms, auto_offset_reset="earliest",
-            metadata_max_age_ms=_METADATA_MS,
-        )  # fmt: skip
 
     # The phases
 
@@ -165,15 +122,14 @@ class Run:
             if len(self.record.transitions) == before:
                 break
             at_ms, _, state, after, _, rule = self.record.transitions[before]
-            was_silent = rule.startswith(f"{ClassicEvent.SESSION_END.value}/") and at_ms <= silent_until_ms
-            if not was_silent and not rule.startswith(_DISTURBS_LATER):
+            if not self._settlement.may_disturb(rule, at_ms, silent_until_ms):
                 raise InvariantBroken(
                     "COMMIT-22", f"the group was settled, and at {at_ms} ms it went from {state} to {after} by {rule} without cause"
                 )
-        self._liveness.check("the group was settled, and is so no more")
+        self._settlement.check("the group was settled, and is so no more")
 
     def _await_settlement(self, bound_ms: int) -> None:
-        while (missing := self._liveness.unsettled()) is not None:
+        while (missing := self._settlement.unsettled()) is not None:
             if self.heap.now_ms >= bound_ms:
                 raise InvariantBroken(missing[0], f"{settles_within_ms(self.simulation)} ms after the healing {missing[1]}")
             self.heap.run(self.heap.now_ms + _LOOK_MS)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.broker.advertised_versions import accepted
 from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Reply, Settings, Transition, partition_of
@@ -18,24 +18,21 @@ from groupproof.coordinator.planted.variants import variant_named
 from groupproof.harness.simulation.pending_request import PendingRequest
 from groupproof.harness.simulation.settings import GROUP, InvariantBroken
 from groupproof.harness.simulation.simulated_network import AskTopics, Topics
-from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.vocabulary import ErrorCode
 from groupproof.protocol.wire.message_codec import VERSIONS
 from groupproof.protocol.wire.messages import Coordinator as Found
 from groupproof.protocol.wire.messages import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
     HeartbeatRequest,
-    JoinGroupRequest,
-    LeaveGroupRequest,
     OffsetCommitRequest,
     OffsetFetchRequest,
-    SyncGroupRequest,
 )
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.coordinator import Output
     from groupproof.harness.simulation.heap import Heap
-    from groupproof.harness.simulation.invariants.all_invariants import Invariants
+    from groupproof.harness.simulation.invariants.simulated_invariants import SimulatedInvariants
     from groupproof.harness.simulation.random_streams import Streams
     from groupproof.harness.simulation.record import Record
     from groupproof.harness.simulation.settings import Simulation
@@ -46,20 +43,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Brokers", "spoken_versions"]
 
-_SPOKEN: Final = {Api.OFFSET_COMMIT: 9, Api.OFFSET_FETCH: 9}  # from the next version on, topics go by id, which the member does not use
-_ASKED: Final = (JoinGroupRequest, SyncGroupRequest, HeartbeatRequest, LeaveGroupRequest, OffsetCommitRequest, OffsetFetchRequest)
 _ARMS_NOTHING_EARLIER: Final = frozenset({HeartbeatRequest, OffsetCommitRequest, OffsetFetchRequest})
 _ANSWERED_BY_ALL: Final = (FindCoordinatorRequest, AskTopics)
 _FAULTS_OF_MACHINES: Final = (AssertionError, KeyError)
 _OWN_LAWS: Final = "INV-01"
 
 
-def spoken_versions(profile: str) -> Mapping[type, int]:
-    """Return the version in which the members ask a broker of this release, by the type of the request."""
+def spoken_versions(profile: str, newest: Mapping[type[Any], int | None]) -> Mapping[type[Any], int]:
+    """Return the version in which the members ask a broker of this release, by the type of the request; `newest` says what they know themselves (None: all)."""
     served = accepted(profile)
     return {
-        kind: min(served[kind.api][1], VERSIONS[kind.api][1], _SPOKEN.get(kind.api, served[kind.api][1])) for kind in _ASKED if kind.api in served
-    }
+        kind: min(version for version in (served[kind.api][1], VERSIONS[kind.api][1], known) if version is not None)
+        for kind, known in newest.items() if kind.api in served
+    }  # fmt: skip
 
 
 @dataclass(slots=True, eq=False)
@@ -76,7 +72,9 @@ class _Node:
 class Brokers:
     """All brokers. `owner` is the node that coordinates the group, None while nobody does; `network` carries the answers."""
 
-    def __init__(self, simulation: Simulation, heap: Heap, streams: Streams, invariants: Invariants, record: Record) -> None:
+    def __init__(
+        self, simulation: Simulation, heap: Heap, streams: Streams, invariants: SimulatedInvariants, record: Record, versions: Mapping[type[Any], int]
+    ) -> None:
         variant = REFERENCE if simulation.coordinator_variant is None else variant_named(simulation.coordinator_variant)
         settings = Settings.of({**simulation.coordinator_settings, **variant.settings}, simulation.profile)
         self.partition = partition_of(GROUP, settings.offsets_topic_num_partitions)
@@ -84,7 +82,7 @@ class Brokers:
         self.topics: dict[str, int] = {}
         self.network: Network
         self._heap, self._invariants, self._record, self._variant = heap, invariants, record, variant
-        self._versions = spoken_versions(simulation.profile)
+        self._versions = versions
         self._log = StoredGroups()  # what `__consumer_offsets` held when a broker last let go of the group
         self._is_loaded = True
         self._takeovers = 0
@@ -241,7 +239,7 @@ class Brokers:
             return False
         self.network.reset(node=number)
         if self.owner == number:
-            self._invariants.deadlines.goes_on()  # it is late with nothing: what was due while it stood still ends with it
+            self._invariants.goes_on()  # it is late with nothing: what was due while it stood still ends with it
         node.is_up, node.is_stopped, node.alarm_ms = False, False, None
         node.backlog.clear()
         if self.owner == number:
@@ -257,7 +255,7 @@ class Brokers:
         node = self._nodes[number]
         was_running, node.is_stopped = node.is_up and not node.is_stopped, node.is_up
         if was_running and self.owner == number:
-            self._invariants.deadlines.stands_still()
+            self._invariants.stands_still()
         return was_running
 
     def go_on(self, number: int) -> None:
@@ -266,7 +264,7 @@ class Brokers:
         if not node.is_stopped:
             return
         if self.owner == number:
-            self._invariants.deadlines.goes_on()
+            self._invariants.goes_on()
         node.is_stopped, node.alarm_ms = False, None
         self._advance(number, was_stopped=True)
         backlog, node.backlog = node.backlog, []

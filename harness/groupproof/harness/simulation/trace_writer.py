@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from groupproof.clients.outputs import Callback
-from groupproof.coordinator.machine.coordinator import Applied, Transition
+from groupproof.coordinator.machine.coordinator import AppliedRow, Transition
 from groupproof.harness.simulation.fault_schedule import ScheduledFault
 from groupproof.harness.simulation.settings import GROUP
 from groupproof.harness.simulation.simulated_network import AskTopics, Connection, Request
@@ -53,7 +53,7 @@ class Observer:
         if is_news and not connection.is_open:
             self.closed(connection, "client")
 
-    def taken_up(self, pending: PendingRequest, applied: Applied) -> None:
+    def taken_up(self, pending: PendingRequest, applied: AppliedRow) -> None:
         frame, _ = self._frame(pending.connection, pending.request_id, pending.request)
         self._recorder.record("processed", **frame, rule=applied.rule, body={"requirement": applied.requirement})
 
@@ -75,7 +75,7 @@ class Observer:
     def moved(self, node: int, move: Transition) -> None:
         self._recorder.record("transition", node=node, **move.columns())
 
-    def timer(self, node: int, applied: Applied) -> None:
+    def timer(self, node: int, applied: AppliedRow) -> None:
         """Tell of a timer that went off; what follows from it is told by itself."""
         if applied.rule.partition("/")[0] in self._timers:
             self._recorder.record("timer", node=node, **applied.timer_columns())

@@ -30,7 +30,7 @@ _JOBS_MULTI = 64
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
     """Who is to be certified. `words` name it again on a command line; `jobs` is how many cases it can run side by side on this machine at
-    most, `jobs_given` whether the user said so."""
+    most, `jobs_given` whether the user said so; `is_shim_ours` that the project's own tests hold what its shim says."""
 
     name: str
     release: str | None
@@ -39,6 +39,7 @@ class Candidate:
     jobs: int
     jobs_given: bool = False
     expectations: Path | None = None
+    is_shim_ours: bool = False
 
     @property
     def spec(self) -> str | Sequence[str]:
@@ -123,6 +124,7 @@ def _reference(client: RegisteredClient, jobs: int | None) -> Candidate:
         jobs=jobs or _JOBS_VIRTUAL,
         jobs_given=jobs is not None,
         expectations=client.expectations,
+        is_shim_ours=True,
     )
 
 
@@ -144,6 +146,7 @@ def _of_client(client: RegisteredClient, launch: Launch, shim_level: int | None,
         jobs=jobs,
         jobs_given=jobs_given,
         expectations=client.expectations,
+        is_shim_ours=True,
     )
 
 

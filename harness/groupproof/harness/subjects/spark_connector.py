@@ -65,7 +65,7 @@ def fetched_connector(cache: Path) -> Path | None:
 
 
 def connector_jars(cache: Path, say: Say = lambda _: None, *, pinned: Connector | None = None) -> tuple[Path, ...]:
-    """Return the connector's jars, fetched into the cache unless they are there; raise `BrokenEnvironment` where they can't be had, or are not those that are pinned."""
+    """Return the connector's jars, fetched into the cache unless they are there; raise `BrokenEnvironment` where they can't be fetched, or are not those that are pinned."""
     wanted = pinned or connector()
     try:
         folder = entry(cache, wanted.key, lambda into: _fetch(wanted, into, say), say)

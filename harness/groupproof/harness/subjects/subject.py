@@ -140,7 +140,7 @@ class _ProcessHandle:
         return answer
 
     def _name(self, client_id: str) -> None:
-        """Let the requests of a client that can't be told its id carry it all the same, as those of level 0 do."""
+        """Let the requests of a client that takes no id carry it all the same, as those of level 0 do."""
         if not self.shared and self.pid is not None and isinstance(self.entrance, NamingEntrance):
             self.entrance.names[self.pid] = client_id
 
@@ -201,7 +201,7 @@ class ProcessSubject:
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
-        """Start the first process and read its hello; raise `BrokenShim` or `BrokenEnvironment` when it can't be had."""
+        """Start the first process and read its hello; raise `BrokenShim` or `BrokenEnvironment` when it does not start."""
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             try:
@@ -288,7 +288,7 @@ class ProcessSubject:
                 raise self._failure
 
     async def _share(self) -> None:
-        """Start one more shared process; that it can't be had matters only to who finds no other."""
+        """Start one more shared process; its failure matters only to a case that finds no other."""
         try:
             running = await self._start()
             self._shared.append(running)
@@ -362,7 +362,7 @@ class ReferenceSubject:
     def __init__(self, run_shim: RunShim, *, variant: str | None = None, is_virtual: bool = True) -> None:
         self.name = "reference" if variant is None else f"reference:{variant}"
         self.is_virtual = is_virtual
-        self._run_shim = run_shim
+        self.run_shim = run_shim
         self._variant = variant
 
     @asynccontextmanager
@@ -376,7 +376,7 @@ class ReferenceSubject:
             yield
 
     def _shim(self, connect: Callable[[str, int], Awaitable[trio.abc.Stream]], seed: int) -> InProcessShim:
-        return InProcessShim(self._run_shim, connect, seed=seed, variant=self._variant)
+        return InProcessShim(self.run_shim, connect, seed=seed, variant=self._variant)
 
     @asynccontextmanager
     async def member(self, key: str, listener: Listener, entrance: Entrance, *, alone: bool, seed: int) -> AsyncIterator[Handle]:

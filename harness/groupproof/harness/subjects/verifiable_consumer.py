@@ -137,14 +137,14 @@ class VerifiableSubject:
     async def start(self, handle: _Verifiable, fields: Mapping[str, Any]) -> ShimProcess:
         """Start the program with the options that carry `fields`."""
         assert self._nursery is not None
-        arguments = (*level0_arguments(self._template, self._spoken(fields)), *self._config(handle.key, fields))
+        arguments = (*level0_arguments(self._template, self._as_java(fields)), *self._config(handle.key, fields))
         process = ShimProcess(replace(self.program, argv=(*self.program.argv, *arguments)))
         process.conversation.hello = self.hello
         process.conversation.attach(handle.key, handle.watched)
         await self._nursery.start(handle.run, process)
         return process
 
-    def _spoken(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _as_java(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         if not self._speaks_java:
             return fields
         return {**fields, "assignors": [f"{_JAVA_PACKAGE}.{_JAVA_ASSIGNORS[assignor]}" for assignor in fields["assignors"]]}
@@ -159,11 +159,11 @@ class VerifiableSubject:
         return self._config_option, str(path)
 
     def takes(self, topics: Sequence[str]) -> bool:
-        """Tell whether the program can be told of so many topics; of an option that its help names nobody knows that it may be repeated."""
+        """Tell whether the program takes so many topics; of an option that its help names nobody knows that it may be repeated."""
         return len(topics) <= 1 or any(argument.field == "topics" and argument.repeat for argument in self._template)
 
     def ignored(self, fields: Iterable[str]) -> list[str]:
-        """Return the fields of `subscribe` that can't be told to the program; the client id is put on the wire for it."""
+        """Return the fields of `subscribe` that the program does not take; the client id is put on the wire for it."""
         given = {argument.field for argument in self._template} | {"client_id"}
         if self._config_option:
             given |= {*_PROPERTIES, "properties"}
@@ -226,7 +226,7 @@ class _Verifiable:
             await process.run(task_status)
 
     async def ask(self, command: str, fields: Mapping[str, Any]) -> Answer:
-        """Start or end the program; any other command is unimplemented. What was done is told as a shim would answer it."""
+        """Start or end the program; any other command is unimplemented. The result is reported as a shim would answer it."""
         body: dict[str, Any] = {"id": next(self._numbers)}
         if command == "subscribe" and not self._subject.takes(fields["topics"]):
             body |= {"unimplemented": "the program takes one topic"}

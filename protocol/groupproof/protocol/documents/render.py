@@ -14,6 +14,7 @@ from typing import Final
 
 from groupproof.protocol.documents.markdown import generated, table
 from groupproof.protocol.documents.render_coverage import coverage_markdown
+from groupproof.protocol.documents.render_dialects import dialect_pages, dialects_beside_classic
 from groupproof.protocol.documents.render_releases import releases_markdown
 from groupproof.protocol.documents.render_states import states_markdown, states_svg
 from groupproof.protocol.documents.render_tables import group_markdown, member_markdown
@@ -76,6 +77,7 @@ def documents() -> dict[str, str]:
         "states.svg": states_svg(newest),
         "classic-group.md": group_markdown(newest),
         "classic-member.md": member_markdown(),
+        **dialect_pages(),
         "releases.md": releases_markdown(),
     }
 
@@ -88,13 +90,14 @@ def stale(folder: Path) -> list[str]:
 
 
 def _contents() -> str:
-    rows = ((f"[{name}]({name})", what) for name, what in _CONTENTS.items())
+    pages = {name: f"the same of {dialect.group_says}" for name, dialect in dialects_beside_classic().items()}
+    rows = ((f"[{name}]({name})", what) for name, what in {**_CONTENTS, **pages}.items())
     return (
         "\n".join(
             [
                 generated("protocol/…/rules/"),
                 "",
-                "# The classic group protocol, from the tables",
+                "# The group protocol, from the tables",
                 "",
                 *table(("page", "what is there"), rows),
                 _OF_A_RELEASE,

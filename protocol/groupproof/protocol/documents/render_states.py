@@ -10,22 +10,16 @@ from typing import Final
 from xml.sax.saxutils import escape
 
 from groupproof.protocol.documents.markdown import generated, table
-from groupproof.protocol.rules.classic.classic_terms import STATES, ClassicEvent, Effect, State, state_name
+from groupproof.protocol.rules.cells import EventKind, State, state_name
+from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
+from groupproof.protocol.rules.classic.classic_terms import STATES, Effect
+from groupproof.protocol.rules.dialect import Table
 from groupproof.protocol.rules.profiles import Profile
 from groupproof.protocol.vocabulary import GroupState
 
-__all__ = ["moves", "states_markdown", "states_svg"]
+__all__ = ["moves", "states_markdown", "states_svg", "transition_lines"]
 
 _EMPTY, _PREPARING, _COMPLETING, _STABLE, _DEAD = GroupState
-
-_SAYS: Final[Mapping[State, str]] = {
-    None: "No group of this id is known.",
-    _EMPTY: "The group has no member; committed offsets may remain, and ids that are handed out may be pending.",
-    _PREPARING: "A rebalance has begun: joins are parked until everybody has joined, the initial delay or the deadline ends.",
-    _COMPLETING: "The generation is decided, its joins are answered; the leader's assignment is awaited, and followers' syncs are parked.",
-    _STABLE: "Everybody can fetch an assignment; heartbeats keep the members alive.",
-    _DEAD: "The group is removed, or its partition has moved away; a request that raced with that meets it.",
-}
 
 _HEAD: Final = """\
 # The states of a classic group, as {name} keeps it
@@ -36,10 +30,10 @@ The rules behind each arrow are in [the table](classic-group.md); how older rele
 """
 
 
-def moves(profile: Profile) -> dict[tuple[State, StrEnum], list[str]]:
-    """Return the rules that move a group, by the states they move it between; one that is made without a member is made Empty."""
+def moves(table: Table) -> dict[tuple[State, StrEnum], list[str]]:
+    """Return the rules that move a group, by the states they move it between; a classic one that is made without a member is made Empty."""
     found: dict[tuple[State, StrEnum], list[str]] = {}
-    for kind, state, row in profile.table.rules():
+    for kind, state, row in table.rules():
         is_made = state is None and Effect.CREATE_GROUP in row.effects
         then = row.then or (_EMPTY if is_made else None)
         if then is not None and then is not state:
@@ -49,27 +43,36 @@ def moves(profile: Profile) -> dict[tuple[State, StrEnum], list[str]]:
 
 def states_markdown(profile: Profile) -> str:
     """Return the states, the transitions between them, and which input can come up in which state."""
-    found = moves(profile)
     lines = [generated("protocol/…/rules/classic/group_table.py"), "", _HEAD.format(name=profile.name)]
-    lines += ["## States", "", *table(("state", "what it is"), ((state_name(state), says) for state, says in _SAYS.items()))]
-    rows = ((state_name(before), after.value, ", ".join(rules)) for (before, after), rules in found.items())
-    lines += ["## Transitions", "", *table(("from", "to", "by"), rows)]
-    lines += [
-        "## States and inputs", "", "The rules of each cell; an empty cell cannot come up, which the machine asserts. Why not stands below.", "",
-        *table(("input", *map(state_name, STATES)), (_inputs(profile, kind) for kind in ClassicEvent)), *_impossible(profile),
-    ]  # fmt: skip
+    lines += ["## States", "", *table(("state", "what it is"), ((state_name(state), says) for state, says in CLASSIC.state_says.items()))]
+    lines += transition_lines(profile.table)
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _inputs(profile: Profile, kind: ClassicEvent) -> tuple[str, ...]:
-    cells = profile.table.cells.get(kind, {})
-    return (kind.value, *(", ".join(row.name for row in cells.get(state, ())) for state in STATES))
+def transition_lines(found: Table) -> Iterator[str]:
+    """Yield the transitions of a table, then which event can come up in which state, and why others cannot."""
+    rows = ((state_name(before), after.value, ", ".join(rules)) for (before, after), rules in moves(found).items())
+    yield from ("## Transitions", "", *table(("from", "to", "by"), rows))
+    yield from (
+        "## States and inputs",
+        "",
+        "The rules of each cell; an empty cell cannot come up, which the machine asserts. Why not stands below.",
+        "",
+    )
+    states = found.dialect.all_states
+    yield from table(("input", *map(state_name, states)), (_inputs(found, kind, states) for kind in found.dialect.events))
+    yield from _impossible(found)
 
 
-def _impossible(profile: Profile) -> Iterator[str]:
+def _inputs(found: Table, kind: EventKind, states: tuple[State, ...]) -> tuple[str, ...]:
+    cells = found.cells.get(kind, {})
+    return (kind.value, *(", ".join(row.name for row in cells.get(state, ())) for state in states))
+
+
+def _impossible(found: Table) -> Iterator[str]:
     """Yield why cells cannot come up: each reason with the inputs and states that it holds for."""
     reasons: dict[str, dict[str, list[str]]] = {}
-    for (kind, state), reason in profile.table.unreachable.items():
+    for (kind, state), reason in found.unreachable.items():
         reasons.setdefault(reason, {}).setdefault(kind.value, []).append(state_name(state))
     rows = ((event, ", ".join(states), reason) for reason, events in reasons.items() for event, states in events.items())
     yield from ("## What cannot come up", "", *table(("input", "states", "because"), rows))
@@ -109,7 +112,7 @@ rect.behind { fill: #fff; opacity: .9 } text.move { fill: #333; text-anchor: mid
 
 def states_svg(profile: Profile) -> str:
     """Return the states and moves of `profile` as a picture; an arrow carries the inputs that move a group along it."""
-    found = moves(profile)
+    found = moves(profile.table)
     title = f"The states of a classic group, as {profile.name} keeps it"
     drawn = [*(_arrow(*ends) for ends in found), *map(_box, STATES), *(_label(*ends, _inputs_of(rules)) for ends, rules in found.items())]
     body = "\n".join(drawn)

@@ -9,10 +9,11 @@ from typing import Final
 from groupproof.protocol.documents.markdown import generated, table
 from groupproof.protocol.rules.cells import AnswerName, EventKind, Row, State, state_name
 from groupproof.protocol.rules.classic.member_reactions import REACTIONS, UNREACHABLE, Answer, Phase, Reaction, Reactions
+from groupproof.protocol.rules.dialect import Table
 from groupproof.protocol.rules.profiles import Profile
 from groupproof.protocol.vocabulary import ErrorCode, error_named
 
-__all__ = ["answer_words", "effect_words", "group_markdown", "member_markdown"]
+__all__ = ["answer_words", "effect_words", "group_markdown", "member_markdown", "table_lines"]
 
 _COLUMNS: Final = ("state", "rule", "when", "answer", "does", "then", "requirement")
 
@@ -36,12 +37,17 @@ What a client does with each answer, by API and code; the newest Java client's w
 def group_markdown(profile: Profile) -> str:
     """Return the table of `profile`."""
     lines = [generated("protocol/…/rules/classic/group_table.py"), "", _GROUP_HEAD.format(name=profile.name)]
-    lines += ["## Before the group is looked at", "", *_before_group(profile.table.before_group)]
-    for kind, states in profile.table.cells.items():
-        is_request = kind in profile.table.dialect.requests
-        rows = chain.from_iterable(_cell(state, cell, is_request=is_request) for state, cell in states.items())
-        lines += [f"## {kind.value}", "", *table(_COLUMNS, rows)]
+    lines += table_lines(profile.table)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def table_lines(found: Table) -> Iterator[str]:
+    """Yield the checks before the group, then a section for each event kind."""
+    yield from ("## Before the group is looked at", "", *_before_group(found.before_group))
+    for kind, states in found.cells.items():
+        is_request = kind in found.dialect.requests
+        rows = chain.from_iterable(_cell(state, cell, is_request=is_request) for state, cell in states.items())
+        yield from (f"## {kind.value}", "", *table(_COLUMNS, rows))
 
 
 def _before_group(checks: Mapping[EventKind, tuple[Row, ...]]) -> Iterator[str]:

@@ -12,11 +12,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from groupproof.protocol.wire.codec import Column, Malformed, Shape
+from groupproof.protocol.wire.codec import Column, MalformedBytes, Shape
 from groupproof.protocol.wire.codec_source import reader_of, writer_of
 
 __all__ = [
-    "CONFIG_MISMATCH", "NO_ERROR", "PROTOCOL_NAME", "PROTOCOL_TYPE", "Assigned", "BlobError", "WorkerStatus", "decode_assigned", "decode_status", "encode_assigned",
+    "CONFIG_MISMATCH",
+    "NO_ERROR",
+    "PROTOCOL_NAME",
+    "PROTOCOL_TYPE",
+    "BlobError",
+    "TaskAssignment",
+    "WorkerStatus",
+    "decode_assigned",
+    "decode_status",
+    "encode_assigned",
     "encode_status",
 ]  # fmt: skip
 
@@ -53,7 +62,7 @@ class WorkerStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Assigned:
+class TaskAssignment:
     """What the leader gives a worker, made of the configurations of `config_version`; with an error there are no tasks (WTASK-06).
 
     `is_partial` needs v1: some tasks are still where they are to be no more, so that everybody is to join again at once.
@@ -100,7 +109,7 @@ class _Blob:
         """Read the fields; what follows them belongs to a newer version. Raise `BlobError`."""
         try:
             body, _ = self._read(blob, 0, [_ENTRIES_MAX])
-        except (Malformed, struct.error, UnicodeDecodeError) as error:
+        except (MalformedBytes, struct.error, UnicodeDecodeError) as error:
             raise BlobError(f"{self._title} that cannot be read: {error}") from None
         if body["version"] < 0:
             raise BlobError(f"{self._title} of version {body['version']}")
@@ -141,7 +150,7 @@ def decode_status(blob: bytes) -> WorkerStatus:
     )  # fmt: skip
 
 
-def encode_assigned(assigned: Assigned) -> bytes:
+def encode_assigned(assigned: TaskAssignment) -> bytes:
     """Return the blob of version 0, which is DataLink's, or where more is to come of version 1."""
     body = {
         "version": int(assigned.is_partial),
@@ -154,12 +163,12 @@ def encode_assigned(assigned: Assigned) -> bytes:
     return _PART.written(body | {"is_partial": True}) if assigned.is_partial else _TASKS.written(body)
 
 
-def decode_assigned(blob: bytes) -> Assigned:
+def decode_assigned(blob: bytes) -> TaskAssignment:
     """Read a blob; raise `BlobError` for what is none."""
     body = _TASKS.read(blob)
     if body["version"] > 0:
         body = _PART.read(blob)
-    return Assigned(
+    return TaskAssignment(
         leader=body["leader"], config_version=body["config_version"], tasks=tuple(body["tasks"]), error=body["error"], leader_url=body["leader_url"],
         is_partial=body.get("is_partial", False),
     )  # fmt: skip

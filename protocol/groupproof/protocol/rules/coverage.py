@@ -19,6 +19,7 @@ from importlib import resources
 from typing import Final
 
 from groupproof.protocol.rules.classic.member_reactions import REACTIONS
+from groupproof.protocol.rules.dialect_registry import on_change
 from groupproof.protocol.rules.profiles import known_profiles, profile
 from groupproof.protocol.rules.requirements import requirements
 from groupproof.protocol.vocabulary import Level
@@ -118,6 +119,9 @@ def cited() -> Mapping[str, Sequence[str]]:
             for requirement in reaction.requirements:
                 found.setdefault(requirement, {})[f"member/{api.title}"] = None
     return {key: list(rules) for key, rules in found.items()}
+
+
+on_change(cited.cache_clear)
 
 
 def unexplained(proven: Collection[str]) -> list[str]:

@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from groupproof.protocol.rules.api_versions import Range
 from groupproof.protocol.rules.cells import NO_GROUP, AnswerName, Cell, Cells, EffectName, EventKind, GuardName, Place, Row, State, rule_name
 from groupproof.protocol.rules.deltas import CoordinatorKind, Delta, Release, applied, place, with_effects, with_guards
-from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.message_conversion import MessagePair
+
+if TYPE_CHECKING:
+    from groupproof.protocol.vocabulary import Api
+    from groupproof.protocol.wire.message_conversion import MessagePair
+    from groupproof.protocol.wire.observation_columns import FrameColumns
 
 __all__ = ["Dialect", "Relative", "Table", "missing_cells", "newer_deltas", "table_of", "undone"]
 
@@ -43,11 +47,15 @@ class Dialect:
 
     `events` are all that can come to a group of it, in the order in which documents list them; `requests` those of them that clients send for it,
     `timers` those that a trace tells. `cells`, `before_group`, `unreachable`, `fields` and `appends` are those of the newest release; `deltas` are what
-    older ones did. `otherwise` is the guard that always holds, with which every cell ends. `valid_previous_states` says from which states a group comes into each (INV-01). `group_says` is what documents call a group of it.
+    older ones did. `otherwise` is the guard that always holds, with which every cell ends. `valid_previous_states` says from which states a group comes into each (INV-01). `group_says` is what documents call a group of it,
+    `state_says` the sentence on each of its states.
 
     `state_prefix` stands before a state in the names of rules: dialects that one broker speaks have states of the same name.
 
-    `messages` are the classes of requests and responses that `groupproof.protocol.wire` does not have; their fields are named as the bodies'.
+    `messages` are the classes of requests and responses that `groupproof.protocol.wire` does not have; their fields are named as the bodies'. `columns`
+    are what a trace tells of frames of which it told nothing before.
+
+    `settings` are the broker settings that it alone reads, by Kafka's dotted names, with their defaults.
 
     `since` is the first release of Kafka that speaks it, None where none does; `relatives` are others who speak it. `elsewhere` are the cells that its
     requests bring to the groups of other dialects, by the dialect's name: a broker that speaks both needs them.
@@ -67,10 +75,13 @@ class Dialect:
     before_group: Mapping[EventKind, Cell]
     unreachable: Mapping[Place, str]
     valid_previous_states: Mapping[StrEnum, frozenset[StrEnum]]
+    state_says: Mapping[State, str]
     fields: Mapping[str, int] = field(default_factory=dict)
     appends: Mapping[EventKind, Mapping[int, int]] = field(default_factory=dict)
     deltas: tuple[Delta, ...] = ()
     messages: tuple[MessagePair, ...] = ()
+    columns: Mapping[Api, FrameColumns] = field(default_factory=dict)
+    settings: Mapping[str, int | str] = field(default_factory=dict)
     state_prefix: str = ""
     since: Release | None = None
     relatives: tuple[Relative, ...] = ()

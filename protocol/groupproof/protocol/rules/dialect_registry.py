@@ -6,18 +6,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from groupproof.protocol.rules.cells import NO_GROUP, state_name
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.datalink.datalink_dialect import DATALINK
 from groupproof.protocol.rules.dialect import Dialect, Relative
 from groupproof.protocol.wire.message_conversion import add_messages
+from groupproof.protocol.wire.observation_columns import add_columns, registered_columns
 
-__all__ = ["dialect_named", "dialects", "on_change", "registered", "relative_named"]
+__all__ = ["dialect_named", "dialect_of_rule", "dialects", "on_change", "registered", "relative_named"]
 
 _DIALECTS: Final[list[Dialect]] = [CLASSIC, DATALINK]
 _LISTENERS: Final[list[Callable[[], None]]] = []
 
 for _dialect in _DIALECTS:
     add_messages(_dialect.messages)
+    add_columns(_dialect.columns)
 
 
 def dialects() -> tuple[Dialect, ...]:
@@ -31,6 +34,21 @@ def dialect_named(name: str) -> Dialect:
         if dialect.name == name:
             return dialect
     raise LookupError(f"no dialect is called {name!r}; there are {', '.join(dialect.name for dialect in _DIALECTS)}")
+
+
+def dialect_of_rule(name: str) -> Dialect:
+    """Return the dialect to whose groups a rule belongs, by its name in a trace: that of the state's prefix; without a group, that of the request.
+
+    The first dialect is meant where no other is named: its states have no prefix, and the relatives of Kafka share its words.
+    """
+    event, _, rest = name.partition("/")
+    state = rest.partition("/")[0]
+    for dialect in _DIALECTS:
+        if dialect.state_prefix and state.startswith(dialect.state_prefix):
+            return dialect
+    if state in (state_name(NO_GROUP), "before"):
+        return next((dialect for dialect in _DIALECTS if event in dialect.requests), _DIALECTS[0])
+    return _DIALECTS[0]
 
 
 def relative_named(name: str) -> tuple[Dialect, Relative] | None:
@@ -47,7 +65,7 @@ def registered(dialect: Dialect) -> Iterator[None]:
     for name in (dialect.name, *(relative.name for relative in dialect.relatives)):
         if name in names:
             raise ValueError(f"a dialect or profile is called {name!r} already")
-    with read_as_messages(dialect.messages):
+    with read_as_messages(dialect.messages), registered_columns(dialect.columns):
         _DIALECTS.append(dialect)
         _changed()
         try:

@@ -39,7 +39,7 @@ class DescribedMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribedGroup:
-    """`protocol_data` is the protocol's name; `error_message` is told from v6 on (KIP-1043)."""
+    """`protocol_data` is the protocol's name; `error_message` is there from v6 on (KIP-1043)."""
 
     group_id: str
     error_code: int = 0

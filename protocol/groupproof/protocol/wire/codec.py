@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 __all__ = [
-    "ENTRIES_MAX", "NUMBERS", "SIZES", "Column", "Malformed", "Reader", "Shape", "Writer", "read_tags", "read_uuid",
+    "ENTRIES_MAX", "NUMBERS", "SIZES", "Column", "MalformedBytes", "Reader", "Shape", "Writer", "read_tags", "read_uuid",
     "read_uvarint", "refused", "refused_count", "refused_length", "refused_number", "unknown_field", "uuid_bytes", "uvarint", "write_tags",
 ]  # fmt: skip
 
@@ -28,7 +28,7 @@ Writer = Callable[[bytearray, Any], None]
 """Append the value to the buffer."""
 
 
-class Malformed(ValueError):
+class MalformedBytes(ValueError):
     """Bytes that are no message of the shape; `str()` says what was met."""
 
 
@@ -82,28 +82,28 @@ def read_tags(frame: bytes, at: int, left: list[int], tags: Mapping[int, tuple[s
         size, at = read_uvarint(frame, at)
         end = at + size
         if end > len(frame):
-            raise Malformed(f"tagged field {tag} of {size} bytes, but only {len(frame) - at} are left")
+            raise MalformedBytes(f"tagged field {tag} of {size} bytes, but only {len(frame) - at} are left")
         if tag in tags:
             name, read = tags[tag]
             body[name], at = read(frame, at, left)
             if at != end:
-                raise Malformed(f"tagged field {name} does not end where its size of {size} bytes says")
+                raise MalformedBytes(f"tagged field {name} does not end where its size of {size} bytes says")
         at = end
     return at
 
 
-def refused_count(name: str, count: int, size_min: int, bytes_left: int) -> Malformed:
+def refused_count(name: str, count: int, size_min: int, bytes_left: int) -> MalformedBytes:
     """Return why an array cannot have `count` entries of at least `size_min` bytes each, or the message no more of them."""
     if count < 0:
-        return Malformed(f"{name} is an array of {count} entries")
+        return MalformedBytes(f"{name} is an array of {count} entries")
     if count * size_min > bytes_left:
-        return Malformed(f"{name} is said to have {count} entries, but only {bytes_left} bytes are left")
-    return Malformed(f"more than {ENTRIES_MAX} array entries; {name} has {count}")
+        return MalformedBytes(f"{name} is said to have {count} entries, but only {bytes_left} bytes are left")
+    return MalformedBytes(f"more than {ENTRIES_MAX} array entries; {name} has {count}")
 
 
-def refused_length(name: str, size: int, bytes_left: int) -> Malformed:
+def refused_length(name: str, size: int, bytes_left: int) -> MalformedBytes:
     """Return why a text or bytes cannot be `size` bytes long."""
-    return Malformed(f"{name} has a length of {size}" if size < 0 else f"{name} is said to have {size} bytes, but only {bytes_left} are left")
+    return MalformedBytes(f"{name} has a length of {size}" if size < 0 else f"{name} is said to have {size} bytes, but only {bytes_left} are left")
 
 
 def read_uuid(frame: bytes, at: int) -> str | None:
@@ -127,7 +127,7 @@ def read_uvarint(frame: bytes, at: int) -> tuple[int, int]:
         value |= (byte & 127) << shift
         if byte < 128:
             return value, at + 1
-    raise Malformed("a variable-length integer of more than 5 bytes")
+    raise MalformedBytes("a variable-length integer of more than 5 bytes")
 
 
 # Writing

@@ -12,13 +12,15 @@ from datetime import timedelta
 from functools import cache
 from typing import Any, Final, Literal
 
-from kio.index import load_request_schema, load_response_schema
-from kio.schema.index import api_key_map, schema_name_map
-
+from groupproof.protocol.lean_imports import without
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.body_shapes import REWRITES
 from groupproof.protocol.wire.codec import Column, Shape
 from groupproof.protocol.wire.old_schemas import ENTITIES, SAME_AS
+
+with without("hypothesis"):
+    from kio.index import load_request_schema, load_response_schema
+    from kio.schema.index import api_key_map, schema_name_map
 
 __all__ = ["VERSIONS", "Side", "field_names", "has_flexible_header", "shape_of"]
 

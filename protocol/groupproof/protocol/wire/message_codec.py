@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.body_shapes import REWRITES
-from groupproof.protocol.wire.codec import ENTRIES_MAX, Column, Malformed, Reader, Shape, Writer
+from groupproof.protocol.wire.codec import ENTRIES_MAX, Column, MalformedBytes, Reader, Shape, Writer
 from groupproof.protocol.wire.codec_source import reader_of, writer_of
 from groupproof.protocol.wire.framing import frame
 from groupproof.protocol.wire.kafka_shapes import VERSIONS, Side, field_names, has_flexible_header, shape_of
@@ -280,7 +280,7 @@ def _written(codec: _Codec, out: bytearray, body: Mapping[str, Any]) -> bytes:
 def _why(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return f"text that is not UTF-8: {error.object[error.start : error.start + 8]!r}"
-    return str(error) if isinstance(error, Malformed) else "it ends early"
+    return str(error) if isinstance(error, MalformedBytes) else "it ends early"
 
 
 _APIS: Final = {int(api): api for api in Api}
@@ -289,7 +289,7 @@ _CORRELATION: Final = struct.Struct(">i")
 _LENGTH: Final = struct.Struct(">i")
 _LENGTH_AND_CORRELATION: Final = struct.Struct(">ii")
 _UNSUPPORTED: Final = b"\0\x23"
-_UNREADABLE: Final = (Malformed, IndexError, struct.error, UnicodeDecodeError)
+_UNREADABLE: Final = (MalformedBytes, IndexError, struct.error, UnicodeDecodeError)
 # The client id keeps the old string form in flexible headers too (Kafka's RequestHeader.json). Correlation id and what is before it are not here.
 _HEADER_COLUMNS: Final[dict[Side, tuple[Column, ...]]] = {
     "request": (Column(name="client id", kind="string", is_nullable=True),), "response": (),

@@ -269,7 +269,7 @@ class OffsetCommitResponse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TxnOffsetCommitRequest:
-    """A commit that counts when its transaction is committed; member, instance and generation are told since v3 (KIP-447)."""
+    """A commit that counts when its transaction is committed; member, instance and generation are there since v3 (KIP-447)."""
 
     api: ClassVar[Api] = Api.TXN_OFFSET_COMMIT
     transactional_id: str

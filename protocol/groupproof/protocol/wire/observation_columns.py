@@ -1,48 +1,70 @@
 """The columns of an observation out of a decoded request or response, kept small; pure.
 
-Group APIs keep their whole body, and so does the heartbeat of KIP-848. Of the others the trace keeps what a judge may ask for (topics, offsets, error codes), never record
+Group APIs keep their whole body, and so do the APIs that a dialect brings and the heartbeat of KIP-848. Of the others the trace keeps what a judge may ask for (topics, offsets, error codes), never record
 bytes and never SASL payloads (contract, "The trace").
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
 
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.error_responses import error_of
 from groupproof.protocol.wire.message_conversion import GROUP_APIS
 from groupproof.protocol.wire.subscription import decode_assignment, decode_subscription
 
-__all__ = ["request_columns", "response_columns"]
+__all__ = ["FrameColumns", "add_columns", "registered_columns", "request_columns", "response_columns"]
 
 Body = Mapping[str, Any]
 Columns = dict[str, Any]
 Named = Callable[[str], str]
 
-_WHOLE = GROUP_APIS | {Api.CONSUMER_GROUP_HEARTBEAT}
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrameColumns:
+    """What the bodies of one API tell in columns: the request who asks and what is asked, the response (with the request beside) what is answered.
+
+    Topics that go by id have their names from the last argument, as far as it knows them.
+    """
+
+    request: Callable[[Body, Named], tuple[Columns, Columns]]
+    response: Callable[[Body, Body, Named], Columns]
 
 
 def request_columns(api: Api, body: Body, named: Named = str) -> tuple[Columns, Columns]:
     """Return who asks (group, member, instance, generation) and what is asked (partitions, offsets, body), as far as the request tells.
 
-    A Fetch names topics by id from v13 on (KIP-516): `named` is asked for their names.
+    Newer versions name topics by id (KIP-516, KIP-848): `named` is asked for their names.
     """
-    describe = _REQUESTS.get(api)
-    who, what = describe(body) if describe else ({}, {})
+    brought, describe = _BROUGHT.get(api), _REQUESTS.get(api)
+    if brought is not None:
+        who, what = brought.request(body, named)
+    else:
+        who, what = describe(body) if describe else ({}, {})
     if api is Api.FETCH:
         what = _fetched(body, named)
-    what["body"] = body if api in _WHOLE else _compact(api, body)
+    what["body"] = body if _is_whole(api) else _compact(api, body)
     return who, what
 
 
-def response_columns(api: Api, request: Body, body: Body) -> Columns:
+def response_columns(api: Api, request: Body, body: Body, named: Named = str) -> Columns:
     """Return the columns of an answer to the request body `request`, but for who asked."""
-    describe = _RESPONSES.get(api)
-    columns = describe(body, request) if describe else {}
+    brought, describe = _BROUGHT.get(api), _RESPONSES.get(api)
+    columns: Columns = {}
+    if brought is not None:
+        columns = brought.response(body, request, named)
+    elif describe:
+        columns = describe(body, request)
     columns["error"] = error_of(api, body)
-    columns["body"] = body if api in _WHOLE else _compact(api, body)
+    columns["body"] = body if _is_whole(api) else _compact(api, body)
     return columns
+
+
+def _is_whole(api: Api) -> bool:
+    return api in GROUP_APIS or api in _BROUGHT
 
 
 def _member_columns(body: Body) -> tuple[Columns, Columns]:
@@ -56,11 +78,6 @@ def _who(body: Body) -> Columns:
         "instance": body.get("group_instance_id"),
         "generation": body.get("generation_id"),
     }
-
-
-def _epoch_request(body: Body) -> tuple[Columns, Columns]:
-    who = {"group": body.get("group_id"), "member": body.get("member_id"), "instance": body.get("instance_id")}
-    return {**who, "member_epoch": body.get("member_epoch")}, {}
 
 
 def _find_request(body: Body) -> tuple[Columns, Columns]:
@@ -136,18 +153,11 @@ _REQUESTS: dict[Api, Callable[[Body], tuple[Columns, Columns]]] = {
     Api.OFFSET_DELETE: _delete_request,
     Api.DESCRIBE_GROUPS: _groups_request,
     Api.DELETE_GROUPS: _groups_request,
-    Api.CONSUMER_GROUP_HEARTBEAT: _epoch_request,
 }
 
 
 def _join_response(body: Body, request: Body) -> Columns:
     return {"member": body.get("member_id") or request.get("member_id"), "generation": body.get("generation_id")}
-
-
-def _epoch_response(body: Body, request: Body) -> Columns:
-    """Tell the member's epoch, which an error does not give."""
-    given = None if body.get("error_code") else body.get("member_epoch")
-    return {"member": body.get("member_id") or request.get("member_id"), "member_epoch": given}
 
 
 def _sync_response(body: Body, request: Body) -> Columns:
@@ -174,8 +184,52 @@ _RESPONSES: dict[Api, Callable[[Body, Body], Columns]] = {
     Api.JOIN_GROUP: _join_response,
     Api.SYNC_GROUP: _sync_response,
     Api.OFFSET_FETCH: _offset_fetch_response,
-    Api.CONSUMER_GROUP_HEARTBEAT: _epoch_response,
 }
+
+
+def _epoch_request(body: Body, named: Named) -> tuple[Columns, Columns]:
+    who = {"group": body.get("group_id"), "member": body.get("member_id"), "instance": body.get("instance_id")}
+    return {**who, "member_epoch": body.get("member_epoch")}, _by_id(body.get("topic_partitions"), named)
+
+
+def _epoch_response(body: Body, request: Body, named: Named) -> Columns:
+    """Tell the member's epoch and assignment, which an error does not give."""
+    given = (
+        {}
+        if body.get("error_code")
+        else {"member_epoch": body.get("member_epoch")} | _by_id((body.get("assignment") or {}).get("topic_partitions"), named)
+    )
+    return {"member": body.get("member_id") or request.get("member_id"), "member_epoch": None, **given}
+
+
+def _by_id(topics: Any, named: Named) -> Columns:
+    """Tell the partitions of topics that go by id; nothing where there are none, or none are named."""
+    partitions = ((named(str(topic.get("topic_id"))), index) for topic in topics or () for index in topic.get("partitions") or ())
+    return {"partitions": tuple(partitions)} if topics else {}
+
+
+_BROUGHT: Final[dict[Api, FrameColumns]] = {
+    Api.CONSUMER_GROUP_HEARTBEAT: FrameColumns(request=_epoch_request, response=_epoch_response),
+}
+"""Those of the APIs that dialects brought, and of KIP-848's heartbeat, which traces tell whether or not a dialect is there."""
+
+
+def add_columns(columns: Mapping[Api, FrameColumns]) -> None:
+    """Let the frames of these APIs be described so from now on."""
+    _BROUGHT.update(columns)
+
+
+@contextmanager
+def registered_columns(columns: Mapping[Api, FrameColumns]) -> Iterator[None]:
+    """Let the frames of these APIs be described so meanwhile."""
+    before = dict(_BROUGHT)
+    add_columns(columns)
+    try:
+        yield
+    finally:
+        _BROUGHT.clear()
+        _BROUGHT.update(before)
+
 
 _KEPT: dict[Api, tuple[str, ...]] = {
     Api.FETCH: ("max_wait_ms", "min_bytes", "max_bytes", "isolation_level", "session_id", "session_epoch", "error_code"),

@@ -60,8 +60,11 @@ class Oracle:
         return f"SELECT *, filename AS file, file_row_number AS pos, '{side}' AS side, {text} AS told_release FROM read_parquet('{file}', filename = true, file_row_number = true)"
 
     def facts(self, query: Query, columns: Iterable[str]) -> list[tuple[Any, ...]]:
+        return self.rows(f"facts {query.name}", columns)
+
+    def rows(self, table: str, columns: Iterable[str]) -> list[tuple[Any, ...]]:
         named = ", ".join(f'"{name}"' for name in columns)
-        return self._duck.execute(f'SELECT {named} FROM "facts {query.name}"').fetchall()
+        return self._duck.execute(f'SELECT {named} FROM "{table}"').fetchall()
 
     def figures(self, query: Query, columns: Iterable[str]) -> list[tuple[Any, ...]]:
         """Return each level's figures, by a GROUP BY of its own."""

@@ -202,6 +202,13 @@ CREATE TABLE callbacks AS
                                 ELSE from_json(body -> 'partitions', '[{"topic":"VARCHAR","partition":"INTEGER"}]') END) AS place
              FROM app WHERE "group" IS NOT NULL AND who <> 'kit' AND name IN ('partitions_assigned', 'partitions_revoked', 'partitions_lost'))
   SELECT * EXCLUDE place, place.topic AS topic, place.partition AS partition FROM n;
+CREATE TABLE ended AS
+  SELECT run, "case", "group", client, seq, at_ns FROM app
+  WHERE who || ' ' || name IN ('shim shutdown_complete', 'member shutdown_complete', 'member left', 'member died', 'member failed', 'member started',
+                               'kit kill', 'kit exit', 'kit broken', 'kit hello')
+  UNION ALL
+  SELECT run, "case", "group", client, seq, at_ns FROM app a WHERE who <> 'kit' AND name = 'partitions_assigned' AND NOT coalesce((
+    SELECT arg_max(k.protocol, k.a_seq) = 'cooperative-sticky' FROM joined k WHERE k.run = a.run AND k."case" = a."case" AND k."group" = a."group" AND k.client = a.client AND k.a_seq < a.seq), false);
 CREATE TABLE hold AS
   SELECT c.run, c."case", c."group", c.client, c.member, c.topic, c.partition, c.at_ns AS since_ns,
          coalesce(least_by.until_ns, l.seen_ns) AS until_ns
@@ -211,17 +218,19 @@ CREATE TABLE hold AS
       SELECT seq, at_ns FROM callbacks n WHERE n.run = c.run AND n."case" = c."case" AND n."group" = c."group" AND n.client = c.client AND n.topic = c.topic
         AND n.partition = c.partition AND n.seq > c.seq
       UNION ALL
-      SELECT seq, at_ns FROM app n WHERE n.run = c.run AND n."case" = c."case" AND n."group" = c."group" AND n.client = c.client AND n.seq > c.seq
-        AND n.name IN ('left', 'died', 'failed', 'started', 'shutdown_complete', 'kill', 'exit', 'startup_complete'))) least_by ON true
+      SELECT seq, at_ns FROM ended n WHERE n.run = c.run AND n."case" = c."case" AND n."group" = c."group" AND n.client = c.client AND n.seq > c.seq)) least_by ON true
   JOIN (SELECT run, "case", client, max(at_ns) AS seen_ns FROM o WHERE client IS NOT NULL AND who IN ('member', 'shim') GROUP BY ALL) l
     ON l.run = c.run AND l."case" = c."case" AND l.client = c.client
   WHERE c.holds;
 CREATE TABLE marks AS
   SELECT run, "case", "group", member, a_seq AS seq, a_ns AS at_ns, partitions AS gets FROM ex WHERE api = 'SyncGroup' AND error = 0 AND member IS NOT NULL AND a_seq IS NOT NULL
-  UNION ALL SELECT run, "case", "group", member, q_seq, q_ns, NULL FROM ex WHERE api = 'LeaveGroup' AND member IS NOT NULL AND q_seq IS NOT NULL
-  UNION ALL SELECT run, "case", "group", asked_member, q_seq, q_ns, NULL FROM ex j WHERE api = 'JoinGroup' AND asked_member IS NOT NULL AND q_seq IS NOT NULL AND NOT EXISTS (
-    FROM joined k WHERE k.run = j.run AND k."case" = j."case" AND k."group" = j."group" AND k.member = j.member AND k.protocol LIKE '%cooperative%')
-  UNION ALL SELECT run, "case", "group", asked_member, a_seq, a_ns, NULL FROM ex WHERE error IN (22, 25, 82) AND asked_member IS NOT NULL;
+  UNION ALL SELECT run, "case", "group", member, a_seq, a_ns, NULL FROM ex WHERE api = 'LeaveGroup' AND error = 0 AND member IS NOT NULL AND a_seq IS NOT NULL
+  UNION ALL SELECT run, "case", "group", asked_member, q_seq, q_ns, NULL FROM ex j WHERE api = 'JoinGroup' AND asked_member IS NOT NULL AND q_seq IS NOT NULL AND NOT coalesce((
+    SELECT arg_max(k.protocol, k.a_seq) = 'cooperative-sticky' FROM joined k WHERE k.run = j.run AND k."case" = j."case" AND k."group" = j."group" AND k.member = j.asked_member AND k.a_seq < j.q_seq), false)
+  UNION ALL SELECT run, "case", "group", asked_member, a_seq, a_ns, NULL FROM (
+    SELECT e.*, (SELECT arg_max(k.generation, k.a_seq) FROM joined k WHERE k.run = e.run AND k."case" = e."case" AND k."group" = e."group" AND k.member = e.asked_member AND k.a_seq < e.a_seq) AS newest
+    FROM ex e WHERE asked_member IS NOT NULL AND api <> 'LeaveGroup')
+  WHERE (error IN (25, 82) AND NOT coalesce(api <> 'JoinGroup' AND generation >= 0 AND generation < newest, false)) OR (error = 22 AND api <> 'JoinGroup' AND generation = newest);
 INSERT INTO hold BY NAME
   WITH m AS (SELECT *, lead(at_ns) OVER (PARTITION BY run, "case", "group", member ORDER BY seq) AS next_ns FROM marks),
   h AS (SELECT run, "case", "group", member, max(greatest(q_ns, a_ns)) AS seen_ns, max(client) AS client FROM ex WHERE member IS NOT NULL GROUP BY ALL),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import trio
 
-from groupproof.chaos.spark.load.task_channel import Channel, Dismissed, Task, TaskRegistry
+from groupproof.chaos.spark.load.task_channel import Channel, Task, TaskDismissal, TaskRegistry
 
 Story = Callable[[TaskRegistry, tuple[str, int]], Any]
 
@@ -80,7 +80,7 @@ def test_a_stopped_hall_tells_its_tasks_and_what_they_fail_of_is_told() -> None:
         while not registry.tasks[0].is_done:
             await trio.lowlevel.checkpoint()
         late = await trio.to_thread.run_sync(Channel, address, "secret", 0, 1)
-        with pytest.raises(Dismissed):
+        with pytest.raises(TaskDismissal):
             await trio.to_thread.run_sync(late.wait)
         late.close()
         channel.close()
@@ -96,7 +96,7 @@ def test_a_stranger_is_sent_away(hello: tuple[str, int]) -> None:
     async def story(registry: TaskRegistry, address: tuple[str, int]) -> None:
         registry.begin(1)
         channel = await trio.to_thread.run_sync(Channel, address, *hello, 0)
-        with pytest.raises(Dismissed, match=r"before it began|never began"):
+        with pytest.raises(TaskDismissal, match=r"before it began|never began"):
             await trio.to_thread.run_sync(channel.wait)
         channel.close()
 
@@ -106,5 +106,5 @@ def test_a_stranger_is_sent_away(hello: tuple[str, int]) -> None:
 
 
 def test_without_a_driver_a_task_does_not_play() -> None:
-    with pytest.raises(Dismissed, match="can't be reached"):
+    with pytest.raises(TaskDismissal, match="can't be reached"):
         Channel(("127.0.0.1", 1), "secret", 0, 0)

@@ -13,7 +13,7 @@ from groupproof.protocol.vocabulary import Api, ErrorCode
 def test_the_topic_grows_until_it_is_told_to_rest_and_what_fills_it_is_not_in_the_trace() -> None:
     async def main() -> None:
         async with opened(None, profile="kafka-4.1", seed=1, topic="t", partitions=2, rate=3) as cluster:
-            with trio.fail_after(10):
+            with trio.fail_after(120):
                 while cluster.topic.produced < 6:
                     await trio.lowlevel.checkpoint()
             resting = await cluster.topic.stop()

@@ -18,6 +18,7 @@ from groupproof.clients.registry.toolchains.toolchain import SHIMS
 # Notes each call, resolves into a go.sum and builds a program.
 GO = """
 echo "$*" >> {notes}
+echo "cgo $CGO_ENABLED" >> {notes}
 cat go.mod >> {notes}
 case $1 in
   list) echo sums > go.sum ;;
@@ -50,6 +51,15 @@ def test_a_release_is_resolved_alone_and_built_against_the_sums_that_are_kept(no
     assert [line for line in asked if line.startswith("require")] == 2 * ["require github.com/twmb/franz-go v1.21.7"]
     assert Path(program).read_text() == "program\n"
     assert "/go/shim-franz-go-1.21.7-" in program
+
+
+def test_a_release_of_another_name_takes_the_place_of_the_module_that_the_shim_imports(notes: Path, tmp_path: Path) -> None:
+    _program("sarama@1.31.0", tmp_path)
+    asked = notes.read_text().splitlines()
+
+    assert asked[0] == "list -mod=mod -deps -tags=eager_only,one_strategy ./sarama"
+    assert "require github.com/IBM/sarama v0.0.0" in asked
+    assert "replace github.com/IBM/sarama => github.com/Shopify/sarama v1.31.0" in asked
 
 
 def test_a_program_that_is_in_the_cache_needs_no_go(notes: Path, tmp_path: Path) -> None:
@@ -90,6 +100,17 @@ def test_an_older_release_of_sarama_is_built_without_what_it_has_not(notes: Path
 
     tagged = [line for line in notes.read_text().splitlines() if line.startswith("build")]
     assert ["-tags=eager_only" in line for line in tagged] == [True, False]
+
+
+def test_a_client_with_parts_in_c_is_built_with_the_c_compiler_and_no_other_is(notes: Path, tmp_path: Path) -> None:
+    with pytest.raises(ProvisionError, match=r"no cc here: install a C compiler"):
+        _program("confluent-kafka-go", tmp_path)
+    assert not notes.exists()
+
+    fake_program(tmp_path / "bin" / "cc", "exit 0")
+    _program("confluent-kafka-go", tmp_path)
+    _program("franz-go", tmp_path)
+    assert [line for line in notes.read_text().splitlines() if line.startswith("cgo")] == ["cgo 1", "cgo 1", "cgo 0", "cgo 0"]
 
 
 @pytest.mark.parametrize(

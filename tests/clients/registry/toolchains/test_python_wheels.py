@@ -46,6 +46,13 @@ def test_pip_is_told_to_take_wheels_alone_and_no_dependencies(tmp_path: Path, mo
     assert {"--no-deps", "--only-binary", "--target"} <= set(lines)
 
 
+def test_a_package_without_wheels_is_built_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _fake_pip(monkeypatch, tmp_path, f'echo "$*" > {tmp_path}/seen')
+    install_wheels(["x==1", "y==2"], tmp_path / "site", sources=["y"])
+
+    assert (tmp_path / "seen").read_text().endswith("--only-binary :all: --no-binary y x==1 y==2\n")
+
+
 def test_uv_installs_where_there_is_no_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _fake_pip(monkeypatch, tmp_path, "exit 1")
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)

@@ -21,7 +21,7 @@ def test_the_releases_in_the_cache_are_those_of_the_client_alone(tmp_path: Path)
 def test_a_release_is_refused_on_a_runtime_that_it_does_not_fit() -> None:
     refuse_other_runtimes(resolve("java"), running="17.0.1", title="Java", cure="get another")
 
-    with pytest.raises(WrongPairing, match=r"java@4\.1\.1 needs Java >=17, this is 11\.0\.2: get another"):
+    with pytest.raises(WrongPairing, match=r"java@4\.4\.0 needs Java >=17, this is 11\.0\.2: get another"):
         refuse_other_runtimes(resolve("java"), running="11.0.2", title="Java", cure="get another")
 
 

@@ -11,7 +11,7 @@ from groupproof.clients.relatives.datalink.tasks import Board, Task
 from groupproof.clients.relatives.datalink.worker import Worker
 from groupproof.clients.relatives.datalink.worker_outputs import Output, RefreshConfigs, StartTasks, StopTasks, WorkerState
 from groupproof.clients.relatives.datalink.worker_settings import WorkerSettings
-from groupproof.protocol.relatives.datalink_messages import Assigned, WorkerStatus, encode_assigned, encode_status
+from groupproof.protocol.relatives.datalink_messages import TaskAssignment, WorkerStatus, encode_assigned, encode_status
 from groupproof.protocol.wire.messages import (
     Coordinator,
     FindCoordinatorRequest,
@@ -78,7 +78,7 @@ class Desk:
     def state(self) -> WorkerState:
         return self.worker.state
 
-    # What is told
+    # Counters
 
     def answer(self, kind: type[GroupRequest], message: GroupResponse) -> Desk:
         """Answer the last request of a kind."""
@@ -116,7 +116,7 @@ class Desk:
         if error:
             return self.answer(SyncGroupRequest, SyncGroupResponse(error_code=error))
         at = self.board.configs("g").version if version is None else version
-        assigned = Assigned(leader=leader, config_version=at, tasks=tasks, error=failed)
+        assigned = TaskAssignment(leader=leader, config_version=at, tasks=tasks, error=failed)
         return self.answer(SyncGroupRequest, SyncGroupResponse(assignment=encode_assigned(assigned)))
 
     def beaten(self, error: int = 0) -> Desk:

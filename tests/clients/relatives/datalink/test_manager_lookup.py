@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupproof.clients.member.pending_requests import Pending
+from groupproof.clients.member.pending_requests import RequestInFlight
 from groupproof.clients.outputs import Drop, Node, Send
 from groupproof.clients.relatives.datalink.manager_lookup import Lookup
 from groupproof.clients.relatives.datalink.worker_requests import Post
@@ -13,7 +13,7 @@ from groupproof.protocol.rules.classic.member_reactions import Lapse
 from groupproof.protocol.wire.messages import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 
 
-def _sought() -> tuple[Lookup, Post, Pending]:
+def _sought() -> tuple[Lookup, Post, RequestInFlight]:
     settings = WorkerSettings(group="g", bootstrap=(("m", 1),), name="w")
     post = Post(settings)
     lookup = Lookup(settings, post)

@@ -10,7 +10,7 @@ from tests.clients.relatives.datalink.desk import ME, Desk
 
 from groupproof.clients.relatives.datalink.error_reactions import SPECIAL
 from groupproof.clients.relatives.datalink.worker import Worker
-from groupproof.clients.relatives.datalink.worker_outputs import Failed, RestartTask, StartTasks, StopTasks, WorkerState
+from groupproof.clients.relatives.datalink.worker_outputs import RestartTask, StartTasks, StopTasks, WorkerDown, WorkerState
 from groupproof.protocol.relatives.datalink_messages import WorkerStatus, decode_assigned, decode_status
 from groupproof.protocol.rules.classic.member_reactions import Lapse
 from groupproof.protocol.wire.messages import (
@@ -113,7 +113,7 @@ def test_the_special_errors_are_these_and_a_timeout_and_no_others() -> None:
     assert SPECIAL.keys() == {*SPECIAL_CODES, Lapse.TIMED_OUT}
     for code in (1, 3, 14, 23, 26, 30, 35):
         recorder = Desk().stable().beating().beaten(code)
-        assert (recorder.state, len(recorder.told(Failed))) == (DOWN, 1), f"{code} has no way back"
+        assert (recorder.state, len(recorder.told(WorkerDown))) == (DOWN, 1), f"{code} has no way back"
 
 
 @pytest.mark.requirement("WORKER-10")
@@ -382,4 +382,4 @@ def test_bytes_that_are_none_end_the_worker_with_a_word(blob: str) -> None:
         members = (JoinMember(member_id=ME, metadata=b"?"),)
         recorder.answer(JoinGroupRequest, JoinGroupResponse(generation_id=1, leader=ME, member_id=ME, members=members))
 
-    assert "cannot be read" in recorder.told(Failed)[0].message
+    assert "cannot be read" in recorder.told(WorkerDown)[0].message

@@ -21,9 +21,9 @@ from groupproof.clients.relatives.zookeeper.consumer_outputs import (
 )
 from groupproof.clients.relatives.zookeeper.group_settings import ConsumerSettings, WhiteList
 from groupproof.clients.relatives.zookeeper.paths import BROKERS, TOPICS, GroupPaths, broker_data, broker_path, parent_of, topic_data, topic_path
-from groupproof.coordinator.relatives.zookeeper.ensemble import Answered, Ensemble
+from groupproof.coordinator.relatives.zookeeper.ensemble import Ensemble, SessionAnswer
 from groupproof.coordinator.relatives.zookeeper.ensemble import Output as Said
-from groupproof.coordinator.relatives.zookeeper.tree import Fired
+from groupproof.coordinator.relatives.zookeeper.tree import WatchFired
 from groupproof.protocol.relatives.zookeeper_messages import Answer, Code, Create, Delete, Operation, SessionState, Set
 from groupproof.protocol.vocabulary import TopicPartition
 
@@ -185,9 +185,9 @@ class Bench:
             player = self.players.get(one.session_id)
             if player is None or player.is_cut:
                 continue
-            if isinstance(one, Fired):
+            if isinstance(one, WatchFired):
                 self._ready.append(lambda player=player, event=one.event: self.do(player, player.machine.watched(event, self.now_ms)))  # type: ignore[misc]  # a lambda's defaults have no types
-            elif isinstance(one, Answered):
+            elif isinstance(one, SessionAnswer):
                 self._reply(player, int(str(one.token)), one.answer)
 
     def do(self, player: Player, outputs: list[Output]) -> None:

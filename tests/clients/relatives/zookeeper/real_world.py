@@ -49,7 +49,7 @@ class RealClient:
         self._news.set()
 
     async def until(self, word: str) -> None:
-        with trio.fail_after(20):
+        with trio.fail_after(120):
             while word not in self.seen:
                 self._news = trio.Event()
                 await self._news.wait()
@@ -62,13 +62,13 @@ class RealClient:
             done.set()
 
         self.session.ask(operation, answered)
-        with trio.fail_after(20):
+        with trio.fail_after(120):
             await done.wait()
 
     async def sync(self) -> None:
         done = trio.Event()
         self.session.ask(Exists("/"), lambda _: done.set())
-        with trio.fail_after(20):
+        with trio.fail_after(120):
             await done.wait()
 
     async def close(self) -> None:
@@ -86,7 +86,7 @@ class RealClient:
     async def heal(self) -> None:
         before = self.seen.count("connected")
         self._relay.heal()
-        with trio.fail_after(20):
+        with trio.fail_after(120):
             while self.seen.count("connected") == before:
                 self._news = trio.Event()
                 await self._news.wait()

@@ -11,7 +11,14 @@ from tests.clients.relatives.zookeeper.real_world import NEEDS_JAVA, RealClient,
 
 from groupproof.clients.outputs import Node
 from groupproof.clients.relatives.zookeeper.consumer_driver import ZooKeeperConsumer
-from groupproof.clients.relatives.zookeeper.consumer_outputs import Closed, Committed, Owned, Released, Streaming, Telling
+from groupproof.clients.relatives.zookeeper.consumer_outputs import (
+    OffsetsStored,
+    OwnerNodesCreated,
+    OwnerNodesDeleted,
+    ShutdownResult,
+    StreamsReady,
+    Telling,
+)
 from groupproof.clients.relatives.zookeeper.group_settings import ConsumerSettings
 from groupproof.clients.relatives.zookeeper.paths import broker_data, broker_path, consumer_id, topic_data, topic_path
 from groupproof.harness.subjects.brokers.apache.zookeeper import RunningZooKeeper
@@ -84,16 +91,16 @@ def test_records_flow_and_a_successor_goes_on_at_the_offset_that_was_committed(t
         async with a_group(tmp_path) as (group, looker):
             await group.begin("a")
             await wait_until(lambda: len(group.took["a"]) == PARTITIONS * RECORDS)
-            assert Streaming() in group.told["a"]
+            assert StreamsReady() in group.told["a"]
             assert sorted(group.took["a"]) == [(partition, offset) for partition in range(PARTITIONS) for offset in range(RECORDS)]
 
             b = await group.begin("b")
             await wait_until(lambda: group.owns(a=2, b=2))
-            assert [item.partitions for item in group.told["a"] if isinstance(item, Released)] == [
+            assert [item.partitions for item in group.told["a"] if isinstance(item, OwnerNodesDeleted)] == [
                 frozenset({("t", number) for number in range(PARTITIONS)})
             ]
             # What a had consumed it committed before it let go: b begins behind it.
-            assert [item.offsets for item in group.told["a"] if isinstance(item, Committed)] == [
+            assert [item.offsets for item in group.told["a"] if isinstance(item, OffsetsStored)] == [
                 {("t", number): RECORDS for number in range(PARTITIONS)}
             ]
             assert (await _asked(looker, Get("/consumers/g/offsets/t/3"))).data == str(RECORDS).encode()
@@ -104,7 +111,7 @@ def test_records_flow_and_a_successor_goes_on_at_the_offset_that_was_committed(t
             await wait_until(lambda: group.owns(a=PARTITIONS))
             assert (await _asked(looker, Children("/consumers/g/ids"))).children == (group.consumers["a"].machine.consumer_id,)
             await group.consumers["a"].close()
-            assert isinstance(group.told["a"][-1], Closed)
+            assert isinstance(group.told["a"][-1], ShutdownResult)
             assert (await _asked(looker, Children("/consumers/g/ids"))).children == ()
             assert len(group.took["a"]) == PARTITIONS * RECORDS
 
@@ -117,11 +124,11 @@ def test_offsets_in_kafka_take_the_place_of_those_in_zookeeper(tmp_path: Path) -
             a = await group.begin("a", storage="kafka")
             await wait_until(lambda: len(group.took["a"]) == PARTITIONS * RECORDS)
             a.commit()
-            await wait_until(lambda: any(isinstance(item, Committed) for item in group.told["a"]))
-            assert {item.store for item in group.told["a"] if isinstance(item, Committed)} <= {"kafka", "zookeeper"}
+            await wait_until(lambda: any(isinstance(item, OffsetsStored) for item in group.told["a"]))
+            assert {item.store for item in group.told["a"] if isinstance(item, OffsetsStored)} <= {"kafka", "zookeeper"}
             await a.close()
             await group.begin("b", storage="kafka")
-            await wait_until(lambda: any(isinstance(item, Owned) and len(item.partitions) == PARTITIONS for item in group.told["b"]))
+            await wait_until(lambda: any(isinstance(item, OwnerNodesCreated) and len(item.partitions) == PARTITIONS for item in group.told["b"]))
             assert group.took["b"] == []
             assert (await _asked(looker, Children("/consumers/g/ids"))).children == (group.consumers["b"].machine.consumer_id,)
 

@@ -10,14 +10,14 @@ from tests.clients.relatives.zookeeper.bench import PATHS, Bench, Player
 from groupproof.clients.relatives.zookeeper.consumer_outputs import (
     Ask,
     AttemptBegan,
-    Closed,
     Connect,
+    ConsumerFailure,
     Disconnect,
-    Failed,
     FindOffsetManager,
-    Owned,
+    OwnerNodesCreated,
+    ShutdownResult,
     StopFetchers,
-    Streaming,
+    StreamsReady,
 )
 from groupproof.clients.relatives.zookeeper.group_settings import WhiteList
 from groupproof.clients.relatives.zookeeper.rebalancing import EXECUTOR
@@ -56,7 +56,7 @@ def test_it_registers_then_watches_then_rebalances() -> None:
     assert player.operations[3].path == PATHS.id_of("a")  # type: ignore[union-attr]  # a Create
     assert player.operations[4:8] == [Exists(PATHS.ids, True), Children(PATHS.ids, True), Exists("/brokers/topics/t", True), Children("/brokers/ids")]
     assert causes(player) == ["start"]
-    assert len(player.told(Streaming)) == 1
+    assert len(player.told(StreamsReady)) == 1
 
 
 @pytest.mark.requirement("ZK-23")
@@ -210,7 +210,7 @@ def test_a_registration_that_fails_in_a_new_session_is_told_and_waits_for_the_ne
     bench.create(PATHS.id_of("a"))  # by somebody else
     player.heal()
 
-    failed = player.told(Failed)[0]
+    failed = player.told(ConsumerFailure)[0]
     assert (failed.cause, failed.message) == ("session", f"Create {PATHS.id_of('a')}: {Code.NODE_EXISTS.value}")
 
 
@@ -223,16 +223,16 @@ def test_who_comes_or_goes_starts_a_rebalance_in_every_consumer(size: int) -> No
     bench = Bench({"t": 10})
     group = [bench.consumer(f"c{number}").start() for number in range(size)]
     settle(bench)
-    before = [len(player.told(Owned)) for player in group]
+    before = [len(player.told(OwnerNodesCreated)) for player in group]
     new = bench.consumer("c9").start()
     settle(bench)
-    joined = [len(player.told(Owned)) for player in group]
+    joined = [len(player.told(OwnerNodesCreated)) for player in group]
     assert all(after > earlier for earlier, after in zip(before, joined, strict=True))
     assert len({thread for thread in bench.owners().values()}) == size + 1
     new.close()
     settle(bench)
 
-    assert all(len(player.told(Owned)) > earlier for earlier, player in zip(joined, group, strict=True))
+    assert all(len(player.told(OwnerNodesCreated)) > earlier for earlier, player in zip(joined, group, strict=True))
     assert len(bench.owners()) == 10
 
 
@@ -286,7 +286,7 @@ def test_views_that_differ_lead_to_claims_that_overlap_and_the_owner_nodes_let_o
 def test_a_pattern_takes_topics_in_that_come_later_and_lets_go_of_those_that_went() -> None:
     bench = Bench({"logs1": 1})
     player = bench.consumer("a", WhiteList(pattern="logs.*")).start()
-    assert player.told(Streaming)
+    assert player.told(StreamsReady)
     bench.grow("logs2", 2)
     bench.grow("other", 2)
     assert player.machine.owned == {("logs1", 0), ("logs2", 0), ("logs2", 1)}
@@ -323,14 +323,14 @@ def test_closing_stops_commits_and_ends_the_session_with_all_its_nodes() -> None
     player.close()
 
     assert next(type(output) for output in player.log[mark:] if not isinstance(output, Ask)) is StopFetchers
-    assert [type(output) for output in player.log[-2:]] == [Disconnect, Closed]
+    assert [type(output) for output in player.log[-2:]] == [Disconnect, ShutdownResult]
     assert bench.data(PATHS.offset(("t", 1))) == b"1"
     assert bench.owners() == {}
     assert bench.data(PATHS.id_of("a")) is None
     assert player.machine.is_closed
     assert player.take() is None
     player.close()
-    assert isinstance(player.log[-1], Closed)
+    assert isinstance(player.log[-1], ShutdownResult)
 
 
 @pytest.mark.requirement("TIMER-32", "ZK-36")

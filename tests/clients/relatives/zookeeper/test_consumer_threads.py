@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.clients.relatives.zookeeper.consumer_outputs import Ask, Streaming
+from groupproof.clients.relatives.zookeeper.consumer_outputs import Ask, StreamsReady
 from groupproof.clients.relatives.zookeeper.consumer_threads import Acquire, Body, Lock, Signal, Sleep, Threads, Wait, Wanted
 from groupproof.protocol.relatives.zookeeper_messages import OK, Exists
 
@@ -17,13 +17,13 @@ def test_a_thread_runs_until_it_waits_and_goes_on_with_the_reply() -> None:
 
     def body() -> Body:
         observed.append((yield Ask(threads.new_ask(), Exists("/"))))
-        threads.outputs.append(Streaming())
+        threads.outputs.append(StreamsReady())
 
     threads.start("one", body())
 
     assert threads.run(0) == [Ask(1, Exists("/"))]
     threads.answer(1, OK)
-    assert threads.run(0) == [Streaming()]
+    assert threads.run(0) == [StreamsReady()]
     assert (observed, threads.names) == ([OK], frozenset())
 
 

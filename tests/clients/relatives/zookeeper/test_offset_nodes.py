@@ -6,7 +6,7 @@ import pytest
 from tests.clients.relatives.zookeeper.bench import PATHS, Bench, Player
 
 from groupproof.clients.relatives.zookeeper.consumer_machine import ConsumerMachine
-from groupproof.clients.relatives.zookeeper.consumer_outputs import Committed, CommitToKafka, FetchFromKafka, FindOffsetManager
+from groupproof.clients.relatives.zookeeper.consumer_outputs import CommitToKafka, FetchFromKafka, FindOffsetManager, OffsetsStored
 from groupproof.protocol.relatives.zookeeper_messages import Set
 
 FIRST = ("t", 0)
@@ -35,7 +35,7 @@ def test_an_offset_is_written_only_when_it_differs_from_what_was_written_last() 
     commit(bench, player)
 
     assert bench.data(PATHS.offset(FIRST)) == b"3"
-    assert [committed.offsets for committed in player.told(Committed)] == [{FIRST: 3}]
+    assert [committed.offsets for committed in player.told(OffsetsStored)] == [{FIRST: 3}]
     assert bench.data(PATHS.offset(("t", 1))) is None  # nothing was consumed of it
     assert writes(player) == [b"3"]
 
@@ -119,7 +119,7 @@ def test_offsets_go_to_kafka_where_that_is_set_and_to_zookeeper_too_meanwhile() 
 
     assert bench.kafka == {FIRST: 2}
     assert bench.data(PATHS.offset(FIRST)) == b"2"
-    assert [committed.store for committed in player.told(Committed)] == ["kafka", "zookeeper"]
+    assert [committed.store for committed in player.told(OffsetsStored)] == ["kafka", "zookeeper"]
     assert len(player.told(FindOffsetManager)) == 1
 
 
@@ -170,4 +170,4 @@ def test_errors_other_than_metadata_that_are_too_long_are_tried_again(error: int
 
     assert len(player.told(CommitToKafka)) == tries
     assert len(player.told(FindOffsetManager)) == (2 if error == 16 else 1)
-    assert player.told(Committed) == []
+    assert player.told(OffsetsStored) == []

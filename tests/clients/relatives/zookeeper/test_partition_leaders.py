@@ -6,7 +6,7 @@ import pytest
 from tests.clients.relatives.zookeeper.bench import BROKER, Bench
 
 from groupproof.clients.outputs import Node
-from groupproof.clients.relatives.zookeeper.consumer_outputs import Fetch, FindLeaders, Owned, StopFetchers
+from groupproof.clients.relatives.zookeeper.consumer_outputs import Fetch, FindLeaders, OwnerNodesCreated, StopFetchers
 from groupproof.clients.relatives.zookeeper.partition_leaders import FINDER
 
 OTHER = Node(node_id=2, host="other", port=9092)
@@ -36,7 +36,7 @@ def test_at_the_start_all_partitions_are_without_a_leader() -> None:
     bench.leaders = {}
     player.start()
 
-    assert player.told(Owned)[0].partitions == player.machine.leaderless == ALL
+    assert player.told(OwnerNodesCreated)[0].partitions == player.machine.leaderless == ALL
     assert player.told(FindLeaders)[0].topics == {"t"}
 
 
@@ -52,7 +52,7 @@ def test_a_leader_that_dies_is_followed_by_the_next_without_change_of_ownership(
     bench.pass_time(200)
 
     assert player.told(Fetch)[1:] == [Fetch(OTHER, {("t", 1): 3})]
-    assert (bench.owners(), len(player.told(Owned)), len(player.told(StopFetchers))) == (owners, 1, 1)
+    assert (bench.owners(), len(player.told(OwnerNodesCreated)), len(player.told(StopFetchers))) == (owners, 1, 1)
 
 
 def test_brokers_that_do_not_answer_are_asked_again() -> None:

@@ -11,13 +11,13 @@ from groupproof.clients.relatives.zookeeper.consumer_outputs import (
     AttemptEnded,
     BeforeReleasing,
     BeforeStarting,
-    Failed,
+    ConsumerFailure,
     Fetch,
     FindLeaders,
-    Owned,
-    Released,
+    OwnerNodesCreated,
+    OwnerNodesDeleted,
     StopFetchers,
-    Streaming,
+    StreamsReady,
 )
 from groupproof.clients.relatives.zookeeper.group_settings import WhiteList
 from groupproof.clients.relatives.zookeeper.paths import broker_data, broker_path
@@ -52,13 +52,13 @@ def test_the_steps_of_a_rebalance_come_in_their_order() -> None:
         next(at for at, one in enumerate(done) if isinstance(one, BeforeReleasing)),
         done.index(Delete(OWNER_0)),
         done.index(Delete(OWNER_1)),
-        next(at for at, one in enumerate(done) if isinstance(one, Released)),
+        next(at for at, one in enumerate(done) if isinstance(one, OwnerNodesDeleted)),
         done.index(Get("/brokers/topics/t", True), done.index(Delete(OWNER_1))),
         next(at for at, one in enumerate(done) if isinstance(one, GetEach) and one.parent == PATHS.ids),
         done.index(Get(PATHS.offset(("t", 0)))),
         done.index(Create(OWNER_0, b"a-0", is_ephemeral=True)),
         done.index(Create(OWNER_1, b"a-0", is_ephemeral=True)),
-        next(at for at, one in enumerate(done) if isinstance(one, Owned)),
+        next(at for at, one in enumerate(done) if isinstance(one, OwnerNodesCreated)),
         next(at for at, one in enumerate(done) if isinstance(one, BeforeStarting)),
         next(at for at, one in enumerate(done) if isinstance(one, FindLeaders)),
         next(at for at, one in enumerate(done) if isinstance(one, Fetch)),
@@ -77,7 +77,7 @@ def test_releasing_deletes_every_owner_node_and_empties_the_registry() -> None:
 
     assert bench.owners() == {}
     assert player.machine.owned == frozenset()
-    assert [entry.partitions for entry in player.told(Released)] == [{("t", 0), ("t", 1)}]
+    assert [entry.partitions for entry in player.told(OwnerNodesDeleted)] == [{("t", 0), ("t", 1)}]
 
 
 @pytest.mark.requirement("ZK-42")
@@ -103,7 +103,7 @@ def test_an_owner_node_in_the_way_rolls_the_whole_attempt_back() -> None:
     assert [operation for operation in player.operations if isinstance(operation, Delete)] == [Delete(PATHS.owner(("t", 2))), Delete(OWNER_0)]
     (ended,) = player.told(AttemptEnded)
     assert ended.is_conflict
-    assert (player.machine.owned, player.told(Owned, Fetch, BeforeStarting)) == (frozenset(), [])
+    assert (player.machine.owned, player.told(OwnerNodesCreated, Fetch, BeforeStarting)) == (frozenset(), [])
     bench.delete(OWNER_1)
     bench.pass_time(2_000)
     assert set(bench.owners().values()) == {"a-0"}
@@ -121,10 +121,10 @@ def test_four_attempts_two_seconds_apart_and_then_it_is_given_up() -> None:
         if attempts(player)[-1] == len(at_ms):
             at_ms.append(bench.now_ms)
 
-    (failed,) = player.told(Failed)
+    (failed,) = player.told(ConsumerFailure)
     assert (at_ms, bench.now_ms) == ([0, 2_000, 4_000, 6_000], 8_000)
     assert (failed.error, failed.message) == ("ConsumerRebalanceFailedException", "a can't rebalance after 4 retries")
-    assert player.told(Streaming) == []
+    assert player.told(StreamsReady) == []
     assert len(player.told(StopFetchers)) == 8  # in each attempt, and after it
 
 
@@ -137,7 +137,7 @@ def test_after_the_last_attempt_partitions_stay_without_an_owner_until_something
     bench.grow("t", 3)
     bench.pass_time(8_000)
 
-    (failed,) = first.told(Failed)
+    (failed,) = first.told(ConsumerFailure)
     assert (failed.cause, bench.owners()) == ("event", {("t", 1): "b-0"})
     bench.holds = lambda one, operation: False
     bench.let_go()
@@ -199,7 +199,7 @@ def test_without_a_broker_it_waits_for_one_and_calls_that_a_success() -> None:
     bench = Bench({"t": 2}, has_broker=False)
     player = bench.consumer("a").start()
 
-    assert player.told(Streaming)
+    assert player.told(StreamsReady)
     assert player.told(AttemptEnded) == [AttemptEnded(attempt=0)]
     assert Children("/brokers/ids", True) in player.operations
     bench.put(broker_path(1), broker_data(BROKER, 0))
@@ -238,8 +238,8 @@ def test_a_consumer_without_partitions_succeeds_with_nothing() -> None:
     player = bench.consumer("b").start()
     bench.pass_time(2_000)
 
-    assert player.told(Owned)[-1].partitions == frozenset()
-    assert player.told(Streaming)
+    assert player.told(OwnerNodesCreated)[-1].partitions == frozenset()
+    assert player.told(StreamsReady)
     assert bench.owners() == {("t", 0): "a-0"}
 
 
@@ -271,7 +271,7 @@ def test_a_registration_that_cannot_be_read_fails_every_attempt(data: bytes) -> 
     bench.pass_time(8_000)
 
     assert {ended.error for ended in player.told(AttemptEnded)} == {f"error constructing TopicCount: {PATHS.ids} holds {data!r}"}
-    assert player.told(Failed)
+    assert player.told(ConsumerFailure)
 
 
 def test_uneven_threads_fail_round_robin_and_say_so() -> None:

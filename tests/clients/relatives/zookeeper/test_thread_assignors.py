@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groupproof.clients.relatives.zookeeper.registration import thread_ids
-from groupproof.clients.relatives.zookeeper.thread_assignors import Assigned, Uneven, View, assign
+from groupproof.clients.relatives.zookeeper.thread_assignors import Assigned, UnevenTopics, View, assign
 from groupproof.protocol.vocabulary import TopicPartition
 
 
@@ -87,7 +87,7 @@ def test_round_robin_deals_evenly(topics: dict[str, int], count: int) -> None:
 def test_round_robin_of_uneven_threads_is_refused() -> None:
     uneven = View(("t",), ((0,),), (("t", ("a-0",)), ("u", ("a-0", "a-1"))), ("a",))
 
-    with pytest.raises(Uneven, match="Topic u has a-0, a-1; topic t has a-0"):
+    with pytest.raises(UnevenTopics, match="Topic u has a-0, a-1; topic t has a-0"):
         assign("roundrobin", uneven)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.clients.relatives.zookeeper.bench import PATHS, Bench
 
-from groupproof.clients.relatives.zookeeper.consumer_outputs import Ask, Failed, Streaming
+from groupproof.clients.relatives.zookeeper.consumer_outputs import Ask, ConsumerFailure, StreamsReady
 from groupproof.clients.relatives.zookeeper.consumer_threads import Threads
 from groupproof.clients.relatives.zookeeper.zkclient import NodeTrouble, ZkClient
 from groupproof.protocol.relatives.zookeeper_messages import (
@@ -55,7 +55,7 @@ def test_a_node_that_this_session_created_before_the_connection_was_lost_is_its_
     player.heal()
 
     assert bench.owners()["t", 2] == "a-0"
-    assert player.told(Streaming)
+    assert player.told(StreamsReady)
 
 
 @pytest.mark.requirement("ZK-25")
@@ -64,7 +64,7 @@ def test_a_registration_that_another_session_has_is_refused() -> None:
     bench.consumer("a").start()
     twin = bench.consumer("a").start()
 
-    (failed,) = twin.told(Failed)
+    (failed,) = twin.told(ConsumerFailure)
     assert (failed.error, failed.message, failed.cause) == ("ZkException", f"Create {ME}: node exists", "start")
 
 
@@ -79,7 +79,7 @@ def test_a_registration_that_went_through_unheard_is_taken_as_done() -> None:
     bench.let_go()
 
     assert Get(ME) in player.operations
-    assert player.told(Streaming)
+    assert player.told(StreamsReady)
 
 
 def test_parents_are_created_where_they_are_missing() -> None:

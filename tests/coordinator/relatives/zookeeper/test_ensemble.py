@@ -8,8 +8,8 @@ import pytest
 import trio
 from tests.coordinator.relatives.zookeeper.scenes import SCENES, Scene, Seen, play
 
-from groupproof.coordinator.relatives.zookeeper.ensemble import Answered, Ensemble, Expired, Output
-from groupproof.coordinator.relatives.zookeeper.tree import Fired
+from groupproof.coordinator.relatives.zookeeper.ensemble import Ensemble, Output, SessionAnswer, SessionExpiry
+from groupproof.coordinator.relatives.zookeeper.tree import WatchFired
 from groupproof.protocol.relatives.zookeeper_messages import (
     OK,
     Answer,
@@ -76,9 +76,9 @@ class VirtualWorld:
 
     def say(self, said: Sequence[Output]) -> None:
         for one in said:
-            if isinstance(one, Fired):
+            if isinstance(one, WatchFired):
                 self.clients[one.session_id].seen.append(one.event)
-            elif isinstance(one, Answered) and one.token is None:
+            elif isinstance(one, SessionAnswer) and one.token is None:
                 self.clients[one.session_id].seen.append(one.answer)
 
 
@@ -92,7 +92,7 @@ def test_the_virtual_zookeeper_tells_what_a_real_one_does(scene: Scene) -> None:
 
 
 def answer(said: Sequence[Output]) -> Answer:
-    (found,) = (one.answer for one in said if isinstance(one, Answered))
+    (found,) = (one.answer for one in said if isinstance(one, SessionAnswer))
     return found
 
 
@@ -120,9 +120,9 @@ def test_a_watch_fires_when_its_own_server_learns_of_the_change() -> None:
         ensemble.ask(session, None, Children("/p", is_watched=True), 600 * MS)
     event = WatchEvent(EventKind.CHILDREN_CHANGED, "/p")
 
-    assert Fired(near, event) in ensemble.ask(near, None, Create("/p/a"), 700 * MS)
+    assert WatchFired(near, event) in ensemble.ask(near, None, Create("/p/a"), 700 * MS)
     assert ensemble.next_deadline_us == 1_200 * MS
-    assert ensemble.advance(1_200 * MS) == [Fired(far, event)]
+    assert ensemble.advance(1_200 * MS) == [WatchFired(far, event)]
 
 
 def test_a_session_sees_its_own_writes_for_the_answer_waits_until_its_server_knows() -> None:
@@ -130,8 +130,8 @@ def test_a_session_sees_its_own_writes_for_the_answer_waits_until_its_server_kno
 
     assert ensemble.ask(far, 1, Set("/p", b"1"), 600 * MS) == []
     assert ensemble.ask(far, 2, Delete("/q"), 600 * MS) == []  # a refusal comes after what was before it
-    assert [one for one in ensemble.advance(1_100 * MS) if isinstance(one, Answered)] == [
-        Answered(far, 1, Answer(Code.OK, version=1)), Answered(far, 2, Answer(Code.NO_NODE)),
+    assert [one for one in ensemble.advance(1_100 * MS) if isinstance(one, SessionAnswer)] == [
+        SessionAnswer(far, 1, Answer(Code.OK, version=1)), SessionAnswer(far, 2, Answer(Code.NO_NODE)),
     ]  # fmt: skip
     assert answer(ensemble.ask(far, 3, Get("/p"), 1_100 * MS)).data == b"1"
 
@@ -178,7 +178,7 @@ def test_a_lost_session_ends_at_a_tick_after_its_timeout_which_is_bounded_by_tic
 
     assert ensemble.next_deadline_us == until_ms * MS
     assert ensemble.advance(until_ms * MS - 1) == []
-    assert ensemble.advance(until_ms * MS) == [Expired(session), Fired(other, WatchEvent(EventKind.DELETED, "/e"))]
+    assert ensemble.advance(until_ms * MS) == [SessionExpiry(session), WatchFired(other, WatchEvent(EventKind.DELETED, "/e"))]
     assert not ensemble.is_alive(session)
     assert ensemble.resume(session, server=0, now_us=until_ms * MS) is None
     assert answer(ensemble.ask(session, None, Get("/e"), until_ms * MS)).code is Code.SESSION_EXPIRED
@@ -205,10 +205,10 @@ def test_watches_on_what_was_not_there_are_set_again_or_fire() -> None:
     ensemble.ask(here, None, Delete("/gone"), 1)
 
     assert ensemble.resume(away, server=0, now_us=2) == [
-        Fired(away, WatchEvent(EventKind.CREATED, "/comes")), Fired(away, WatchEvent(EventKind.DELETED, "/gone")),
-        Fired(away, WatchEvent(EventKind.DELETED, "/gone")),
+        WatchFired(away, WatchEvent(EventKind.CREATED, "/comes")), WatchFired(away, WatchEvent(EventKind.DELETED, "/gone")),
+        WatchFired(away, WatchEvent(EventKind.DELETED, "/gone")),
     ]  # fmt: skip
-    assert ensemble.ask(here, None, Create("/stays away"), 3)[0] == Fired(away, WatchEvent(EventKind.CREATED, "/stays away"))
+    assert ensemble.ask(here, None, Create("/stays away"), 3)[0] == WatchFired(away, WatchEvent(EventKind.CREATED, "/stays away"))
 
 
 def test_closing_a_lost_session_ends_it() -> None:

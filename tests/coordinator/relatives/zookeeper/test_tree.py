@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from groupproof.coordinator.relatives.zookeeper.tree import Created, Deleted, Fired, NodeWritten, Tree
+from groupproof.coordinator.relatives.zookeeper.tree import NodeCreated, NodeDeleted, NodeWritten, Tree, WatchFired
 from groupproof.protocol.relatives.zookeeper_messages import Answer, Code, EventKind, GetEach, WatchEvent
 
 
 def tree_of(*paths: str, owner: int = 0) -> Tree:
     tree = Tree()
     for number, path in enumerate(paths, start=1):
-        tree.apply(Created(path, path.encode(), owner), number)
+        tree.apply(NodeCreated(path, path.encode(), owner), number)
     return tree
 
 
@@ -21,7 +21,7 @@ def test_names_are_one_tuple_for_all_who_ask_until_a_child_comes_or_goes() -> No
 
     assert names == ("a", "b")
     assert node.names() is names
-    tree.apply(Deleted("/p/a"), 4)
+    tree.apply(NodeDeleted("/p/a"), 4)
     assert node.names() == ("b",)
 
 
@@ -34,7 +34,7 @@ def test_reads_of_the_same_names_are_one_answer_until_a_child_changes() -> None:
     assert tree.get_each(ask) is first
     tree.apply(NodeWritten("/p/a", b"new"), 4)
     assert tree.get_each(ask).values == (b"/p/b", b"new")
-    tree.apply(Deleted("/p/a"), 5)
+    tree.apply(NodeDeleted("/p/a"), 5)
     assert tree.get_each(ask) == (Code.NO_NODE, b"", 0, 0, (), (b"/p/b",))
     assert tree.get_each(GetEach("/q", ("a",))).code is Code.NO_NODE
 
@@ -52,8 +52,8 @@ def test_a_watch_on_children_does_not_hear_of_data() -> None:
     tree.watch_children("/p", 7)
 
     assert tree.apply(NodeWritten("/p/a", b"1"), 3) == tree.apply(NodeWritten("/p", b"1"), 4) == []
-    assert tree.apply(Created("/p/b", b"", 0), 5) == [Fired(7, WatchEvent(EventKind.CHILDREN_CHANGED, "/p"))]
-    assert tree.apply(Created("/p/c", b"", 0), 6) == []
+    assert tree.apply(NodeCreated("/p/b", b"", 0), 5) == [WatchFired(7, WatchEvent(EventKind.CHILDREN_CHANGED, "/p"))]
+    assert tree.apply(NodeCreated("/p/c", b"", 0), 6) == []
 
 
 def test_the_end_of_a_node_is_told_to_each_session_once_and_above_it_too() -> None:
@@ -63,18 +63,18 @@ def test_the_end_of_a_node_is_told_to_each_session_once_and_above_it_too() -> No
     tree.watch_children("/p/a", 8)
     tree.watch_children("/p", 9)
 
-    assert tree.apply(Deleted("/p/a"), 3) == [
-        Fired(7, WatchEvent(EventKind.DELETED, "/p/a")), Fired(8, WatchEvent(EventKind.DELETED, "/p/a")),
-        Fired(9, WatchEvent(EventKind.CHILDREN_CHANGED, "/p")),
+    assert tree.apply(NodeDeleted("/p/a"), 3) == [
+        WatchFired(7, WatchEvent(EventKind.DELETED, "/p/a")), WatchFired(8, WatchEvent(EventKind.DELETED, "/p/a")),
+        WatchFired(9, WatchEvent(EventKind.CHILDREN_CHANGED, "/p")),
     ]  # fmt: skip
 
 
 def test_ephemeral_nodes_are_known_by_their_session() -> None:
     tree = tree_of("/p")
-    tree.apply(Created("/p/e", b"", 5), 2)
-    tree.apply(Created("/f", b"", 5), 3)
+    tree.apply(NodeCreated("/p/e", b"", 5), 2)
+    tree.apply(NodeCreated("/f", b"", 5), 3)
     assert tree.ephemerals(5) == ("/p/e", "/f")
-    tree.apply(Deleted("/p/e"), 4)
+    tree.apply(NodeDeleted("/p/e"), 4)
 
     assert tree.ephemerals(5) == ("/f",)
     assert tree.ephemerals(6) == ()
@@ -88,4 +88,4 @@ def test_what_a_session_watches_is_returned_and_forgotten() -> None:
     tree.watch_children("/p", 8)
 
     assert tree.forget_watches(7) == (("/p", "/q"), ("/p",))
-    assert tree.apply(Created("/p/a", b"", 0), 2) == [Fired(8, WatchEvent(EventKind.CHILDREN_CHANGED, "/p"))]
+    assert tree.apply(NodeCreated("/p/a", b"", 0), 2) == [WatchFired(8, WatchEvent(EventKind.CHILDREN_CHANGED, "/p"))]

@@ -8,7 +8,7 @@ import pytest
 from tests.harness.commands.base.test_certification import OPTIONS
 from tests.harness.reports.bundle.made import CLOSE, client
 
-from groupproof.harness.commands.base.certificate_option import check_bundling, given_of, pack_outcome
+from groupproof.harness.commands.base.certificate_option import check_bundling, choices_of, pack_outcome
 from groupproof.harness.judging.summary.shards import Share
 from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.reports.report_writer import write_report
@@ -29,11 +29,11 @@ def test_options_that_make_no_certificate_together_are_wrong_usage(tmp_path: Pat
 
 
 def test_what_was_chosen_is_what_it_takes_to_have_the_run_again() -> None:
-    given = given_of(replace(OPTIONS, only=("a",), skip=("b",), shim_level="0", timeout=2.5, variant="x"), "the disk is full")
+    given = choices_of(replace(OPTIONS, only=("a",), skip=("b",), shim_level="0", timeout=2.5, variant="x"), "the disk is full")
 
     assert (given.only, given.skip, given.gave_up) == (("a",), ("b",), "the disk is full")
     assert given.others == ["--shim-level", "0", "--timeout", "2.5", "--variant", "x"]
-    assert given_of(replace(OPTIONS, hold=CLOSE), None).only == (CLOSE,)
+    assert choices_of(replace(OPTIONS, hold=CLOSE), None).only == (CLOSE,)
 
 
 @pytest.mark.slow

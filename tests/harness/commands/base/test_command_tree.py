@@ -31,6 +31,7 @@ COMMANDS = [
     "explain",
     "expect",
     "shim",
+    "museum",
     "report",
     "summary",
     "verify",
@@ -130,6 +131,7 @@ WITHOUT_EXTRAS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (0, ("explain", "HB-03")),
     (0, ("expect", "update", "run", "--file", "known.toml", "--dry-run")),
     (0, ("shim", "check", "groupproof")),
+    (0, ("museum", "--list")),
     (0, ("report", "run", "--output", "joined")),
     (0, ("summary", "run")),
     (2, ("verify", "run.tar.zst")),
@@ -158,7 +160,7 @@ def test_each_command_is_tried_without_the_extras() -> None:
 @pytest.mark.slow
 def test_without_the_extras_each_command_works_or_ends_with_4_and_the_cure(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, str(BARE)], cwd=tmp_path, input=json.dumps([words for _, words in WITHOUT_EXTRAS]), capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, str(BARE)], cwd=tmp_path, input=json.dumps([words for _, words in WITHOUT_EXTRAS]), capture_output=True, text=True, timeout=300, check=True
     )  # fmt: skip
     came = [json.loads(line) for line in done.stdout.splitlines()]
 

@@ -101,6 +101,33 @@ def test_a_case_that_a_share_did_not_reach_tells_why(tmp_path: Path) -> None:
     other.let_go()
 
 
+def test_a_case_of_a_worker_that_had_no_item_left_is_run_by_who_waits_for_it(tmp_path: Path) -> None:
+    folder, other = SharedFolder(tmp_path), SharedFolder(tmp_path)
+    other.claim(0)
+    other.put(f"0{ENDED}", ShareEnd(about=about(), trouble=None))
+    other.let_go()
+    engine = WorkerQueue(commission(), (CASE, OTHER), folder, worker=0, workers=1)
+
+    report = engine.wait(CASE).report
+    engine.stop()
+
+    assert report is not None
+    assert report.verdict is Verdict.OK
+    assert folder.result(CASE.id) is not None
+    assert len(folder.everything(ENDED)) == 1, "no share was added"
+
+
+def test_a_case_that_is_run_again_in_vain_tells_why(tmp_path: Path) -> None:
+    folder, other = SharedFolder(tmp_path), SharedFolder(tmp_path)
+    other.claim(0)
+    other.put(f"0{ENDED}", ShareEnd(about=None, trouble=None))
+    engine = WorkerQueue(commission(named="", program=("no-such-program",)), (CASE,), folder, worker=0, workers=1)
+
+    assert "can't start no-such-program" in engine.wait(CASE).missing
+    engine.stop()
+    other.let_go()
+
+
 def test_a_worker_runs_its_share_and_takes_up_that_of_one_who_has_no_item_yet(tmp_path: Path) -> None:
     engine = WorkerQueue(RunPlan.of(commission().wishes, [CASE.id, OTHER.id]), (CASE, OTHER), SharedFolder(tmp_path), worker=0, workers=2)
 

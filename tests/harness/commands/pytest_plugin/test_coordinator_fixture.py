@@ -43,7 +43,7 @@ def test_what_came_after_a_fault_is_looked_for_from_the_fault_on(
     groupproof_group.add("a")
     groupproof_group.wait_until_stable(["a"])
     fault = groupproof_coordinator.answer("Heartbeat", "REBALANCE_IN_PROGRESS", client="a")
-    with pytest.raises(ValueError, match="has not struck, so that nothing came after it yet"):
+    with pytest.raises(ValueError, match="has not taken effect, so that nothing came after it yet"):
         groupproof_coordinator.wait_for("JoinGroup", client="a", since=fault)
 
     struck = fault.wait()
@@ -111,7 +111,7 @@ def test_a_fault_that_never_struck_fails_the_test() -> None:
     coordinator.answer("Heartbeat", 27)
     coordinator.silence("Heartbeat", may_miss=True)
 
-    with pytest.raises(AssertionError, match=r"never struck.*: answer Heartbeat 1 "):
+    with pytest.raises(AssertionError, match=r"never took effect.*: answer Heartbeat 1 "):
         serving.__exit__(None, None, None)
 
 

@@ -51,8 +51,10 @@ def test_every_program_of_every_toolchain_is_looked_for(monkeypatch: pytest.Monk
     monkeypatch.setattr(environment, "_answer", lambda argv: None)
     monkeypatch.setattr(shutil, "which", lambda name, path=None: None)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    parts = {part.name: part for part in environment.examine()}
+    found = list(environment.examine())
+    parts = {part.name: part for part in found}
 
+    assert len(parts) == len(found)
     for toolchain in TOOLCHAINS.values():
         for tool in toolchain.tools:
             assert (parts[tool.name].found, parts[tool.name].remedy) == (None, tool.remedy)

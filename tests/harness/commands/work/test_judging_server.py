@@ -7,7 +7,7 @@ import pytest
 import trio
 from tests.traces import Story
 
-from groupproof.coordinator.broker.serve import Serving
+from groupproof.coordinator.broker.serve import ServingCluster
 from groupproof.harness.commands.work import judging_server
 from groupproof.harness.commands.work.judging_server import Serve, ServedGroups, summed_up
 from groupproof.harness.judging.observed.observed_group import judge_live
@@ -15,7 +15,7 @@ from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.protocol.schemas import validate
 
 
-def stop(serving: Serving) -> None:
+def stop(serving: ServingCluster) -> None:
     signal.raise_signal(signal.SIGINT)
 
 
@@ -26,7 +26,7 @@ def served(story: Story) -> ServedGroups:
 def test_it_serves_until_it_is_interrupted_and_judges_nobody() -> None:
     addresses: list[str] = []
 
-    def on_serving(serving: Serving) -> None:
+    def on_serving(serving: ServingCluster) -> None:
         addresses.append(serving.bootstrap)
         stop(serving)
 
@@ -55,7 +55,7 @@ def test_what_is_kept_for_judging_is_bounded(monkeypatch: pytest.MonkeyPatch) ->
     async def connect(address: tuple[str, int]) -> None:
         await (await trio.open_tcp_stream(*address)).aclose()
 
-    def visit(serving: Serving) -> None:
+    def visit(serving: ServingCluster) -> None:
         serving.cluster.recorder.record("event", who="link", body={"name": "connected"})
         stop(serving)
 

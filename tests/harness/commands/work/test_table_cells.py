@@ -55,3 +55,10 @@ def test_what_does_not_exist_is_one_clear_error(groupproof: Call, arguments: tup
     called = groupproof("explain", *arguments)
     assert called.code == 3
     assert words in called.complaint
+
+
+def test_an_event_of_another_dialect_is_said_to_be_one(groupproof: Call) -> None:
+    called = groupproof("explain", "Forced/Stable")
+    assert called.code == 3
+    assert "Forced comes to a group of DataLink's workers, and kafka-4.1 has no such group; say --profile datalink\n" in called.err
+    assert "then: PreparingRebalance" in groupproof("explain", "Forced/Stable", "--profile", "datalink").out

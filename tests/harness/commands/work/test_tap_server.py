@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from groupproof.harness.commands.work import tap_server
-from groupproof.harness.commands.work.tap_server import TRACE, Tap, Tapping
+from groupproof.harness.commands.work.tap_server import TRACE, Tap, TapServer
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.tap import upstream as upstream_module
@@ -28,14 +28,14 @@ def upstream(monkeypatch: pytest.MonkeyPatch) -> list[Address]:
     return [("broker", 9092), ("broker", 9093)]
 
 
-def stop(tapping: Tapping) -> None:
+def stop(tapping: TapServer) -> None:
     signal.raise_signal(signal.SIGINT)
 
 
 def test_it_taps_until_it_is_interrupted_and_writes_what_it_saw(upstream: list[Address], tmp_path: Path) -> None:
-    entries: list[Tapping] = []
+    entries: list[TapServer] = []
 
-    def on_tapping(tapping: Tapping) -> None:
+    def on_tapping(tapping: TapServer) -> None:
         entries.append(tapping)
         stop(tapping)
 

@@ -247,6 +247,20 @@ def test_a_commit_reaches_the_coordinator(error: int, expected: Verdict) -> None
         verdict(judge, Story().member().mark("commit").end())
 
 
+def test_a_commit_of_all_that_was_consumed_may_come_before_the_shims_line_of_it() -> None:
+    judge = commit_reaches_coordinator("m0", after="consumed", requirement="CLIENT-66")
+    story = Story().member()
+    story.commit(("t", 0, 6))
+    story.consume(("t", 0, 0, 5))
+
+    assert verdict(judge, story.mark("consumed").end()) is Verdict.OK
+    story = Story().member()
+    story.commit(("t", 0, 3))
+    story.consume(("t", 0, 0, 5))
+    with pytest.raises(NotReached):
+        verdict(judge, story.mark("consumed").end())
+
+
 @pytest.mark.parametrize("absent", [Verdict.FAILED, Verdict.NON_STRICT])
 def test_auto_commit_commits_by_itself(absent: Verdict) -> None:
     judge = commits_by_itself("m0", after="consumed", requirement="CLIENT-62", within_ms=1_000, absent=absent)

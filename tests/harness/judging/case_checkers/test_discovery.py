@@ -35,6 +35,33 @@ def test_the_next_request_without_a_lookup_is_not_strict(api: Api) -> None:
     assert verdict(REDISCOVERS, story.end(9_000)) is Verdict.NON_STRICT
 
 
+@pytest.mark.parametrize(
+    ("second_ms", "looks_up", "expected"), [(20, True, Verdict.OK), (300, True, Verdict.NON_STRICT), (20, False, Verdict.NON_STRICT)]
+)
+def test_a_second_fetch_of_offsets_that_was_on_its_way_is_no_answer_to_the_refusal_of_the_first(
+    second_ms: int, looks_up: bool, expected: Verdict
+) -> None:
+    story = Story().member().fault("error")
+    story.at(second_ms).said(Api.OFFSET_FETCH, member=ID)
+    if looks_up:
+        story.at(400).find()
+    story.at(600).said(Api.JOIN_GROUP, member=ID)
+
+    judge = rediscovers("m0", after="error", requirement="CLIENT-04", api=Api.OFFSET_FETCH)
+    assert verdict(judge, story.end(9_000)) is expected
+
+
+@pytest.mark.parametrize(("connection", "find_ms", "expected"), [(7, 401, Verdict.OK), (7, 900, Verdict.NON_STRICT), (1, 401, Verdict.NON_STRICT)])
+def test_a_lookup_beside_the_request_on_a_connection_of_its_own_may_have_been_sent_before_it(
+    connection: int, find_ms: int, expected: Verdict
+) -> None:
+    story = Story().member().fault("error")
+    story.at(400).request(Api.JOIN_GROUP, connection=1, member=ID)
+    story.at(find_ms).request(Api.FIND_COORDINATOR, connection=connection)
+
+    assert verdict(REDISCOVERS, story.end(9_000)) is expected
+
+
 def test_neither_lookup_nor_request_is_a_standstill() -> None:
     assert verdict(REDISCOVERS, Story().member().fault("error").end(9_000)) is Verdict.FAILED
     with pytest.raises(NotReached):

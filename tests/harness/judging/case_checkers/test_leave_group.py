@@ -11,6 +11,7 @@ from groupproof.harness.judging.case_checkers.leave_group import (
     leaves_others_alone,
     sends_none,
     stays_in_time,
+    syncs_no_more,
 )
 from groupproof.harness.model.evidence import NotReached
 from groupproof.harness.model.verdicts import Verdict
@@ -155,3 +156,24 @@ def test_a_member_whose_application_polls_no_more_gives_its_place_up(leaves_at: 
 def test_nothing_is_said_before_the_member_had_to_leave() -> None:
     with pytest.raises(NotReached):
         verdict(gives_its_place_up("m0", after="stopped", within_ms=9_000), stopped(leaves_at=None, beats_until=7_000))
+
+
+@pytest.mark.parametrize(
+    ("syncs_at", "leaves_at", "expected"),
+    [(500, None, Verdict.FAILED), (500, 600, Verdict.OK), (None, None, Verdict.OK), (2_300, None, Verdict.OK)],
+)
+def test_who_says_that_it_unsubscribed_and_takes_partitions_for_good_has_not_left(
+    syncs_at: float | None, leaves_at: float | None, expected: Verdict
+) -> None:
+    story = Story().member().mark("unsubscribe")
+    story.tell("answer", id=2, ok=True)
+    if syncs_at is not None and syncs_at < 2_000:
+        story.at(syncs_at).sync(generation=2, gets=[("t", 0)])
+    if leaves_at is not None:
+        story.at(leaves_at).leave()
+    story.end(2_000)
+    if syncs_at is not None and syncs_at > 2_000:
+        story.at(syncs_at).sync(generation=2, gets=[("t", 0)])
+    story.at(2_500).tell("shutdown_complete")
+
+    assert verdict(syncs_no_more("m0", after="unsubscribe", unsubscribes=True), story) is expected

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 from tests.traces import Story, findings, verdict
 
-from groupproof.harness.judging.case_checkers.offset_fetch import goes_on_reading
+from groupproof.harness.judging.case_checkers.offset_fetch import goes_on_reading, unless_asked_twice
+from groupproof.harness.judging.case_checkers.reactions import retries
 from groupproof.harness.model.evidence import NotReached
 from groupproof.harness.model.verdicts import Proof, Verdict
 from groupproof.protocol.vocabulary import Api
@@ -41,3 +42,27 @@ def test_asking_again_reading_on_and_telling_the_application_are_as_good() -> No
 def test_a_run_that_ends_before_a_backoff_is_over_proves_nothing() -> None:
     with pytest.raises(NotReached, match="before its time was over"):
         findings(JUDGE, refused(until_ms=3_000))
+
+
+def asked_twice(*, at_once: bool = True, error: int = 0, partition: int = 0) -> Story:
+    """Tell of a fetch of offsets that a fault refuses while another one, of `partition`, is on its way, or was answered before."""
+    story = Story().member(gets=[("t", 0)])
+    first = story.request(Api.OFFSET_FETCH, partitions=(("t", 0),))
+    second = story.request(Api.OFFSET_FETCH, partitions=(("t", partition),))
+    if not at_once:
+        story.answer(second)
+    story.fault("error", "armed")
+    story.see("fault", fault="error", detail="triggered", body={"stage": "triggered"}, connection=first.connection, correlation=first.correlation)
+    story.answer(first, error=14)
+    story.fault("error", "delivered")
+    if at_once:
+        story.answer(second, error=error)
+    return story.end(9_000)
+
+
+def test_who_asked_twice_at_once_and_was_answered_the_other_time_need_not_ask_again() -> None:
+    judge = unless_asked_twice(retries("m0", Api.OFFSET_FETCH, after="error", requirement="CLIENT-79"), "m0", requirement="CLIENT-79")
+
+    assert verdict(judge, asked_twice()) is Verdict.OK
+    for other in (asked_twice(at_once=False), asked_twice(error=14), asked_twice(partition=1)):
+        assert verdict(judge, other) is Verdict.FAILED

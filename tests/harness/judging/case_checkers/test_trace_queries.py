@@ -14,7 +14,7 @@ def test_an_id_handed_out_with_79_is_given_without_a_generation() -> None:
     story.join(gets="m0-pending", generation=-1, error=79)
     story.join(member="m0-pending", gets="m0-pending", generation=4)
 
-    given = trace_queries.given(Evidence(story.trace), "m0")
+    given = trace_queries.memberships_given(Evidence(story.trace), "m0")
 
     assert [(assignment.member, assignment.generation, assignment.is_leader) for assignment in given] == [
         ("m0-pending", -1, False),
@@ -26,7 +26,7 @@ def test_an_answer_that_refuses_gives_nothing() -> None:
     story = Story()
     story.join(gets="", error=25)
 
-    assert trace_queries.given(Evidence(story.trace), "m0") == []
+    assert trace_queries.memberships_given(Evidence(story.trace), "m0") == []
     assert trace_queries.newest(Evidence(story.trace), "m0") is None
 
 

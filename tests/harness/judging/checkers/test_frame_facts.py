@@ -16,10 +16,10 @@ def test_an_answer_that_gives_only_an_id_has_no_generation() -> None:
     joined = story.answer(asked, body={"member_id": "m0-1", "generation_id": 4, "leader": "m0-1", "protocol_name": "range"})
 
     assert frame_facts.gives(needed)
-    assert frame_facts.given_by(needed).generation == -1
-    assert not frame_facts.given_by(needed).is_leader
-    assert frame_facts.given_by(joined).generation == 4
-    assert frame_facts.given_by(joined).is_leader
+    assert frame_facts.membership_grant(needed).generation == -1
+    assert not frame_facts.membership_grant(needed).is_leader
+    assert frame_facts.membership_grant(joined).generation == 4
+    assert frame_facts.membership_grant(joined).is_leader
 
 
 @pytest.mark.parametrize("code", [14, 15, 16, 25, 27])

@@ -98,8 +98,8 @@ def test_a_generation_that_was_never_given_is_illegal(api: Api, generation: int)
     story = Story().member()
     story.request(api, member=ID, generation=generation)
 
-    is_of_another_rule = (api, generation) == (Api.OFFSET_COMMIT, -1)
-    assert verdict(GenerationsGiven, story) is (Verdict.OK if is_of_another_rule else Verdict.FAILED)
+    others = {(Api.OFFSET_COMMIT, -1): Verdict.OK, (Api.HEARTBEAT, -1): Verdict.NON_STRICT}  # of another rule; costs nobody more than an answer
+    assert verdict(GenerationsGiven, story) is others.get((api, generation), Verdict.FAILED)
 
 
 @pytest.mark.parametrize(("generation", "error", "expected"), [(1, 22, Verdict.NON_STRICT), (1, 0, Verdict.FAILED), (7, 22, Verdict.FAILED)])
@@ -116,6 +116,18 @@ def test_a_new_id_with_the_generation_of_the_one_before_costs_nobody_unless_it_i
     if expected is Verdict.NON_STRICT:
         (found,) = findings(GenerationsGiven, story)
         assert found.observed == f"{api.title} carried a new member id with the generation of the one before."
+
+
+@pytest.mark.parametrize(("has_left", "error", "expected"), [(False, 22, Verdict.NON_STRICT), (False, 0, Verdict.FAILED), (True, 25, Verdict.FAILED)])
+def test_a_refused_heartbeat_without_generation_costs_nobody_unless_its_client_has_left(has_left: bool, error: int, expected: Verdict) -> None:
+    story = Story().member()
+    if has_left:
+        story.leave()
+    story.said(Api.HEARTBEAT, member=ID, generation=-1, error=error)
+
+    assert verdict(GenerationsGiven, story) is expected
+    if expected is Verdict.NON_STRICT:
+        assert [found.observed for found in findings(GenerationsGiven, story)] == ["Heartbeat carried no generation."]
 
 
 def test_the_last_generation_is_tolerated_on_its_way_and_not_for_long() -> None:

@@ -59,15 +59,18 @@ def test_which_refusals_end_a_membership_and_which_its_generation(error: int, me
     assert (mine.assignment is None) is (error not in (27, 16))
 
 
+@pytest.mark.parametrize("newer", ["m0-2", ID])
 @pytest.mark.parametrize("error", [25, 82, 22])
-def test_the_refusal_of_an_older_membership_says_nothing_of_the_newer_one(error: int) -> None:
+def test_the_refusal_of_an_older_membership_says_nothing_of_the_newer_one(error: int, newer: str) -> None:
     story = Story().member(gets=[T0])
     late = story.request(Api.OFFSET_COMMIT, member=ID, generation=1)
-    story.join(gets="m0-2", generation=2)
-    story.sync(member="m0-2", generation=2, gets=[T1])
+    story.join(gets=newer, generation=2)
     story.answer(late, error=error)
+    story.sync(member=newer, generation=2, gets=[T1])
 
-    assert (tracked(story).members["m0"].member, tracked(story).members["m0"].generation) == ("m0-2", 2)
+    mine = tracked(story).members["m0"]
+    assert (mine.member, mine.generation) == (newer, 2)
+    assert mine.synced_seq > 0
 
 
 def test_who_has_left_is_no_member_and_who_was_refused_it_still_is() -> None:

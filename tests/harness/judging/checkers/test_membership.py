@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.traces import Story
 
-from groupproof.harness.judging.checkers.membership import GENERATIONS_KEPT, Assigned, Joined, MemberLives, joins_of
+from groupproof.harness.judging.checkers.membership import GENERATIONS_KEPT, AssignmentHistory, MemberLives, MembershipHistory, joins_of
 from groupproof.protocol.vocabulary import Api
 
 
@@ -14,7 +14,7 @@ def _join(story: Story, generation: int, *, member: str = "m0-1", client: str = 
 
 
 def test_a_sync_follows_the_answer_of_its_member_and_generation() -> None:
-    story, joined = Story(), Joined()
+    story, joined = Story(), MembershipHistory()
     for generation in (1, 2):
         _join(story, generation)
     for obs in story.trace:
@@ -28,7 +28,7 @@ def test_a_sync_follows_the_answer_of_its_member_and_generation() -> None:
 
 
 def test_an_assignment_is_known_in_its_generation_until_it_is_forgotten() -> None:
-    story, assigned = Story(), Assigned()
+    story, assigned = Story(), AssignmentHistory()
     for generation in range(1, GENERATIONS_KEPT + 2):
         asked = story.request(Api.SYNC_GROUP, "m0", member="m0-1", generation=generation)
         assigned.follow(story.answer(asked, generation=generation, partitions=(("t", generation),)))

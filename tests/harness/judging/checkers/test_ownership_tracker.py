@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from tests.traces import Story
 
 from groupproof.harness.judging.checkers.ownership_tracker import Holding, OwnershipTracker, partitions_reported
@@ -56,6 +57,18 @@ def test_a_member_that_is_killed_holds_nothing() -> None:
 
     assert hands.now["m0"] == {}
     assert [holding.partition for holding in hands.of("m0", ("t", 0))] == [("t", 0)]
+
+
+@pytest.mark.requirement("CLIENT-48")
+@pytest.mark.parametrize("name", ["left", "died", "failed", "started"])
+def test_a_load_says_of_its_members_that_they_hold_nothing_any_more(name: str) -> None:
+    story = Story().member()
+    story.partitions("assigned", ("t", 0))
+    story.see("event", who="member", client="m0", body={"name": name})
+
+    hands, _ = followed(story)
+
+    assert hands.now["m0"] == {}
 
 
 def test_members_tell_partitions_in_their_column_and_shims_in_the_body() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.harness.judging.checkers.test_universal import long_story
 
-from groupproof.harness.judging.checkers.requirements import SPEAKS_OF, spoken_of
+from groupproof.harness.judging.checkers.requirements import SPEAKS_OF, requirements_judged
 from groupproof.harness.judging.checkers.universal import UNIVERSAL_FOLDS
 from groupproof.protocol.rules.requirements import by_id
 
@@ -21,7 +21,7 @@ def test_a_trace_is_judged_only_by_what_stands_in_it() -> None:
     trace = long_story(2).trace
     without_commits = [obs for obs in trace if obs.api != "OffsetCommit" and obs.body.get("name") != "offsets_committed"]
 
-    assert spoken_of(trace) - spoken_of(without_commits) == {"CLIENT-62", "CLIENT-66", "CLIENT-69", "COMMIT-27"}
-    assert "STATIC-10" not in spoken_of(trace), "no member is static"
-    assert "LEAVE-55" not in spoken_of(trace), "nobody leaves"
-    assert spoken_of([]) == frozenset()
+    assert requirements_judged(trace) - requirements_judged(without_commits) == {"CLIENT-62", "CLIENT-66", "CLIENT-69", "COMMIT-27"}
+    assert "STATIC-10" not in requirements_judged(trace), "no member is static"
+    assert "LEAVE-55" not in requirements_judged(trace), "nobody leaves"
+    assert requirements_judged([]) == frozenset()

@@ -46,7 +46,13 @@ class Story(Written):
         return self.ask(ms, "JoinGroup", client, member=member, body=body, **columns)
 
     def joined(self, ms: float, asked: Observation, member: str, generation: int, leader: str) -> Observation:
-        return self.answer(ms, asked, member=member, generation=generation, body={"leader": leader, "member_id": member, "protocol_name": "range"})
+        return self.answer(
+            ms,
+            asked,
+            member=member,
+            generation=generation,
+            body={"leader": leader, "member_id": member, "generation_id": generation, "protocol_name": "range"},
+        )
 
     def settle(self, ms: float, members: dict[str, str], generation: int, leader: str, **columns: Any) -> None:
         """Let members (client by member id) join and sync within 10 ms."""

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.harness.judging.diagnosis.making import Story
+from tests.harness.running.virtual import played
 
+from groupproof.harness.cases.client import CASES
+from groupproof.harness.judging.checkers.group_tracker import GroupTracker
 from groupproof.harness.judging.diagnosis.causes import Cause
 from groupproof.harness.judging.diagnosis.group_diagnosis import rebalances_of
+from groupproof.protocol.trace import Trace
 
 TWO = {"a-1": "m0", "b-1": "m1"}
+SOME = ("rebalance/classic/topic-grows", "cooperative/classic/hand-over", "static/classic/fenced-heartbeat", "leave/classic/not-coordinator")
+BY_ID = {case.id: case for case in CASES}
+
+
+def generations_by_tracker(trace: Trace) -> list[int]:
+    """Return the generations of a trace in their order, as the tracker of the checkers follows them."""
+    group, found = GroupTracker(), [-1]
+    for obs in trace:
+        group.follow(obs)
+        if group.generation not in (-1, found[-1]):
+            found.append(group.generation)
+    return found[1:]
 
 
 def _settled() -> Story:
@@ -94,3 +111,32 @@ def test_a_group_that_goes_on_at_another_broker_while_it_prepares_has_moved() ->
     assert (first.cause, abandoned.cause, anew.cause) == (Cause.FIRST_MEMBER, Cause.NEW_MEMBER, Cause.MOVED)
     assert (abandoned.generation, abandoned.ended) == (None, "never ended here: the coordinator moved")
     assert (anew.node, anew.started_ms) == (1, 3_000)
+
+
+@pytest.mark.parametrize("case", SOME)
+def test_the_diagnosis_tells_of_the_generations_that_the_tracker_follows(case: str) -> None:
+    trace = [obs for obs in played(BY_ID[case]).trace if obs.kind != "transition"]
+
+    found = [rebalance.generation for rebalance in rebalances_of(trace) if rebalance.generation is not None]
+
+    assert found == generations_by_tracker(trace) != []
+
+
+@pytest.mark.requirement("INV-04")
+def test_a_group_that_is_made_anew_has_a_rebalance_that_ends() -> None:
+    story = Story()
+    story.settle(0, TWO, 5, "a-1")
+    story.settle(1_000, {"c-1": "m0", "d-1": "m1"}, 1, "c-1")
+
+    assert [(found.generation, found.ended) for found in rebalances_of(story.trace)] == [(5, "settled"), (1, "settled")]
+    assert generations_by_tracker(story.trace) == [5, 1]
+
+
+def test_a_member_that_was_told_to_be_none_is_not_the_one_whose_silence_begins_a_rebalance() -> None:
+    story = _settled()
+    story.beat(100, "m1", "b-1", 1, error=25)
+    for ms in (2_000, 4_000):
+        story.beat(ms, "m0", "a-1", 1)
+    story.beat(6_500, "m0", "a-1", 1, error=27)
+
+    assert (rebalances_of(story.trace)[1].cause, rebalances_of(story.trace)[1].member) == (Cause.UNTOLD, None)

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from groupproof.harness.judging.meters.table import BESIDE, SHOWN, html_table, lines, rows, shown_value, to_json
+from groupproof.harness.judging.meters.table import BESIDE, SHOWN, html_table, lines, rows, to_json, value_text
 
 RUNS = {"java": {"rebalances": 3.0, "unowned_ms": 1_250.4}, "<aiokafka>": {"rebalances": 4.0, "lost_records": 0.0}}
 
@@ -18,7 +18,7 @@ RUNS = {"java": {"rebalances": 3.0, "unowned_ms": 1_250.4}, "<aiokafka>": {"reba
      ("requests_per_rebalance", 4.5, "4.5"), ("lost_records", None, "-")],
 )  # fmt: skip
 def test_a_value_has_its_unit(name: str, value: float | None, shown: str) -> None:
-    assert shown_value(name, value) == shown
+    assert value_text(name, value) == shown
 
 
 def test_runs_stand_side_by_side_and_what_nobody_measured_is_left_out() -> None:

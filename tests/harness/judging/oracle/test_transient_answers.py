@@ -6,7 +6,7 @@ from typing import Any
 from tests.harness.judging.oracle.recording import SETTINGS, Recording, bodied, changed
 
 from groupproof.coordinator.machine.coordinator import StoredGroups, Transition
-from groupproof.coordinator.machine.offsets import Committed
+from groupproof.coordinator.machine.offsets import CommittedOffset
 from groupproof.coordinator.machine.storage import StoredGroup, StoredOffsets
 from groupproof.harness.judging.oracle.answer_diff import Difference
 from groupproof.harness.judging.oracle.predictions import findings_of
@@ -18,7 +18,9 @@ from groupproof.protocol.wire.admin_messages import OffsetDeletePartition, Offse
 from groupproof.protocol.wire.messages import DeleteGroupsRequest, GroupRequest, HeartbeatRequest
 
 WRITTEN = StoredGroups(groups=(StoredGroup(group_id="g", generation=1, protocol_type=None, protocol_name=None, leader=None, since_ms=0),))
-COMMITTED = StoredGroups(offsets=(StoredOffsets(group_id="g", committed=((("t", 0), Committed(offset=1, leader_epoch=-1, metadata="", at_ms=0)),)),))
+COMMITTED = StoredGroups(
+    offsets=(StoredOffsets(group_id="g", committed=((("t", 0), CommittedOffset(offset=1, leader_epoch=-1, metadata="", at_ms=0)),)),)
+)
 FORGOTTEN = StoredGroups(offsets=(StoredOffsets(group_id="g", committed=()),))
 
 

@@ -15,7 +15,7 @@ from groupproof.harness.judging.script_checkers.answers import (
     raw_is_answered,
 )
 from groupproof.harness.model.evidence import Evidence
-from groupproof.harness.model.script import Answered, Ask, Closed, Group, Pass, Raw, Script
+from groupproof.harness.model.script import Ask, AwaitAnswer, AwaitClose, Group, Pass, Raw, Script
 from groupproof.harness.model.script_builders import answered, beat, delete_groups, describe, fetch, joined, stable, sync
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
@@ -74,7 +74,7 @@ def test_answers_on_one_connection_come_in_the_order_of_their_requests() -> None
 
 
 def test_steps_that_were_left_out_or_name_no_code_are_not_judged() -> None:
-    steps = [replace(step, code=None) if isinstance(step, Ask | Answered) and step.label != "id a" else step for step in stable("a")]
+    steps = [replace(step, code=None) if isinstance(step, Ask | AwaitAnswer) and step.label != "id a" else step for step in stable("a")]
 
     assert [finding.expected for finding in judged(Script(steps=tuple(steps)))] == ["id a is answered 79 MEMBER_ID_REQUIRED."]
     assert judged(Script(steps=tuple(steps)), profile="kafka-1.1") == []
@@ -95,7 +95,7 @@ def test_of_what_is_beside_groups_alone_it_can_be_asked() -> None:
 
 
 def test_connections_end_where_the_script_says_so() -> None:
-    steps = (Raw(connection="r", data=b"\xff\xff\xff\xff"), Closed(connection="r"), *stable("a"), Closed(connection="a", within_ms=10))
+    steps = (Raw(connection="r", data=b"\xff\xff\xff\xff"), AwaitClose(connection="r"), *stable("a"), AwaitClose(connection="a", within_ms=10))
     script = Script(steps=steps)
 
     ended, stayed = connections_end_as_written(script, "FRAME-01")(Evidence(performed(script)))

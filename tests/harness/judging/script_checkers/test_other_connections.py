@@ -8,12 +8,12 @@ from tests.harness.running.scripts.in_process import performed
 
 from groupproof.harness.judging.script_checkers.other_connections import bystanders_stay_connected
 from groupproof.harness.model.evidence import Evidence
-from groupproof.harness.model.script import Closed, Raw, Script
+from groupproof.harness.model.script import AwaitClose, Raw, Script
 from groupproof.harness.model.script_builders import beat, stable
 from groupproof.harness.model.verdicts import Finding, Level, Verdict
 from groupproof.protocol.trace import Trace
 
-SCRIPT = Script(steps=(*stable("a"), Raw(connection="raw", data=b"\xff\xff\xff\xff"), Closed(connection="raw"), beat("a", code=0)))
+SCRIPT = Script(steps=(*stable("a"), Raw(connection="raw", data=b"\xff\xff\xff\xff"), AwaitClose(connection="raw"), beat("a", code=0)))
 
 
 def judged(script: Script, trace: Trace, level: Level = Level.MUST) -> list[Finding]:

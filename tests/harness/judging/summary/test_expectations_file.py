@@ -6,7 +6,7 @@ import pytest
 from tests.harness.reports.report_of import report
 
 from groupproof.harness.judging.summary.expectations import load
-from groupproof.harness.judging.summary.expectations_file import Reading, update, write
+from groupproof.harness.judging.summary.expectations_file import KnownReason, update, write
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 
 KNOWN = """# What we know of odd.
@@ -38,20 +38,20 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_an_entry_that_still_holds_stays_letter_by_letter(file: Path) -> None:
-    done = update(file, report({"leave/classic/close": ("EXCUSED", "aaaaaaaaaaaa")}), Reading())
+    done = update(file, report({"leave/classic/close": ("EXCUSED", "aaaaaaaaaaaa")}), KnownReason())
 
     assert (done.text, done.changes) == (KNOWN, ())
 
 
 def test_a_failure_of_another_kind_gets_its_fingerprint_and_a_warning(file: Path) -> None:
-    done = update(file, report({"leave/classic/close": ("FAILED", "bbbbbbbbbbbb")}), Reading())
+    done = update(file, report({"leave/classic/close": ("FAILED", "bbbbbbbbbbbb")}), KnownReason())
 
     assert done.text == KNOWN.replace('"aaaaaaaaaaaa" #', '"bbbbbbbbbbbb" #')
     assert done.changes == ("changed leave/classic/close: it fails in another way; see that its reason still holds: It did something.",)
 
 
 def test_an_entry_that_passes_is_taken_out_and_those_of_other_releases_stay(file: Path) -> None:
-    done = update(file, report({"leave/classic/close": ("OK", None)}), Reading())
+    done = update(file, report({"leave/classic/close": ("OK", None)}), KnownReason())
 
     assert done.changes == ("took out leave/classic/close: it is OK in odd 1.2",)
     assert "never says goodbye" not in done.text
@@ -68,30 +68,30 @@ def test_an_entry_over_several_cases_is_narrowed_to_those_that_fail_as_it_says(f
         "leave/classic/d": ("INCONCLUSIVE", "dddddddddddd"),
     }
 
-    done = update(file, report(run), Reading())
+    done = update(file, report(run), KnownReason())
     write(file, done.text)
 
     assert done.changes == ("narrowed leave/* to leave/classic/a, leave/classic/c: others that it covers pass",)
     assert [(entry.case, entry.reason) for entry in load(file).known[:2]] == [(f"leave/classic/{name}", "never says goodbye") for name in "ac"]
-    assert update(file, report(run), Reading()).changes == ()
+    assert update(file, report(run), KnownReason()).changes == ()
 
 
 def test_an_entry_over_several_cases_that_all_fail_stays(file: Path) -> None:
     file.write_text(KNOWN.replace("leave/classic/close", "leave/*", 1))
     run = {"leave/classic/a": ("FAILED", "aaaaaaaaaaaa"), "leave/classic/b": ("EXCUSED", "aaaaaaaaaaaa")}
 
-    assert update(file, report(run), Reading()).changes == ()
+    assert update(file, report(run), KnownReason()).changes == ()
 
 
 @pytest.mark.parametrize("verdict", ["INCONCLUSIVE", "BROKEN"])
 def test_a_case_without_a_verdict_changes_nothing(verdict: str, file: Path) -> None:
-    assert update(file, report({"leave/classic/close": (verdict, None)}), Reading()).changes == ()
+    assert update(file, report({"leave/classic/close": (verdict, None)}), KnownReason()).changes == ()
 
 
 def test_a_new_failure_is_written_so_that_it_can_be_read(file: Path) -> None:
     run = report({"leave/classic/close": ("EXCUSED", "aaaaaaaaaaaa"), "join/classic/x": ("FAILED", "dddddddddddd")})
 
-    done = update(file, run, Reading(source="docs/findings/odd-2.md", source_name="findings", releases=">=1.2"))
+    done = update(file, run, KnownReason(source="docs/findings/odd-2.md", source_name="findings", releases=">=1.2"))
     write(file, done.text)
 
     new = load(file).known[-1]
@@ -102,7 +102,7 @@ def test_a_new_failure_is_written_so_that_it_can_be_read(file: Path) -> None:
 
 def test_a_new_failure_needs_a_page(file: Path) -> None:
     with pytest.raises(WrongUsage, match=r"1 new failures \(join/classic/x\) need a page"):
-        update(file, report({"join/classic/x": ("FAILED", "dddddddddddd")}), Reading())
+        update(file, report({"join/classic/x": ("FAILED", "dddddddddddd")}), KnownReason())
 
 
 def test_entries_in_another_form_are_left_to_a_person(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_entries_in_another_form_are_left_to_a_person(tmp_path: Path) -> None:
     file.write_text('known = [{case = "x/y/z", subject = "", verdict = "FAILED", fingerprint = "a", reason = "r", url = "u"}]')
 
     with pytest.raises(WrongUsage, match="update it by hand"):
-        update(file, report({}), Reading())
+        update(file, report({}), KnownReason())
 
 
 def test_a_file_that_cannot_be_written_is_the_environments_fault(tmp_path: Path) -> None:

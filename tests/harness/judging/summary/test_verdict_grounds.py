@@ -43,6 +43,11 @@ def test_each_proof_has_its_words(found: Finding, words: str) -> None:
             "proven by frames and a line of the shim's in 1 of 1 run · 0 receipts · the kit did not lag · it rests on the shim's word for resume: where that is wrong the shim is "
             "to blame, see groupproof shim check",
         ),
+        (
+            {"findings": [finding(grounds=Grounds(word="resume", is_tried=True))]},
+            "proven by frames and a line of the shim's in 1 of 1 run · 0 receipts · the kit did not lag · it rests on the shim's word for resume: that held when it was tried, "
+            "see groupproof shim check",
+        ),
         ({"verdict": Verdict.INCONCLUSIVE, "stability": "unstable 2/3"}, "seen in 2 of 3 runs · 0 receipts · the kit did not lag"),
         (
             {"verdict": Verdict.INCONCLUSIVE, "blurs": ("it crashed", "it crashed")},

@@ -12,7 +12,7 @@ import pytest
 import trio
 from tests.harness.commands.calling import Call
 
-from groupproof.coordinator.broker.serve import Serving, serve
+from groupproof.coordinator.broker.serve import ServingCluster, serve
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.relatives.datalink.command_run import ran
 from groupproof.protocol.trace import Recorder
@@ -25,17 +25,17 @@ def _managers() -> Iterator[str]:
 
     async def main() -> None:
         async with trio.open_nursery() as nursery:
-            serving: Serving = await nursery.start(partial(serve, profile="datalink", recorder=Recorder(lambda: 0, keeps=False)))
+            serving: ServingCluster = await nursery.start(partial(serve, profile="datalink", recorder=Recorder(lambda: 0, keeps=False)))
             entry.put((serving.bootstrap, trio.lowlevel.current_trio_token(), nursery.cancel_scope))
 
     thread = threading.Thread(target=trio.run, args=(main,), daemon=True)
     thread.start()
-    bootstrap, token, scope = entry.get(timeout=10)
+    bootstrap, token, scope = entry.get(timeout=120)
     try:
         yield bootstrap
     finally:
         token.run_sync_soon(scope.cancel)
-        thread.join(10)
+        thread.join(120)
 
 
 def test_a_worker_prints_what_its_tasks_do_and_leaves_when_its_time_is_over(capsys: pytest.CaptureFixture[str]) -> None:

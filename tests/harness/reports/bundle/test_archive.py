@@ -9,7 +9,7 @@ import zstandard
 from tests.harness.reports.bundle.made import Files, packed, unpacked
 
 from groupproof.harness.reports.bundle import archive
-from groupproof.harness.reports.bundle.archive import Damaged, NotACertificate, pack, unpack
+from groupproof.harness.reports.bundle.archive import DamagedBundle, NotACertificate, pack, unpack
 
 FILES: Files = {"manifest.json": b"{}", "report.json": b"x" * 513, "cases/a/trace.ndjson": bytes(range(256)) * 8, "cases/a/empty": b""}
 
@@ -98,13 +98,13 @@ def test_more_files_than_a_certificate_has_are_refused(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("cut", [5, 40, -1, -4])
 def test_one_that_is_cut_short_is_damaged(cut: int) -> None:
-    with pytest.raises(Damaged, match="cut short"):
+    with pytest.raises(DamagedBundle, match="cut short"):
         unpacked(packed(FILES)[:cut])
 
 
 def test_something_behind_its_end_is_damage() -> None:
     for more in (b"x", packed(FILES)):
-        with pytest.raises(Damaged, match="something stands behind its end"):
+        with pytest.raises(DamagedBundle, match="something stands behind its end"):
             unpacked(packed(FILES) + more)
 
 
@@ -112,7 +112,7 @@ def test_a_file_in_another_place_or_twice_is_damage() -> None:
     manifest, report = (archive._header(name, 0) for name in ("manifest.json", "report.json"))
 
     for headers in (report + manifest, manifest + manifest):
-        with pytest.raises(Damaged, match="where it is not packed"):
+        with pytest.raises(DamagedBundle, match="where it is not packed"):
             unpacked(frame(headers + archive._end(len(headers))))
 
 
@@ -125,7 +125,7 @@ def test_a_date_padding_or_an_end_that_was_changed_is_damage(at: int) -> None:
     else:
         changed[at] ^= 1
 
-    with pytest.raises(Damaged, match="not as it was packed"):
+    with pytest.raises(DamagedBundle, match="not as it was packed"):
         unpacked(frame(bytes(changed)))
 
 
@@ -136,7 +136,7 @@ def test_no_bit_can_be_flipped_that_changes_the_contents_unseen() -> None:
         changed[at] ^= 1 << (at % 8)
         try:
             assert unpacked(bytes(changed)) == FILES
-        except (Damaged, NotACertificate):
+        except (DamagedBundle, NotACertificate):
             continue
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.harness.reports.bundle.made import CLOSE, REJOIN, Files, client, edited, packed
 
 from groupproof.harness.model.errors import WrongUsage
-from groupproof.harness.reports.bundle.archive import Damaged, NotACertificate
+from groupproof.harness.reports.bundle.archive import DamagedBundle, NotACertificate
 from groupproof.harness.reports.bundle.open_bundle import Contents, read_bundle
 
 pytestmark = pytest.mark.slow
@@ -55,7 +55,7 @@ def test_a_manifest_that_is_not_as_its_schema_says_is_damage() -> None:
     def spoil(manifest: dict[str, Any]) -> None:
         del manifest["required"]
 
-    with pytest.raises(Damaged, match="'required' is a required property"):
+    with pytest.raises(DamagedBundle, match="'required' is a required property"):
         read(edited(client().files, "manifest.json", spoil))
 
 

@@ -11,7 +11,7 @@ from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.ruling import rule_on
 from groupproof.harness.judging.summary.run_summary import CaseReport
 from groupproof.harness.model.verdicts import Finding, Goodbye, Proof, Verdict
-from groupproof.harness.reports.pages.case_view import CaseView, case_view, shown_of
+from groupproof.harness.reports.pages.case_view import CaseView, case_view, picture_of
 from groupproof.protocol.rules.requirements import Requirement
 from groupproof.protocol.trace import Observation, Trace
 
@@ -26,18 +26,18 @@ def trace_of(length: int) -> Trace:
 
 def view(result: CaseResult, excused: bool = False) -> CaseView:
     report = CaseReport(result=result, excuse=known(result.case.id) if excused else None)
-    return case_view(report, shown_of(result))
+    return case_view(report, picture_of(result))
 
 
 def test_a_case_without_a_run_shows_nothing() -> None:
-    assert shown_of(a_result()) is None
+    assert picture_of(a_result()) is None
     assert view(a_result()).files == (("schedule", "cases/join/classic/example/plan.json"),)
 
 
 def test_the_gravest_finding_comes_first_and_is_flagged() -> None:
     findings = [finding(Verdict.OK, "fine"), finding(Verdict.NON_STRICT, "lax", 1), finding(Verdict.FAILED, "wrong", 2)]
 
-    picture = shown_of(a_result(Verdict.FAILED, findings=findings, traces=[trace_of(4)]))
+    picture = picture_of(a_result(Verdict.FAILED, findings=findings, traces=[trace_of(4)]))
 
     assert picture is not None
     assert [item.observed for item, _ in picture.findings] == ["wrong", "lax"]
@@ -45,7 +45,7 @@ def test_the_gravest_finding_comes_first_and_is_flagged() -> None:
 
 
 def test_a_finding_without_a_place_flags_nothing() -> None:
-    picture = shown_of(
+    picture = picture_of(
         a_result(Verdict.FAILED, findings=[finding(Verdict.FAILED, "silent"), finding(Verdict.FAILED, "far", 99)], traces=[trace_of(4)])
     )
 
@@ -60,7 +60,7 @@ def test_of_repeated_runs_that_is_shown_which_shows_the_failure() -> None:
     second = [item if item.grounds is None else replace(item, grounds=replace(item.grounds, run=2)) for item in ruling.findings]
     mixed = CaseResult(case=sick.case, ruling=replace(ruling, findings=tuple(second), run=2), plays=[sound.plays[0], sick.plays[0]], duration_s=1.0)
 
-    picture = shown_of(mixed)
+    picture = picture_of(mixed)
 
     assert picture is not None
     assert picture.run == 1
@@ -71,7 +71,7 @@ def test_of_repeated_runs_that_is_shown_which_shows_the_failure() -> None:
 def test_the_run_in_which_the_shim_broke_is_shown() -> None:
     broken = [*trace_of(2), Observation(seq=2, at_ns=5, kind="event", who="kit", client="m0", body={"name": "broken", "reason": "a bad line"})]
 
-    picture = shown_of(a_result(Verdict.BROKEN, run=2, traces=[trace_of(3), broken]))
+    picture = picture_of(a_result(Verdict.BROKEN, run=2, traces=[trace_of(3), broken]))
 
     assert picture is not None
     assert picture.run == 1

@@ -118,7 +118,7 @@ def test_a_browser_shows_what_moved(runs: list[Path], tmp_path: Path) -> None:
     flags = ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom")
 
     address = f"file://{tmp_path / 'out' / 'history.html'}#same=differs&q=join"
-    dom = subprocess.run([CHROMIUM, *flags, address], capture_output=True, text=True, timeout=110, check=True).stdout
+    dom = subprocess.run([CHROMIUM, *flags, address], capture_output=True, text=True, timeout=300, check=True).stdout
 
     observed = _Seen(dom)
     assert observed.rows == {f"client/odd/{A}": True, f"client/odd/{B}": False, f"client/even/{A}": False}

@@ -154,3 +154,33 @@ def test_the_filters_are_read_out_of_either_part_of_the_url(both: list[Path], tm
     script = (tmp_path / "merged" / "matrix.html").read_text()
     assert "location.hash.length > 1 ? location.hash.slice(1) : location.search.slice(1)" in unescape(script)
     assert {"verdict", "area", "level", "same", "q"} <= {*re.findall(r'data-filter="(\w+)"', script), *re.findall(r"data-(verdict)=", script)}
+
+
+def test_a_cell_can_be_played_again_by_the_command_of_its_column(both: list[Path], tmp_path: Path) -> None:
+    write_matrix(both, tmp_path / "merged")
+
+    made = unescape((tmp_path / "merged" / "matrix.html").read_text(encoding="utf-8"))
+    columns = re.findall(r'data-command="([^"]+)"', made)
+    assert len(columns) == 2
+    assert all(column.startswith("groupproof certify client ") and "--seed" in column for column in columns)
+    assert sorted(set(re.findall(r'data-cell="(\d+)"', made))) == ["0", "1"]
+    assert "--only ${row.dataset.item}" in made
+
+
+def test_the_matrix_is_there_for_programs_and_makes_the_same_page_without_links(both: list[Path], tmp_path: Path) -> None:
+    write_matrix(both, tmp_path / "merged")
+    write_matrix([tmp_path / "merged" / "matrix.json"], tmp_path / "again")
+
+    again = rows_of(read_columns([tmp_path / "merged" / "matrix.json"], tmp_path))
+    assert [(row.id, [cell and cell.verdict for cell in row.cells]) for row in again] == [
+        (row.id, [cell and cell.verdict for cell in row.cells]) for row in rows_of(read_columns(both, tmp_path))
+    ]
+    assert "report.html" not in (tmp_path / "again" / "matrix.html").read_text(encoding="utf-8")
+
+
+def test_of_each_subject_the_newest_release_alone_is_shown(both: list[Path], tmp_path: Path) -> None:
+    older = json.loads((both[0] / "report.json").read_text())
+    older["subject"]["version"] = "1.1"
+    (both[0] / "report.json").write_text(json.dumps(older))
+
+    assert [column.name for column in read_columns(both, tmp_path, newest=True)] == ["example 1.2"]

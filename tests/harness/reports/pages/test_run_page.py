@@ -14,7 +14,7 @@ from groupproof.harness.judging.summary.run_summary import RunSummary
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.verdicts import Finding, Goodbye, Verdict
 from groupproof.harness.reports.meanings import VERDICTS
-from groupproof.harness.reports.pages.case_view import case_view, shown_of
+from groupproof.harness.reports.pages.case_view import case_view, picture_of
 from groupproof.harness.reports.pages.run_page import page
 from groupproof.harness.reports.pictures.timeline import timeline_of
 from groupproof.harness.reports.pictures.timeline_svg import draw
@@ -48,7 +48,7 @@ class Elements(HTMLParser):
 
 
 def page_of(run: RunSummary) -> str:
-    shown = {case.case.id: shown_of(case.result) for case in run.cases}
+    shown = {case.case.id: picture_of(case.result) for case in run.cases}
     pictures = {id: draw(timeline_of(view.trace), view.flags).inline(title=id) for id, view in shown.items() if view is not None}
     return page(run, [case_view(case, shown[case.case.id]) for case in run.cases], pictures, "out")
 
@@ -196,7 +196,7 @@ def test_filters_are_kept_in_the_address(real: str, tmp_path: Path) -> None:
 
     def hidden(fragment: str) -> dict[str, bool]:
         flags = ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom")
-        dom = subprocess.run([CHROMIUM, *flags, f"file://{file}#{fragment}"], capture_output=True, text=True, timeout=60, check=True).stdout
+        dom = subprocess.run([CHROMIUM, *flags, f"file://{file}#{fragment}"], capture_output=True, text=True, timeout=300, check=True).stdout
         items = [attrs for tag, attrs in Elements(dom.replace("<!DOCTYPE html>", "")).found if "data-item" in attrs]
         return {str(attrs["data-item"]): "hidden" in attrs for attrs in items}
 

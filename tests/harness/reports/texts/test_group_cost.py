@@ -9,7 +9,7 @@ from tests.harness.judging.diagnosis.making import Story
 from tests.harness.reports.making import a_case, a_result, summary_of
 
 from groupproof.harness.judging.summary.run_summary import CaseReport
-from groupproof.harness.reports.pages.case_view import case_view, shown_of
+from groupproof.harness.reports.pages.case_view import case_view, picture_of
 from groupproof.harness.reports.pages.run_page import page
 from groupproof.harness.reports.report_writer import write_report
 from groupproof.harness.reports.texts.group_cost import cost_of, figures_of
@@ -51,7 +51,7 @@ def test_its_folder_holds_the_meters_and_that_of_a_case_does_not(tmp_path: Path)
 
 def test_it_stands_on_the_page() -> None:
     result = a_result(case=a_case("chaos/classic/leader-rejoins"), traces=[_trace().trace])
-    view = case_view(CaseReport(result=result), shown_of(result))
+    view = case_view(CaseReport(result=result), picture_of(result))
 
     html = page(summary_of(result), [view], {}, "out")
 

@@ -9,6 +9,7 @@ from groupproof.harness.model.plan import (
     Await,
     BreakBroker,
     Command,
+    GroupSettled,
     Grow,
     Impair,
     Matches,
@@ -17,7 +18,6 @@ from groupproof.harness.model.plan import (
     MoveCoordinator,
     Pass,
     Plan,
-    Settled,
     Stable,
     Step,
 )
@@ -56,7 +56,7 @@ def test_a_fault_says_what_it_does_to_which_frame(action: Action, selector: Sele
     ("condition", "words"),
     [
         (Stable(members=("m0", "a0"), after="moved"), "the group is stable with m0, a0 after 'moved'"),
-        (Settled(members=("m0", "m1"), topics={"t": 2}), "m0, m1 share all partitions, know it and heartbeat"),
+        (GroupSettled(members=("m0", "m1"), topics={"t": 2}), "m0, m1 share all partitions, know it and heartbeat"),
         (Matches(kind_of="fault", fault="error"), "fault error is delivered"),
         (Matches(kind_of="fault", fault="error", where={"stage": "released"}), "fault error is released"),
         (Matches(kind_of="event", client="m0", event="records_consumed", count=2), "the application of m0 tells records_consumed 2 times"),

@@ -5,9 +5,9 @@ import pytest
 from groupproof.harness.cases.coordinator import CASES
 from groupproof.harness.model.case import script_of
 from groupproof.harness.model.script import (
-    Answered,
-    Assigned,
-    Closed,
+    AssignmentBytes,
+    AwaitAnswer,
+    AwaitClose,
     Cut,
     Group,
     MoveGroup,
@@ -18,7 +18,7 @@ from groupproof.harness.model.script import (
     Script,
     ScriptStep,
     StopReading,
-    Subscribed,
+    SubscriptionBytes,
     Topic,
 )
 from groupproof.harness.model.script_builders import beat, join
@@ -38,11 +38,11 @@ BEAT = "(group_id=group g, generation_id=a's generation, member_id=a's member id
         (beat("a", wait=False), f"a sends Heartbeat {BEAT}, without waiting for the answer."),
         (beat("a", wait=False, settles=False, since=4), f"a sends Heartbeat {BEAT}, where the broker speaks v4, and the next at once."),
         (beat("a", wait=False, is_parked=True), f"a sends Heartbeat {BEAT}; no answer comes yet."),
-        (Answered(label="join a", code=0, within_ms=2_500), "Wait for the answer to 'join a' 0 NONE, at most 2.5 s."),
+        (AwaitAnswer(label="join a", code=0, within_ms=2_500), "Wait for the answer to 'join a' 0 NONE, at most 2.5 s."),
         (Pass(ms=300), "Let 300 ms pass."),
         (Cut(connection="a", resets=True), "Reset connection a."),
         (Raw(connection="r", data=b"\x7f\xff"), "Send 2 bytes as they are on connection r: 7fff."),
-        (Closed(connection="r"), "Wait until the broker has ended connection r, at most 5 s."),
+        (AwaitClose(connection="r"), "Wait until the broker has ended connection r, at most 5 s."),
         (StopReading(connection="r"), "Read nothing more from connection r."),
         (ReadAgain(connection="r"), "Read from connection r again."),
         (MoveGroup(), "Stop the coordinator of group g, and wait until another takes its place, at most 30 s."),
@@ -58,8 +58,8 @@ def test_a_step_is_a_sentence(step: ScriptStep, words: str) -> None:
         (Ref("a", "generation", -1), "a's generation-1"),
         (Group("h"), "group h"),
         (Topic("u"), "topic u"),
-        (Subscribed(("t",), (("t", 1),)), "a subscription v1 to t, owning t-1"),
-        (Assigned(()), "an assignment of nothing"),
+        (SubscriptionBytes(("t",), (("t", 1),)), "a subscription v1 to t, owning t-1"),
+        (AssignmentBytes(()), "an assignment of nothing"),
         (bytes(30), f"30 bytes {'00' * 24}…"),
         (("x", 1, None, 2, 3, 4), "['x', 1, None, 2, 2 more]"),
         ({"name": "range"}, "{name='range'}"),

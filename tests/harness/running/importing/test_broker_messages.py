@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupproof.harness.running.importing.broker_log import read_broker_log
-from groupproof.harness.running.importing.broker_messages import WORDINGS, may_tell, spoken_by
+from groupproof.harness.running.importing.broker_messages import WORDINGS, may_tell, speaker_of
 from groupproof.protocol.rules.coverage import everything
 
 ID = "m0-0dfaaeb3-2a54-4f7c-9c1b-1f6e0d6a5a11"
@@ -38,10 +38,10 @@ def test_each_wording_is_told_by_its_name(line: str, name: str, member: str | No
 
 
 def test_the_speaker_names_broker_and_offsets_partition() -> None:
-    assert spoken_by("[GroupCoordinator 2]: words") == (2, None, "words")
-    assert spoken_by("[GroupMetadataManager brokerId=2] words") == (2, None, "words")
-    assert spoken_by("[GroupCoordinator id=2 topic=__consumer_offsets partition=7] words") == (2, 7, "words")
-    assert spoken_by("words") == (None, None, "words")
+    assert speaker_of("[GroupCoordinator 2]: words") == (2, None, "words")
+    assert speaker_of("[GroupMetadataManager brokerId=2] words") == (2, None, "words")
+    assert speaker_of("[GroupCoordinator id=2 topic=__consumer_offsets partition=7] words") == (2, 7, "words")
+    assert speaker_of("words") == (None, None, "words")
 
 
 def test_marks_are_requirements_of_the_catalogue() -> None:

@@ -208,6 +208,7 @@ def test_a_subscribe_that_is_not_answered_breaks_the_contract() -> None:
     (broken,) = kit(play([Start(member="m0")], subject=shim(mute)), "broken")
 
     assert broken.body["reason"] == "subscribe was not answered within 20 s"
+    assert broken.body["shared"] is False
 
 
 def test_a_bad_line_ends_the_steps_and_is_recorded() -> None:

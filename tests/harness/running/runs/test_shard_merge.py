@@ -17,7 +17,7 @@ from groupproof.harness.model.report_json import read_report
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.model.version import release
 from groupproof.harness.reports.report_writer import write_report
-from groupproof.harness.running.runs.shard_merge import Joined, join, sets_of
+from groupproof.harness.running.runs.shard_merge import MergedRun, join, sets_of
 from groupproof.protocol.trace import write_trace
 
 CLOSING = "leave/classic/close"
@@ -34,7 +34,7 @@ def a_shard(number: int, *results: CaseResult, of: int = 2, command: str = "x --
     return replace(run, suite=SuiteInfo(version=release(), profile="kafka-4.1"))
 
 
-def joined(tmp_path: Path, *runs: RunSummary) -> Joined:
+def joined(tmp_path: Path, *runs: RunSummary) -> MergedRun:
     for number, run in enumerate(runs):
         write_report(run, tmp_path / str(number))
     (shards,) = sets_of([(tmp_path / str(number), read_report(tmp_path / str(number))) for number in range(len(runs))])

@@ -12,16 +12,16 @@ from tests.harness.running.scripts.test_coordinator_stage import PROMPT, case
 
 from groupproof.harness.judging.case_result import Play
 from groupproof.harness.model.errors import BrokenEnvironment
-from groupproof.harness.model.script import Closed, Raw
+from groupproof.harness.model.script import AwaitClose, Raw
 from groupproof.harness.model.script_builders import beat, stable
 from groupproof.harness.model.verdicts import Verdict
-from groupproof.harness.running.scripts.cluster_pool import DEATHS_MAX, ClusterKeeper, PooledCluster, opened, world_of
+from groupproof.harness.running.scripts.cluster_pool import DEATHS_MAX, ClusterKeeper, PooledCluster, cluster_spec_of, opened
 from groupproof.harness.running.scripts.coordinator_stage import BrokerStage
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 
-SLY = case(*stable("s"), Raw(connection="r", data=b"die!"), Closed(connection="r"), id="a/classic/sly")
+SLY = case(*stable("s"), Raw(connection="r", data=b"die!"), AwaitClose(connection="r"), id="a/classic/sly")
 DEADLY = case(*stable("a"), Raw(connection="r", data=b"die!"), beat("a", label="after"), id="a/classic/deadly")
 HARMLESS = case(*stable("b"), *(beat("b") for _ in range(50)), id="a/classic/harmless")
 
@@ -72,7 +72,7 @@ def test_a_cluster_that_has_died_is_replaced_for_those_still_to_come() -> None:
 
     async def main() -> None:
         subject = Mortal(profile="kafka-4.1")
-        keeper = ClusterKeeper(lambda: opened(subject, world_of(HARMLESS), [HARMLESS]))
+        keeper = ClusterKeeper(lambda: opened(subject, cluster_spec_of(HARMLESS), [HARMLESS]))
         async with trio.open_nursery() as nursery:
             started.append(await nursery.start(keeper.run))
             assert await keeper.current() is started[0]
@@ -91,7 +91,7 @@ def test_a_cluster_that_has_died_is_replaced_for_those_still_to_come() -> None:
 def test_one_that_dies_again_and_again_is_given_up() -> None:
     async def main() -> None:
         subject = Mortal(profile="kafka-4.1")
-        keeper = ClusterKeeper(lambda: opened(subject, world_of(HARMLESS), [HARMLESS]))
+        keeper = ClusterKeeper(lambda: opened(subject, cluster_spec_of(HARMLESS), [HARMLESS]))
         async with trio.open_nursery() as nursery:
             await nursery.start(keeper.run)
             for _ in range(DEATHS_MAX):
@@ -108,7 +108,7 @@ def test_the_case_that_kills_the_broker_is_found_among_those_it_died_under() -> 
     plays: dict[str, Play] = {}
 
     async def main() -> None:
-        subject, spec = Mortal(profile="kafka-4.1"), world_of(HARMLESS)
+        subject, spec = Mortal(profile="kafka-4.1"), cluster_spec_of(HARMLESS)
         keeper = ClusterKeeper(lambda: opened(subject, spec, [HARMLESS, DEADLY, SLY]))
         async with trio.open_nursery() as keeping:
             await keeping.start(keeper.run)
@@ -138,4 +138,4 @@ def test_the_case_that_kills_the_broker_is_found_among_those_it_died_under() -> 
 
 
 def test_the_settings_of_a_world_are_those_of_its_cases() -> None:
-    assert dict(world_of(HARMLESS).settings) == PROMPT
+    assert dict(cluster_spec_of(HARMLESS).settings) == PROMPT

@@ -15,7 +15,7 @@ from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.script import MoveGroup, Pass, Script, ScriptStep
 from groupproof.harness.model.script_builders import beat, describe, join, stable
 from groupproof.harness.model.verdicts import Level, Verdict
-from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, PooledCluster, Stages, opened, world_of, worlds_of
+from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, PooledCluster, Stages, cases_by_cluster, cluster_spec_of, opened
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
@@ -37,7 +37,7 @@ def played(*cases: Case, subject: Any = None, profile: str = "kafka-4.1") -> lis
     """Run the cases, which share a world, side by side in virtual time."""
     plays: dict[int, Play] = {}
     subject = subject or ReferenceBrokers(profile=profile)
-    spec = world_of(cases[0])
+    spec = cluster_spec_of(cases[0])
 
     async def main() -> None:
         async with opened(subject, spec, cases) as cluster, trio.open_nursery() as nursery:
@@ -64,7 +64,7 @@ def test_cases_of_the_same_settings_share_a_cluster_and_one_that_stops_brokers_h
         case(MoveGroup(), id="a/classic/e", brokers=2),
     )
 
-    worlds = worlds_of([plain, same, slow, two, moving])
+    worlds = cases_by_cluster([plain, same, slow, two, moving])
 
     assert [[item.id[-1] for item in cases] for cases in worlds.values()] == [["a", "b"], ["c"], ["d"], ["e"]]
     assert [spec.only for spec in worlds] == [None, None, None, "a/classic/e"]
@@ -177,8 +177,10 @@ def test_a_case_goes_to_the_stage_of_its_world() -> None:
 
     async def main() -> None:
         subject = ReferenceBrokers(profile="kafka-4.1")
-        async with opened(subject, world_of(right), [right]) as cluster:
-            stages.of[world_of(right)] = BrokerStage(subject=subject, world=world_of(right), ground=cluster, profile="kafka-4.1", seed=1, token="")
+        async with opened(subject, cluster_spec_of(right), [right]) as cluster:
+            stages.of[cluster_spec_of(right)] = BrokerStage(
+                subject=subject, world=cluster_spec_of(right), ground=cluster, profile="kafka-4.1", seed=1, token=""
+            )
             plays.append(await stages.play(right, key="c1"))
 
     run_virtually(main, seed=1)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.harness.running.scripts.in_process import performed
 
-from groupproof.harness.model.script import Answered, Ask, Closed, Cut, Group, MoveGroup, Pass, Raw, ReadAgain, Script, ScriptStep, StopReading
+from groupproof.harness.model.script import Ask, AwaitAnswer, AwaitClose, Cut, Group, MoveGroup, Pass, Raw, ReadAgain, Script, ScriptStep, StopReading
 from groupproof.harness.model.script_builders import answered, beat, commit, fetch, join, joined, leave, stable, sync
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api
@@ -115,7 +115,7 @@ def test_a_connection_that_is_cut_is_opened_anew_when_it_is_used_again() -> None
 
 
 def test_bytes_that_are_no_request_go_out_as_they_are_and_the_end_they_bring_is_told() -> None:
-    trace = performed(script(Raw(connection="r", data=FRAME_OF_2_GB), Closed(connection="r")))
+    trace = performed(script(Raw(connection="r", data=FRAME_OF_2_GB), AwaitClose(connection="r")))
 
     assert links(trace, "raw")[0].raw == FRAME_OF_2_GB
     assert links(trace, "closed")[0].body["by"] == "broker"
@@ -123,7 +123,7 @@ def test_bytes_that_are_no_request_go_out_as_they_are_and_the_end_they_bring_is_
 
 
 def test_a_connection_that_the_broker_leaves_open_is_told() -> None:
-    trace = performed(script(*stable("a"), Closed(connection="a", within_ms=100)))
+    trace = performed(script(*stable("a"), AwaitClose(connection="a", within_ms=100)))
 
     assert kit(trace, "timeout")[0].body["waiting"] == "the broker to close connection a"
 
@@ -205,7 +205,7 @@ def test_any_broker_is_asked_what_any_can_answer() -> None:
 
 def test_to_wait_for_what_was_never_asked_is_an_error_of_the_script() -> None:
     with pytest.raises(ExceptionGroup) as raised:
-        performed(script(Answered(label="join z")))
+        performed(script(AwaitAnswer(label="join z")))
 
     assert raised.group_contains(ValueError, match="waits for 'join z', which it never asked")
 

@@ -61,9 +61,9 @@ Make = Callable[[], Plain]
 class ShimFault:
     """`problem` is part of what the check says; `said` is part of what a run of `case` says, which is BROKEN.
 
-    Where a run says something else, `why` tells the reason: it reads nothing of it, or no frame tells the fault from one of the client's (`twin` is
-    the misbehaviour of the reference member that leaves the same frames and lines, and that has to be caught). `blames` are the cases that then
-    lay it at the client's door: FAILED or NON_STRICT, by findings that say that they rest on the shim's word.
+    Where one play of the case alone says something else, `verdict`, `why` tells the reason: it reads nothing of it, or no frame tells the fault from one of
+    the client's (`twin` is the misbehaviour of the reference member that leaves the same frames and lines, and that has to be caught). There `certify` tries
+    the shim's word for `word`, and says BROKEN. `blames` are the cases that lay the fault at the client's door as long as the shim's word is not tried.
     """
 
     name: str
@@ -72,9 +72,15 @@ class ShimFault:
     case: str = STEADY
     said: str = ""
     verdict: str = "BROKEN"
+    word: str = ""
     why: str = ""
     twin: str = ""
     blames: tuple[str, ...] = ()
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether `certify` says BROKEN."""
+        return self.verdict == "BROKEN" or bool(self.word)
 
 
 def _of(name: str, change: Callable[[Body], Lines]) -> Make:
@@ -240,24 +246,24 @@ FAULTS = (
     ShimFault(name="answers-late", make=AnswersLate, problem="subscribe is answered after the join", case="find/classic/invalid-group-id", said="subscribe was not answered within 30 s"),
     ShimFault(
         name="swallows-errors", make=Swallows, problem="commit (sync) is answered ok, although each OffsetCommit was refused",
-        case="commit/classic/offset-metadata-too-large", verdict="FAILED",
-        twin="takes-failed-commit-for-done", blames=("*",),
+        case="commit/classic/offset-metadata-too-large", verdict="FAILED", word="offsets_committed",
+        twin="takes-failed-commit-for-done", blames=("commit/classic/*", "rebalance/*", "cooperative/*", "link/*", "poll/*", "static/*", "move/*"),
         why="a client that takes a refused commit for done gets the same OffsetCommit answered the same, and only the shim hears what it tells its application",
     ),
     ShimFault(
         name="unsubscribes-nothing", make=_hears(lambda c: {**c, "command": "resume"}, "unsubscribe"), problem="unsubscribe is answered ok, and no LeaveGroup came",
-        case="leave/classic/unsubscribe", verdict="NON_STRICT", twin="pretends-to-leave", blames=("leave/classic/unsubscribe*",),
+        case="leave/classic/unsubscribe", verdict="NON_STRICT", word="unsubscribe", twin="pretends-to-leave", blames=("leave/classic/unsubscribe*",),
         why="a client that goes on as a member when it is told to unsubscribe sends the same Heartbeats and Fetches",
     ),
     ShimFault(
         name="resumes-nothing", make=_hears(lambda c: {**c, "command": "pause"}, "resume"), problem="no records_consumed within 15 s of resume",
-        case="poll/classic/stopped-leaves", verdict="FAILED", blames=("poll/classic/stopped-leaves",),
+        case="poll/classic/stopped-leaves", verdict="FAILED", word="resume", blames=("poll/classic/stopped-leaves",),
         why="neither a poll that returns nothing nor one that is not made leaves a frame or a line: a client that never comes back looks the same",
     ),
     # What it says of what happened.
     ShimFault(
         name="never-revoked", make=_of("partitions_revoked", lambda b: []), problem="no partitions_revoked came although another member",
-        case="rebalance/classic/second-member", verdict="FAILED", twin="never-revokes",
+        case="rebalance/classic/second-member", verdict="FAILED", word="partitions_revoked", twin="never-revokes",
         blames=("rebalance/*", "cooperative/*", "heartbeat/classic/while-handing-over"),
         why="a client that lets go of its partitions and calls no callback sends the same JoinGroup, and stops the same Fetches",
     ),
@@ -306,8 +312,9 @@ FAULTS = (
 )  # fmt: skip
 
 
-def run_faulty(fault: ShimFault) -> RunShim:
-    """Return the reference's shim with the fault in it."""
+def run_faulty(fault: ShimFault, *, variant: str | None = None) -> RunShim:
+    """Return the reference's shim with the fault in it, around a member that is perhaps a `variant` itself."""
+    of_member = variant
 
     async def run(
         lines: AsyncIterator[str], emit: Callable[[str], Awaitable[None]], connect: Connect, *, seed: int, variant: str | None = None
@@ -324,7 +331,7 @@ def run_faulty(fault: ShimFault) -> RunShim:
                 planted.commands[command["id"]] = command
                 yield json.dumps(planted.heard(command))
 
-        await run_shim(heard(), said, connect, seed=seed, variant=variant)
+        await run_shim(heard(), said, connect, seed=seed, variant=of_member or variant)
         await trio.lowlevel.checkpoint()
 
     return run

@@ -13,7 +13,7 @@ from tests.harness.running.virtual import played
 from trio._core import _run
 
 from groupproof.harness.cases.client import CASES
-from groupproof.harness.subjects.networks.virtual_time import Stuck, run_virtually
+from groupproof.harness.subjects.networks.virtual_time import NoProgress, run_virtually
 from groupproof.protocol.trace import Trace
 
 BUSY = next(case for case in CASES if case.id == "cooperative/classic/hand-over")
@@ -74,7 +74,7 @@ def test_tasks_that_run_on_while_no_time_passes_are_stopped() -> None:
         while True:
             await trio.lowlevel.checkpoint()
 
-    with pytest.raises(Stuck, match="1000 steps"):
+    with pytest.raises(NoProgress, match="1000 steps"):
         run_virtually(spin, seed=1, steps_max=1000)
 
 

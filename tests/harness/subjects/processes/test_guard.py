@@ -34,7 +34,7 @@ def test_the_end_of_its_input_ends_the_program_and_what_it_left(tmp_path: Path) 
         assert process.stdout.readline() == "up\n"
         assert process.stdin is not None
         process.stdin.close()
-        assert process.wait(timeout=30) == 128 + signal.SIGKILL
+        assert process.wait(timeout=300) == 128 + signal.SIGKILL
 
     assert not data.parent.exists()
     assert (tmp_path / "after").exists()
@@ -48,7 +48,7 @@ def test_a_word_on_its_input_lets_the_program_end_in_order() -> None:
         assert process.stdin is not None
         process.stdin.write("end\n")
         process.stdin.flush()
-        assert process.wait(timeout=30) == 5
+        assert process.wait(timeout=300) == 5
 
 
 class _Guarded:
@@ -68,7 +68,7 @@ class _Guarded:
         self.answers.close()
         self.ours.close()
         with self.process:
-            self.process.wait(timeout=30)
+            self.process.wait(timeout=300)
 
     def order(self, order: str) -> str:
         self.ours.sendall(f"{order}\n".encode())
@@ -126,7 +126,7 @@ def test_orders_of_its_own_are_run_in_place_of_signals_and_their_failure_is_told
         assert guarded.order("kill") == "kill failed: no such container"
         assert guarded.order("drown") == "there is no order 'drown'"
         os.kill(pid, signal.SIGKILL)
-        assert guarded.process.wait(timeout=30) == 128 + signal.SIGKILL
+        assert guarded.process.wait(timeout=300) == 128 + signal.SIGKILL
 
 
 def test_its_own_death_ends_the_program() -> None:
@@ -148,12 +148,12 @@ def test_ctrl_c_is_left_to_whoever_started_it() -> None:
             process.wait(timeout=0.3)
         assert process.stdin is not None
         process.stdin.close()
-        assert process.wait(timeout=30) == 128 + signal.SIGKILL
+        assert process.wait(timeout=300) == 128 + signal.SIGKILL
 
 
 def test_it_ends_with_the_programs_status() -> None:
     with _guard({"argv": [sys.executable, "-c", "raise SystemExit(7)"]}) as process:
-        assert process.wait(timeout=30) == 7
+        assert process.wait(timeout=300) == 7
 
 
 def test_an_aftermath_that_fails_does_not_keep_the_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

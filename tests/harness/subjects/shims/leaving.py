@@ -52,7 +52,7 @@ def ended_by(number: int, cache: Path, image: str = "") -> tuple[int, int, list[
         had = marked(mark)
         assert folder.is_dir()
         kit.send_signal(number)
-        status = kit.wait(60)
+        status = kit.wait(300)
     for pid in had:
         wait_until_gone(pid)
     return len(had), status, marked(mark), folder.exists()

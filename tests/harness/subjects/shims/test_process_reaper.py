@@ -63,7 +63,7 @@ def test_a_warden_that_was_killed_is_replaced_by_one_that_knows_all(sleeper: sub
     warden.keep("container", "none")
     warden.close()
 
-    assert sleeper.wait(30) == -signal.SIGKILL
+    assert sleeper.wait(120) == -signal.SIGKILL
 
 
 def test_containers_are_removed_and_what_is_not_there_is_no_error(

@@ -23,7 +23,7 @@ def with_process(how: str, use: Callable[[ShimProcess], Awaitable[None]], *capab
     process = ShimProcess(fake(how, *capabilities, MARK="here"), grace_s)
 
     async def main() -> None:
-        with trio.fail_after(20):
+        with trio.fail_after(120):
             async with trio.open_nursery() as nursery:
                 await nursery.start(process.run)
                 await use(process)

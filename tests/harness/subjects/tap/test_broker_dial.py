@@ -4,7 +4,7 @@ import pytest
 import trio
 import trio.testing
 
-from groupproof.harness.subjects.tap.broker_dial import CONNECT_S_MAX, Reaching, Unreached
+from groupproof.harness.subjects.tap.broker_dial import CONNECT_S_MAX, BrokerDial, BrokerUnreachable
 
 
 class Broker:
@@ -25,13 +25,13 @@ class Broker:
 def told(states: list[Exception | None], caplog: pytest.LogCaptureFixture, *, is_quiet: bool = False) -> tuple[list[str], int]:
     """Return the lines that are told when the broker is in these states one after the other, and what is counted at last."""
     broker = Broker()
-    reach = Reaching(("b", 9092), broker.connect, is_quiet)
+    reach = BrokerDial(("b", 9092), broker.connect, is_quiet)
 
     async def main() -> None:
         for broker.failure in states:
             try:
                 await reach()
-            except Unreached as error:
+            except BrokerUnreachable as error:
                 assert str(error) in (str(broker.failure), "it does not answer")
 
     trio.run(main)
@@ -65,8 +65,8 @@ def test_one_that_never_answers_is_given_up() -> None:
     broker.is_mute = True
 
     async def main() -> float:
-        with pytest.raises(Unreached, match="it does not answer"):
-            await Reaching(("b", 9092), broker.connect)()
+        with pytest.raises(BrokerUnreachable, match="it does not answer"):
+            await BrokerDial(("b", 9092), broker.connect)()
         return trio.current_time()
 
     clock = trio.testing.MockClock(autojump_threshold=0)

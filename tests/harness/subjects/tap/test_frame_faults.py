@@ -8,8 +8,8 @@ import trio
 from groupproof.coordinator.broker.interception import Interception
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.forwarded_frame import passing_of
-from groupproof.harness.subjects.tap.frame_faults import Striking, answer_columns
-from groupproof.harness.subjects.tap.groups_in_frames import GroupTracker
+from groupproof.harness.subjects.tap.frame_faults import TapFaults, answer_columns
+from groupproof.harness.subjects.tap.groups_in_frames import GroupsInFrames
 from groupproof.harness.subjects.tap.open_requests import Entry
 from groupproof.protocol.faults import Answer, Fault, Move, Selector
 from groupproof.protocol.trace import Recorder
@@ -25,9 +25,9 @@ class Taken:
         interception = self.interception = Interception(self.recorder)
         for fault in faults:
             interception.arm(fault)
-        tracker = GroupTracker()
+        tracker = GroupsInFrames()
         tracker.follow(Api.JOIN_GROUP, "g", {"error_code": 0, "generation_id": 2, "leader": "a"})
-        self.striking = Striking(interception, tracker)
+        self.striking = TapFaults(interception, tracker)
         body = {"group_id": "g", "generation_id": 2, "member_id": "b"} if api is Api.HEARTBEAT else {}
         self.entry = Entry(
             passing=passing_of(write_request(api, version, 1, "app", body)),
@@ -103,7 +103,7 @@ def test_a_coordinator_is_moved_by_who_can_and_it_is_told_where_nobody_can() -> 
 
     async def main() -> None:
         able, unable = Taken(), Taken()
-        able.striking = Striking(able.interception, GroupTracker(), mover)
+        able.striking = TapFaults(able.interception, GroupsInFrames(), mover)
         nameless = replace(able.entry, columns={"api": "Heartbeat"})
         await able.striking.move(fault(Move()), able.entry)
         await able.striking.move(fault(Move(to=7)), able.entry)

@@ -1,14 +1,20 @@
 from __future__ import annotations
 
 import pytest
+from tests.harness.running.virtual import played
 
-from groupproof.harness.subjects.tap import groups_in_frames as insight_module
-from groupproof.harness.subjects.tap.groups_in_frames import GroupTracker
-from groupproof.protocol.vocabulary import Api
+from groupproof.harness.cases.client import CASES
+from groupproof.harness.judging.checkers.group_tracker import GroupTracker
+from groupproof.harness.model.case import Case
+from groupproof.harness.subjects.tap import groups_in_frames
+from groupproof.harness.subjects.tap.groups_in_frames import GroupsInFrames
+from groupproof.protocol.vocabulary import Api, api_named
+
+SOME = {"rebalance/classic/topic-grows", "cooperative/classic/hand-over", "static/classic/fenced-heartbeat", "move/classic/idle-state-lost"}
 
 
 def test_a_join_answer_tells_generation_and_leader() -> None:
-    tracker = GroupTracker()
+    tracker = GroupsInFrames()
     tracker.follow(Api.JOIN_GROUP, "g", {"error_code": 0, "generation_id": 3, "leader": "a"})
 
     assert tracker.generation("g") == 3
@@ -24,7 +30,7 @@ def test_a_join_answer_tells_generation_and_leader() -> None:
     ],
 )
 def test_other_answers_tell_nothing(api: Api, group: str | None, body: dict[str, object]) -> None:
-    tracker = GroupTracker()
+    tracker = GroupsInFrames()
     tracker.follow(api, group, body)
 
     assert tracker.generation("g") is None
@@ -32,8 +38,8 @@ def test_other_answers_tell_nothing(api: Api, group: str | None, body: dict[str,
 
 
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(insight_module, "GROUPS_MAX", 2)
-    tracker = GroupTracker()
+    monkeypatch.setattr(groups_in_frames, "GROUPS_MAX", 2)
+    tracker = GroupsInFrames()
     for group in ("g1", "g2", "g1", "g3"):
         tracker.follow(Api.JOIN_GROUP, group, {"error_code": 0, "generation_id": 1, "leader": "a"})
 
@@ -41,7 +47,7 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_state_is_what_the_members_were_told_last() -> None:
-    tracker = GroupTracker()
+    tracker = GroupsInFrames()
     lines: list[str | None] = [tracker.state("g")]
     tracker.asked(Api.HEARTBEAT, "g")
     lines.append(tracker.state("g"))
@@ -63,7 +69,26 @@ def test_the_state_is_what_the_members_were_told_last() -> None:
 
 
 def test_who_only_joins_has_no_role_yet() -> None:
-    tracker = GroupTracker()
+    tracker = GroupsInFrames()
     tracker.asked(Api.JOIN_GROUP, "g")
 
     assert tracker.role("g", "a") is None
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.id in SOME], ids=lambda case: case.id)
+def test_frames_tell_the_tap_what_they_tell_the_tracker_of_the_checkers(case: Case) -> None:
+    tap, tracker, generations = GroupsInFrames(), GroupTracker(), set[int]()
+    for obs in played(case).trace:
+        tracker.follow(obs)
+        if obs.kind == "request" and obs.api is not None:
+            tap.asked(api_named(obs.api), obs.group)
+        if obs.kind == "response" and obs.api is not None:
+            tap.follow(api_named(obs.api), obs.group, {**obs.body, "error_code": obs.error})
+        if obs.kind != "response" or obs.api != Api.JOIN_GROUP.title or obs.error:
+            continue
+        generations.add(tracker.generation)
+        mine = tracker.members[obs.client or ""]
+        assert tap.generation(obs.group) == tracker.generation == mine.generation
+        assert tap.role(obs.group, obs.member) == ("leader" if mine.is_leader else "follower")
+
+    assert generations

@@ -60,7 +60,7 @@ def _analyzed(files: tuple[Path, ...], output: Path, cluster: str, conf: dict[st
     from groupproof.chaos.spark.session import session
     from groupproof.harness.reports.output_folder import check_folder, write_text
 
-    sources_of(files)  # what is no trace is told before Spark is started
+    sources_of(files)  # what is no trace is reported before Spark is started
     with check_folder(output):
         pass
     spark = session("groupproof analyze", master=cluster, is_long=_bytes_of(files) >= _LONG_BYTES, **conf)

@@ -1,7 +1,8 @@
 """Partitions: when nobody owned one, and when two members did; by the callbacks, or else by SyncGroup's answers.
 
-By the wire a member owns what its SyncGroup gave it until it joins again (a cooperative one keeps what it has), leaves, or is told that it is no member. Nobody is taken to
-own anything after the last that was seen of it.
+The rules are those of the one tracker (`harness.judging.checkers.group_tracker`), and a test compares both on the same traces. They stand here in SQL because a load has
+hundreds of millions of rows, and Spark would hand each to Python. Two things differ, since here the whole trace is known. Rows are told apart by member id, because
+loads share client ids. A member owns nothing after its last line.
 """
 
 from __future__ import annotations
@@ -13,18 +14,22 @@ from pyspark.sql import functions as f
 
 from groupproof.chaos.spark.analysis.query import Measure, Query
 from groupproof.chaos.spark.analysis.tables import GROUP, RUN, Tables, ms, name_in
-from groupproof.harness.judging.checkers.ownership_tracker import REPORTERS
-from groupproof.protocol.vocabulary import MEMBERSHIP_ENDS
+from groupproof.harness.judging.checkers.ownership_tracker import ENDS, REPORTERS
+from groupproof.protocol.vocabulary import COOPERATIVE, MEMBERSHIP_ENDS, ErrorCode
 
-__all__ = ["ENDS", "NO_OWNER", "TWO_OWNERS"]
-
-ENDS: Final = ("left", "died", "failed", "started", "shutdown_complete", "kill", "exit", "startup_complete")
-"""Events after which an application has no partitions."""
+__all__ = ["NO_OWNER", "TWO_OWNERS"]
 
 _PLACE: Final = ("topic", "partition")
 _HOLDER: Final = (*GROUP, "client", "member")
 _NAMED: Final = "array<struct<topic:string,partition:int>>"
-_COOPERATIVE: Final = "protocol like '%cooperative%'"
+_OUT: Final = tuple(sorted(map(int, MEMBERSHIP_ENDS - {ErrorCode.ILLEGAL_GENERATION})))
+_ENDS: Final = tuple(sorted(f"{who} {name}" for who, name in ENDS))
+_SAYS: Final = f"""CASE WHEN api = 'SyncGroup' AND error = 0 THEN 'gives' WHEN api = 'JoinGroup' AND error = 0 AND generation > 0 THEN 'grants'
+  WHEN (api = 'LeaveGroup' AND error = 0) OR (api = 'JoinGroup' AND error IN {_OUT}) THEN 'ends'
+  WHEN api <> 'LeaveGroup' AND error IN {_OUT} THEN 'refuses'
+  WHEN api IN ('SyncGroup', 'Heartbeat', 'OffsetCommit') AND error = {int(ErrorCode.ILLEGAL_GENERATION)} THEN 'stale' END"""
+"""What an answer says of who is a member: 22 ends the generation that it names, and only where that is the newest (CLIENT-64); a refusal of what is of an older
+generation, a commit from before a JoinGroup, ends nothing."""
 
 
 def _holdings(tables: Tables) -> DataFrame:
@@ -35,7 +40,7 @@ def _holdings(tables: Tables) -> DataFrame:
 def _held(tables: Tables) -> DataFrame:
     rows = _callbacks(tables)
     reporting = rows.select(*RUN, "client").distinct()
-    given = _given(tables).join(reporting, [*RUN, "client"], "left_anti")
+    given = _assignments(tables).join(reporting, [*RUN, "client"], "left_anti")
     return rows.unionByName(given).where("until_ns > since_ns")
 
 
@@ -58,11 +63,12 @@ def _callbacks(tables: Tables) -> DataFrame:
         *GROUP, "client", "member", "seq", "at_ns", f.expr("name = 'partitions_assigned'").alias("holds"), f.explode(named).alias("place")
     )
     points = rows.select(*GROUP, "client", "member", "seq", "at_ns", "holds", "place.topic", "place.partition")
-    ends = events.where(f.col("name").isin(*ENDS)).select(*GROUP, "client", "seq", "at_ns", f.expr("false").alias("holds"))
+    ends = events.where(f.concat_ws(" ", "who", "name").isin(*_ENDS)).select(*GROUP, "client", "seq", "at_ns")
+    ends = ends.unionByName(_eager_assignments(tables, moves)).withColumn("holds", f.expr("false"))
     ended = ends.join(points.where("holds").select(*GROUP, "client", *_PLACE).distinct(), [*GROUP, "client"]).withColumn(
         "member", f.lit(None).cast("string")
     )
-    course = Window.partitionBy(*GROUP, "client", *_PLACE).orderBy("seq")
+    course = Window.partitionBy(*GROUP, "client", *_PLACE).orderBy("seq", "holds")  # what an eager assignment names again ends and begins with it
     whole = points.unionByName(ended.select(*points.columns)).withColumn("next_ns", f.lead("at_ns").over(course)).where("holds")
     frame = tables.rows.where(f.col("who").isin(*REPORTERS) & f.col("client").isNotNull())
     frame = frame.groupBy(*RUN, "client").agg(f.max("at_ns").alias("seen_ns"))
@@ -70,33 +76,41 @@ def _callbacks(tables: Tables) -> DataFrame:
     return whole.join(frame, [*RUN, "client"]).select(*_HOLDER, *_PLACE, f.col("at_ns").alias("since_ns"), until)
 
 
-def _given(tables: Tables) -> DataFrame:
-    """Return what SyncGroup gave members of which no callbacks are told."""
+def _eager_assignments(tables: Tables, moves: DataFrame) -> DataFrame:
+    """Return the callbacks that replace all that their client had: those of an eager assignor (CLIENT-62; KIP-429)."""
+    joins = tables.joins.select(*GROUP, "client", f.col("answered_seq").alias("seq"), "protocol", f.lit(None).cast("long").alias("at_ns"))
+    assigned = moves.where("name = 'partitions_assigned'").select(*GROUP, "client", "seq", f.lit(None).cast("string").alias("protocol"), "at_ns")
+    before = Window.partitionBy(*GROUP, "client").orderBy("seq")
+    rows = joins.unionByName(assigned).withColumn("protocol", f.last("protocol", ignorenulls=True).over(before))
+    return rows.where(f.col("at_ns").isNotNull() & ~f.coalesce(f.col("protocol").isin(*COOPERATIVE), f.expr("false"))).select(
+        *GROUP, "client", "seq", "at_ns"
+    )
+
+
+def _assignments(tables: Tables) -> DataFrame:
+    """Return what SyncGroup gave members whose callbacks the trace lacks."""
     answers = tables.answers.where("member is not null")
-    style = tables.joins.groupBy(*GROUP, "member").agg(f.max(f.expr(_COOPERATIVE)).alias("is_cooperative"))
-    nothing = f.lit(None).cast(_NAMED)
-    gives = answers.where("api = 'SyncGroup' and error = 0").select(
-        *GROUP,
-        "member",
-        f.col("answered_seq").alias("seq"),
-        f.col("answered_ns").alias("at_ns"),
-        f.expr("coalesce(partitions, array())").cast(_NAMED).alias("gets"),
-    )
-    leaves = answers.where("api = 'LeaveGroup'").select(
-        *GROUP, "member", f.col("asked_seq").alias("seq"), f.col("asked_ns").alias("at_ns"), nothing.alias("gets")
-    )
-    again = answers.where("api = 'JoinGroup' and asked_member is not null").join(style, [*GROUP, "member"], "left")
-    again = again.where("not coalesce(is_cooperative, false)").select(
-        *GROUP, f.col("asked_member").alias("member"), f.col("asked_seq").alias("seq"), f.col("asked_ns").alias("at_ns"), nothing.alias("gets")
-    )
-    out = answers.where(f.col("error").isin(*map(int, MEMBERSHIP_ENDS)) & f.col("asked_member").isNotNull()).select(
-        *GROUP, f.col("asked_member").alias("member"), f.col("answered_seq").alias("seq"), f.col("answered_ns").alias("at_ns"), nothing.alias("gets")
-    )
+    asked = answers.where("api = 'JoinGroup' and asked_member is not null").select(
+        *GROUP, f.col("asked_member").alias("member"), f.col("asked_seq").alias("seq"), f.col("asked_ns").alias("at_ns"), f.lit("rejoins").alias("what"),
+        *(f.lit(None).alias(name) for name in ("generation", "protocol", "partitions")),
+    )  # fmt: skip
+    answered = answers.select(
+        *GROUP, "member", f.col("answered_seq").alias("seq"), f.col("answered_ns").alias("at_ns"), f.expr(_SAYS).alias("what"), "generation", "protocol",
+        "partitions",
+    )  # fmt: skip
     course = Window.partitionBy(*GROUP, "member").orderBy("seq")
-    points = gives.unionByName(leaves).unionByName(again).unionByName(out).where("seq is not null")
-    whole = points.withColumn("next_ns", f.lead("at_ns").over(course)).where("size(gets) > 0")
+    newest = {
+        name: f.last(f.expr(f"CASE WHEN what = 'grants' THEN {name} END"), ignorenulls=True).over(course) for name in ("protocol", "generation")
+    }
+    marks = answered.unionByName(asked).where("what is not null and seq is not null")
+    marks = marks.withColumns({f"newest_{name}": column for name, column in newest.items()})
+    is_eager = ~f.coalesce(f.col("newest_protocol").isin(*COOPERATIVE), f.expr("false"))
+    is_past = f.expr("coalesce(generation >= 0 and generation < newest_generation, false)")
+    is_out = f.expr("what in ('gives', 'ends') or (what = 'stale' and generation = newest_generation)") | ((f.col("what") == "refuses") & ~is_past)
+    ends = is_out | ((f.col("what") == "rejoins") & is_eager)
+    whole = marks.where(ends).withColumn("next_ns", f.lead("at_ns").over(course)).where("what = 'gives' and size(partitions) > 0")
     rows = answers.groupBy(*GROUP, "member").agg(f.max(f.greatest("asked_ns", "answered_ns")).alias("seen_ns"), f.max("client").alias("client"))
-    held = whole.join(rows, [*GROUP, "member"]).withColumn("place", f.explode("gets"))
+    held = whole.join(rows, [*GROUP, "member"]).withColumn("place", f.explode("partitions"))
     return held.select(
         *_HOLDER, "place.topic", "place.partition", f.col("at_ns").alias("since_ns"), f.expr("coalesce(next_ns, seen_ns)").alias("until_ns")
     )

@@ -65,7 +65,7 @@ def page_of(results: Results) -> str:
         "timeline": timeline(facts["rebalances"], facts["storms"], facts["two-owners"], facts["session-expiries"]),
         "curves": curves({name: [row[phase] for row in facts["rebalances"] if row[phase] is not None] for name, phase in _PHASES.items()}),
         "unowned": bars([(_whose(row), row["unowned_ms_sum"], f"{row['stretches']} stretches") for row in found["without-owner"].by("group")[:_SHOWN]]),
-        "joiners": bars([(_whose(row), row["after_ms_max"], f"last {row['last']} times of {row['joins']}") for row in _known(found["slowest-joiners"])]),
+        "joiners": bars([(_whose(row), row["after_ms_max"], f"last {row['last']} times of {row['joins']}") for row in _named_clients(found["slowest-joiners"])]),
         "jitter": bars([(_whose(row), row["interval_ms_spread"] or 0.0, _beats(row)) for row in _jitter(found["heartbeat-jitter"])], colour="preparing"),
         "errors": bars(_errors(found["requests"]), says=lambda count: f"{count:,.0f}", colour="bad"),
         "causes": bars([(row["cause"] or "untold", row["rebalances"], f"p99 {time_label(row['lasted_ms_p99'] or 0)}") for row in _causes(found)],
@@ -90,7 +90,7 @@ def _whose(row: Mapping[str, Any]) -> str:
     return " ".join(str(part) for part in (row["value"], row["case"]) if part) or "unknown"
 
 
-def _known(found: QueryResult) -> list[dict[str, Any]]:
+def _named_clients(found: QueryResult) -> list[dict[str, Any]]:
     return [row for row in found.by("client") if row["value"] is not None][:_SHOWN]
 
 

@@ -16,7 +16,7 @@ __all__ = ["ALL", "CASE", "DIMENSIONS", "KINDS", "Measure", "Query", "figures_of
 ALL: Final = "all"
 CASE: Final = "case"
 DIMENSIONS: Final = ("group", "client", "release", "member")
-"""What figures are told by, beside all together and each run of a case. A release is the same in every run; a group, a client, a member is its run's own."""
+"""What figures are grouped by, beside all together and each run of a case. A release is the same in every run; a group, a client, a member is its run's own."""
 
 KINDS: Final = ("count", "distinct", "sum", "max", "mean", "p50", "p99", "spread")
 

@@ -28,7 +28,7 @@ WITNESS: Final = "CASE WHEN side = 'tap' THEN 0 WHEN who <> 'member' THEN 1 ELSE
 """Who saw a frame, the best witness first: a tap, the coordinator, the member."""
 
 OWN_WITNESS: Final = "CASE WHEN side = 'tap' THEN 0 WHEN who = 'member' THEN 1 ELSE 2 END"
-"""Who saw a frame, the best for what members were told first: a tap, the member, the coordinator."""
+"""Who saw a frame, the best for what members received first: a tap, the member, the coordinator."""
 
 _ASKED: Final = tuple(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.OFFSET_COMMIT))
 _SUFFIX: Final = "-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"

@@ -24,7 +24,8 @@ from groupproof.chaos.spark.traces.trace_rows import frame_of, readable
 from groupproof.harness.cases.catalogue import CASES
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_result import CaseResult
-from groupproof.harness.judging.checkers.live_group import MEMBERSHIP, GroupChecker, GroupResult
+from groupproof.harness.judging.checkers.live_group import GroupChecker, GroupResult
+from groupproof.harness.judging.checkers.reader_registry import membership_apis
 from groupproof.harness.judging.observed.group_results import results_of
 from groupproof.harness.judging.ruling import Judgement, rule_on
 from groupproof.harness.judging.script_judgement import judge_either
@@ -67,7 +68,7 @@ def _marked(frame: DataFrame) -> DataFrame:
     from pyspark.sql import functions as f
 
     named = [row["case"] for row in frame.select("case").distinct().collect()]
-    whole = [name for name in named if is_whole(Observation(seq=0, at_ns=0, kind="event", case=name), _known())]
+    whole = [name for name in named if is_whole(Observation(seq=0, at_ns=0, kind="event", case=name), _cases_by_id())]
     tells = (f.col("who") == "kit") & f.get_json_object("body", "$.name").isin(*TELLS_WHOLE)
     telling = frame.where(tells).select(*_RUN).distinct().withColumn("tells", f.expr("true"))
     is_told = f.coalesce(f.col("tells"), f.expr("false"))
@@ -88,7 +89,7 @@ def _judge_runs(frame: DataFrame, places: Mapping[str, int]) -> list[CaseResult]
     rows = frame.groupBy(*_RUN).applyInArrow(_judge_run, "file string, run string, case string, first long, judged binary").collect()
     ordered = sorted(rows, key=lambda row: (places.get(row["file"], 0), row["first"], row["run"], row["case"]))
     judged = [pickle.loads(bytes(row["judged"])) for row in ordered]
-    known, repeated = _known(), dict[str, list[Judgement]]()
+    known, repeated = _cases_by_id(), dict[str, list[Judgement]]()
     for item in judged:
         if item.judgement is not None:
             repeated.setdefault(item.case, []).append(item.judgement)
@@ -105,7 +106,7 @@ def _judge_run(table: pa.Table) -> pa.Table:
 
 
 def _judged(run: Trace) -> _JudgedRun:
-    case = _known().get(run[0].case)
+    case = _cases_by_id().get(run[0].case)
     if case is not None:
         return _JudgedRun(case=case.id, judgement=judge_either(case, run, UNIVERSAL))
     results = (replace(result, case=replace(result.case, judges=()), plays=[]) for result in rejudged([run], (), UNIVERSAL))
@@ -113,7 +114,7 @@ def _judged(run: Trace) -> _JudgedRun:
 
 
 @cache
-def _known() -> dict[str, Case]:
+def _cases_by_id() -> dict[str, Case]:
     return {case.id: case for case in CASES}
 
 
@@ -134,7 +135,7 @@ def fleets_of(frame: DataFrame) -> DataFrame:
     from pyspark.sql import functions as f
 
     own = frame.where(f.col("group").isNotNull())
-    spoken = own.where(f.col("api").isin(*MEMBERSHIP)).select(*_RUN, f.col("group").alias("to_group")).distinct()
+    spoken = own.where(f.col("api").isin(*membership_apis())).select(*_RUN, f.col("group").alias("to_group")).distinct()
     linked = own.where(f.col("connection").isNotNull()).select(*_RUN, "connection", f.col("group").alias("to_group")).distinct()
     orphans = frame.where(f.col("group").isNull())
     is_kit = (f.col("who") == "kit") & f.col("connection").isNull()

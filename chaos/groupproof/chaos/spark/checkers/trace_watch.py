@@ -99,7 +99,7 @@ class Watcher:
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether everything that came has been judged, and what its groups came to has been told."""
+        """Whether everything that came has been judged, and the results of its groups have been reported."""
         return all(self._rested.get(key) == pulse["taken"] for key, pulse in self._pulses.items())
 
     def results(self) -> list[CaseResult]:
@@ -118,7 +118,7 @@ def started(spark: SparkSession, watch: Watch, watcher: Watcher, checkpoint: Pat
 
 def stopped(query: StreamingQuery) -> None:
     """End it between two batches: what Spark makes of an interrupted one is pages long, and none of it matters here."""
-    with suppress(Exception):  # what it has failed with is told by `exception()`
+    with suppress(Exception):  # `exception()` says what it has failed with
         deadline = time.monotonic() + _STOP_S
         while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
             time.sleep(_LOOK_S)

@@ -41,7 +41,7 @@ _SAID_CHARS: Final = 400
 def command(path: Path, *, delay: float, idle: float, url: str, buckets: int, output: Path, as_json: bool) -> int:
     """Judge the TRACE of a load, a tap or a server while it is written: the file, or the folder of one side.
 
-    What breaks an invariant of groups is told at once, and written to alerts.ndjson. When the trace grows no more, the verdicts are those of `groupproof trace check` on its
+    What breaks an invariant of groups is reported at once, and written to alerts.ndjson. When the trace grows no more, the verdicts are those of `groupproof trace check` on its
     groups. Said again with the same --output it goes on where it stood.
     """
     from groupproof.harness.running.extras import need
@@ -82,7 +82,7 @@ def command(path: Path, *, delay: float, idle: float, url: str, buckets: int, ou
 
 
 def _trouble(said: str) -> RunError:
-    """Return by whose fault the query has ended: that of a trace that can't be read is told as a task told it."""
+    """Return by whose fault the query has ended: that of a trace that can't be read is reported as the task reported it."""
     from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 
     if (found := re.search(r"WrongUsage: ([^\n]+)", said)) is not None:

@@ -24,7 +24,7 @@ from groupproof.chaos.spark.traces.trace_segments import NoRoom, Sealer, Stamp, 
 from groupproof.chaos.spark.traces.trace_storage import Place
 from groupproof.clients.registry.install_cache import default_cache
 from groupproof.coordinator.broker.interception import Interception
-from groupproof.coordinator.broker.serve import CannotListen, Serving, serve
+from groupproof.coordinator.broker.serve import CannotListen, ServingCluster, serve
 from groupproof.coordinator.machine.settings import Settings, UnknownSetting
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.harness.running.error_search import trouble_in
@@ -74,7 +74,7 @@ def is_kept(obs: Observation) -> bool:
 
 
 class LoadServer:
-    """One server for one load; `tell` takes what the driver is told."""
+    """One server for one load; `tell` takes the messages for the driver."""
 
     def __init__(self, config: LoadServerConfig, tell: Any) -> None:
         self._order, self._tell = config, tell
@@ -114,7 +114,7 @@ class LoadServer:
         except UnknownSetting as error:
             raise WrongUsage(str(error)) from error
         try:
-            serving: Serving = await nursery.start(
+            serving: ServingCluster = await nursery.start(
                 partial(
                     serve, ports=(0,), profile=config.profile, settings=config.settings, topics=config.topics, seed=config.seed, recorder=self.recorder,
                     host=config.bind, advertise=config.advertise,
@@ -257,7 +257,7 @@ def _say(message: Mapping[str, Any]) -> None:
 
 
 def main(_: Sequence[str] = ()) -> int:
-    """Serve as ordered; what goes wrong is told in a line, and is the exit status."""
+    """Serve as ordered; what goes wrong is one line, and the exit status."""
     gc.set_threshold(*_GARBAGE)
     try:
         trio.run(_main)

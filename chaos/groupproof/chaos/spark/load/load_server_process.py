@@ -65,11 +65,11 @@ class LoadServerProcess:
         assert self.process.stdout is not None, "it was opened with one"
         lines = Lines(self.process.stdout)
         while (message := await lines.next()) is not None:
-            self._heard(message, failed)
+            self._receive(message, failed)
         self._ended.set()
         self._ready.set()
 
-    def _heard(self, message: Mapping[str, Any], failed: Callable[[Mapping[str, Any]], None]) -> None:
+    def _receive(self, message: Mapping[str, Any], failed: Callable[[Mapping[str, Any]], None]) -> None:
         if "bootstrap" in message:
             self.bootstrap = tuple((host, port) for host, port in message["bootstrap"])
             self._ready.set()

@@ -1,7 +1,7 @@
 """The rebalances of a fleet, counted twice: by what its members saw, and by the coordinator's own trace. Pure.
 
 A rebalance is a generation that was formed: the members' JoinGroup was answered with it, and the coordinator went on to wait for the assignment.
-A group that empties gets a new generation too, which nobody is told of; it is none here.
+A group that empties gets a new generation too, which no answer carries; it is none here.
 """
 
 from __future__ import annotations

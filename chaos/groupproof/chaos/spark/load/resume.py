@@ -44,7 +44,7 @@ class LoadSession:
         file = folder / FILE
         try:
             folder.make()
-            value = json.loads(file.read_text()) if file.is_file() else _begun(folder, order)
+            value = json.loads(file.read_text()) if file.is_file() else _new_record(folder, order)
         except OSError as error:
             raise BrokenEnvironment(f"can't write {folder.shown}: {error.strerror or error}; choose another --output") from error
         except ValueError as error:
@@ -88,7 +88,7 @@ class LoadSession:
         _replace(self.folder / FILE, self._value)
 
 
-def _begun(folder: Place, order: LoadOrder) -> dict[str, Any]:
+def _new_record(folder: Place, order: LoadOrder) -> dict[str, Any]:
     if not folder.is_empty():
         raise WrongUsage(f"{folder.shown} is not empty and holds no load; choose another --output")
     return {"schema": SCHEMA, "order": msgspec.json.decode(msgspec.json.encode(order)), "sittings": []}

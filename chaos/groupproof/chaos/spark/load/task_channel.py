@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import trio
 
-__all__ = ["Channel", "Dismissed", "Lines", "Task", "TaskRegistry"]
+__all__ = ["Channel", "Lines", "Task", "TaskDismissal", "TaskRegistry"]
 
 _CONNECT_S: Final = 20.0
 _START_S: Final = 600.0
@@ -47,7 +47,7 @@ class Lines:
         return message
 
 
-class Dismissed(Exception):
+class TaskDismissal(Exception):
     """The driver does not want this task, or is gone: it ends without having played."""
 
 
@@ -60,7 +60,7 @@ class Channel:
         try:
             self._socket = socket.create_connection(address, timeout=_CONNECT_S)
         except OSError as error:
-            raise Dismissed(f"the driver can't be reached at {address[0]}:{address[1]}: {error.strerror or error}") from error
+            raise TaskDismissal(f"the driver can't be reached at {address[0]}:{address[1]}: {error.strerror or error}") from error
         self._say({"secret": secret, "task": task, "attempt": attempt, "host": socket.gethostname(), "pid": os.getpid()})
 
     def wait(self) -> int:
@@ -71,10 +71,10 @@ class Channel:
             while not line.endswith(b"\n"):
                 some = self._socket.recv(4096)
                 if not some:
-                    raise Dismissed("the driver let this task go before it began")
+                    raise TaskDismissal("the driver let this task go before it began")
                 line += some
         except OSError as error:
-            raise Dismissed(f"the driver never began: {error}") from error
+            raise TaskDismissal(f"the driver never began: {error}") from error
         self._socket.settimeout(_SEND_S)
         return int(json.loads(line)["start_ns"])
 
@@ -157,7 +157,7 @@ class TaskRegistry:
                     attempt = task.attempt
                     await self._start(stream)
                 elif attempt == task.attempt:
-                    self._heard(task, message)
+                    self._receive(task, message)
         except (trio.BrokenResourceError, trio.ClosedResourceError, ValueError):
             pass  # a task that is killed ends so
         finally:
@@ -190,7 +190,7 @@ class TaskRegistry:
         await self._begun.wait()
         await stream.send_all(json.dumps({"start_ns": self._start_ns}).encode() + b"\n")
 
-    def _heard(self, task: Task, message: Mapping[str, Any]) -> None:
+    def _receive(self, task: Task, message: Mapping[str, Any]) -> None:
         if "failed" in message:
             task.is_done = True
             self._failed(message)

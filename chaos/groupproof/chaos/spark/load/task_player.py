@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from groupproof.chaos.spark.load.task_channel import Channel, Dismissed
+from groupproof.chaos.spark.load.task_channel import Channel, TaskDismissal
 from groupproof.chaos.spark.members.load_order import TaskOrder
 from groupproof.chaos.spark.members.reference_host import ReferenceHost
 from groupproof.chaos.spark.members.task_recorder import TaskRecorder
@@ -80,7 +80,7 @@ def _played(order: TaskOrder, attempt: int, sealed: Callable[[Segment], None]) -
     warm(_WARMED)
     try:
         channel = Channel(order.channel, order.secret, order.task, attempt)
-    except Dismissed:
+    except TaskDismissal:
         return
     try:
         elapsed_ns = since(channel.wait())
@@ -91,7 +91,7 @@ def _played(order: TaskOrder, attempt: int, sealed: Callable[[Segment], None]) -
         _host(order, recorder, lambda: elapsed_ns() / 1e9, lambda: _ticked(recorder, channel)).run()
         _ticked(recorder, channel)
         channel.report({"done": True})
-    except Dismissed:
+    except TaskDismissal:
         return
     except NoRoom as error:
         channel.report({"failed": "no room", "errno": error.errno, "why": error.strerror})

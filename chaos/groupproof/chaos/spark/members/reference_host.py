@@ -14,7 +14,7 @@ from groupproof.chaos.spark.members.task_recorder import TaskRecorder
 from groupproof.clients.consumer.connection import Connect
 from groupproof.clients.consumer.consumer import Consumer, ConsumerError
 from groupproof.clients.member.consumer_settings import MemberSettings
-from groupproof.clients.outputs import Callback, Committed, Fail
+from groupproof.clients.outputs import Callback, CommitResult, Fail
 
 __all__ = ["Gate", "ReferenceHost", "ReferenceMember"]
 
@@ -44,10 +44,10 @@ class Gate:
     async def connect(self, host: str, port: int) -> trio.abc.Stream:
         """Connect, once the gate is open."""
         await self.passed()
-        return _Gated(await self._dial(host, port), self)
+        return _GatedStream(await self._dial(host, port), self)
 
 
-class _Gated(trio.abc.Stream):
+class _GatedStream(trio.abc.Stream):
     def __init__(self, stream: trio.abc.Stream, gate: Gate) -> None:
         self._stream, self._gate = stream, gate
 
@@ -118,7 +118,7 @@ class _Life:
             generation=callback.generation,
         )  # fmt: skip
 
-    def _on_report(self, ended: Committed | Fail) -> None:
+    def _on_report(self, ended: CommitResult | Fail) -> None:
         if isinstance(ended, Fail):
             self._desk.erred(ended.error)
             self._desk.event(self._member, "error", body={"error": ended.error}, detail=ended.message)

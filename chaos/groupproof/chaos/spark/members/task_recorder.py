@@ -111,7 +111,7 @@ class TaskRecorder:
     def _of(self, member: MemberOrder) -> MemberState:
         return self._standing.setdefault(member.client, MemberState(member.group))
 
-    # What is told
+    # Counters
 
     def seal(self) -> None:
         """Seal what was recorded; raise `NoRoom`."""
@@ -119,7 +119,7 @@ class TaskRecorder:
             self._sealer.seal()
 
     def counted(self) -> dict[str, Any]:
-        """Return the counters so far, as the driver is told them: of each group the newest generation, how many members are there and how many settled in it."""
+        """Return the counters so far, as the driver gets them: of each group the newest generation, how many members are there and how many settled in it."""
         groups: dict[str, list[int]] = {}
         for mine in list(self._standing.values()):
             counts = groups.setdefault(mine.group, [0, 0, 0])

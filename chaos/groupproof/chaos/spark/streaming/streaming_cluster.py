@@ -12,7 +12,7 @@ from typing import Final
 import trio
 
 from groupproof.coordinator.broker.interception import Interception
-from groupproof.coordinator.broker.serve import Serving, serve
+from groupproof.coordinator.broker.serve import ServingCluster, serve
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
 from groupproof.harness.subjects.brokers.readiness import Connect
 from groupproof.harness.subjects.brokers.topic_admin import fill_topics
@@ -103,7 +103,7 @@ _Stand = tuple[list[Address], Interception, Connect, Address]
 @asynccontextmanager
 async def _reference(recorder: Recorder, profile: str, topics: dict[str, int], seed: int) -> AsyncIterator[_Stand]:
     async with trio.open_nursery() as nursery:
-        serving: Serving = await nursery.start(
+        serving: ServingCluster = await nursery.start(
             partial(serve, ports=(0, 0), profile=profile, settings=_SETTINGS, topics=topics, seed=seed, recorder=recorder)
         )
         yield list(serving.addresses), serving.cluster.interception, trio.open_tcp_stream, serving.addresses[0]

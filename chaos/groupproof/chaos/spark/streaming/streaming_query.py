@@ -20,7 +20,7 @@ __all__ = ["DEPRECATED", "LOG_LEVEL", "MEMBER", "QueryConfig", "RunningQuery"]
 DEPRECATED: Final = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 
 MEMBER: Final = {"kafka.session.timeout.ms": "10000", "kafka.heartbeat.interval.ms": "500", "kafka.metadata.max.age.ms": "5000"}
-"""What the driver's consumer is told, so that a course takes seconds; Spark's own are Kafka's defaults of minutes."""
+"""The settings of the driver's consumer, so that a course takes seconds; Spark's own are Kafka's defaults of minutes."""
 
 LOG_LEVEL: Final = "ERROR"
 """Of its warnings, one a batch, none tells more than the report."""
@@ -84,7 +84,7 @@ class RunningQuery:
         log = self._spark.sparkContext
         log.setLogLevel("OFF")
         try:
-            with suppress(Exception):  # what the query itself failed with is told by `failed`
+            with suppress(Exception):  # `failed` says what the query itself failed with
                 self._query.stop()
         finally:
             log.setLogLevel(LOG_LEVEL)

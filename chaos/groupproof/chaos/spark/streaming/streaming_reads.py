@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from groupproof.harness.judging.checkers.live_group import MEMBERSHIP
+from groupproof.harness.judging.checkers.reader_registry import membership_apis
 from groupproof.harness.subjects.networks.request_connection import CLIENT_ID
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
@@ -155,7 +155,7 @@ def drivers_of(trace: Iterable[Observation], queries: Sequence[str]) -> dict[str
 
 def joins_of(trace: Iterable[Observation]) -> int:
     """Return how many requests of membership anybody sent."""
-    return sum(obs.kind == "request" and obs.api in MEMBERSHIP for obs in trace)
+    return sum(obs.kind == "request" and obs.api in membership_apis() for obs in trace)
 
 
 def asked_by(trace: Iterable[Observation], drivers: Mapping[str, str]) -> dict[str, dict[str, int]]:

@@ -143,7 +143,7 @@ class StreamingRun:
             raise BrokenEnvironment(f"{self.scenario.name}: the query {name} read nothing for {_UP_S:g} s; what Spark says is on standard error")
 
     async def _until_delivered(self, names: Sequence[str]) -> None:
-        """Wait for the faults that strike members; one that nobody meets is told by its receipts."""
+        """Wait for the faults that strike members; one that no frame matches is known by its receipts."""
         await _holds_within(lambda: all(self.ground.delivered(name) for name in names), _UP_S / 4)
         await self._batches(self.pace.batches)
 

@@ -79,7 +79,7 @@ def outcome_of(result: StreamingResult, judged: Sequence[CaseResult]) -> Scenari
     joins = joins_of(result.trace)
     checks = (
         _joined(scenario, drivers, joins), *_read(scenario, queries), *_split(scenario, given), _failed(scenario, queries),
-        *_struck(scenario, result.delivered), *_kept(judged),
+        *_fault_checks(scenario, result.delivered), *_generation_checks(judged),
     )  # fmt: skip
     return ScenarioOutcome(
         scenario=scenario, queries=queries, given=given, asked=asked_by(result.trace, drivers), joins=joins, checks=checks, judged=tuple(judged),
@@ -134,7 +134,7 @@ def _failed(scenario: Scenario, queries: Sequence[QueryRead]) -> Check:
     return Check(says="No query ends with an error.", holds=not any(query.failed for query in queries), observed=f"{text}.")
 
 
-def _struck(scenario: Scenario, delivered: dict[str, int]) -> Iterator[Check]:
+def _fault_checks(scenario: Scenario, delivered: dict[str, int]) -> Iterator[Check]:
     if not delivered:
         return
     text = ", ".join(f"{name} {times} times" for name, times in delivered.items())
@@ -144,7 +144,7 @@ def _struck(scenario: Scenario, delivered: dict[str, int]) -> Iterator[Check]:
         yield Check(says="Nobody meets the fault.", holds=not any(delivered.values()), observed=f"{text}.")
 
 
-def _kept(judged: Sequence[CaseResult]) -> Iterator[Check]:
+def _generation_checks(judged: Sequence[CaseResult]) -> Iterator[Check]:
     text = ", ".join(f"{result.case.id} {result.ruling.verdict.value}" for result in judged)
     if judged:
         yield Check(

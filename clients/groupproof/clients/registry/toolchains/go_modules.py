@@ -10,6 +10,7 @@ from typing import Final
 
 from groupproof.clients.registry.install_cache import ProvisionError, Say, entry
 from groupproof.clients.registry.registered_clients import RegisteredClient
+from groupproof.clients.registry.toolchains.cargo_crates import CC
 from groupproof.clients.registry.toolchains.programs import NoSuchRelease, Tool, run
 from groupproof.clients.registry.toolchains.toolchain import SHIMS, StartCommand, digest
 
@@ -73,25 +74,39 @@ class GoModules:
 
 def _resolve(client: RegisteredClient, folder: Path) -> None:
     """Write go.mod and go.sum of all that the shim imports into `folder`."""
-    required = "".join(f"require {' '.join(pin.split('@'))}\n" for pin in client.pins())
-    (folder / "go.mod").write_text(f"module groupproof/shims\n\ngo {_language()}\n\n{required}", "utf-8")
+    (folder / "go.mod").write_text(f"module groupproof/shims\n\ngo {_language()}\n\n{_required(client)}", "utf-8")
     _copy_sources(client, folder)
     _go(client, ["list", "-mod=mod", "-deps"], folder)
     for name in (_SHARED, _package(client)):
         shutil.rmtree(folder / name)
 
 
+def _required(client: RegisteredClient) -> str:
+    """Return the lines of go.mod that name the release; one of another name takes the place of the module that the shim imports."""
+    first, *others = (" ".join(pin.split("@")) for pin in client.pins())
+    imported = client.environment.stands_for
+    named = [f"require {imported} v0.0.0", f"replace {imported} => {first}"] if imported else [f"require {first}"]
+    return "".join(f"{line}\n" for line in (*named, *(f"require {pin}" for pin in others)))
+
+
 def _go(client: RegisteredClient, arguments: Sequence[str], folder: Path) -> None:
     """Run a subcommand of Go on the client's package; raise `NoSuchRelease` or `ProvisionError`."""
     tags = client.environment.build_tags
     argv = [GO.required(), *arguments, *([f"-tags={','.join(tags)}"] if tags else []), f"./{_package(client)}"]
-    done = run(argv, env=_ENV, cwd=folder)
+    done = run(argv, env={**_ENV, **_with_c(client)}, cwd=folder)
     if done.returncode == 0:
         return
     if _ABSENT.search(done.stderr):
         raise NoSuchRelease(client.pins()[0])
     lines = [line for line in done.stderr.strip().splitlines() if not line.startswith(("go: downloading", "#"))]
     raise ProvisionError(f"the shim of {client} could not be built: {' | '.join(lines[-3:])[:400]}; is the Go module proxy reachable? ({GO.remedy})")
+
+
+def _with_c(client: RegisteredClient) -> dict[str, str]:
+    """Return what lets Go build the parts of a client that are in C; nothing for one that has none."""
+    if not client.environment.native:
+        return {}
+    return {"CGO_ENABLED": "1", "CC": CC.required(), **client.environment.build_variables()}
 
 
 def _language() -> str:

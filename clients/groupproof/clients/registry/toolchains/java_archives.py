@@ -32,7 +32,7 @@ MAVEN: Final = Tool(
 
 
 class JavaArchives:
-    """A release is a folder of jars; the shim is compiled against it."""
+    """A release is a folder of jars; the shim is compiled against it, or is a class in one of them."""
 
     def __init__(self) -> None:
         self.tools: tuple[Tool, ...] = (
@@ -56,7 +56,7 @@ class JavaArchives:
         )
 
     def stem(self, client: RegisteredClient) -> str:
-        return "java/kafka-clients"
+        return f"java/{str(client.package).partition(':')[2]}"
 
     def install(self, client: RegisteredClient, cache: Path, say: Say) -> Path:
         cure = "put such a JDK on PATH, or name it in JAVA_HOME"
@@ -65,23 +65,31 @@ class JavaArchives:
 
         def fetch(folder: Path) -> None:
             say(f"fetching {' '.join(pins)}")
-            copy_artifacts(pins, folder)
+            copy_artifacts(pins, folder, with_dependencies=client.environment.dependencies)
 
         return entry(cache, f"{self.stem(client)}-{client.release}-{digest(pins)}", fetch, say)
 
     def build(self, client: RegisteredClient, installed: Path, cache: Path, say: Say) -> Path:
+        if not _is_source(client):
+            return installed
         source = SHIMS / str(client.shim)
 
         def build(folder: Path) -> None:
             say(f"compiling the shim of {client}")
             compile_java(source, installed, folder)
 
-        recipe = digest([java_release(), source.read_text("utf-8"), *client.pins()])
+        recipe = digest([java_release(), source.name, *(path.read_text("utf-8") for path in sorted(source.parent.glob("*.java"))), *client.pins()])
         return entry(cache, f"java/shim-{client.release}-{recipe}", build, say)
 
     def start(self, client: RegisteredClient, installed: Path, built: Path) -> StartCommand:
         path = os.pathsep.join([str(built), f"{installed}{os.sep}*"])
-        return StartCommand(argv=(java_tool("java"), *JVM_OPTIONS, "-cp", path, Path(str(client.shim)).stem))
+        main = Path(str(client.shim)).stem if _is_source(client) else str(client.shim)
+        return StartCommand(argv=(java_tool("java"), *JVM_OPTIONS, "-cp", path, main))
+
+
+def _is_source(client: RegisteredClient) -> bool:
+    """Tell whether the shim is a source file of ours; else it is a class that the client's own jars bring."""
+    return str(client.shim).endswith(".java")
 
 
 def copy_artifacts(artifacts: Sequence[str], folder: Path, *, with_dependencies: bool = False) -> None:
@@ -117,8 +125,9 @@ def copy_pinned(artifacts: Mapping[str, str], folder: Path) -> None:
 
 
 def compile_java(source: Path, jars: Path, classes: Path) -> None:
-    """Compile one source file against the jars of a folder; raise `ProvisionError`."""
-    done = run([java_tool("javac"), "-nowarn", "-proc:none", "-cp", f"{jars}{os.sep}*", "-d", str(classes), str(source)])
+    """Compile a source file, and those beside it that it uses, against the jars of a folder; raise `ProvisionError`."""
+    beside = ["-sourcepath", str(source.parent), "-implicit:class"]
+    done = run([java_tool("javac"), "-nowarn", "-proc:none", *beside, "-cp", f"{jars}{os.sep}*", "-d", str(classes), str(source)])
     if done.returncode != 0:
         raise ProvisionError(f"javac refused {source.name} with {jars.name}: {last_words(done.stderr)}")
 

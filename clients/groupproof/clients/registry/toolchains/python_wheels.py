@@ -44,7 +44,7 @@ class PythonWheels:
 
         def install(folder: Path) -> None:
             say(f"installing {' '.join(pins)}")
-            install_wheels(pins, folder)
+            install_wheels(pins, folder, sources=client.environment.sources)
 
         return entry(cache, f"{self.stem(client)}-{client.release}-{tag}-{digest(pins)}", install, say)
 
@@ -57,9 +57,13 @@ class PythonWheels:
         return StartCommand(argv=argv, env={"PYTHONPATH": str(installed), "PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1"})
 
 
-def install_wheels(requires: Sequence[str], folder: Path) -> None:
-    """Install pinned requirements into `folder` without their dependencies; raise `NoSuchRelease` or `ProvisionError`."""
-    done = run([*_pip(), "--target", str(folder), "--no-deps", "--only-binary", ":all:", *requires], env={"PIP_USER": "0"})
+def install_wheels(requires: Sequence[str], folder: Path, *, sources: Sequence[str] = ()) -> None:
+    """Install pinned requirements into `folder` without their dependencies; those named in `sources` are built, having no wheels.
+
+    Raise `NoSuchRelease` or `ProvisionError`.
+    """
+    built = [part for name in sources for part in ("--no-binary", name)]
+    done = run([*_pip(), "--target", str(folder), "--no-deps", "--only-binary", ":all:", *built, *requires], env={"PIP_USER": "0"})
     if done.returncode == 0:
         return
     missing = re.search(r"No matching distribution found for (\S+)|no version of (\S+)", done.stderr)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.clients.member.pending_requests import Pending
+from groupproof.clients.member.pending_requests import RequestInFlight
 from groupproof.clients.outputs import Drop, Node
 from groupproof.clients.relatives.datalink.worker_requests import Post
 from groupproof.clients.relatives.datalink.worker_settings import WorkerSettings
@@ -26,7 +26,7 @@ class Lookup:
     def seek(self, now_ms: int) -> None:
         self._in_flight = self._post.send(FindCoordinatorRequest(coordinator_keys=(self._settings.group,)), now_ms)
 
-    def has_found(self, pending: Pending, answer: Answer, response: GroupResponse | None) -> bool:
+    def has_found(self, pending: RequestInFlight, answer: Answer, response: GroupResponse | None) -> bool:
         """Take the answer; return whether the coordinator is known now."""
         self._in_flight = None
         if answer == 0 and isinstance(response, FindCoordinatorResponse) and response.coordinators:

@@ -9,7 +9,7 @@ from groupproof.clients.relatives.datalink.placement import ASSIGNORS, Candidate
 from groupproof.clients.relatives.datalink.task_handover import in_this_generation
 from groupproof.clients.relatives.datalink.tasks import Configs
 from groupproof.clients.relatives.datalink.worker_settings import WorkerSettings
-from groupproof.protocol.relatives.datalink_messages import CONFIG_MISMATCH, Assigned, decode_status, encode_assigned
+from groupproof.protocol.relatives.datalink_messages import CONFIG_MISMATCH, TaskAssignment, decode_status, encode_assigned
 from groupproof.protocol.wire.messages import JoinMember, SyncAssignment
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Leading:
             SyncAssignment(
                 member_id=member_id,
                 assignment=encode_assigned(
-                    Assigned(leader=leader, leader_url=url, config_version=version, tasks=tasks, error=error, is_partial=is_partial)
+                    TaskAssignment(leader=leader, leader_url=url, config_version=version, tasks=tasks, error=error, is_partial=is_partial)
                 ),
             )
             for member_id, tasks in placement.items()

@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from groupproof.clients.member.pending_requests import Pending, earliest
+from groupproof.clients.member.pending_requests import RequestInFlight, earliest
 from groupproof.clients.relatives.datalink.error_reactions import reaction
-from groupproof.clients.relatives.datalink.heartbeat import Pulse
 from groupproof.clients.relatives.datalink.manager_lookup import Lookup
+from groupproof.clients.relatives.datalink.manager_session import ManagerSession
 from groupproof.clients.relatives.datalink.running_tasks import Bench
 from groupproof.clients.relatives.datalink.task_assignment import Leading
 from groupproof.clients.relatives.datalink.tasks import Configs
-from groupproof.clients.relatives.datalink.worker_outputs import Failed, Left, Output, RefreshConfigs, WorkerState
+from groupproof.clients.relatives.datalink.worker_outputs import LeaveResult, Output, RefreshConfigs, WorkerDown, WorkerState
 from groupproof.clients.relatives.datalink.worker_requests import NO_GENERATION, Post
 from groupproof.clients.relatives.datalink.worker_settings import WorkerSettings
 from groupproof.clients.relatives.datalink.worker_stages import BEATING, ENDED, REFRESHING, SYNCING, Stage
-from groupproof.protocol.relatives.datalink_messages import Assigned, BlobError, decode_assigned
+from groupproof.protocol.relatives.datalink_messages import BlobError, TaskAssignment, decode_assigned
 from groupproof.protocol.rules.classic.member_reactions import Answer, Lapse
 from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
 from groupproof.protocol.wire.messages import (
@@ -46,7 +46,7 @@ class Worker:
 
     def __init__(self, settings: WorkerSettings, *, random: Random) -> None:
         self.settings = settings
-        self.assigned: Assigned | None = None
+        self.assigned: TaskAssignment | None = None
         self._post = Post(settings)
         self._bench = Bench(self._post.out)
         self._leading = Leading(settings, random)
@@ -54,7 +54,7 @@ class Worker:
         self._rejoins = self._was_reset = self._is_in_loop = False
         self._attempt: int | None = None
         self._lookup = Lookup(settings, self._post)
-        self._pulse = Pulse(settings, self._post)
+        self._pulse = ManagerSession(settings, self._post)
         self._next_tick_ms = self._not_before_ms = 0
         self._refresh_ends_ms: int | None = None
 
@@ -233,7 +233,7 @@ class Worker:
 
     # Answers
 
-    def _take(self, pending: Pending, answer: Answer, response: GroupResponse | None, now_ms: int) -> None:
+    def _take(self, pending: RequestInFlight, answer: Answer, response: GroupResponse | None, now_ms: int) -> None:
         api = pending.message.api
         if api is Api.FIND_COORDINATOR:
             self._looked_up(pending, answer, response, now_ms)
@@ -252,14 +252,14 @@ class Worker:
                 self._react(api, answer, now_ms)
                 self._go_on(now_ms)
 
-    def _looked_up(self, pending: Pending, answer: Answer, response: GroupResponse | None, now_ms: int) -> None:
+    def _looked_up(self, pending: RequestInFlight, answer: Answer, response: GroupResponse | None, now_ms: int) -> None:
         if self._lookup.has_found(pending, answer, response):
             self._pulse.heard(now_ms)
             self._go_on(now_ms)
         else:
             self._not_before_ms = now_ms + self.settings.retry_backoff_ms
 
-    def _beaten(self, pending: Pending, answer: Answer, now_ms: int) -> None:
+    def _beaten(self, pending: RequestInFlight, answer: Answer, now_ms: int) -> None:
         """Take a heartbeat's answer: what it asks for is done at the next tick (WORKER-07, WORKER-18)."""
         if self._pulse.is_mine(pending.request_id):
             if answer in _HEARD:
@@ -389,9 +389,9 @@ class Worker:
     def _left(self) -> None:
         if self._stage is Stage.LEAVING:
             self._stage = Stage.DOWN
-            self._post.out.append(Left())
+            self._post.out.append(LeaveResult())
 
     def _fail(self, message: str) -> None:
-        self._post.out.append(Failed(message=message))
+        self._post.out.append(WorkerDown(message=message))
         self._bench.stop(self._bench.running)
         self._stage = Stage.DOWN

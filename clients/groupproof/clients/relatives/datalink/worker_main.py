@@ -23,7 +23,7 @@ from groupproof.clients.consumer.consumer import now_ms
 from groupproof.clients.outputs import Drop, Node, Send
 from groupproof.clients.relatives.datalink.tasks import Configs, Task
 from groupproof.clients.relatives.datalink.worker import Worker
-from groupproof.clients.relatives.datalink.worker_outputs import Failed, Left, Output, RefreshConfigs, RestartTask, StartTasks, StopTasks
+from groupproof.clients.relatives.datalink.worker_outputs import LeaveResult, Output, RefreshConfigs, RestartTask, StartTasks, StopTasks, WorkerDown
 from groupproof.clients.relatives.datalink.worker_settings import WorkerSettings
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import body_of, response_of
@@ -146,10 +146,10 @@ class WorkerMain:
                 self._in_background(self._restart, output.task)
             case RefreshConfigs():
                 self._in_background(self._refresh)
-            case Failed():
+            case WorkerDown():
                 self._failure = output.message
                 self._gone.set()
-            case Left():
+            case LeaveResult():
                 self._gone.set()
 
     def _in_background(self, act: Callable[..., Awaitable[None]], *arguments: Any) -> None:

@@ -8,7 +8,7 @@ from enum import Enum
 from groupproof.clients.outputs import Drop, Send
 from groupproof.clients.relatives.datalink.tasks import Task
 
-__all__ = ["Failed", "Left", "Output", "RefreshConfigs", "RestartTask", "StartTasks", "StopTasks", "WorkerState"]
+__all__ = ["LeaveResult", "Output", "RefreshConfigs", "RestartTask", "StartTasks", "StopTasks", "WorkerDown", "WorkerState"]
 
 
 class WorkerState(Enum):
@@ -48,15 +48,15 @@ class RefreshConfigs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failed:
+class WorkerDown:
     """There is no way on: the worker is Down."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class LeaveResult:
     """The goodbye is over."""
 
 
-Output = Send | Drop | StopTasks | StartTasks | RestartTask | RefreshConfigs | Failed | Left
+Output = Send | Drop | StopTasks | StartTasks | RestartTask | RefreshConfigs | WorkerDown | LeaveResult

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupproof.clients.member.pending_requests import Pending, Requests
+from groupproof.clients.member.pending_requests import RequestInFlight, Requests
 from groupproof.clients.outputs import Drop, Node, Send
 from groupproof.clients.relatives.datalink.worker_outputs import Output
 from groupproof.clients.relatives.datalink.worker_settings import WorkerSettings
@@ -32,7 +32,7 @@ class Post:
         """Send to the coordinator, or a lookup to any Manager; return the request's id."""
         request_id = self.requests.new_id()
         to, lane = (None, "any") if message.api is Api.FIND_COORDINATOR else (self.coordinator, "group")
-        pending = Pending(
+        pending = RequestInFlight(
             request_id=request_id,
             message=message,
             to=to,

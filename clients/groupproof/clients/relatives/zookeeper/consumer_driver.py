@@ -20,7 +20,6 @@ from groupproof.clients.outputs import Node
 from groupproof.clients.relatives.zookeeper.consumer_machine import ConsumerMachine
 from groupproof.clients.relatives.zookeeper.consumer_outputs import (
     Ask,
-    Closed,
     CommitToKafka,
     Disconnect,
     Fetch,
@@ -29,6 +28,7 @@ from groupproof.clients.relatives.zookeeper.consumer_outputs import (
     FindOffsetManager,
     Output,
     Reply,
+    ShutdownResult,
     StopFetchers,
     Telling,
 )
@@ -195,7 +195,7 @@ class ZooKeeperConsumer:
 
     def _tell(self, output: Telling) -> None:
         self._told(output)
-        if isinstance(output, Closed):
+        if isinstance(output, ShutdownResult):
             self._ended.set()
 
     def _open(self) -> None:

@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from groupproof.clients.relatives.zookeeper.consumer_outputs import Closed, Connect, Disconnect, Failed, Output, Reply, Streaming
+from groupproof.clients.relatives.zookeeper.consumer_outputs import Connect, ConsumerFailure, Disconnect, Output, Reply, ShutdownResult, StreamsReady
 from groupproof.clients.relatives.zookeeper.consumer_process import Process
 from groupproof.clients.relatives.zookeeper.consumer_streams import Fetched, Record, Stream
 from groupproof.clients.relatives.zookeeper.consumer_threads import Acquire, Body, Steps
@@ -226,9 +226,9 @@ class ConsumerMachine:
                 yield from self._watch_topics()
         except (NodeTrouble, RebalanceFailed) as error:
             name = "ConsumerRebalanceFailedException" if isinstance(error, RebalanceFailed) else "ZkException"
-            process.tell(Failed(error=name, message=str(error), cause="start"))
+            process.tell(ConsumerFailure(error=name, message=str(error), cause="start"))
             return
-        process.tell(Streaming())
+        process.tell(StreamsReady())
 
     def _first_topics(self) -> Steps[dict[str, int]]:
         if not self._process.registration.is_by_pattern:
@@ -259,7 +259,7 @@ class ConsumerMachine:
         try:
             yield from self._offsets.commit(retries=retries)
         except NodeTrouble as trouble:
-            self._process.tell(Failed(error="ZkException", message=str(trouble), cause="commit"))
+            self._process.tell(ConsumerFailure(error="ZkException", message=str(trouble), cause="commit"))
 
     def _shut_down(self) -> Body:
         process = self._process
@@ -273,7 +273,7 @@ class ConsumerMachine:
         process.threads.release(process.rebalance_lock)
         for name in (EVENT_THREAD, FINDER, _STARTING):
             process.threads.cancel(name)
-        process.tell(Closed())
+        process.tell(ShutdownResult())
 
     # The event thread
 
@@ -283,7 +283,7 @@ class ConsumerMachine:
         try:
             yield from self._register()
         except NodeTrouble as trouble:
-            self._process.tell(Failed(error="ZkException", message=str(trouble), cause="session"))
+            self._process.tell(ConsumerFailure(error="ZkException", message=str(trouble), cause="session"))
             return
         yield from self._rebalancing.rebalance_or_tell("session")
 
@@ -306,4 +306,4 @@ class ConsumerMachine:
         try:
             yield from self._initialize(topics)
         except RebalanceFailed as failed:
-            self._process.tell(Failed(error="ConsumerRebalanceFailedException", message=str(failed), cause="topics"))
+            self._process.tell(ConsumerFailure(error="ConsumerRebalanceFailedException", message=str(failed), cause="topics"))

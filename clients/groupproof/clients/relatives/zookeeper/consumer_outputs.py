@@ -20,22 +20,22 @@ __all__ = [
     "AttemptEnded",
     "BeforeReleasing",
     "BeforeStarting",
-    "Closed",
     "CommitToKafka",
-    "Committed",
     "Connect",
+    "ConsumerFailure",
     "Disconnect",
-    "Failed",
     "Fetch",
     "FetchFromKafka",
     "FindLeaders",
     "FindOffsetManager",
+    "OffsetsStored",
     "Output",
-    "Owned",
-    "Released",
+    "OwnerNodesCreated",
+    "OwnerNodesDeleted",
     "Reply",
+    "ShutdownResult",
     "StopFetchers",
-    "Streaming",
+    "StreamsReady",
 ]
 
 
@@ -134,34 +134,34 @@ class AttemptEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Released:
+class OwnerNodesDeleted:
     """The owner nodes of these partitions are deleted."""
 
     partitions: frozenset[TopicPartition]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Owned:
+class OwnerNodesCreated:
     """These partitions' owner nodes are all created: the topic registry is replaced, and fetchers start."""
 
     partitions: frozenset[TopicPartition]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Committed:
-    """Offsets were stored; `store` is `zookeeper` or `kafka`. Only those that were written are told (ZK-57)."""
+class OffsetsStored:
+    """Offsets were stored; `store` is `zookeeper` or `kafka`. Only those that were written are named (ZK-57)."""
 
     offsets: Mapping[TopicPartition, int]
     store: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Streaming:
+class StreamsReady:
     """The start is over, and the application may take from its streams (createMessageStreams has returned)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failed:
+class ConsumerFailure:
     """A rebalance was given up (ConsumerRebalanceFailedException), or the start failed. The application is told only at the start; else it is logged."""
 
     error: str
@@ -170,11 +170,22 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Closed:
+class ShutdownResult:
     """The shutdown is over."""
 
 
 Asking = Ask | StopFetchers | FindLeaders | FindOffsetManager | CommitToKafka | FetchFromKafka | Disconnect
-Telling = BeforeReleasing | BeforeStarting | AttemptBegan | AttemptEnded | Released | Owned | Committed | Streaming | Failed | Closed
+Telling = (
+    BeforeReleasing
+    | BeforeStarting
+    | AttemptBegan
+    | AttemptEnded
+    | OwnerNodesDeleted
+    | OwnerNodesCreated
+    | OffsetsStored
+    | StreamsReady
+    | ConsumerFailure
+    | ShutdownResult
+)
 Output = Connect | Fetch | Asking | Telling
 Reply = Answer | Mapping[TopicPartition, Node] | Mapping[TopicPartition, int] | None

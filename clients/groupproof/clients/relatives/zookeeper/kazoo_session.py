@@ -1,7 +1,7 @@
 """A session at a real ZooKeeper: operations as data go out, answers and watch events come in, in the order that the server gave them. The only importer of kazoo.
 
-kazoo lives in a thread of its own, one for each session; whatever it tells is told in trio's thread. Kazoo forgets its watches when a connection
-ends, Java's client tells the server of them again: so does this one, and what was missed meanwhile is told then.
+kazoo lives in a thread of its own, one for each session; its events are delivered in trio's thread. Kazoo forgets its watches when a connection
+ends, Java's client tells the server of them again: so does this one, and what was missed meanwhile is delivered then.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ class KazooSession:
             return
         now = 0 if is_gone else _mark(operation, result.value)
         if now != mark:
-            self._fired(_Missed(_missed(operation, mark, now), path))
+            self._fired(_LostEvent(_missed(operation, mark, now), path))
 
     def _tell(self, report: Callable[[Any], None], what: Any) -> None:
         with suppress(trio.RunFinishedError):
@@ -204,7 +204,7 @@ class KazooSession:
             report(what)
 
 
-class _Missed:
+class _LostEvent:
     """An event that nobody was there to hear."""
 
     def __init__(self, kind: Any, path: str) -> None:
@@ -262,7 +262,7 @@ class _AtOnce:
 
 
 def _silent() -> logging.Logger:
-    """Return a logger that says nothing: what happens to a connection is told by `changed`."""
+    """Return a logger that says nothing: `changed` reports what happens to a connection."""
     logger = logging.Logger("groupproof.zookeeper", logging.CRITICAL + 1)
     logger.addHandler(logging.NullHandler())
     return logger

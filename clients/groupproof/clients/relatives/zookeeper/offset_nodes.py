@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from groupproof.clients.relatives.zookeeper.consumer_outputs import Committed, CommitToKafka, FetchFromKafka, FindOffsetManager
+from groupproof.clients.relatives.zookeeper.consumer_outputs import CommitToKafka, FetchFromKafka, FindOffsetManager, OffsetsStored
 from groupproof.clients.relatives.zookeeper.consumer_process import Process
 from groupproof.clients.relatives.zookeeper.consumer_threads import Acquire, Body, Lock, Sleep, Steps
 from groupproof.clients.relatives.zookeeper.zkclient import NodeTrouble
@@ -77,7 +77,7 @@ class Offsets:
                 yield from process.client.update_persistent(process.paths.offset(partition), str(offset).encode())
                 process.checkpointed[partition] = written[partition] = offset
         if written:
-            process.tell(Committed(offsets=written, store="zookeeper"))
+            process.tell(OffsetsStored(offsets=written, store="zookeeper"))
 
     def _to_kafka(self, offsets: Mapping[TopicPartition, int]) -> Steps[bool]:
         yield from self.find_manager()
@@ -87,7 +87,7 @@ class Offsets:
             return False
         stored = {partition: offset for partition, offset in offsets.items() if errors.get(partition) == 0}
         if stored:
-            self._process.tell(Committed(offsets=stored, store="kafka"))
+            self._process.tell(OffsetsStored(offsets=stored, store="kafka"))
             if self._process.settings.is_dual:
                 yield from self._to_zookeeper(stored)
         if not _MOVED.isdisjoint(errors.values()):

@@ -15,9 +15,9 @@ from groupproof.clients.relatives.zookeeper.consumer_outputs import (
     AttemptEnded,
     BeforeReleasing,
     BeforeStarting,
-    Failed,
-    Owned,
-    Released,
+    ConsumerFailure,
+    OwnerNodesCreated,
+    OwnerNodesDeleted,
 )
 from groupproof.clients.relatives.zookeeper.consumer_process import Process
 from groupproof.clients.relatives.zookeeper.consumer_streams import OwnedPartition
@@ -26,7 +26,7 @@ from groupproof.clients.relatives.zookeeper.offset_nodes import Offsets
 from groupproof.clients.relatives.zookeeper.partition_leaders import Fetchers
 from groupproof.clients.relatives.zookeeper.paths import BROKERS, TOPICS, Unreadable, broker_of, broker_path, partitions_of, topic_path
 from groupproof.clients.relatives.zookeeper.registration import Registration, read_registration, threads_of_all
-from groupproof.clients.relatives.zookeeper.thread_assignors import Uneven, View, assign
+from groupproof.clients.relatives.zookeeper.thread_assignors import UnevenTopics, View, assign
 from groupproof.clients.relatives.zookeeper.zkclient import NodeTrouble
 from groupproof.protocol.vocabulary import TopicPartition
 
@@ -47,7 +47,7 @@ class _Conflict(Exception):
     """Another consumer's owner node is in the way."""
 
 
-class _Vanished(Exception):
+class _NodeVanished(Exception):
     """What was read a moment ago is not there any more."""
 
 
@@ -89,7 +89,7 @@ class Rebalancing:
         try:
             yield from self.rebalance(cause)
         except RebalanceFailed as failed:
-            self._process.tell(Failed(error="ConsumerRebalanceFailedException", message=str(failed), cause=cause))
+            self._process.tell(ConsumerFailure(error="ConsumerRebalanceFailedException", message=str(failed), cause=cause))
             return False
         return True
 
@@ -120,7 +120,7 @@ class Rebalancing:
             yield from self._steps()
         except _Conflict as conflict:
             return AttemptEnded(attempt=attempt, error=str(conflict), is_conflict=True)
-        except (NodeTrouble, Unreadable, Uneven, _Vanished) as trouble:
+        except (NodeTrouble, Unreadable, UnevenTopics, _NodeVanished) as trouble:
             # ZooKeeper's state may change while it is read; another rebalance will be triggered then
             return AttemptEnded(attempt=attempt, error=str(trouble))
         return AttemptEnded(attempt=attempt)
@@ -139,14 +139,14 @@ class Rebalancing:
         assigned = yield from self._assign()
         taken = assigned.get(process.consumer_id)
         if taken is None:
-            raise _Vanished(f"{process.consumer_id} is not among the consumers of its group")
+            raise _NodeVanished(f"{process.consumer_id} is not among the consumers of its group")
         offsets = yield from self._offsets.fetch(tuple(taken))
         if offsets is None or process.is_shutting_down:
-            raise _Vanished("the consumer shuts down")
+            raise _NodeVanished("the consumer shuts down")
         owned = self._infos(taken, offsets)
         yield from self._claim(taken)
         process.owned = owned
-        process.tell(Owned(partitions=frozenset(owned)))
+        process.tell(OwnerNodesCreated(partitions=frozenset(owned)))
         process.tell(BeforeStarting(consumer_id=process.consumer_id, assignment=assigned))
         self._fetchers.start(owned)
 
@@ -164,7 +164,7 @@ class Rebalancing:
             yield from process.client.delete(process.paths.owner(partition))
             process.owned.pop(partition, None)
         if released:
-            process.tell(Released(partitions=released))
+            process.tell(OwnerNodesDeleted(partitions=released))
 
     def _infos(self, taken: Mapping[TopicPartition, str], offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, OwnedPartition]:
         process = self._process
@@ -229,7 +229,7 @@ class Rebalancing:
         try:
             return assign(process.settings.assignor, view)
         except KeyError as error:
-            raise _Vanished(f"nobody is registered for topic {error}") from error
+            raise _NodeVanished(f"nobody is registered for topic {error}") from error
 
     def _threads_of_group(self) -> Steps[Threads]:
         process = self._process

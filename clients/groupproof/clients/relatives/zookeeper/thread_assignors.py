@@ -14,13 +14,13 @@ from types import MappingProxyType
 from groupproof.protocol.java_hash import java_hash
 from groupproof.protocol.vocabulary import TopicPartition
 
-__all__ = ["Assigned", "Uneven", "View", "assign"]
+__all__ = ["Assigned", "UnevenTopics", "View", "assign"]
 
 Assigned = Mapping[str, Mapping[TopicPartition, str]]
 """Consumer to partition to thread; a consumer without any has an empty entry (ZK-55)."""
 
 
-class Uneven(Exception):
+class UnevenTopics(Exception):
     """Round robin is not allowed: not all topics have the same threads; str() is Kafka's own message."""
 
 
@@ -64,7 +64,7 @@ def _round_robin(view: View) -> list[tuple[TopicPartition, str]]:
     first, head = view.threads[0]
     for topic, threads in view.threads:
         if threads != head:
-            raise Uneven(
+            raise UnevenTopics(
                 "Round-robin assignment is allowed only if all consumers in the group subscribe to the same topics, AND if the stream counts across topics "
                 f"are identical for a given consumer instance. Topic {topic} has {', '.join(threads)}; topic {first} has {', '.join(head)}"
             )

@@ -105,7 +105,7 @@ class ZkClient:
             yield from self.exists(path)
             yield from self.children(path)
         except NodeTrouble:
-            pass  # the node is gone; the listener is told all the same
+            pass  # the node is gone; the listener is called all the same
         yield from self._on_children[path]()
 
     def _data_event(self, path: str) -> Body:

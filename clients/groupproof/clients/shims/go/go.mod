@@ -3,6 +3,7 @@ module groupproof/shims
 go 1.26.0
 
 require (
+	github.com/confluentinc/confluent-kafka-go/v2 v2.15.1
 	github.com/IBM/sarama v1.61.1
 	github.com/segmentio/kafka-go v0.4.51
 	github.com/twmb/franz-go v1.22.2

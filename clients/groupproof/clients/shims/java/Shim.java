@@ -1,4 +1,6 @@
 import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.lang.reflect.InvocationTargetException;
@@ -13,9 +15,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Properties;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.function.Function;
+import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -26,7 +31,6 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
-import org.apache.kafka.common.utils.AppInfoParser;
 
 /**
  * Apache Kafka's Java client behind the shim contract, version 1: kafka-clients 2.2 to 4.x, one consumer and one thread for each member.
@@ -37,19 +41,39 @@ import org.apache.kafka.common.utils.AppInfoParser;
 public final class Shim {
     static final PrintStream OUT = System.out;
     static final Object GOODBYE = new Object();
-    static final Map<String, Member> MEMBERS = Collections.synchronizedMap(new LinkedHashMap<>());
+    static final Map<String, Target> MEMBERS = Collections.synchronizedMap(new LinkedHashMap<>());
     static final Set<String> COMMANDS = Set.of("subscribe", "resubscribe", "pause", "resume", "commit", "assignment", "position",
             "committed", "unsubscribe", "close");
 
+    /** Makes a member by its name. */
+    static Function<String, Target> maker = Member::new;
+
+    /** What the process knows of a member: it takes commands, in order, until it has closed. */
+    interface Target {
+        /** Queues a command; false once the member has closed. */
+        boolean put(Map<String, Object> command);
+
+        void start();
+
+        void awaitEnd();
+    }
+
     public static void main(String[] args) throws Exception {
+        serve("java", Settings.RELEASE, Settings.capabilities(), Member::new);
+    }
+
+    /** The process of any shim: says hello, hands commands to members that `make` makes, and ends in order. */
+    static void serve(String client, String version, List<Object> capabilities, Function<String, Target> make) throws Exception {
+        maker = make;
         System.setOut(System.err); // whatever the client prints
         System.setProperty("org.slf4j.simpleLogger.showDateTime", "true");
         System.setProperty("org.slf4j.simpleLogger.dateTimeFormat", "HH:mm:ss.SSS");
         System.setProperty("org.slf4j.simpleLogger.log.org.apache.kafka.clients.consumer.ConsumerConfig", "warn");
-        System.setProperty("org.slf4j.simpleLogger.log.org.apache.kafka.common.utils.AppInfoParser", "error");
+        for (String folder : List.of("", "internals.")) { // it moved in 4.4
+            System.setProperty("org.slf4j.simpleLogger.log.org.apache.kafka.common.utils." + folder + "AppInfoParser", "error");
+        }
         Runtime.getRuntime().addShutdownHook(new Thread(() -> end(null), "sigterm"));
-        write(json("name", "hello", "contract", 1, "client", "java", "version", AppInfoParser.getVersion(), "language", "java",
-                "capabilities", Settings.capabilities()));
+        write(json("name", "hello", "contract", 1, "client", client, "version", version, "language", "java", "capabilities", capabilities));
         end(read(new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))));
     }
 
@@ -80,13 +104,13 @@ public final class Shim {
 
     static void dispatch(String name, Map<String, Object> command) {
         String key = (String) command.get("member");
-        Member member = MEMBERS.get(key);
+        Target member = MEMBERS.get(key);
         if (!COMMANDS.contains(name)) {
             answer(command, json("unimplemented", "this shim knows no command '" + name + "'"));
         } else if (member != null && member.put(command)) {
             return;
         } else if (name.equals("subscribe")) {
-            Member created = new Member(key);
+            Target created = maker.apply(key);
             MEMBERS.put(key, created);
             created.put(command);
             created.start();
@@ -98,9 +122,9 @@ public final class Shim {
     /** Closes all members and ends the process with status 0, once, whether stdin, `exit` or SIGTERM came first. */
     static void end(Map<String, Object> exit) {
         synchronized (GOODBYE) {
-            List<Member> members = new ArrayList<>(MEMBERS.values());
-            for (Member member : members) member.put(new HashMap<>(Map.of("command", "close")));
-            for (Member member : members) member.awaitEnd();
+            List<Target> members = new ArrayList<>(MEMBERS.values());
+            for (Target member : members) member.put(new HashMap<>(Map.of("command", "close")));
+            for (Target member : members) member.awaitEnd();
             if (exit != null) answer(exit, json("ok", true));
             Runtime.getRuntime().halt(0);
         }
@@ -136,7 +160,7 @@ public final class Shim {
     }
 
     /** One consumer in its thread. Commands run between polls, as in any application: the consumer is not thread-safe. */
-    static final class Member extends Thread implements ConsumerRebalanceListener {
+    static final class Member extends Thread implements ConsumerRebalanceListener, Target {
         final String key;
         final LinkedBlockingQueue<Map<String, Object>> inbox = new LinkedBlockingQueue<>();
         KafkaConsumer<byte[], byte[]> consumer;
@@ -154,8 +178,8 @@ public final class Shim {
             setDaemon(true);
         }
 
-        /** Queues a command; false once the member has closed. */
-        synchronized boolean put(Map<String, Object> command) {
+        @Override
+        public synchronized boolean put(Map<String, Object> command) {
             return !done && inbox.add(command);
         }
 
@@ -163,7 +187,8 @@ public final class Shim {
             done = true;
         }
 
-        void awaitEnd() {
+        @Override
+        public void awaitEnd() {
             try {
                 join();
             } catch (InterruptedException interrupted) {
@@ -306,11 +331,7 @@ public final class Shim {
         }
 
         void committed(Map<TopicPartition, OffsetAndMetadata> offsets, Exception error) {
-            List<Object> listed = new ArrayList<>();
-            for (List<Object> each : lists(offsets)) listed.add(json("topic", each.get(0), "partition", each.get(1), "offset", each.get(2)));
-            Problem problem = error == null ? null : Problem.of(error);
-            emit("offsets_committed", json("success", error == null, "error", problem == null ? null : problem.name,
-                    "message", problem == null ? null : problem.message, "offsets", listed));
+            emit("offsets_committed", commitFields(offsets, error));
         }
 
         /** What a commit without offsets commits: the positions that are known without asking a broker. */
@@ -395,6 +416,14 @@ public final class Shim {
         }
     }
 
+    static Map<String, Object> commitFields(Map<TopicPartition, OffsetAndMetadata> offsets, Exception error) {
+        List<Object> listed = new ArrayList<>();
+        for (List<Object> each : lists(offsets)) listed.add(json("topic", each.get(0), "partition", each.get(1), "offset", each.get(2)));
+        Problem problem = error == null ? null : Problem.of(error);
+        return json("success", error == null, "error", problem == null ? null : problem.name, "message", problem == null ? null : problem.message,
+                "offsets", listed);
+    }
+
     static TopicPartition partition(List<?> each) {
         return new TopicPartition((String) each.get(0), ((Number) each.get(1)).intValue());
     }
@@ -434,6 +463,7 @@ public final class Shim {
     /** The fields of `subscribe` as the client's properties, and what only some releases have. */
     static final class Settings {
         static final Set<String> CONFIGS = ConsumerConfig.configNames();
+        static final String RELEASE = release();
         static final String PACKAGE = "org.apache.kafka.clients.consumer.";
         static final Map<String, String> ASSIGNORS = Map.of("range", "RangeAssignor", "roundrobin", "RoundRobinAssignor",
                 "sticky", "StickyAssignor", "cooperative-sticky", "CooperativeStickyAssignor");
@@ -489,6 +519,17 @@ public final class Shim {
             return found;
         }
 
+        /** The file that AppInfoParser reads; that class is another package's since 4.4. */
+        static String release() {
+            try (InputStream file = KafkaConsumer.class.getResourceAsStream("/kafka/kafka-version.properties")) {
+                Properties found = new Properties();
+                if (file != null) found.load(file);
+                return found.getProperty("version", "unknown").trim();
+            } catch (IOException unreadable) {
+                return "unknown";
+            }
+        }
+
         static boolean has(String consumerClass) {
             try {
                 return Class.forName(PACKAGE + consumerClass) != null;
@@ -502,24 +543,24 @@ public final class Shim {
                     "resubscribe", "multi"));
             if (CONFIGS.contains("group.instance.id")) found.add("static");
             if (has("CooperativeStickyAssignor")) found.add("cooperative");
-            if (CONFIGS.contains("group.protocol") && !AppInfoParser.getVersion().startsWith("3.")) found.add("consumer"); // a preview in 3.7-3.9
+            if (CONFIGS.contains("group.protocol") && !Settings.RELEASE.startsWith("3.")) found.add("consumer"); // a preview in 3.7-3.9
             return found;
         }
 
         /** committed(Set) came with 2.4 and committed(TopicPartition) went with 4.0. */
-        static OffsetAndMetadata committed(KafkaConsumer<?, ?> consumer, TopicPartition partition) throws Exception {
+        static OffsetAndMetadata committed(Consumer<?, ?> consumer, TopicPartition partition) throws Exception {
             try {
-                Object found = KafkaConsumer.class.getMethod("committed", Set.class).invoke(consumer, Set.of(partition));
+                Object found = Consumer.class.getMethod("committed", Set.class).invoke(consumer, Set.of(partition));
                 return (OffsetAndMetadata) ((Map<?, ?>) found).get(partition);
             } catch (NoSuchMethodException before24) {
-                return (OffsetAndMetadata) KafkaConsumer.class.getMethod("committed", TopicPartition.class).invoke(consumer, partition);
+                return (OffsetAndMetadata) Consumer.class.getMethod("committed", TopicPartition.class).invoke(consumer, partition);
             }
         }
 
         /** groupMetadata() came with 2.5. */
-        static Map<String, Object> identity(KafkaConsumer<?, ?> consumer) {
+        static Map<String, Object> identity(Consumer<?, ?> consumer) {
             try {
-                Object metadata = KafkaConsumer.class.getMethod("groupMetadata").invoke(consumer);
+                Object metadata = Consumer.class.getMethod("groupMetadata").invoke(consumer);
                 String memberId = (String) metadata.getClass().getMethod("memberId").invoke(metadata);
                 return json("member_id", memberId.isEmpty() ? null : memberId,
                         "generation", metadata.getClass().getMethod("generationId").invoke(metadata));

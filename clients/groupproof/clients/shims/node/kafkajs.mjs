@@ -77,7 +77,7 @@ class KafkaJs extends Member {
   async #go(topics, fromBeginning, options) {
     try {
       await this.#consumer.connect()
-      await this.#consumer.subscribe({ topics, fromBeginning })
+      for (const topic of topics) await this.#consumer.subscribe({ topic, fromBeginning }) // before 2.0 it takes one at a time
       await this.#consumer.run(options)
     } catch (error) {
       this.failed(error, { fatal: true })
@@ -88,7 +88,7 @@ class KafkaJs extends Member {
   #listen() {
     const { GROUP_JOIN, REBALANCING, CRASH, STOP } = this.#consumer.events
     const on = (event, tell) => this.#consumer.on(event, tell)
-    on(REBALANCING, () => this.revoked())
+    if (REBALANCING !== undefined) on(REBALANCING, () => this.revoked()) // which came with 1.16
     on(STOP, () => this.revoked())
     on(GROUP_JOIN, ({ payload }) => {
       const partitions = Object.entries(payload.memberAssignment).flatMap(([topic, numbers]) => numbers.map((partition) => ({ topic, partition })))

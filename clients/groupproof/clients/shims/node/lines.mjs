@@ -35,6 +35,15 @@ export class Refused extends Error {
   }
 }
 
+/** An error of the client's, under the name that Kafka or its library has for it. */
+export class Named extends Error {
+  constructor(name, message) {
+    super(message)
+    this.name = name
+    this.type = name
+  }
+}
+
 /** The client has no such feature; the message says why. */
 export class Unimplemented extends Error {}
 
@@ -131,7 +140,7 @@ const inOrder = (partitions) => [...partitions].sort((a, b) => (a.topic < b.topi
 /**
  * One member: its commands in order, its events, its answers.
  *
- * A client's file gives `start(settings)` (make the client, tell it what to join, and return before it has joined), `commitOffsets(offsets)`, `committed(partitions)` and
+ * A client's file gives `start(settings)` (make the client, tell it what to join, and return before it has joined), `commitOffsets(offsets, mode)`, `committed(partitions)` and
  * `stop()`; and, where the client can, `leaveGroup()` (unsubscribe), `changeTopics(topics)` (resubscribe), `pauseFlow()` and `resumeFlow()` of its own. It tells what happens by `assigned`, `revoked`, `lost`, `records` and `failed`.
  */
 export class Member {
@@ -175,18 +184,36 @@ export class Member {
   revoked(partitions = this.assignment, name = 'partitions_revoked') {
     if (partitions.length === 0) return
     this.#callback(name, partitions)
-    const gone = new Set(partitions.map(({ topic, partition }) => key(topic, partition)))
-    for (const each of gone) this.#positions.delete(each)
-    this.assignment = this.assignment.filter(({ topic, partition }) => !gone.has(key(topic, partition)))
+    this.#forget(partitions)
   }
 
   lost() {
     this.revoked(this.assignment, 'partitions_lost')
   }
 
+  /** A callback of the client's own: these came, beside what is there. */
+  added(partitions, fields = {}) {
+    this.#callback('partitions_assigned', partitions, fields)
+    this.assignment = inOrder([...this.assignment, ...partitions])
+  }
+
+  /** A callback of the client's own: these go when it returns; `during` is what the application does in it. */
+  async givenBack(partitions, during = async () => {}, name = 'partitions_revoked') {
+    this.emit(name, { partitions: inOrder(partitions) })
+    await during()
+    this.#forget(partitions)
+    this.emit('callback_done')
+  }
+
   #callback(name, partitions, fields) {
     this.emit(name, { partitions: inOrder(partitions), ...fields })
     this.emit('callback_done')
+  }
+
+  #forget(partitions) {
+    const gone = new Set(partitions.map(({ topic, partition }) => key(topic, partition)))
+    for (const each of gone) this.#positions.delete(each)
+    this.assignment = this.assignment.filter(({ topic, partition }) => !gone.has(key(topic, partition)))
   }
 
   /** The application's handler: `ranges` are [{topic, partition, minOffset, maxOffset, count}]. It is held while paused, and as slow as it was asked to be. */
@@ -276,16 +303,31 @@ export class Member {
   }
 
   async #commit({ mode, offsets = this.consumed() }) {
-    const listed = offsets.map(([topic, partition, offset]) => ({ topic, partition, offset }))
-    const done = this.commitOffsets(listed).then(
-      () => this.emit('offsets_committed', { success: true, offsets: listed }),
-      (error) => {
-        this.emit('offsets_committed', { success: false, ...problemOf(error), offsets: listed })
-        if (mode === 'sync') throw error
-      },
-    )
+    const done = this.#commitAndTell(offsets, mode)
     if (mode === 'sync') await done
+    else done.catch(() => {}) // its event has told it
     return { offsets }
+  }
+
+  async #commitAndTell(offsets, mode) {
+    const listed = offsets.map(([topic, partition, offset]) => ({ topic, partition, offset }))
+    try {
+      await this.commitOffsets(listed, mode)
+    } catch (error) {
+      this.tellCommit(listed, error)
+      throw error
+    }
+    this.tellCommit(listed)
+  }
+
+  /** Tell the end of a commit; those that the client makes by itself are told so too. */
+  tellCommit(offsets, error) {
+    this.emit('offsets_committed', { success: !error, ...(error && problemOf(error)), offsets })
+  }
+
+  /** Commit what was read from a callback: its event tells a failure, and the rebalance goes on. */
+  async commitQuietly() {
+    await this.#commitAndTell(this.consumed(), 'sync').catch(() => {})
   }
 
   /** The handler keeps what it was given; a client that would then miss its heartbeats brings a way of its own. */
@@ -314,7 +356,7 @@ export function installed(name, from) {
   const require = createRequire(from)
   for (const folder of require.resolve.paths(name)) {
     try {
-      return require(`${folder}/${name}/package.json`).version
+      return require(`${folder}/${name}/package.json`).version.replace(/^v/, '')
     } catch (error) {
       if (error.code !== 'MODULE_NOT_FOUND') throw error
     }

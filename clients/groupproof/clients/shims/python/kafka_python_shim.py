@@ -1,4 +1,4 @@
-"""kafka-python behind the shim contract: releases 1.4.4 to 3.x, one consumer and one thread for each member.
+"""kafka-python behind the shim contract: releases 1.4.4 to 3.x, and its fork kafka-python-ng, one consumer and one thread for each member.
 
 What differs between releases is asked of the library, not of its number: static membership is a key of `KafkaConsumer.DEFAULT_CONFIG`,
 an assignor a module. It subscribes and polls as any application does and asks for nothing beforehand: what the first join meets, with or without
@@ -10,6 +10,7 @@ forgotten (docs/findings/kafka-python-forgets-a-rejoin.md), which has cases of i
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,6 +27,8 @@ except ImportError as missing:
     cannot_run_here(f"kafka-python cannot be imported here: {missing}")
 
 AsyncListener = getattr(kafka, "AsyncConsumerRebalanceListener", None)
+
+FORK = "kafka-python-ng"
 
 FIRST_POLLS_S = 0.5
 
@@ -54,8 +57,17 @@ def main() -> None:
         return member
 
     Host(lines, start).run(
-        {"client": "kafka-python", "version": kafka.__version__, "language": "python", "capabilities": capabilities()},
+        {"client": package(), "version": kafka.__version__, "language": "python", "capabilities": capabilities()},
     )
+
+
+def package() -> str:
+    """Return the package that the library came in: that of the fork has the same modules."""
+    try:
+        importlib.metadata.distribution(FORK)
+    except importlib.metadata.PackageNotFoundError:
+        return "kafka-python"
+    return FORK
 
 
 def capabilities() -> list[str]:

@@ -125,7 +125,7 @@ class Subscribe:
         self._taken: set[str] = set()
         self.poll_timeout_s: float = self.take("poll_timeout_ms", 100) / 1000
         self.handler_delay_s: float = self.take("handler_delay_ms", 0) / 1000
-        self.take("broker_release")  # no client needs to be told: it asks its brokers
+        self.take("broker_release")  # no client needs it: it asks its brokers
         self.on_revoked: dict[str, Any] = self.take("on_revoked", {})
         self.topics: list[str] = self.take("topics", [])
 
@@ -174,7 +174,7 @@ class MemberBase:
         self._write({"name": name, "timestamp": int(time.time() * 1000), **{key: value for key, value in fields.items() if value is not None}})
 
     def answer(self, command: Command, **fields: Any) -> None:
-        if "id" in command:  # the goodbye at the process's end has none: nobody waits for an answer
+        if "id" in command:  # the close at the process's end has none: nobody waits for an answer
             self._write({"id": command["id"], **fields})
 
     def _write(self, line: dict[str, Any]) -> None:

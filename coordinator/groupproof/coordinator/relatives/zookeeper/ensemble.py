@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Hashable, Mapping
 from typing import Final, NamedTuple
 
-from groupproof.coordinator.relatives.zookeeper.tree import Created, Deleted, Fired, NodeWritten, Tree
+from groupproof.coordinator.relatives.zookeeper.tree import NodeCreated, NodeDeleted, NodeWritten, Tree, WatchFired
 from groupproof.protocol.relatives.zookeeper_messages import (
     ANY_VERSION,
     OK,
@@ -36,13 +36,13 @@ from groupproof.protocol.relatives.zookeeper_messages import (
     WatchEvent,
 )
 
-__all__ = ["Answered", "Ensemble", "Expired", "Output"]
+__all__ = ["Ensemble", "Output", "SessionAnswer", "SessionExpiry"]
 
 _US_IN_MS: Final = 1_000
-Change = Created | Deleted | NodeWritten
+Change = NodeCreated | NodeDeleted | NodeWritten
 
 
-class Answered(NamedTuple):
+class SessionAnswer(NamedTuple):
     """The answer to what was asked under `token`."""
 
     session_id: int
@@ -50,13 +50,13 @@ class Answered(NamedTuple):
     answer: Answer
 
 
-class Expired(NamedTuple):
+class SessionExpiry(NamedTuple):
     """The session is over, and its ephemeral nodes with it. Its client learns it when it comes back."""
 
     session_id: int
 
 
-Output = Answered | Fired | Expired
+Output = SessionAnswer | WatchFired | SessionExpiry
 
 
 class _Commit(NamedTuple):
@@ -65,7 +65,7 @@ class _Commit(NamedTuple):
     at_us: int
     zxid: int
     changes: tuple[Change, ...]
-    reply: Answered | None
+    reply: SessionAnswer | None
 
 
 class _Session:
@@ -166,14 +166,14 @@ class Ensemble:
             if kind is None:
                 tree.watch_data(path, session.session_id)
             else:
-                fired.append(Fired(session.session_id, WatchEvent(kind, path)))
+                fired.append(WatchFired(session.session_id, WatchEvent(kind, path)))
         for path in children:
             node = tree.node(path)
             if node is not None and node.listed <= zxid:
                 tree.watch_children(path, session.session_id)
             else:
                 kind = EventKind.DELETED if node is None else EventKind.CHILDREN_CHANGED
-                fired.append(Fired(session.session_id, WatchEvent(kind, path)))
+                fired.append(WatchFired(session.session_id, WatchEvent(kind, path)))
         return list(fired)
 
     def close(self, session_id: int, token: Hashable, now_us: int) -> list[Output]:
@@ -182,11 +182,11 @@ class Ensemble:
         self._lost.pop(session_id, None)
         server = 0 if session.server is None else session.server
         changes = self._end(session, server)
-        return self._commit(changes, server, Answered(session_id, token, OK), now_us)
+        return self._commit(changes, server, SessionAnswer(session_id, token, OK), now_us)
 
     def _end(self, session: _Session, server: int) -> tuple[Change, ...]:
         self._trees[server].forget_watches(session.session_id)
-        return tuple(Deleted(path) for path in self._trees[0].ephemerals(session.session_id))
+        return tuple(NodeDeleted(path) for path in self._trees[0].ephemerals(session.session_id))
 
     # Operations
 
@@ -196,11 +196,11 @@ class Ensemble:
         session = self._sessions.get(session_id)
         if session is None or session.server is None:
             code = Code.SESSION_EXPIRED if session is None else Code.CONNECTION_LOSS
-            return [*outputs, Answered(session_id, token, Answer(code))]
+            return [*outputs, SessionAnswer(session_id, token, Answer(code))]
         if isinstance(operation, Create | Delete | Set):
             answer, changes = self._decide(session_id, operation)
-            return outputs + self._commit(changes, session.server, Answered(session_id, token, answer), now_us)
-        outputs.append(Answered(session_id, token, _read(self._trees[session.server], session_id, operation)))
+            return outputs + self._commit(changes, session.server, SessionAnswer(session_id, token, answer), now_us)
+        outputs.append(SessionAnswer(session_id, token, _read(self._trees[session.server], session_id, operation)))
         return outputs
 
     def _decide(self, session_id: int, operation: Create | Delete | Set) -> tuple[Answer, tuple[Change, ...]]:
@@ -210,7 +210,7 @@ class Ensemble:
             parent = self._trees[0].node(operation.path.rpartition("/")[0] or "/")
             if node is not None or parent is None or parent.owner:
                 return Answer(_no_create(is_there=node is not None, is_parent_there=parent is not None)), ()
-            return OK, (Created(operation.path, operation.data, session_id if operation.is_ephemeral else 0),)
+            return OK, (NodeCreated(operation.path, operation.data, session_id if operation.is_ephemeral else 0),)
         if node is None:
             return Answer(Code.NO_NODE), ()
         if operation.version not in (ANY_VERSION, node.version):
@@ -219,11 +219,11 @@ class Ensemble:
             return Answer(Code.OK, version=node.version + 1), (NodeWritten(operation.path, operation.data),)
         if node.children:
             return Answer(Code.NOT_EMPTY), ()
-        return OK, (Deleted(operation.path),)
+        return OK, (NodeDeleted(operation.path),)
 
     # Transactions
 
-    def _commit(self, changes: tuple[Change, ...], server: int, reply: Answered | None, now_us: int) -> list[Output]:
+    def _commit(self, changes: tuple[Change, ...], server: int, reply: SessionAnswer | None, now_us: int) -> list[Output]:
         """Carry a transaction out at the leader, and send it to the others; a write that was refused is waited for in the same way."""
         zxid = self._trees[0].zxid + (1 if changes else 0)
         for number, coming in enumerate(self._coming[1:], start=1):
@@ -255,7 +255,7 @@ class Ensemble:
         outputs = self._catch_up(now_us) if len(self._trees) > 1 else []
         for session in [session for session in self._lost.values() if session.expires_us <= now_us]:
             del self._sessions[session.session_id], self._lost[session.session_id]
-            outputs.append(Expired(session.session_id))
+            outputs.append(SessionExpiry(session.session_id))
             outputs += self._commit(self._end(session, 0), 0, None, now_us)
         return outputs
 

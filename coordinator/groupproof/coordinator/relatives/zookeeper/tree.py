@@ -6,12 +6,12 @@ from typing import Final, NamedTuple
 
 from groupproof.protocol.relatives.zookeeper_messages import Answer, Code, EventKind, GetEach, WatchEvent
 
-__all__ = ["Created", "Deleted", "Fired", "NodeWritten", "Tree", "TreeNode"]
+__all__ = ["NodeCreated", "NodeDeleted", "NodeWritten", "Tree", "TreeNode", "WatchFired"]
 
 _READS_MAX: Final = 4_096
 
 
-class Created(NamedTuple):
+class NodeCreated(NamedTuple):
     """A node came to be."""
 
     path: str
@@ -19,7 +19,7 @@ class Created(NamedTuple):
     owner: int
 
 
-class Deleted(NamedTuple):
+class NodeDeleted(NamedTuple):
     """A node is gone."""
 
     path: str
@@ -32,7 +32,7 @@ class NodeWritten(NamedTuple):
     data: bytes
 
 
-class Fired(NamedTuple):
+class WatchFired(NamedTuple):
     """A watch of that session has fired."""
 
     session_id: int
@@ -127,15 +127,15 @@ class Tree:
 
     # Changes
 
-    def apply(self, change: Created | Deleted | NodeWritten, zxid: int) -> list[Fired]:
+    def apply(self, change: NodeCreated | NodeDeleted | NodeWritten, zxid: int) -> list[WatchFired]:
         """Carry out a change that the leader has found right."""
-        if isinstance(change, Created):
+        if isinstance(change, NodeCreated):
             return self._create(change, zxid)
-        if isinstance(change, Deleted):
+        if isinstance(change, NodeDeleted):
             return self._delete(change, zxid)
         return self._write(change, zxid)
 
-    def _create(self, change: Created, zxid: int) -> list[Fired]:
+    def _create(self, change: NodeCreated, zxid: int) -> list[WatchFired]:
         parent, name = self._above(change.path)
         node = parent.children[name] = self._nodes[change.path] = TreeNode(change.data, change.owner, zxid)
         if node.owner:
@@ -143,7 +143,7 @@ class Tree:
         self._has_changed(parent, zxid)
         return self._fire(self._data_watches, change.path, EventKind.CREATED) + self._fire_above(change.path)
 
-    def _delete(self, change: Deleted, zxid: int) -> list[Fired]:
+    def _delete(self, change: NodeDeleted, zxid: int) -> list[WatchFired]:
         parent, name = self._above(change.path)
         node = self._nodes.pop(change.path)
         del parent.children[name]
@@ -155,7 +155,7 @@ class Tree:
         fired += [one for one in self._fire(self._child_watches, change.path, EventKind.DELETED) if one.session_id not in sessions]
         return fired + self._fire_above(change.path)
 
-    def _write(self, change: NodeWritten, zxid: int) -> list[Fired]:
+    def _write(self, change: NodeWritten, zxid: int) -> list[WatchFired]:
         node = self._nodes[change.path]
         node.data, node.changed = change.data, zxid
         node.version += 1
@@ -171,13 +171,13 @@ class Tree:
         parent, _, name = path.rpartition("/")
         return self._nodes[parent or "/"], name
 
-    def _fire_above(self, path: str) -> list[Fired]:
+    def _fire_above(self, path: str) -> list[WatchFired]:
         return self._fire(self._child_watches, path.rpartition("/")[0] or "/", EventKind.CHILDREN_CHANGED)
 
     @staticmethod
-    def _fire(watches: dict[str, dict[int, None]], path: str, kind: EventKind) -> list[Fired]:
+    def _fire(watches: dict[str, dict[int, None]], path: str, kind: EventKind) -> list[WatchFired]:
         sessions = watches.pop(path, None)
         if not sessions:
             return []
         event = WatchEvent(kind, path)
-        return [Fired(session_id, event) for session_id in sessions]
+        return [WatchFired(session_id, event) for session_id in sessions]

@@ -54,7 +54,7 @@ def _error_case(code: int, title: str) -> Case:
 
 
 CASES: tuple[Case, ...] = (
-    _retried(ErrorCode.COORDINATOR_NOT_AVAILABLE, "A client that is told of no coordinator asks again and joins."),
+    _retried(ErrorCode.COORDINATOR_NOT_AVAILABLE, "A client that finds no coordinator asks again and joins."),
     _retried(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "A client whose lookup meets a loading coordinator asks again and joins."),
     _error_case(ErrorCode.GROUP_AUTHORIZATION_FAILED, "A lookup that is not authorised reaches the application."),
     _error_case(ErrorCode.INVALID_GROUP_ID, "A lookup for an invalid group id reaches the application."),

@@ -112,10 +112,10 @@ _ERRORS: tuple[Case, ...] = (
     _stays(ErrorCode.COORDINATOR_NOT_AVAILABLE, "A member told of no coordinator looks for it and goes on as the member it is."),
     _stays(ErrorCode.NOT_COORDINATOR, "A member told that this is not its coordinator looks for it and goes on as the member it is."),
     _odd(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "A Heartbeat that meets a loading coordinator costs no membership."),
-    _odd(UNHEARD_OF, "A Heartbeat answered with an unheard-of error costs no membership, or is told to the application."),
+    _odd(UNHEARD_OF, "A Heartbeat answered with an unheard-of error costs no membership, or is reported to the application."),
     case(
         "heartbeat/codes-of-other-requests",
-        "Heartbeats answered with codes that belong to other requests cost no membership, or are told to the application.",
+        "Heartbeats answered with codes that belong to other requests cost no membership, or are reported to the application.",
         ("CLIENT-50", "CLIENT-40"),
         MUST,
         plan(
@@ -135,7 +135,7 @@ _ERRORS: tuple[Case, ...] = (
     ),
     case(
         "heartbeat/group-authorization-failed",
-        "A Heartbeat that is not authorised is told to the application or tried again.",
+        "A Heartbeat that is not authorised is reported to the application or tried again.",
         ("CLIENT-50",),
         SHOULD,
         _kept(ErrorCode.GROUP_AUTHORIZATION_FAILED),
@@ -205,7 +205,7 @@ _COURSE: tuple[Case, ...] = (
     ),
     case(
         "heartbeat/told-again-and-again",
-        "A member that is told of a rebalance by every Heartbeat joins again after the first.",
+        "A member that hears of a rebalance by every Heartbeat joins again after the first.",
         ("CLIENT-46",),
         MUST,
         plan(

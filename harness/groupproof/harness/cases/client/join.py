@@ -61,7 +61,7 @@ def _again(code: int, within_ms: int = 12_000) -> Plan:
 def _meeting_another(code: int) -> Plan:
     """Return a plan in which a newcomer makes a stable member rejoin, and that JoinGroup is answered with an error.
 
-    The group waits for the member as a real one would: a client that asks by its next Heartbeat whether it must still rejoin (kafkajs) is told so.
+    The group waits for the member as a real one would: a client that asks by its next Heartbeat whether it must still rejoin (kafkajs) gets that answer.
     """
     return plan(
         subject(session_timeout_ms=GHOST_SESSION_MS),
@@ -105,7 +105,7 @@ def _retried_again(code: int, title: str, requirement: str, *more: Judge) -> Cas
 
 
 def _error_case(code: int, title: str, requirement: str) -> Case:
-    """Return a case whose error stays, as such errors do, until the application is told of it."""
+    """Return a case whose error stays, as such errors do, until it is reported to the application."""
     return case(
         f"join/{code_name(code)}",
         title,

@@ -56,12 +56,12 @@ def _failing(code: int, title: str) -> Case:
 
 
 _ERRORS: tuple[Case, ...] = (
-    _failing(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "A goodbye that meets a loading coordinator is said once, and the client closes."),
-    _failing(ErrorCode.COORDINATOR_NOT_AVAILABLE, "A goodbye that meets no coordinator is said once, and the client closes."),
-    _failing(ErrorCode.NOT_COORDINATOR, "A goodbye that meets another broker is said once, and the client closes."),
-    _failing(ErrorCode.UNKNOWN_MEMBER_ID, "A goodbye of an unknown member is said once, and the client closes."),
-    _failing(ErrorCode.GROUP_AUTHORIZATION_FAILED, "A goodbye that is not authorised is said once, and the client closes."),
-    _failing(UNHEARD_OF, "A goodbye answered with an unheard-of error is said once, and the client closes."),
+    _failing(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "A LeaveGroup that finds a loading coordinator is sent once, and the client closes."),
+    _failing(ErrorCode.COORDINATOR_NOT_AVAILABLE, "A LeaveGroup that finds no coordinator is sent once, and the client closes."),
+    _failing(ErrorCode.NOT_COORDINATOR, "A LeaveGroup that finds another broker is sent once, and the client closes."),
+    _failing(ErrorCode.UNKNOWN_MEMBER_ID, "A LeaveGroup of an unknown member is sent once, and the client closes."),
+    _failing(ErrorCode.GROUP_AUTHORIZATION_FAILED, "A LeaveGroup that is not authorised is sent once, and the client closes."),
+    _failing(UNHEARD_OF, "A LeaveGroup answered with an unheard-of error is sent once, and the client closes."),
 )
 
 _PHASES: tuple[Case, ...] = (
@@ -188,7 +188,7 @@ _PHASES: tuple[Case, ...] = (
                 passing(4_000),
             ],
         ),
-        syncs_no_more("m0", after="unsubscribe"),
+        syncs_no_more("m0", after="unsubscribe", unsubscribes=True),
         leaves("m0", after="unsubscribe", requirement="CLIENT-73", whole=True),
     ),
     case(

@@ -129,7 +129,7 @@ _CUT: tuple[Case, ...] = (
     ),
     case(
         "link/cut-leave",
-        "A client whose goodbye's answer is lost closes all the same.",
+        "A client whose answer to LeaveGroup is lost closes all the same.",
         ("CLIENT-73", "CLIENT-71"),
         SHOULD,
         _staying(_lost(Api.LEAVE_GROUP), mark("close"), close("m0", wait=False), event("m0", "shutdown_complete", after="close", go_on=True)),
@@ -150,7 +150,7 @@ _RESET: tuple[Case, ...] = (
     ),
     case(
         "link/reset-leave",
-        "A client whose connection is reset at its goodbye closes all the same.",
+        "A client whose connection is reset at its LeaveGroup closes all the same.",
         ("CLIENT-73", "CLIENT-71"),
         SHOULD,
         _staying(_reset(Api.LEAVE_GROUP), mark("close"), close("m0", wait=False), event("m0", "shutdown_complete", after="close", go_on=True)),
@@ -246,7 +246,7 @@ _LATE: tuple[Case, ...] = (
     ),
     case(
         "link/late-commit",
-        "A commit answered late is told as done once it is, and not before.",
+        "A commit answered late is reported as done once it is, and not before.",
         ("CLIENT-69",),
         MUST,
         _staying(holds(_FAULT, Api.OFFSET_COMMIT, ms=1_800), mark("commit"), commit("m0", ("t", 0, 5)), passing(300)),
@@ -289,7 +289,7 @@ _LATE: tuple[Case, ...] = (
     ),
     case(
         "link/late-leave",
-        "A client whose goodbye is answered late closes all the same.",
+        "A client whose LeaveGroup is answered late closes all the same.",
         ("CLIENT-73", "CLIENT-71"),
         SHOULD,
         _staying(
@@ -363,7 +363,7 @@ _SILENT: tuple[Case, ...] = (
     ),
     case(
         "link/silent-heartbeat",
-        "A member whose coordinator falls silent gives the connection up after its session and comes back, without saying goodbye.",
+        "A member whose coordinator falls silent gives the connection up after its session and comes back, without a LeaveGroup.",
         ("CLIENT-51",),
         MUST,
         _silent(Api.HEARTBEAT, delivered(_FAULT), _back(), passing(500)),

@@ -229,7 +229,7 @@ _BUSY: tuple[Case, ...] = (
     ),
     case(
         "move/at-commit-state-lost",
-        "A commit to a coordinator that moved and forgot the group is told truly.",
+        "A commit to a coordinator that moved and forgot the group is reported as it went.",
         ("CLIENT-69", "CLIENT-67"),
         MUST,
         plan(
@@ -265,7 +265,7 @@ _BUSY: tuple[Case, ...] = (
     ),
     case(
         "move/at-leave",
-        "A client that closes while its coordinator moves says its goodbye and closes.",
+        "A client that closes while its coordinator moves sends its LeaveGroup and closes.",
         ("CLIENT-73", "CLIENT-71"),
         SHOULD,
         plan(

@@ -81,7 +81,7 @@ def _rejoins(
 
 
 def _error_case(code: int, title: str) -> Case:
-    """Return a case whose error stays, as such errors do, until the application is told of it."""
+    """Return a case whose error stays, as such errors do, until it is reported to the application."""
     return case(
         f"sync/{code_name(code)}",
         title,

@@ -58,7 +58,7 @@ def case(
 ) -> Case:
     """Return a coordinator case; `id` is `area/name`, the dialect goes between; `title` what the coordinator does. Its level is the gravest of its requirements, unless given.
 
-    What its requests can't be said without is found in them; a case that asks more than any coordinator of the classic protocol can be told
+    What its requests can't be said without is found in them; a case that asks more than any coordinator of the classic protocol has
     is on no required list.
     """
     area, name = id.split("/")

@@ -9,7 +9,7 @@ from typing import Any, Final
 from groupproof.harness.cases.coordinator.builders import Steps, alone, api_versions, case, gathered, passing, preparing
 from groupproof.harness.judging.script_checkers.answers import raw_is_answered
 from groupproof.harness.model.case import Case, Judge
-from groupproof.harness.model.script import Closed, Cut, Raw, ReadAgain, ScriptStep, StopReading, Subscribed
+from groupproof.harness.model.script import AwaitClose, Cut, Raw, ReadAgain, ScriptStep, StopReading, SubscriptionBytes
 from groupproof.harness.model.script_builders import answered, beat, commit, describe, fetch, join, joined, stable, sync
 from groupproof.protocol.vocabulary import Api, ErrorCode, Level
 from groupproof.protocol.wire.framing import frame
@@ -144,7 +144,7 @@ def _malformed(name: str, words: str, *steps: ScriptStep, level: Level = Level.S
 
 
 def _closes(name: str, words: str, data: bytes, level: Level = Level.SHOULD) -> Case:
-    return _malformed(name, f"closes a connection {words}", Raw(connection="raw", data=data), Closed(connection="raw"), level=level)
+    return _malformed(name, f"closes a connection {words}", Raw(connection="raw", data=data), AwaitClose(connection="raw"), level=level)
 
 
 _MALFORMED = (
@@ -178,7 +178,7 @@ _MALFORMED = (
         ("INV-08", "INV-10"),
         preparing("a", "b"),
         Raw(connection="raw", data=struct.pack(">i", -5)),
-        Closed(connection="raw"),
+        AwaitClose(connection="raw"),
         join("b"),
         answered("join a", code=0),
         answered("join b", code=0),
@@ -187,7 +187,7 @@ _MALFORMED = (
     ),
 )
 
-_BIG: Final = Subscribed(user_data=b"u" * 60_000)
+_BIG: Final = SubscriptionBytes(user_data=b"u" * 60_000)
 _MANY: Final = 40
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from groupproof.harness.cases.coordinator.builders import Steps, alone, case, gathered, offering, passing, preparing, synced
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.script import ScriptStep, Subscribed
+from groupproof.harness.model.script import ScriptStep, SubscriptionBytes
 from groupproof.harness.model.script_builders import answered, beat, describe, join, joined, leave, stable, sync
 from groupproof.protocol.vocabulary import Level
 
@@ -80,12 +80,12 @@ _VOTES = (
         "protocol/every-subscription-version",
         "hands on subscriptions of every version",
         ("JOIN-15", "JOIN-31"),
-        alone("a", metadata=Subscribed(version=0)),
+        alone("a", metadata=SubscriptionBytes(version=0)),
         *(
-            joined(f"m{version}", metadata=Subscribed(version=version, owned=(("t", 0),) if version else ()), is_parked=True)
+            joined(f"m{version}", metadata=SubscriptionBytes(version=version, owned=(("t", 0),) if version else ()), is_parked=True)
             for version in range(1, 4)
         ),
-        join("a", metadata=Subscribed(version=0)),
+        join("a", metadata=SubscriptionBytes(version=0)),
         answered("join a", code=0),
         *(answered(f"join m{version}", code=0) for version in range(1, 4)),
     ),
@@ -105,7 +105,7 @@ _VOTES = (
         ("JOIN-15", "JOIN-32"),
         alone("a", protocols=("roundrobin",)),
         *(
-            offering(step, {"range": Subscribed(user_data=b"for range"), "roundrobin": Subscribed(user_data=b"for roundrobin")})
+            offering(step, {"range": SubscriptionBytes(user_data=b"for range"), "roundrobin": SubscriptionBytes(user_data=b"for roundrobin")})
             for step in joined("b", is_parked=True)
         ),
         join("a", protocols=("roundrobin",)),

@@ -8,7 +8,7 @@ from typing import Any, Final
 from groupproof.harness.cases.coordinator.builders import alone, case, gathered, offset_delete, passing, preparing, synced
 from groupproof.harness.cases.coordinator.static import settled, together
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.script import ScriptStep, Subscribed
+from groupproof.harness.model.script import ScriptStep, SubscriptionBytes
 from groupproof.harness.model.script_builders import answered, beat, commit, fetch, join, joined, leave, stable, sync
 from groupproof.harness.model.verdicts import Level
 
@@ -17,7 +17,7 @@ __all__ = ["CASES"]
 _DEADLINE_MS: Final = 2_500
 _SHORT: Final[dict[str, Any]] = {"rebalance_timeout_ms": _DEADLINE_MS}
 _LAPSED: Final = passing(_DEADLINE_MS + 600)
-_OTHER: Final = Subscribed(user_data=b"other")
+_OTHER: Final = SubscriptionBytes(user_data=b"other")
 _BRIEF: Final[dict[str, Any]] = {"session_timeout_ms": 2_000}
 _OLD: Final[dict[str, Any]] = {"version": 3}
 """Members of JoinGroup v3 come in without a round for their ids."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from groupproof.harness.cases.coordinator.builders import alone, case, gathered, offering, passing, preparing, rejoined, synced
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.script import Subscribed
+from groupproof.harness.model.script import SubscriptionBytes
 from groupproof.harness.model.script_builders import answered, beat, join, joined, stable, sync
 
 __all__ = ["CASES"]
 
-_OTHER = Subscribed(user_data=b"other")
+_OTHER = SubscriptionBytes(user_data=b"other")
 
 _STABLE = (
     case(
@@ -224,7 +224,7 @@ _PREPARING = (
         joined("a"),
         answered("join a", code=0),
         *(
-            offering(step, {"range": Subscribed(user_data=b"range of b"), "roundrobin": Subscribed(user_data=b"roundrobin of b")})
+            offering(step, {"range": SubscriptionBytes(user_data=b"range of b"), "roundrobin": SubscriptionBytes(user_data=b"roundrobin of b")})
             for step in joined("b", is_parked=True)
         ),
         join("a"),

@@ -6,7 +6,7 @@ from typing import Any
 
 from groupproof.harness.cases.coordinator.builders import case, passing
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.script import ScriptStep, Subscribed
+from groupproof.harness.model.script import ScriptStep, SubscriptionBytes
 from groupproof.harness.model.script_builders import answered, beat, commit, describe, join, leave, sync
 
 __all__ = ["CASES", "settled", "together"]
@@ -162,7 +162,7 @@ _RESTARTS = (
         "rebalances nothing when a restart brings other metadata for the same protocol",
         ("TR-115", "STATIC-06"),
         settled("a", "b"),
-        _returns("b", metadata=Subscribed(user_data=b"new"), wait=True, code=0),
+        _returns("b", metadata=SubscriptionBytes(user_data=b"new"), wait=True, code=0),
         beat("a", instance="i-a", code=0),
     ),
     case(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from groupproof.harness.cases.coordinator.builders import NOBODY, assigning, case, emptied, gathered, passing, preparing
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.script import Assigned, Ref, ScriptStep
+from groupproof.harness.model.script import AssignmentBytes, Ref, ScriptStep
 from groupproof.harness.model.script_builders import answered, beat, describe, join, joined, leave, stable, sync
 from groupproof.harness.model.verdicts import Level
 
@@ -233,7 +233,7 @@ _COURSE = (
         "hands each member the leader's bytes for it to the last one",
         ("SYNC-12", "SYNC-13"),
         gathered("a", "b"),
-        assigning(sync("a", code=0), {"a": Assigned((("t", 0),), b"of a", 1), "b": Assigned((("t", 1),), b"of b" * 1_000)}),
+        assigning(sync("a", code=0), {"a": AssignmentBytes((("t", 0),), b"of a", 1), "b": AssignmentBytes((("t", 1),), b"of b" * 1_000)}),
         sync("b", code=0),
         describe("x", code=0),
     ),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from groupproof.harness.reports.bundle.manifest import UserChoices
     from groupproof.harness.running.runs.whole_run import RunOutcome
 
-__all__ = ["check_bundling", "given_of", "pack_outcome"]
+__all__ = ["check_bundling", "choices_of", "pack_outcome"]
 
 
 def check_bundling(options: RunOptions) -> None:
@@ -36,13 +36,13 @@ def pack_outcome(options: RunOptions, outcome: RunOutcome, report: Path, expecta
         return ""
     from groupproof.harness.reports.bundle.pack import write_bundle
 
-    given = given_of(options, outcome.gave_up)
+    given = choices_of(options, outcome.gave_up)
     write_bundle(outcome.summary, report, options.bundle, given=given, expectations=expectations, key=options.sign)
     by = f"signed with {options.sign}" if options.sign is not None else "not signed, so that it does not prove who made it (--sign)"
     return f"certificate: {options.bundle}, {by}"
 
 
-def given_of(options: RunOptions, gave_up: str | None) -> UserChoices:
+def choices_of(options: RunOptions, gave_up: str | None) -> UserChoices:
     """Return what of the options it takes to have the run again."""
     from groupproof.harness.reports.bundle.manifest import UserChoices
 

@@ -79,6 +79,7 @@ root = Group(
         "explain": "groupproof.harness.commands.explain:command",
         "expect": "groupproof.harness.commands.expect:group",
         "shim": "groupproof.harness.commands.shim:group",
+        "museum": "groupproof.harness.commands.museum:command",
         "report": "groupproof.harness.commands.report:command",
         "summary": "groupproof.harness.commands.summary:command",
         "verify": "groupproof.harness.commands.verify:command",

@@ -19,10 +19,10 @@ __all__ = [
     "RunOptions",
     "broker_options",
     "common_options",
-    "given",
     "program_of",
     "run_options",
     "seed_of",
+    "with_options",
 ]
 
 NEWEST_PROFILE: Final = "kafka-4.1"
@@ -153,7 +153,7 @@ _OF_CLIENTS: tuple[Option, ...] = (
     click.option("--shim-level", type=click.Choice(["0", "1"]), help="How a program is spoken to: 0 by the options and events of Kafka's VerifiableConsumer, 1 by the shim contract.  [default: 1]"),
     click.option("--hold", metavar="CASE", help="Run this case alone, print the shim's command line, stop the timers and wait for a person with a debugger."),
     click.option("--bind", default="127.0.0.1", show_default=True, metavar="HOST", help="Where the coordinators listen."),
-    click.option("--advertise", metavar="HOST", help="What clients are told to connect to, when that differs (containers)."),
+    click.option("--advertise", metavar="HOST", help="The host that clients connect to, when that differs (containers)."),
     *_BUNDLED,
 )  # fmt: skip
 
@@ -216,15 +216,15 @@ def _hidden(refused: Mapping[str, tuple[str, str]]) -> Iterator[Option]:
 
 def run_options(command: Command) -> Command:
     """Give `command` the common options and those of clients; it gets them as keywords of the names in `RunOptions`."""
-    return given(command, (*_OF_CLIENTS, *_hidden(_REFUSED_BY_CLIENTS)))
+    return with_options(command, (*_OF_CLIENTS, *_hidden(_REFUSED_BY_CLIENTS)))
 
 
 def broker_options(command: Command) -> Command:
     """Give `command` the common options and those of coordinators, likewise."""
-    return given(command, (*_OF_COORDINATORS, *_hidden(_REFUSED_BY_COORDINATORS)))
+    return with_options(command, (*_OF_COORDINATORS, *_hidden(_REFUSED_BY_COORDINATORS)))
 
 
-def given(command: Command, options: Sequence[Option]) -> Command:
+def with_options(command: Command, options: Sequence[Option]) -> Command:
     """Give `command` these options, in their order."""
     for option in reversed(options):
         command = option(command)

@@ -97,7 +97,7 @@ class _Bar:
         elif report is not None:
             self._running.pop(case.id, None)
             self._count(report)
-        self._progress.update(self._task, counts=self._counted(), running=self._shown())
+        self._progress.update(self._task, counts=self._counted(), running=self._running_text())
 
     def _count(self, report: CaseReport) -> None:
         self._counts[report.verdict] = self._counts.get(report.verdict, 0) + 1
@@ -108,7 +108,7 @@ class _Bar:
     def _counted(self) -> str:
         return " ".join(f"[{STYLES[verdict]}]{count} {verdict.value}[/]" for verdict in Verdict if (count := self._counts.get(verdict)))
 
-    def _shown(self) -> str:
+    def _running_text(self) -> str:
         first = list(self._running)[:_RUNNING_SHOWN_MAX]
         more = len(self._running) - len(first)
         return ", ".join(first) + (f" and {more} more" if more > 0 else "")

@@ -13,7 +13,7 @@ __all__ = ["HasPlace", "Since", "api_meant", "error_meant", "place_meant"]
 
 @runtime_checkable
 class HasPlace(Protocol):
-    """What has happened at a place in the trace, as a fault has that struck."""
+    """What has happened at a place in the trace, as a fault that has taken effect."""
 
     @property
     def place(self) -> int:
@@ -21,7 +21,7 @@ class HasPlace(Protocol):
 
 
 Since = int | Observation | HasPlace
-"""A place in the trace: a number such as `len(groupproof_trace)`, what was seen last before it, or a fault that has struck."""
+"""A place in the trace: a number such as `len(groupproof_trace)`, what was seen last before it, or a fault that has taken effect."""
 
 
 def place_meant(since: Since) -> int:
@@ -33,7 +33,7 @@ def place_meant(since: Since) -> int:
     if isinstance(since, int):
         return since
     raise TypeError(
-        f"since= takes a place in the trace: a number such as len(groupproof_trace), an observation, or a fault that has struck; not {since!r}"
+        f"since= takes a place in the trace: a number such as len(groupproof_trace), an observation, or a fault that has taken effect; not {since!r}"
     )
 
 

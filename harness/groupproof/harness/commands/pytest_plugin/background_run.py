@@ -82,7 +82,7 @@ class BackgroundCoordinatorRun(BackgroundRun, CoordinatorRun):
 def campaign_of(run_plan: RunPlan, cases: Sequence[Case], *, processes: int, say: Say) -> BackgroundRun:
     """Return the run of `cases`, the subject installed where it must be; with several `processes` this one takes its part of the machine.
 
-    Raise `RunError` where the subject can't be had.
+    Raise `RunError` where the subject can't be started.
     """
     options = run_plan.wishes
     if options.side == "coordinator":

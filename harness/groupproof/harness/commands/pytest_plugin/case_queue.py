@@ -33,7 +33,7 @@ STOP_S: Final = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What an item is told of its case: its result, or why there is none; `stale` is what is wrong with an expectation that it stands for."""
+    """What an item learns of its case: its result, or why there is none; `stale` is what is wrong with an expectation that it stands for."""
 
     report: CaseReport | None = None
     missing: str = ""
@@ -41,9 +41,11 @@ class Result:
 
 
 class _Running:
-    """One campaign in a thread of its own; `told` holds what it has ruled on, `over` that there will be no more."""
+    """One campaign in a thread of its own, of the share called `name`; `results` holds what it has ruled on, `over` that there will be no more."""
 
-    def __init__(self, run_plan: RunPlan, cases: Sequence[Case], *, processes: int, folder: SharedFolder | None = None, name: str = "") -> None:
+    def __init__(
+        self, run_plan: RunPlan, cases: Sequence[Case], *, processes: int, folder: SharedFolder | None = None, name: str | None = None
+    ) -> None:
         self.results: dict[str, SharedResult] = {}
         self.about: RunEnd | None = None
         self.trouble: RunError | None = None
@@ -90,7 +92,7 @@ class _Running:
             self.changed.notify_all()
 
     def _leave(self) -> None:
-        if self._folder is not None:
+        if self._folder is not None and self._name is not None:
             self._folder.put(f"{self._name}{ENDED}", ShareEnd(about=self.about, trouble=self.trouble))
 
     def stop(self) -> None:
@@ -154,6 +156,7 @@ class WorkerQueue(CaseQueue):
         self._shares = dealt(cases, workers)
         self._share_of = {case.id: number for number, share in enumerate(self._shares) for case in share}
         self._running: list[_Running] = []
+        self._taken_over: dict[str, _Running] = {}
 
     def _result_of(self, case: Case) -> SharedResult | str:
         if not self._running:
@@ -166,11 +169,21 @@ class WorkerQueue(CaseQueue):
             result = own or self._folder.result(case.id)
             if result is not None:
                 return result
-            if ended is not None:
-                return _why(ended.trouble, ended.about)
-            if is_deserted:
+            if ended is not None and (missing := self._left_out(case, ended)):
+                return missing
+            if is_deserted and ended is None:
                 return "not reached: the worker that ran this case is gone"
             time.sleep(LOOK_S)
+
+    def _left_out(self, case: Case, ended: ShareEnd) -> str:
+        """Return why nobody runs a case of a share that has ended; empty while this worker does, as the share's own had no item left and went."""
+        if ended.trouble is not None or (ended.about is not None and ended.about.gave_up):
+            return _why(ended.trouble, ended.about)
+        if case.id not in self._taken_over:
+            self._taken_over[case.id] = _Running(self._commission, [case], processes=self._workers, folder=self._folder)
+            self._running.append(self._taken_over[case.id])
+        running = self._taken_over[case.id]
+        return _why(running.trouble, running.about) if running.over and case.id not in running.results else ""
 
     def _take(self, share: int) -> bool:
         """Run a share that nobody has taken up; tell whether it was there to be taken."""
@@ -191,7 +204,7 @@ class _Tell(Protocol):
 
 
 class _Settling:
-    """Makes known failures of what was told: an entry stands for its case alone, or for several, of which the first that passes answers for it."""
+    """Makes known failures of what was reported: an entry stands for its case alone, or for several, of which the first that passes answers for it."""
 
     def __init__(self, run_plan: RunPlan, cases: Sequence[Case], result_of: _Tell) -> None:
         self._commission, self._told = run_plan, result_of
@@ -204,7 +217,7 @@ class _Settling:
         if isinstance(reported, str):
             return Result(missing=reported)
         self.subject = reported.standing.subject
-        known = [entry for entry in self._known(reported.standing) if entry.covers(case.id)]
+        known = [entry for entry in self._known_failures(reported.standing) if entry.covers(case.id)]
         result = reported.result(case)
         own = settle(known, [_observed(reported)], date.today())
         excuse = own.excused.get(case.id)
@@ -229,7 +242,7 @@ class _Settling:
         observed = {id: _observed(value) for id, value in by_name.items() if isinstance(value, SharedResult)}
         return settle([entry], [_observed(result), *observed.values()], date.today()), observed
 
-    def _known(self, subject: SubjectRecord) -> tuple[KnownFailure, ...]:
+    def _known_failures(self, subject: SubjectRecord) -> tuple[KnownFailure, ...]:
         expectations = self._commission.expectations
         if not self._commission.wishes.expect and subject.shipped is not None:
             if subject.shipped not in self._shipped:

@@ -42,7 +42,7 @@ class Where(TypedDict, total=False):
 
 
 class GroupproofFault:
-    """A fault that was put in. As a context manager it is healed at the end. One that never struck fails the test, unless it `may_miss`."""
+    """A fault that was put in. As a context manager it is healed at the end. One that never took effect fails the test, unless it `may_miss`."""
 
     def __init__(self, coordinator: GroupproofCoordinator, name: str, *, may_miss: bool) -> None:
         self.name = name
@@ -56,10 +56,10 @@ class GroupproofFault:
 
     @property
     def place(self) -> int:
-        """Return the place in the trace after its last strike, for `since`; raise `ValueError` while it has not struck."""
+        """Return the place in the trace after its last strike, for `since`; raise `ValueError` while it has not taken effect."""
         strikes = [obs.seq for obs in self._coordinator.trace if obs.fault == self.name and obs.detail == "delivered"]
         if not strikes:
-            raise ValueError(f"fault {self.name} has not struck, so that nothing came after it yet: wait() for it first")
+            raise ValueError(f"fault {self.name} has not taken effect, so that nothing came after it yet: wait() for it first")
         return strikes[-1] + 1
 
     def release(self) -> None:
@@ -71,7 +71,7 @@ class GroupproofFault:
         self._coordinator.stand.call(lambda: self._coordinator.cluster.heal(self.name))
 
     def wait(self, within_s: float = WITHIN_S) -> Observation:
-        """Return when it has struck; raise `AssertionError` when it does not in time."""
+        """Return when it has taken effect; raise `AssertionError` when it does not in time."""
         return self._coordinator.stand.done(lambda: self._strikes(within_s), "fault.until()")
 
     async def until(self, within_s: float = WITHIN_S) -> Observation:
@@ -79,7 +79,7 @@ class GroupproofFault:
         return await self._coordinator.stand.awaited(lambda: self._strikes(within_s))
 
     async def _strikes(self, within_s: float) -> Observation:
-        what = f"fault {self.name} has not struck"
+        what = f"fault {self.name} has not taken effect"
         return await self._coordinator.observed(lambda obs: obs.fault == self.name and obs.detail == "delivered", 1, 0, within_s, what)
 
     def __enter__(self) -> GroupproofFault:
@@ -90,7 +90,7 @@ class GroupproofFault:
 
 
 class GroupproofCoordinator:
-    """A reference cluster on loopback ports; `bootstrap` is what a client is told, `trace` what was seen."""
+    """A reference cluster on loopback ports; `bootstrap` is where clients connect, `trace` what was observed."""
 
     def __init__(self, server: ServerThread, group: str) -> None:
         self.stand = server
@@ -150,7 +150,7 @@ class GroupproofCoordinator:
         return fault
 
     def missed(self) -> list[str]:
-        """Return the faults that were put in and never struck: what they would have shown was not tested."""
+        """Return the faults that were put in and never took effect: what they would have shown was not tested."""
         return [fault.name for fault in self._faults if not fault.may_miss and not fault.struck]
 
     # The brokers
@@ -182,7 +182,7 @@ class GroupproofCoordinator:
     ) -> Observation:  # fmt: skip
         """Return the `count`-th such frame from the place `since` in the trace on, when it has come; raise `AssertionError` when it does not in time.
 
-        A place is a number (`len(groupproof_trace)`), what was seen last before it, or a fault that has struck.
+        A place is a number (`len(groupproof_trace)`), what was seen last before it, or a fault that has taken effect.
         """
         return self.stand.done(self._frame(api, kind, client, error, count, since, within_s), "groupproof_coordinator.until(…)")
 
@@ -230,7 +230,7 @@ class GroupproofCoordinator:
 
 @contextmanager
 def served(marks: Sequence[Mapping[str, Any]], positional: Sequence[object] = ()) -> Iterator[GroupproofCoordinator]:
-    """Serve what the markers say, the nearest first; at the end raise `AssertionError` for a fault that never struck."""
+    """Serve what the markers say, the nearest first; at the end raise `AssertionError` for a fault that never took effect."""
     wanted: dict[str, Any] = {}
     for mark in reversed(marks):
         wanted |= mark
@@ -249,4 +249,6 @@ def served(marks: Sequence[Mapping[str, Any]], positional: Sequence[object] = ()
     finally:
         server.close()
     if missed:
-        raise AssertionError(f"never struck, so that what it was for was not tested: {', '.join(missed)} (say may_miss=True where that is right)")
+        raise AssertionError(
+            f"never took effect, so that what it was for was not tested: {', '.join(missed)} (say may_miss=True where that is right)"
+        )

@@ -36,7 +36,7 @@ Wanted = Collection[str] | int | None
 
 
 class GroupproofMember:
-    """One reference member. What it is told it does at once; only `step` may have to wait for others."""
+    """One reference member. It does at once what a test asks of it; only `step` may have to wait for others."""
 
     def __init__(self, group: GroupproofGroup, name: str, settings: dict[str, Any]) -> None:
         self.name = name
@@ -61,7 +61,7 @@ class GroupproofMember:
         self._stand.call(self._actor.thaw)
 
     def kill(self) -> None:
-        """End without a goodbye; the group learns it when the session times out."""
+        """End without a LeaveGroup; the group learns it when the session times out."""
         self._stand.call(self._actor.kill)
 
     def close(self) -> None:
@@ -230,7 +230,7 @@ class GroupproofGroup:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Members end with the coordinator's loop; a test that wants their goodbye closes them."""
+        """Members end with the coordinator's loop; a test that wants their LeaveGroup closes them."""
 
 
 def _is_settled(view: GroupView, members: Wanted) -> bool:

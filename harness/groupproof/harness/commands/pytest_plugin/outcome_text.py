@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from groupproof.harness.model.report_paths import replay_line
 from groupproof.harness.model.verdicts import Goodbye, Verdict
-from groupproof.harness.reports.pages.case_view import shown_of
+from groupproof.harness.reports.pages.case_view import picture_of
 from groupproof.harness.reports.texts.excerpt import excerpt_of
 from groupproof.protocol.rules.requirements import UnknownRequirement, by_id
 
@@ -119,7 +119,7 @@ def _sentence(name: str) -> str:
 
 def _frames(report: CaseReport) -> list[FrameLine]:
     """Return the last frames before what the verdict rests on, and that itself."""
-    picture = shown_of(report.result)
+    picture = picture_of(report.result)
     if picture is None:
         return []
     seq = _place(picture.findings[0][0] if picture.findings else None, len(picture.trace))

@@ -19,7 +19,7 @@ from typing import Any, Final, TypeVar
 import sniffio
 import trio
 
-from groupproof.coordinator.broker.serve import Serving, serve
+from groupproof.coordinator.broker.serve import ServingCluster, serve
 from groupproof.protocol.trace import Recorder
 
 __all__ = ["ServerConfig", "ServerThread"]
@@ -44,7 +44,7 @@ class ServerConfig:
 class ServerThread:
     """Serves from its making until `close`; raises what a wrong profile or setting raises."""
 
-    serving: Serving
+    serving: ServingCluster
     nursery: trio.Nursery
 
     def __init__(self, served: ServerConfig) -> None:

@@ -41,7 +41,7 @@ class CaseSession:
     @classmethod
     def of(cls, config: pytest.Config) -> CaseSession:
         """Raise `UsageError` for wrong usage."""
-        patterns = _taken(config)
+        patterns = _pop_case_arguments(config)
         try:
             run_plan = RunPlan.of(wishes_of(config), patterns)
         except RunError as error:
@@ -125,7 +125,7 @@ class CaseSession:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _taken(config: pytest.Config) -> list[str]:
+def _pop_case_arguments(config: pytest.Config) -> list[str]:
     """Take the node ids of cases out of the arguments, which pytest would look for among files, and return what they name."""
     own = [argument for argument in config.args if argument.partition("::")[0] == NODE and not (config.invocation_params.dir / argument).exists()]
     if not own:

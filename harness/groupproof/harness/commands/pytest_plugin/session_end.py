@@ -76,7 +76,7 @@ _Gathered = tuple[Sequence[SharedResult], list[RunEnd], list[RunError], Sequence
 
 
 def _gathered(run_plan: RunPlan, cases: Sequence[Case], engine: CaseQueue | None, folder: Path | None) -> _Gathered:
-    """Return what was told, by whom, what went wrong, and which cases were selected: by this process or by the workers of xdist."""
+    """Return what was reported, by whom, what went wrong, and which cases were selected: by this process or by the workers of xdist."""
     if folder is None:
         running = engine.running if isinstance(engine, SingleProcessQueue) else None
         if running is None:

@@ -23,7 +23,7 @@ TAIL_MAX: Final = 30
 
 
 class GroupproofTrace(Sequence[Observation]):
-    """The observations so far, in order; it grows while clients speak. `len` of it is a place for `since`, as is an observation or a fault that has struck."""
+    """The observations so far, in order; it grows while clients speak. `len` of it is a place for `since`, as is an observation or a fault that has taken effect."""
 
     def __init__(self, now: Callable[[], Trace]) -> None:
         self._now = now

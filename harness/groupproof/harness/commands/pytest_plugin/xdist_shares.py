@@ -140,7 +140,7 @@ class SharedFolder:
         self.put(f"{name}{RESULT_SUFFIX}", replace(result, plays=()))
 
     def result(self, case: str, *, whole: bool = False) -> SharedResult | None:
-        """Return what was told of a case, with its traces where they are wanted, or where an item has frames to show."""
+        """Return what was reported of a case, with its traces where they are wanted, or where an item has frames to show."""
         name = case.replace("/", "~")
         result: SharedResult | None = self.get(f"{name}{RESULT_SUFFIX}")
         if result is None or (result.ruling.verdict in _WITHOUT_TRACES and not whole):

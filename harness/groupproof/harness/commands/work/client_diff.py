@@ -73,7 +73,7 @@ class ClientDiff:
         self._is_interrupted = False
 
     def go(self, console: Console, *, as_json: bool) -> int:
-        """Block until both are run; raise `RunError` where a client cannot be had."""
+        """Block until both are run; raise `RunError` where a client cannot be started."""
         first = self._run(self._candidates[0], console)
         second = {} if self._is_interrupted else self._run(self._candidates[1], console)
         both = [case.id for case in self._cases if case.id in first and case.id in second]
@@ -108,7 +108,7 @@ class ClientDiff:
                 if move:
                     click.echo(f"  {'':<{width}}    went apart with  {move}")
         missing = len(self._cases) - len(both)
-        rest = f", {missing} not carried out" if missing else ""
+        rest = f", {missing} not run" if missing else ""
         click.echo(f"{one} and {other}: {len(found)} of {len(self._cases)} cases differ{rest}")
 
 

@@ -107,9 +107,8 @@ def _vital() -> Iterator[Part]:
 
 
 def _clients() -> Iterator[Part]:
-    for toolchain in TOOLCHAINS.values():
-        for tool in toolchain.tools:
-            yield Part(name=tool.name, found=_tool(tool), needed_for=tool.needed_for, remedy=tool.remedy)
+    for tool in dict.fromkeys(tool for toolchain in TOOLCHAINS.values() for tool in toolchain.tools):
+        yield Part(name=tool.name, found=_tool(tool), needed_for=tool.needed_for, remedy=tool.remedy)
     there = [f"{client.name} {', '.join(releases)}" for client in registered() if (releases := _cached(client))]
     yield Part(name="clients", found="; ".join(there) or "none installed yet", needed_for="certify client", remedy="")
     yield Part(name="brokers", found=", ".join(_brokers()) or "none installed yet", needed_for="certify coordinator", remedy="")
@@ -154,7 +153,7 @@ def _extra(name: str) -> str | None:
 
 
 def _zookeeper() -> str | None:
-    """Return the ZooKeeper that a run would take, with the client that speaks to it; None where either can't be had."""
+    """Return the ZooKeeper that a run would take, with the client that speaks to it; None where either is missing."""
     if absent("zookeeper"):
         return None
     client = f"kazoo {metadata.version('kazoo')}"

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 
 import trio
 
-from groupproof.coordinator.broker.serve import CannotListen, Serving, serve
+from groupproof.coordinator.broker.serve import CannotListen, ServingCluster, serve
 from groupproof.coordinator.machine.settings import UnknownSetting
 from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.coordinator.planted.variants import variant_named
@@ -68,8 +68,8 @@ class Serve:
     _trace: Trace = field(default_factory=list)
     _is_cut: bool = False
 
-    def run(self, on_serving: Callable[[Serving], None]) -> ServedGroups:
-        """Serve until Ctrl-C or SIGTERM; raise `WrongUsage` for a wrong name and `BrokenEnvironment` for a port that can't be had."""
+    def run(self, on_serving: Callable[[ServingCluster], None]) -> ServedGroups:
+        """Serve until Ctrl-C or SIGTERM; raise `WrongUsage` for a wrong name and `BrokenEnvironment` for a port that is not free."""
         started, began = datetime.now(UTC), time.monotonic()
         recorder = Recorder(lambda: round((time.monotonic() - began) * 1e9), keeps=False, run="serve", seed=self.seed)
         if self.judged:
@@ -88,13 +88,13 @@ class Serve:
         else:
             self._is_cut = True
 
-    async def _main(self, recorder: Recorder, on_serving: Callable[[Serving], None]) -> None:
+    async def _main(self, recorder: Recorder, on_serving: Callable[[ServingCluster], None]) -> None:
         async with trio.open_nursery() as nursery:
             await nursery.start(mind_signals, nursery.cancel_scope.cancel)
             serving = await nursery.start(partial(self._serve, recorder))
             on_serving(serving)
 
-    async def _serve(self, recorder: Recorder, task_status: trio.TaskStatus[Serving]) -> None:
+    async def _serve(self, recorder: Recorder, task_status: trio.TaskStatus[ServingCluster]) -> None:
         await serve(
             host=self.host,
             ports=self.ports,

@@ -21,7 +21,7 @@ from groupproof.harness.reports.pictures.simulation_picture import picture_of
 from groupproof.harness.running.simulations.engines import ENGINES, broken
 from groupproof.harness.running.simulations.many_seeds import outcomes
 from groupproof.harness.running.simulations.parquet_runs import piece_of
-from groupproof.harness.running.simulations.simulation_file import Recorded, load, to_json
+from groupproof.harness.running.simulations.simulation_file import RecordedSimulation, load, to_json
 from groupproof.harness.running.trace_files import missing_arrow
 from groupproof.harness.simulation.fault_schedule import Schedule
 from groupproof.harness.simulation.run import Run
@@ -131,7 +131,7 @@ def replayed(file: Path, output: Path | None, engine: str, *, as_json: bool) -> 
     return BROKEN if is_broken else 0
 
 
-def _by_simulator(recorded: Recorded, output: Path | None, *, as_json: bool) -> set[str]:
+def _by_simulator(recorded: RecordedSimulation, output: Path | None, *, as_json: bool) -> set[str]:
     """Hold every law at each event, and judge both sides by the trace; return what was broken."""
     began = time.process_time()
     outcome, plan, trace = _traced(recorded.simulation, recorded.plan)
@@ -141,7 +141,7 @@ def _by_simulator(recorded: Recorded, output: Path | None, *, as_json: bool) -> 
     return {*_judged(recorded.simulation, plan, trace, as_json=as_json), *(violation.requirement for violation in outcome.violations)}
 
 
-def _by_pair(engine: str, recorded: Recorded, output: Path | None, *, as_json: bool) -> set[str]:
+def _by_pair(engine: str, recorded: RecordedSimulation, output: Path | None, *, as_json: bool) -> set[str]:
     """Judge both sides by the trace of the real pair; return what was broken."""
     trace = ENGINES[engine](recorded.simulation, recorded.plan)
     if output is not None:

@@ -29,8 +29,10 @@ def cell_lines(name: str, profile_name: str | None) -> list[str] | None:
         found = profile(profile_name or NEWEST)
     except UnknownProfile as unknown:
         raise WrongUsage(str(unknown)) from None
+    tables = [table for table in found.tables.values() if event in table.dialect.events]
+    if not tables:
+        raise WrongUsage(_of_others(event, found.name))
     lines = [f"{event.value} in {found.name}; the first row whose condition holds is the rule"]
-    tables = [table for table in found.tables.values() if event in table.dialect.events] or [found.table]
     for table in tables:
         if len(tables) > 1:
             lines += ["", f"Of {table.dialect.group_says}"]
@@ -39,6 +41,15 @@ def cell_lines(name: str, profile_name: str | None) -> list[str] | None:
         for state, rows in _states(found.name, table, event, *rest[:1]).items():
             lines += ["", *_state(table, event, state, _chosen(rows, name, *rest[1:]))]
     return lines
+
+
+def _of_others(event: EventKind, profile_name: str) -> str:
+    """Say whose an event is that no group of the profile gets, and which profile has it."""
+    from groupproof.protocol.documents.render_dialects import profile_that_speaks
+    from groupproof.protocol.rules.dialect_registry import dialects
+
+    owner = next(dialect for dialect in dialects() if event in dialect.events)
+    return f"{event.value} comes to {owner.group_says}, and {profile_name} has no such group; say --profile {profile_that_speaks(owner).name}"
 
 
 def _states(profile_name: str, found: Table, event: EventKind, state_name: str | None = None) -> Mapping[State, tuple[Row, ...]]:

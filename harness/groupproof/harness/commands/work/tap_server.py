@@ -30,7 +30,7 @@ from groupproof.protocol.trace import Observation, Recorder, Trace, write_trace
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import warm
 
-__all__ = ["TRACE", "Tap", "Tapped", "Tapping"]
+__all__ = ["TRACE", "Tap", "TapResult", "TapServer"]
 
 TRACE: Final = "trace.ndjson"
 """The file in the output folder that holds all that was seen, of all groups, as it came."""
@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tapping:
+class TapServer:
     """A tap that serves: where clients connect, and what is behind it."""
 
     addresses: tuple[Address, ...]
@@ -54,7 +54,7 @@ class Tapping:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tapped:
+class TapResult:
     """What a tap saw: the groups' results of both sides as a run, the sides of groups that are not judged, and how often each fault took effect."""
 
     served: ServedGroups
@@ -82,8 +82,8 @@ class Tap:
     _delivered: dict[str, int] = field(default_factory=dict)
     _met: UpstreamInfo | None = None
 
-    def run(self, on_tapping: Callable[[Tapping], None]) -> Tapped:
-        """Tap until Ctrl-C or SIGTERM; raise `WrongUsage`, and `BrokenEnvironment` for a port or an upstream that can't be had."""
+    def run(self, on_tapping: Callable[[TapServer], None]) -> TapResult:
+        """Tap until Ctrl-C or SIGTERM; raise `WrongUsage`, and `BrokenEnvironment` for a port that is not free or an upstream that does not answer."""
         started, began = datetime.now(UTC), time.monotonic()
         recorder = Recorder(lambda: round((time.monotonic() - began) * 1e9), keeps=False, run="tap")
         recorder.listen(self._keep)
@@ -97,7 +97,7 @@ class Tap:
         results, unjudged = judge_sides(self._trace, is_cut=self._is_cut) if self.judged else ([], [])
         served = ServedGroups(results=tuple(results), started=started, duration_s=time.monotonic() - began, is_cut=self._is_cut)
         profile = self._met.profile if self._met is not None else self.profile or ""
-        return Tapped(served=served, unjudged=tuple(unjudged), profile=profile, delivered=self._delivered)
+        return TapResult(served=served, unjudged=tuple(unjudged), profile=profile, delivered=self._delivered)
 
     def _keep(self, obs: Observation) -> None:
         if obs.kind == "fault" and obs.fault is not None:
@@ -109,7 +109,7 @@ class Tap:
         else:
             self._is_cut = True
 
-    async def _main(self, recorder: Recorder, connector: Connector, on_tapping: Callable[[Tapping], None]) -> None:
+    async def _main(self, recorder: Recorder, connector: Connector, on_tapping: Callable[[TapServer], None]) -> None:
         async with trio.open_nursery() as nursery:
             await nursery.start(mind_signals, nursery.cancel_scope.cancel)
             interception = Interception(recorder)
@@ -121,7 +121,7 @@ class Tap:
             on_tapping(tapping)
             await trio.sleep_forever()
 
-    async def _opened(self, hub: Hub) -> Tapping:
+    async def _opened(self, hub: Hub) -> TapServer:
         """Meet the upstream and open a port for each broker, those that the user named first."""
         self._met = upstream = await meet_upstream(hub.connect, self.upstream, profile=self.profile)
         hub.recorder.record("event", who="kit", body=upstream.to_json())
@@ -129,7 +129,7 @@ class Tap:
         first = [(await hub.route_to(address)).local for address in dict.fromkeys(self.upstream)]
         for named in upstream.brokers:
             await hub.route_to(named.address, named.node)
-        return Tapping(addresses=tuple(first), met=upstream)
+        return TapServer(addresses=tuple(first), met=upstream)
 
 
 class _Lines:

@@ -10,7 +10,7 @@ from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
 from groupproof.harness.judging.case_checkers.findings import end
-from groupproof.harness.judging.case_checkers.trace_queries import clients, given, moment, surfaced
+from groupproof.harness.judging.case_checkers.trace_queries import clients, memberships_given, moment, surfaced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, waited
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS, instance_of, knew
 from groupproof.harness.model.case import Judge
@@ -44,12 +44,12 @@ def ids_are_given_up_for_a_reason(ev: Evidence) -> Iterator[Finding]:
     """
     for client in clients(ev):
         for join in ev.requests(Api.JOIN_GROUP, client, before=ev.closing):
-            held = [assignment for assignment in given(ev, client, before=join.seq) if assignment.generation >= 0]
+            held = [assignment for assignment in memberships_given(ev, client, before=join.seq) if assignment.generation >= 0]
             if join.member or instance_of(join) or not held or held[-1].answer is not _last_given(ev, client, join):
                 continue
             if any(not obs.member for obs in ev.requests(Api.JOIN_GROUP, client, after=held[-1].answer.seq, before=join.seq)):
                 continue  # it asks again without the id that it has given up before
-            after = _given_up_after(ev, client, held[-1].answer, join)
+            after = _fault_that_took_id(ev, client, held[-1].answer, join)
             if after is not None:
                 requirement, what = after
                 claim = Claim(requirement=requirement, expected="The client joins again with the member id that it has.")
@@ -57,12 +57,12 @@ def ids_are_given_up_for_a_reason(ev: Evidence) -> Iterator[Finding]:
 
 
 def _last_given(ev: Evidence, client: str, join: Observation) -> Observation:
-    return given(ev, client, before=join.seq)[-1].answer
+    return memberships_given(ev, client, before=join.seq)[-1].answer
 
 
-def _given_up_after(ev: Evidence, client: str, since: Observation, join: Observation) -> tuple[str, str] | None:
+def _fault_that_took_id(ev: Evidence, client: str, since: Observation, join: Observation) -> tuple[str, str] | None:
     """Return the requirement and the fault after which `client` gave its id up; None where it may."""
-    heard, mishaps, held, without = since, list[Observation](), since, _asked_without_id(ev, client)
+    heard, mishaps, held, without = since, list[Observation](), since, _requests_without_id(ev, client)
     for obs in (obs for obs in ev.trace[since.seq + 1 : join.seq] if obs.client == client):
         if (obs.kind == "request" and obs.api == Api.LEAVE_GROUP.title) or (obs.who == "kit" and obs.body.get("name") == "kill"):
             return None
@@ -92,7 +92,7 @@ def _given_up_after(ev: Evidence, client: str, since: Observation, join: Observa
     return _likeliest(before or late, without)
 
 
-def _asked_without_id(ev: Evidence, client: str) -> set[ExchangeId]:
+def _requests_without_id(ev: Evidence, client: str) -> set[ExchangeId]:
     """Return the requests that had to name the client's id and named none, by connection and correlation."""
     sent = (obs for api in GROUP_REQUESTS if api is not Api.LEAVE_GROUP for obs in ev.requests(api, client))
     return {obs.exchange_id for obs in sent if not obs.member}

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
-from groupproof.harness.judging.case_checkers.findings import Timed, overdue
+from groupproof.harness.judging.case_checkers.findings import TimedJudge, overdue
 from groupproof.harness.judging.case_checkers.partition_owner import holdings
 from groupproof.harness.judging.case_checkers.trace_queries import moment, newest, synced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
@@ -63,7 +63,7 @@ def application_holds(client: str, count: int, *, after: str, requirement: str, 
             if found is not None:
                 yield replace(found, detail=f"told of {sorted(held)}, assigned {sorted(given[-1]) if given else []}")
 
-    return Timed(judge, after, within_ms)
+    return TimedJudge(judge, after, within_ms)
 
 
 def reads_nothing_while_joining(client: str, *, after: str, requirement: str = "CLIENT-63") -> Judge:

@@ -27,7 +27,7 @@ def settles(members: tuple[str, ...], topics: Mapping[str, int], *, after: str, 
     def judge(ev: Evidence) -> Iterator[Finding]:
         since = moment(ev, after)
         settling = Settling(members, topics, after)
-        begun = _begun(ev, settling)
+        begun = _settled_from(ev, settling)
         never, late = "The group did not settle.", "The group settled late."
         found = overdue(ev, claim, begun, since=since, within_ms=within_ms, never=never, late=late, tardy=Verdict.FAILED)
         if found is None:
@@ -39,7 +39,7 @@ def settles(members: tuple[str, ...], topics: Mapping[str, int], *, after: str, 
     return judge
 
 
-def _begun(ev: Evidence, settling: Settling) -> Observation | None:
+def _settled_from(ev: Evidence, settling: Settling) -> Observation | None:
     """Return the observation from which on the group is settled until the closing, or None."""
     begun: Observation | None = None
     for obs in ev.trace[: ev.closing]:

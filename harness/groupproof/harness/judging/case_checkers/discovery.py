@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from groupproof.harness.judging.case_checkers.findings import Timed, end, overdue
+from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue
 from groupproof.harness.judging.case_checkers.trace_queries import moment, surfaced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, waited
-from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS
+from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.harness.model.evidence import Evidence, NotReached
@@ -22,15 +22,16 @@ __all__ = ["finds_by_its_group", "goes_to_another", "looks_up_once", "looks_up_o
 def rediscovers(client: str, *, after: str, requirement: str, api: Api) -> Judge:
     """Judge that after 15, 16 or a lost connection a FindCoordinator comes before the next `api` or JoinGroup (CLIENT-04, CLIENT-05).
 
-    To ask the same broker again is NON_STRICT here: whether the client finds a coordinator that really moved is judged by the move cases.
+    To ask the same broker again is NON_STRICT here, but for a second OffsetFetch that was on its way, where a lookup follows: whether the client finds a coordinator that really moved is judged by the move cases.
     """
     claim = Claim(requirement=requirement, expected="The client asks for its coordinator before it sends the next group request.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         since = moment(ev, after)
         find = next(iter(ev.requests(Api.FIND_COORDINATOR, client, after, ev.closing)), None)
-        asked = next(iter(_next_requests(ev, client, api, after)), None)
-        if find is not None and (asked is None or find.seq < asked.seq):
+        requests = _next_requests(ev, client, api, after)
+        asked = next((obs for obs in requests if find is None or not _was_on_its_way(obs, since)), None)
+        if find is not None and (asked is None or find.seq < asked.seq or _came_beside(find, asked)):
             yield claim.ok("It did.", find)
         elif asked is not None:
             yield claim.tolerated(f"{asked.api} came without a lookup before it.", asked)
@@ -54,6 +55,16 @@ def _next_requests(ev: Evidence, client: str, api: Api, after: str) -> list[Obse
     return sorted(found, key=lambda obs: obs.seq)
 
 
+def _was_on_its_way(request: Observation, refusal: Observation) -> bool:
+    """Tell whether an OffsetFetch may have been sent before the client read the refusal of another: kafkajs sends one for each broker that it reads from."""
+    return request.api == Api.OFFSET_FETCH.title and request.at_ms - refusal.at_ms <= SLACK_MS
+
+
+def _came_beside(find: Observation, request: Observation) -> bool:
+    """Tell whether the lookup came with the request on a connection of its own: nobody knows which of the two was sent first (librdkafka sends both from one timer)."""
+    return find.connection != request.connection and find.at_ms - request.at_ms <= SLACK_MS
+
+
 def goes_to_another(client: str, api: Api, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Judge:
     """Judge that `client` sends `api` (or joins) to another broker than before: the one that the coordinator moved to (CLIENT-07)."""
     claim = Claim(requirement=requirement, expected="The client goes on at the broker that the coordinator moved to.")
@@ -66,7 +77,7 @@ def goes_to_another(client: str, api: Api, *, after: str, requirement: str, with
         since, never, late = moment(ev, after), "It never came there.", "It came there late."
         yield overdue(ev, claim, there, since=since, within_ms=within_ms, never=never, late=late) or claim.ok("It did.", there)
 
-    return Timed(judge, after, within_ms)
+    return TimedJudge(judge, after, within_ms)
 
 
 _AT_THE_COORDINATOR = {api.title for api in GROUP_REQUESTS}

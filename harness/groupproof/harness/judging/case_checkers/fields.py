@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from groupproof.harness.judging.case_checkers.findings import end, overdue
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, moment, newest, synced
@@ -65,7 +66,7 @@ def lists_protocols(client: str, protocols: Sequence[str], *, requirement: str =
             yield claim.failed("It lists only some of them at first.", join, detail=str(names))
         else:
             verdict = Verdict.NON_STRICT if set(names) == set(protocols) else Verdict.FAILED
-            yield claim.found(verdict, "It lists others, or in another order.", join, detail=str(names))
+            yield replace(claim.found(verdict, "It lists others, or in another order.", join, detail=str(names)), setting="assignors")
 
     return judge
 

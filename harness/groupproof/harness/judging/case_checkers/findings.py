@@ -16,11 +16,11 @@ from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 
-__all__ = ["Timed", "end", "milder", "overdue"]
+__all__ = ["TimedJudge", "end", "milder", "overdue"]
 
 
 @dataclass(frozen=True, slots=True)
-class Timed:
+class TimedJudge:
     """A judge that waits: from the mark or delivery `after` on (`from_arming`: from when that fault was armed), for `within_ms` of a client with the
     usual rhythm.
 

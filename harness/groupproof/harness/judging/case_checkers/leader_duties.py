@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupproof.harness.judging.case_checkers.findings import end
-from groupproof.harness.judging.case_checkers.trace_queries import accepted, given, origin
-from groupproof.harness.judging.checkers.assignment import taken_from_owners
+from groupproof.harness.judging.case_checkers.trace_queries import accepted, memberships_given, origin
+from groupproof.harness.judging.checkers.assignment import partitions_moved_from_owners
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
 from groupproof.harness.judging.checkers.frame_facts import MembershipGrant, assignments_of
 from groupproof.harness.model.case import Judge
@@ -35,7 +35,7 @@ def _led(ev: Evidence, client: str, members: int, after: str | None) -> list[Mem
     since = ev.at(after)
     answers = [
         assignment
-        for assignment in given(ev, client, before=ev.closing)
+        for assignment in memberships_given(ev, client, before=ev.closing)
         if assignment.is_leader and not assignment.skip_assignment and assignment.answer.seq > since
     ]
     led = [answer for answer in answers if len(answer.answer.body.get("members") or ()) >= members]
@@ -134,7 +134,7 @@ def hands_over_in_two_steps(client: str, *, requirement: str = "ASSIGN-09") -> J
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         syncs = [(sync, join) for sync, join in _syncs(ev, client, None) if join.protocol in COOPERATIVE and accepted(ev, sync)]
-        moved = [(sync, taken) for sync, join in syncs if (taken := taken_from_owners(sync, join))]
+        moved = [(sync, taken) for sync, join in syncs if (taken := partitions_moved_from_owners(sync, join))]
         if moved:
             sync, taken = moved[0]
             yield claim.failed("The leader gave a partition away that its owner still held.", sync, detail=str(taken))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from groupproof.harness.judging.case_checkers.findings import Timed, end, overdue
+from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, moment, newest
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
 from groupproof.harness.judging.crashes import has_crashed_closing, how_it_ended
@@ -40,7 +41,7 @@ def leaves(
             missing = overdue(ev, claim, left, since=since, within_ms=within_ms, never=never, late=late, gravity=absent, whole=whole)
             yield missing or claim.ok("It did.", left)
 
-    return judge if whole else Timed(judge, after, within_ms)
+    return judge if whole else TimedJudge(judge, after, within_ms)
 
 
 def gives_its_place_up(client: str, *, after: str, within_ms: float, requirement: str = "CLIENT-52") -> Judge:
@@ -127,25 +128,30 @@ def stays_in_time(client: str, *, after: str, interval_ms: float, requirement: s
     return judge
 
 
-def syncs_no_more(client: str, *, after: str, requirement: str = "CLIENT-20") -> Judge:
+def syncs_no_more(client: str, *, after: str, requirement: str = "CLIENT-20", unsubscribes: bool = False) -> Judge:
     """Judge that a client whose JoinGroup is answered after it has left takes no part in that generation.
 
-    A SyncGroup that the coordinator refuses, since it has heard the goodbye, harms nobody: NON_STRICT.
+    A SyncGroup that the coordinator refuses, since it has heard the goodbye, harms nobody: NON_STRICT. One that `unsubscribes` may send its LeaveGroup
+    after the call has returned; where none comes before the run closes it, it has not left at all, and the answer to `unsubscribe` is what it said.
     """
     claim = Claim(requirement=requirement, expected="Once it has left, the client sends no SyncGroup for a JoinGroup that is answered late.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        left = next(iter(ev.requests(Api.LEAVE_GROUP, client, after)), None)
-        report = next((obs for obs in ev.events("shutdown_complete", client, after)), None)
-        gone = left or report
+        until = ev.closing if unsubscribes else None
+        left = next(iter(ev.requests(Api.LEAVE_GROUP, client, after, until)), None)
+        lines = ev.events("answer" if unsubscribes else "shutdown_complete", client, after, until)
+        gone = left or next((obs for obs in lines if obs.body.get("ok", True)), None)
         if gone is None:
             raise NotReached(f"{client} neither left nor closed")
-        late = [sync for sync in ev.requests(Api.SYNC_GROUP, client, gone.seq) if left is None or sync.member == left.member]
+        late = [sync for sync in ev.requests(Api.SYNC_GROUP, client, gone.seq, until) if left is None or sync.member == left.member]
         taken = [sync for sync in late if accepted(ev, sync)]
+        believed = "unsubscribe" if unsubscribes and left is None else ""
         if taken:
-            yield claim.failed("It sent one and was given partitions.", taken[0])
+            yield replace(claim.failed("It sent one and was given partitions.", taken[0]), command=believed)
+        elif late:
+            yield replace(claim.tolerated("It sent one, which was refused.", late[0]), command=believed)
         else:
-            yield claim.tolerated("It sent one, which was refused.", late[0]) if late else claim.ok("It sent none.", gone)
+            yield claim.ok("It sent none.", gone)
 
     return judge
 

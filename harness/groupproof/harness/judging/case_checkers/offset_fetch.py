@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from groupproof.harness.judging.case_checkers.findings import Timed, overdue
+from groupproof.harness.judging.case_checkers.findings import TimedJudge, overdue
 from groupproof.harness.judging.case_checkers.trace_queries import moment, surfaced
 from groupproof.harness.judging.checkers.claim import Claim
+from groupproof.harness.judging.checkers.frame_facts import error_of
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.verdicts import Finding
+from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["goes_on_reading"]
+__all__ = ["goes_on_reading", "unless_asked_twice"]
 
 READ_MS = 6_000
 """Within which a client has asked again for the offsets that it was refused, whatever its backoff."""
@@ -41,4 +44,33 @@ def goes_on_reading(client: str, *, after: str, requirement: str = "CLIENT-79", 
             never = "It never asked for its offsets again, read nothing, and told nobody."
             yield overdue(ev, claim, None, since=moment(ev, after), within_ms=within_ms, never=never, late="") or claim.ok("")
 
-    return Timed(judge, after, within_ms)
+    return TimedJudge(judge, after, within_ms)
+
+
+def unless_asked_twice(asked: TimedJudge, client: str, *, requirement: str) -> TimedJudge:
+    """Ask `asked` only of a client that has the offsets which a fault refused not from another OffsetFetch, sent at the same time and answered.
+
+    kafkajs sends one for each broker that it reads from, and needs no more than one answer (`resolveOffsets`).
+    """
+    claim = Claim(requirement=requirement, expected="The client gets its offsets.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        beside = None if asked.after is None else _answered_beside(ev, client, asked.after)
+        if beside is None:
+            yield from asked(ev)
+        else:
+            yield claim.ok("It had asked twice at once, and was answered the other time.", beside)
+
+    return replace(asked, judge=judge)
+
+
+def _answered_beside(ev: Evidence, client: str, fault: str) -> Observation | None:
+    """Return the answer without error to an OffsetFetch for the same partitions that was on its way when the fault's was refused."""
+    refusal = next(iter(ev.receipts(fault, "triggered")), None)
+    if refusal is None:
+        return None
+    sent = ev.requests(Api.OFFSET_FETCH, client, before=refusal.seq)
+    refused = next((obs for obs in sent if obs.exchange_id == refusal.exchange_id), None)
+    others = [obs for obs in sent if refused is not None and obs is not refused and set(obs.partitions) >= set(refused.partitions)]
+    answers = (answer for obs in others if (answer := ev.answer(obs)) is not None)
+    return next((answer for answer in answers if answer.seq > refusal.seq and error_of(answer) == 0), None)

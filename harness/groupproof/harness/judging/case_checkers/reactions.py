@@ -12,7 +12,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import Final
 
-from groupproof.harness.judging.case_checkers.findings import Timed, end, overdue
+from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue
 from groupproof.harness.judging.case_checkers.trace_queries import moment, newest, surfaced, synced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, error_of
@@ -50,7 +50,7 @@ def is_struck(fault: str, client: str, api: Api, *, requirement: str, within_ms:
         never = overdue(ev, claim, came, since=armed[0], within_ms=within_ms, never=f"No {api.title} came.", late=f"{api.title} came late.")
         yield never or claim.ok("It did.", came)
 
-    return Timed(judge, fault, within_ms, from_arming=True)
+    return TimedJudge(judge, fault, within_ms, from_arming=True)
 
 
 def rejoins(
@@ -95,7 +95,7 @@ def rejoins(
         elif join is not None:
             yield _identified(ev, claim, join, identity, since if mine is None else mine.answer, after)
 
-    return Timed(judge, after, within_ms)
+    return TimedJudge(judge, after, within_ms)
 
 
 _AS = {Identity.KEPT: " with the member id it has", Identity.EMPTY: " with the empty member id", Identity.EITHER: ""}
@@ -153,7 +153,7 @@ def _joins_refused(ev: Evidence, client: str, member: str, first: Observation) -
     return None
 
 
-def retries(client: str, api: Api, *, after: str, requirement: str, within_ms: float = REACT_MS, or_tells: bool = False) -> Judge:
+def retries(client: str, api: Api, *, after: str, requirement: str, within_ms: float = REACT_MS, or_tells: bool = False) -> TimedJudge:
     """Judge that `client` sends `api` again; with `or_tells` telling the application instead is as good."""
     claim = Claim(requirement=requirement, expected=f"The client sends {api.title} again.")
 
@@ -166,7 +166,7 @@ def retries(client: str, api: Api, *, after: str, requirement: str, within_ms: f
         never, late = f"No further {api.title} came.", f"{api.title} came again late."
         yield overdue(ev, claim, again, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", again)
 
-    return Timed(judge, after, within_ms)
+    return TimedJudge(judge, after, within_ms)
 
 
 def recovers(client: str, *, after: str, requirement: str, within_ms: float = 10_000) -> Judge:
@@ -188,7 +188,7 @@ def recovers(client: str, *, after: str, requirement: str, within_ms: float = 10
             never, late = "It never became a member again.", "It became a member again late."
         yield overdue(ev, claim, back, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", back)
 
-    return Timed(judge, after, within_ms)
+    return TimedJudge(judge, after, within_ms)
 
 
 def _stood(ev: Evidence, client: str, after: str) -> Observation | None:
@@ -213,7 +213,7 @@ def takes_up_its_work(client: str, *, after: str, requirement: str = "CLIENT-30"
         if not answers:
             raise NotReached(f"{client} was assigned nothing after {after}")
         for answer in answers:
-            begun, beat = _taken_up(ev, client, answer)
+            begun, beat = _signs_of_assignment(ev, client, answer)
             rejoin = next(iter(ev.requests(Api.JOIN_GROUP, client, answer.seq, ev.closing)), None)
             if begun is None and rejoin is not None and elapsed_ms(answer, rejoin) <= tolerated_ms(within_ms):
                 continue
@@ -224,7 +224,7 @@ def takes_up_its_work(client: str, *, after: str, requirement: str = "CLIENT-30"
     return judge
 
 
-def _taken_up(ev: Evidence, client: str, answer: Observation) -> tuple[Observation | None, Observation | None]:
+def _signs_of_assignment(ev: Evidence, client: str, answer: Observation) -> tuple[Observation | None, Observation | None]:
     """Return what shows that the assignment in `answer` was taken up, and the first heartbeat of its generation."""
     # In one process the callback may be recorded before the answer that caused it, so it counts from the request on.
     asked = next((obs for obs in reversed(ev.requests(Api.SYNC_GROUP, client)) if obs.seq < answer.seq), answer)
@@ -244,10 +244,10 @@ def comes_back(client: str, *, after: str, requirement: str, within_ms: float = 
         back, never, late = next(iter(good), None), "It never came back.", "It came back late."
         yield overdue(ev, claim, back, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", back)
 
-    return Timed(judge, after, within_ms)
+    return TimedJudge(judge, after, within_ms)
 
 
-def keeps_membership(client: str, *, after: str, requirement: str, within_ms: float = REACT_MS, or_tells: bool = False) -> Judge:
+def keeps_membership(client: str, *, after: str, requirement: str, within_ms: float = REACT_MS, or_tells: bool = False) -> TimedJudge:
     """Judge that heartbeats go on with the same member id and generation. A new JoinGroup is a needless rebalance: NON_STRICT."""
     claim = Claim(requirement=requirement, expected="The client goes on heartbeating with the membership it has.")
 
@@ -268,7 +268,7 @@ def keeps_membership(client: str, *, after: str, requirement: str, within_ms: fl
             ev, claim, join, beat, mine.member
         )
 
-    return Timed(judge, after, within_ms)
+    return TimedJudge(judge, after, within_ms)
 
 
 def _kept(ev: Evidence, claim: Claim, join: Observation | None, beat: Observation | None, mine: str) -> Finding:
@@ -293,7 +293,7 @@ def surfaces(
     tried_again: Api | None = None,
     before_joining: bool = False,
     refusals: Collection[int] = (),
-) -> Judge:
+) -> TimedJudge:
     """Judge that the application is told. Going on without telling it is `unaware`, or as good if it means sending `tried_again`;
     silence on the wire and in the application is FAILED. With `before_joining` what is told after a new JoinGroup comes too late; with
     `refusals` the client goes on, or falls silent, only after the first answer with one of these errors."""
@@ -317,7 +317,7 @@ def surfaces(
         else:
             yield _silent(ev, claim, since, within_ms)
 
-    return Timed(judge, after, within_ms)
+    return TimedJudge(judge, after, within_ms)
 
 
 def _refused(ev: Evidence, client: str, after: str, errors: Collection[int]) -> Observation:
@@ -340,7 +340,7 @@ def survives(client: str, *, after: str, requirement: str, within_ms: float = RE
         else:
             yield _silent(ev, claim, moment(ev, after), within_ms)
 
-    return Timed(judge, after, within_ms)
+    return TimedJudge(judge, after, within_ms)
 
 
 def _goes_on(ev: Evidence, client: str, after: str | int) -> Observation | None:

@@ -7,15 +7,15 @@ from groupproof.harness.judging.checkers.frame_facts import (
     MembershipGrant,
     error_of,
     fields_of,
-    given_by,
     gives,
     knew,
+    membership_grant,
 )
 from groupproof.harness.model.evidence import Evidence
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["accepted", "clients", "explicit_offsets", "given", "moment", "newest", "origin", "surfaced", "synced"]
+__all__ = ["accepted", "clients", "explicit_offsets", "memberships_given", "moment", "newest", "origin", "surfaced", "synced"]
 
 
 def moment(ev: Evidence, name: str | None) -> Observation:
@@ -38,14 +38,14 @@ def accepted(ev: Evidence, request: Observation) -> Observation | None:
     return answer if answer is not None and error_of(answer) == 0 else None
 
 
-def given(ev: Evidence, client: str, before: str | int | None = None) -> list[MembershipGrant]:
+def memberships_given(ev: Evidence, client: str, before: str | int | None = None) -> list[MembershipGrant]:
     """Return every membership and pending id that JoinGroup answers gave `client`, in order."""
-    return [given_by(obs) for obs in ev.responses(Api.JOIN_GROUP, client, before=before) if gives(obs)]
+    return [membership_grant(obs) for obs in ev.responses(Api.JOIN_GROUP, client, before=before) if gives(obs)]
 
 
 def newest(ev: Evidence, client: str, before: str | int | None = None) -> MembershipGrant | None:
     """Return what the newest JoinGroup answer before an instant gave `client`."""
-    known = given(ev, client, before)
+    known = memberships_given(ev, client, before)
     return known[-1] if known else None
 
 
@@ -56,7 +56,7 @@ def origin(ev: Evidence, client: str, sync: Observation) -> MembershipGrant | No
     """
     fits = [
         assignment
-        for assignment in given(ev, client)
+        for assignment in memberships_given(ev, client)
         if (assignment.member, assignment.generation) == (sync.member, sync.generation) and knew(assignment.answer, sync)
     ]
     before = [fit for fit in fits if fit.answer.seq < sync.seq]

@@ -11,13 +11,13 @@ from typing import Final
 from groupproof.harness.judging.checkers.checker import Checker, Newest, Waiting
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import SLACK_MS, MembershipGrant, assignments_of, members_of, subscriptions_of
-from groupproof.harness.judging.checkers.membership import Joined, joins_of
+from groupproof.harness.judging.checkers.membership import MembershipHistory, joins_of
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation, Partitions
 from groupproof.protocol.vocabulary import COOPERATIVE, Api, TopicPartition
 from groupproof.protocol.wire.subscription import Subscription
 
-__all__ = ["FollowersAssignNothing", "LeadersAssignSoundly", "taken_from_owners"]
+__all__ = ["FollowersAssignNothing", "LeadersAssignSoundly", "partitions_moved_from_owners"]
 
 _GENERATION_SINCE: Final = 2
 _GENERATION_BYTES: Final = 4
@@ -31,7 +31,7 @@ class _Syncs(Checker):
     """Looks at each SyncGroup request beside the JoinGroup answer that it follows."""
 
     def __init__(self) -> None:
-        self._joined: dict[str, Joined] = {}
+        self._joined: dict[str, MembershipHistory] = {}
         self._waiting: Waiting[tuple[Observation, MembershipGrant | None]] = Waiting(SLACK_MS)
 
     def step(self, obs: Observation) -> Iterator[Finding]:
@@ -40,7 +40,7 @@ class _Syncs(Checker):
         if obs.client is None:
             return
         if (grant := joins_of(obs)) is not None:
-            self._joined.setdefault(obs.client, Joined()).follow(grant)
+            self._joined.setdefault(obs.client, MembershipHistory()).follow(grant)
         elif obs.kind == "request" and obs.api == Api.SYNC_GROUP.title:
             self._waiting.add(obs.at_ms, (obs, self._origin(obs)))
 
@@ -61,7 +61,7 @@ class _Syncs(Checker):
 
 
 @dataclass(frozen=True, slots=True)
-class _LeftOut:
+class _Neglect:
     """Since how many generations that followed one another a member was left out, and robbed of a share by it."""
 
     generation: int
@@ -74,7 +74,7 @@ class LeadersAssignSoundly(_Syncs):
 
     def __init__(self) -> None:
         super().__init__()
-        self._left_out: Newest[str, _LeftOut] = Newest(_LEFT_OUT_KEPT)
+        self._left_out: Newest[str, _Neglect] = Newest(_LEFT_OUT_KEPT)
 
     def _judge(self, sync: Observation, join: MembershipGrant) -> Iterator[Finding]:
         if not join.is_leader or join.skip_assignment:
@@ -88,7 +88,7 @@ class LeadersAssignSoundly(_Syncs):
             yield once.failed("The leader assigned partitions to a member that is not in the group.", sync)
         if any(_unwanted(partitions, wanted.get(member)) for member, partitions in assigned.items()):
             yield once.failed("The leader assigned partitions of a topic that the member does not subscribe to.", sync)
-        if join.protocol in COOPERATIVE and (taken := taken_from_owners(sync, join)):
+        if join.protocol in COOPERATIVE and (taken := partitions_moved_from_owners(sync, join)):
             yield once.failed("The leader gave a partition away that its owner still held.", sync, detail=str(taken))
         if missing := members - set(assigned):
             everyone = Claim(requirement="CLIENT-12", expected="The leader's SyncGroup has an assignment for every member of the group.")
@@ -107,11 +107,11 @@ class LeadersAssignSoundly(_Syncs):
         before = self._left_out.get(member)
         follows = before is not None and before.generation < join.generation <= before.generation + 1
         count = (before.count if before is not None and follows else 0) + 1 if is_robbed else 0
-        self._left_out.set(member, _LeftOut(join.generation, count))
+        self._left_out.set(member, _Neglect(join.generation, count))
         return count == (_COOPERATIVE_TIMES if join.protocol in COOPERATIVE else _EAGER_TIMES)
 
 
-def taken_from_owners(sync: Observation, join: MembershipGrant) -> list[TopicPartition]:
+def partitions_moved_from_owners(sync: Observation, join: MembershipGrant) -> list[TopicPartition]:
     """Return the partitions that a leader's SyncGroup gives to another member than the one that owns them by its subscription."""
     owners = _owners(join)
     given_to = {partition: member for member, partitions in assignments_of(sync).items() for partition in partitions}

@@ -181,7 +181,7 @@ class CommitsAreOwn(Checker):
 
 
 @dataclass(slots=True)
-class _Reached:
+class _Positions:
     """Up to which offset one client got with its partitions: delivered, fetched as a starting position, or told to commit."""
 
     has_records: bool = False
@@ -199,7 +199,7 @@ class CommitsWereDelivered(Checker):
     """
 
     def __init__(self) -> None:
-        self._reached: dict[str, _Reached] = {}
+        self._reached: dict[str, _Positions] = {}
         self._group = GroupTracker()
         self._waiting: Waiting[tuple[Observation, dict[TopicPartition, int]]] = Waiting(REPORTING_MS)
         self._late: Waiting[tuple[Observation, dict[TopicPartition, int]]] = Waiting(LATE_LINES_MS_MAX)
@@ -215,7 +215,7 @@ class CommitsWereDelivered(Checker):
         self._group.follow(obs)
         if obs.client is None:
             return
-        mine = self._reached.setdefault(obs.client, _Reached())
+        mine = self._reached.setdefault(obs.client, _Positions())
         if _is_reported(obs, "records_consumed"):
             yield from self._delivered(mine, obs.body.get("partitions") or ())
         elif obs.kind == "event":
@@ -225,7 +225,7 @@ class CommitsWereDelivered(Checker):
         elif obs.kind == "request" and obs.api == _COMMIT:
             self._waiting.add(obs.at_ms, (obs, {partition: mine.fetched.get(partition, 0) for partition in _named(obs)}))
 
-    def _delivered(self, mine: _Reached, partitions: Any) -> Iterator[Finding]:
+    def _delivered(self, mine: _Positions, partitions: Any) -> Iterator[Finding]:
         _raise(mine.delivered, [(partition["topic"], partition["partition"], partition.get("maxOffset", -1) + 1) for partition in partitions])
         if not mine.has_records:
             mine.has_records = True

@@ -122,7 +122,7 @@ class NobodyEvictedEarly(Invariant):
             if error_of(obs) == ErrorCode.UNKNOWN_MEMBER_ID and request.member and obs.api != _LEAVE:
                 yield from self._refused(obs, request, self._members.pop(request.member, None), group)
             elif not error_of(obs) and obs.api in _KEEPS:
-                self._heard(obs, request, group)
+                self._note_contact(obs, request, group)
 
     def _left(self, obs: Observation) -> None:
         gone = obs.body.get("members") or ({"member_id": obs.member, "group_instance_id": obs.instance},)
@@ -130,7 +130,7 @@ class NobodyEvictedEarly(Invariant):
             self._members.pop(request.get("member_id") or "", None)
             self._members.pop(self._newest.get(request.get("group_instance_id") or "", ""), None)
 
-    def _heard(self, obs: Observation, request: Observation, group: InferredGroup) -> None:
+    def _note_contact(self, obs: Observation, request: Observation, group: InferredGroup) -> None:
         member = (obs.member if obs.api == _JOIN else request.member) or ""
         known = self._members.get(member)
         if obs.api == _JOIN and member:

@@ -14,7 +14,7 @@ from typing import Final
 
 from groupproof.harness.judging.checkers.checker import Checker, UnderWay, Waiting
 from groupproof.harness.judging.checkers.claim import Claim
-from groupproof.harness.judging.checkers.frames import IN_FLIGHT_MS
+from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS
 from groupproof.harness.judging.checkers.group_tracker import GroupTracker
 from groupproof.harness.judging.checkers.membership import Assignment
 from groupproof.harness.judging.checkers.ownership_tracker import REPORTERS

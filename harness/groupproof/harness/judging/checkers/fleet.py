@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from groupproof.harness.judging.checkers.live_group import MEMBERSHIP, GroupChecker, GroupResult
+from groupproof.harness.judging.checkers.live_group import GroupChecker, GroupResult
+from groupproof.harness.judging.checkers.reader_registry import membership_apis
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation
 
@@ -53,7 +54,7 @@ class Fleet:
     def _touched(self, obs: Observation) -> list[Key]:
         if obs.group is not None:
             key = (obs.run, obs.case, obs.group)
-            if obs.api in MEMBERSHIP:
+            if obs.api in membership_apis():
                 self._spoken.add(key)
             if obs.connection is not None:
                 self._of_connection.setdefault((obs.run, obs.case, obs.connection), {})[key] = None

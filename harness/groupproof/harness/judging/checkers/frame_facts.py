@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from groupproof.protocol.trace import Observation, Partitions
 from groupproof.protocol.vocabulary import Api, ErrorCode
@@ -15,18 +15,19 @@ from groupproof.protocol.wire.subscription import Subscription, SubscriptionErro
 
 __all__ = [
     "GROUP_REQUESTS",
+    "IN_FLIGHT_MS",
     "SLACK_MS",
     "MembershipGrant",
     "assignments_of",
     "committed_offsets",
     "error_of",
     "fields_of",
-    "given_by",
     "gives",
     "instance_of",
     "knew",
     "left_by",
     "members_of",
+    "membership_grant",
     "partitions_of",
     "subscription_of",
     "subscriptions_of",
@@ -34,6 +35,10 @@ __all__ = [
 
 GROUP_REQUESTS = (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT, Api.LEAVE_GROUP)
 """The requests that name a member."""
+
+
+IN_FLIGHT_MS: Final = 1_000
+"""How long a client may take to act on an answer that has left: what it sent before may still be on its way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +65,7 @@ def gives(obs: Observation) -> bool:
     return bool(obs.body.get("member_id")) and error_of(obs) in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
 
 
-def given_by(obs: Observation) -> MembershipGrant:
+def membership_grant(obs: Observation) -> MembershipGrant:
     whole = error_of(obs) == 0
     return MembershipGrant(
         answer=obs,

@@ -8,7 +8,7 @@ from typing import Final
 
 from groupproof.harness.judging.checkers.checker import Checker, Newest, Numbers, UnderWay, Waiting
 from groupproof.harness.judging.checkers.claim import Claim
-from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS, error_of, instance_of
+from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, IN_FLIGHT_MS, SLACK_MS, error_of, instance_of
 from groupproof.harness.judging.checkers.group_tracker import GroupTracker
 from groupproof.harness.judging.checkers.membership import joins_of
 from groupproof.harness.judging.lag import is_lag, lost_ms
@@ -17,12 +17,9 @@ from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import INSTANCE_ID_SINCE, Api, api_named
 
 __all__ = [
-    "IN_FLIGHT_MS", "STORM_PER_SECOND", "CommitsNameMembership", "GenerationsGiven", "InstanceIdsStay", "MemberIdsGiven", "NothingAfterLeaving",
+    "STORM_PER_SECOND", "CommitsNameMembership", "GenerationsGiven", "InstanceIdsStay", "MemberIdsGiven", "NothingAfterLeaving",
     "RequestsDoNotStorm",
 ]  # fmt: skip
-
-IN_FLIGHT_MS: Final = 1_000
-"""How long a client may take to act on an answer that has left: what it sent before may still be on its way."""
 
 STORM_PER_SECOND: Final = 20
 """More requests of one kind in a second than any backoff allows."""
@@ -162,7 +159,7 @@ class GenerationsGiven(Checker):
     """SyncGroup, Heartbeat and OffsetCommit carry a generation that was given; an old one long after a new one is a relapse.
 
     A new member id with the generation of the membership before, between the answer that handed the id out and the next generation, names what never was.
-    Refused, it costs nobody more than an answer: NON_STRICT.
+    Refused, it costs nobody more than an answer: NON_STRICT. So does a Heartbeat with no generation at all, unless its client has left.
     What a commit without any generation is worth is judged by `CommitsNameMembership`.
     """
 
@@ -171,8 +168,9 @@ class GenerationsGiven(Checker):
         self._of_client: dict[str, Numbers] = {}
         self._between: UnderWay[int] = UnderWay()
         self._handed: set[int] = set()
+        self._left: set[str] = set()
         self._joined: set[tuple[str, str]] = set()
-        self._adopted: dict[tuple[str, str], _Adopted] = {}
+        self._adopted: dict[tuple[str, str], _MemberGenerations] = {}
         self._waiting: Waiting[Observation] = Waiting(SLACK_MS)
         self._late = _LateRequests()
 
@@ -190,7 +188,7 @@ class GenerationsGiven(Checker):
                 self._of_client.setdefault(obs.client, Numbers()).add(grant.generation)
                 self._joined.add((obs.client, grant.member))
         elif obs.kind == "response" and obs.api == _SYNC and not error_of(obs):
-            self._adopted.setdefault((obs.client, obs.member or ""), _Adopted()).follow(obs)
+            self._adopted.setdefault((obs.client, obs.member or ""), _MemberGenerations()).follow(obs)
         elif obs.kind == "request" and obs.api in _WITH_GENERATION and obs.member and not (obs.api == _COMMIT and _is_unmanaged(obs)):
             self._waiting.add(obs.at_ms, obs)
             if self._is_old(obs):
@@ -199,6 +197,8 @@ class GenerationsGiven(Checker):
     def _follow_between(self, obs: Observation) -> None:
         """Note the requests that name an id which is in no generation yet, with one of the client's others; those that are accepted are no such requests."""
         self._between.closed(obs)
+        if obs.kind == "request" and obs.api in (_JOIN, _LEAVE):
+            (self._left.add if obs.api == _LEAVE else self._left.discard)(obs.client or "")
         if obs.kind == "response" and (asked := self._between.answered(obs)) is not None and not error_of(obs):
             self._handed.discard(asked)
         elif obs.kind == "request" and obs.api in _WITH_GENERATION and self._is_between(obs):
@@ -207,6 +207,8 @@ class GenerationsGiven(Checker):
 
     def _is_between(self, request: Observation) -> bool:
         client, member = request.client or "", request.member or ""
+        if request.generation == -1:
+            return bool(member) and request.api == Api.HEARTBEAT.title and client not in self._left
         return bool(member) and (client, member) not in self._joined and request.generation in self._of_client.get(client, ())
 
     def _is_old(self, request: Observation) -> bool:
@@ -223,7 +225,8 @@ class GenerationsGiven(Checker):
         is_refused_between = request.seq in self._handed
         self._handed.discard(request.seq)
         if self._is_strange(request) and is_refused_between:
-            yield _generations(request).tolerated(f"{request.api} carried a new member id with the generation of the one before.", request)
+            said = "carried no generation" if request.generation == -1 else "carried a new member id with the generation of the one before"
+            yield _generations(request).tolerated(f"{request.api} {said}.", request)
         elif self._is_strange(request):
             said = f"{request.api} carried a generation that the member was never given."
             yield _generations(request).failed(said, request, detail=f"generation {request.generation}")
@@ -244,7 +247,7 @@ def _generations(request: Observation) -> Claim:
     )
 
 
-class _Adopted:
+class _MemberGenerations:
     """The generations that a member was assigned in, and when: the newest of long ago, and those of just now."""
 
     def __init__(self) -> None:

@@ -94,12 +94,12 @@ class InferredGroup:
             self.answered = self.asked.answered(obs)
             self._response(obs)
         elif obs.kind == "processed":
-            if not self.asked.amend(obs, self._taken_up):
+            if not self.asked.amend(obs, self._stamped):
                 self._joins_nameless(obs)  # it came twice: the second answer goes nowhere
         elif obs.who == "kit" and isinstance(obs.body.get("settings"), Mapping):
             self.initial_delay_ms = float(obs.body["settings"].get("group.initial.rebalance.delay.ms", self.initial_delay_ms))
 
-    def _taken_up(self, request: PendingRequest) -> PendingRequest:
+    def _stamped(self, request: PendingRequest) -> PendingRequest:
         return PendingRequest(request.request, self.generation, self.epoch)
 
     def _request(self, obs: Observation) -> None:

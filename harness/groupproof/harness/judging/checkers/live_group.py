@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
 from groupproof.harness.judging.checkers.checker import Checker
-from groupproof.harness.judging.checkers.invariants import GroupInvariants
+from groupproof.harness.judging.checkers.checker_registry import DialectRouter, checkers_named
+from groupproof.harness.judging.checkers.classic_checkers import CLASSIC_CHECKERS
+from groupproof.harness.judging.checkers.dialect_checkers import DialectCheckers
+from groupproof.harness.judging.checkers.partings import Partings
 from groupproof.harness.judging.checkers.process_names import Naming
-from groupproof.harness.judging.checkers.universal import UNIVERSAL_FOLDS
 from groupproof.harness.model.requirement_levels import capped
 from groupproof.harness.model.verdicts import Finding, Goodbye
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import Api
 
-__all__ = ["EXAMPLES_MAX", "MEMBERSHIP", "FindingCount", "GroupChecker", "GroupResult", "Partings"]
+__all__ = ["EXAMPLES_MAX", "FindingCount", "GroupChecker", "GroupResult"]
 
-MEMBERSHIP: Final = frozenset(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT, Api.LEAVE_GROUP))
 EXAMPLES_MAX: Final = 3
 """So many findings of one kind are kept; all are counted."""
 _UNHEARD: Final = "processed"
-"""When a request was taken up says nothing of its member: that is for the laws of the group."""
+"""When a request was taken up says nothing of its member: that is for the invariants of the group."""
+_BEFORE_KEPT: Final = 100
+"""Of what came before a dialect was spoken, its checkers are given the newest so many."""
 
 
 @dataclass(slots=True)
@@ -34,7 +36,8 @@ class FindingCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupResult:
-    """What a whole group showed; `members` and `laws` are what is against the rules, `joined` tells whether anybody joined at all."""
+    """What a whole group showed; `members` and `laws` are what is against the rules, `joined` tells whether anybody joined at all. `dialect` is the one that was
+    spoken first."""
 
     run: str
     case: str
@@ -50,62 +53,29 @@ class GroupResult:
     duration_s: float
     members: tuple[FindingCount, ...]
     laws: tuple[FindingCount, ...]
+    dialect: str = CLASSIC_CHECKERS.dialect.name
 
 
-@dataclass(slots=True)
-class _LastFrame:
-    """The last word of one client in the group."""
+class _DialectRun:
+    """The checkers of one dialect at work on one group."""
 
-    connection: int | None
-    has_left: bool
-    is_static: bool
-    joined: bool
-    is_gone: bool = False
-
-
-@dataclass(slots=True)
-class Partings:
-    """Who spoke in a group, and how each parted from it; `requests` counts what they asked."""
-
-    requests: int = 0
-    of: dict[str, _LastFrame] = field(default_factory=dict)
-
-    def follow(self, obs: Observation) -> None:
-        if obs.kind == "request" and obs.api in MEMBERSHIP:
-            self.requests += 1
-            if obs.client is not None:
-                before = self.of.get(obs.client)
-                self.of[obs.client] = _LastFrame(
-                    connection=obs.connection,
-                    has_left=obs.api == Api.LEAVE_GROUP.title,
-                    is_static=bool(obs.instance) or (before is not None and before.is_static),
-                    joined=obs.api == Api.JOIN_GROUP.title or (before is not None and before.joined),
-                )
-        elif obs.who == "link" and obs.body.get("name") == "closed":
-            for parting in self.of.values():
-                parting.is_gone |= parting.connection == obs.connection
-
-    @property
-    def has_members(self) -> bool:
-        return any(parting.joined for parting in self.of.values())
-
-    def goodbye(self, shown: Callable[[str], str] = str) -> tuple[Goodbye, str]:
-        """Return UNCLEAN where a dynamic member's last connection closed without LeaveGroup; who is still connected has yet to say it."""
-        joined = {client: parting for client, parting in self.of.items() if parting.joined}
-        for client, value in joined.items():
-            if value.is_gone and not value.has_left and not value.is_static:
-                return Goodbye.UNCLEAN, f"{shown(client)} went without a LeaveGroup"
-        return (Goodbye.CLEAN if any(parting.has_left for parting in joined.values()) else Goodbye.NONE), ""
+    def __init__(self, part: DialectCheckers) -> None:
+        self.members: list[Checker] = [make() for make in part.members]
+        self.invariants = part.invariants()
 
 
 class GroupChecker:
-    """Takes the observations of one group in the order of `seq`, and those of links and nodes that touch it."""
+    """Takes the observations of one group in the order of `seq`, and those of links and nodes that touch it.
+
+    The classic checkers work from the beginning; those of another dialect from its first request on, and they are given the newest of what came before.
+    """
 
     def __init__(self, run: str, case: str, group: str) -> None:
         self._key = (run, case, group)
         self._naming = Naming()
-        self._folds: list[Checker] = [make() for make in UNIVERSAL_FOLDS]
-        self._laws = GroupInvariants()
+        self._router = DialectRouter()
+        self._runs: dict[str, _DialectRun] = {CLASSIC_CHECKERS.dialect.name: _DialectRun(CLASSIC_CHECKERS)}
+        self._before: deque[Observation] = deque(maxlen=_BEFORE_KEPT)
         self._members: dict[tuple[str, str, str], FindingCount] = {}
         self._broken: dict[tuple[str, str, str], FindingCount] = {}
         self._partings = Partings()
@@ -125,28 +95,52 @@ class GroupChecker:
             self._observations += 1
         elif self._first is None and "settings" not in obs.body:
             return []  # what befell links and nodes before there was a group
-        found = [_noted(self._broken, finding) for finding in self._laws.step(obs)]
+        runs = self._runs_for(obs)
+        found = [_noted(self._broken, finding) for run in runs for finding in run.invariants.step(obs)]
         if obs.kind != _UNHEARD:
             named = self._naming.named(obs)
             self._partings.follow(named)
-            found += [_noted(self._members, capped(finding)) for checker in self._folds for finding in checker.step(named)]
+            found += [_noted(self._members, capped(finding)) for run in runs for checker in run.members for finding in checker.step(named)]
         return found
+
+    def _runs_for(self, obs: Observation) -> list[_DialectRun]:
+        dialect = self._router.route(obs)
+        if dialect is None:
+            self._before.append(obs)
+            return list(self._runs.values())
+        if dialect not in self._runs:
+            part = checkers_named(dialect)
+            if part is None:
+                return []
+            self._runs[dialect] = _DialectRun(part)
+            for earlier in self._before:
+                self._catch_up(self._runs[dialect], earlier)
+        return [self._runs[dialect]]
+
+    def _catch_up(self, run: _DialectRun, earlier: Observation) -> None:
+        for finding in run.invariants.step(earlier):
+            _noted(self._broken, finding)
+        for checker in run.members:
+            for finding in checker.step(earlier):
+                _noted(self._members, capped(finding))
 
     def result(self) -> GroupResult:
         """Return what the group showed, when nothing follows. It is asked once."""
-        for finding in (found for checker in self._folds for found in checker.end()):
-            _noted(self._members, capped(finding))
-        for finding in self._laws.end():
-            _noted(self._broken, finding)
+        for run in self._runs.values():
+            for finding in (found for checker in run.members for found in checker.end()):
+                _noted(self._members, capped(finding))
+            for finding in run.invariants.end():
+                _noted(self._broken, finding)
         goodbye, why = self._partings.goodbye(self._naming.shown)
-        run, case, group = self._key
+        run_name, case, group = self._key
         first, last = self._first, self._last
         return GroupResult(
-            run=run, case=case, group=group, observations=self._observations, duplicates=self._duplicates, requests=self._partings.requests,
+            run=run_name, case=case, group=group, observations=self._observations, duplicates=self._duplicates, requests=self._partings.requests,
             joined=self._partings.has_members, is_virtual=first is not None and first.clock == "virtual",
             clients=tuple(sorted(self._naming.shown(client) for client in self._partings.of)), goodbye=goodbye, goodbye_reason=why,
             duration_s=0.0 if first is None or last is None else (last.at_ns - first.at_ns) / 1e9,
             members=tuple(self._members.values()), laws=tuple(self._broken.values()),
+            dialect=next(iter(self._router.spoken), CLASSIC_CHECKERS.dialect.name),
         )  # fmt: skip
 
 

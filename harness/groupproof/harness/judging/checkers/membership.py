@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from groupproof.harness.judging.checkers.checker import Newest, Numbers
-from groupproof.harness.judging.checkers.frame_facts import MembershipGrant, given_by, gives, instance_of
+from groupproof.harness.judging.checkers.frame_facts import MembershipGrant, gives, instance_of, membership_grant
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
 
-__all__ = ["GENERATIONS_KEPT", "Assigned", "Assignment", "Joined", "MemberLives", "MembershipGrant", "joins_of"]
+__all__ = ["GENERATIONS_KEPT", "Assignment", "AssignmentHistory", "MemberLives", "MembershipGrant", "MembershipHistory", "joins_of"]
 
 GENERATIONS_KEPT = 8
 """How many generations back it is known who led and what was assigned, client by client; who names an older one is not judged by it."""
@@ -20,11 +20,11 @@ _JOIN, _SYNC = Api.JOIN_GROUP.title, Api.SYNC_GROUP.title
 
 def joins_of(obs: Observation) -> MembershipGrant | None:
     """Return what an observation gave to its client, if it is a JoinGroup answer that gave something."""
-    return given_by(obs) if obs.kind == "response" and obs.api == _JOIN and obs.client is not None and gives(obs) else None
+    return membership_grant(obs) if obs.kind == "response" and obs.api == _JOIN and obs.client is not None and gives(obs) else None
 
 
 @dataclass(slots=True)
-class Joined:
+class MembershipHistory:
     """The newest memberships of one client, by member id and generation."""
 
     newest: Newest[tuple[str, int], MembershipGrant] = field(default_factory=lambda: Newest(GENERATIONS_KEPT))
@@ -39,7 +39,7 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What one SyncGroup answer assigned."""
+    """What one answer assigned."""
 
     seq: int
     at_ms: float
@@ -48,21 +48,22 @@ class Assignment:
 
 
 @dataclass(slots=True)
-class Assigned:
-    """What SyncGroup answers assigned to one client, by generation; `latest` holds the newest answer that gave it each partition."""
+class AssignmentHistory:
+    """What answers assigned to one client, by generation; `latest` holds the newest answer that gave it each partition."""
 
     by_generation: Newest[int | None, list[Assignment]] = field(default_factory=lambda: Newest(GENERATIONS_KEPT))
     latest: dict[TopicPartition, Assignment] = field(default_factory=dict)
     newest: Assignment | None = None
 
-    def follow(self, obs: Observation) -> None:
-        """Take note of a SyncGroup answer without error."""
+    def follow(self, obs: Observation) -> Assignment:
+        """Take note of an answer that assigns; return what it assigned."""
         assignments = self.by_generation.get(obs.generation) or []
         answer = Assignment(obs.seq, obs.at_ms, obs.generation, frozenset(obs.partitions))
         self.by_generation.set(obs.generation, [*assignments[-3:], answer])
         self.newest = answer
         for partition in obs.partitions:
             self.latest[partition] = answer
+        return answer
 
     def at(self, request: Observation, slack_ms: float) -> frozenset[TopicPartition] | None:
         """Return what the client knew at `request` to be assigned in the generation that it names; None where that is forgotten."""

@@ -23,8 +23,12 @@ REPORTERS: Final = frozenset({"shim", "member"})
 """Who tells what an application is told."""
 
 _TAKES: Final = frozenset({"partitions_revoked", "partitions_lost"})
-ENDS: Final = frozenset({*((who, "shutdown_complete") for who in REPORTERS), ("kit", "kill"), ("kit", "exit"), ("kit", "broken"), ("kit", "hello")})
-"""After these an application has nothing in hand; with a hello its process begins anew."""
+_LIFE_OF_A_LOAD: Final = frozenset({"left", "died", "failed", "started"})
+ENDS: Final = frozenset({
+    *((who, "shutdown_complete") for who in REPORTERS), ("kit", "kill"), ("kit", "exit"), ("kit", "broken"), ("kit", "hello"),
+    *(("member", name) for name in _LIFE_OF_A_LOAD),
+})  # fmt: skip
+"""After these an application has nothing in hand: its process is gone, or begins anew (CLIENT-48). A load's members say it themselves, for no kit watches them."""
 
 
 @dataclass(slots=True, eq=False)
@@ -69,8 +73,12 @@ class OwnershipTracker:
         if obs.client is None:
             return [], []
         if (grant := joins_of(obs)) is not None:
-            (self._cooperative.add if grant.protocol in COOPERATIVE else self._cooperative.discard)(obs.client)
+            self.reports_by_difference(obs.client, is_so=grant.protocol in COOPERATIVE)
         return self._apply(obs, obs.client) if obs.kind == "event" else ([], [])
+
+    def reports_by_difference(self, client: str, *, is_so: bool) -> None:
+        """Take note whether the callbacks of a client name what is new alone, or all that it has."""
+        (self._cooperative.add if is_so else self._cooperative.discard)(client)
 
     def _apply(self, obs: Observation, client: str) -> tuple[list[Holding], list[Holding]]:
         name, mine = obs.body.get("name"), self.now.get(client, {})

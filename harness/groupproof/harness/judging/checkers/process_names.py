@@ -14,13 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from groupproof.harness.judging.checkers.frame_facts import left_by
+from groupproof.harness.judging.checkers.reader_registry import membership_apis, naming_apis
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api
 
 __all__ = ["Naming", "with_process_names"]
 
-_JOIN, _LEAVE, _FIND = Api.JOIN_GROUP.title, Api.LEAVE_GROUP.title, Api.FIND_COORDINATOR.title
-_NAMING = frozenset({_JOIN, Api.SYNC_GROUP.title, Api.HEARTBEAT.title, Api.OFFSET_COMMIT.title})
+_LEAVE, _FIND = Api.LEAVE_GROUP.title, Api.FIND_COORDINATOR.title
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class Naming:
             if obs.kind == "event":
                 self._named.add(obs.client)
             return obs
-        if obs.api in _NAMING:
+        if obs.api != _LEAVE and obs.api in membership_apis():
             self._follow(obs, obs.client, obs.connection)
         elif obs.api == _LEAVE and obs.kind == "request" and obs.connection not in self._of_connection:
             own = [self._of_member[obs.client, name] for name in left_by(obs) if (obs.client, name) in self._of_member]
@@ -56,9 +56,9 @@ class Naming:
         return obs if name == obs.client else replace(obs, client=name)
 
     def _follow(self, obs: Observation, client: str, connection: int) -> None:
-        if obs.kind == "request" and connection not in self._of_connection and (obs.member or obs.api == _JOIN):
+        if obs.kind == "request" and connection not in self._of_connection and (obs.member or obs.api in naming_apis()):
             self._of_connection[connection] = self._of_member.get((client, obs.member or "")) or self._new(client)
-        elif obs.kind == "response" and obs.api == _JOIN and obs.member and connection in self._of_connection:
+        elif obs.kind == "response" and obs.api in naming_apis() and obs.member and connection in self._of_connection:
             self._of_member.setdefault((client, obs.member), self._of_connection[connection])
 
     def _new(self, client: str) -> str:

@@ -25,7 +25,7 @@ from groupproof.harness.judging.checkers.ownership import CallbacksTellAssignmen
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["SPEAKS_OF", "Shows", "spoken_of"]
+__all__ = ["SPEAKS_OF", "Shows", "requirements_judged"]
 
 Shows = Callable[[Observation], bool]
 """Tells whether an observation gives a fold something to judge."""
@@ -76,7 +76,7 @@ SPEAKS_OF: Final[Mapping[Callable[[], Checker], Mapping[str, Shows]]] = {
 }
 
 
-def spoken_of(trace: Iterable[Observation]) -> frozenset[str]:
+def requirements_judged(trace: Iterable[Observation]) -> frozenset[str]:
     """Return the requirements of which these folds had something to judge in a trace."""
     open_yet = {(key, shows) for of in SPEAKS_OF.values() for key, shows in of.items()}
     spoken: set[str] = set()

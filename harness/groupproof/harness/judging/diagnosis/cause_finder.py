@@ -40,9 +40,9 @@ class Causes:
         self._course, self._reasons, self._has_requests, self._is_wire = run, reasons, has_requests, is_wire
         self._lost: dict[str, Cause] = {}
         self._in_time = sorted(run.signs, key=_at)
-        self._newcomers = {name_of(reason.member): number for number, reason in self._given_reasons() if reason.cause is Cause.NEW_MEMBER}
+        self._newcomers = {name_of(reason.member): number for number, reason in self._coordinator_reasons() if reason.cause is Cause.NEW_MEMBER}
 
-    def _given_reasons(self) -> Iterator[tuple[int, Reason]]:
+    def _coordinator_reasons(self) -> Iterator[tuple[int, Reason]]:
         for rebalance in self._course.rebalances:
             reason = reason_of(self._reasons.get(rebalance.start_seq, ""))
             if reason is not None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from enum import Enum, StrEnum
 from typing import Final, NamedTuple
 
-__all__ = ["SORTED", "WORDS_OF_CONSUMERS", "WORDS_OF_WORKERS", "Branch", "Cause", "Certainty", "Kind", "Sorted"]
+__all__ = ["SORTED", "WORDS_OF_CONSUMERS", "WORDS_OF_WORKERS", "Branch", "Cause", "CauseText", "Certainty", "Kind"]
 
 
 class Branch(Enum):
@@ -65,7 +65,7 @@ class Certainty(Enum):
     """It is what is left when all else is excluded (DIAG-23)."""
 
 
-class Sorted(NamedTuple):
+class CauseText(NamedTuple):
     """A cause in its branch; `words` complete "It began because …"."""
 
     branch: Branch
@@ -75,28 +75,28 @@ class Sorted(NamedTuple):
 
 _C: Final = Branch.CLIENTS
 
-SORTED: Final[dict[Cause, Sorted]] = {
-    Cause.FIRST_MEMBER: Sorted(_C, Kind.NEW, "the group was empty and {member} joined"),
-    Cause.NEW_MEMBER: Sorted(_C, Kind.NEW, "{member} is new and joined"),
-    Cause.RETURNED: Sorted(_C, Kind.NEW, "{member} came back under a new id after the group had lost it"),
-    Cause.HEARTBEAT_TIMEOUT: Sorted(_C, Kind.LOST, "no heartbeat of {member} came within its session timeout"),
-    Cause.POLL_INTERVAL: Sorted(_C, Kind.LOST, "{member} did not poll within max.poll.interval.ms and left by itself"),
-    Cause.CLOSED: Sorted(_C, Kind.LOST, "{member} was closed, or unsubscribed, and left"),
-    Cause.LEFT: Sorted(_C, Kind.LOST, "{member} left: closed, or over its max.poll.interval.ms"),
-    Cause.ADMIN_REMOVAL: Sorted(_C, Kind.LOST, "{member} was removed by an administrator"),
-    Cause.SYNC_TIMEOUT: Sorted(_C, Kind.LOST, "{member} joined and never asked for its assignment"),
-    Cause.REVOCATION_TIMEOUT: Sorted(_C, Kind.LOST, "{member} did not give its partitions up within the rebalance timeout and was fenced"),
-    Cause.SUBSCRIPTION: Sorted(_C, Kind.CHANGED, "{member} changed its subscription"),
-    Cause.HANDOVER: Sorted(_C, Kind.CHANGED, "{member} gave partitions up in a cooperative rebalance, and they are now handed over"),
-    Cause.METADATA: Sorted(_C, Kind.CHANGED, "{member} joined again with other metadata"),
-    Cause.STATIC_REPLACED: Sorted(_C, Kind.CHANGED, "static {member} came back and changed the group's protocol"),
-    Cause.LEADER_REJOINED: Sorted(_C, Kind.CHANGED, "the leader {member} joined again"),
-    Cause.PARTITIONS: Sorted(Branch.PARTITIONS, None, "the partitions of a subscribed topic changed, and the leader {member} joined again"),
-    Cause.MOVED: Sorted(Branch.COORDINATOR, None, "the coordinator moved to another broker while the group was not settled"),
-    Cause.OVER_CAPACITY: Sorted(Branch.COORDINATOR, None, "the coordinator loaded more members than group.max.size allows"),
-    Cause.NOT_STORED: Sorted(Branch.COORDINATOR, None, "the coordinator could not store the assignment"),
-    Cause.FORCED: Sorted(Branch.COORDINATOR, None, "an operator forced it"),
-    Cause.UNTOLD: Sorted(_C, None, "a member joined anew, left, or changed: this log does not tell which"),
+SORTED: Final[dict[Cause, CauseText]] = {
+    Cause.FIRST_MEMBER: CauseText(_C, Kind.NEW, "the group was empty and {member} joined"),
+    Cause.NEW_MEMBER: CauseText(_C, Kind.NEW, "{member} is new and joined"),
+    Cause.RETURNED: CauseText(_C, Kind.NEW, "{member} came back under a new id after the group had lost it"),
+    Cause.HEARTBEAT_TIMEOUT: CauseText(_C, Kind.LOST, "no heartbeat of {member} came within its session timeout"),
+    Cause.POLL_INTERVAL: CauseText(_C, Kind.LOST, "{member} did not poll within max.poll.interval.ms and left by itself"),
+    Cause.CLOSED: CauseText(_C, Kind.LOST, "{member} was closed, or unsubscribed, and left"),
+    Cause.LEFT: CauseText(_C, Kind.LOST, "{member} left: closed, or over its max.poll.interval.ms"),
+    Cause.ADMIN_REMOVAL: CauseText(_C, Kind.LOST, "{member} was removed by an administrator"),
+    Cause.SYNC_TIMEOUT: CauseText(_C, Kind.LOST, "{member} joined and never asked for its assignment"),
+    Cause.REVOCATION_TIMEOUT: CauseText(_C, Kind.LOST, "{member} did not give its partitions up within the rebalance timeout and was fenced"),
+    Cause.SUBSCRIPTION: CauseText(_C, Kind.CHANGED, "{member} changed its subscription"),
+    Cause.HANDOVER: CauseText(_C, Kind.CHANGED, "{member} gave partitions up in a cooperative rebalance, and they are now handed over"),
+    Cause.METADATA: CauseText(_C, Kind.CHANGED, "{member} joined again with other metadata"),
+    Cause.STATIC_REPLACED: CauseText(_C, Kind.CHANGED, "static {member} came back and changed the group's protocol"),
+    Cause.LEADER_REJOINED: CauseText(_C, Kind.CHANGED, "the leader {member} joined again"),
+    Cause.PARTITIONS: CauseText(Branch.PARTITIONS, None, "the partitions of a subscribed topic changed, and the leader {member} joined again"),
+    Cause.MOVED: CauseText(Branch.COORDINATOR, None, "the coordinator moved to another broker while the group was not settled"),
+    Cause.OVER_CAPACITY: CauseText(Branch.COORDINATOR, None, "the coordinator loaded more members than group.max.size allows"),
+    Cause.NOT_STORED: CauseText(Branch.COORDINATOR, None, "the coordinator could not store the assignment"),
+    Cause.FORCED: CauseText(Branch.COORDINATOR, None, "an operator forced it"),
+    Cause.UNTOLD: CauseText(_C, None, "a member joined anew, left, or changed: this log does not tell which"),
 }
 
 WORDS_OF_CONSUMERS: Final[dict[Cause, str]] = {

@@ -74,7 +74,7 @@ class Membership:
     _asked: dict[ExchangeId, Observation] = field(default_factory=dict)
 
     def client_of(self, member: str | None) -> str | None:
-        """Return the client id of a member; of one of which only the id was told, what the id begins with."""
+        """Return the client id of a member; of one of which only the id is known, what the id begins with."""
         if not member:
             return None
         known = self.known.get(member)

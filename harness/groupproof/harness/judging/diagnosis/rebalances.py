@@ -1,4 +1,4 @@
-"""One rebalance as it is told: why it began, its phases, who was waited for, and the lines or frames that show it."""
+"""One rebalance as it is explained: why it began, its phases, who was waited for, and the lines or frames that show it."""
 
 from __future__ import annotations
 

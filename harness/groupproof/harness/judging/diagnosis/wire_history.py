@@ -1,14 +1,16 @@
 """The course of a group of which only requests and answers were seen: when its rebalances began and ended follows from them. Pure.
 
-A rebalance begins with the request that makes the coordinator begin it. Where there is none, it is first told by a heartbeat's answer 27; then a
-member's session is over, and it is the one that was not heard for so long.
+A rebalance begins with the request that makes the coordinator begin it. Where there is none, the first sign is an answer 27 to a heartbeat. Then a
+member's session is over, and it is the one that was not heard for so long. Who is a member of which generation is the group tracker's.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import takewhile
 from typing import Final
 
+from groupproof.harness.judging.checkers.group_tracker import GroupTracker
 from groupproof.harness.judging.diagnosis.group_history import ABANDONED, GroupHistory
 from groupproof.harness.judging.diagnosis.member_history import Sign
 from groupproof.harness.judging.diagnosis.rebalances import EvidenceLine
@@ -23,13 +25,11 @@ _TELLING: Final = frozenset({Api.HEARTBEAT.title, Api.OFFSET_COMMIT.title, Api.S
 
 
 class WireCourse:
-    """Infers the course; `generation` is the newest that an answer has told."""
+    """Infers the course. The tracker hears each member by its member id: clients may share a client id, and a diagnosis names members by their ids."""
 
     def __init__(self, run: GroupHistory) -> None:
         self._course = run
-        self._generation = -1
-        self._present: set[str] = set()
-        self._synced: set[str] = set()
+        self._group = GroupTracker()
         self._node: int | None = None
         self._trigger: ExchangeId | None = None
         self._asked: dict[ExchangeId, Observation] = {}
@@ -38,14 +38,30 @@ class WireCourse:
         """Take an observation of the group, and what it shows."""
         if obs.kind == "request":
             self._asked[obs.exchange_id] = obs
-            if obs.api == Api.SYNC_GROUP.title and obs.member:
-                self._synced.add(obs.member)
             begins = [sign for sign in signs if sign.name in _BEGINS]
             if begins and self._course.open is None:
                 self._begin(obs, obs.at_ms, begins[0])
                 self._trigger = obs.exchange_id
+            self._track(obs, obs.member)
         elif obs.kind == "response":
-            self._answered(obs, self._asked.pop(obs.exchange_id, None))
+            asked = self._asked.pop(obs.exchange_id, None)
+            self._answered(obs, asked)
+            self._track(obs, obs.member or (asked.member if asked is not None else None))
+
+    @property
+    def _generation(self) -> int:
+        return self._group.generation
+
+    @property
+    def _present(self) -> dict[str, bool]:
+        """The members of the newest generation, and whether each has sent its SyncGroup in it."""
+        newest = (self._group.epoch, self._group.generation)
+        return {name: member.synced_seq >= 0 for name, member in self._group.members.items() if (member.epoch, member.generation) == newest}
+
+    def _track(self, obs: Observation, member: str | None) -> None:
+        if member and obs.api != Api.LEAVE_GROUP.title:
+            body = {"member_id": member, "generation_id": obs.generation, **obs.body} if obs.kind == "response" else obs.body
+            self._group.follow(replace(obs, client=member, member=member, body=body))
 
     def _begin(self, obs: Observation, at_ms: float, sign: Sign | None) -> None:
         evidence = EvidenceLine(seq=obs.seq, at_ms=at_ms, text=sign.text) if sign is not None else None
@@ -84,15 +100,12 @@ class WireCourse:
         if obs.node is not None and self._node is not None and obs.node != self._node:
             self._moved(obs, asked)
         self._node = obs.node if obs.node is not None else self._node
-        if generation > self._generation:
+        if generation != self._generation:  # a lower one: the group was made anew (INV-04), or goes on from before it (EMIG-05)
             if self._course.open is None:
                 self._begin(obs, asked.at_ms if asked is not None else obs.at_ms, None)
-            self._generation, self._present, self._synced = generation, set(), set()
             self._course.complete(
                 obs, generation, EvidenceLine(seq=obs.seq, at_ms=obs.at_ms, text=f"JoinGroup answered with generation {generation}")
             )
-        if generation == self._generation and obs.member:
-            self._present.add(obs.member)
 
     def _moved(self, obs: Observation, asked: Observation | None) -> None:
         """Note that the group goes on at another broker; a rebalance that was under way begins anew there."""
@@ -107,7 +120,8 @@ class WireCourse:
     def _left(self, obs: Observation, asked: Observation) -> None:
         since = takewhile(lambda sign: sign.seq >= asked.seq, reversed(self._course.signs))
         gone = {sign.member for sign in since if sign.seq == asked.seq and sign.name in ("left", "removed")}
-        self._present -= {name for name in gone if name is not None}
+        for name in gone:
+            self._group.follow(replace(obs, client=name))
         if not self._present and (now := self._course.open) is not None and now.joined_ms is None:
             self._course.empty(obs, None, EvidenceLine(seq=obs.seq, at_ms=obs.at_ms, text="LeaveGroup of the last member answered"))
 
@@ -134,10 +148,11 @@ class WireCourse:
     def _unsynced(self, obs: Observation) -> list[str]:
         """Return the members that have not asked for their assignment until the rebalance timeout was over (KAFKA-12890)."""
         last = self._course.rebalances[-1] if self._course.rebalances else None
-        timeout_ms = max((member.rebalance_ms or 0 for name in self._present if (member := self._course.members.known.get(name))), default=0)
+        present = self._present
+        timeout_ms = max((member.rebalance_ms or 0 for name in present if (member := self._course.members.known.get(name))), default=0)
         if last is None or last.joined_ms is None or not timeout_ms or obs.at_ms < last.joined_ms + timeout_ms:
             return []
-        return sorted(self._present - self._synced)
+        return sorted(name for name, has_synced in present.items() if not has_synced)
 
     def _silent(self, obs: Observation) -> str | None:
         """Return the member of the generation that has been silent for its session, the longest silent first."""

@@ -43,7 +43,7 @@ class Meters:
 
 
 def values_of(figures: Figures) -> dict[str, float]:
-    """Return figures by name, with the quotients that follow; of what cannot be told there is nothing."""
+    """Return figures by name, with the quotients that follow; of what cannot be measured there is nothing."""
     derived = {
         name: figures.totals[over] / figures.totals[under]
         for name, (over, under) in _DERIVED.items()

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Final
 
-__all__ = ["BESIDE", "SHOWN", "html_table", "lines", "rows", "shown_value", "to_json"]
+__all__ = ["BESIDE", "SHOWN", "html_table", "lines", "rows", "to_json", "value_text"]
 
 SHOWN: Final[dict[str, str]] = {
     "ownership_overlap_ms": "two owners of a partition",
@@ -44,7 +44,7 @@ BESIDE: Final[dict[str, str]] = {
 _SUMMED: Final = "_partition_ms"
 
 
-def shown_value(name: str, value: float | None) -> str:
+def value_text(name: str, value: float | None) -> str:
     """Return a figure with its unit, a dash where it was not measured."""
     if value is None:
         return "-"
@@ -60,7 +60,7 @@ def _columns(runs: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, lis
     for name, words in SHOWN.items():
         values = [run.get(name) for run in runs.values()]
         if any(value is not None for value in values):
-            yield words, [shown_value(name, value) for value in values]
+            yield words, [value_text(name, value) for value in values]
 
 
 def lines(runs: Mapping[str, Mapping[str, float]]) -> list[str]:
@@ -80,7 +80,7 @@ def _justified(values: Sequence[str], widths: Sequence[int]) -> str:
 def rows(runs: Mapping[str, Mapping[str, float]]) -> list[str]:
     """Return many runs one below the other, by the figures that compare them; a column that no run has a value for is left out."""
     heads = {name: head for name, head in BESIDE.items() if any(name in run for run in runs.values())}
-    table = [["", *heads.values()], *([name, *(shown_value(head, run.get(head)) for head in heads)] for name, run in runs.items())]
+    table = [["", *heads.values()], *([name, *(value_text(head, run.get(head)) for head in heads)] for name, run in runs.items())]
     widths = [max(len(row[index]) for row in table) for index in range(len(heads) + 1)]
     return [f"{name:{widths[0]}}  {_justified(values, widths[1:])}".rstrip() for name, *values in table] if heads else []
 

@@ -1,6 +1,6 @@
 """The clients in front of a tap, judged group by group as those of `serve --judge`, where the tap can tell what they were given. Pure.
 
-Members that joined before the tap was there, and those of KIP-848's protocol, name ids that no JoinGroup answer here has given them.
+Members that joined before the tap was there name ids that no answer here has given them. Members of a dialect that has no checkers are not judged.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from groupproof.harness.judging.case_result import CaseResult
+from groupproof.harness.judging.checkers.reader_registry import membership_apis, naming_apis, readers_by_api
 from groupproof.harness.judging.observed.limits import Unjudged
 from groupproof.harness.judging.observed.observed_group import judge_live
 from groupproof.protocol.trace import Observation, Trace
@@ -16,20 +17,20 @@ from groupproof.protocol.vocabulary import Api
 
 __all__ = ["judge_clients"]
 
-_NAMING: Final = frozenset(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT, Api.LEAVE_GROUP))
 _OTHER: Final = frozenset(api.title for api in (Api.CONSUMER_GROUP_HEARTBEAT, Api.CONSUMER_GROUP_DESCRIBE))
 
 
 def judge_clients(trace: Trace, met: Mapping[str, Any] | None) -> list[CaseResult | Unjudged]:
     """Return a result for each group that somebody spoke of, in order of appearance; `met` is the event's body that tells of the upstream."""
-    groups = dict.fromkeys(obs.group for obs in trace if obs.group is not None and obs.api in _NAMING)
+    groups = dict.fromkeys(obs.group for obs in trace if obs.group is not None and obs.api in membership_apis())
     left_out = {group: why for group in groups if (why := _why_not(group, trace, met))}
     judged = judge_live([obs for obs in trace if obs.group not in left_out])
     return [*judged, *(Unjudged(group=group, side="members", why=why) for group, why in left_out.items())]
 
 
 def _why_not(group: str, trace: Trace, met: Mapping[str, Any] | None) -> str:
-    if any(obs.api in _OTHER and _names(obs, group) for obs in trace):
+    is_unchecked = Api.CONSUMER_GROUP_HEARTBEAT.title not in membership_apis()
+    if is_unchecked and any(obs.api in _OTHER and _names(obs, group) for obs in trace):
         return "they speak the protocol of KIP-848, of which the rules of classic groups say nothing"
     was_there = met is not None and (met["groups"] is None or group in met["groups"])
     return "some of them joined before the tap was there" if was_there and _named_before(group, trace) else ""
@@ -43,8 +44,10 @@ def _named_before(group: str, trace: Trace) -> bool:
     """Tell whether a member names an id that no answer has given before: where the group was there already, it was given without the tap."""
     given: set[str | None] = {"", None}
     for obs in trace:
-        if obs.kind == "response" and obs.api == Api.JOIN_GROUP.title:
+        reader = readers_by_api().get(obs.api or "")
+        brings_id = obs.kind == "request" and reader is not None and reader.brings_id(obs)
+        if brings_id or (obs.kind == "response" and obs.api in naming_apis()):
             given.add(obs.member)
-        elif obs.kind == "request" and obs.group == group and obs.api in _NAMING and obs.member not in given:
+        elif obs.kind == "request" and obs.group == group and obs.api in membership_apis() and obs.member not in given:
             return True
     return False

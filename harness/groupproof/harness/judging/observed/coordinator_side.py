@@ -11,6 +11,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from groupproof.harness.judging.case_result import CaseResult
+from groupproof.harness.judging.checkers.checker_registry import checkers_spoken
+from groupproof.harness.judging.checkers.reader_registry import readers_by_api
 from groupproof.harness.judging.observed.limits import Unjudged
 from groupproof.harness.judging.observed.observed_group import case_in, result_of
 from groupproof.harness.judging.oracle.predictions import read
@@ -49,8 +51,7 @@ def judge_coordinator(
     `met` is the event's body that tells of the upstream; with `is_cut` there was more than `trace` holds. With `names_release` an answer that is
     not the profile's is looked for in all other releases, which takes seconds.
     """
-    joins = (obs.group for obs in trace if obs.kind == "request" and obs.api == Api.JOIN_GROUP.title)
-    groups = list(dict.fromkeys(group for group in joins if group is not None))
+    groups = list(dict.fromkeys(obs.group for obs in trace if obs.kind == "request" and obs.group is not None and _joins(obs)))
     return [_judged(group, trace, met, is_cut=is_cut, names_release=names_release, tolerance=tolerance) for group in groups]
 
 
@@ -70,11 +71,16 @@ def judge_answers(trace: Trace, *, names_release: bool = True, tolerance: Tolera
 
 def _judged(group: str, trace: Trace, met: Mapping[str, Any] | None, *, is_cut: bool, **how: Any) -> CaseResult | Unjudged:
     story = [obs for obs in trace if obs.group == group]
-    why = "more was seen than is kept" if is_cut else _unknown(group, met) or next((why for look in _LOOKS if (why := look(story))), "")
+    why = "more was seen than is kept" if is_cut else _unknown(group, met) or next((why for look in _looks(story) if (why := look(story))), "")
     why = why or next(_beside(story, trace), "")
     if why or met is None:
         return Unjudged(group=group, side="coordinator", why=why)
     return judge_answers(_as_scripted(group, trace, met), **how)
+
+
+def _joins(obs: Observation) -> bool:
+    reader = readers_by_api().get(obs.api or "")
+    return reader is not None and reader.is_join(obs)
 
 
 def _unknown(group: str, met: Mapping[str, Any] | None) -> str:
@@ -123,27 +129,14 @@ def _codes(story: Trace) -> str:
     return ""
 
 
-def _transactions(story: Trace) -> str:
-    return "offsets were committed in transactions, whose end is not seen" if any(obs.api == Api.TXN_OFFSET_COMMIT.title for obs in story) else ""
+_LOOKS: Final[tuple[Callable[[Trace], str], ...]] = (_length, _faults, _nodes, _codes)
 
 
-def _beginning(story: Trace) -> str:
-    joined = _joined(story)
-    first = joined[0].generation if joined else 1
-    return "" if first == 1 else f"it was first seen in generation {first}"
-
-
-def _strangers(story: Trace) -> str:
-    given = {obs.member for obs in story if obs.kind == "response" and obs.api == Api.JOIN_GROUP.title}
-    listed = {member["member_id"] for obs in _joined(story) for member in obs.body.get("members") or ()}
-    return "members are in it that did not come through the tap" if listed - given else ""
-
-
-def _joined(story: Trace) -> list[Observation]:
-    return [obs for obs in story if obs.kind == "response" and obs.api == Api.JOIN_GROUP.title and not obs.error]
-
-
-_LOOKS: Final[tuple[Callable[[Trace], str], ...]] = (_length, _faults, _nodes, _codes, _transactions, _beginning, _strangers)
+def _looks(story: Trace) -> Iterator[Callable[[Trace], str]]:
+    """Yield what looks for reasons not to judge: that of any group first, then that of the dialects that its members speak."""
+    yield from _LOOKS
+    for part, _ in checkers_spoken(story):
+        yield from part.blind_spots
 
 
 def _beside(story: Trace, trace: Trace) -> Iterator[str]:

@@ -7,6 +7,9 @@ from dataclasses import replace
 from typing import Final
 
 from groupproof.harness.judging.case_result import CaseResult
+from groupproof.harness.judging.checkers.checker_registry import checkers_named
+from groupproof.harness.judging.checkers.classic_checkers import CLASSIC_CHECKERS
+from groupproof.harness.judging.checkers.dialect_checkers import DialectCheckers
 from groupproof.harness.judging.checkers.live_group import FindingCount, GroupResult
 from groupproof.harness.judging.observed.observed_group import case_in, case_of, judgement_of
 from groupproof.harness.judging.ruling import RUNS, Judgement, rule_on
@@ -17,8 +20,6 @@ __all__ = ["LAWS", "results_of"]
 LAWS: Final = "laws"
 """The area of the cases that are made of a group and the laws of groups."""
 
-_REQUIREMENTS: Final = ("INV-01", "INV-04", "INV-08", "INV-12", "JOIN-13", "ASSIGN-09", "COMMIT-06", "HB-11")
-
 
 def results_of(group: GroupResult) -> list[CaseResult]:
     """Return the result of a group's members and, where anybody joined, that of the group."""
@@ -27,25 +28,29 @@ def results_of(group: GroupResult) -> list[CaseResult]:
 
 def _members(group: GroupResult) -> CaseResult:
     findings = tuple(finding for count in group.members for finding in count.examples)
-    case = case_of(group.group, findings)
+    part = _part_of(group)
+    case = case_of(part, group.group, findings)
     judgement = judgement_of(
-        findings, joined=group.joined, requests=group.requests, clients=group.clients, goodbye=group.goodbye, why=group.goodbye_reason
+        part, findings, joined=group.joined, requests=group.requests, clients=group.clients, goodbye=group.goodbye, why=group.goodbye_reason
     )
     return CaseResult(case=case, ruling=rule_on(case, [judgement]), duration_s=group.duration_s)
 
 
 def _laws(group: GroupResult) -> CaseResult:
+    part = _part_of(group)
     broken = tuple(finding for count in group.laws for finding in _weighed(count, is_virtual=group.is_virtual))
     fine = Finding(
-        verdict=Verdict.OK, requirement=_REQUIREMENTS[0], expected="The group keeps the laws of groups.",
+        verdict=Verdict.OK, requirement=part.invariant_requirements[0], expected="The group keeps the laws of groups.",
         observed=f"No law was broken in {group.observations} observations.",
     )  # fmt: skip
-    case, findings = (
-        case_in(LAWS, group.group, f"What happened in group {group.group!r}, by the laws of groups", broken, _REQUIREMENTS),
-        broken or (fine,),
-    )
+    title = f"What happened in group {group.group!r}, by the laws of groups"
+    case, findings = case_in(LAWS, group.group, title, broken, part.invariant_requirements, dialect=part.dialect), broken or (fine,)
     judgement = Judgement(verdict=worst(finding.verdict for finding in findings), findings=findings)
     return CaseResult(case=case, ruling=rule_on(case, [judgement]), duration_s=group.duration_s)
+
+
+def _part_of(group: GroupResult) -> DialectCheckers:
+    return checkers_named(group.dialect) or CLASSIC_CHECKERS
 
 
 def _weighed(count: FindingCount, *, is_virtual: bool) -> Iterator[Finding]:

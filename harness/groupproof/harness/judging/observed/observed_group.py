@@ -10,10 +10,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_result import CaseResult, Play
-from groupproof.harness.judging.checkers.live_group import MEMBERSHIP, Partings
+from groupproof.harness.judging.checkers.checker import findings_of
+from groupproof.harness.judging.checkers.checker_registry import checkers_spoken
+from groupproof.harness.judging.checkers.classic_checkers import CLASSIC_CHECKERS
+from groupproof.harness.judging.checkers.dialect_checkers import DialectCheckers
+from groupproof.harness.judging.checkers.partings import Partings
 from groupproof.harness.judging.checkers.process_names import with_process_names
+from groupproof.harness.judging.checkers.reader_registry import membership_apis
 from groupproof.harness.judging.ruling import Judgement, rule_on
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.case_dialect import case_id
@@ -22,7 +26,6 @@ from groupproof.harness.model.plan import Plan
 from groupproof.harness.model.report_paths import case_place
 from groupproof.harness.model.requirement_levels import capped
 from groupproof.harness.model.verdicts import Finding, Goodbye, Level, Verdict, worst
-from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.dialect import Dialect
 from groupproof.protocol.trace import Trace
 
@@ -30,8 +33,6 @@ __all__ = ["OBSERVED", "case_in", "case_of", "judge_live", "judgement_of", "resu
 
 OBSERVED: Final = "observed"
 """The area of the cases that are made of a group seen live."""
-
-_REQUIREMENTS = ("CLIENT-10", "CLIENT-11", "CLIENT-12", "CLIENT-66", "ASSIGN-09", "LEAVE-55")
 
 
 def judge_live(trace: Trace) -> list[CaseResult]:
@@ -41,7 +42,7 @@ def judge_live(trace: Trace) -> list[CaseResult]:
 
 def _groups(trace: Trace) -> Iterator[tuple[str, Trace]]:
     """Yield each group's own trace, renumbered: all that names it, and what befell the connections on which it was spoken of."""
-    names = list(dict.fromkeys(obs.group for obs in trace if obs.group is not None and obs.api in MEMBERSHIP))
+    names = list(dict.fromkeys(obs.group for obs in trace if obs.group is not None and obs.api in membership_apis()))
     for name in names:
         connections = {obs.connection for obs in trace if obs.group == name and obs.connection is not None}
         mine = [obs for obs in trace if obs.group == name or (obs.group is None and obs.connection in connections)]
@@ -52,10 +53,14 @@ def _judged(group: str, story: Trace) -> CaseResult:
     evidence, partings = Evidence(story), Partings()
     for obs in story:
         partings.follow(obs)
-    findings = tuple(capped(finding) for judge in UNIVERSAL for finding in judge(evidence))
+    spoken = checkers_spoken(evidence.sent)
+    findings = tuple(capped(finding) for part, own in spoken for make in part.members for finding in findings_of(make(), own))
+    part = spoken[0][0] if spoken else CLASSIC_CHECKERS
     goodbye, why = partings.goodbye()
-    judgement = judgement_of(findings, joined=partings.has_members, requests=partings.requests, clients=sorted(partings.of), goodbye=goodbye, why=why)
-    return result_of(case_of(group, findings), judgement, story)
+    judgement = judgement_of(
+        part, findings, joined=partings.has_members, requests=partings.requests, clients=sorted(partings.of), goodbye=goodbye, why=why
+    )
+    return result_of(case_of(part, group, findings), judgement, story)
 
 
 def result_of(case: Case, judgement: Judgement, story: Trace) -> CaseResult:
@@ -65,12 +70,12 @@ def result_of(case: Case, judgement: Judgement, story: Trace) -> CaseResult:
     return CaseResult(case=case, ruling=rule_on(case, [judgement]), plays=[play], duration_s=duration_s)
 
 
-def case_of(group: str, findings: Sequence[Finding]) -> Case:
+def case_of(part: DialectCheckers, group: str, findings: Sequence[Finding]) -> Case:
     """Return the case that the members of a group seen live make."""
-    return case_in(OBSERVED, group, f"What the members of group {group!r} did", findings, _REQUIREMENTS)
+    return case_in(OBSERVED, group, f"What the members of group {group!r} did", findings, part.member_requirements, dialect=part.dialect)
 
 
-def case_in(area: str, group: str, title: str, findings: Sequence[Finding], requirements: Sequence[str], *, dialect: Dialect = CLASSIC) -> Case:
+def case_in(area: str, group: str, title: str, findings: Sequence[Finding], requirements: Sequence[str], *, dialect: Dialect) -> Case:
     """Return the case that a group seen live makes in an area: of what was found, and of the requirements that were looked at."""
     name = case_place(case_id(area, dialect, group)).rpartition("/")[2].replace("_", "-")
     return Case(
@@ -83,13 +88,15 @@ def case_in(area: str, group: str, title: str, findings: Sequence[Finding], requ
     )
 
 
-def judgement_of(findings: tuple[Finding, ...], *, joined: bool, requests: int, clients: Sequence[str], goodbye: Goodbye, why: str) -> Judgement:
+def judgement_of(
+    part: DialectCheckers, findings: tuple[Finding, ...], *, joined: bool, requests: int, clients: Sequence[str], goodbye: Goodbye, why: str
+) -> Judgement:
     """Return the judgement on the members of a group, from what they broke and what there was to look at."""
     if not joined:
         return Judgement(verdict=Verdict.INCONCLUSIVE, reason="nobody joined", findings=findings)
     fine = Finding(
         verdict=Verdict.OK,
-        requirement=_REQUIREMENTS[0],
+        requirement=part.member_requirements[0],
         expected="The members keep to the memberships that they were given.",
         observed=f"Nothing illegal in {requests} requests of {', '.join(clients)}.",
     )

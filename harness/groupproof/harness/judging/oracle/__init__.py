@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groupproof.harness.judging.oracle.explanation import Prediction
-from groupproof.harness.judging.oracle.predictions import Reading, findings_of, judge_of, predictions, read, transitions
+from groupproof.harness.judging.oracle.predictions import TracePrediction, findings_of, judge_of, predictions, read, transitions
 from groupproof.harness.judging.oracle.tolerance import Tolerance
 
-__all__ = ["Prediction", "Reading", "Tolerance", "findings_of", "judge_of", "predictions", "read", "transitions"]
+__all__ = ["Prediction", "Tolerance", "TracePrediction", "findings_of", "judge_of", "predictions", "read", "transitions"]

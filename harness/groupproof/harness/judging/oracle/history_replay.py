@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from groupproof.coordinator.broker.unknown_partitions import OFFSET_REQUESTS, OffsetRequest, known_part, refused_wholly, with_unknown
-from groupproof.coordinator.machine.coordinator import Applied, Arrival, Coordinator, Output, Reply, Settings, Transition, partition_of
+from groupproof.coordinator.broker.unknown_partitions import OFFSET_REQUESTS, OffsetRequest, existing_part, refused_wholly, with_unknown
+from groupproof.coordinator.machine.coordinator import AppliedRow, Arrival, Coordinator, Output, Reply, Settings, Transition, partition_of
 from groupproof.coordinator.machine.outputs import GroupProgress
 from groupproof.harness.judging.oracle.answer_diff import Difference, as_answered, differences
 from groupproof.harness.judging.oracle.exchanges import CoordinatorMove, Exchange, History
@@ -84,7 +84,7 @@ class ReplayResult:
     divergence: Divergence | None = None
 
 
-class _Diverged(Exception):
+class _Divergence(Exception):
     def __init__(self, kind: str, step: Step, found: tuple[Difference, ...] = ()) -> None:
         super().__init__(kind)
         self.kind, self.step, self.found = kind, step, found
@@ -140,7 +140,7 @@ class HistoryReplay:
             self._pass_timers(int(self._history.end_ms + self._tolerance.early_ms))
             self._look(int(self._history.end_ms + self._tolerance.early_ms) + 1)
             self._check_parked(float("inf"))
-        except _Diverged as met:
+        except _Divergence as met:
             kind, why = ("lost", _BROKEN_OFF) if self._is_broken_off else (met.kind, "")
             divergence = Divergence(kind=kind, step=met.step, differences=met.found, matched=self._journal.matched, why=why)
         except ImpossibleChoice as why:
@@ -251,7 +251,7 @@ class HistoryReplay:
             self._note_beside(step, "loading", "FIND-10", exchange.answer or {})
             return
         if isinstance(message, OFFSET_REQUESTS) and self._topics is not None and all(topic.name for topic in message.topics):
-            whole, message = message, self._known(message)
+            whole, message = message, self._existing(message)
             refused = refused_wholly(whole, message)
             if refused is not None:
                 self._note_beside(step, "unknown-partitions", "ERR-02", as_answered(exchange.api, exchange.version, body_of(refused)))
@@ -315,7 +315,7 @@ class HistoryReplay:
             answered_ms = step.exchange.answered_ms
             is_past = answered_ms is not None and answered_ms + self._tolerance.early_ms + self._moving_ms < now_ms
             if is_past or self._was_answered(step, seq):
-                raise _Diverged("unparked", step)
+                raise _Divergence("unparked", step)
 
     def _is_over(self, exchange: Exchange) -> bool:
         """Tell whether something that is still parked was answered before this request was sent: a timer must have gone off."""
@@ -327,11 +327,11 @@ class HistoryReplay:
     # What the machine puts out
 
     def _perform(self, outputs: list[Output], at_ms: int, cause: Exchange | None) -> None:
-        last: Applied | None = None
+        last: AppliedRow | None = None
         replies = [(output.message, self._parked.get(int(str(output.token)))) for output in outputs if isinstance(output, Reply)]
         self._is_broken_off |= any(step is not None and breaks_off(message, step.exchange, self._profile.fields) for message, step in replies)
         for output in outputs:
-            if isinstance(output, Applied):
+            if isinstance(output, AppliedRow):
                 last = output
                 self._note_rule(output)
             elif isinstance(output, Transition):
@@ -343,7 +343,7 @@ class HistoryReplay:
                     step.answer_rule, step.answer_requirement = last.rule, last.requirement
                 self._reply(step, output.message, at_ms, cause)
 
-    def _note_rule(self, applied: Applied) -> None:
+    def _note_rule(self, applied: AppliedRow) -> None:
         step = None if applied.token is None else self._journal.steps.get(int(str(applied.token)))
         if step is not None and step.exchange.number in self._parked:
             step.rule, step.requirement = applied.rule, applied.requirement
@@ -351,13 +351,13 @@ class HistoryReplay:
     def _reply(self, step: Step, message: GroupResponse, at_ms: int, cause: Exchange | None) -> None:
         exchange, asked = step.exchange, step.exchange.message
         if isinstance(asked, OFFSET_REQUESTS) and self._topics is not None:
-            message = with_unknown(asked, message, known=self._known(asked), repeats_topics=bool(self._profile.fields["deletions_repeat_topics"]))
+            message = with_unknown(asked, message, known=self._existing(asked), repeats_topics=bool(self._profile.fields["deletions_repeat_topics"]))
         self._answered(step, as_answered(exchange.api, exchange.version, body_of(message)), at_ms, cause)
 
-    def _known(self, message: OffsetRequest) -> OffsetRequest:
+    def _existing(self, message: OffsetRequest) -> OffsetRequest:
         """Return what a request asks of partitions that there are."""
         assert self._topics is not None
-        return known_part(message, self._topics, by_partition=bool(self._profile.fields["commits_check_partitions"]))
+        return existing_part(message, self._topics, by_partition=bool(self._profile.fields["commits_check_partitions"]))
 
     def _answered(self, step: Step, expected: Mapping[str, Any], at_ms: int, cause: Exchange | None) -> None:
         """Hold the answer that is due now against the one that came."""
@@ -371,9 +371,9 @@ class HistoryReplay:
         found = tuple(differences(step.expected, exchange.answer))
         serious = tuple(difference for difference in found if not difference.is_idle)
         if serious and not self._is_passing(step, serious):
-            raise _Diverged("other", step, serious)
+            raise _Divergence("other", step, serious)
         if kind := untimely(exchange, due_ms=at_ms, cause=cause, tolerance=self._tolerance, moving_ms=self._moving_ms):
-            raise _Diverged(kind, step)
+            raise _Divergence(kind, step)
         step.idle = tuple(difference for difference in found if difference.is_idle)
         self._journal.matched += 1
 
@@ -382,9 +382,9 @@ class HistoryReplay:
         assert step.due_ms is not None
         latest_ms = step.due_ms + self._tolerance.allowance_ms(step.due_ms - exchange.ready_ms) + self._moving_ms
         if exchange.closed_by == "broker" and not self._history.moves and step.due_ms <= exchange.gone_ms:
-            raise _Diverged("closed", step)
+            raise _Divergence("closed", step)
         if latest_ms < exchange.gone_ms and not exchange.is_unread:
-            raise _Diverged("missing", step)
+            raise _Divergence("missing", step)
 
     def _is_passing(self, step: Step, found: tuple[Difference, ...]) -> bool:
         """Tell whether the difference is one that a group shows for a moment."""

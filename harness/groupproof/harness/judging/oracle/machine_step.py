@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 from groupproof.coordinator.broker.topics import Topics
 from groupproof.protocol.rules import profile as profile_named
+from groupproof.protocol.rules.dialect_registry import on_change
 from groupproof.protocol.wire.messages import JoinGroupResponse
 
 if TYPE_CHECKING:
@@ -52,6 +53,9 @@ def answers_by_rule(profile: str) -> Mapping[str, Any]:
         for kind, cell in table.before_group.items():
             rows.update((f"{kind.value}/before/{row.name}", row) for row in cell)
     return {name: row.answer for name, row in rows.items()}
+
+
+on_change(answers_by_rule.cache_clear)
 
 
 def topics_with(partitions: Mapping[str, int]) -> Topics:

@@ -8,10 +8,11 @@ NON_STRICT and names that release.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from groupproof.coordinator.machine.coordinator import Settings
+from groupproof.coordinator.machine.settings import setting_names
 from groupproof.harness.judging.oracle.exchanges import History, histories
 from groupproof.harness.judging.oracle.explanation import Prediction, finding_of, idle_findings, predictions_of, unusual_ids
 from groupproof.harness.judging.oracle.history_replay import Divergence, ReplayResult
@@ -25,7 +26,7 @@ from groupproof.protocol.rules import profile as profile_named
 from groupproof.protocol.rules.dialect import Table
 from groupproof.protocol.trace import Observation, Trace
 
-__all__ = ["Reading", "findings_of", "judge_of", "predictions", "read", "settings_of", "transitions"]
+__all__ = ["TracePrediction", "findings_of", "judge_of", "predictions", "read", "settings_of", "transitions"]
 
 _ADVERSE: Final = (Verdict.FAILED, Verdict.NON_STRICT)
 _OTHER_WALKS_MAX: Final = WALKS_MAX // 4
@@ -34,7 +35,7 @@ _LATE_MS: Final = 2_000.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class TracePrediction:
     """A trace as a profile reads it. `findings` are what is not as the rules say, at most one adverse a group; `upheld` is one OK for each
     requirement that was seen to be kept; `transitions` are the group's moves as the machine made them, to be drawn beside the frames."""
 
@@ -52,7 +53,7 @@ def read(
     tolerance: Tolerance | None = None,
     names_release: bool = True,
     groups: Collection[str] | None = None,
-) -> Reading:
+) -> TracePrediction:
     """Read a trace by `profile`, whose broker ran with `settings` (Kafka's dotted names; those that no rule asks for are left out).
 
     With `names_release` an answer that is not the profile's is looked for in the other releases, the newest first. Of other groups than `groups`,
@@ -73,7 +74,7 @@ def read(
         upheld.update({finding.requirement: finding for finding in _upheld(replay)})
         entries += predictions_of(history.group, replay)
         moves += _observed(history.group, replay)
-    return Reading(
+    return TracePrediction(
         findings=tuple(findings), upheld=tuple(upheld.values()), predictions=tuple(sorted(entries, key=lambda prediction: prediction.seq)),
         transitions=tuple(sorted(moves, key=lambda obs: obs.at_ns)),
     )  # fmt: skip
@@ -211,5 +212,5 @@ def _observed(group: str, replay: ReplayResult) -> Iterator[Observation]:
 
 def settings_of(settings: Mapping[str, Any], profile: str) -> Settings:
     """Return what the machine of a profile has of a broker's settings, by their dotted names."""
-    known = {field.name for field in fields(Settings)}
-    return Settings.of({name: value for name, value in settings.items() if name.replace(".", "_") in known}, profile)
+    known = setting_names(profile)
+    return Settings.of({name: value for name, value in settings.items() if {name, name.replace("_", ".")} & known}, profile)

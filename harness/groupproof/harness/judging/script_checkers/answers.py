@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence
-from groupproof.harness.model.script import Answered, Ask, Closed, Script
+from groupproof.harness.model.script import Ask, AwaitAnswer, AwaitClose, Script
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
@@ -57,7 +57,7 @@ def answers_as_written(script: Script, requirement: str, apis: Collection[Api] =
                     continue
                 asked[step.label] = _AskedRequest(request=request, answer=evidence.answer(request), next_step=end)
                 yield from _of_parking(step, asked[step.label], requirement)
-            if isinstance(step, Ask | Answered) and step.code is not None and step.label in asked:
+            if isinstance(step, Ask | AwaitAnswer) and step.code is not None and step.label in asked:
                 yield _of_code(step.label, step.code, asked[step.label], requirement)
 
     return judge
@@ -70,7 +70,7 @@ def codes_as_written(script: Script, evidence: Evidence) -> Iterator[tuple[str, 
         step = script.steps[index]
         if isinstance(step, Ask) and (request := next(evidence.select("request", after=begin, before=end), None)) is not None:
             asked[step.label] = request
-        if isinstance(step, Ask | Answered) and step.code is not None and step.label in asked:
+        if isinstance(step, Ask | AwaitAnswer) and step.code is not None and step.label in asked:
             answer = evidence.answer(asked[step.label])
             yield step.label, step.code, None if answer is None else int(answer.error or 0)
 
@@ -164,7 +164,7 @@ def connections_end_as_written(script: Script, requirement: str) -> Judge:
     def judge(evidence: Evidence) -> Iterator[Finding]:
         for index, begin, end in _steps(evidence):
             step = script.steps[index]
-            if isinstance(step, Closed):
+            if isinstance(step, AwaitClose):
                 yield _of_end(step.connection, evidence, begin, end, requirement)
 
     return judge

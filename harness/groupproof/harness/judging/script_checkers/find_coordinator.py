@@ -44,7 +44,7 @@ def _nodes_in(evidence: Evidence) -> Mapping[int, tuple[str, int]]:
 
 
 def _of_places(answer: Observation, nodes: Mapping[int, tuple[str, int]], requirement: str) -> Iterator[Finding]:
-    """Yield what is told at another address than Metadata tells: a broker has one, so that nobody is at the other (FIND-04)."""
+    """Yield answers that name another address than Metadata names: a broker has one, so that nobody is at the other (FIND-04)."""
     for entry in answer.body["coordinators"]:
         known = nodes.get(entry["node_id"])
         if known is not None and not entry["error_code"] and (entry["host"], entry["port"]) != known:

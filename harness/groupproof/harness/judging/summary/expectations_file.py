@@ -20,7 +20,7 @@ from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.schemas import SchemaError, validate
 
-__all__ = ["Reading", "Update", "read_report", "update", "write"]
+__all__ = ["KnownReason", "Update", "read_report", "update", "write"]
 
 # An entry begins with the comment that stands directly above it.
 _ENTRY = re.compile(r"(?:^#.*\n)*^\[\[known\]\]", re.MULTILINE)
@@ -30,7 +30,7 @@ _FINGERPRINT = re.compile(r'^(fingerprint\s*=\s*)("[^"]*"|\[[^\]]*\])', re.MULTI
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class KnownReason:
     """Why a new failure is known: in a sentence, and where to read about it (`source_name` url or findings); `releases` it is known of."""
 
     reason: str | None = None
@@ -60,7 +60,7 @@ def read_report(path: Path) -> Mapping[str, Any]:
     return report
 
 
-def update(file: Path, report: Mapping[str, Any], reading: Reading) -> Update:
+def update(file: Path, report: Mapping[str, Any], reading: KnownReason) -> Update:
     """Return `file` with stale entries of this subject mended or taken out, and with new ones for what else failed.
 
     Raises `WrongUsage` when the file is no expectations file, or when there are new failures and `reading` doesn't say why they are known.
@@ -78,7 +78,7 @@ def update(file: Path, report: Mapping[str, Any], reading: Reading) -> Update:
         blocks.append(block)
         changes += change
     new = [case for case in cases if case["verdict"] == Verdict.FAILED.value and not _is_mended(known, report, case)]
-    entries = [_entry(case, report, _given(reading, new)) for case in new]
+    entries = [_entry(case, report, _check_source(reading, new)) for case in new]
     changes += [f"added {case['id']}: {case['observed']}" for case in new]
     return Update(text=_joined("".join(blocks), entries), changes=tuple(changes))
 
@@ -137,7 +137,7 @@ def _is_mended(known: Sequence[KnownFailure], report: Mapping[str, Any], case: M
     )
 
 
-def _given(reading: Reading, new: Sequence[Mapping[str, Any]]) -> Reading:
+def _check_source(reading: KnownReason, new: Sequence[Mapping[str, Any]]) -> KnownReason:
     if not reading.source:
         raise WrongUsage(
             f"{len(new)} new failures ({', '.join(case['id'] for case in new[:3])}{', …' if len(new) > 3 else ''}) need a page where somebody can "
@@ -146,7 +146,7 @@ def _given(reading: Reading, new: Sequence[Mapping[str, Any]]) -> Reading:
     return reading
 
 
-def _entry(case: Mapping[str, Any], report: Mapping[str, Any], reading: Reading) -> str:
+def _entry(case: Mapping[str, Any], report: Mapping[str, Any], reading: KnownReason) -> str:
     fields = {
         "case": case["id"],
         "subject": reading.releases if reading.releases is not None else f"=={report['subject']['version']}",

@@ -257,7 +257,7 @@ class RunSummary:
             "trace": item.trace,
             "seq": None if (finding := deciding(ruling)) is None else finding.seq,
             "run": ruling.run,
-            "grounds": grounds_of(replace(ruling, blurs=())),  # of what the traces tell, so that it can be had again from them
+            "grounds": grounds_of(replace(ruling, blurs=())),  # of what the traces tell, so that it can be computed again from them
             "lag_ms": ruling.lag_ms,
             **({"shared_ends": list(ruling.shared_ends)} if ruling.shared_ends else {}),
             "replay": replay_line(output, case.id),

@@ -48,7 +48,8 @@ def _parts(ruling: Ruling) -> Iterator[str]:
     yield f"{ruling.receipts} receipt{'' if ruling.receipts == 1 else 's'}"
     yield f"the kit lagged {ruling.lag_ms:.0f} ms at most" if ruling.lag_ms else "the kit did not lag"
     if finding is not None and finding.grounds is not None and finding.grounds.word:
-        yield f"it rests on the shim's word for {finding.grounds.word}: where that is wrong the shim is to blame, see groupproof shim check"
+        otherwise = "that held when it was tried" if finding.grounds.is_tried else "where that is wrong the shim is to blame"
+        yield f"it rests on the shim's word for {finding.grounds.word}: {otherwise}, see groupproof shim check"
     yield from (f"had again alone, for at first {blur}" for blur in dict.fromkeys(ruling.blurs))
 
 

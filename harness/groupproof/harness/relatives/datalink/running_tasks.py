@@ -39,7 +39,7 @@ class _Account:
 
 
 class TaskLedger:
-    """The accounts of all tasks. What is told is in the order of time. A task's first start costs nothing: it was never up before."""
+    """The accounts of all tasks. Reports come in the order of time. A task's first start costs nothing: it was never up before."""
 
     def __init__(self) -> None:
         self._accounts: dict[str, _Account] = {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from groupproof.clients.outputs import Send
 from groupproof.clients.relatives.datalink.tasks import Configs
 from groupproof.clients.relatives.datalink.worker import Worker
-from groupproof.clients.relatives.datalink.worker_outputs import Failed, Left, Output, RefreshConfigs, RestartTask, StartTasks, StopTasks
+from groupproof.clients.relatives.datalink.worker_outputs import LeaveResult, Output, RefreshConfigs, RestartTask, StartTasks, StopTasks, WorkerDown
 from groupproof.clients.relatives.datalink.worker_settings import WorkerSettings
 from groupproof.coordinator.machine.outputs import Arrival
 from groupproof.harness.relatives.datalink.managers import VERSION, ManagerPair
@@ -138,8 +138,8 @@ class WorkerProcess:
                 self._later(self._times.stop_ms, lambda: self._restarted(output.task.name, number))
             case RefreshConfigs():
                 self._later(self._latency_ms(), lambda: self.worker.refreshed(self._configs(), self._heap.now_ms))
-            case Failed() | Left():
-                self.failure = output.message if isinstance(output, Failed) else None
+            case WorkerDown() | LeaveResult():
+                self.failure = output.message if isinstance(output, WorkerDown) else None
                 self.is_up, self._life = False, self._life + 1
 
     # Tasks

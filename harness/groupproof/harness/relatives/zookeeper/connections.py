@@ -5,7 +5,7 @@ from __future__ import annotations
 from heapq import heappop
 
 from groupproof.clients.relatives.zookeeper.consumer_machine import ConsumerMachine
-from groupproof.coordinator.relatives.zookeeper.tree import Fired
+from groupproof.coordinator.relatives.zookeeper.tree import WatchFired
 from groupproof.harness.simulation.heap import Heap
 from groupproof.protocol.relatives.zookeeper_messages import Operation
 
@@ -61,5 +61,5 @@ class Member:
         self.line = 0
         self.asked: dict[int, Operation] = {}
         self.tick_us: int | None = None
-        self.missed: list[Fired] = []
+        self.missed: list[WatchFired] = []
         self.is_busy = self.is_cut = self.is_dead = self.is_up = self.has_heard = False

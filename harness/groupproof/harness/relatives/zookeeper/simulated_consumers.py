@@ -13,25 +13,25 @@ from groupproof.clients.relatives.zookeeper.consumer_outputs import (
     Asking,
     AttemptBegan,
     AttemptEnded,
-    Closed,
     CommitToKafka,
     Connect,
+    ConsumerFailure,
     Disconnect,
-    Failed,
     Fetch,
     FetchFromKafka,
     FindLeaders,
     FindOffsetManager,
     Output,
     Reply,
+    ShutdownResult,
     StopFetchers,
 )
 from groupproof.clients.relatives.zookeeper.group_settings import ConsumerSettings
 from groupproof.clients.relatives.zookeeper.paths import BROKERS, TOPICS, GroupPaths, broker_data, broker_path, parent_of, topic_data, topic_path
 from groupproof.clients.relatives.zookeeper.registration import Registration
-from groupproof.coordinator.relatives.zookeeper.ensemble import Answered, Ensemble, Expired
+from groupproof.coordinator.relatives.zookeeper.ensemble import Ensemble, SessionAnswer, SessionExpiry
 from groupproof.coordinator.relatives.zookeeper.ensemble import Output as Said
-from groupproof.coordinator.relatives.zookeeper.tree import Fired
+from groupproof.coordinator.relatives.zookeeper.tree import WatchFired
 from groupproof.harness.relatives.zookeeper.connections import Member, Microseconds
 from groupproof.harness.relatives.zookeeper.consumption import Consuming
 from groupproof.harness.relatives.zookeeper.costs import Costs
@@ -75,7 +75,7 @@ class SimulatedGroup:
         self._doing: dict[type, Callable[[Member, Any], None]] = {
             Ask: self._ask, StopFetchers: self._stop, FindLeaders: self._find, Fetch: self._fetch, Connect: self._connect, Disconnect: self._disconnect,
             CommitToKafka: self._commit, FetchFromKafka: self._committed, FindOffsetManager: self._find_manager,
-            AttemptBegan: self._began, AttemptEnded: self._ended, Failed: self._failed, Closed: self._closed,
+            AttemptBegan: self._began, AttemptEnded: self._ended, ConsumerFailure: self._failed, ShutdownResult: self._closed,
         }  # fmt: skip
         self._admin = zookeeper.open(_ADMIN)
         self._kafka: dict[TopicPartition, int] = {}
@@ -280,10 +280,10 @@ class SimulatedGroup:
         self.reports["conflicts"] += output.is_conflict
         self.reports["failed attempts"] += output.error is not None
 
-    def _failed(self, member: Member, output: Failed) -> None:
+    def _failed(self, member: Member, output: ConsumerFailure) -> None:
         self.reports["failures"] += 1
 
-    def _closed(self, member: Member, output: Closed) -> None:
+    def _closed(self, member: Member, output: ShutdownResult) -> None:
         member.line += 1
 
     # What ZooKeeper does
@@ -300,8 +300,8 @@ class SimulatedGroup:
             return
         piece = self._pieces.of(operation, len(read))
         said = self.zookeeper.ask(member.session_id, None, piece, self.now_us)
-        answer = next(one.answer for one in said if isinstance(one, Answered))
-        self._say(one for one in said if not isinstance(one, Answered))
+        answer = next(one.answer for one in said if isinstance(one, SessionAnswer))
+        self._say(one for one in said if not isinstance(one, SessionAnswer))
         self._count(piece)
         read = (*read, answer)
         free_us = self._work(member.server, self.costs.of(piece))
@@ -322,10 +322,10 @@ class SimulatedGroup:
 
     def _say(self, said: Iterable[Said]) -> None:
         for one in said:
-            if isinstance(one, Expired) or one.session_id not in self._by_session:
+            if isinstance(one, SessionExpiry) or one.session_id not in self._by_session:
                 continue
             member = self._by_session[one.session_id]
-            if isinstance(one, Fired):
+            if isinstance(one, WatchFired):
                 self.watch_events += 1
                 free_us = self._work(member.server, self.costs.event_us)
                 self._later(free_us - self.now_us + member.way_us, self._watched, member, member.line, one)
@@ -351,7 +351,7 @@ class SimulatedGroup:
         if line == member.line and member.asked.pop(ask_id, None) is not None:
             self._answer(member, ask_id, answer)
 
-    def _watched(self, member: Member, line: int, fired: Fired) -> None:
+    def _watched(self, member: Member, line: int, fired: WatchFired) -> None:
         """Bring a client an event; one that the connection was lost under comes when the client is back, for it sets its watches again then."""
         if not member.is_dead and (line == member.line or (member.is_up and fired.session_id == member.session_id)):
             self._do(member, member.machine.watched(fired.event, self.now_us // MS))

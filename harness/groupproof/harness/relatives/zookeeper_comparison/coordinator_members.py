@@ -12,7 +12,7 @@ import trio
 from groupproof.clients.consumer.connection import Exchange
 from groupproof.clients.consumer.consumer import Consumer, now_ms
 from groupproof.clients.member.consumer_settings import MemberSettings
-from groupproof.clients.outputs import Callback, CallbackKind, Committed, Fail
+from groupproof.clients.outputs import Callback, CallbackKind, CommitResult, Fail
 from groupproof.harness.relatives.zookeeper_comparison.read_ledger import ReadLedger
 from groupproof.harness.relatives.zookeeper_comparison.side import GROUP, TOPIC, Common, ConnectOf
 from groupproof.protocol.vocabulary import Api
@@ -107,7 +107,7 @@ class CoordinatorSide:
         else:
             self.ledger.lets_go(name, now_ms(), callback.partitions)
 
-    def _on_report(self, _: Committed | Fail) -> None:
+    def _on_report(self, _: CommitResult | Fail) -> None:
         """Nothing to note: what is committed is read off the wire."""
 
     def _on_exchange(self, name: str, exchange: Exchange) -> None:

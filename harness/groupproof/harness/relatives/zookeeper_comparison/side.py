@@ -21,7 +21,7 @@ _LOOK_S: Final = 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Common:
-    """What members of both designs are told alike; times in milliseconds.
+    """What members of both designs have in common; times in milliseconds.
 
     `pace_ms` is what an application lets pass between records, `wait_ms` how long a broker may hold a Fetch that finds nothing.
     """

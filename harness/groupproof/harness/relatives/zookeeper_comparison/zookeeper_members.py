@@ -17,12 +17,12 @@ from groupproof.clients.relatives.zookeeper.consumer_outputs import (
     AttemptBegan,
     AttemptEnded,
     BeforeReleasing,
-    Closed,
-    Committed,
-    Failed,
-    Owned,
-    Released,
-    Streaming,
+    ConsumerFailure,
+    OffsetsStored,
+    OwnerNodesCreated,
+    OwnerNodesDeleted,
+    ShutdownResult,
+    StreamsReady,
     Telling,
 )
 from groupproof.clients.relatives.zookeeper.consumer_streams import Record
@@ -61,7 +61,7 @@ class ZooKeeperSide:
     ) -> None:
         self.ledger = ledger
         self.rebalances = self.failures = 0
-        self.failed: list[Failed] = []
+        self.failed: list[ConsumerFailure] = []
         self._common, self._nursery, self._hosts_of, self._connect_of = common, nursery, hosts_of, connect_of
         self._consumers: dict[str, ZooKeeperConsumer] = {}
         self._gone: Counter[str] = Counter()
@@ -137,11 +137,11 @@ class ZooKeeperSide:
                 self._record(name, "attempt-began", attempt=attempt, cause=cause)
             case AttemptEnded(attempt=attempt, error=error, is_conflict=is_conflict):
                 self._record(name, "attempt-ended", attempt=attempt, error=error, is_conflict=is_conflict)
-            case Owned(partitions=partitions):
+            case OwnerNodesCreated(partitions=partitions):
                 self._record(name, "owned", partitions)
-            case Released(partitions=partitions):
+            case OwnerNodesDeleted(partitions=partitions):
                 self._record(name, "released", partitions)
-            case Failed(error=error):
+            case ConsumerFailure(error=error):
                 self._record(name, "failed", error=error)
 
     def _on_report(self, name: str, event: Telling) -> None:
@@ -150,15 +150,15 @@ class ZooKeeperSide:
             case AttemptBegan(attempt=0):
                 self.rebalances += 1
                 self._begun.set()
-            case BeforeReleasing() | Closed():
+            case BeforeReleasing() | ShutdownResult():
                 self.ledger.lets_go(name, now_ms())
-            case Owned(partitions=partitions):
+            case OwnerNodesCreated(partitions=partitions):
                 self.ledger.holds(name, partitions, now_ms())
-            case Committed(offsets=offsets):
+            case OffsetsStored(offsets=offsets):
                 self.ledger.accepted(name, offsets, now_ms())
-            case Streaming():
+            case StreamsReady():
                 self._started.add(name)
-            case Failed():
+            case ConsumerFailure():
                 self._started.add(name)
                 self.failures += 1
                 self.failed.append(event)
@@ -171,7 +171,7 @@ class ZooKeeperSide:
 async def registered_brokers(hosts: str, addresses: Mapping[int, Address], partitions: int) -> AsyncIterator[None]:
     """Stand in ZooKeeper for the brokers at these addresses, and for their topic; `hosts` may end in a root of its own, which is made.
 
-    Raises `BrokenEnvironment` where ZooKeeper can't be had.
+    Raises `BrokenEnvironment` where ZooKeeper can't be started.
     """
     server, slash, root = hosts.partition("/")
     session = await _session(server)

@@ -18,7 +18,7 @@ import zstandard
 from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.reports.bundle.bundle_files import FILE_BYTES_MAX, FILES_MAX, TOTAL_BYTES_MAX, rank
 
-__all__ = ["MAGIC", "Damaged", "NotACertificate", "pack", "unpack"]
+__all__ = ["MAGIC", "DamagedBundle", "NotACertificate", "pack", "unpack"]
 
 MAGIC: Final = b"\x28\xb5\x2f\xfd"
 """How a Zstandard frame begins (RFC 8878)."""
@@ -35,7 +35,7 @@ class NotACertificate(WrongUsage):
     """The file is not one that groupproof packs; `str()` says what was met."""
 
 
-class Damaged(Exception):
+class DamagedBundle(Exception):
     """The file was packed by groupproof, and is not any more what was packed; `str()` says what was met."""
 
 
@@ -97,18 +97,18 @@ class _Plain:
     def _decompressed(self) -> bytes:
         compressed = self.source.read(_STEP_BYTES)
         if not compressed:
-            raise Damaged("it is cut short: its compressed data has no end")
+            raise DamagedBundle("it is cut short: its compressed data has no end")
         try:
             return self._frame.decompress(compressed)
         except (zstandard.ZstdError, MemoryError) as error:
-            raise Damaged(f"its compressed data was changed, for it can't be unpacked: {error}") from error
+            raise DamagedBundle(f"its compressed data was changed, for it can't be unpacked: {error}") from error
 
     def drain(self) -> None:
         """Read to the end; raise `Damaged` where something stands behind it."""
         while self.read(_COPIED_BYTES):
             pass
         if self._frame.unused_data or self.source.read(1):
-            raise Damaged("something stands behind its end")
+            raise DamagedBundle("something stands behind its end")
 
 
 def unpack(source: BinaryIO) -> Iterator[tuple[str, bytes]]:
@@ -121,7 +121,7 @@ def unpack(source: BinaryIO) -> Iterator[tuple[str, bytes]]:
     for info, read in _members(plain):
         _check(info, count)
         if count and rank(info.name) <= rank(last):
-            raise Damaged(f"{info.name} stands behind {last}, where it is not packed")
+            raise DamagedBundle(f"{info.name} stands behind {last}, where it is not packed")
         contents = read()
         for part in (_header(info.name, info.size), contents, _padding(info.size)):
             due.update(part)
@@ -131,7 +131,7 @@ def unpack(source: BinaryIO) -> Iterator[tuple[str, bytes]]:
     plain.drain()
     due.update(_end(length))
     if due.digest() != plain.digest.digest():
-        raise Damaged("its archive is not as it was packed: a header, padding or its end was changed")
+        raise DamagedBundle("its archive is not as it was packed: a header, padding or its end was changed")
 
 
 def _members(plain: _Plain) -> Iterator[tuple[tarfile.TarInfo, Callable[[], bytes]]]:
@@ -145,7 +145,7 @@ def _members(plain: _Plain) -> Iterator[tuple[tarfile.TarInfo, Callable[[], byte
     except tarfile.TarError as error:
         if count == 0:
             raise NotACertificate(f"it holds no tar archive: {error}") from error
-        raise Damaged(f"its archive can't be read behind file {count}: {error}") from error
+        raise DamagedBundle(f"its archive can't be read behind file {count}: {error}") from error
 
 
 def _read(archive: tarfile.TarFile, info: tarfile.TarInfo) -> bytes:
@@ -153,9 +153,9 @@ def _read(archive: tarfile.TarFile, info: tarfile.TarInfo) -> bytes:
         file = archive.extractfile(info)
         contents = b"" if file is None else file.read()
     except tarfile.TarError as error:
-        raise Damaged(f"{info.name} in it can't be read: {error}") from error
+        raise DamagedBundle(f"{info.name} in it can't be read: {error}") from error
     if len(contents) != info.size:
-        raise Damaged(f"it is cut short within {info.name}")
+        raise DamagedBundle(f"it is cut short within {info.name}")
     return contents
 
 

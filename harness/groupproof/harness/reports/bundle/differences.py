@@ -31,8 +31,8 @@ def _line(said: Any, due: Any, at: str) -> str:
     if due is _MISSING:
         return f"{at} has no place there"
     if said is _MISSING:
-        return f"{at} is missing; it comes to {_shown(due)}"
-    return f"{at} is {_shown(said)}; it comes to {_shown(due)}"
+        return f"{at} is missing; it comes to {_shorten(due)}"
+    return f"{at} is {_shorten(said)}; it comes to {_shorten(due)}"
 
 
 def _is_same(said: Any, due: Any) -> bool:
@@ -60,7 +60,7 @@ def _named(ids: Sequence[str]) -> str:
     return f"{', '.join(ids[:_NAMED_MAX])}{more}"
 
 
-def _shown(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _SHOWN_CHARS_MAX else f"{text[:_SHOWN_CHARS_MAX]}…"
 

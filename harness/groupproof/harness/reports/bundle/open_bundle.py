@@ -13,7 +13,7 @@ from groupproof.harness.model.case import Case
 from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.model.report_paths import CASES, case_place
 from groupproof.harness.model.version import release
-from groupproof.harness.reports.bundle.archive import Damaged, NotACertificate, unpack
+from groupproof.harness.reports.bundle.archive import DamagedBundle, NotACertificate, unpack
 from groupproof.harness.reports.bundle.bundle_files import EXPECTATIONS, MANIFEST, REPORT, SIGNATURE
 from groupproof.harness.reports.bundle.manifest import SCHEMA
 from groupproof.harness.reports.bundle.recomputed_case import Marks, RecomputedCase, read_json, retell
@@ -53,7 +53,7 @@ def read_bundle(source: BinaryIO, say: Say) -> Contents:
     contents = Contents(data, _manifest(data))
     try:
         _read(contents, files, say)
-    except Damaged as error:
+    except DamagedBundle as error:
         contents.altered.append(str(error))
     return contents
 
@@ -69,7 +69,7 @@ def _manifest(data: bytes) -> Mapping[str, Any]:
     try:
         validate("bundle", value)
     except (SchemaError, RecursionError) as error:
-        raise Damaged(f"{MANIFEST} is not as its schema says: {error}") from error
+        raise DamagedBundle(f"{MANIFEST} is not as its schema says: {error}") from error
     made_by = value["kit"]["version"]
     if made_by != release():
         raise WrongUsage(

@@ -25,7 +25,7 @@ from groupproof.harness.model.errors import BrokenEnvironment, KitFailure, RunEr
 from groupproof.harness.model.report_paths import PLAN, case_place, trace_name
 from groupproof.harness.model.selection import at_level
 from groupproof.harness.model.version import release
-from groupproof.harness.reports.bundle.archive import Damaged
+from groupproof.harness.reports.bundle.archive import DamagedBundle
 from groupproof.harness.reports.bundle.bundle_files import MANIFEST, REPORT
 from groupproof.harness.reports.bundle.differences import by_id, differences
 from groupproof.harness.reports.bundle.manifest import UserChoices, manifest_of
@@ -66,7 +66,7 @@ def verify(bundle: Path, *, signers: Path | None = None, say: Callable[[Case], N
     try:
         with bundle.open("rb") as source:
             contents = read_bundle(source, say)
-    except Damaged as error:
+    except DamagedBundle as error:
         return Verification(altered=(str(error),))
     except WrongUsage as error:
         raise type(error)(f"{bundle} can't be verified: {error}") from error
@@ -75,7 +75,7 @@ def verify(bundle: Path, *, signers: Path | None = None, say: Callable[[Case], N
     except OSError as error:
         raise BrokenEnvironment(f"can't read the certificate {bundle}: {error.strerror}") from error
     altered, signature = _signed(contents, signers)
-    recomputed = _Recomputed(contents)
+    recomputed = _RecomputedRun(contents)
     return Verification(
         manifest=contents.manifest,
         altered=(*altered, *contents.altered, *recomputed.alterations()),
@@ -105,7 +105,7 @@ def _left_out(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(case.id for case in at_level(cases_of(manifest["subject"]["side"]), manifest["run"]["level"]) if case.id not in selected)
 
 
-class _Recomputed:
+class _RecomputedRun:
     """The run that a certificate's traces and catalogue come to, beside what it says."""
 
     def __init__(self, contents: Contents) -> None:
@@ -235,7 +235,7 @@ class _Recomputed:
         with tempfile.TemporaryDirectory(prefix="groupproof-") as folder:
             for name in self._manifest["expectations"]:
                 if name not in self._contents.expectations:
-                    continue  # it is missing, which is told of every file
+                    continue  # it is missing, which is reported of every file
                 file = Path(folder) / Path(name).name
                 file.write_bytes(self._contents.expectations[name])
                 try:

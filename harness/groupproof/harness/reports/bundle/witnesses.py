@@ -24,7 +24,7 @@ def contradictions(manifest: Mapping[str, Any], report: Mapping[str, Any], retol
     for said, place in found:
         first.setdefault(said, place)
     yield from (f"report.json: {said}, by the traces in {place}" for said, place in first.items())
-    yield from _spoken(retold)
+    yield from _contradicted_cases(retold)
 
 
 def _twice(facts: Iterable[tuple[str, TraceFacts]]) -> Iterator[str]:
@@ -66,7 +66,7 @@ def _words(value: Any) -> str:
     return f"{len(value)} of them: {', '.join(map(str, value))}" if isinstance(value, list | tuple) else repr(value)
 
 
-def _spoken(retold: Mapping[str, RecomputedCase]) -> Iterator[str]:
+def _contradicted_cases(retold: Mapping[str, RecomputedCase]) -> Iterator[str]:
     """Yield the cases that are said to ask more of a broker's versions than there is, where other traces show that it is there."""
     grounds = [fact.ground for case in retold.values() for fact in case.facts if fact.ground is not None]
     if not grounds:

@@ -20,7 +20,7 @@ from groupproof.harness.reports.texts.group_cost import Cost, cost_of, is_story
 from groupproof.protocol.rules.requirements import Requirement, UnknownRequirement, by_id
 from groupproof.protocol.trace import Trace
 
-__all__ = ["CaseView", "FindingView", "TracePicture", "case_view", "shown_of"]
+__all__ = ["CaseView", "FindingView", "TracePicture", "case_view", "picture_of"]
 
 EXCERPTS_MAX = 3
 STDERR_LINES_MAX = 15
@@ -96,7 +96,7 @@ class CaseView:
         return " ".join((self.case.id, self.case.title, *ids, ruling.observed, ruling.goodbye_reason)).lower()
 
 
-def shown_of(result: CaseResult) -> TracePicture | None:
+def picture_of(result: CaseResult) -> TracePicture | None:
     """Return which run is shown, and where in it what; None when there was no run at all."""
     if not result.plays:
         return None

@@ -8,9 +8,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from packaging.version import InvalidVersion, Version
-
 from groupproof.harness.model.verdicts import Verdict
+from groupproof.harness.reports.matrix_file import age_of
 from groupproof.harness.reports.meanings import GOODBYES, GRADES, LEVELS, PROOFS, TRUTHS, VERDICTS
 from groupproof.harness.reports.output_folder import check_folder, write_text
 from groupproof.harness.reports.pages.matrix import Cell, Column, Row, read_columns, rows_of
@@ -18,7 +17,7 @@ from groupproof.harness.reports.pages.run_page import GRADE_COLOURS
 from groupproof.harness.reports.pages.template_engine import render
 from groupproof.harness.reports.pictures.palette import VERDICT_COLOURS
 
-__all__ = ["HISTORY", "CaseHistory", "Move", "Run", "Stack", "SubjectHistory", "courses_of", "write_history"]
+__all__ = ["HISTORY", "CaseHistory", "Move", "Run", "Stack", "SubjectHistory", "courses_of", "history_page", "write_history"]
 
 HISTORY: Final = "history.html"
 
@@ -125,9 +124,14 @@ class SubjectHistory:
 
 def write_history(dirs: Sequence[Path], output: Path) -> None:
     """Write `history.html` into `output` from the reports in `dirs`; raise as `write_matrix` does."""
-    courses = courses_of(read_columns(dirs, output))
+    with check_folder(output):
+        write_text(output / HISTORY, history_page(courses_of(read_columns(dirs, output))))
+
+
+def history_page(courses: Sequence[SubjectHistory]) -> str:
+    """Return the page."""
     lines = [line for history in courses for line in history.lines]
-    text = render(
+    return render(
         "history.html.j2",
         courses=courses,
         runs=sum(len(history.runs) for history in courses),
@@ -142,8 +146,6 @@ def write_history(dirs: Sequence[Path], output: Path) -> None:
         grade_colours=GRADE_COLOURS,
         meanings={"verdicts": VERDICTS, "goodbyes": GOODBYES, "levels": LEVELS, "grades": GRADES, "proofs": PROOFS, "truths": TRUTHS},
     )
-    with check_folder(output):
-        write_text(output / HISTORY, text)
 
 
 def courses_of(columns: Sequence[Column]) -> list[SubjectHistory]:
@@ -152,16 +154,7 @@ def courses_of(columns: Sequence[Column]) -> list[SubjectHistory]:
     for column in columns:
         subject = column.report["subject"]
         subjects.setdefault((subject["side"], subject["name"]), []).append(column)
-    return [_course(side, name, sorted(found, key=_place)) for (side, name), found in subjects.items()]
-
-
-def _place(column: Column) -> tuple[bool, Version, str]:
-    """Return by what runs are ordered: by release, then by time; releases without a usual form come last, by time alone."""
-    started = str(column.report["run"]["started"])
-    try:
-        return False, Version(column.report["subject"]["version"] or ""), started
-    except InvalidVersion:
-        return True, Version("0"), started
+    return [_course(side, name, sorted(found, key=lambda column: age_of(column.report))) for (side, name), found in subjects.items()]
 
 
 def _course(side: str, name: str, columns: Sequence[Column]) -> SubjectHistory:

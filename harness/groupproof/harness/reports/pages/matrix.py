@@ -1,8 +1,10 @@
-"""`matrix.html`: several runs side by side, cases by subjects, out of their `report.json` alone."""
+"""`matrix.html`: several runs side by side, cases by subjects, out of their `report.json` (or a published `matrix.json`) alone."""
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -10,15 +12,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from groupproof.harness.model.errors import WrongUsage
-from groupproof.harness.model.report_json import folder_of, read_report, title_of
+from groupproof.harness.model.report_json import folder_of, title_of
 from groupproof.harness.model.verdicts import Verdict
+from groupproof.harness.reports.matrix_file import MATRIX_JSON, matrix_json, newest_of_a_subject, read_runs
 from groupproof.harness.reports.meanings import GOODBYES, GRADES, LEVELS, PROOFS, TRUTHS, VERDICTS, grade_word
 from groupproof.harness.reports.output_folder import check_folder, write_text
 from groupproof.harness.reports.pages.run_page import GRADE_COLOURS
 from groupproof.harness.reports.pages.template_engine import render
 from groupproof.harness.reports.pictures.palette import VERDICT_COLOURS
+from groupproof.harness.reports.reproduction import reproduction
 
-__all__ = ["MATRIX", "Column", "Row", "read_columns", "rows_of", "write_matrix"]
+__all__ = ["MATRIX", "Column", "Row", "matrix_page", "read_columns", "rows_of", "write_matrix"]
 
 MATRIX: Final = "matrix.html"
 
@@ -38,6 +42,11 @@ class Column:
     @property
     def colour(self) -> str:
         return GRADE_COLOURS[grade_word(self.report["grade"])]
+
+    @property
+    def command(self) -> str:
+        """Return what runs all of it again; a cell adds `--only` and its case."""
+        return shlex.join(reproduction(self.report))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,14 +87,21 @@ class Row:
         return " ".join((self.id, str(self.case["title"]), *self.case["requirements"], observed)).lower()
 
 
-def write_matrix(dirs: Sequence[Path], output: Path) -> None:
-    """Write `matrix.html` into `output` from the reports in `dirs`.
+def write_matrix(dirs: Sequence[Path], output: Path, *, newest: bool = False) -> None:
+    """Write `matrix.html` and `matrix.json` into `output` from the reports in `dirs`; of each subject the `newest` release alone, if that is wanted.
 
     Raises `WrongUsage` for a folder without a report, and `BrokenEnvironment` when the page can't be written.
     """
-    columns = read_columns(dirs, output)
+    columns = read_columns(dirs, output, newest=newest)
+    with check_folder(output):
+        write_text(output / MATRIX, matrix_page(columns))
+        write_text(output / MATRIX_JSON, json.dumps(matrix_json([column.report for column in columns]), ensure_ascii=False, indent=0) + "\n")
+
+
+def matrix_page(columns: Sequence[Column]) -> str:
+    """Return the page."""
     rows = rows_of(columns)
-    text = render(
+    return render(
         "matrix.html.j2",
         columns=columns,
         areas=[(area, list(group)) for area, group in groupby(rows, key=lambda row: row.area)],
@@ -95,19 +111,20 @@ def write_matrix(dirs: Sequence[Path], output: Path) -> None:
         grade_colours=GRADE_COLOURS,
         meanings={"verdicts": VERDICTS, "goodbyes": GOODBYES, "levels": LEVELS, "grades": GRADES, "proofs": PROOFS, "truths": TRUTHS},
     )
-    with check_folder(output):
-        write_text(output / MATRIX, text)
 
 
-def read_columns(dirs: Sequence[Path], output: Path) -> list[Column]:
-    """Return the runs in the order given, named apart; raise `WrongUsage` for what is no report."""
+def read_columns(dirs: Sequence[Path], output: Path, *, newest: bool = False) -> list[Column]:
+    """Return the runs in the order given, those of a matrix file in its order, named apart; raise `WrongUsage` for what is no report."""
     if not dirs:
         raise WrongUsage("no reports to merge; name the folders that hold a report.json")
-    reports = [(folder, read_report(folder)) for folder in dirs]
+    reports = [(path, report) for path in dirs for report in read_runs(path)]
+    if newest:
+        kept = {id(report) for report in newest_of_a_subject(report for _, report in reports)}
+        reports = [(path, report) for path, report in reports if id(report) in kept]
     titles = [title_of(report) for _, report in reports]
     return [
-        Column(report=report, link=_link(folder, output), name=title if titles.count(title) == 1 else f"{title} ({folder})")
-        for (folder, report), title in zip(reports, titles, strict=True)
+        Column(report=report, link=_link(path, output), name=title if titles.count(title) == 1 else f"{title} ({path})")
+        for (path, report), title in zip(reports, titles, strict=True)
     ]
 
 

@@ -1,6 +1,6 @@
 """A trace as a picture's data: one lane for the group, one for each member, bars for faults, instants for marks and frames. Pure.
 
-A member's state is inferred from its own frames and called as Kafka's clients call it; what it owns is what its application was told.
+A member's state is inferred from its own frames and called as Kafka's clients call it; what it owns is what its application got.
 Edges are instants of the trace, so that what happens within one millisecond still has an order. `timeline_svg.py` draws it.
 """
 

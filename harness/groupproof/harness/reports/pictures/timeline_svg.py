@@ -87,7 +87,7 @@ def _svg(width: int, height: int, *inside: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Placed:
+class _Mark:
     row: int
     x: float
 
@@ -187,15 +187,15 @@ class _Picture:
             return text(x + offset, y, words, cls, title=title)
         return text(x - offset, y, words, cls, anchor="end", title=title)
 
-    def _rows(self, items: Iterable[tuple[float, float, Item]]) -> list[tuple[_Placed, Item]]:
+    def _rows(self, items: Iterable[tuple[float, float, Item]]) -> list[tuple[_Mark, Item]]:
         """Put each item (x, width, what) in the first row where it overlaps nothing."""
         free_from: list[float] = []
-        placed: list[tuple[_Placed, Item]] = []
+        placed: list[tuple[_Mark, Item]] = []
         for x, width, item in items:
             left = x if x + width <= self._right + RIGHT else x - width
             row = next((index for index, free in enumerate(free_from) if free <= left), len(free_from))
             free_from[row : row + 1] = [max(x, left + width)]
-            placed.append((_Placed(row, x), item))
+            placed.append((_Mark(row, x), item))
         return placed
 
 
@@ -203,5 +203,5 @@ def _kind(mark: Tick) -> str:
     return "late" if mark.kind == "timeout" else "mark"
 
 
-def _count(placed: Sequence[tuple[_Placed, object]]) -> int:
+def _count(placed: Sequence[tuple[_Mark, object]]) -> int:
     return max((item.row for item, _ in placed), default=-1) + 1

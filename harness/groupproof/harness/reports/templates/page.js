@@ -66,7 +66,27 @@
     set("verdict", (verdicts.includes(verdict) ? verdicts.filter((each) => each !== verdict) : [...verdicts, verdict]).join(","));
   });
   for (const name of fields) field(name).addEventListener("input", (event) => set(name, event.target.value));
+  const panel = document.querySelector("[data-panel]");
+  const part = (name) => panel.querySelector(`[data-panel-${name}]`);
+  const show = (cell) => {
+    const row = cell.closest("[data-item]");
+    const column = document.querySelectorAll("th[data-command]")[Number(cell.dataset.cell)];
+    const badge = cell.querySelector(".badge");
+    const [before, program] = column.dataset.command.split(/ -- (.*)/s);
+    const command = `${before} --only ${row.dataset.item}${program ? ` -- ${program}` : ""}`;
+    part("name").textContent = column.dataset.name;
+    part("case").textContent = row.dataset.item;
+    part("verdict").textContent = badge.textContent;
+    part("text").textContent = [row.querySelector("th").title, badge.title].filter(Boolean).join(" → ");
+    part("command").textContent = command;
+    part("copy").dataset.copy = command;
+    part("copy").textContent = "copy";
+    panel.hidden = false;
+  };
   document.addEventListener("click", (event) => {
+    const cell = event.target.closest("[data-cell]");
+    if (cell && !event.target.closest("a")) show(cell);
+    if (event.target.closest("[data-panel-close]")) panel.hidden = true;
     const copy = event.target.closest("[data-copy]");
     if (copy) navigator.clipboard?.writeText(copy.dataset.copy).then(() => { copy.textContent = "copied"; });
     if (event.target.closest("[data-clear]")) { const theme = read().get("theme"); write(new URLSearchParams(theme ? { theme } : {})); apply(); }

@@ -13,6 +13,7 @@ from groupproof.harness.model.plan import (
     Command,
     Condition,
     Freeze,
+    GroupSettled,
     Grow,
     Heal,
     Impair,
@@ -25,7 +26,6 @@ from groupproof.harness.model.plan import (
     Pass,
     Plan,
     Release,
-    Settled,
     Stable,
     Start,
     Step,
@@ -123,7 +123,7 @@ def condition_in_words(condition: Condition) -> str:
     after = f" after {condition.after!r}" if condition.after is not None else ""
     if isinstance(condition, Stable):
         return f"the group is stable with {', '.join(condition.members)}{after}"
-    if isinstance(condition, Settled):
+    if isinstance(condition, GroupSettled):
         return f"{', '.join(condition.members)} share all partitions, know it and heartbeat{after}"
     return f"{_condition_text(condition)}{f' {condition.count} times' if condition.count > 1 else ''}{after}"
 

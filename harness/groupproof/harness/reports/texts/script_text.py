@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from groupproof.harness.model.script import (
-    Answered,
     Ask,
-    Assigned,
-    Closed,
+    AssignmentBytes,
+    AwaitAnswer,
+    AwaitClose,
     Cut,
     Group,
     MoveGroup,
@@ -20,7 +20,7 @@ from groupproof.harness.model.script import (
     Script,
     ScriptStep,
     StopReading,
-    Subscribed,
+    SubscriptionBytes,
     Topic,
 )  # fmt: skip
 from groupproof.harness.reports.pictures.svg import time_label
@@ -54,7 +54,7 @@ def _expected(step: Ask) -> str:
     return ", without waiting for the answer" if step.settles else ", and the next at once"
 
 
-def _answered(step: Answered) -> str:
+def _answered(step: AwaitAnswer) -> str:
     return f"Wait for the answer to {step.label!r}{_code(step.code)}, at most {time_label(step.within_ms)}."
 
 
@@ -81,7 +81,7 @@ def _ref(ref: Ref) -> str:
     return f"{ref.member}'s {ref.what.replace('_', ' ')}{plus}"
 
 
-def _subscribed(subscription: Subscribed) -> str:
+def _subscribed(subscription: SubscriptionBytes) -> str:
     owned = f", owning {_partitions(subscription.owned)}" if subscription.owned else ""
     return f"a subscription v{subscription.version} to {', '.join(subscription.topics) or 'nothing'}{owned}"
 
@@ -98,17 +98,17 @@ _MARKERS: dict[type[Any], Callable[[Any], str]] = {
     Ref: _ref,
     Group: lambda group: f"group {group.name}",
     Topic: lambda topic: f"topic {topic.name}",
-    Subscribed: _subscribed,
-    Assigned: lambda entry: f"an assignment of {_partitions(entry.partitions)}",
+    SubscriptionBytes: _subscribed,
+    AssignmentBytes: lambda entry: f"an assignment of {_partitions(entry.partitions)}",
 }
 
 _STEPS: dict[type[ScriptStep], Callable[[Any], str]] = {
     Ask: _ask,
-    Answered: _answered,
+    AwaitAnswer: _answered,
     Pass: lambda step: f"Let {time_label(step.ms)} pass.",
     Cut: lambda step: f"{'Reset' if step.resets else 'Cut'} connection {step.connection}.",
     Raw: lambda step: f"Send {len(step.data)} bytes as they are on connection {step.connection}: {_hex(step.data)}.",
-    Closed: lambda step: f"Wait until the broker has ended connection {step.connection}, at most {time_label(step.within_ms)}.",
+    AwaitClose: lambda step: f"Wait until the broker has ended connection {step.connection}, at most {time_label(step.within_ms)}.",
     StopReading: lambda step: f"Read nothing more from connection {step.connection}.",
     ReadAgain: lambda step: f"Read from connection {step.connection} again.",
     MoveGroup: lambda step: (

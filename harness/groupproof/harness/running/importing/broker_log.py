@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from groupproof.harness.running.importing.broker_messages import WORDINGS, Wording, may_tell, spoken_by
+from groupproof.harness.running.importing.broker_messages import WORDINGS, Wording, may_tell, speaker_of
 from groupproof.harness.running.importing.imported_event import ImportedEvent
 from groupproof.harness.running.importing.log_lines import LogLine, log_lines
 
@@ -32,7 +32,7 @@ def read_broker_log(lines: Iterable[str]) -> Iterator[ImportedEvent]:
 
 
 def _event(line: LogLine) -> ImportedEvent | None:
-    node, offsets, message = spoken_by(line.message)
+    node, offsets, message = speaker_of(line.message)
     if "request.logger" in line.logger or message.startswith("Completed request:"):
         return None
     for wording in WORDINGS:

@@ -1,7 +1,7 @@
 """A broker's request log (`kafka.request.logger` at DEBUG, `kafka-request.log`) as requests and responses of a trace. Pure.
 
 A line is written when its answer has left and tells how long the request took, from which its arrival follows. Up to 2.6 a message is printed as a
-struct (`structs.py`), in which blobs are told by their length alone; later as JSON, with blobs in base64. Of APIs that carry no group, Metadata's topics
+struct (`structs.py`), in which blobs stand as their length alone; later as JSON, with blobs in base64. Of APIs that carry no group, Metadata's topics
 are kept, and that a Fetch was asked.
 """
 

@@ -10,7 +10,7 @@ __all__ = ["parse_struct"]
 def parse_struct(text: str) -> tuple[dict[str, Any], int]:
     """Return the struct that `text` begins with, its values text, lists or structs, and where it ends; raise `ValueError` for what is none.
 
-    Values are not quoted: a comma or a bracket in one ends it, which is all that can be told.
+    Values are not quoted: a comma or a bracket in one ends it, which is all that can be known.
     """
     if not text.startswith("{"):
         raise ValueError("a struct begins with a brace")

@@ -34,13 +34,13 @@ class Damage:
         self._done: dict[str, tuple[Impair | BreakBroker, int]] = {}
 
     async def impair(self, step: Impair) -> None:
-        receipt = self._begun(step, -1)
+        receipt = self._begin(step, -1)
         receipt("armed", toxics=[toxic_to_json(impairment) for impairment in step.toxics], members=list(step.members), nodes=list(step.nodes))
         await self._network.impair(step, receipt)
 
     async def break_broker(self, step: BreakBroker) -> None:
         node = await self._cluster.coordinator_of(self._group) if step.node is None else step.node
-        receipt = self._begun(step, node)
+        receipt = self._begin(step, node)
         receipt("triggered", how=step.how, node=node)
         await self._cluster.break_broker(node, step.how)
         receipt("delivered", how=step.how, node=node)
@@ -73,7 +73,7 @@ class Damage:
         if failed:
             raise failed[0]
 
-    def _begun(self, step: Impair | BreakBroker, node: int) -> Receipt:
+    def _begin(self, step: Impair | BreakBroker, node: int) -> Receipt:
         if step.name in self._done:
             raise ValueError(f"{step.name!r} is impaired or broken already; each has a name of its own until it is mended")
         self._done[step.name] = step, node

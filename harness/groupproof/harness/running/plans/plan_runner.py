@@ -182,7 +182,8 @@ class Driver:
                 actor.note("refused", command="subscribe", unimplemented=answer.unimplemented is not None, reason=said)
                 raise _Stop
             return
-        actor.note("broken", reason=f"subscribe was not answered within {self._limits.subscribe_s:.0f} s", stderr=[])
+        is_shared = actor.handle is not None and actor.handle.shared
+        actor.note("broken", reason=f"subscribe was not answered within {self._limits.subscribe_s:.0f} s", stderr=[], shared=is_shared)
         raise _Stop
 
     async def _part_from(self, former: Actor | None) -> None:
@@ -329,7 +330,7 @@ class Driver:
     async def _mark(self, step: Mark) -> None:
         self._note("mark", mark=step.name)
 
-    # The goodbye.
+    # The clean close.
 
     async def _dismiss(self, actor: Actor) -> None:
         """Close a member that is still there, and its process with it; who does not go in time is killed, which the trace tells."""

@@ -37,10 +37,10 @@ class RefusalTracker:
         elif obs.kind == "fault" and obs.fault is not None and obs.detail in ("delivered", "healed"):
             self._open.pop(obs.fault, None)
         elif obs.who == "shim" and obs.body.get("name") in _TELLING:
-            return [self._taken(name) for name, answer in tuple(self._open.items()) if answer.client == obs.client and _names(obs, answer)]
+            return [self._pop_open(name) for name, answer in tuple(self._open.items()) if answer.client == obs.client and _names(obs, answer)]
         return []
 
-    def _taken(self, name: str) -> tuple[str, Mapping[str, Any]]:
+    def _pop_open(self, name: str) -> tuple[str, Mapping[str, Any]]:
         answer = self._open.pop(name)
         return name, {column: getattr(answer, column) for column in _COLUMNS}
 

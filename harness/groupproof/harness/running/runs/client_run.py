@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 from groupproof.harness.cases.client import CASES
 from groupproof.harness.judging.summary.run_summary import SubjectInfo
 from groupproof.harness.judging.unsupported import lack_of, unimplemented
 from groupproof.harness.model.case import Case
-from groupproof.harness.running.case_runner import Progress, Runner, Staged
+from groupproof.harness.running.case_runner import CaseStage, Progress, Runner
 from groupproof.harness.running.plans.client_stage import Stage
 from groupproof.harness.running.plans.plan_runner import Limits
 from groupproof.harness.running.runs.whole_run import BROKEN_MAX, CertifyRun, RunConfig, RunOutcome, Say, info_of
+from groupproof.harness.running.shim_check.shim_check import ShimCheck
+from groupproof.harness.running.shim_check.word_trial import WordTrial
 from groupproof.harness.subjects.client_registry import Candidate, company
 from groupproof.harness.subjects.shims.contract_lines import Hello
-from groupproof.harness.subjects.subject import jobs_of, warnings_of
+from groupproof.harness.subjects.subject import ProcessSubject, ReferenceSubject, jobs_of, warnings_of
 
 __all__ = ["BROKEN_MAX", "ClientRun", "RunConfig", "RunOutcome"]
 
@@ -48,7 +51,7 @@ class ClientRun(CertifyRun):
         return stage if self.order.hold is not None else await stage.in_rhythm()
 
     @asynccontextmanager
-    async def staged(self) -> AsyncIterator[Staged]:
+    async def staged(self) -> AsyncIterator[CaseStage]:
         """Have what the cases are run on."""
         yield await self.measured(self._stage())
 
@@ -71,15 +74,25 @@ class ClientRun(CertifyRun):
             draws_names=True,
         )
 
-    async def rule(self, stage: Staged) -> None:
+    async def rule(self, stage: CaseStage) -> None:
         """Run the cases that the subject can be put through."""
-        runner = Runner(stage, jobs=self._jobs(), say=self.report)
+        runner = Runner(stage, jobs=self._jobs(), say=self.report, trial=self._trial())
         self.results = runner.results
         for case in self.order.cases:
             if lack := self.lack(case):
                 runner.results.append(unimplemented(case, lack))
                 self.report(Progress.DONE, case, runner.results[-1])
         await runner.run([case for case in self.order.cases if not self.lack(case)])
+
+    def _trial(self) -> WordTrial | None:
+        """Return how the shim's word is tried; None for a shim of ours, whose tests do that, and for a program of level 0, which takes no commands."""
+        config, subject = self.order, self._candidate.subject
+        if self._candidate.is_shim_ours or not isinstance(subject, ProcessSubject | ReferenceSubject):
+            return None
+        program = subject.program if isinstance(subject, ProcessSubject) else subject.run_shim
+        return WordTrial(
+            partial(ShimCheck, program, say=_say_nothing, seed=config.seed, profile=config.profile, bind=config.bind, advertise=config.advertise)
+        )
 
     def notes(self) -> tuple[str, ...]:
         return tuple(f"the shim wrote {warning}; it was ignored" for warning in warnings_of(self._candidate.subject))
@@ -99,3 +112,7 @@ class ClientRun(CertifyRun):
 
     def subject_info(self) -> SubjectInfo | None:
         return None if self._hello is None else info_of(self._candidate, self._hello)
+
+
+def _say_nothing(line: str) -> None:
+    """Show nothing: what a trial finds is told by the verdict."""

@@ -19,7 +19,7 @@ from groupproof.harness.model.script_bindings import GROUP_PREFIX
 from groupproof.harness.running.case_runner import Runner
 from groupproof.harness.running.error_search import trouble_in
 from groupproof.harness.running.runs.whole_run import CertifyRun, RunConfig, Say
-from groupproof.harness.running.scripts.cluster_pool import ClusterKeeper, ClusterSpec, PooledCluster, opened, worlds_of
+from groupproof.harness.running.scripts.cluster_pool import ClusterKeeper, ClusterSpec, PooledCluster, cases_by_cluster, opened
 from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, Stages, called
 from groupproof.harness.running.scripts.script_runner import STEPS_S
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
@@ -61,7 +61,7 @@ class CoordinatorRun(CertifyRun):
         stages = Stages(is_virtual=self.is_virtual, canary=None if self.is_virtual else self.canary)
         runner = Runner(stages, jobs=self.order.jobs, say=self.report, is_eager=True)
         self.results = runner.results
-        worlds = sorted(worlds_of(self.order.cases).items(), key=lambda item: len(item[1]), reverse=True)
+        worlds = sorted(cases_by_cluster(self.order.cases).items(), key=lambda item: len(item[1]), reverse=True)
         clusters = trio.CapacityLimiter(len(worlds) if self.is_virtual else CLUSTERS_MAX)
         async with runner.paced(), trio.open_nursery() as nursery:
             for spec, cases in worlds:

@@ -1,6 +1,6 @@
 """The reports of a run's shards joined to one report of the whole, whose grade and exit code are those that one run would have had.
 
-Rulings are taken as they were given; what a report does not hold (findings, excerpts, pictures) is had again from the traces beside it.
+Rulings are taken as they were given; what a report does not hold (findings, excerpts, pictures) is computed again from the traces beside it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from groupproof.harness.model.version import release
 from groupproof.harness.running.rejudge import read_traces
 from groupproof.protocol.rules.requirements import catalogue_sha256
 
-__all__ = ["Joined", "NamedBroker", "is_shard", "join", "sets_of"]
+__all__ = ["MergedRun", "NamedBroker", "is_shard", "join", "sets_of"]
 
 NamedBroker = tuple[Path, Mapping[str, Any]]
 """A report, and how it was named."""
@@ -39,7 +39,7 @@ _TROUBLES = {"environment": BrokenEnvironment, "kit": KitFailure}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Joined:
+class MergedRun:
     """The whole run, and which shards of it were not among the reports."""
 
     run: RunSummary
@@ -72,7 +72,7 @@ def _run_of(report: Mapping[str, Any]) -> tuple[Any, ...]:
     return (*identity, shard["of"], shard["level"], tuple(shard["fail_on"]))
 
 
-def join(shards: Sequence[NamedBroker]) -> Joined:
+def join(shards: Sequence[NamedBroker]) -> MergedRun:
     """Return the run that these shards are of; raise `WrongUsage` where another release of the kit made them, for its cases are others."""
     first = shards[0][1]
     suite, side = first["suite"], first["subject"]["side"]
@@ -94,7 +94,7 @@ def join(shards: Sequence[NamedBroker]) -> Joined:
     )
     there = {report["run"]["shard"]["number"] for _, report in shards}
     of = first["run"]["shard"]["of"]
-    return Joined(
+    return MergedRun(
         run=replace(run, grade=grade_of(run.counted, cases_of(side), run.run.level)),
         missing=tuple(Share(number=number, of=of) for number in range(1, of + 1) if number not in there),
     )
@@ -137,14 +137,14 @@ def _settled(reports: Sequence[Mapping[str, Any]]) -> MatchedExpectations:
     shards = [report["run"]["shard"] for report in reports]
     prints = {case["id"]: case["fingerprint"] or "" for report in reports for case in report["cases"]}
     stale = tuple(dict.fromkeys(item for shard in shards for item in shard["stale"]))
-    excused = {id: _known(id, value, prints[id]) for shard in shards for id, value in shard["excused"].items()}
+    excused = {id: _known_failure(id, value, prints[id]) for shard in shards for id, value in shard["excused"].items()}
     # An entry that is stale in one shard excuses nothing in the others.
     return MatchedExpectations(
         excused={id: value for id, value in excused.items() if not any(line.startswith(f"{value.where} (") for line in stale)}, stale=stale
     )
 
 
-def _known(id: str, by_name: Mapping[str, str], fingerprint: str) -> KnownFailure:
+def _known_failure(id: str, by_name: Mapping[str, str], fingerprint: str) -> KnownFailure:
     return KnownFailure(
         case=id,
         verdict=Verdict(by_name["verdict"]),

@@ -74,7 +74,7 @@ class RunConfig:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutcome:
     """What a run came to. `gave_up` says why it ended before its last case, when it was neither finished nor interrupted;
-    `left_out` how many cases the grade lacks because they were not selected; `notes` are told beside the verdicts."""
+    `left_out` how many cases the grade lacks because they were not selected; `notes` stand beside the verdicts."""
 
     summary: RunSummary
     exit_code: int
@@ -114,7 +114,7 @@ class CertifyRun(ABC):
         """The subject's release, for expectations."""
 
     def go(self) -> RunOutcome:
-        """Block until the run is over. Raise `RunError` when the subject can't be had at all; what goes wrong in a case is in its result.
+        """Block until the run is over. Raise `RunError` when the subject can't be started at all; what goes wrong in a case is in its result.
 
         `KeyboardInterrupt` comes out where there is nothing yet to report.
         """
@@ -166,17 +166,17 @@ class CertifyRun(ABC):
             self._gave_up = f"the last {GONE_MAX} cases could not be carried through: {last[0]}"
             self._scope.cancel()
 
-    def _known(self) -> tuple[KnownFailure, ...]:
+    def _known_failures(self) -> tuple[KnownFailure, ...]:
         return self.order.expectations.about(self.release, self.order.profile)
 
     def _excuse(self, result: CaseResult) -> KnownFailure | None:
         # Whether an entry over several cases stands is known at the end alone.
-        known = [entry for entry in self._known() if entry.case == result.case.id]
+        known = [entry for entry in self._known_failures() if entry.case == result.case.id]
         return settle(known, [_observed(result)], datetime.now(UTC).date()).excused.get(result.case.id)
 
     def _outcome(self, subject: SubjectInfo, started: datetime, duration_s: float) -> RunOutcome:
         config, results = self.order, list(self.results)
-        settled = settle(self._known(), [_observed(result) for result in results], datetime.now(UTC).date())
+        settled = settle(self._known_failures(), [_observed(result) for result in results], datetime.now(UTC).date())
         summary = RunSummary(
             suite=SuiteInfo(version=release(), profile=config.profile),
             subject=subject,

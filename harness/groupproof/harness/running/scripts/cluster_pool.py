@@ -26,7 +26,7 @@ from groupproof.harness.subjects.brokers.reported_settings import reported_setti
 from groupproof.harness.subjects.brokers.version_probe import unreadable
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["DEATHS_MAX", "ClusterKeeper", "ClusterSpec", "PooledCluster", "opened", "world_of", "worlds_of"]
+__all__ = ["DEATHS_MAX", "ClusterKeeper", "ClusterSpec", "PooledCluster", "cases_by_cluster", "cluster_spec_of", "opened"]
 
 MAX_SIZE = "group.max.size"
 
@@ -44,18 +44,18 @@ class ClusterSpec:
     has_slow_disk: bool = False
 
 
-def world_of(case: Case) -> ClusterSpec:
+def cluster_spec_of(case: Case) -> ClusterSpec:
     """Return the cluster that the case needs; one that stops brokers would end the others' connections."""
     script = script_of(case)
     stops = any(isinstance(step, MoveGroup) for step in script.steps)
     return ClusterSpec(settings=tuple(sorted(script.settings.items())), brokers=script.brokers, only=case.id if stops else None)
 
 
-def worlds_of(cases: Iterable[Case]) -> dict[ClusterSpec, list[Case]]:
+def cases_by_cluster(cases: Iterable[Case]) -> dict[ClusterSpec, list[Case]]:
     """Return the cases by the cluster that they need."""
     worlds: dict[ClusterSpec, list[Case]] = {}
     for case in cases:
-        worlds.setdefault(world_of(case), []).append(case)
+        worlds.setdefault(cluster_spec_of(case), []).append(case)
     return worlds
 
 

@@ -20,12 +20,12 @@ from groupproof.harness.model.script_bindings import GROUP_PREFIX, Names
 from groupproof.harness.running.canary import Canary, watch_lags
 from groupproof.harness.running.error_search import trouble_in
 from groupproof.harness.running.run_clock import clock_from_now
-from groupproof.harness.running.scripts.cluster_pool import ClusterKeeper, ClusterSpec, PooledCluster, opened, world_of, worlds_of
+from groupproof.harness.running.scripts.cluster_pool import ClusterKeeper, ClusterSpec, PooledCluster, cases_by_cluster, cluster_spec_of, opened
 from groupproof.harness.running.scripts.script_runner import STEPS_S, perform
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
 from groupproof.protocol.trace import Recorder, Trace
 
-__all__ = ["BrokerStage", "ClusterSpec", "PooledCluster", "Stages", "called", "opened", "world_of", "worlds_of"]
+__all__ = ["BrokerStage", "ClusterSpec", "PooledCluster", "Stages", "called", "cases_by_cluster", "cluster_spec_of", "opened"]
 
 DYING_S = 5.0
 """How long a broker may take from its last word on a connection to the end of its process, where a case could not go on."""
@@ -74,7 +74,7 @@ class BrokerStage:
         return await self._attempt(case, key, opened(self.subject, self.world, [case], self.prefix), is_own=True)
 
     async def _attempt(self, case: Case, key: str, context: AbstractAsyncContextManager[PooledCluster], *, is_own: bool = False) -> Play:
-        """Run the case on a cluster; where it `is_own`, the cluster's death is told in the trace, for it is the case's doing."""
+        """Run the case on a cluster; where it `is_own`, the cluster's death is recorded in the trace, for it is the case's doing."""
         began = trio.current_time()
         recorder = Recorder(clock_from_now(), **self._columns(case, key))
         stop = self._watch(recorder)
@@ -146,7 +146,7 @@ class Stages:
     of: dict[ClusterSpec, BrokerStage] = field(default_factory=dict)
 
     async def play(self, case: Case, *, key: str, alone: bool = False) -> Play:
-        return await self.of[world_of(case)].play(case, key=key)
+        return await self.of[cluster_spec_of(case)].play(case, key=key)
 
     def judge(self, case: Case, trace: Trace) -> Judgement:
         return judge_script_run(case, trace)

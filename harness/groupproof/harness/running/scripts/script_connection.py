@@ -1,6 +1,6 @@
 """One connection of a script: requests out, answers in, each recorded as it is sent or arrives, frames included.
 
-Unlike a client's connection it knows no state: it sends what it is told, and what comes back is evidence, whatever it is.
+Unlike a client's connection it knows no state: it sends what the script says, and what comes back is evidence, whatever it is.
 """
 
 from __future__ import annotations

@@ -22,9 +22,9 @@ from groupproof.harness.judging.oracle.slowness import slowness_of
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.script import (
     STEPS_END,
-    Answered,
     Ask,
-    Closed,
+    AwaitAnswer,
+    AwaitClose,
     Cut,
     Group,
     MoveGroup,
@@ -76,7 +76,7 @@ async def perform(
     is_lost: IsLost | None = None,
     **ground: Any,
 ) -> None:
-    """Carry `script` out on the cluster of `whereabouts`, which has learnt; `ground` is told in the trace beside what is known here.
+    """Run `script` on the cluster of `whereabouts`, which knows its brokers; `ground` is recorded in the trace beside what is known here.
 
     Before a long wait `is_lost` is asked of the trace so far; where it says yes, the script ends there.
 
@@ -195,8 +195,8 @@ class _Performance:
         return link
 
     def _answered(self, exchange: Exchange) -> None:
-        if exchange.api is Api.JOIN_GROUP and exchange.answer is not None:
-            self._memory.joined(exchange.member, exchange.answer)
+        if exchange.answer is not None:
+            self._memory.answered(exchange.api, exchange.member, exchange.answer)
 
     # Requests
 
@@ -239,7 +239,7 @@ class _Performance:
         return group
 
     async def _await(self, exchange: Exchange, link: ScriptLink, within_ms: int) -> None:
-        """Wait for an answer; its absence is told, and held against the broker only if that is still there."""
+        """Wait for an answer; its absence is recorded, and counts against the broker only if that is still there."""
         title = exchange.label or exchange.api.title
         await self._until(exchange.done, within_ms)
         if not exchange.done.is_set():
@@ -293,7 +293,7 @@ class _Performance:
                     await trio.aclose_forcefully(lost[1])
         await self._where.check_alive(node_id)
 
-    async def _answer_of(self, step: Answered) -> None:
+    async def _answer_of(self, step: AwaitAnswer) -> None:
         if step.label not in self._exchanges:
             raise ValueError(f"the script waits for {step.label!r}, which it never asked")
         exchange, link = self._exchanges[step.label]
@@ -313,7 +313,7 @@ class _Performance:
         link = await self._link(step.connection, "coordinator", self._group_of({}))
         await link.send_raw(step.data)
 
-    async def _closed(self, step: Closed) -> None:
+    async def _closed(self, step: AwaitClose) -> None:
         link = self._links[step.connection]
         with trio.move_on_after(step.within_ms / 1000):
             await link.closed.wait()
@@ -359,11 +359,11 @@ def _groups(value: Any) -> Iterator[str]:
 
 _DO: dict[type[Any], Callable[[_Performance, Any], Awaitable[None]]] = {
     Ask: _Performance._ask,
-    Answered: _Performance._answer_of,
+    AwaitAnswer: _Performance._answer_of,
     Pass: _Performance._pass,
     Cut: _Performance._cut,
     Raw: _Performance._raw,
-    Closed: _Performance._closed,
+    AwaitClose: _Performance._closed,
     StopReading: _Performance._stop_reading,
     ReadAgain: _Performance._read_again,
     MoveGroup: _Performance._move,

@@ -19,7 +19,7 @@ from groupproof.harness.subjects.shims.strict_lines import StrictLines
 from groupproof.protocol.trace import Observation, Recorder, Trace
 from groupproof.protocol.vocabulary import Api, error_named
 
-__all__ = ["ANSWER_S", "EVENT_S", "CheckedShim", "MemberDialogue", "Stop", "WatchedMember", "WatchedShim", "ending_text"]
+__all__ = ["ANSWER_S", "EVENT_S", "SUBSCRIBE_S", "CheckedShim", "MemberDialogue", "Stop", "WatchedMember", "WatchedShim", "ending_text"]
 
 SUBSCRIBE_S: Final = 30.0
 ANSWER_S: Final = 10.0
@@ -135,6 +135,11 @@ class MemberDialogue:
     def now(self) -> int:
         return len(self._recorder.trace) - 1
 
+    @property
+    def at_ms(self) -> float:
+        """Return when the newest observation was made."""
+        return self._recorder.trace[-1].at_ms
+
     def can(self, capability: str) -> bool:
         hello = self.shim.conversation.hello
         return hello is not None and capability in hello.capabilities
@@ -162,9 +167,12 @@ class MemberDialogue:
             self._problem(f"{command} is answered with error {answer.error}: {answer.body.get('message')}")
         return answer
 
+    def subscription(self, bootstrap: str, **settings: Any) -> dict[str, Any]:
+        """Return the fields of `subscribe`."""
+        return {**subscription_of(self._member, bootstrap), "group": self.group, **settings}
+
     async def subscribe(self, bootstrap: str, **settings: Any) -> None:
-        fields = {**subscription_of(self._member, bootstrap), "group": self.group, **settings}
-        answer = await self.ask_well("subscribe", within_s=SUBSCRIBE_S, **fields)
+        answer = await self.ask_well("subscribe", within_s=SUBSCRIBE_S, **self.subscription(bootstrap, **settings))
         self.require(f"subscribe failed; the rest of the check needs it ({self._words()})", holds=answer.ok)
         self.ignored = tuple(answer.body.get("ignored") or ())
 

@@ -5,62 +5,36 @@ What the client does right or wrong there is for `certify`: where the frames sho
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
 
 import trio
 
-from groupproof.coordinator.broker.cluster import Cluster
-from groupproof.harness.judging.shim_claims import broken_claims
-from groupproof.harness.model.plan import Member
-from groupproof.harness.running.plans.member_control import subscription_of
-from groupproof.harness.running.shim_check.dialogue import EVENT_S, MemberDialogue, Stop
-from groupproof.harness.subjects.client_registry import company
-from groupproof.harness.subjects.networks.network import LoopbackNetwork, MemoryNetwork
-from groupproof.harness.subjects.shims.contract_lines import Answer
-from groupproof.harness.subjects.shims.conversation import Ending
+from groupproof.harness.running.shim_check.bench import END_S, RECORDS, TOPICS, Bench, Deaf, awaited_assignment, callbacks, joins
+from groupproof.harness.running.shim_check.dialogue import EVENT_S, SUBSCRIBE_S, MemberDialogue
 from groupproof.harness.subjects.subject import Handle
 from groupproof.protocol.faults import Answer as AnswerInstead
 from groupproof.protocol.faults import Fault, Hold, Selector
-from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, Api, ErrorCode
 
-__all__ = ["RECORDS", "TOPICS", "Bench", "commands", "cooperates", "end_of_stdin", "refusals", "settings", "sigterm"]
-
-END_S: Final = 10.0
-RECORDS: Final = 20
-TOPICS: Final = {"t": 4, "u": 1}
+__all__ = ["commands", "cooperates", "end_of_stdin", "preferences", "refusals", "settings", "sigterm"]
 
 _EVERY: Final = [["t", partition] for partition in range(TOPICS["t"])]
 _PAUSED_S: Final = 1.5
 _HELD_S: Final = 5.0
 _REVOKED_MS: Final = 300
 _REFUSAL: Final = ErrorCode.GROUP_AUTHORIZATION_FAILED
-
-
-@dataclass(slots=True)
-class Bench:
-    """What all paces share; `say` shows a line, `problem` a problem of the shim's, `theirs` what is the client's doing."""
-
-    cluster: Cluster
-    network: LoopbackNetwork | MemoryNetwork
-    bootstrap: str
-    is_virtual: bool
-    say: Callable[[str], None]
-    problem: Callable[[str], None]
-    theirs: Callable[[str], None]
-
-    def expect(self, otherwise: str, *, holds: bool) -> None:
-        if not holds:
-            self.problem(otherwise)
-
-    def claims(self, dialogue: MemberDialogue) -> None:
-        for claim in broken_claims(dialogue.trace):
-            self.problem(f"a claim does not hold: {claim}")
+_UNREVOKED: Final = "no partitions_revoked came although another member was given partitions of this one"
+_PREFERENCES: Final = ["roundrobin", "range"]
 
 
 # The first member goes through every command.
+
+
+def _reference_peer(bench: Bench, *, seed: int) -> AbstractAsyncContextManager[Handle]:
+    from groupproof.harness.subjects.client_registry import company  # with every client that there is, of which a check needs this one
+
+    return company(is_virtual=bench.is_virtual).member("a0", Deaf(), bench.network, alone=True, seed=seed)
 
 
 async def commands(bench: Bench, dialogue: MemberDialogue) -> None:
@@ -83,30 +57,13 @@ async def _subscribes(bench: Bench, dialogue: MemberDialogue) -> None:
     await dialogue.ask("assignment")  # of a member that is not there yet: any answer will do, but there must be one
     await dialogue.subscribe(bench.bootstrap, topics=["t"], made_up_field=1)
     bench.expect("the answer to subscribe does not list made_up_field, which nobody knows, among ignored", holds="made_up_field" in dialogue.ignored)
-    await _assigned(bench, dialogue, dialogue.began, "subscribe")
+    await awaited_assignment(bench, dialogue, dialogue.began, "subscribe")
     consumed = await dialogue.event("records_consumed", since=dialogue.began)
     bench.claims(dialogue)
     dialogue.require(f"no records_consumed within {EVENT_S:.0f} s of subscribe", holds=consumed is not None)
     await dialogue.consumed(RECORDS * TOPICS["t"])
     _holds_records(bench, dialogue)
     bench.say("tried: subscribe and what it asks for, held against the wire; records")
-
-
-async def _assigned(bench: Bench, dialogue: MemberDialogue, since: int, of: str) -> Observation:
-    """Wait for the callback; where it does not come, the wire tells whose doing that is."""
-    event = await dialogue.event("partitions_assigned", since=since)
-    if event is not None:
-        return event
-    bench.claims(dialogue)
-    given = [obs for obs in dialogue.responses(Api.SYNC_GROUP, since) if not obs.error]
-    if given:
-        dialogue.stop(
-            f"no partitions_assigned within {EVENT_S:.0f} s of {of}, although the client was given an assignment at {given[-1].at_ms / 1000:.3f} s"
-        )
-    bench.theirs(f"no partitions_assigned within {EVENT_S:.0f} s of {of}, and its client was given no assignment: see the frames, and certify it")
-    for line in dialogue.excerpt(since):
-        bench.say(f"  {line}")
-    raise Stop
 
 
 def _holds_records(bench: Bench, dialogue: MemberDialogue) -> None:
@@ -174,31 +131,23 @@ async def _pauses(bench: Bench, dialogue: MemberDialogue) -> None:
     resumed = dialogue.now
     await dialogue.ask_well("resume")
     late = await dialogue.event("records_consumed", since=resumed)
-    bench.expect(f"no records_consumed within {EVENT_S:.0f} s of resume", holds=early is not None or late is not None)
+    if early is None:
+        bench.expect(f"no records_consumed within {EVENT_S:.0f} s of resume", holds=late is not None, word="resume")
     bench.say("tried: pause and resume, with records that come meanwhile")
 
 
 async def _rebalances(bench: Bench, dialogue: MemberDialogue) -> None:
     """Let the reference join the group and leave it: the callbacks must be told."""
     since = dialogue.now
-    async with company(is_virtual=bench.is_virtual).member("a0", _Deaf(), bench.network, alone=True, seed=1) as other:
-        await _joins(bench, dialogue, other)
-        assigned = await _assigned(bench, dialogue, since, "another member's joining")
-        gone = [obs for obs in _callbacks(dialogue, since) if obs.seq <= assigned.seq and obs.body["name"] != "partitions_assigned"]
-        bench.expect("no partitions_revoked came although another member was given partitions of this one", holds=bool(gone))
+    async with _reference_peer(bench, seed=1) as other:
+        await joins(bench, dialogue, other)
+        given = await awaited_assignment(bench, dialogue, since, "another member's joining")
+        gone = [obs for obs in callbacks(dialogue, since) if obs.seq <= given.seq and obs.body["name"] != "partitions_assigned"]
+        bench.expect(_UNREVOKED, holds=bool(gone), word="partitions_revoked")
         since = dialogue.now
         await other.ask("close", {})
-        await _assigned(bench, dialogue, since, "another member's leaving")
+        await awaited_assignment(bench, dialogue, since, "another member's leaving")
     bench.say("tried: rebalances and their callbacks")
-
-
-async def _joins(bench: Bench, talk: MemberDialogue, other: Handle, **settings: Any) -> None:
-    await other.ask("subscribe", {**subscription_of(Member(name="a0"), bench.bootstrap), "group": talk.group, **settings})
-
-
-def _callbacks(dialogue: MemberDialogue, since: int) -> list[Observation]:
-    names = ("partitions_assigned", "partitions_revoked", "partitions_lost")
-    return [obs for obs in dialogue.trace if obs.seq > since and obs.who == "shim" and obs.body.get("name") in names]
 
 
 async def _resubscribes(bench: Bench, dialogue: MemberDialogue) -> None:
@@ -245,7 +194,7 @@ async def refusals(bench: Bench, dialogue: MemberDialogue) -> None:
     bench.expect(
         "subscribe is answered after the join; it is to be answered when the client has its settings, whatever the join takes", holds=answered
     )
-    await _assigned(bench, dialogue, since, "a slow join")
+    await awaited_assignment(bench, dialogue, since, "a slow join")
     bench.say("tried: a slow join")
     for mode, capability in (("sync", "commit"), ("async", "commit-async")):
         if dialogue.can(capability):
@@ -267,9 +216,9 @@ async def _is_refused(bench: Bench, dialogue: MemberDialogue, mode: str) -> None
     event = await dialogue.event("offsets_committed", since=since, within_s=2.0)
     bench.cluster.heal(name)
     refused = f"although each OffsetCommit was refused ({_REFUSAL.name})"
-    bench.expect(f"commit ({mode}) is told as done, {refused}", holds=event is None or not event.body.get("success"))
+    bench.expect(f"commit ({mode}) is told as done, {refused}", holds=event is None or not event.body.get("success"), word="offsets_committed")
     if mode == "sync":
-        bench.expect(f"commit (sync) is answered ok, {refused}", holds=not answer.ok or answer.body.get("outcome") == "unknown")
+        bench.expect(f"commit (sync) is answered ok, {refused}", holds=not answer.ok or answer.body.get("outcome") == "unknown", word="commit")
     bench.say(f"tried: a refused commit ({mode})")
 
 
@@ -277,8 +226,12 @@ async def _unsubscribes(bench: Bench, dialogue: MemberDialogue) -> None:
     since = dialogue.now
     answer = await dialogue.ask("unsubscribe", within_s=END_S)
     if answer.ok:
+        answered_ms = dialogue.at_ms
         left = await dialogue.settles(Api.LEAVE_GROUP, since=since, within_s=END_S)
         bench.expect(f"unsubscribe is answered ok, and no LeaveGroup came within {END_S:.0f} s", holds=left)
+        # A client that falls silent has heard of it; one that goes on as a member was perhaps never told.
+        goes_on = not left and any(obs.at_ms - answered_ms > END_S * 500 for obs in dialogue.requests(Api.HEARTBEAT, since))
+        bench.believe("unsubscribe", "unsubscribe is answered ok, and Heartbeats went on without a LeaveGroup", holds=not goes_on)
     bench.say(f"tried: unsubscribe{'' if answer.unimplemented is None else f' (unimplemented: {answer.unimplemented})'}")
 
 
@@ -290,11 +243,13 @@ async def settings(bench: Bench, dialogue: MemberDialogue) -> None:
     if dialogue.can("on-revoked"):
         asked["on_revoked"] = {"sleep_ms": _REVOKED_MS, "commit": False}
     await dialogue.subscribe(bench.bootstrap, topics=["t"], **asked)
-    await _assigned(bench, dialogue, dialogue.began, "subscribe")
+    await awaited_assignment(bench, dialogue, dialogue.began, "subscribe")
     bench.claims(dialogue)
     if dialogue.can("auto-commit"):
         came = await dialogue.settles(Api.OFFSET_COMMIT, since=dialogue.began, within_s=END_S)
-        bench.expect(f"hello declares auto-commit, and no OffsetCommit came within {END_S:.0f} s", holds=came)
+        # The requests of a client that can't be told its id can't be laid at its door, nor can their absence.
+        word = "" if "client_id" in dialogue.ignored else "auto_commit"
+        bench.expect(f"hello declares auto-commit, and no OffsetCommit came within {END_S:.0f} s", holds=came, word=word)
         bench.say("tried: auto-commit")
     if dialogue.can("on-revoked"):
         await _revokes_slowly(bench, dialogue)
@@ -302,11 +257,11 @@ async def settings(bench: Bench, dialogue: MemberDialogue) -> None:
 
 async def _revokes_slowly(bench: Bench, dialogue: MemberDialogue) -> None:
     since = dialogue.now
-    async with company(is_virtual=bench.is_virtual).member("a0", _Deaf(), bench.network, alone=True, seed=2) as other:
-        await _joins(bench, dialogue, other)
+    async with _reference_peer(bench, seed=2) as other:
+        await joins(bench, dialogue, other)
         revoked = await dialogue.event("partitions_revoked", since=since)
         if revoked is None:
-            await _assigned(bench, dialogue, since, "another member's joining")
+            await awaited_assignment(bench, dialogue, since, "another member's joining")
             bench.problem("hello declares on-revoked, and no partitions_revoked came in a rebalance")
         else:
             done = await dialogue.event("callback_done", since=revoked.seq)
@@ -322,16 +277,16 @@ async def cooperates(bench: Bench, dialogue: MemberDialogue) -> None:
         return
     fields = {"assignors": [COOPERATIVE_STICKY]}
     await dialogue.subscribe(bench.bootstrap, topics=["t"], **fields)
-    await _assigned(bench, dialogue, dialogue.began, "subscribe")
+    await awaited_assignment(bench, dialogue, dialogue.began, "subscribe")
     bench.claims(dialogue)
     since = dialogue.now
-    async with company(is_virtual=bench.is_virtual).member("a0", _Deaf(), bench.network, alone=True, seed=3) as other:
-        await _joins(bench, dialogue, other, **fields)
+    async with _reference_peer(bench, seed=3) as other:
+        await joins(bench, dialogue, other, **fields)
         revoked = await dialogue.event("partitions_revoked", since=since)
-        bench.expect("no partitions_revoked came although another member was given partitions of this one", holds=revoked is not None)
+        bench.expect(_UNREVOKED, holds=revoked is not None, word="partitions_revoked")
         await trio.sleep(_PAUSED_S)
     owned: set[tuple[str, int]] = set()
-    for obs in _callbacks(dialogue, dialogue.began):
+    for obs in callbacks(dialogue, dialogue.began):
         places = set(obs.partitions)
         if obs.body["name"] == "partitions_assigned":
             again = sorted(owned & places)
@@ -348,10 +303,26 @@ async def cooperates(bench: Bench, dialogue: MemberDialogue) -> None:
     bench.say("tried: cooperative")
 
 
+async def preferences(bench: Bench, dialogue: MemberDialogue) -> None:
+    """Name two assignors: the wire must list both, in this order, where the shim does not say that it can't have them."""
+    answer = await dialogue.ask("subscribe", within_s=SUBSCRIBE_S, **dialogue.subscription(bench.bootstrap, topics=["t"], assignors=_PREFERENCES))
+    if not answer.ok or {"assignors", "client_id"} & set(answer.body.get("ignored") or ()):
+        return
+    await awaited_assignment(bench, dialogue, dialogue.began, "subscribe")
+    lists = [[protocol["name"] for protocol in join.body.get("protocols") or ()] for join in dialogue.requests(Api.JOIN_GROUP, dialogue.began)]
+    if not lists:
+        return
+    # Who lists all of them in a later JoinGroup was told: what it left out before is the client's doing (aiokafka).
+    bench.expect(f"assignors: m0 was told {_PREFERENCES}, its JoinGroup lists {lists[-1]}", holds=_PREFERENCES in lists, word="assignors")
+    if _PREFERENCES in lists and lists[0] != _PREFERENCES:
+        bench.theirs(f"its first JoinGroup lists {lists[0]}, it was told {_PREFERENCES}: certify it")
+    bench.say("tried: two assignors")
+
+
 async def end_of_stdin(bench: Bench, dialogue: MemberDialogue) -> None:
     """Say nothing more to a member, which is a static one where the shim declares that."""
     await dialogue.subscribe(bench.bootstrap, topics=["t"], **({"instance_id": "i0"} if dialogue.can("static") else {}))
-    await _assigned(bench, dialogue, dialogue.began, "subscribe")
+    await awaited_assignment(bench, dialogue, dialogue.began, "subscribe")
     bench.claims(dialogue)
     await dialogue.shim.hang_up()
     await _ends(bench, dialogue, "the end of stdin")
@@ -361,7 +332,7 @@ async def end_of_stdin(bench: Bench, dialogue: MemberDialogue) -> None:
 async def sigterm(bench: Bench, dialogue: MemberDialogue) -> None:
     """End a member by the signal."""
     await dialogue.subscribe(bench.bootstrap, topics=["t"])
-    await _assigned(bench, dialogue, dialogue.began, "subscribe")
+    await awaited_assignment(bench, dialogue, dialogue.began, "subscribe")
     dialogue.shim.terminate()
     await _ends(bench, dialogue, "SIGTERM")
     bench.say("tried: SIGTERM")
@@ -379,16 +350,3 @@ async def _ends(bench: Bench, dialogue: MemberDialogue, why: str) -> None:
     elif why not in ("close", "exit"):
         done = await dialogue.event("shutdown_complete", since=dialogue.began, within_s=0)
         bench.expect(f"the process ended after {why} without shutdown_complete: it did not close", holds=done is not None)
-
-
-class _Deaf:
-    """Listens to the reference member; what it says is not what is checked."""
-
-    def on_event(self, body: dict[str, Any]) -> None:
-        """Do nothing."""
-
-    def on_answer(self, answer: Answer) -> None:
-        """Do nothing."""
-
-    def on_end(self, ending: Ending) -> None:
-        """Do nothing."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -19,8 +19,9 @@ from groupproof.harness.model.errors import BrokenEnvironment, BrokenShim
 from groupproof.harness.running.error_search import trouble_in
 from groupproof.harness.running.plans.client_stage import COORDINATOR_DEFAULTS
 from groupproof.harness.running.run_clock import clock_from_now
+from groupproof.harness.running.shim_check.bench import RECORDS, TOPICS, Bench
 from groupproof.harness.running.shim_check.dialogue import ANSWER_S, CheckedShim, MemberDialogue, Stop, WatchedMember, WatchedShim, ending_text
-from groupproof.harness.running.shim_check.exercises import RECORDS, TOPICS, Bench, commands, cooperates, end_of_stdin, refusals, settings, sigterm
+from groupproof.harness.running.shim_check.exercises import commands, cooperates, end_of_stdin, preferences, refusals, settings, sigterm
 from groupproof.harness.subjects.networks.broker_address import bootstrap_of
 from groupproof.harness.subjects.networks.network import LoopbackNetwork, MemoryNetwork
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
@@ -30,21 +31,24 @@ from groupproof.harness.subjects.shims.shim_process import Program
 from groupproof.harness.subjects.subject import CANNOT_RUN, HELLO_S
 from groupproof.protocol.trace import Recorder
 
-__all__ = ["ShimCheck"]
-
-_PACES: Final = (commands, refusals, settings, cooperates, end_of_stdin, sigterm)
-_WORDS_MAX: Final = 5
+__all__ = ["Pace", "ShimCheck"]
 
 Pace = Callable[[Bench, MemberDialogue], Awaitable[None]]
+
+_PACES: Final[tuple[Pace, ...]] = (commands, refusals, settings, cooperates, preferences, end_of_stdin, sigterm)
+_WORDS_MAX: Final = 5
 
 
 class ShimCheck:
     """One check of one program; `say` gets a line for each part that was gone through, and for each problem.
 
-    A shim given as `run_shim` is checked in this process and in virtual time. `theirs` are things that are the client's doing.
+    A shim given as `run_shim` is checked in this process and in virtual time. `theirs` are things that are the client's doing. The coordinator
+    is of the release `profile`; `bind` and `advertise` are as in a run.
     """
 
-    def __init__(self, program: Program | RunShim, *, say: Callable[[str], None], seed: int = 1) -> None:
+    def __init__(
+        self, program: Program | RunShim, *, say: Callable[[str], None], seed: int = 1, profile: str = "kafka-4.1", bind: str = "127.0.0.1", advertise: str | None = None
+    ) -> None:  # fmt: skip
         self.problems: list[str] = []
         self.theirs: list[str] = []
         self._program = program
@@ -53,7 +57,8 @@ class ShimCheck:
         self._draw = random.Random(seed)
         self._groups = itertools.count(1)
         self._is_virtual = not isinstance(program, Program)
-        self._network = MemoryNetwork() if self._is_virtual else LoopbackNetwork()
+        self._network = MemoryNetwork() if self._is_virtual else LoopbackNetwork(bind, advertise)
+        self._profile = profile
         self._recorder: Recorder | None = None
 
     def run(self) -> list[str]:
@@ -76,16 +81,21 @@ class ShimCheck:
         return path
 
     async def _main(self) -> None:
+        await self.put_through(_PACES)
+
+    async def put_through(self, paces: Sequence[Pace]) -> Bench:
+        """Go through the paces, for as long as the first one of the check comes to its end; return what the shim's word was worth there."""
         recorder = self._recorder = Recorder(clock_from_now())
         async with trio.open_nursery() as nursery:
-            cluster = Cluster(settings=COORDINATOR_DEFAULTS, topics=TOPICS, records=RECORDS, recorder=recorder)
+            cluster = Cluster(settings=COORDINATOR_DEFAULTS, topics=TOPICS, records=RECORDS, recorder=recorder, profile=self._profile)
             await nursery.start(cluster.run)
             async with self._network.opened(cluster) as addresses:
                 bench = Bench(cluster, self._network, bootstrap_of(addresses), self._is_virtual, self._say, self._problem, self._not_ours)
-                for pace in _PACES:
+                for pace in paces:
                     if not await self._went_through(pace, bench, recorder) and pace is commands:
                         break
             nursery.cancel_scope.cancel()
+        return bench
 
     async def _went_through(self, pace: Pace, bench: Bench, recorder: Recorder) -> bool:
         """Tell whether a part came to its end, with or without problems; what the program left in its group is gone afterwards."""

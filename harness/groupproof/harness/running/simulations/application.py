@@ -28,7 +28,7 @@ SUPERVISOR_S: Final = 1.0
 
 
 class Application:
-    """One program at a time; `connect` reaches brokers, what the application is told goes into `recorder` as a shim's events do."""
+    """One program at a time; `connect` reaches brokers, the callbacks of the application go into `recorder` as a shim's events do."""
 
     def __init__(
         self, name: str, settings: MemberSettings, *, policy: Policy, seed: int, nursery: trio.Nursery, recorder: Recorder,

@@ -124,7 +124,6 @@ class _Pair:
         self.applications: dict[str, Application] = {}
         self.partitions = self.simulation.partitions or 0
         self.network: Network | None = None
-        self._healings: dict[int, ScheduledFault] = {}
 
     async def run(self, opened: Open, *, of_cluster: Recorder) -> None:
         """Let everything happen, heal what is left, and wait until the group is whole, or for as long as that may take."""

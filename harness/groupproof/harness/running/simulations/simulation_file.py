@@ -12,13 +12,13 @@ from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.simulation.fault_schedule import Schedule
 from groupproof.harness.simulation.settings import Outcome, Simulation
 
-__all__ = ["SCHEMA", "Recorded", "is_simulation", "load", "to_json"]
+__all__ = ["SCHEMA", "RecordedSimulation", "is_simulation", "load", "to_json"]
 
 SCHEMA: Final = "groupproof.simulation/1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
+class RecordedSimulation:
     """A simulation with its schedule; `requirement` is what was broken, None where nothing was.
 
     That is what the judges found in the trace, whom every engine's trace is shown to; the invariant that only the simulator holds where they found nothing.
@@ -46,13 +46,13 @@ def is_simulation(path: Path) -> bool:
     return isinstance(value, dict) and value.get("schema") == SCHEMA
 
 
-def load(path: Path) -> Recorded:
+def load(path: Path) -> RecordedSimulation:
     """Raise `WrongUsage` for a file that is missing or no simulation's."""
     try:
         value = json.loads(path.read_text("utf-8"))
         simulation, plan = Simulation.from_json(value["simulation"]), Schedule.from_json(value["happenings"])
         found = [*(value.get("judged") or ()), *(value.get("violations") or ())]
-        return Recorded(simulation=simulation, plan=plan, requirement=found[0]["requirement"] if found else None)
+        return RecordedSimulation(simulation=simulation, plan=plan, requirement=found[0]["requirement"] if found else None)
     except OSError as error:
         raise WrongUsage(f"can't read the simulation {path}: {error.strerror}") from error
     except (ValueError, TypeError, KeyError) as error:

@@ -1,4 +1,4 @@
-"""Every invariant of the group, checked at each event: what brokers and members do is passed on to the checkers of the invariants."""
+"""Every invariant of a classic group, checked at each event: what brokers and members do is passed on to the checkers of the invariants."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from groupproof.harness.simulation.invariants.generations import Generations
 from groupproof.harness.simulation.invariants.one_answer import Answering
 from groupproof.harness.simulation.invariants.one_owner import Ownership
 from groupproof.harness.simulation.invariants.rebalance_deadlines import Deadlines, Timeouts
+from groupproof.harness.simulation.invariants.simulated_invariants import SimulatedInvariants
 from groupproof.protocol.vocabulary import GroupState
 from groupproof.protocol.wire.messages import OffsetCommitResponse, OffsetFetchResponse, SyncGroupRequest
 
@@ -22,8 +23,8 @@ __all__ = ["Invariants"]
 _ABOUT_OFFSETS: Final = frozenset({OffsetCommitResponse, OffsetFetchResponse})
 
 
-class Invariants:
-    """Raises `InvariantBroken` at the event that breaks an invariant."""
+class Invariants(SimulatedInvariants):
+    """The invariants of a classic group. Raises `InvariantBroken` at the event that breaks one."""
 
     def __init__(self, heap: Heap, timeouts: Timeouts, *, retention_ms: int, answers_the_removed: bool, takes_late: bool) -> None:
         self.generations = Generations(takes_late=takes_late)
@@ -33,13 +34,11 @@ class Invariants:
         self.ownership = Ownership()
 
     def led_by(self, machine: Coordinator) -> None:
-        """Begin a tenure: the group is loaded, and its coordinator is this machine."""
         self.generations.led_by(machine)
         self.answering.led_in(self.generations.state)
         self.deadlines.led_by(machine, self.generations.state)
 
     def unloaded(self, *, drops: bool) -> None:
-        """End the tenure; unless it `drops` them, all parked requests have their answers by now."""
         self.generations.unloaded()
         self.answering.unloaded(drops=drops)
         self.deadlines.unloaded()
@@ -66,6 +65,11 @@ class Invariants:
             self.ownership.assigned(self.generations.current)
 
     def settled(self, pending: PendingRequest | None) -> None:
-        """Look at what is left after a request, or (None) after a timer."""
         self.answering.settled(pending)
         self.deadlines.settled(None if pending is None else pending.request)
+
+    def stands_still(self) -> None:
+        self.deadlines.stands_still()
+
+    def goes_on(self) -> None:
+        self.deadlines.goes_on()

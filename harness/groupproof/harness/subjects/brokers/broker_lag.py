@@ -17,7 +17,7 @@ __all__ = ["SLOW_MS", "Pulse"]
 PERIOD_S: Final = 0.1
 LOOK_S: Final = 0.25
 SLOW_MS: Final = 100.0
-"""From this on an answer is told as late."""
+"""From this on an answer counts as late."""
 
 AGAIN_S: Final = 1.0
 

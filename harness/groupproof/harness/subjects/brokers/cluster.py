@@ -70,7 +70,7 @@ class RunningCluster(Machines, Protocol):
 
 @runtime_checkable
 class MovableCluster(Protocol):
-    """A cluster in this process, whose coordinators go where they are told."""
+    """A cluster in this process, whose coordinators move as the test says."""
 
     def move_group(self, group: str, move: Move) -> None:
         """Move one group's coordinator; raise `BrokenEnvironment` where it can't go."""

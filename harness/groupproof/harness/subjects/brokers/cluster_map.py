@@ -32,7 +32,7 @@ TURN_S = 90.0
 ALIVE_S = 5.0
 
 METADATA_NEWEST = 8
-"""Brokers are told by each version; librdkafka's mock cluster answers the newest one with a byte too many."""
+"""Every version names the brokers; librdkafka's mock cluster answers the newest one with a byte too many."""
 
 RETRY_S = 0.05
 
@@ -135,7 +135,7 @@ class ClusterMap:
             self._unready[group] = f"{named}, to which no connection could be made"
             stream = await self.cluster.connect(node.host, node.port)
         except GONE as error:
-            self._unready[group] = f"{named}, which could not be reached: {_said(error)}"
+            self._unready[group] = f"{named}, which could not be reached: {_describe(error)}"
             return False
         try:
             self._unready[group] = f"{named}, which took a connection and answered no Heartbeat"
@@ -143,13 +143,13 @@ class ClusterMap:
             self._unready[group] = f"{named}, which answers Heartbeat with {_named(code)}"
             return code not in not_yet
         except GONE as error:
-            self._unready[group] = f"{named}, which answered no Heartbeat: {_said(error)}"
+            self._unready[group] = f"{named}, which answered no Heartbeat: {_describe(error)}"
             return False
         finally:
             await trio.aclose_forcefully(stream)
 
     def asker(self, stream: trio.abc.Stream) -> Asker:
-        """Return one who asks over `stream` and needs not be told the versions."""
+        """Return one who asks over `stream` and knows the versions."""
         asker = Asker(stream)
         asker.ranges = self.readable
         return asker
@@ -192,7 +192,7 @@ class ClusterMap:
                 finally:
                     await trio.aclose_forcefully(stream)
             except (*GONE, NotSpoken) as error:
-                raise BrokenEnvironment(self._lost(f"the broker at {node} is gone or no broker any more: {_said(error)}")) from error
+                raise BrokenEnvironment(self._lost(f"the broker at {node} is gone or no broker any more: {_describe(error)}")) from error
 
     # Questions
 
@@ -210,9 +210,9 @@ class ClusterMap:
                 except NotSpoken as error:
                     raise BrokenEnvironment(f"the broker cannot be certified: {error}") from error
                 except GONE as error:
-                    self._refused = f" (the last: {_said(error)})"
+                    self._refused = f" (the last: {_describe(error)})"
                     if self.cluster.deaths():
-                        raise BrokenEnvironment(self._lost(f"no broker answers any more: {_said(error)}")) from error
+                        raise BrokenEnvironment(self._lost(f"no broker answers any more: {_describe(error)}")) from error
                     await self.close()
                     await trio.sleep(RETRY_S)
 
@@ -269,7 +269,7 @@ def _named(code: int) -> str:
     return f"{code} {error_named(code)}"
 
 
-def _said(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from groupproof.coordinator.machine.settings import Settings, UnknownSetting
+from groupproof.coordinator.machine.settings import OWN_NAMES, Settings, UnknownSetting
 from groupproof.harness.model.errors import WrongUsage
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
 BY_HAND: Final = "--set"
 BY_ITSELF: Final = "DescribeConfigs"
 
-SETTABLE: Final = tuple(sorted(field.name.replace("_", ".") for field in fields(Settings) if field.name != "new_member_join_timeout_ms"))
+SETTABLE: Final = tuple(sorted(name for name in OWN_NAMES if name != "new.member.join.timeout.ms"))
 """The settings that the rules of a group ask for; the wait of a newcomer is a constant in Kafka (TIMER-12)."""
 
 _LEAST: Final[Mapping[str, int]] = {"group.max.size": 1, "offsets.topic.num.partitions": 1, "offsets.retention.check.interval.ms": 1}

@@ -163,15 +163,15 @@ async def _create(asker: Asker, topics: Mapping[str, int], replicas: int) -> lis
     for topic in answer["topics"]:
         code = topic["error_code"]
         if code in _SOON:
-            raise _NotYet(f"CreateTopics answers {_said(topic)}")
+            raise _NotYet(f"CreateTopics answers {_describe(topic)}")
         if code not in (0, _TOPIC_ALREADY_EXISTS):
-            raise BrokenEnvironment(f"topic {topic['name']!r} can't be created: {_said(topic)}; create it, or allow this user to")
+            raise BrokenEnvironment(f"topic {topic['name']!r} can't be created: {_describe(topic)}; create it, or allow this user to")
         if code == 0:
             made.append(topic["name"])
     return made
 
 
-def _said(result: Mapping[str, Any]) -> str:
+def _describe(result: Mapping[str, Any]) -> str:
     message = result.get("error_message")
     return f"{error_named(result['error_code'])}{f' ({message})' if message else ''}"
 
@@ -185,7 +185,7 @@ async def delete_topics(connect: Connect, bootstrap: Address, names: Sequence[st
     async with asking(await connect(*controller)) as asker:
         answer = await asker.ask(Api.DELETE_TOPICS, {"topic_names": tuple(names), "timeout_ms": _CREATE_MS}, newest=5)
     return [
-        f"topic {response['name']}: {_said(response)}"
+        f"topic {response['name']}: {_describe(response)}"
         for response in answer["responses"]
         if response["error_code"] not in (0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     ]
@@ -221,7 +221,7 @@ async def _deleted(connect: Connect, bootstrap: Address, group: str) -> str:
 
 async def _delete(asker: Asker, group: str) -> str:
     answer = await asker.ask(Api.DELETE_GROUPS, {"groups_names": (group,)})
-    return next((_said(result) for result in answer["results"] if result["error_code"] not in (0, ErrorCode.GROUP_ID_NOT_FOUND)), "")
+    return next((_describe(result) for result in answer["results"] if result["error_code"] not in (0, ErrorCode.GROUP_ID_NOT_FOUND)), "")
 
 
 async def _empty(asker: Asker, group: str) -> None:

@@ -46,8 +46,8 @@ def unmet_among(asked: Mapping[str, Any], settings: Mapping[str, str | None] | s
         # A setting that a broker was given and does not know is listed as a secret.
         if settings.get(name) is None:
             unmet[name] = "the broker knows no such setting"
-        elif settings[name] != _said(value):
-            unmet[name] = f"the broker has {settings[name]}, {_said(value)} is needed"
+        elif settings[name] != _describe(value):
+            unmet[name] = f"the broker has {settings[name]}, {_describe(value)} is needed"
     return unmet
 
 
@@ -56,5 +56,5 @@ async def unmet_by(connect: Connect, address: Address, asked: Mapping[str, Any])
     return unmet_among(asked, await reported_settings(connect, address)) if asked else {}
 
 
-def _said(value: Any) -> str:
+def _describe(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,7 +1,7 @@
 """Whose connection is it? Programs of level 0 choose their own client id, often the same for all; here each gets its member's name.
 
 A connection's owner is found by its socket: Linux tells which process holds the other end. Its requests then carry the member's name as
-client id, as if the program had been told it. Elsewhere they are left as they are.
+client id, as if the program had it. Elsewhere they are left as they are.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import trio
 
-from groupproof.harness.subjects.networks.stream_wrapper import Wrapped
+from groupproof.harness.subjects.networks.stream_wrapper import StreamWrapper
 from groupproof.protocol.wire.framing import FRAME_BYTES_MAX, Framer, FramingError, frame
 
 __all__ = ["OwnerGone", "RelabelledStream", "owner_of_connection", "with_client_id"]
@@ -27,7 +27,7 @@ _NO_INODE = "0"  # of a socket that its process has closed
 
 
 class OwnerGone(Exception):
-    """The other end was closed before it could be told whose it is: nobody waits for an answer there."""
+    """The other end was closed before it was known whose it is: nobody waits for an answer there."""
 
 
 def with_client_id(request: bytes, client_id: str) -> bytes:
@@ -40,7 +40,7 @@ def with_client_id(request: bytes, client_id: str) -> bytes:
     return request[:_CLIENT_ID_AT] + struct.pack(">h", len(name)) + name + rest
 
 
-class RelabelledStream(Wrapped):
+class RelabelledStream(StreamWrapper):
     """The server's end of a connection, on which every request carries `client_id`; what goes back is untouched."""
 
     def __init__(self, inner: trio.abc.Stream, client_id: str) -> None:
@@ -64,7 +64,7 @@ def owner_of_connection(local: int, remote: int, processes: Mapping[int, str]) -
     """Return the name of the process (by pid) that holds the socket on port `local` whose other end is our port `remote`.
 
     Where there is only one, every connection is its own but for those of members in this process (the reference as company). None when
-    it is nobody's, or can't be told here; raise `OwnerGone` when the socket is closed already.
+    it is nobody's, or is not known here; raise `OwnerGone` when the socket is closed already.
     """
     names = set(processes.values())
     if not (_PROC / "net").is_dir():

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 import trio
-import trio.testing
 
 from groupproof.harness.model.plan import Impair
-from groupproof.harness.subjects.networks.stream_wrapper import Wrapped
+from groupproof.harness.subjects.networks.memory_streams import memory_stream_pair
+from groupproof.harness.subjects.networks.stream_wrapper import StreamWrapper
 from groupproof.protocol.toxics import DOWNSTREAM, UPSTREAM, Stream, Toxic
 
 __all__ = ["Impairments", "Receipt"]
@@ -108,8 +108,8 @@ class Way:
     def __init__(self, impairments: Impairments, number: int, member: str, node: int) -> None:
         self.number, self.member, self.node = number, member, node
         self.draw = impairments.draw
-        near, self._client = trio.testing.memory_stream_pair()
-        self.broker_end, self._broker = trio.testing.memory_stream_pair()
+        near, self._client = memory_stream_pair()
+        self.broker_end, self._broker = memory_stream_pair()
         self.member_end = _Resettable(near, self)
         self.is_reset = False
         self._orders = itertools.count(1)
@@ -146,7 +146,7 @@ class Way:
         self._scope.cancel()
 
 
-class _Resettable(Wrapped):
+class _Resettable(StreamWrapper):
     """The member's end of a connection: it tells a reset from an end."""
 
     def __init__(self, inner: trio.abc.Stream, way: Way) -> None:

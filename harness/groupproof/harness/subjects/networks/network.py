@@ -1,6 +1,6 @@
 """Where a cluster's brokers can be reached: loopback TCP for programs, memory streams in virtual time for members in this process.
 
-Each case opens its own `Network`, so that cases never meet; a broker has one address, and the cluster is told it to hand out in Metadata
+Each case opens its own `Network`, so that cases never meet; a broker has one address, and the cluster gets it to hand out in Metadata
 and FindCoordinator answers.
 """
 
@@ -15,15 +15,15 @@ from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 import trio
-import trio.testing
 
 from groupproof.harness.model.errors import BrokenEnvironment, KitFailure
 from groupproof.harness.model.plan import Impair
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.networks.client_ids import OwnerGone, RelabelledStream, owner_of_connection
 from groupproof.harness.subjects.networks.impairments import Impairments, Receipt
+from groupproof.harness.subjects.networks.memory_streams import memory_stream_pair
 from groupproof.harness.subjects.networks.ports import reserve_port
-from groupproof.harness.subjects.networks.stream_wrapper import Wrapped
+from groupproof.harness.subjects.networks.stream_wrapper import StreamWrapper
 
 __all__ = [
     "Brokers",
@@ -68,7 +68,7 @@ class Entrance(Protocol):
 
     @property
     def addresses(self) -> Sequence[Address]:
-        """Return what the member is told as its bootstrap servers."""
+        """Return the member's bootstrap servers."""
         ...
 
     async def connect(self, host: str, port: int) -> trio.abc.Stream: ...
@@ -76,7 +76,7 @@ class Entrance(Protocol):
 
 @runtime_checkable
 class NamingEntrance(Protocol):
-    """An entrance by which programs come that can't be told a client id (level 0): by process, what their requests are to carry."""
+    """An entrance by which programs come that take no client id (level 0): by process, what their requests are to carry."""
 
     names: dict[int, str]
 
@@ -102,9 +102,9 @@ class InProcessNetwork(Network, Protocol):
 
 
 class LoopbackNetwork:
-    """TCP on `bind` with ports chosen by the kernel (or from `first_port` on); clients are told `advertise`.
+    """TCP on `bind` with ports chosen by the kernel (or from `first_port` on); clients get `advertise`.
 
-    `names` are the client ids, by process, of programs that can't be told one (level 0): their requests carry them. While `is_flooded`
+    `names` are the client ids, by process, of programs that take none (level 0): their requests carry them. While `is_flooded`
     says so, requests are taken up slowly, as a broker does beyond a quota.
     """
 
@@ -118,7 +118,7 @@ class LoopbackNetwork:
 
     @asynccontextmanager
     async def opened(self, brokers: Brokers) -> AsyncIterator[list[Address]]:
-        """Raise `BrokenEnvironment` when a port can't be had."""
+        """Raise `BrokenEnvironment` when a port is not free."""
         async with trio.open_nursery() as nursery:
             self.addresses = []
             for index, node in enumerate(brokers.nodes):
@@ -211,7 +211,7 @@ def _listener(host: str, port: int) -> trio.SocketListener:
     return trio.SocketListener(trio.socket.from_stdlib_socket(sock))
 
 
-class ThrottledStream(Wrapped):
+class ThrottledStream(StreamWrapper):
     """A connection that is read slowly while there is a flood, so that one client without a pause costs the others no time."""
 
     def __init__(self, inner: trio.abc.Stream, is_flooded: Callable[[], bool]) -> None:
@@ -284,7 +284,7 @@ class MemoryNetwork:
 
     def _pair(self, member: str, node: int, nursery: trio.Nursery) -> tuple[trio.abc.Stream, trio.abc.Stream]:
         if self._impairments is None:
-            return trio.testing.memory_stream_pair()
+            return memory_stream_pair()
         way = self._impairments.way(member, node)
         nursery.start_soon(self._impairments.carry, way)
         return way.member_end, way.broker_end

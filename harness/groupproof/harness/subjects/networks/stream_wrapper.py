@@ -6,10 +6,10 @@ from typing import Any
 
 import trio
 
-__all__ = ["Wrapped"]
+__all__ = ["StreamWrapper"]
 
 
-class Wrapped(trio.abc.Stream):
+class StreamWrapper(trio.abc.Stream):
     """Passes everything on to `inner`; subclasses change what they are about. Socket options reach the socket, where there is one."""
 
     def __init__(self, inner: trio.abc.Stream) -> None:

@@ -11,13 +11,14 @@ from contextlib import contextmanager
 from typing import Any
 
 import trio
-import trio.testing
 from trio._core import _run as scheduler
 
-__all__ = ["Stuck", "run_virtually"]
+from groupproof.harness.subjects.networks.memory_streams import MockClock
+
+__all__ = ["NoProgress", "run_virtually"]
 
 
-class Stuck(Exception):
+class NoProgress(Exception):
     """Tasks run on and on while no virtual time passes, or far too many of them for a run that ends."""
 
 
@@ -51,9 +52,9 @@ def run_virtually(main: Callable[[], Awaitable[None]], *, seed: int, steps_max: 
             await main()
 
     with _in_one_order(seed):
-        trio.run(bounded, clock=trio.testing.MockClock(autojump_threshold=0), instruments=() if bound is None else (bound,))
+        trio.run(bounded, clock=MockClock(autojump_threshold=0), instruments=() if bound is None else (bound,))
     if bound is not None and bound.is_exceeded:
-        raise Stuck(f"{steps_max} steps of tasks did not bring the run to its end, at a virtual time that may stand still")
+        raise NoProgress(f"{steps_max} steps of tasks did not bring the run to its end, at a virtual time that may stand still")
 
 
 @contextmanager

@@ -82,7 +82,7 @@ def owned() -> dict[str, int]:
     """Return the containers that runs of this place have made, by name, each with the number of the process that it belongs to."""
     filters = ("--filter", f"label={LABEL}", "--filter", f"label={PLACE}={place()}")
     argv = ("docker", "ps", "--all", *filters, "--format", f'{{{{.Label "{LABEL}"}}}} {{{{.Names}}}}')
-    rows = (line.split(maxsplit=1) for line in _said(*argv, within_s=_ENGINE_S).splitlines())
+    rows = (line.split(maxsplit=1) for line in _output_of(*argv, within_s=_ENGINE_S).splitlines())
     return {name: int(pid) for pid, name in rows}
 
 
@@ -108,7 +108,7 @@ def _runs(pid: int) -> bool:
     return True
 
 
-def _said(*argv: str, within_s: float) -> str:
+def _output_of(*argv: str, within_s: float) -> str:
     try:
         return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=within_s, check=False).stdout
     except (OSError, subprocess.TimeoutExpired):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from groupproof.harness.subjects.shims.line_shapes import BrokenLine, check_answer, check_event, check_hello, shown
+from groupproof.harness.subjects.shims.line_shapes import BrokenLine, check_answer, check_event, check_hello, shorten
 
 __all__ = [
     "CONTRACT",
@@ -88,7 +88,7 @@ def read_line(text: str) -> CaseHistory:
     if not text.startswith("{"):
         return Noise(text=text)
     if _is_too_long(text):
-        raise BrokenLine(f"a line longer than 1 MiB: {shown(text)}")
+        raise BrokenLine(f"a line longer than 1 MiB: {shorten(text)}")
     body = _object(text)
     try:
         if body.get("name") == "hello":
@@ -98,8 +98,8 @@ def read_line(text: str) -> CaseHistory:
         if "id" in body:
             return _answer(body)
     except BrokenLine as error:
-        raise BrokenLine(f"{error}: {shown(text)}") from None
-    raise BrokenLine(f"neither an event (name) nor an answer (id): {shown(text)}")
+        raise BrokenLine(f"{error}: {shorten(text)}") from None
+    raise BrokenLine(f"neither an event (name) nor an answer (id): {shorten(text)}")
 
 
 def command_line(number: int, command: str, fields: Mapping[str, Any], member: str | None = None) -> str:
@@ -119,7 +119,7 @@ def _object(text: str) -> dict[str, Any]:
         if "\\u" in text:
             json.dumps(body, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
-        raise BrokenLine(f"a line that starts with {{ is no JSON ({error}): {shown(text)}") from error
+        raise BrokenLine(f"a line that starts with {{ is no JSON ({error}): {shorten(text)}") from error
     return dict(body)
 
 
@@ -138,7 +138,7 @@ def _hello(body: dict[str, Any]) -> Hello:
 def _event(body: dict[str, Any]) -> Event:
     name = body["name"]
     if not isinstance(name, str):
-        raise BrokenLine(f"an event's name is no string: {shown(repr(name))}")
+        raise BrokenLine(f"an event's name is no string: {shorten(repr(name))}")
     is_known = name in EVENTS
     if is_known:
         check_event(name, body)
@@ -149,7 +149,7 @@ def _event(body: dict[str, Any]) -> Event:
 def _answer(body: dict[str, Any]) -> Answer:
     number = body["id"]
     if not isinstance(number, int) or isinstance(number, bool):
-        raise BrokenLine(f"an answer's id is no integer: {shown(repr(number))}")
+        raise BrokenLine(f"an answer's id is no integer: {shorten(repr(number))}")
     kinds = [kind for kind in ("ok", "error", "unimplemented") if body.get(kind) not in (None, False)]
     if len(kinds) != 1:
         raise BrokenLine(f"the answer to command {number} has {' and '.join(kinds) or 'none'} of ok, error, unimplemented; it takes exactly one")

@@ -15,7 +15,7 @@ import trio
 
 from groupproof.harness.model.errors import BrokenShim
 from groupproof.harness.subjects.shims.contract_lines import NOT_UTF_8, Answer, BrokenLine, Event, Hello, Noise, command_line, read_line
-from groupproof.harness.subjects.shims.line_shapes import shown
+from groupproof.harness.subjects.shims.line_shapes import shorten
 
 __all__ = ["EVENTS_MAX", "Conversation", "Ending", "Listener", "ShimGone"]
 
@@ -176,7 +176,7 @@ class Conversation:
             elif isinstance(line, Hello):
                 self._take_hello(line)
             elif self.hello is None:
-                raise BrokenLine(f"the first line is no hello: {shown(text)}")
+                raise BrokenLine(f"the first line is no hello: {shorten(text)}")
             elif isinstance(line, Answer):
                 self._take_answer(line, text)
             else:
@@ -188,11 +188,11 @@ class Conversation:
         """Say once for its kind what is ignored."""
         if what not in self.warnings and len(self.warnings) < _STDERR_LINES_MAX:
             self.warnings.append(what)
-            self._note(f"{what}: {shown(text)}")
+            self._note(f"{what}: {shorten(text)}")
 
     def _warn_of_fields(self, body: Mapping[str, Any], known: frozenset[str], what: str, text: str) -> None:
         for name in sorted(set(body) - known):
-            self._warn(f"{what} with a field that the contract does not know: {shown(name)}", text)
+            self._warn(f"{what} with a field that the contract does not know: {shorten(name)}", text)
 
     def _take_hello(self, hello: Hello) -> None:
         if self.hello is not None:
@@ -204,12 +204,12 @@ class Conversation:
         asked = self._open.get(answer.id)
         if asked is None:
             raise BrokenLine(
-                f"{'a second answer' if 0 < answer.id <= self._asked else 'an answer'} to command {answer.id}, which is not open: {shown(text)}"
+                f"{'a second answer' if 0 < answer.id <= self._asked else 'an answer'} to command {answer.id}, which is not open: {shorten(text)}"
             )
         if self.multi and answer.body.get("member", asked.member) != asked.member:
-            raise BrokenLine(f"the answer to command {answer.id} is of another member than the command, which was of {asked.member}: {shown(text)}")
+            raise BrokenLine(f"the answer to command {answer.id} is of another member than the command, which was of {asked.member}: {shorten(text)}")
         if answer.ok and (lacks := _LISTS.get(asked.name)) and lacks not in answer.body:
-            raise BrokenLine(f"the answer to {asked.name} lacks {lacks}: {shown(text)}")
+            raise BrokenLine(f"the answer to {asked.name} lacks {lacks}: {shorten(text)}")
         del self._open[answer.id]
         self._warn_of_fields(answer.body, _ANSWER_FIELDS, "an answer", text)
         if asked.member in self._listeners:
@@ -219,17 +219,17 @@ class Conversation:
 
     def _take_event(self, event: Event, text: str) -> None:
         if self.multi and event.member is None:
-            raise BrokenLine(f"event {event.name} without member, from a shim with multi: {shown(text)}")
+            raise BrokenLine(f"event {event.name} without member, from a shim with multi: {shorten(text)}")
         key = self._key(event.member)
         if key is not None and key not in self._heard:
-            raise BrokenLine(f"event {event.name} of member {key!r}, which nobody has started: {shown(text)}")
+            raise BrokenLine(f"event {event.name} of member {key!r}, which nobody has started: {shorten(text)}")
         self._heard[key] = self._heard.get(key, 0) + 1
         if self._heard[key] > EVENTS_MAX:
-            raise BrokenLine(f"a flood: more than {EVENTS_MAX} events of one member, the last: {shown(text)}")
+            raise BrokenLine(f"a flood: more than {EVENTS_MAX} events of one member, the last: {shorten(text)}")
         if event.known:
             self._warn_of_fields(event.body, _EVENT_FIELDS, f"event {event.name}", text)
         else:
-            self._warn(f"an event that the contract does not know: {shown(event.name)}", text)
+            self._warn(f"an event that the contract does not know: {shorten(event.name)}", text)
         listener = self._listeners.get(key)
         if listener is not None:
             listener.on_event(event.body)

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import trio
 
-from groupproof.harness.subjects.networks.stream_wrapper import Wrapped
+from groupproof.harness.subjects.networks.stream_wrapper import StreamWrapper
 from groupproof.harness.subjects.shims.conversation import Conversation, Ending
 from groupproof.harness.subjects.shims.stderr_log import StderrLog
 
@@ -119,7 +119,7 @@ class Gate:
             self._streams.remove(stream)
 
 
-class _GatedStream(Wrapped):
+class _GatedStream(StreamWrapper):
     def __init__(self, inner: trio.abc.Stream, gate: Gate) -> None:
         super().__init__(inner)
         self._gate = gate

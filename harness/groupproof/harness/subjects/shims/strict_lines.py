@@ -51,12 +51,12 @@ class StrictLines:
 
     def _read(self, text: str) -> Iterator[str]:
         if not text.startswith("{"):
-            yield f"noise on stdout: {_shown(text)!r}; log to stderr"
+            yield f"noise on stdout: {_shorten(text)!r}; log to stderr"
             return
         try:
             body = json.loads(text)
         except ValueError as error:
-            yield f"a line that starts with {{ is no JSON ({error}): {_shown(text)}"
+            yield f"a line that starts with {{ is no JSON ({error}): {_shorten(text)}"
             return
         if "name" in body:
             yield from self._event(body)
@@ -64,7 +64,7 @@ class StrictLines:
             yield from _of_schema("shim-answer", body, frozenset(schema("shim-answer")["properties"]) | {"member"}, "the answer")
             yield from self._addressed(body, "an answer")
         else:
-            yield f"neither an event (name) nor an answer (id): {_shown(text)}"
+            yield f"neither an event (name) nor an answer (id): {_shorten(text)}"
 
     def _event(self, body: Mapping[str, Any]) -> Iterator[str]:
         name = body["name"]
@@ -137,5 +137,5 @@ def _records(body: Mapping[str, Any]) -> Iterator[str]:
         yield "records_consumed has a minOffset above its maxOffset"
 
 
-def _shown(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= _SHOWN_CHARS_MAX else text[:_SHOWN_CHARS_MAX] + "…"

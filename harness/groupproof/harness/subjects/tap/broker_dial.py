@@ -12,7 +12,7 @@ import trio
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.networks.broker_address import Address
 
-__all__ = ["CONNECT_S_MAX", "Connect", "Reaching", "Unreached"]
+__all__ = ["CONNECT_S_MAX", "BrokerDial", "BrokerUnreachable", "Connect"]
 
 CONNECT_S_MAX: Final = 15.0
 """Seconds within which the broker must take a connection."""
@@ -22,13 +22,13 @@ Connect = Callable[[str, int], Awaitable[trio.abc.Stream]]
 _log = logging.getLogger(__name__)
 
 
-class Unreached(Exception):
+class BrokerUnreachable(Exception):
     """The broker took no connection; `str()` says why."""
 
 
 @dataclass(slots=True, eq=False)
-class Reaching:
-    """Opens connections to one broker; `refused` counts those that it did not take since the last that it took. With `is_quiet` nothing is told."""
+class BrokerDial:
+    """Opens connections to one broker; `refused` counts those that it did not take since the last that it took. With `is_quiet` nothing is logged."""
 
     address: Address
     connect: Connect
@@ -45,7 +45,7 @@ class Reaching:
             self.refused += 1
             if self.refused == 1:
                 self._tell("the broker %s can't be reached: %s; clients' connections to it end until it is back", why)
-            raise Unreached(why) from error
+            raise BrokerUnreachable(why) from error
         if self.refused:
             times = "one connection was" if self.refused == 1 else f"{self.refused} connections were"
             self._tell("the broker %s is back; meanwhile %s refused", times)

@@ -12,11 +12,11 @@ from typing import Any
 from groupproof.coordinator.broker.frame_faults import FrameFaults, KnownGroup
 from groupproof.coordinator.broker.interception import Interception
 from groupproof.harness.model.errors import BrokenEnvironment
-from groupproof.harness.subjects.tap.groups_in_frames import GroupTracker
+from groupproof.harness.subjects.tap.groups_in_frames import GroupsInFrames
 from groupproof.harness.subjects.tap.open_requests import Entry
 from groupproof.protocol.faults import Fault, Move
 
-__all__ = ["MoveGroup", "Striking", "answer_columns"]
+__all__ = ["MoveGroup", "TapFaults", "answer_columns"]
 
 Body = Mapping[str, Any]
 
@@ -25,21 +25,21 @@ MoveGroup = Callable[[str, Move], Awaitable[None]]
 """Moves a group's coordinator; raises `BrokenEnvironment` where it won't go."""
 
 
-class Striking(FrameFaults):
-    """The faults of one tap; frames that cannot be read are never struck."""
+class TapFaults(FrameFaults):
+    """The faults of one tap; frames that cannot be read are never took effect."""
 
-    def __init__(self, interception: Interception, tracker: GroupTracker, mover: MoveGroup | None = None) -> None:
+    def __init__(self, interception: Interception, groups: GroupsInFrames, mover: MoveGroup | None = None) -> None:
         super().__init__(interception)
-        self._insight = tracker
+        self._groups = groups
         self._mover = mover
 
     def on_request(self, entry: Entry) -> Fault | None:
         """Return the fault that strikes a request which is about to go on to the broker."""
-        return self._struck(entry, "request", entry.columns)
+        return self._fault_for(entry, "request", entry.columns)
 
     def on_response(self, entry: Entry, answer: Body) -> Fault | None:
         """Return the fault that strikes an answer which is about to leave; `told` are the columns of its observation."""
-        return self._struck(entry, "response", answer_columns(entry, answer))
+        return self._fault_for(entry, "response", answer_columns(entry, answer))
 
     def answer(self, fault: Fault, entry: Entry, said: Body | None = None) -> dict[str, Any] | None:
         """Return the fault's own answer to a request, None where its version can't say it."""
@@ -68,12 +68,12 @@ class Striking(FrameFaults):
         else:
             self.delivered(fault, entry.columns)
 
-    def _struck(self, entry: Entry, direction: str, columns: Body) -> Fault | None:
+    def _fault_for(self, entry: Entry, direction: str, columns: Body) -> Fault | None:
         wire = entry.passing.wire
         if wire is None or not self.interception.wants(wire.api.title, direction):
             return None
-        group, tracker = columns.get("group"), self._insight
-        known = KnownGroup(tracker.generation(group), tracker.role(group, columns.get("member")), tracker.state(group))
+        group, groups = columns.get("group"), self._groups
+        known = KnownGroup(groups.generation(group), groups.role(group, columns.get("member")), groups.state(group))
         return self.struck(wire, direction, columns, known)
 
 

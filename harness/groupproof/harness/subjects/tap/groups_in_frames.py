@@ -1,6 +1,6 @@
 """What the frames that pass tell about groups: generation, leader and state, for the faults that ask for them. Pure and bounded.
 
-The state is what the members were told, so that it comes a little later than the coordinator's own.
+The state is what the answers said, so that it comes a little later than the coordinator's own.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 
-__all__ = ["GROUPS_MAX", "GroupTracker"]
+__all__ = ["GROUPS_MAX", "GroupsInFrames"]
 
 GROUPS_MAX: Final = 10_000
 """Of so many groups something is kept in mind; the longest known is forgotten first."""
@@ -27,7 +27,7 @@ class _GroupView:
     leader: str | None = None
 
 
-class GroupTracker:
+class GroupsInFrames:
     """The last generation of each group, and what goes on in it, as far as a frame has told it."""
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class GroupTracker:
     def asked(self, api: Api, group: str | None) -> None:
         """Note that a member asked for something about `group`: a join begins a rebalance."""
         if api is Api.JOIN_GROUP and group is not None:
-            self._known(group).state = _PREPARING
+            self._view_of(group).state = _PREPARING
 
     def follow(self, api: Api, group: str | None, body: Mapping[str, Any]) -> None:
         """Note what an answer about `group` says."""
@@ -67,7 +67,7 @@ class GroupTracker:
             return None
         return "leader" if self._groups[group].leader == member else "follower"
 
-    def _known(self, group: str) -> _GroupView:
+    def _view_of(self, group: str) -> _GroupView:
         known = self._groups.setdefault(group, _GroupView(_PREPARING))
         self._forget()
         return known

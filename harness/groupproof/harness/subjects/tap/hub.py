@@ -14,9 +14,9 @@ from groupproof.coordinator.broker.interception import Interception
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.tap.addresses import named_in, with_addresses
-from groupproof.harness.subjects.tap.broker_dial import Connect, Reaching
-from groupproof.harness.subjects.tap.frame_faults import MoveGroup, Striking
-from groupproof.harness.subjects.tap.groups_in_frames import GroupTracker
+from groupproof.harness.subjects.tap.broker_dial import BrokerDial, Connect
+from groupproof.harness.subjects.tap.frame_faults import MoveGroup, TapFaults
+from groupproof.harness.subjects.tap.groups_in_frames import GroupsInFrames
 from groupproof.harness.subjects.tap.link import TapLink
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api
@@ -49,7 +49,7 @@ class Doors(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class TcpDoors:
-    """TCP ports on `bind`, chosen by the kernel or from `first_port` on; clients are told `advertise`."""
+    """TCP ports on `bind`, chosen by the kernel or from `first_port` on; clients get `advertise`."""
 
     nursery: trio.Nursery
     bind: str = "127.0.0.1"
@@ -82,7 +82,7 @@ async def _accepted(serve: Serve, stream: trio.SocketStream) -> None:
 class Hub:
     """Routes by the broker's address; `connect` reaches brokers. Implements the `Station` of its connections.
 
-    Several can stand before the same brokers: then they share `interception`, `insight` and `numbers`. `move` is how a coordinator is moved
+    Several can stand before the same brokers: then they share `interception`, `groups` and `numbers`. `move` is how a coordinator is moved
     here, where that can be done at all. With `is_quiet` the trace alone tells why connections end.
     """
 
@@ -91,16 +91,16 @@ class Hub:
     doors: Doors
     interception: Interception
     frame_bytes_max: int = FRAME_BYTES_MAX
-    striking: Striking = field(init=False)
+    striking: TapFaults = field(init=False)
     routes: dict[Address, Route] = field(default_factory=dict)
-    insight: GroupTracker = field(default_factory=GroupTracker)
+    groups: GroupsInFrames = field(default_factory=GroupsInFrames)
     numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
     move: MoveGroup | None = None
     is_quiet: bool = False
     _opening: trio.Lock = field(default_factory=trio.Lock)
 
     def __post_init__(self) -> None:
-        self.striking = Striking(self.interception, self.insight, self.move)
+        self.striking = TapFaults(self.interception, self.groups, self.move)
 
     async def route_to(self, upstream: Address, node: int | None = None) -> Route:
         """Return the way to a broker, opened if it is new; raise `BrokenEnvironment` where no port can be had."""
@@ -119,20 +119,20 @@ class Hub:
         return with_addresses(api, body, addresses)
 
     def asked(self, api: Api, group: str | None) -> None:
-        self.insight.asked(api, group)
+        self.groups.asked(api, group)
 
     def follow(self, api: Api, group: str | None, body: Mapping[str, Any]) -> None:
-        self.insight.follow(api, group, body)
+        self.groups.follow(api, group, body)
 
     async def _opened(self, upstream: Address, node: int | None) -> Route:
         if len(self.routes) >= ROUTES_MAX:
             raise BrokenEnvironment(f"the upstream has named {ROUTES_MAX} addresses; no more are tapped")
         route = Route(upstream=upstream, local=("", 0), node=node)
-        route.local = await self.doors.open(partial(self._serve, route, Reaching(upstream, self.connect, self.is_quiet)), route)
+        route.local = await self.doors.open(partial(self._serve, route, BrokerDial(upstream, self.connect, self.is_quiet)), route)
         self.routes[upstream] = route
         self.recorder.record("event", who="link", body={"name": "routed", "upstream": list(upstream), "local": list(route.local)})
         return route
 
-    async def _serve(self, route: Route, reach: Reaching, stream: trio.abc.Stream, peer: str) -> None:
+    async def _serve(self, route: Route, reach: BrokerDial, stream: trio.abc.Stream, peer: str) -> None:
         link = TapLink(self, next(self.numbers), route.node, stream, peer, reach)
         await link.serve()

@@ -20,8 +20,8 @@ from groupproof.coordinator.broker.request_queue import Inbox
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.forwarded_frame import STOPPED, answer_of, correlation_of, passing_of
 from groupproof.harness.subjects.tap.addresses import named_in
-from groupproof.harness.subjects.tap.broker_dial import Unreached
-from groupproof.harness.subjects.tap.frame_faults import Striking, answer_columns
+from groupproof.harness.subjects.tap.broker_dial import BrokerUnreachable
+from groupproof.harness.subjects.tap.frame_faults import TapFaults, answer_columns
 from groupproof.harness.subjects.tap.open_requests import Entry, OpenRequests
 from groupproof.protocol.faults import Answer, Corrupt, Cut, Drop, Duplicate, Fault, Hold, Move, Reorder, Silence
 from groupproof.protocol.trace import Recorder
@@ -55,12 +55,12 @@ class Station(Protocol):
     """What a connection needs of the tap that it belongs to."""
 
     recorder: Recorder
-    striking: Striking
+    striking: TapFaults
     frame_bytes_max: int
     is_quiet: bool
 
     async def localized(self, api: Api, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return an answer with the tap's addresses in it; raise `BrokenEnvironment` where a port for a broker can't be had."""
+        """Return an answer with the tap's addresses in it; raise `BrokenEnvironment` where no port for a broker is free."""
         ...
 
     def follow(self, api: Api, group: str | None, body: Mapping[str, Any]) -> None:
@@ -111,7 +111,7 @@ class TapLink:
     async def _reached(self) -> trio.abc.Stream:
         try:
             return await self._reach()
-        except Unreached as error:
+        except BrokerUnreachable as error:
             raise LinkEnd(f"the broker can't be reached: {error}", "upstream", is_recorded=True) from error
 
     async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:

@@ -149,6 +149,13 @@ DATALINK: Final = Dialect(
         **{(ClassicEvent.APPENDED, state): _AT_ONCE for state in (EMPTY, PREPARING, STABLE, DEAD)},
     },
     valid_previous_states=CLASSIC.valid_previous_states,
+    state_says={
+        **CLASSIC.state_says,
+        EMPTY: "The group has no member.",
+        PREPARING: "A rebalance has begun: joins are parked until everybody has joined or the deadline ends.",
+        STABLE: "The leader's assignment is in force; heartbeats keep the members alive.",
+        DEAD: "The group is removed, or its Manager has stopped: planned, and entered in `datalink-dead` alone.",
+    },
     fields=_KAFKA.fields,
     appends={event: answers for event, answers in _KAFKA.appends.items() if event in _KINDS},
     relatives=(

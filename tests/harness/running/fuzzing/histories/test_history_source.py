@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from functools import cache
 
 import pytest
 from tests.harness.running.fuzzing.drawn import SETTINGS
 
-from groupproof.harness.model.script import Answered, Ask, Cut, Pass, Script, script_from_json, script_to_json
+from groupproof.harness.model.script import Ask, AwaitAnswer, Cut, Pass, Script, script_from_json, script_to_json
 from groupproof.harness.running.fuzzing.histories.history_source import Kind, histories
 from groupproof.harness.running.fuzzing.histories.shrink_history import tidied
 from groupproof.protocol.vocabulary import Api
@@ -14,21 +15,26 @@ from groupproof.protocol.wire.message_codec import VERSIONS
 
 KIND = Kind(profile="kafka-4.1", settings=SETTINGS, ranges=VERSIONS, steps=12)
 OLD = Kind(profile="kafka-1.1", settings=SETTINGS, ranges={api: (0, 2) for api in Api if api in VERSIONS}, steps=12)
-DRAWN = histories(KIND, seed=3, count=30)
+
+
+@cache
+def drawn() -> tuple[Script, ...]:
+    return tuple(histories(KIND, seed=3, count=30))
 
 
 def test_the_same_seed_gives_the_same_histories_and_another_gives_others() -> None:
-    assert histories(KIND, seed=3, count=30) == DRAWN
-    assert histories(KIND, seed=4, count=30) != DRAWN
+    assert histories(KIND, seed=3, count=30) == list(drawn())
+    assert histories(KIND, seed=4, count=30) != list(drawn())
 
 
 def test_a_history_has_as_many_requests_as_were_asked_for() -> None:
-    assert len(DRAWN) == 30
-    assert {sum(isinstance(step, Ask) for step in script.steps) for script in DRAWN} == {12}
+    assert len(drawn()) == 30
+    assert {sum(isinstance(step, Ask) for step in script.steps) for script in drawn()} == {12}
 
 
-@pytest.mark.parametrize("script", DRAWN[:10])
-def test_a_history_is_a_script_whose_waits_and_cuts_refer_to_what_was_sent(script: Script) -> None:
+@pytest.mark.parametrize("number", range(10))
+def test_a_history_is_a_script_whose_waits_and_cuts_refer_to_what_was_sent(number: int) -> None:
+    script = drawn()[number]
     assert script_from_json(json.loads(json.dumps(script_to_json(script)))) == script
     assert tuple(tidied(script.steps)) == script.steps
     labels = [step.label for step in script.steps if isinstance(step, Ask)]
@@ -36,10 +42,10 @@ def test_a_history_is_a_script_whose_waits_and_cuts_refer_to_what_was_sent(scrip
 
 
 def test_histories_hold_every_kind_of_step_and_many_kinds_of_requests() -> None:
-    kinds = Counter(type(step) for script in DRAWN for step in script.steps)
-    apis = Counter(step.api for script in DRAWN for step in script.steps if isinstance(step, Ask))
+    kinds = Counter(type(step) for script in drawn() for step in script.steps)
+    apis = Counter(step.api for script in drawn() for step in script.steps if isinstance(step, Ask))
 
-    assert {Ask, Answered, Pass, Cut} == set(kinds)
+    assert {Ask, AwaitAnswer, Pass, Cut} == set(kinds)
     assert {Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.OFFSET_COMMIT, Api.OFFSET_FETCH} <= set(apis)
 
 

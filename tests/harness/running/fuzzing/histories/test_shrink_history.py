@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import trio
 
-from groupproof.harness.model.script import Answered, Ask, Cut, Pass, Script
+from groupproof.harness.model.script import Ask, AwaitAnswer, Cut, Pass, Script
 from groupproof.harness.model.script_builders import beat, describe, join
 from groupproof.harness.running.fuzzing.histories.shrink_history import plainer, shrunk, tidied, without_parts
 
 SCRIPT = Script(
     steps=(
         join("m0", label="0", version=4), Pass(ms=500), describe("m0", label="1"), join("m1", label="2", settles=False),
-        beat("m0", label="3"), Answered(label="2"), Cut(connection="m1"), describe("m1", label="4"),
+        beat("m0", label="3"), AwaitAnswer(label="2"), Cut(connection="m1"), describe("m1", label="4"),
     )
 )  # fmt: skip
 
@@ -54,7 +54,7 @@ def test_nothing_refers_to_what_was_left_out() -> None:
             assert tuple(tidied(steps)) == steps
             assert len(steps) < len(SCRIPT.steps)
 
-    assert tidied([Answered(label="2"), Cut(connection="m1"), describe("m1", label="4")]) == [describe("m1", label="4")]
+    assert tidied([AwaitAnswer(label="2"), Cut(connection="m1"), describe("m1", label="4")]) == [describe("m1", label="4")]
 
 
 def test_a_plainer_script_has_as_many_steps() -> None:

@@ -25,6 +25,7 @@ const (
 type member struct {
 	*shim.Member
 	config    kafka.ConsumerGroupConfig
+	dialer    *kafka.Dialer
 	group     *kafka.ConsumerGroup
 	admin     *kafka.Client
 	transport *kafka.Transport
@@ -47,13 +48,14 @@ func (m *member) configure(s *shim.Subscribe) error {
 	logger := kafka.LoggerFunc(log.New(os.Stderr, "", log.LstdFlags|log.Lmicroseconds).Printf)
 	m.config = kafka.ConsumerGroupConfig{
 		ID: s.Text("group"), Brokers: s.Brokers(), Topics: s.Texts("topics"), Logger: logger, ErrorLogger: logger,
-		Dialer:         &kafka.Dialer{ClientID: s.Text("client_id"), Timeout: 10 * time.Second, DualStack: true},
 		SessionTimeout: s.Millis("session_timeout_ms"), HeartbeatInterval: s.Millis("heartbeat_interval_ms"),
 		// kafka-go has no max.poll.interval.ms; what it tells the coordinator is the rebalance timeout.
 		RebalanceTimeout: s.Millis("max_poll_interval_ms"),
 		Timeout:          s.Millis("request_timeout_ms"),
 		StartOffset:      kafka.FirstOffset,
 	}
+	m.dialer = &kafka.Dialer{ClientID: s.Text("client_id"), Timeout: 10 * time.Second, DualStack: true}
+	connectBy(&m.config, m.dialer)
 	s.Ignore("max_poll_interval_ms")
 	if s.Flag("auto_commit") {
 		return shim.Unimplemented("a consumer group of kafka-go's leaves commits to its application")
@@ -89,7 +91,7 @@ func (m *member) Subscribe(s *shim.Subscribe) error {
 		return named(err)
 	}
 	m.group = group
-	m.transport = &kafka.Transport{ClientID: m.config.Dialer.ClientID}
+	m.transport = &kafka.Transport{ClientID: m.dialer.ClientID}
 	m.admin = &kafka.Client{Addr: kafka.TCP(m.config.Brokers...), Transport: m.transport}
 	go m.consume()
 	return nil
@@ -114,7 +116,7 @@ func (m *member) consume() {
 // live is the application in one generation: the group joins again once it returns.
 func (m *member) live(ctx context.Context, generation *kafka.Generation) {
 	var readers sync.WaitGroup
-	now := shim.Generation{MemberID: generation.MemberID, Number: generation.ID}
+	now := shim.Generation{MemberID: generation.MemberID, Number: int32(generation.ID)}
 	assigned := map[string][]int{}
 	for topic, partitions := range generation.Assignments {
 		for _, each := range partitions {
@@ -144,7 +146,7 @@ func (m *member) current(generation *kafka.Generation) {
 
 func (m *member) read(ctx context.Context, topic string, assigned kafka.PartitionAssignment) {
 	reader := kafka.NewReader(kafka.ReaderConfig{
-		Brokers: m.config.Brokers, Dialer: m.config.Dialer, Topic: topic, Partition: assigned.ID, MinBytes: 1, MaxBytes: 1 << 20, MaxWait: maxWait,
+		Brokers: m.config.Brokers, Dialer: m.dialer, Topic: topic, Partition: assigned.ID, MinBytes: 1, MaxBytes: 1 << 20, MaxWait: maxWait,
 		ErrorLogger: m.config.ErrorLogger,
 	})
 	defer reader.Close()

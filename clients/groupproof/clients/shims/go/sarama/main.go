@@ -15,11 +15,7 @@ import (
 	"groupproof/shims/shim"
 )
 
-var strategies = map[string]func() sarama.BalanceStrategy{
-	"range": sarama.NewBalanceStrategyRange, "roundrobin": sarama.NewBalanceStrategyRoundRobin, "sticky": sarama.NewBalanceStrategySticky,
-}
-
-var capabilities = []string{"classic", "commit", "auto-commit", "pause", "static", "on-revoked", "resubscribe"}
+var capabilities = []string{"classic", "commit", "auto-commit", "pause", "on-revoked", "resubscribe"}
 
 // tellingFor is how long an application waits for an error of the commit that it asked for: Commit returns nothing, Errors() tells it beside.
 const tellingFor = 100 * time.Millisecond
@@ -64,15 +60,20 @@ func configured(s *shim.Subscribe) (*sarama.Config, error) {
 	// sarama has no max.poll.interval.ms (IBM/sarama#1795); what it tells the coordinator is the rebalance timeout.
 	group.Rebalance.Timeout = s.Millis("max_poll_interval_ms")
 	s.Ignore("max_poll_interval_ms")
-	group.Rebalance.GroupStrategies = nil
+	chosen := []sarama.BalanceStrategy{}
 	for _, name := range s.Texts("assignors") {
 		make, known := strategies[name]
 		if !known {
 			return nil, shim.Unimplemented(fmt.Sprintf("sarama has no assignor %q", name))
 		}
-		group.Rebalance.GroupStrategies = append(group.Rebalance.GroupStrategies, make())
+		chosen = append(chosen, make())
 	}
-	group.InstanceId = s.Text("instance_id")
+	if err := offer(config, chosen); err != nil {
+		return nil, err
+	}
+	if err := nameInstance(config, s.Text("instance_id")); err != nil {
+		return nil, err
+	}
 	switch s.Text("auto_offset_reset") {
 	case "latest":
 		config.Consumer.Offsets.Initial = sarama.OffsetNewest

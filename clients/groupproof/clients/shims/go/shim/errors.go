@@ -14,8 +14,11 @@ func (u Unimplemented) Error() string { return string(u) }
 // ErrOutcomeUnknown is what Commit returns where the client does not tell its application how the commit went.
 var ErrOutcomeUnknown = errors.New("the client does not tell how the commit went")
 
-// Refusal is an error that has a name of Kafka's, or of the shim's.
-type Refusal struct{ Name, Message string }
+// Refusal is an error that has a name of Kafka's, or of the shim's. After one that is fatal the client cannot go on.
+type Refusal struct {
+	Name, Message string
+	IsFatal       bool
+}
 
 func (r Refusal) Error() string { return r.Message }
 
@@ -37,6 +40,11 @@ func nameOf(err error) string {
 		return refusal.Name
 	}
 	return "CLIENT_ERROR"
+}
+
+func isFatal(err error) bool {
+	var refusal Refusal
+	return errors.As(err, &refusal) && refusal.IsFatal
 }
 
 var codeNames = map[int16]string{

@@ -155,7 +155,7 @@ func (h *host) handle(c command) bool {
 	return err == nil && (c.name == "exit" || c.name == "close")
 }
 
-var errNotSubscribed = Refusal{"ILLEGAL_STATE", "not subscribed"}
+var errNotSubscribed = Refusal{Name: "ILLEGAL_STATE", Message: "not subscribed"}
 
 func (h *host) carryOut(c command) (Object, error) {
 	switch c.name {
@@ -174,7 +174,7 @@ func (h *host) carryOut(c command) (Object, error) {
 
 func (h *host) subscribe(c command) (Object, error) {
 	if h.isSubscribed {
-		return nil, Refusal{"ILLEGAL_STATE", "subscribed already; use resubscribe"}
+		return nil, Refusal{Name: "ILLEGAL_STATE", Message: "subscribed already; use resubscribe"}
 	}
 	fields := newSubscribe(c.fields)
 	if protocol := fields.Text("protocol"); protocol != "classic" {
@@ -333,6 +333,7 @@ func lists(offsets Offsets) [][]any {
 }
 
 // Every calls poll over and over, through the member's gate, until done; an error of it is told, and the next poll comes a little later.
+// After a fatal one the application polls no more, until it is resumed.
 func (m *Member) Every(done <-chan struct{}, pause time.Duration, poll func() error) {
 	for {
 		select {
@@ -346,6 +347,9 @@ func (m *Member) Every(done <-chan struct{}, pause time.Duration, poll func() er
 			continue
 		}
 		m.Problem(err)
+		if isFatal(err) {
+			m.Gate.Shut()
+		}
 		select {
 		case <-done:
 		case <-time.After(pause):

@@ -116,7 +116,7 @@ func (m *Member) Committed(offsets Offsets, err error) {
 
 // Problem tells an error that the client handed to its application without being asked.
 func (m *Member) Problem(err error) {
-	m.Write(Object{"name": "error", "error": nameOf(err), "message": err.Error(), "fatal": false})
+	m.Write(Object{"name": "error", "error": nameOf(err), "message": err.Error(), "fatal": isFatal(err)})
 }
 
 // Owned returns the partitions of the application, in order.

@@ -351,6 +351,32 @@ func TestPollsGoOnAfterAnErrorUntilTheEnd(t *testing.T) {
 	}
 }
 
+func TestAfterAFatalErrorAnApplicationPollsNoMoreUntilItIsResumed(t *testing.T) {
+	out := newTold()
+	m, done, ended, polls := NewMember(NewLines(out)), make(chan struct{}), make(chan struct{}), 0
+	go func() {
+		defer close(ended)
+		m.Every(done, 0, func() error {
+			if polls++; polls == 2 {
+				close(done)
+			}
+			return Refusal{Name: "FENCED_INSTANCE_ID", Message: "there is another", IsFatal: true}
+		})
+	}()
+	for out.until(`"fatal":true`); m.Gate.Waiting() == nil; {
+	}
+	m.Gate.Open()
+	<-ended
+	if polls != 2 {
+		t.Error("polls:", polls)
+	}
+	for _, line := range out.lines(t) {
+		if line["fatal"] != true || line["error"] != "FENCED_INSTANCE_ID" {
+			t.Error(line)
+		}
+	}
+}
+
 func TestErrorsBearKafkasNames(t *testing.T) {
 	for code, name := range map[int16]string{25: "UNKNOWN_MEMBER_ID", -1: "UNKNOWN_SERVER_ERROR", 999: "CODE_999"} {
 		if got := CodeName(code); got != name {

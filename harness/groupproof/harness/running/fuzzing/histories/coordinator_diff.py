@@ -17,7 +17,7 @@ from groupproof.harness.running.error_search import trouble_in
 from groupproof.harness.running.fuzzing.histories.answer_contrast import Contrast, contrast, leveled, overlap
 from groupproof.harness.running.fuzzing.histories.coordinator_fuzz import drawn_case, kinds_of
 from groupproof.harness.running.fuzzing.histories.model_state import Ranges
-from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, ClusterSpec, PooledCluster, opened, worlds_of
+from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, ClusterSpec, PooledCluster, cases_by_cluster, opened
 from groupproof.harness.running.scripts.script_runner import STEPS_S
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
@@ -65,7 +65,7 @@ class Comparison:
     async def _main(self) -> None:
         if not self._is_virtual:
             await trio.to_thread.run_sync(warm)
-        for spec, cases in sorted(worlds_of(self._cases).items(), key=lambda item: (item[0].only is not None, -len(item[1]))):
+        for spec, cases in sorted(cases_by_cluster(self._cases).items(), key=lambda item: (item[0].only is not None, -len(item[1]))):
             await self._world(spec, cases)
         if self._steps:
             for number, settings in enumerate(kinds_of(self._subjects[0].profile)):

@@ -18,13 +18,14 @@ from groupproof.harness.judging.ruling import Judgement, Ruling, rule_on
 from groupproof.harness.judging.script_judgement import judge_script_run
 from groupproof.harness.judging.summary.run_summary import SubjectInfo
 from groupproof.harness.model.case import Case, script_of, seed_of
-from groupproof.harness.model.case_dialect import case_id
+from groupproof.harness.model.case_dialect import case_id, dialect_of_apis
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.script import Ask, Script
 from groupproof.harness.model.verdicts import Level, Verdict
 from groupproof.harness.running.canary import Canary
 from groupproof.harness.running.case_runner import Runner
 from groupproof.harness.running.fuzzing.histories.divergence import Divergence, answered_count, excused, met_in
+from groupproof.harness.running.fuzzing.histories.history_registry import histories_on
 from groupproof.harness.running.fuzzing.histories.history_source import Kind, histories
 from groupproof.harness.running.fuzzing.histories.shrink_history import shrunk, size_of
 from groupproof.harness.running.runs.whole_run import CertifyRun, RunConfig
@@ -32,7 +33,6 @@ from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, Cl
 from groupproof.harness.running.scripts.script_runner import STEPS_S
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
 from groupproof.harness.subjects.brokers.known_settings import values_of
-from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.wire.message_codec import warm
 
@@ -106,7 +106,8 @@ class FuzzEffort:
 
 def kinds_of(profile: str) -> list[dict[str, Any]]:
     """Return the settings under which histories are drawn, as far as the release has them."""
-    return [{name: value for name, value in kind.items() if _is_known(name, value, profile)} for kind in KINDS]
+    own = {name: value for part in histories_on(profile) for name, value in part.settings.items()}
+    return [{name: value for name, value in {**kind, **own}.items() if _is_known(name, value, profile)} for kind in KINDS]
 
 
 def _is_known(name: str, value: Any, profile: str) -> bool:
@@ -276,8 +277,9 @@ class Fuzzing(CertifyRun):
 
 def drawn_case(name: str, script: Script) -> Case:
     """Return a drawn history as a case, which the oracle judges."""
+    dialect = dialect_of_apis(step.api.title for step in script.steps if isinstance(step, Ask))
     return Case(
-        id=case_id("fuzz", CLASSIC, name), title="A drawn history.", requirements=(), level=Level.MUST, plan=script, judges=(), side="coordinator"
+        id=case_id("fuzz", dialect, name), title="A drawn history.", requirements=(), level=Level.MUST, plan=script, judges=(), side="coordinator"
     )
 
 

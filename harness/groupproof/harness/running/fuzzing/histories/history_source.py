@@ -12,9 +12,10 @@ from typing import Any, Final
 
 from groupproof.harness.judging.oracle.predictions import settings_of
 from groupproof.harness.model.common_versions import common_versions
-from groupproof.harness.model.script import Answered, Ask, Cut, Pass, Script, ScriptStep
+from groupproof.harness.model.script import Ask, AwaitAnswer, Cut, Pass, Script, ScriptStep
 from groupproof.harness.running.fuzzing.choice_source import Drawer
-from groupproof.harness.running.fuzzing.histories.malformed import gone_wild
+from groupproof.harness.running.fuzzing.histories.dialect_histories import DialectHistories
+from groupproof.harness.running.fuzzing.histories.history_registry import histories_on
 from groupproof.harness.running.fuzzing.histories.model_state import ModelState, Ranges
 from groupproof.harness.running.fuzzing.histories.moves import Actor, asked
 from groupproof.protocol.rules import profile
@@ -32,6 +33,8 @@ _OLD = 4
 _HASTY = 14
 _CUT = 30
 _PASS = 7
+_MIXED: Final = 4
+"""One history in so many has requests of all dialects that the profile speaks, the others of one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,12 +66,14 @@ class _Author:
     passed_ms: int = 0
     outlook: ModelState = field(init=False)
     actors: list[Actor] = field(init=False)
+    parts: tuple[DialectHistories, ...] = field(init=False)
     oldest_join: int = field(init=False)
     is_dynamic: bool = field(init=False)
     """Where a release breaks on lists of instances to leaders by old versions, a history has the one or the other: no old JoinGroup, or no instance."""
 
     def __post_init__(self) -> None:
         kind, drawer = self.kind, self.drawer
+        self.parts = self._drawn_parts(histories_on(kind.profile))
         settings = settings_of(kind.settings, kind.profile)
         self.outlook = ModelState(profile=kind.profile, settings=settings, ranges=kind.ranges, random=random.Random(0))
         self.actors = [Actor(name=f"m{number}", instance=f"i{number}" if drawer.chance(3) else None) for number in range(drawer.number(1, 4))]
@@ -79,6 +84,11 @@ class _Author:
         since = profile(kind.profile).fields["join_lists_instances_since"]
         self.oldest_join = since if any(actor.instance for actor in self.actors) else 0
         self.is_dynamic = bool(since) and not self.oldest_join
+
+    def _drawn_parts(self, spoken: tuple[DialectHistories, ...]) -> tuple[DialectHistories, ...]:
+        if len(spoken) == 1 or self.drawer.chance(_MIXED):
+            return spoken
+        return (self.drawer.one_of(spoken),)
 
     def history(self) -> Script:
         while sum(isinstance(step, Ask) for step in self.steps) < self.kind.steps:
@@ -92,7 +102,7 @@ class _Author:
         return Script(steps=tuple(self.steps), settings=dict(self.kind.settings), topics={"t": 2})
 
     def _request(self) -> None:
-        ask = asked(self.drawer, self.outlook, self.actors)
+        ask = asked(self.drawer, self.outlook, self.actors, [move for part in self.parts for move in part.moves])
         if self.drawer.chance(_WILD):
             ask = self._gone_wild(ask)
         over = self.outlook.free_connection(ask.member)
@@ -113,7 +123,8 @@ class _Author:
         self._await(taken.released)
 
     def _gone_wild(self, ask: Ask) -> Ask:
-        wild = gone_wild(self.drawer, ask, next(actor for actor in self.actors if actor.name == ask.member))
+        part = next(part for part in self.parts if any(move.api is ask.api for move in part.moves))
+        wild = part.wild(self.drawer, ask, next(actor for actor in self.actors if actor.name == ask.member))
         return ask if self.is_dynamic and wild.api is Api.JOIN_GROUP and wild.fields["group_instance_id"] else wild
 
     def _version(self, ask: Ask) -> int | None:
@@ -124,7 +135,7 @@ class _Author:
 
     def _await(self, labels: Sequence[str]) -> None:
         """Wait for what the machine answers now."""
-        self.steps += [Answered(label=label, within_ms=_WITHIN_MS) for label in labels]
+        self.steps += [AwaitAnswer(label=label, within_ms=_WITHIN_MS) for label in labels]
 
     def _settle_debts(self) -> None:
         self._await(self.owed)

@@ -19,7 +19,6 @@ from groupproof.protocol.rules.cells import State
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import WireError, read_request, write_request
 from groupproof.protocol.wire.message_conversion import body_of
-from groupproof.protocol.wire.messages import JoinGroupResponse
 
 __all__ = ["STEP_MS", "ModelState", "Ranges", "RequestResult"]
 
@@ -141,6 +140,5 @@ class ModelState:
             parked = self.parked.pop(str(output.token), None) if isinstance(output, Reply) else None
             if parked is not None and isinstance(output, Reply):
                 released.append(str(output.token))
-                if isinstance(output.message, JoinGroupResponse):
-                    self.memory.joined(parked.member, body_of(output.message))
+                self.memory.answered(output.message.api, parked.member, body_of(output.message))
         return tuple(released)

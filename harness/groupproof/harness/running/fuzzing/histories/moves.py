@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from groupproof.harness.model.script import Ask, Group, Ref, Subscribed, Topic
+from groupproof.harness.model.script import Ask, Group, Ref, SubscriptionBytes, Topic
 from groupproof.harness.model.script_builders import beat, commit, delete_groups, describe, fetch, join, leave, list_groups, sync
 from groupproof.harness.running.fuzzing.choice_source import Drawer
 from groupproof.harness.running.fuzzing.histories.model_state import ModelState
@@ -51,9 +51,9 @@ class Move:
     make: Any
 
 
-def asked(drawer: Drawer, model: ModelState, actors: Sequence[Actor]) -> Ask:
-    """Return a request that one of the actors might send now, its fields as they should be."""
-    options = list(_options(model, actors))
+def asked(drawer: Drawer, model: ModelState, actors: Sequence[Actor], moves: Sequence[Move] | None = None) -> Ask:
+    """Return a request that one of the actors might send now, its fields as they should be; None: one of the classic moves."""
+    options = list(_options(model, actors, MOVES if moves is None else moves))
     total = sum(weight for weight, *_ in options)
     drawn = drawer.number(0, total - 1)
     for weight, move, actor in options:
@@ -64,9 +64,9 @@ def asked(drawer: Drawer, model: ModelState, actors: Sequence[Actor]) -> Ask:
     raise AssertionError("the weights add up")
 
 
-def _options(model: ModelState, actors: Sequence[Actor]) -> Iterator[tuple[int, Move, Actor]]:
+def _options(model: ModelState, actors: Sequence[Actor], moves: Sequence[Move]) -> Iterator[tuple[int, Move, Actor]]:
     for actor in actors:
-        for move in MOVES:
+        for move in moves:
             if model.speaks(move.api) and (weight := move.weigh(model, actor)) > 0:
                 yield weight, move, actor
 
@@ -94,7 +94,7 @@ def _join(drawer: Drawer, actor: Actor, **given: Any) -> Ask:
     if drawer.chance(8):
         actor.protocols = drawer.one_of(_PROTOCOLS)
     return join(
-        actor.name, instance=actor.instance, protocols=actor.protocols, metadata=Subscribed(user_data=actor.user_data),
+        actor.name, instance=actor.instance, protocols=actor.protocols, metadata=SubscriptionBytes(user_data=actor.user_data),
         session_timeout_ms=actor.session_ms, rebalance_timeout_ms=actor.rebalance_ms, **given,
     )  # fmt: skip
 
@@ -211,4 +211,4 @@ MOVES: Final = (
     ),
     Move(api=Api.OFFSET_DELETE, weigh=lambda outlook, actor: 1 if actor.name == "m0" else 0, make=_delete_offsets),
 )
-"""All that a member may do, offered to each member in turn."""
+"""All that a classic member may do, offered to each member in turn."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from groupproof.harness.model.script import Answered, Ask, Cut, Pass, Script, ScriptStep
+from groupproof.harness.model.script import Ask, AwaitAnswer, Cut, Pass, Script, ScriptStep
 from groupproof.harness.running.fuzzing.shrink import Attempt, shrink
 
 __all__ = ["plainer", "shrunk", "size_of", "tidied", "without_parts"]
@@ -60,7 +60,7 @@ def tidied(steps: Sequence[ScriptStep]) -> list[ScriptStep]:
         if isinstance(step, Ask):
             asked.add(step.label)
             opened.add(step.over or step.member)
-        elif (isinstance(step, Answered) and step.label not in asked) or (isinstance(step, Cut) and step.connection not in opened):
+        elif (isinstance(step, AwaitAnswer) and step.label not in asked) or (isinstance(step, Cut) and step.connection not in opened):
             continue
         left.append(step)
     return left

@@ -125,7 +125,7 @@ class ClientFuzzing(CertifyRun):
             await trio.to_thread.run_sync(warm)
         async with subject.opened(), others.opened():
             self._hello = subject.hello
-            self.finds = Finds(self._known())
+            self.finds = Finds(self._known_failures())
             self._stage = _Stage(inner=await self._inner(subject, others).in_rhythm(), finds=self.finds)
             runner = Runner(self._stage, jobs=self.order.jobs, say=self.report)
             self.results = runner.results

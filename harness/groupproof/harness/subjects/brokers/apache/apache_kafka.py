@@ -32,7 +32,7 @@ __all__ = ["Advertise", "ApacheKafka"]
 _FINISH_S = 90.0
 
 Advertise = Callable[[int, Address], Awaitable[Address]]
-"""Takes a broker's node id and its own address, before it is started, and returns the one that clients are to be told."""
+"""Takes a broker's node id and its own address, before it is started, and returns the one that clients are to get."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ class ApacheKafka:
         return provision_maven(self.release, self.cache, self.say)
 
     async def _train(self, jars: Jars) -> None:
-        """Start a broker once and let its JVM keep the classes that it loaded. What goes wrong here is told by the start that follows."""
+        """Start a broker once and let its JVM keep the classes that it loaded. What goes wrong here is reported by the start that follows."""
         self.say(f"starting apache-kafka {self.release} once, for every later start to be faster")
         with folders(f"kafka-{self.release}-training", cache=self.cache, logs=None) as own:
             running = RunningKafka(replace(jars, trains=True), self._layout(own, {}, 1), own)

@@ -1,0 +1,94 @@
+"""Bring the public matrix up to date from reports: `docs/matrix/matrix.json`, the table of its page and its picture (`make matrix`).
+
+The file keeps one run of each client, release and profile, so that the history of a client grows with its releases. Without arguments the table and
+the picture are printed anew from the file (`make docs`); with `--check` it says whether they are current. The site shows the file as pages
+(`ci/site_pages.py`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from groupproof.harness.model.verdicts import Verdict
+from groupproof.harness.reports.matrix_file import MATRIX_JSON, latest_of_a_release, matrix_json, newest_of_a_subject, read_runs
+from groupproof.harness.reports.output_folder import write_text
+from groupproof.harness.reports.pictures.matrix_picture import matrix_picture
+
+__all__ = ["FOLDER", "documents", "main", "published", "summary_table"]
+
+ROOT: Final = Path(__file__).parents[1]
+FOLDER: Final = ROOT / "docs/matrix"
+PAGE, PICTURE = "README.md", "matrix.svg"
+_TABLE: Final = re.compile(r"(<!-- printed by make docs -->\n\n).*?(\n<!-- end -->)", re.DOTALL)
+HIDDEN: Final = frozenset({"groupproof"})
+"""The reference is no client that anybody runs."""
+
+
+def published(folder: Path) -> list[Mapping[str, Any]]:
+    """Return the runs that are published in `folder`."""
+    path = folder / MATRIX_JSON
+    return read_runs(path) if path.is_file() else []
+
+
+def summary_table(reports: Sequence[Mapping[str, Any]]) -> str:
+    """Return a Markdown table: a line for each subject, with the totals of its newest release."""
+    shown = [verdict.value for verdict in Verdict if any(report["totals"][verdict.value] for report in reports)]
+    lines = [
+        ["client", "release", "language", "grade", *shown, "run on"],
+        ["---"] * (len(shown) + 5),
+        *([*_first_cells(report), *(str(report["totals"][name] or "") for name in shown), report["run"]["started"][:10]] for report in reports),
+    ]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _first_cells(report: Mapping[str, Any]) -> Iterator[str]:
+    subject = report["subject"]
+    yield from (subject["name"], subject["version"] or "", subject["language"] or "", report["grade"])
+
+
+def documents(reports: Sequence[Mapping[str, Any]], page: str) -> Mapping[str, str]:
+    """Return the texts that are printed from the published runs, by file name; `page` is the page as it is."""
+    newest = sorted(newest_of_a_subject(reports), key=lambda report: (report["subject"]["language"] or "", report["subject"]["name"]))
+    table = summary_table(newest)
+    return {PAGE: _TABLE.sub(lambda found: f"{found[1]}{table}{found[2]}", page), PICTURE: matrix_picture(newest)} if newest else {}
+
+
+def _stale(folder: Path) -> list[str]:
+    return [
+        name
+        for name, text in _printed(folder, published(folder)).items()
+        if not (folder / name).is_file() or (folder / name).read_text(encoding="utf-8") != text
+    ]
+
+
+def _printed(folder: Path, reports: Sequence[Mapping[str, Any]]) -> Mapping[str, str]:
+    page = folder / PAGE
+    return documents(reports, page.read_text(encoding="utf-8") if page.is_file() else "")
+
+
+def main(arguments: Sequence[str], folder: Path = FOLDER) -> int:
+    """Add the reports in the folders named to the matrix, or print its documents; return the exit status."""
+    if "--check" in arguments:
+        stale = _stale(folder)
+        for name in stale:
+            print(f"{folder / name} is not current; run: make docs", file=sys.stderr)
+        return int(bool(stale))
+    added = [run for name in arguments if (Path(name) / "report.json").is_file() for run in read_runs(Path(name))]
+    reports = latest_of_a_release(
+        [*published(folder), *(run for run in added if run["subject"]["name"] not in HIDDEN and not run["run"]["interrupted"])]
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    if added:
+        write_text(folder / MATRIX_JSON, json.dumps(matrix_json(reports), ensure_ascii=False, indent=0) + "\n")
+    for name, text in _printed(folder, reports).items():
+        write_text(folder / name, text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

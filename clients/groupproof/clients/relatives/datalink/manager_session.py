@@ -1,0 +1,59 @@
+"""A worker's heartbeats, and its own view of its session (WORKER-18, WORKER-19, TIMER-29)."""
+
+from __future__ import annotations
+
+from groupproof.clients.member.pending_requests import earliest
+from groupproof.clients.relatives.datalink.worker_requests import NO_GENERATION, Post
+from groupproof.clients.relatives.datalink.worker_settings import WorkerSettings
+from groupproof.protocol.wire.messages import HeartbeatRequest
+
+__all__ = ["ManagerSession"]
+
+
+class ManagerSession:
+    """One heartbeat at a time, each an interval after the last was sent."""
+
+    def __init__(self, settings: WorkerSettings, post: Post) -> None:
+        self._settings, self._post = settings, post
+        self._in_flight: int | None = None
+        self._next_ms = 0
+        self._session_ms: int | None = None
+
+    def can_beat(self) -> bool:
+        return self._post.generation != NO_GENERATION and self._post.coordinator is not None
+
+    def settled(self, now_ms: int) -> None:
+        """Count from now: the assignment came."""
+        self.heard(now_ms)
+        self._next_ms = now_ms + self._settings.heartbeat_interval_ms
+
+    def heard(self, now_ms: int) -> None:
+        """Count the session from now: the Manager was heard of."""
+        self._session_ms = now_ms + self._settings.session_timeout_ms
+
+    def is_session_over(self, now_ms: int) -> bool:
+        return self._session_ms is not None and now_ms >= self._session_ms
+
+    def forget(self) -> None:
+        """Wait for no answer any more."""
+        self._in_flight = None
+
+    def end_session(self) -> None:
+        self._session_ms = None
+        self.forget()
+
+    def beat_if_due(self, now_ms: int) -> None:
+        post = self._post
+        if self._in_flight is None and now_ms >= self._next_ms:
+            request = HeartbeatRequest(group_id=self._settings.group, generation_id=post.generation, member_id=post.member_id)
+            self._in_flight = post.send(request, now_ms)
+            self._next_ms = now_ms + self._settings.heartbeat_interval_ms
+
+    def is_mine(self, request_id: int) -> bool:
+        """Take it that a heartbeat ended; tell whether it is the one that was waited for."""
+        is_mine = request_id == self._in_flight
+        self._in_flight = None if is_mine else self._in_flight
+        return is_mine
+
+    def next_ms(self) -> int | None:
+        return earliest(self._next_ms if self._in_flight is None else None, self._session_ms)

@@ -1,0 +1,233 @@
+//! A shim of level 1 around krafka, a client in Rust alone: its consumer, driven from threads that wait for its futures.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use krafka::consumer::{
+    AutoOffsetReset, Consumer, ConsumerRebalanceListener, GroupProtocol, OffsetAndMetadata, PartitionAssignmentStrategy, TopicPartition,
+};
+use krafka::{CloseOptions, GroupMembershipOperation, Kafka, KrafkaError};
+use shim::{Client, Done, Generation, Hello, Member, Offsets, Partition, Problem, Range, Subscribe};
+use tokio::runtime::Runtime;
+
+/// The consumer, which its own listener needs too.
+type Consuming = Arc<OnceLock<Consumer>>;
+
+struct Krafka {
+    member: Arc<Member>,
+    runtime: Runtime,
+    consumer: Consuming,
+    poll_for: OnceLock<Duration>,
+}
+
+struct Listener {
+    member: Arc<Member>,
+    consumer: Consuming,
+}
+
+impl Listener {
+    async fn generation(&self) -> Option<Generation> {
+        let known = self.consumer.get()?.group_metadata().await?;
+        Some(Generation { member_id: known.member_id().to_owned(), number: known.generation_id() })
+    }
+}
+
+impl ConsumerRebalanceListener for Listener {
+    async fn on_partitions_assigned(&self, partitions: &[TopicPartition]) {
+        self.member.assigned(&own(partitions), self.generation().await);
+    }
+
+    async fn on_partitions_revoked(&self, partitions: &[TopicPartition]) {
+        let gone = own(partitions);
+        let to_commit = self.member.revoked(&gone, self.generation().await);
+        if let (Some(offsets), Some(consumer)) = (to_commit, self.consumer.get()) {
+            let done = consumer.commit_offsets(heads(&offsets)).await.map_err(|error| named(&error));
+            self.member.committed(&offsets, &done);
+        }
+        self.member.revoked_done(&gone);
+    }
+
+    async fn on_partitions_lost(&self, partitions: &[TopicPartition]) {
+        self.member.lost(&own(partitions), self.generation().await);
+    }
+}
+
+impl Krafka {
+    fn consumer(&self) -> Result<&Consumer, Problem> {
+        self.consumer.get().ok_or_else(|| Problem::named("ILLEGAL_STATE", "there is no consumer"))
+    }
+
+    async fn connected(&self, fields: &mut Subscribe) -> Result<Consumer, Problem> {
+        let assignors = assignors(&fields.texts("assignors"))?;
+        let is_classic = fields.text("group_protocol") != "consumer" && fields.text("protocol") != "consumer";
+        let mut kafka = Kafka::builder(fields.text("bootstrap")).client_id(fields.text("client_id"));
+        if let Some(timeout) = fields.millis("request_timeout_ms") {
+            kafka = kafka.request_timeout(timeout).connect_timeout(timeout.min(Duration::from_secs(10)));
+            // it wants the second no longer
+        }
+        if let Some(age) = fields.millis("metadata_max_age_ms") {
+            kafka = kafka.metadata_max_age(age);
+        }
+        // The age is for consumers without a group; a member asks anew only when it joins or meets an error (consumer/rebalance/apply.rs).
+        fields.ignore("metadata_max_age_ms");
+        let kafka = kafka.connect().await.map_err(|error| named(&error))?;
+        let mut builder = kafka
+            .consumer(fields.text("group"))
+            .enable_auto_commit(fields.flag("auto_commit"))
+            .rebalance_listener(Listener { member: self.member.clone(), consumer: self.consumer.clone() })
+            .auto_offset_reset(match fields.text("auto_offset_reset").as_str() {
+                "earliest" => AutoOffsetReset::Earliest,
+                "none" => AutoOffsetReset::None,
+                _ => AutoOffsetReset::Latest,
+            });
+        if let Some(interval) = fields.millis("max_poll_interval_ms") {
+            builder = builder.max_poll_interval(interval);
+        }
+        if let Some(interval) = fields.millis("auto_commit_interval_ms") {
+            builder = builder.auto_commit_interval(interval);
+        }
+        if fields.has("instance_id") {
+            builder = builder.group_instance_id(fields.text("instance_id"));
+        }
+        if is_classic {
+            builder = builder.partition_assignment_strategies(assignors);
+            if let (Some(session), Some(beat)) = (fields.millis("session_timeout_ms"), fields.millis("heartbeat_interval_ms")) {
+                builder = builder.session_timeout(session).heartbeat_interval(beat);
+            }
+        } else {
+            builder = builder.group_protocol(GroupProtocol::Consumer);
+            fields.ignore("assignors");
+        }
+        builder.build().await.map_err(|error| named(&error))
+    }
+}
+
+impl Client for Krafka {
+    fn subscribe(&self, fields: &mut Subscribe) -> Result<(), Problem> {
+        let _ = self.poll_for.set(fields.millis("poll_timeout_ms").unwrap_or(Duration::from_millis(100)));
+        let topics = fields.texts("topics");
+        let consumer = self.runtime.block_on(self.connected(fields))?;
+        self.runtime.block_on(consumer.subscribe(&topics)).map_err(|error| named(&error))?;
+        let _ = self.consumer.set(consumer);
+        Ok(())
+    }
+
+    fn poll(&self) -> Option<Result<(), Problem>> {
+        let (consumer, poll_for) = (self.consumer.get()?, *self.poll_for.get()?);
+        let records = match self.runtime.block_on(consumer.poll(poll_for)) {
+            Err(KrafkaError::Wakeup) => return Some(Ok(())),
+            Err(error) if error.is_retriable() => return Some(Err(named(&error))),
+            Err(error) => return Some(Err(named(&error).fatal())),
+            Ok(records) => records,
+        };
+        let mut ranges: Vec<Range> = Vec::new();
+        for record in records {
+            let (partition, offset) = ((record.topic.to_string(), record.partition), record.offset);
+            match ranges.iter_mut().find(|each| each.partition == partition) {
+                Some(range) => (range.greatest, range.count) = (offset, range.count + 1),
+                None => ranges.push(Range { partition, least: offset, greatest: offset, count: 1 }),
+            }
+        }
+        if !ranges.is_empty() {
+            self.member.consumed(&ranges);
+        }
+        Some(Ok(()))
+    }
+
+    fn commit(&self, offsets: &Offsets) -> Result<(), Problem> {
+        self.runtime.block_on(self.consumer()?.commit_offsets(heads(offsets))).map_err(|error| named(&error))
+    }
+
+    /// A task of its own, as an application that does not wait writes it.
+    fn commit_async(&self, offsets: &Offsets, done: Done) -> Result<(), Problem> {
+        let (consumer, heads) = (self.consumer.clone(), heads(offsets));
+        self.runtime.spawn(async move {
+            if let Some(consumer) = consumer.get() {
+                done(consumer.commit_offsets(heads).await.map_err(|error| named(&error)));
+            }
+        });
+        Ok(())
+    }
+
+    fn committed(&self, partitions: &[Partition]) -> Result<Offsets, Problem> {
+        let asked: Vec<_> = partitions.iter().map(|(topic, number)| (topic.as_str(), *number)).collect();
+        let found = self.runtime.block_on(self.consumer()?.committed(&asked)).map_err(|error| named(&error))?;
+        Ok(found.into_iter().map(|(partition, position)| (partition, position.offset)).collect())
+    }
+
+    fn resubscribe(&self, topics: &[String]) -> Result<(), Problem> {
+        self.runtime.block_on(self.consumer()?.subscribe(topics)).map_err(|error| named(&error))
+    }
+
+    fn unsubscribe(&self, leave: Option<bool>) -> Result<(), Problem> {
+        if leave == Some(false) {
+            return Err(Problem::unimplemented("krafka always leaves its group when it unsubscribes"));
+        }
+        self.runtime.block_on(self.consumer()?.unsubscribe()).map_err(|error| named(&error))
+    }
+
+    fn check_leave(&self, _: Option<bool>) -> Result<(), Problem> {
+        Ok(()) // KIP-1092: either way can be asked for
+    }
+
+    fn close(&self, leave: Option<bool>) -> Result<(), Problem> {
+        let operation = match leave {
+            None => GroupMembershipOperation::Default,
+            Some(true) => GroupMembershipOperation::LeaveGroup,
+            Some(false) => GroupMembershipOperation::RemainInGroup,
+        };
+        let options = CloseOptions::new().group_membership_operation(operation);
+        self.runtime.block_on(self.consumer()?.close_with(options)).map_err(|error| named(&error))
+    }
+}
+
+fn assignors(names: &[String]) -> Result<Vec<PartitionAssignmentStrategy>, Problem> {
+    let chosen = names.iter().map(|name| match name.as_str() {
+        "range" => Ok(PartitionAssignmentStrategy::Range),
+        "roundrobin" => Ok(PartitionAssignmentStrategy::RoundRobin),
+        "cooperative-sticky" => Ok(PartitionAssignmentStrategy::CooperativeSticky),
+        _ => Err(Problem::unimplemented(format!("krafka has no assignor {name}"))),
+    });
+    chosen.collect()
+}
+
+fn own(partitions: &[TopicPartition]) -> Vec<Partition> {
+    partitions.iter().map(|each| (each.topic().to_owned(), each.partition())).collect()
+}
+
+fn heads(offsets: &Offsets) -> Vec<(TopicPartition, OffsetAndMetadata)> {
+    offsets.iter().map(|((topic, number), offset)| (TopicPartition::new(topic.as_str(), *number), OffsetAndMetadata::new(*offset))).collect()
+}
+
+fn named(error: &KrafkaError) -> Problem {
+    match error {
+        KrafkaError::Broker { code, .. } => Problem::coded(i16::from(*code), error),
+        KrafkaError::Timeout { .. } => Problem::named("TIMEOUT", error),
+        KrafkaError::Closed { .. } => Problem::named("CLOSED", error),
+        _ => Problem::other(error),
+    }
+}
+
+fn main() {
+    let capabilities = [
+        "classic",
+        "consumer",
+        "commit",
+        "commit-async",
+        "auto-commit",
+        "pause",
+        "poll-deadline",
+        "static",
+        "cooperative",
+        "on-revoked",
+        "resubscribe",
+    ];
+    let release = shim::release_in(include_str!("../../Cargo.lock"), "krafka");
+    let runtime = Runtime::new().expect("threads can be started");
+    shim::run(Hello { client: "krafka", release, capabilities: &capabilities }, |member| Krafka {
+        member,
+        runtime,
+        consumer: Consuming::default(),
+        poll_for: OnceLock::new(),
+    });
+}

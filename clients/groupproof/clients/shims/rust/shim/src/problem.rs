@@ -1,0 +1,123 @@
+use std::fmt::{self, Display};
+
+/// Why something that was asked of a client did not come about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// The client has no such feature; it says why.
+    Unimplemented(String),
+    /// The client does not tell its application how the commit went.
+    OutcomeUnknown,
+    /// An error with its name: Kafka's where it has one. Fatal is what ends the member, as its client says.
+    Refused { name: String, message: String, fatal: bool },
+}
+
+impl Problem {
+    pub fn unimplemented(why: impl Display) -> Self {
+        Problem::Unimplemented(why.to_string())
+    }
+
+    /// An error by its name.
+    pub fn named(name: impl Into<String>, message: impl Display) -> Self {
+        Problem::Refused { name: name.into(), message: message.to_string(), fatal: false }
+    }
+
+    /// An error by Kafka's number.
+    pub fn coded(code: i16, message: impl Display) -> Self {
+        Problem::named(code_name(code), message)
+    }
+
+    /// An error of the client's own, which has no name.
+    pub fn other(error: impl Display) -> Self {
+        Problem::named("CLIENT_ERROR", error)
+    }
+
+    /// The same, and the client says that it cannot go on.
+    pub fn fatal(self) -> Self {
+        match self {
+            Problem::Refused { name, message, .. } => Problem::Refused { name, message, fatal: true },
+            other => other,
+        }
+    }
+
+    pub fn is_fatal(&self) -> bool {
+        matches!(self, Problem::Refused { fatal: true, .. })
+    }
+}
+
+impl Display for Problem {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::Unimplemented(why) => write!(to, "{why}"),
+            Problem::OutcomeUnknown => write!(to, "the client does not tell how the commit went"),
+            Problem::Refused { message, .. } => write!(to, "{message}"),
+        }
+    }
+}
+
+/// The name of Kafka's error code: that of `org.apache.kafka.common.protocol.Errors`.
+pub fn code_name(code: i16) -> String {
+    let known = NAMES.iter().find(|(number, _)| *number == code);
+    known.map_or_else(|| format!("CODE_{code}"), |(_, name)| (*name).to_owned())
+}
+
+const NAMES: [(i16, &str); 38] = [
+    (-1, "UNKNOWN_SERVER_ERROR"),
+    (1, "OFFSET_OUT_OF_RANGE"),
+    (2, "CORRUPT_MESSAGE"),
+    (3, "UNKNOWN_TOPIC_OR_PARTITION"),
+    (5, "LEADER_NOT_AVAILABLE"),
+    (6, "NOT_LEADER_OR_FOLLOWER"),
+    (7, "REQUEST_TIMED_OUT"),
+    (8, "BROKER_NOT_AVAILABLE"),
+    (9, "REPLICA_NOT_AVAILABLE"),
+    (12, "OFFSET_METADATA_TOO_LARGE"),
+    (13, "NETWORK_EXCEPTION"),
+    (14, "COORDINATOR_LOAD_IN_PROGRESS"),
+    (15, "COORDINATOR_NOT_AVAILABLE"),
+    (16, "NOT_COORDINATOR"),
+    (17, "INVALID_TOPIC_EXCEPTION"),
+    (22, "ILLEGAL_GENERATION"),
+    (23, "INCONSISTENT_GROUP_PROTOCOL"),
+    (24, "INVALID_GROUP_ID"),
+    (25, "UNKNOWN_MEMBER_ID"),
+    (26, "INVALID_SESSION_TIMEOUT"),
+    (27, "REBALANCE_IN_PROGRESS"),
+    (28, "INVALID_COMMIT_OFFSET_SIZE"),
+    (29, "TOPIC_AUTHORIZATION_FAILED"),
+    (30, "GROUP_AUTHORIZATION_FAILED"),
+    (31, "CLUSTER_AUTHORIZATION_FAILED"),
+    (35, "UNSUPPORTED_VERSION"),
+    (42, "INVALID_REQUEST"),
+    (43, "UNSUPPORTED_FOR_MESSAGE_FORMAT"),
+    (56, "KAFKA_STORAGE_ERROR"),
+    (74, "FENCED_LEADER_EPOCH"),
+    (79, "MEMBER_ID_REQUIRED"),
+    (81, "GROUP_MAX_SIZE_REACHED"),
+    (82, "FENCED_INSTANCE_ID"),
+    (88, "UNSTABLE_OFFSET_COMMIT"),
+    (110, "FENCED_MEMBER_EPOCH"),
+    (111, "UNRELEASED_INSTANCE_ID"),
+    (112, "UNSUPPORTED_ASSIGNOR"),
+    (113, "STALE_MEMBER_EPOCH"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::{code_name, Problem};
+
+    #[test]
+    fn a_code_has_kafkas_name_and_an_unknown_one_its_number() {
+        assert_eq!(
+            (code_name(27), code_name(-1), code_name(999)),
+            ("REBALANCE_IN_PROGRESS".into(), "UNKNOWN_SERVER_ERROR".into(), "CODE_999".into())
+        );
+    }
+
+    #[test]
+    fn a_problem_says_what_the_client_said() {
+        let problem = Problem::coded(22, "the generation has passed");
+        assert_eq!(problem.to_string(), "the generation has passed");
+        assert!(!problem.is_fatal() && problem.clone().fatal().is_fatal());
+        assert!(!Problem::OutcomeUnknown.fatal().is_fatal());
+    }
+}

@@ -1,0 +1,70 @@
+"""Which checkers a group's observations are for: those of the dialect that its members speak. A dialect's checkers are registered here. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
+
+from groupproof.harness.judging.checkers.classic_checkers import CLASSIC_CHECKERS
+from groupproof.harness.judging.checkers.dialect_checkers import DialectCheckers
+from groupproof.harness.judging.checkers.reader_registry import readers_by_api
+from groupproof.harness.model.dialect_parts import PartRegistry, on_part_change
+from groupproof.protocol.rules.dialect_registry import dialect_named, dialect_of_rule
+from groupproof.protocol.trace import Observation
+
+__all__ = ["CHECKERS", "DialectRouter", "checkers_named", "checkers_spoken"]
+
+CHECKERS: Final = PartRegistry(DialectCheckers, CLASSIC_CHECKERS)
+
+
+def checkers_named(dialect: str) -> DialectCheckers | None:
+    """Return the checkers of the dialect of that name, None where it has none."""
+    return CHECKERS.of(dialect_named(dialect))
+
+
+@lru_cache(maxsize=1)
+def _names() -> Mapping[str, str]:
+    return {api: reader.dialect.name for api, reader in readers_by_api().items()}
+
+
+on_part_change(_names.cache_clear)
+
+
+@dataclass(slots=True)
+class DialectRouter:
+    """Tells of each observation of one group whose checkers it is for. `spoken` are the names of the dialects so far, in order of appearance.
+
+    A frame is of the dialect whose request it is; one that members of any dialect send is of the dialect that was spoken last on its connection, or else by its
+    client. A transition is of the dialect of its rule. What is left concerns everybody.
+    """
+
+    spoken: dict[str, None] = field(default_factory=dict)
+    _of_connection: dict[int | None, str] = field(default_factory=dict)
+    _of_client: dict[str | None, str] = field(default_factory=dict)
+
+    def route(self, obs: Observation) -> str | None:
+        """Take the next observation; return the name of its dialect, None where it is for all."""
+        if obs.kind in ("transition", "timer"):
+            return dialect_of_rule(obs.rule).name if obs.rule else None
+        dialect = _names().get(obs.api or "")
+        if dialect is not None:
+            self.spoken[dialect] = None
+            self._of_connection[obs.connection] = self._of_client[obs.client] = dialect
+            return dialect
+        if obs.who == "link" and obs.body.get("name") == "closed":
+            self._of_connection.pop(obs.connection, None)
+        if obs.client is None or obs.who == "link":
+            return None
+        return self._of_connection.get(obs.connection) if obs.connection is not None else self._of_client.get(obs.client)
+
+
+def checkers_spoken(story: Iterable[Observation]) -> list[tuple[DialectCheckers, list[Observation]]]:
+    """Return the checkers of each dialect that is spoken in a group, with what they are to look at; of a group in which none is, the classic ones."""
+    router, observations = DialectRouter(), list(story)
+    routes = [router.route(obs) for obs in observations]
+    found = [part for name in router.spoken if (part := checkers_named(name)) is not None]
+    if len(router.spoken) < 2:
+        return [(part, observations) for part in found or ([] if router.spoken else [CLASSIC_CHECKERS])]
+    return [(part, [obs for obs, route in zip(observations, routes, strict=True) if route in (None, part.dialect.name)]) for part in found]

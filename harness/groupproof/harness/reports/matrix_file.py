@@ -1,0 +1,119 @@
+"""`matrix.json`: what many runs said of each case, small enough to be published, and read again as the reports that it was made of.
+
+A run keeps its subject, profile, seed, start and grade; of a case the verdict, the goodbye and, unless it is OK or UNIMPLEMENTED, the sentence. Titles, levels and
+requirements stand once. Frames, traces and pictures stay in the reports.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from packaging.version import InvalidVersion, Version
+
+from groupproof.harness.model.errors import WrongUsage
+from groupproof.harness.model.report_json import read_report
+from groupproof.harness.reports.reproduction import reproduction
+from groupproof.protocol.schemas import SchemaError, validate
+
+__all__ = ["MATRIX_JSON", "SCHEMA", "age_of", "latest_of_a_release", "matrix_json", "newest_of_a_subject", "read_runs"]
+
+MATRIX_JSON: Final = "matrix.json"
+SCHEMA: Final = "groupproof.matrix/1"
+
+_PLAIN: Final = frozenset({"OK", "UNIMPLEMENTED"})
+_OF_A_CASE: Final = ("title", "level", "requirements")
+_OF_A_SUBJECT: Final = ("side", "name", "version", "language")
+_OF_A_RUN: Final = ("seed", "started", "duration_s", "interrupted")
+
+
+def matrix_json(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the file's value: the cases of all `reports` (of two wordings the last), and a run for each report, in the order given."""
+    cases = {case["id"]: {name: case[name] for name in _OF_A_CASE} for report in reports for case in report["cases"]}
+    return {"schema": SCHEMA, "cases": cases, "runs": [_run(report) for report in reports]}
+
+
+def _run(report: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "suite": dict(report["suite"]),
+        "subject": {name: report["subject"][name] for name in _OF_A_SUBJECT},
+        "run": {name: report["run"][name] for name in _OF_A_RUN} | {"command": reproduction(report)},
+        "totals": dict(report["totals"]),
+        "grade": report["grade"],
+        "verdicts": {case["id"]: _verdict(case) for case in report["cases"]},
+    }
+
+
+def _verdict(case: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is kept of a case; `excused` stays, for a known failure is a failure."""
+    kept: dict[str, Any] = {"verdict": case["verdict"]}
+    if case["goodbye"] not in {"CLEAN", "NONE"}:
+        kept["goodbye"] = case["goodbye"]
+    if case["verdict"] not in _PLAIN:
+        kept["observed"] = case["observed"]
+    if "excused" in case:
+        kept["excused"] = dict(case["excused"])
+    return kept
+
+
+def read_runs(path: Path) -> list[Mapping[str, Any]]:
+    """Return the reports in `path`: those of a matrix file, or the one of a run's folder.
+
+    Of a matrix file they have what the matrix and the history show, and no more. Raises `WrongUsage` for what is neither.
+    """
+    if path.is_dir() or not _is_matrix(path):
+        return [read_report(path)]
+    value = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        validate("matrix", value)
+    except SchemaError as error:
+        raise WrongUsage(f"{path} is no matrix of a version that this one reads: {error}") from error
+    return [{**run, "cases": _cases(run, value["cases"])} for run in value["runs"]]
+
+
+def _is_matrix(path: Path) -> bool:
+    """Tell whether the file calls itself a matrix; what can't be read or is no JSON is left to whoever reads reports."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(value, dict) and str(value.get("schema")).startswith("groupproof.matrix/")
+
+
+def _cases(run: Mapping[str, Any], cases: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [{"id": id, **cases[id], "goodbye": "CLEAN", "observed": "", **kept} for id, kept in run["verdicts"].items()]
+
+
+def latest_of_a_release(reports: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the last run of each subject, release and profile, in the order of their first runs."""
+    found: dict[tuple[str, ...], Mapping[str, Any]] = {}
+    for report in reports:
+        key = (*_subject(report), str(report["subject"]["version"]), report["suite"]["profile"], report["suite"]["dialect"])
+        if key not in found or found[key]["run"]["started"] <= report["run"]["started"]:
+            found[key] = report
+    return list(found.values())
+
+
+def newest_of_a_subject(reports: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the newest release of each subject, of one release the last run."""
+    found: dict[tuple[str, ...], Mapping[str, Any]] = {}
+    for report in reports:
+        key = _subject(report)
+        if key not in found or age_of(found[key]) <= age_of(report):
+            found[key] = report
+    return list(found.values())
+
+
+def _subject(report: Mapping[str, Any]) -> tuple[str, str]:
+    return report["subject"]["side"], report["subject"]["name"]
+
+
+def age_of(report: Mapping[str, Any]) -> tuple[bool, Version, str]:
+    """Return by what the runs of a subject are ordered: by release, then by time; a release without a usual form comes last, by time alone."""
+    started = str(report["run"]["started"])
+    try:
+        return False, Version(report["subject"]["version"] or ""), started
+    except InvalidVersion:
+        return True, Version("0"), started

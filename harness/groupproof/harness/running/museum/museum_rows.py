@@ -1,0 +1,60 @@
+"""The museum's rows, read from the file that ships, or from another of the same form."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+from groupproof.harness.cases.client import CASES
+from groupproof.harness.model.errors import WrongUsage
+from groupproof.harness.model.museum_row import MuseumRow
+from groupproof.harness.model.selection import nearest
+from groupproof.harness.model.verdicts import Verdict
+from groupproof.protocol.schemas import SchemaError, validate
+
+__all__ = ["ROWS", "load_rows", "select_rows"]
+
+ROWS: Final = Path(str(files("groupproof.harness"))) / "museum.toml"
+"""The rows that ship."""
+
+_VERDICTS: Final = ("verdict", "then")
+
+
+def load_rows(path: Path = ROWS) -> tuple[MuseumRow, ...]:
+    """Return the rows of a file; raise `WrongUsage` for a file that is none, a name that is there twice, or a case that does not exist."""
+    try:
+        value = tomllib.loads(path.read_text(encoding="utf-8"))
+        validate("museum", value)
+    except OSError as error:
+        raise WrongUsage(f"can't read {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, SchemaError) as error:
+        raise WrongUsage(f"{path} holds no rows of the museum: {error}") from error
+    rows = tuple(_row(table) for table in value["row"])
+    _check(path, rows)
+    return rows
+
+
+def select_rows(rows: Sequence[MuseumRow], only: Sequence[str]) -> tuple[MuseumRow, ...]:
+    """Return the rows that the patterns mean, all where there is none; raise `WrongUsage` for a pattern that means no row."""
+    for pattern in only:
+        if not any(row.is_meant(pattern) for row in rows):
+            names = [name for row in rows for name in (row.name, row.client, row.case)]
+            raise WrongUsage(f"{pattern!r} is no row's name, client or case{nearest(pattern, names)}; see groupproof museum --list")
+    return tuple(row for row in rows if not only or any(row.is_meant(pattern) for pattern in only))
+
+
+def _row(table: dict[str, Any]) -> MuseumRow:
+    fields: dict[str, Any] = {key: Verdict(value) if key in _VERDICTS else value for key, value in table.items()}
+    return MuseumRow(**fields)
+
+
+def _check(path: Path, rows: Sequence[MuseumRow]) -> None:
+    known = {case.id for case in CASES}
+    for number, row in enumerate(rows):
+        if row.case not in known:
+            raise WrongUsage(f"{path}: {row.name} names the case {row.case}, which does not exist{nearest(row.case, known)}")
+        if any(row.name == other.name for other in rows[:number]):
+            raise WrongUsage(f"{path}: there are two rows called {row.name}")

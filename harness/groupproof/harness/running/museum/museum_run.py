@@ -1,0 +1,85 @@
+"""One walk through the museum: the releases that its rows need, one after the other, each with a report of its own.
+
+What an earlier walk has decided by the same rules is not run again, so that a walk that was interrupted goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from groupproof.harness.cases.client import CASES
+from groupproof.harness.model.errors import RunError, WrongUsage
+from groupproof.harness.model.museum_row import Visit
+from groupproof.harness.model.report_json import read_report
+from groupproof.harness.model.verdicts import Verdict
+from groupproof.harness.model.version import release
+from groupproof.harness.running.runs.client_run import ClientRun
+from groupproof.harness.running.runs.whole_run import RunConfig, RunOutcome, Say
+from groupproof.harness.subjects.client_registry import Candidate
+from groupproof.protocol.rules.requirements import catalogue_sha256
+
+__all__ = ["CandidateOf", "MuseumRun", "is_decided"]
+
+CandidateOf = Callable[[Visit], Candidate]
+"""Has the release installed. Raises `RunError` where it cannot be had."""
+
+_OPEN: Final = (Verdict.INCONCLUSIVE.value, Verdict.BROKEN.value)
+
+
+def is_decided(folder: Path, cases: Sequence[str]) -> bool:
+    """Tell whether the report in `folder` has a verdict on each of the cases, by this release's rules."""
+    try:
+        report = read_report(folder)
+    except WrongUsage:
+        return False
+    verdicts = {case["id"]: case["verdict"] for case in report["cases"]}
+    suite: Mapping[str, Any] = report["suite"]
+    is_by_these_rules = (suite["version"], suite["catalogue_sha256"]) == (release(), catalogue_sha256())
+    return is_by_these_rules and all(verdicts.get(case, _OPEN[0]) not in _OPEN for case in cases)
+
+
+class MuseumRun:
+    """Runs what is not decided yet. `say` gets each case, `done` each run that is over; `absent` is why a release could not be had."""
+
+    def __init__(self, candidate_of: CandidateOf, *, seed: int, command: Sequence[str], say: Say, done: Callable[[Visit, RunOutcome], None]) -> None:
+        self.absent: dict[Visit, str] = {}
+        self.is_interrupted = False
+        self._candidate_of = candidate_of
+        self._seed = seed
+        self._command = command
+        self._say = say
+        self._done = done
+
+    def go(self, visits: Mapping[Visit, Sequence[str]]) -> None:
+        """Block until all are run; an interruption ends it, and keeps what was reached.
+
+        All releases are installed before the first is run: an installation would be in the way of the others' time.
+        """
+        candidates = {visit: found for visit in visits if (found := self._candidate_at(visit)) is not None}
+        for visit, found in candidates.items():
+            self._run(visit, found, visits[visit])
+            if self.is_interrupted:
+                return
+
+    def _candidate_at(self, visit: Visit) -> Candidate | None:
+        try:
+            return self._candidate_of(visit)
+        except RunError as error:
+            self.absent[visit] = str(error)
+            return None
+
+    def _run(self, visit: Visit, found: Candidate, cases: Sequence[str]) -> None:
+        wanted = [case for case in CASES if case.id in cases]
+        config = RunConfig(cases=wanted, profile=visit.profile, level="info", seed=self._seed, jobs=found.jobs, command=self._command)
+        try:
+            outcome = ClientRun(found, config, say=self._say, on_hello=lambda _: None).go()
+        except KeyboardInterrupt:  # before there was anything to report
+            self.is_interrupted = True
+            return
+        except RunError as error:
+            self.absent[visit] = str(error)
+            return
+        self.is_interrupted = outcome.summary.run.interrupted
+        self._done(visit, outcome)

@@ -1,0 +1,102 @@
+"""What all paces of the check share: the coordinator before which a shim is put, what is expected of it, and how another member comes to its group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from groupproof.harness.judging.shim_claims import broken_claims
+from groupproof.harness.model.plan import Member
+from groupproof.harness.running.plans.member_control import subscription_of
+from groupproof.harness.running.shim_check.dialogue import EVENT_S, MemberDialogue, Stop
+from groupproof.harness.subjects.networks.network import LoopbackNetwork, MemoryNetwork
+from groupproof.harness.subjects.shims.contract_lines import Answer
+from groupproof.harness.subjects.shims.conversation import Ending
+from groupproof.harness.subjects.subject import Handle
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.broker.cluster import Cluster
+
+__all__ = ["END_S", "RECORDS", "TOPICS", "Bench", "Deaf", "awaited_assignment", "callbacks", "joins"]
+
+END_S: Final = 10.0
+RECORDS: Final = 20
+TOPICS: Final = {"t": 4, "u": 1}
+
+
+@dataclass(slots=True)
+class Bench:
+    """What all paces share; `say` shows a line, `problem` a problem of the shim's, `theirs` what is the client's doing.
+
+    `tried` are the events, commands and settings for which the shim's word was tried; `refuted` holds, by these, the problem that speaks against it.
+    """
+
+    cluster: Cluster
+    network: LoopbackNetwork | MemoryNetwork
+    bootstrap: str
+    is_virtual: bool
+    say: Callable[[str], None]
+    problem: Callable[[str], None]
+    theirs: Callable[[str], None]
+    tried: set[str] = field(default_factory=set)
+    refuted: dict[str, str] = field(default_factory=dict)
+
+    def expect(self, otherwise: str, *, holds: bool, word: str = "") -> None:
+        """Report a problem where something does not hold; `word` is for what the shim is then not believed."""
+        if not holds:
+            self.problem(otherwise)
+        if word:
+            self.believe(word, otherwise, holds=holds)
+
+    def believe(self, word: str, otherwise: str, *, holds: bool) -> None:
+        """Take down that the shim's word was tried, and `otherwise` where it did not hold."""
+        self.tried.add(word)
+        if not holds:
+            self.refuted.setdefault(word, otherwise)
+
+    def claims(self, dialogue: MemberDialogue) -> None:
+        for claim in broken_claims(dialogue.trace):
+            self.problem(f"a claim does not hold: {claim}")
+
+
+async def awaited_assignment(bench: Bench, dialogue: MemberDialogue, since: int, of: str) -> Observation:
+    """Wait for the callback; where it does not come, the wire tells whose doing that is."""
+    event = await dialogue.event("partitions_assigned", since=since)
+    if event is not None:
+        bench.believe("partitions_assigned", "", holds=True)
+        return event
+    bench.claims(dialogue)
+    given = [obs for obs in dialogue.responses(Api.SYNC_GROUP, since) if not obs.error]
+    if given:
+        text = f"no partitions_assigned within {EVENT_S:.0f} s of {of}, although the client was given an assignment"
+        bench.believe("partitions_assigned", text, holds=False)
+        dialogue.stop(f"{text} at {given[-1].at_ms / 1000:.3f} s")
+    bench.theirs(f"no partitions_assigned within {EVENT_S:.0f} s of {of}, and its client was given no assignment: see the frames, and certify it")
+    for line in dialogue.excerpt(since):
+        bench.say(f"  {line}")
+    raise Stop
+
+
+async def joins(bench: Bench, talk: MemberDialogue, other: Handle, **settings: Any) -> None:
+    await other.ask("subscribe", {**subscription_of(Member(name="a0"), bench.bootstrap), "group": talk.group, **settings})
+
+
+def callbacks(dialogue: MemberDialogue, since: int) -> list[Observation]:
+    names = ("partitions_assigned", "partitions_revoked", "partitions_lost")
+    return [obs for obs in dialogue.trace if obs.seq > since and obs.who == "shim" and obs.body.get("name") in names]
+
+
+class Deaf:
+    """Listens to the reference member; what it says is not what is checked."""
+
+    def on_event(self, body: dict[str, Any]) -> None:
+        """Do nothing."""
+
+    def on_answer(self, answer: Answer) -> None:
+        """Do nothing."""
+
+    def on_end(self, ending: Ending) -> None:
+        """Do nothing."""

@@ -1,0 +1,50 @@
+"""How groups of a dialect are simulated: the part that the dialect brings for the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from groupproof.harness.model.dialect_parts import DialectPart
+
+if TYPE_CHECKING:
+    from groupproof.harness.simulation.faults import FaultTargets
+    from groupproof.harness.simulation.heap import Heap
+    from groupproof.harness.simulation.invariants.simulated_invariants import SimulatedInvariants
+    from groupproof.harness.simulation.liveness import Settlement
+    from groupproof.harness.simulation.random_streams import Streams
+    from groupproof.harness.simulation.record import Digest, Record
+    from groupproof.harness.simulation.settings import Simulation
+    from groupproof.harness.simulation.simulated_network import Network
+    from groupproof.harness.simulation.simulated_process import SimulatedProcess
+
+__all__ = ["DialectSimulation", "SimulationGround"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulationGround:
+    """What the processes of a run stand on. `invariants` are those that the dialect made for this run."""
+
+    simulation: Simulation
+    heap: Heap
+    network: Network
+    streams: Streams
+    record: Record
+    invariants: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DialectSimulation(DialectPart):
+    """The members of a dialect, and its invariants, in virtual time.
+
+    `versions` are the types of the requests that its members send, each with the newest version that they know (None: whatever the kit knows). `digest` says what of
+    an answer counts when two runs are compared. `invariants` makes the laws of a run, `processes` its members by name, `settlement` what tells whether the group has
+    settled when the faults are over.
+    """
+
+    versions: Mapping[type[Any], int | None]
+    digest: Digest
+    invariants: Callable[[Simulation, Heap], SimulatedInvariants]
+    processes: Callable[[SimulationGround], Mapping[str, SimulatedProcess]]
+    settlement: Callable[[Simulation, FaultTargets, Any], Settlement]

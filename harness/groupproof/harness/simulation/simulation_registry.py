@@ -1,0 +1,31 @@
+"""Which dialects can be simulated: a new dialect's part is registered here."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from groupproof.harness.model.dialect_parts import PartRegistry
+from groupproof.harness.simulation.classic_simulation import CLASSIC_SIMULATION
+from groupproof.harness.simulation.dialect_simulation import DialectSimulation
+from groupproof.protocol.rules.profiles import profile
+
+__all__ = ["SIMULATIONS", "Unsimulated", "simulation_of"]
+
+SIMULATIONS: Final = PartRegistry(DialectSimulation, CLASSIC_SIMULATION)
+
+
+class Unsimulated(ValueError):
+    """Groups of a dialect can't be simulated, or a profile does not speak it; `str()` says which."""
+
+
+def simulation_of(profile_name: str, dialect: str | None) -> DialectSimulation:
+    """Return how members of a dialect are simulated on a profile; None: of the first of its dialects that can be, the classic one before others."""
+    spoken = [part for part in SIMULATIONS.all() if part.dialect in profile(profile_name).dialects]
+    found = next((part for part in spoken if dialect in (None, part.dialect.name)), None)
+    if found is None:
+        raise Unsimulated(f"no members of {dialect or 'any dialect'} can be simulated on {profile_name}{_others(spoken)}")
+    return found
+
+
+def _others(spoken: list[DialectSimulation]) -> str:
+    return f"; those of {', '.join(part.dialect.name for part in spoken)} can" if spoken else ""

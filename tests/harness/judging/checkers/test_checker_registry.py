@@ -1,0 +1,79 @@
+"""Each observation of a group goes to the checkers of the dialect that it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.harness.toy_dialect.lease_functions import LEASE_FUNCTIONS
+from tests.harness.toy_dialect.lease_judging import LEASE_CHECKERS, LEASE_READER
+from tests.traces import Story
+
+from groupproof.harness.judging.checkers.checker_registry import CHECKERS, DialectRouter, checkers_named, checkers_spoken
+from groupproof.harness.judging.checkers.classic_checkers import CLASSIC_CHECKERS
+from groupproof.harness.model.dialect_parts import registered
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api
+
+BEAT = Api.CONSUMER_GROUP_HEARTBEAT
+
+
+@pytest.fixture(autouse=True)
+def lease() -> Iterator[None]:
+    with registered(LEASE_FUNCTIONS, LEASE_READER, LEASE_CHECKERS):
+        yield
+
+
+def _routes(*observations: Observation) -> list[str | None]:
+    router = DialectRouter()
+    return [router.route(obs) for obs in observations]
+
+
+def test_the_checkers_of_a_dialect_go_by_its_name() -> None:
+    assert CHECKERS.all() == (CLASSIC_CHECKERS, LEASE_CHECKERS)
+    assert checkers_named("lease") is LEASE_CHECKERS
+    assert checkers_named("datalink") is None
+
+
+def test_a_commit_is_of_the_dialect_that_its_connection_spoke_last() -> None:
+    story = Story()
+    frames = [
+        story.request(Api.OFFSET_COMMIT, "a", connection=1), story.request(BEAT, "a", connection=1), story.request(Api.OFFSET_COMMIT, "a", connection=1),
+        story.request(Api.HEARTBEAT, "a", connection=2), story.request(Api.OFFSET_COMMIT, "a", connection=2), story.request(Api.OFFSET_COMMIT, "a", connection=1),
+    ]  # fmt: skip
+
+    assert _routes(*frames) == [None, "lease", "lease", "classic", "classic", "lease"]
+
+
+def test_an_application_is_of_the_dialect_that_its_client_spoke_last() -> None:
+    story = Story()
+    before = story.see("event", who="shim", client="a", body={"name": "ready"})
+    beat = story.request(BEAT, "a")
+
+    assert _routes(before, beat, before) == [None, "lease", "lease"]
+
+
+def test_a_transition_is_of_the_dialect_of_its_rule_and_a_link_of_all() -> None:
+    story = Story()
+    moves = [
+        story.see("transition", rule=rule)
+        for rule in ("ConsumerGroupHeartbeat/none/created", "SessionEnd/lease.Held/session-ends", "Heartbeat/Stable/alive")
+    ]
+    link = story.see("event", who="link", connection=1, body={"name": "closed"})
+
+    assert _routes(*moves, link) == ["lease", "lease", "classic", None]
+
+
+def test_a_group_in_which_nobody_spoke_is_a_classic_one() -> None:
+    story = Story()
+    story.request(Api.OFFSET_COMMIT)
+
+    assert checkers_spoken(story.trace) == [(CLASSIC_CHECKERS, story.trace)]
+
+
+def test_in_a_group_of_two_dialects_the_checkers_get_what_is_theirs() -> None:
+    story = Story()
+    join, beat = story.request(Api.JOIN_GROUP, "m0", connection=1), story.request(BEAT, "m1", connection=2)
+    link = story.see("event", who="link", connection=1, body={"name": "closed"})
+
+    assert checkers_spoken(story.trace) == [(CLASSIC_CHECKERS, [join, link]), (LEASE_CHECKERS, [beat, link])]
