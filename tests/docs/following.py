@@ -28,6 +28,8 @@ _ESCAPE: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
 _HASH: Final = re.compile(r"\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b")
 _FIGURE: Final = re.compile(r"\d[\d,.:]*(?<![,.:])")
 _SPACES: Final = re.compile(r"\s+")
+_FIRST_USE: Final = re.compile(r"(?:fetching|building|compiling|installing|resolving|pulling|formatting) \S")
+"""How a line begins that a command prints only until what it needs is in the cache. Whether it is, depends on the tests that ran before."""
 
 # A command in bash, then the folder and the variables for the next one.
 _SCRIPT: Final = """
@@ -44,9 +46,10 @@ class Deviation(Exception):
 
 
 def agrees(shown: Sequence[str], printed: str) -> bool:
-    """Tell whether `printed` is what a page shows of it, figures aside; `…` in a line stands for any text, a line `…` for any lines."""
+    """Tell whether `printed` is what a page shows of it, figures and what only a first use prints aside; `…` in a line stands for any text, a line `…` for any lines."""
     text = _ESCAPE.sub("", printed).strip("\n")
-    have = [_plain(line) for line in text.splitlines()]
+    have = [_plain(line) for line in text.splitlines() if not _FIRST_USE.match(line)]
+    shown = [line for line in shown if not _FIRST_USE.match(line)]
     pattern = "".join(r"(?:[^\n]*\n)*?" if line.strip() == "…" else f"{_pattern(line)}\n" for line in shown)
     return re.fullmatch(pattern, "".join(f"{line}\n" for line in have)) is not None
 

@@ -34,6 +34,8 @@ def block(folder: Path, marks: str, commands: str = "$ a\n") -> Block:
         (["a", "…", "z"], "a\nb\nc\nz\n"),
         (["a", "…", "z"], "a\nz\n"),
         (["…"], ""),
+        (["a"], "fetching rdkafka-sys@4.5.0\nbuilding the shim of librdkafka@2.16.0\na\n"),
+        (["building the shim of librdkafka@2.16.0", "a"], "a\n"),
     ],
 )
 def test_figures_aside_it_is_the_same(shown: list[str], printed: str) -> None:

@@ -31,6 +31,21 @@ def test_machine_and_model_agree_in_any_history(release: Release) -> None:
     assert _lived(release, 10, STEPS) >= 10
 
 
+@pytest.mark.parametrize("release", [release for release in RELEASES if release >= (2, 4)])
+def test_they_agree_that_a_group_loaded_of_offsets_alone_knows_no_subscription(release: Release) -> None:
+    history = type("AnyHistory", (AnyHistory,), {"release": release})()
+    history.begin(delay_ms=3_000, size_max=1_000, protocol_type="consumer", is_loading=False)
+    history.commits_in_a_transaction(how=0, long=False, off=0, producer=1, who=0)
+    history.misfortune(what="move", which=0)
+    history.settle(but=0, newcomers=2)
+
+    history.loses_offsets(which=0)
+
+    view = history.history.view()
+    assert view is not None
+    assert view.state.value == "PreparingRebalance"
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("release", RELEASES)

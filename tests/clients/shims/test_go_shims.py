@@ -78,6 +78,8 @@ def test_the_shims_are_formatted_as_go_has_it() -> None:
 @pytest.mark.network
 @pytest.mark.slow
 def test_go_vet_finds_nothing_in_the_shims() -> None:
+    assert _run("go", "mod", "download").returncode == 0
+
     assert _run("go", "vet", "./...").stderr == ""
 
 
