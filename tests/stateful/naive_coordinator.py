@@ -344,7 +344,9 @@ class NaiveCoordinator(Administered):
             fresh = self.groups[group_id] = new_group(group_id)
             fresh.update(stored=group["stored"], offsets=group["offsets"], uncommitted=group["uncommitted"], **replace_members(group["stored"]))
             fresh["state"] = STABLE if fresh["members"] else EMPTY
-            fresh["subscribed"] = None if group["stored"] is None else subscribed_topics(fresh)  # of offsets alone Kafka makes a new group, which knows none
+            fresh["subscribed"] = (
+                None if group["stored"] is None else subscribed_topics(fresh)
+            )  # of offsets alone Kafka makes a new group, which knows none
             for member in fresh["members"].values():
                 self.restart(member)
 
