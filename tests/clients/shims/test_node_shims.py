@@ -48,19 +48,18 @@ def _groupproof(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @needs_node
 def test_what_the_shims_share_passes_its_own_tests() -> None:
-    tests = Path(__file__).parent / "node" / "lines.test.mjs"
-    ran = subprocess.run(["node", "--test", "--test-reporter=tap", str(tests)], capture_output=True, text=True, check=False, timeout=300)
+    tests = sorted((NODE / "groupproof-shim" / "test").glob("*.test.mjs"))
+    ran = subprocess.run(["node", "--test", "--test-reporter=tap", *map(str, tests)], capture_output=True, text=True, check=False, timeout=300)
 
     assert ran.returncode == 0, ran.stdout
-    assert int(re.findall(r"^# pass (\d+)$", ran.stdout, re.M)[0]) == tests.read_text("utf-8").count("\ntest(")
+    assert int(re.findall(r"^# pass (\d+)$", ran.stdout, re.M)[0]) >= sum(test.read_text("utf-8").count("\ntest(") for test in tests)
 
 
 @needs_node
 @pytest.mark.parametrize("shim", SHIM_FILES)
 def test_without_its_client_a_shim_says_what_is_missing_before_hello(tmp_path: Path, shim: str) -> None:
-    for source in NODE.glob("*.mjs"):
-        shutil.copy(source, tmp_path)
-    ran = subprocess.run(["node", f"{shim}.mjs"], cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=300)
+    shutil.copytree(NODE, tmp_path / "node")
+    ran = subprocess.run(["node", f"{shim}.mjs"], cwd=tmp_path / "node", stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=300)
 
     assert ran.stdout == ""
     assert re.search("is not installed|needs Node", ran.stderr)

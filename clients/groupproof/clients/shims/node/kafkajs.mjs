@@ -1,7 +1,7 @@
 // A shim of level 1 around kafkajs, which calls a handler for each batch and tells of rebalances by events.
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { Member, installed, run } from './lines.mjs'
+import { Member, installed, run } from './groupproof-shim/index.mjs'
 
 const version = installed('kafkajs', import.meta.url)
 const { AssignerProtocol, Kafka, PartitionAssigners, logLevel } = (await import('kafkajs')).default
@@ -70,7 +70,7 @@ class KafkaJs extends Member {
     if (reset === 'none') settings.ignore('auto_offset_reset') // kafkajs always resets
     this.#listen()
     const options = settings.takeAll({ auto_commit: 'autoCommit', auto_commit_interval_ms: 'autoCommitInterval' })
-    // Nobody waits for the join: the command is answered when the client has been told.
+    // Nobody waits for the join: the command is answered when the client has its settings.
     this.#go(this.#topics, reset === 'earliest', { ...options, eachBatch: (payload) => this.#eachBatch(payload) })
   }
 
@@ -87,7 +87,7 @@ class KafkaJs extends Member {
   // kafkajs has no callbacks of a rebalance, only these events: what was assigned is given up when a rebalance begins.
   #listen() {
     const { GROUP_JOIN, REBALANCING, CRASH, STOP } = this.#consumer.events
-    const on = (event, tell) => this.#consumer.on(event, tell)
+    const on = (event, handler) => this.#consumer.on(event, handler)
     if (REBALANCING !== undefined) on(REBALANCING, () => this.revoked()) // which came with 1.16
     on(STOP, () => this.revoked())
     on(GROUP_JOIN, ({ payload }) => {
@@ -106,15 +106,15 @@ class KafkaJs extends Member {
   }
 
   async commitOffsets(offsets) {
-    await this.#consumer.commitOffsets(offsets.map(({ offset, ...each }) => ({ ...each, offset: String(offset) })))
+    await this.#consumer.commitOffsets(offsets.map((place) => ({ ...place, offset: String(place.offset) })))
   }
 
   async committed(partitions) {
     const admin = this.#kafka.admin()
     await admin.connect()
     try {
-      const told = await admin.fetchOffsets({ groupId: this.#group, topics: [...new Set(partitions.map(([topic]) => topic))] })
-      const found = (topic, partition) => told.find((each) => each.topic === topic)?.partitions.find((each) => each.partition === partition)
+      const answer = await admin.fetchOffsets({ groupId: this.#group, topics: [...new Set(partitions.map(([topic]) => topic))] })
+      const found = (topic, partition) => answer.find((group) => group.topic === topic)?.partitions.find((place) => place.partition === partition)
       return partitions.map(([topic, partition]) => [topic, partition, Number(found(topic, partition)?.offset ?? -1)])
     } finally {
       await admin.disconnect()
@@ -140,4 +140,4 @@ class KafkaJs extends Member {
   }
 }
 
-run({ client: 'kafkajs', version, capabilities: CAPABILITIES, make: (name, options) => new KafkaJs(name, options) })
+run({ client: 'kafkajs', version, capabilities: CAPABILITIES, member: KafkaJs })

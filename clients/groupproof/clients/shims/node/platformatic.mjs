@@ -1,5 +1,5 @@
 // A shim of level 1 around @platformatic/kafka, whose records come by a Node stream.
-import { Member, Unimplemented, cannotRunHere, installed, run } from './lines.mjs'
+import { Member, Unimplemented, cannotRunHere, installed, run } from './groupproof-shim/index.mjs'
 
 const CAPABILITIES = ['classic', 'commit', 'commit-async', 'auto-commit', 'pause', 'static', 'resubscribe']
 const RECONSUME_MS = 1000 // before an application whose stream broke makes another
@@ -69,7 +69,7 @@ class Platformatic extends Member {
       ...settings.takeAll({ poll_timeout_ms: 'maxWaitTime' }),
     }
     this.#listen()
-    this.#consume() // nobody waits for the join: the command is answered when the client has been told
+    this.#consume() // nobody waits for the join: the command is answered when the client has its settings
   }
 
   // This client has no callbacks of a rebalance, only these events. An eager member has given up what it had when a rebalance begins; a cooperative one keeps it.
@@ -120,7 +120,7 @@ class Platformatic extends Member {
           const messages = []
           for (let message = stream.read(); message !== null; message = stream.read()) messages.push(message)
           if (messages.length === 0) break
-          await this.records(ranges(messages))
+          await this.received(messages)
         }
         isReading = false
       }
@@ -137,14 +137,12 @@ class Platformatic extends Member {
   }
 
   async committed(partitions) {
-    const topics = [...new Set(partitions.map(([topic]) => topic))]
-    const asked = topics.map((topic) => ({ topic, partitions: partitions.filter(([each]) => each === topic).map(([, partition]) => partition) }))
-    const found = new Map()
-    for (const each of asked.flatMap(({ topic, partitions: numbers }) => numbers.map((partition) => ({ topic, partition })))) {
-      const told = await this.#consumer.listCommittedOffsets({ topics: [{ topic: each.topic, partitions: [each.partition] }] })
-      found.set(`${each.topic}-${each.partition}`, Number(told.get(each.topic)?.[each.partition] ?? -1))
+    const offsets = []
+    for (const [topic, partition] of partitions) {
+      const answer = await this.#consumer.listCommittedOffsets({ topics: [{ topic, partitions: [partition] }] })
+      offsets.push([topic, partition, Number(answer.get(topic)?.[partition] ?? -1)])
     }
-    return partitions.map(([topic, partition]) => [topic, partition, found.get(`${topic}-${partition}`)])
+    return offsets
   }
 
   async changeTopics(topics) {
@@ -167,14 +165,4 @@ class Platformatic extends Member {
   }
 }
 
-function ranges(messages) {
-  const found = new Map()
-  for (const { topic, partition, offset } of messages) {
-    const at = Number(offset)
-    const range = found.get(`${topic}-${partition}`) ?? { topic, partition, minOffset: at, maxOffset: at, count: 0 }
-    found.set(`${topic}-${partition}`, { ...range, maxOffset: at, count: range.count + 1 })
-  }
-  return [...found.values()]
-}
-
-run({ client: '@platformatic/kafka', version, capabilities: [...CAPABILITIES, ...(isCooperative ? ['cooperative'] : [])], make: (name, options) => new Platformatic(name, options) })
+run({ client: '@platformatic/kafka', version, capabilities: [...CAPABILITIES, ...(isCooperative ? ['cooperative'] : [])], member: Platformatic })
