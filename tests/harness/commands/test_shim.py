@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from tests.harness.commands.calling import Call, odd
+
+from groupproof.clients.registry.shim_libraries import LIBRARIES
 
 pytestmark = pytest.mark.slow
 
@@ -36,3 +40,23 @@ def test_what_cannot_be_checked_is_one_line(arguments: list[str], code: int, sai
 
     assert called.code == code
     assert said in called.complaint
+
+
+def test_a_library_is_a_folder_that_is_printed(groupproof: Call) -> None:
+    called = groupproof("shim", "library", "node")
+
+    assert called.code == 0
+    assert (Path(called.out.strip()) / "package.json").is_file()
+
+
+def test_all_libraries_are_listed(groupproof: Call) -> None:
+    called = groupproof("shim", "library")
+
+    assert [line.split()[0] for line in called.out.splitlines()] == list(LIBRARIES)
+
+
+def test_a_wrong_language_is_answered_with_the_nearest(groupproof: Call) -> None:
+    called = groupproof("shim", "library", "nodee")
+
+    assert called.code == 3
+    assert "did you mean node" in called.complaint

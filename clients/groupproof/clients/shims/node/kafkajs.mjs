@@ -1,7 +1,7 @@
 // A shim of level 1 around kafkajs, which calls a handler for each batch and tells of rebalances by events.
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { Member, installed, run } from './groupproof-shim/index.mjs'
+import { Member, installed, run } from './groupproof/index.mjs'
 
 const version = installed('kafkajs', import.meta.url)
 const { AssignerProtocol, Kafka, PartitionAssigners, logLevel } = (await import('kafkajs')).default

@@ -1,5 +1,5 @@
 // What the shims of librdkafka's bindings share: its settings and its names of errors.
-import { Named, Unimplemented } from './groupproof-shim/index.mjs'
+import { Named, Unimplemented } from './groupproof/index.mjs'
 
 const ASSIGNORS = ['range', 'roundrobin', 'cooperative-sticky']
 

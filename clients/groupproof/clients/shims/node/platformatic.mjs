@@ -1,5 +1,5 @@
 // A shim of level 1 around @platformatic/kafka, whose records come by a Node stream.
-import { Member, Unimplemented, cannotRunHere, installed, run } from './groupproof-shim/index.mjs'
+import { Member, Unimplemented, cannotRunHere, installed, run } from './groupproof/index.mjs'
 
 const CAPABILITIES = ['classic', 'commit', 'commit-async', 'auto-commit', 'pause', 'static', 'resubscribe']
 const RECONSUME_MS = 1000 // before an application whose stream broke makes another

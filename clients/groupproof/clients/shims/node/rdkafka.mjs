@@ -1,5 +1,5 @@
 // A shim of level 1 around node-rdkafka: librdkafka by its Node binding, whose application polls and assigns by itself.
-import { PollingMember, installed, run } from './groupproof-shim/index.mjs'
+import { PollingMember, installed, run } from './groupproof/index.mjs'
 import { errorsOf, takeAssignors, takePollInterval } from './librdkafka.mjs'
 
 const version = installed('node-rdkafka', import.meta.url)

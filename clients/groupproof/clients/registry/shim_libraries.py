@@ -1,0 +1,15 @@
+"""What comes with the project for authors of shims: a library for each language, as a folder that the language's own package manager installs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from groupproof.clients.registry.toolchains.toolchain import SHIMS
+
+__all__ = ["LIBRARIES"]
+
+LIBRARIES: Final[Mapping[str, Path]] = {
+    "node": SHIMS / "node" / "groupproof",
+}

@@ -1,0 +1,40 @@
+"""Each library is a package of its language, in the project's own release, and names Kafka's errors as the contract does."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.metadata import version
+
+import pytest
+
+from groupproof.clients.registry.shim_libraries import LIBRARIES
+from groupproof.protocol.vocabulary import ErrorCode
+
+NODE = LIBRARIES["node"]
+
+
+def _node_names() -> dict[int, str]:
+    table = re.search(r"ERROR_NAMES = \{(.*?)\n\}", (NODE / "problems.mjs").read_text("utf-8"), re.S)
+    assert table is not None
+    return {int(code): name for code, name in re.findall(r"'?(-?\d+)'?: '([A-Z_]+)'", table[1])}
+
+
+ERROR_NAMES = {"node": _node_names()}
+
+
+@pytest.mark.parametrize("language", LIBRARIES)
+def test_a_library_says_what_it_is(language: str) -> None:
+    assert (LIBRARIES[language] / "README.md").read_text("utf-8").startswith("# groupproof for ")
+
+
+def test_the_node_library_is_a_package_of_the_projects_release() -> None:
+    package = json.loads((NODE / "package.json").read_text("utf-8"))
+
+    assert (package["name"], package["version"]) == ("groupproof", version("groupproof"))
+    assert [target for target in package["exports"].values() if not (NODE / target).is_file()] == []
+
+
+@pytest.mark.parametrize("language", ERROR_NAMES)
+def test_an_error_code_has_kafkas_name(language: str) -> None:
+    assert ERROR_NAMES[language] == {code.value: code.name for code in ErrorCode if code.value != 0}
