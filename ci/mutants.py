@@ -39,7 +39,7 @@ MACHINES: Final[tuple[str, ...]] = tuple(
     for room, modules in {
         "coordinator.machine": (
             "answers", "choices", "coordinator", "effects", "group", "group_descriptions", "guards", "join_effects", "members", "offset_effects", "offsets",
-            "readable_subscriptions", "storage", "timers",
+            "storage", "timers",
         ),
         "coordinator.broker": ("unknown_partitions",),
         "clients.assignors": ("range_and_roundrobin", "sticky", "sticky_general"),

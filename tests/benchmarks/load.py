@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
-from groupproof.protocol.wire.framing import Framer, frame
-from groupproof.protocol.wire.message_codec import read_response, write_request, write_response
+from groupproof.protocol.wire.message_codec import Framer, frame, read_response, write_request, write_response
 from groupproof.protocol.wire.subscription import Assignment, Subscription, encode_assignment, encode_subscription
 
 __all__ = ["VERSIONS", "Address", "Beats", "Group", "Member", "Unfit", "beat", "echoed"]

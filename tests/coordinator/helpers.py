@@ -13,8 +13,7 @@ import trio.testing
 from groupproof.coordinator.broker.cluster import Cluster
 from groupproof.protocol.trace import Observation, Recorder, Trace
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.framing import Framer, frame
-from groupproof.protocol.wire.message_codec import VERSIONS, read_response, write_request
+from groupproof.protocol.wire.message_codec import VERSIONS, Framer, frame, read_response, write_request
 from groupproof.protocol.wire.subscription import Assignment, Subscription, encode_assignment, encode_subscription
 
 __all__ = ["SUBSCRIBED", "Client", "Stage", "assigned", "staged", "virtually"]

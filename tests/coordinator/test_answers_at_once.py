@@ -13,8 +13,7 @@ from groupproof.coordinator.broker.serve import ServingCluster, serve
 from groupproof.protocol.faults import Answer, Cut, Fault, Selector
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api, ErrorCode
-from groupproof.protocol.wire.framing import Framer, frame
-from groupproof.protocol.wire.message_codec import write_request
+from groupproof.protocol.wire.message_codec import Framer, frame, write_request
 
 SETTINGS = {"group.initial.rebalance.delay.ms": 0}
 

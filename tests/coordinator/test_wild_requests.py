@@ -18,8 +18,8 @@ from groupproof.coordinator.broker.advertised_versions import accepted
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.codec import Column, Shape
 from groupproof.protocol.wire.codec_source import writer_of
-from groupproof.protocol.wire.framing import frame
 from groupproof.protocol.wire.kafka_shapes import has_flexible_header, shape_of
+from groupproof.protocol.wire.message_codec import frame
 
 ACCEPTED = accepted("kafka-4.1")
 REQUESTS = 150

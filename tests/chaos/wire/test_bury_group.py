@@ -10,8 +10,7 @@ from groupproof.chaos.wire.bury_group import forget
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.framing import Framer, frame
-from groupproof.protocol.wire.message_codec import WireRequest, read_request, write_response
+from groupproof.protocol.wire.message_codec import Framer, WireRequest, frame, read_request, write_response
 from groupproof.protocol.wire.records import Record, read_batches
 
 SPOKEN = {Api.PRODUCE: (3, 13), Api.OFFSET_FETCH: (1, 10)}

@@ -21,8 +21,7 @@ from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.protocol.faults import Move
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.framing import Framer, frame
-from groupproof.protocol.wire.message_codec import read_request, write_response
+from groupproof.protocol.wire.message_codec import Framer, frame, read_request, write_response
 
 ADDRESSES = [("node-0", 9092), ("node-1", 9092)]
 MINE = partition_of("g", 4)

@@ -13,8 +13,7 @@ import trio.testing
 from groupproof.clients.consumer.broker_connections import ANY, Brokers
 from groupproof.clients.outputs import Node
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.framing import Framer, frame
-from groupproof.protocol.wire.message_codec import read_request, write_response
+from groupproof.protocol.wire.message_codec import Framer, frame, read_request, write_response
 
 VERSIONS = {"error_code": 0, "api_keys": ({"api_key": int(Api.HEARTBEAT), "min_version": 0, "max_version": 4},)}
 HEARTBEAT = {"group_id": "g", "generation_id": 1, "member_id": "m"}

@@ -13,8 +13,7 @@ import trio.testing
 
 from groupproof.clients.consumer.connection import REQUESTS_MAX, Connection, Exchange
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.framing import Framer, frame
-from groupproof.protocol.wire.message_codec import WireRequest, read_request, write_response
+from groupproof.protocol.wire.message_codec import Framer, WireRequest, frame, read_request, write_response
 
 VERSIONS = {"error_code": 0, "api_keys": tuple({"api_key": int(api), "min_version": 0, "max_version": 4} for api in (Api.HEARTBEAT, Api.METADATA))}
 HEARTBEAT = {"group_id": "g", "generation_id": 1, "member_id": "m"}

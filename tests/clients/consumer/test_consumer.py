@@ -16,8 +16,7 @@ from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.outputs import Callback, CallbackKind, CommitResult, Fail
 from groupproof.protocol.faults import Answer, Cut, Fault, Move, Selector, Silence
 from groupproof.protocol.vocabulary import api_named
-from groupproof.protocol.wire.framing import Framer, frame
-from groupproof.protocol.wire.message_codec import read_request, write_response
+from groupproof.protocol.wire.message_codec import Framer, frame, read_request, write_response
 
 if TYPE_CHECKING:
     from tests.clients.conftest import Pair

@@ -20,8 +20,7 @@ from groupproof.coordinator.broker.connection import SEND_S_MAX
 from groupproof.coordinator.broker.request_queue import INBOX_FRAMES_MAX
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.framing import FRAME_BYTES_MAX, frame
-from groupproof.protocol.wire.message_codec import write_request
+from groupproof.protocol.wire.message_codec import FRAME_BYTES_MAX, frame, write_request
 
 HEARTBEAT = write_request(Api.HEARTBEAT, 4, 1, "m", {"group_id": "g", "generation_id": 1, "member_id": "m"})
 

@@ -7,8 +7,7 @@ from typing import Any
 from groupproof.coordinator.machine.incoming_request import IncomingRequest
 from groupproof.coordinator.planted.answer_bugs import BUGS_OF_ANSWERS
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.framing import frame
-from groupproof.protocol.wire.message_codec import WireRequest, read_response, write_response
+from groupproof.protocol.wire.message_codec import WireRequest, frame, read_response, write_response
 
 BY_NAME = {bugs_of_answer.name: bugs_of_answer for bugs_of_answer in BUGS_OF_ANSWERS}
 

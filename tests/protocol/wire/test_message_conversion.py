@@ -11,9 +11,17 @@ from hypothesis import strategies as st
 
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire import messages
-from groupproof.protocol.wire.framing import frame
 from groupproof.protocol.wire.kafka_shapes import shape_of
-from groupproof.protocol.wire.message_codec import VERSIONS, WireError, read_request, read_response, write_answer, write_request, write_response
+from groupproof.protocol.wire.message_codec import (
+    VERSIONS,
+    WireError,
+    frame,
+    read_request,
+    read_response,
+    write_answer,
+    write_request,
+    write_response,
+)
 from groupproof.protocol.wire.message_conversion import (
     GROUP_APIS,
     body_maker,

@@ -11,8 +11,7 @@ from typing import Any, Final, NamedTuple
 import trio
 
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.framing import FRAME_BYTES_MAX, Framer, FramingError, frame
-from groupproof.protocol.wire.message_codec import VERSIONS, WireError, read_response, write_request
+from groupproof.protocol.wire.message_codec import FRAME_BYTES_MAX, VERSIONS, Framer, FramingError, WireError, frame, read_response, write_request
 
 __all__ = ["REQUESTS_MAX", "Answered", "Connect", "Connection", "Exchange", "NoCommonVersion", "Observer"]
 

@@ -23,7 +23,7 @@ from groupproof.protocol.faults import Fault, Move
 from groupproof.protocol.rules import profile as profile_named
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import ErrorCode
-from groupproof.protocol.wire.framing import FRAME_BYTES_MAX
+from groupproof.protocol.wire.message_codec import FRAME_BYTES_MAX
 
 __all__ = ["Cluster"]
 

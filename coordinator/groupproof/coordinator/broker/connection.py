@@ -25,8 +25,18 @@ from groupproof.coordinator.broker.request_queue import Inbox
 from groupproof.coordinator.broker.sockets import Socket, has_all
 from groupproof.coordinator.machine.incoming_request import IncomingRequest
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.framing import Framer, FramingError, frame
-from groupproof.protocol.wire.message_codec import UnsupportedVersion, WireError, WireRequest, body_of, read_request, write_answer, write_response
+from groupproof.protocol.wire.message_codec import (
+    Framer,
+    FramingError,
+    UnsupportedVersion,
+    WireError,
+    WireRequest,
+    body_of,
+    frame,
+    read_request,
+    write_answer,
+    write_response,
+)
 from groupproof.protocol.wire.observation_columns import request_columns, response_columns
 
 if TYPE_CHECKING:

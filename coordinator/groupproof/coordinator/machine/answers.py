@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
         TxnOffsetCommitRequest,
     )
 
-__all__ = ["FORMS", "error_answer", "fetch_answer", "is_too_long", "join_answer", "join_error", "own_assignment", "sync_error"]
+__all__ = ["FORMS", "error_answer", "fetch_answer", "is_too_long", "join_error", "own_assignment", "sync_error"]
 
 PROTOCOL_NULL_SINCE: Final = 7  # JoinGroup; before, a missing protocol name is empty (KIP-559)
 
@@ -57,15 +58,6 @@ def join_error(error: ErrorCode, member_id: str, version: int, generation: int) 
     """Return a refusal: no protocol, leader or members (JOIN-30); `generation` is -1, or 0 before 2.2."""
     name = None if version >= PROTOCOL_NULL_SINCE else ""
     return JoinGroupResponse(error_code=error, generation_id=generation, protocol_name=name, member_id=member_id)
-
-
-def join_answer(event: Event, member: Member, members: tuple[JoinMember, ...]) -> JoinGroupResponse:
-    """Return the group's current generation for `member`, with the list given."""
-    group = event.existing_group
-    return JoinGroupResponse(
-        generation_id=group.generation, protocol_type=group.protocol_type, protocol_name=group.protocol_name,
-        leader=group.members.leader or "", member_id=member.member_id, members=members,
-    )  # fmt: skip
 
 
 def sync_error(error: ErrorCode) -> SyncGroupResponse:
@@ -88,7 +80,7 @@ def _leaders_list(event: Event, member_id: str) -> tuple[JoinMember, ...]:
 
 
 def _current_generation(event: Event) -> JoinGroupResponse:
-    return join_answer(event, event.member, _leaders_list(event, event.member_id))
+    return event.existing_group.join_answer(event.member.member_id, _leaders_list(event, event.member_id))
 
 
 def _returned(event: Event) -> Member:
@@ -99,20 +91,12 @@ def _returned(event: Event) -> Member:
 
 
 def _old_leader(event: Event) -> JoinGroupResponse:
-    group = event.existing_group
-    return JoinGroupResponse(
-        generation_id=group.generation, protocol_type=group.protocol_type, protocol_name=group.protocol_name,
-        leader=event.old_leader or "", member_id=_returned(event).member_id,
-    )  # fmt: skip
+    return replace(event.existing_group.join_answer(_returned(event).member_id), leader=event.old_leader or "")
 
 
 def _skip_assignment(event: Event) -> JoinGroupResponse:
-    group, member = event.existing_group, _returned(event)
-    return JoinGroupResponse(
-        generation_id=group.generation, protocol_type=group.protocol_type, protocol_name=group.protocol_name,
-        leader=group.members.leader or "", skip_assignment=member.member_id == group.members.leader,
-        member_id=member.member_id, members=_leaders_list(event, member.member_id),
-    )  # fmt: skip
+    group, member_id = event.existing_group, _returned(event).member_id
+    return replace(group.join_answer(member_id, _leaders_list(event, member_id)), skip_assignment=member_id == group.members.leader)
 
 
 def _not_appended(event: Event) -> JoinGroupResponse:
@@ -120,11 +104,7 @@ def _not_appended(event: Event) -> JoinGroupResponse:
 
 
 def _old_leader_not_appended(event: Event) -> JoinGroupResponse:
-    group = event.existing_group
-    return JoinGroupResponse(
-        error_code=event.refusal, generation_id=group.generation, protocol_type=group.protocol_type, protocol_name=group.protocol_name,
-        leader=group.members.leader or "",
-    )  # fmt: skip
+    return replace(event.existing_group.join_answer(""), error_code=event.refusal)
 
 
 def _own_assignment(event: Event) -> SyncGroupResponse:

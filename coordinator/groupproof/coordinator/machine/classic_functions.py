@@ -12,6 +12,7 @@ from groupproof.coordinator.machine.event import Event
 from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.group_batches import BATCHES
 from groupproof.coordinator.machine.guards import GUARDS
+from groupproof.coordinator.machine.join_effects import fill_join
 from groupproof.coordinator.machine.storage import StoredGroup
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent, Guard
@@ -28,10 +29,6 @@ from groupproof.protocol.wire.messages import (
 __all__ = ["CLASSIC_FUNCTIONS"]
 
 
-def _fill_join(event: Event, message: JoinGroupRequest) -> None:
-    event.member_id, event.instance_id = message.member_id, message.group_instance_id
-
-
 def _fill(event: Event, message: SyncGroupRequest | HeartbeatRequest | OffsetCommitRequest | TxnOffsetCommitRequest) -> None:
     event.member_id, event.instance_id, event.generation = message.member_id, message.group_instance_id, message.generation_id
 
@@ -41,7 +38,7 @@ def _fill_nothing(event: Event, message: LeaveGroupRequest | OffsetDeleteRequest
 
 
 _REQUESTS: Final[Mapping[type, RequestFunctions]] = {
-    JoinGroupRequest: RequestFunctions(kind=ClassicEvent.JOIN_GROUP, event=Event, fill=_fill_join, asks_offsets=False),
+    JoinGroupRequest: RequestFunctions(kind=ClassicEvent.JOIN_GROUP, event=Event, fill=fill_join, asks_offsets=False),
     SyncGroupRequest: RequestFunctions(kind=ClassicEvent.SYNC_GROUP, event=Event, fill=_fill, asks_offsets=False),
     HeartbeatRequest: RequestFunctions(kind=ClassicEvent.HEARTBEAT, event=Event, fill=_fill, asks_offsets=False),
     LeaveGroupRequest: RequestFunctions(kind=ClassicEvent.LEAVE_GROUP, event=Event, fill=_fill_nothing, asks_offsets=False),

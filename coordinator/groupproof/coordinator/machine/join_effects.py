@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from groupproof.coordinator.machine.answers import join_answer, join_error, sync_error
+from groupproof.coordinator.machine.answers import join_error, sync_error
 from groupproof.coordinator.machine.members import Member, ParkedRequest
 from groupproof.coordinator.machine.timers import TimerKey, session_of
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent, Effect
@@ -17,8 +17,14 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.event import Event
     from groupproof.coordinator.machine.group import Group
     from groupproof.protocol.rules.cells import EffectName
+    from groupproof.protocol.wire.messages import JoinGroupRequest
 
-__all__ = ["JOIN_EFFECTS", "evict", "parked_request", "refuse_join"]
+__all__ = ["JOIN_EFFECTS", "evict", "fill_join", "parked_request", "refuse_join"]
+
+
+def fill_join(event: Event, message: JoinGroupRequest) -> None:
+    """Put into the event who asks to join; a JoinGroup names no generation."""
+    event.member_id, event.instance_id = message.member_id, message.group_instance_id
 
 
 def parked_request(event: Event) -> ParkedRequest:
@@ -206,7 +212,7 @@ def _answer_joins(engine: EffectContext, event: Event) -> None:
     for member in members.by_id.values():
         parked = members.park_join(member, None)
         if parked is not None:
-            engine.reply(parked.token, join_answer(event, member, listed if member.member_id == members.leader else ()))
+            engine.reply(parked.token, group.join_answer(member.member_id, listed if member.member_id == members.leader else ()))
         engine.timers.arm(session_of(group.group_id, member.member_id), event.now_ms + member.session_timeout_ms)
         member.is_new = False
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from groupproof.coordinator.machine.answers import FORMS, join_answer
+from groupproof.coordinator.machine.answers import FORMS
 from groupproof.coordinator.machine.choices import RandomChoices
 from groupproof.coordinator.machine.effects import EFFECTS
 from groupproof.coordinator.machine.group_descriptions import DESCRIPTIONS
@@ -95,7 +95,7 @@ def _answer_all_as_leaders(engine: EffectContext, event: Event) -> None:
     for member in group.members:
         parked = group.members.park_join(member, None)
         if parked is not None:
-            engine.reply(parked.token, join_answer(event, member, listed))
+            engine.reply(parked.token, group.join_answer(member.member_id, listed))
         engine.timers.arm(session_of(group.group_id, member.member_id), event.now_ms + member.session_timeout_ms)
         member.is_new = False
 

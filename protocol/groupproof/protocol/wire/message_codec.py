@@ -1,4 +1,7 @@
-"""Frames of Kafka's protocol as plain bodies, and back: every version of every API in `vocabulary.Api`.
+"""Kafka's protocol from the bytes of a stream to plain bodies, and back: frames, and every version of every API in `vocabulary.Api`.
+
+A frame is its length as a signed 32-bit integer and that many bytes (Kafka's `NetworkReceive`). A negative length, or one above
+`socket.request.max.bytes`, ends the connection: that bounds what a peer can make us hold.
 
 The bytes are read and written by functions compiled from Kafka's schemas (`kafka_shapes.py`, `codec_source.py`). kio's native reader is not used on
 purpose: it aborts the process on an array that claims 2^31 entries, and refuses tagged fields and error codes that it does not know, which Kafka's
@@ -22,7 +25,6 @@ from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.body_shapes import REWRITES
 from groupproof.protocol.wire.codec import ENTRIES_MAX, Column, MalformedBytes, Reader, Shape, Writer
 from groupproof.protocol.wire.codec_source import reader_of, writer_of
-from groupproof.protocol.wire.framing import frame
 from groupproof.protocol.wire.kafka_shapes import VERSIONS, Side, field_names, has_flexible_header, shape_of
 from groupproof.protocol.wire.message_conversion import (
     BodyMaker,
@@ -38,9 +40,83 @@ from groupproof.protocol.wire.message_conversion import (
 from groupproof.protocol.wire.messages import GroupRequest, GroupResponse
 
 __all__ = [
-    "VERSIONS", "UnsupportedVersion", "WireError", "WireRequest", "body_of", "read_as_messages", "read_request", "read_response", "response_of", "warm", "write_answer",
-    "write_request", "write_response",
+    "FRAME_BYTES_MAX", "VERSIONS", "FrameTooLong", "Framer", "FramingError", "NegativeLength", "UnsupportedVersion", "WireError", "WireRequest", "body_of", "frame",
+    "read_as_messages", "read_request", "read_response", "response_of", "warm", "write_answer", "write_request", "write_response",
 ]  # fmt: skip
+
+
+FRAME_BYTES_MAX: Final = 100 * 1024 * 1024
+"""Kafka's default of `socket.request.max.bytes`."""
+
+_LENGTH: Final = struct.Struct(">i")
+
+
+class FramingError(Exception):
+    """A stream that holds no frames; the connection cannot go on."""
+
+
+class FrameTooLong(FramingError):
+    """A frame announced as longer than the bound."""
+
+
+class NegativeLength(FramingError):
+    """A frame announced with a length below zero."""
+
+
+class Framer:
+    """Cuts a stream into frames; holds at most one incomplete frame of `frame_bytes_max` bytes."""
+
+    def __init__(self, frame_bytes_max: int = FRAME_BYTES_MAX) -> None:
+        self._frame_bytes_max = frame_bytes_max
+        self._held = bytearray()
+
+    @property
+    def pending(self) -> int:
+        """Return the bytes of the frame that is not complete yet: not 0 at the stream's end means that it was cut."""
+        return len(self._held)
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Return the frames that `data` completes, without their length prefix.
+
+        Raises `FrameTooLong` or `NegativeLength` as soon as the length is known, before the frame's bytes are held; complete frames
+        before it in the same `data` are then lost with the connection. After a raise the framer must not be fed again.
+        """
+        held = self._held
+        source: bytes | bytearray = data  # whole frames are most often all there is: then nothing is copied but them
+        if held:
+            held += data
+            source = held
+        frames: list[bytes] = []
+        at = 0
+        while len(source) - at >= _LENGTH.size:
+            start = at + _LENGTH.size
+            end = start + self._length(source, at)
+            if end > len(source):
+                break
+            frames.append(bytes(source[start:end]))
+            at = end
+        if source is held:
+            del held[:at]
+        else:
+            held += data[at:]
+        return frames
+
+    def _length(self, held: bytes | bytearray, at: int) -> int:
+        length: int = _LENGTH.unpack_from(held, at)[0]
+        if length < 0:
+            raise NegativeLength(f"a frame of {length} bytes was announced; first bytes {_hex(held, at)}")
+        if length > self._frame_bytes_max:
+            raise FrameTooLong(f"a frame of {length} bytes was announced, the bound is {self._frame_bytes_max}; first bytes {_hex(held, at)}")
+        return length
+
+
+def frame(payload: bytes) -> bytes:
+    """Return `payload` behind its length."""
+    return _LENGTH.pack(len(payload)) + payload
+
+
+def _hex(held: bytes | bytearray, at: int) -> str:
+    return bytes(held[at : at + 16]).hex()
 
 
 class WireError(Exception):
@@ -286,7 +362,6 @@ def _why(error: Exception) -> str:
 _APIS: Final = {int(api): api for api in Api}
 _REQUEST_HEADER: Final = struct.Struct(">hhi")
 _CORRELATION: Final = struct.Struct(">i")
-_LENGTH: Final = struct.Struct(">i")
 _LENGTH_AND_CORRELATION: Final = struct.Struct(">ii")
 _UNSUPPORTED: Final = b"\0\x23"
 _UNREADABLE: Final = (MalformedBytes, IndexError, struct.error, UnicodeDecodeError)

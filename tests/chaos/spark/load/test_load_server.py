@@ -19,8 +19,7 @@ from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.trace_columns import read_parquet
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.framing import Framer, frame
-from groupproof.protocol.wire.message_codec import read_response, write_request
+from groupproof.protocol.wire.message_codec import Framer, frame, read_response, write_request
 
 Story = Callable[[LoadServer, Address], Any]
 

@@ -11,8 +11,7 @@ import trio
 
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.protocol.vocabulary import Api, ErrorCode
-from groupproof.protocol.wire.framing import Framer, frame
-from groupproof.protocol.wire.message_codec import VERSIONS, read_response, write_request
+from groupproof.protocol.wire.message_codec import VERSIONS, Framer, frame, read_response, write_request
 from groupproof.protocol.wire.subscription import Assignment, Subscription, encode_assignment, encode_subscription
 
 __all__ = ["Line", "Puppet", "add_partitions", "pass_time"]

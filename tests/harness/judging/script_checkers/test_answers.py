@@ -20,8 +20,7 @@ from groupproof.harness.model.script_builders import answered, beat, delete_grou
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, ErrorCode
-from groupproof.protocol.wire.framing import frame
-from groupproof.protocol.wire.message_codec import write_request, write_response
+from groupproof.protocol.wire.message_codec import frame, write_request, write_response
 
 STEPS = (*stable("a"), *joined("b", is_parked=True), beat("a", code=27))
 

@@ -13,8 +13,7 @@ from groupproof.harness.judging.diagnosis.group_diagnosis import rebalances_of
 from groupproof.harness.running.importing.imported_event import ImportedEvent, merged
 from groupproof.harness.running.importing.packet_trace import read_capture
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.framing import frame
-from groupproof.protocol.wire.message_codec import write_request, write_response
+from groupproof.protocol.wire.message_codec import frame, write_request, write_response
 
 REAL = Path(__file__).parent / "captured/kafka-4.1.0.pcap"
 PORTS = (44109, 41205)

@@ -10,8 +10,7 @@ import trio.testing
 from groupproof.harness.running.scripts.script_connection import RAW_BYTES_MAX, Exchange, ScriptLink
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.framing import frame
-from groupproof.protocol.wire.message_codec import write_response
+from groupproof.protocol.wire.message_codec import frame, write_response
 
 Body = Callable[[ScriptLink, trio.abc.Stream, Recorder], Awaitable[None]]
 

@@ -9,8 +9,7 @@ from functools import partial
 import trio
 
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.framing import Framer, frame
-from groupproof.protocol.wire.message_codec import VERSIONS, read_request, write_response
+from groupproof.protocol.wire.message_codec import VERSIONS, Framer, frame, read_request, write_response
 
 PORTS: list[int] = []
 

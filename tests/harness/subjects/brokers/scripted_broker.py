@@ -10,8 +10,7 @@ import trio
 import trio.testing
 
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.framing import Framer, frame
-from groupproof.protocol.wire.message_codec import VERSIONS, WireRequest, read_request, write_response
+from groupproof.protocol.wire.message_codec import VERSIONS, Framer, WireRequest, frame, read_request, write_response
 
 __all__ = ["ALL", "Answer", "ScriptedBroker", "metadata"]
 

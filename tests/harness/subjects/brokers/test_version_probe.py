@@ -14,7 +14,7 @@ from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
 from groupproof.harness.subjects.brokers.version_probe import unreadable
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.framing import frame
+from groupproof.protocol.wire.message_codec import frame
 
 GARBAGE, CLOSES = "its answer cannot be read", "it closes the connection instead of an answer"
 

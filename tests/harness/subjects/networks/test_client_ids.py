@@ -16,8 +16,7 @@ from tests.harness.subjects.shims.fakes import AlwaysUp
 from groupproof.harness.subjects.networks.client_ids import OwnerGone, RelabelledStream, owner_of_connection, with_client_id
 from groupproof.harness.subjects.networks.network import LoopbackNetwork
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.framing import Framer, frame
-from groupproof.protocol.wire.message_codec import read_request, write_request
+from groupproof.protocol.wire.message_codec import Framer, frame, read_request, write_request
 
 BODY = {"group_id": "g", "generation_id": 1, "member_id": "x-1"}
 

@@ -23,7 +23,7 @@ from groupproof.harness.subjects.tap.hub import Hub, Route, Serve
 from groupproof.harness.subjects.tap.upstream import meet_upstream
 from groupproof.protocol.faults import Fault
 from groupproof.protocol.trace import Observation, Recorder, Trace
-from groupproof.protocol.wire.framing import Framer, frame
+from groupproof.protocol.wire.message_codec import Framer, frame
 
 __all__ = ["MemoryDoors", "Peer", "Scene", "Shop", "played"]
 

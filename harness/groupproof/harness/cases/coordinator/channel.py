@@ -12,7 +12,7 @@ from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.model.script import AwaitClose, Cut, Raw, ReadAgain, ScriptStep, StopReading, SubscriptionBytes
 from groupproof.harness.model.script_builders import answered, beat, commit, describe, fetch, join, joined, stable, sync
 from groupproof.protocol.vocabulary import Api, ErrorCode, Level
-from groupproof.protocol.wire.framing import frame
+from groupproof.protocol.wire.message_codec import frame
 
 __all__ = ["CASES"]
 

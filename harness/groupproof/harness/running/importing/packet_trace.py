@@ -16,8 +16,7 @@ from groupproof.harness.running.importing.segments import End, Segment, segment_
 from groupproof.harness.running.importing.tcp_streams import HalfStream
 from groupproof.harness.subjects.tap.addresses import named_in
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.framing import FRAME_BYTES_MAX, Framer, FramingError
-from groupproof.protocol.wire.message_codec import WireError, WireRequest, read_request, read_response
+from groupproof.protocol.wire.message_codec import FRAME_BYTES_MAX, Framer, FramingError, WireError, WireRequest, read_request, read_response
 from groupproof.protocol.wire.observation_columns import request_columns, response_columns
 
 __all__ = ["API_MAX", "VERSION_MAX", "read_capture"]

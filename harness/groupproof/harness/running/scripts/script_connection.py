@@ -16,8 +16,7 @@ import trio
 
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.framing import Framer, FramingError, frame
-from groupproof.protocol.wire.message_codec import WireError, read_response, write_request
+from groupproof.protocol.wire.message_codec import Framer, FramingError, WireError, frame, read_response, write_request
 from groupproof.protocol.wire.observation_columns import request_columns, response_columns
 
 __all__ = ["BROKEN", "RAW_BYTES_MAX", "Exchange", "ScriptLink"]

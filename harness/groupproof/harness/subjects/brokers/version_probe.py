@@ -15,8 +15,7 @@ from groupproof.harness.model.common_versions import common_versions
 from groupproof.harness.subjects.brokers.cluster_map import NOBODY, BrokerAddress, ClusterMap
 from groupproof.harness.subjects.networks.request_connection import GONE, Asker
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.framing import FramingError
-from groupproof.protocol.wire.message_codec import WireError
+from groupproof.protocol.wire.message_codec import FramingError, WireError
 
 __all__ = ["unreadable"]
 

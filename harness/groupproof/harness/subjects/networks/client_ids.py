@@ -15,7 +15,7 @@ from pathlib import Path
 import trio
 
 from groupproof.harness.subjects.networks.stream_wrapper import StreamWrapper
-from groupproof.protocol.wire.framing import FRAME_BYTES_MAX, Framer, FramingError, frame
+from groupproof.protocol.wire.message_codec import FRAME_BYTES_MAX, Framer, FramingError, frame
 
 __all__ = ["OwnerGone", "RelabelledStream", "owner_of_connection", "with_client_id"]
 

@@ -9,8 +9,7 @@ from typing import Any
 import trio
 
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.framing import Framer, FramingError, frame
-from groupproof.protocol.wire.message_codec import VERSIONS, WireError, read_response, write_request
+from groupproof.protocol.wire.message_codec import VERSIONS, Framer, FramingError, WireError, frame, read_response, write_request
 
 __all__ = ["GONE", "Asker", "NotSpoken", "Ranges", "asking", "versions_of"]
 

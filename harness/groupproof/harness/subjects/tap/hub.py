@@ -20,7 +20,7 @@ from groupproof.harness.subjects.tap.groups_in_frames import GroupsInFrames
 from groupproof.harness.subjects.tap.link import TapLink
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.framing import FRAME_BYTES_MAX
+from groupproof.protocol.wire.message_codec import FRAME_BYTES_MAX
 
 __all__ = ["ROUTES_MAX", "Doors", "Hub", "Route", "TcpDoors"]
 

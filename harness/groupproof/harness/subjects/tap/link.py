@@ -26,8 +26,7 @@ from groupproof.harness.subjects.tap.open_requests import Entry, OpenRequests
 from groupproof.protocol.faults import Answer, Corrupt, Cut, Drop, Duplicate, Fault, Hold, Move, Reorder, Silence
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.framing import Framer, FramingError, frame
-from groupproof.protocol.wire.message_codec import write_response
+from groupproof.protocol.wire.message_codec import Framer, FramingError, frame, write_response
 from groupproof.protocol.wire.observation_columns import request_columns, response_columns
 
 __all__ = ["FAREWELL_S_MAX", "LinkEnd", "Station", "TapLink"]

@@ -7,8 +7,7 @@ import sys
 import trio
 
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.framing import Framer, frame
-from groupproof.protocol.wire.message_codec import VERSIONS, read_request, write_response
+from groupproof.protocol.wire.message_codec import VERSIONS, Framer, frame, read_request, write_response
 
 OWN, PORTS = int(sys.argv[1]), [int(part) for part in sys.argv[2].split(",")]
 
