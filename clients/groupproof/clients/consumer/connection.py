@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import trio
 
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.message_codec import FRAME_BYTES_MAX, VERSIONS, Framer, FramingError, WireError, frame, read_response, write_request
+from groupproof.protocol.wire.message_codec import FRAME_BYTES_MAX, VERSIONS, Framer, WireError, frame, read_response, write_request
 
 __all__ = ["REQUESTS_MAX", "Answered", "Connect", "Connection", "Exchange", "NoCommonVersion", "Observer"]
 
@@ -46,7 +46,7 @@ class NoCommonVersion(Exception):
 
 
 _ENDS: Final = (
-    OSError, trio.TooSlowError, trio.BrokenResourceError, trio.ClosedResourceError, WireError, FramingError, NoCommonVersion, ValueError,
+    OSError, trio.TooSlowError, trio.BrokenResourceError, trio.ClosedResourceError, WireError, NoCommonVersion, ValueError,
 )  # fmt: skip
 
 

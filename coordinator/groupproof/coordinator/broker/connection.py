@@ -27,16 +27,15 @@ from groupproof.coordinator.machine.incoming_request import IncomingRequest
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import (
     Framer,
-    FramingError,
     UnsupportedVersion,
     WireError,
     WireRequest,
-    body_of,
     frame,
     read_request,
     write_answer,
     write_response,
 )
+from groupproof.protocol.wire.message_conversion import body_of
 from groupproof.protocol.wire.observation_columns import request_columns, response_columns
 
 if TYPE_CHECKING:
@@ -212,7 +211,7 @@ class Connection:
         try:
             for payload in framer.feed(data):
                 arrived.append((self._arrived(payload), len(payload)))
-        except (FramingError, WireError) as error:
+        except WireError as error:
             broken = error
         done = 0
         while done < min(len(arrived), _AT_ONCE_MAX) and self._at_once(arrived[done][0]):

@@ -51,7 +51,11 @@ FRAME_BYTES_MAX: Final = 100 * 1024 * 1024
 _LENGTH: Final = struct.Struct(">i")
 
 
-class FramingError(Exception):
+class WireError(Exception):
+    """A frame that cannot be read; `str()` says what was met."""
+
+
+class FramingError(WireError):
     """A stream that holds no frames; the connection cannot go on."""
 
 
@@ -117,10 +121,6 @@ def frame(payload: bytes) -> bytes:
 
 def _hex(held: bytes | bytearray, at: int) -> str:
     return bytes(held[at : at + 16]).hex()
-
-
-class WireError(Exception):
-    """A frame that cannot be read; `str()` says what was met."""
 
 
 class UnsupportedVersion(WireError):

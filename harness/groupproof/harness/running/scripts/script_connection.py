@@ -16,7 +16,7 @@ import trio
 
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.message_codec import Framer, FramingError, WireError, frame, read_response, write_request
+from groupproof.protocol.wire.message_codec import Framer, WireError, frame, read_response, write_request
 from groupproof.protocol.wire.observation_columns import request_columns, response_columns
 
 __all__ = ["BROKEN", "RAW_BYTES_MAX", "Exchange", "ScriptLink"]
@@ -117,7 +117,7 @@ class ScriptLink:
                         self._take(payload)
         except BROKEN as error:
             self._over(f"the connection broke: {error.__cause__ or error}", by="broker")
-        except (FramingError, WireError) as error:
+        except WireError as error:
             self._recorder.record("event", who="kit", connection=self.number, node=self.node_id, body={"name": "garbage", "why": str(error)})
             await self.cut()
 

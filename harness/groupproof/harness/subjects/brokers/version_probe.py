@@ -15,7 +15,7 @@ from groupproof.harness.model.common_versions import common_versions
 from groupproof.harness.subjects.brokers.cluster_map import NOBODY, BrokerAddress, ClusterMap
 from groupproof.harness.subjects.networks.request_connection import GONE, Asker
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.message_codec import FramingError, WireError
+from groupproof.protocol.wire.message_codec import WireError
 
 __all__ = ["unreadable"]
 
@@ -72,7 +72,7 @@ class _Prober:
                 return None
             except GONE as error:
                 await self.close()
-                return _UNREADABLE if isinstance(error, WireError | FramingError) else _CLOSED
+                return _UNREADABLE if isinstance(error, WireError) else _CLOSED
         await self.close()
         return None
 

@@ -9,7 +9,7 @@ from typing import Any
 import trio
 
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.message_codec import VERSIONS, Framer, FramingError, WireError, frame, read_response, write_request
+from groupproof.protocol.wire.message_codec import VERSIONS, Framer, WireError, frame, read_response, write_request
 
 __all__ = ["GONE", "Asker", "NotSpoken", "Ranges", "asking", "versions_of"]
 
@@ -24,7 +24,7 @@ class NotSpoken(Exception):
     """The broker speaks no version of an API that this wire speaks; `str()` names both."""
 
 
-GONE = (OSError, trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError, WireError, FramingError, EOFError)
+GONE = (OSError, trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError, WireError, EOFError)
 """What a broker that is not there, not up yet, or no broker raises."""
 
 
