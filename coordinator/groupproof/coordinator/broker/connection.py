@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from groupproof.coordinator.broker.frame_faults import ConnectionSevered, Strikes
-from groupproof.coordinator.broker.request_queue import Inbox
+from groupproof.coordinator.broker.request_queue import Inbox, OpenRequest
 from groupproof.coordinator.broker.sockets import Socket, has_all
 from groupproof.coordinator.machine.incoming_request import IncomingRequest
 from groupproof.protocol.vocabulary import Api
@@ -41,7 +41,6 @@ from groupproof.protocol.wire.observation_columns import request_columns, respon
 if TYPE_CHECKING:
     from groupproof.coordinator.broker.broker import Broker
     from groupproof.coordinator.broker.frame_faults import AppliedFault
-    from groupproof.coordinator.broker.group_coordinators import Ticket
     from groupproof.protocol.wire.messages import GroupResponse
 
 __all__ = ["SEND_S_MAX", "Connection", "ConnectionEnd"]
@@ -74,15 +73,6 @@ class _Unread:
     is_end: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _OpenRequest:
-    """A request that was taken up where it was read, and what is left to do: wait for the answer to its `ticket`, or send the rest of it."""
-
-    arrived: IncomingRequest
-    ticket: Ticket | None = None
-    rest: bytes = b""
-
-
 class Connection:
     """Serves one stream until it ends; `serve` lets no exception out but the caller's own cancellation."""
 
@@ -92,7 +82,7 @@ class Connection:
         self.host = peer.rpartition(":")[0] or peer
         self._stream = stream
         self._peer = peer
-        self._inbox: Inbox[IncomingRequest | ConnectionEnd | _OpenRequest] = Inbox()
+        self._inbox: Inbox[IncomingRequest | ConnectionEnd | OpenRequest] = Inbox()
         self._scope = trio.CancelScope()
         self._strikes = Strikes(broker, self)
         self._waiting_for: str | None = None
@@ -281,9 +271,9 @@ class Connection:
         if self._socket is None or not self._inbox.is_awaited or (ticket := self.broker.take_up(arrived, self)) is None:
             return False
         if ticket.answer is None:
-            self._inbox.put_first(_OpenRequest(arrived, ticket))
+            self._inbox.put_first(OpenRequest(arrived, ticket))
         elif self._is_open and (rest := self._answer_at_once(self._socket, arrived, ticket.answer)):
-            self._inbox.put_first(_OpenRequest(arrived, rest=rest))
+            self._inbox.put_first(OpenRequest(arrived, rest=rest))
         return True
 
     def _answer_at_once(self, to: Socket, arrived: IncomingRequest, answer: GroupResponse) -> bytes:
@@ -302,7 +292,7 @@ class Connection:
                 self._tell_unsent(arrived)
             raise
 
-    async def _go_on(self, begun: _OpenRequest) -> None:
+    async def _go_on(self, begun: OpenRequest) -> None:
         """Do what is left of a request that was taken up at once."""
         arrived, rest = begun.arrived, begun.rest
         if begun.ticket is not None:
@@ -332,7 +322,7 @@ class Connection:
         while (arrived := await self._inbox.get()) is not None:
             if isinstance(arrived, ConnectionEnd):
                 raise arrived
-            await (self._go_on(arrived) if isinstance(arrived, _OpenRequest) else self._turn(arrived))
+            await (self._go_on(arrived) if isinstance(arrived, OpenRequest) else self._turn(arrived))
         self.end(self._farewell, by="client")
 
     async def _turn(self, arrived: IncomingRequest) -> None:

@@ -7,16 +7,30 @@ that arrival and processing are two observations. Beyond the bound the peer is s
 from __future__ import annotations
 
 from collections import deque
-from typing import Generic, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import trio
 
-__all__ = ["INBOX_BYTES_MAX", "INBOX_FRAMES_MAX", "Inbox"]
+if TYPE_CHECKING:
+    from groupproof.coordinator.broker.group_coordinators import Ticket
+    from groupproof.coordinator.machine.incoming_request import IncomingRequest
+
+__all__ = ["INBOX_BYTES_MAX", "INBOX_FRAMES_MAX", "Inbox", "OpenRequest"]
 
 INBOX_FRAMES_MAX = 256
 INBOX_BYTES_MAX = 1024 * 1024
 
 Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRequest:
+    """A request that was taken up where it was read, and what is left to do: wait for the answer to its `ticket`, or send the rest of it."""
+
+    arrived: IncomingRequest
+    ticket: Ticket | None = None
+    rest: bytes = b""
 
 
 class Inbox(Generic[Item]):
