@@ -16,7 +16,7 @@ from groupproof.protocol.vocabulary import Api, ErrorCode
 from groupproof.protocol.wire.message_codec import frame, read_response, warm, write_request
 
 FILES_MAX = 12
-CHANGES_MAX = 60
+CHANGES_MAX = 59
 HEARTBEAT_FILES_MAX = 15
 HEARTBEAT_CHANGES_MAX = 26
 

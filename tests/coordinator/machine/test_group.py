@@ -5,14 +5,11 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from groupproof.coordinator.machine.group import Group, IllegalTransition, breaks_the_reader, topics_of
+from groupproof.coordinator.machine.group import Group, IllegalTransition
 from groupproof.coordinator.machine.members import Member, ParkedRequest
 from groupproof.protocol.vocabulary import VALID_PREVIOUS_STATES, GroupState
 from groupproof.protocol.wire.messages import JoinProtocol
-from groupproof.protocol.wire.subscription import Subscription, encode_subscription
 
 EMPTY, PREPARING, COMPLETING, STABLE, DEAD = GroupState
 LEGAL = {
@@ -118,44 +115,3 @@ def test_how_far_a_group_has_come_names_who_has_nothing_parked() -> None:
     assert (group.standing().absent, group.standing().pending) == (("c",), ("p",))
     group.members.park_join(member, ParkedRequest("token", 5))
     assert group.standing().absent == ()
-
-
-# Which subscription bytes Apache Kafka's coordinator chokes on
-
-
-@pytest.mark.parametrize("version", [0, 1, 2, 3])
-def test_subscriptions_of_every_version_can_be_read(version: int) -> None:
-    subscription = Subscription(topics=("t", "été"), owned=(("t", 1),), generation=4, rack="r", user_data=b"data", version=version)
-
-    assert not breaks_the_reader(encode_subscription(subscription))
-    assert topics_of(encode_subscription(subscription)) == frozenset({"t", "été"})
-
-
-def test_a_topic_that_is_not_utf_8_is_read_as_java_reads_it() -> None:
-    assert topics_of(b"\0\0\0\0\0\1\0\2t\xff\0\0\0\0") == frozenset({"t\N{REPLACEMENT CHARACTER}"})
-
-
-@pytest.mark.parametrize("data", [
-    b"", b"\0", b"\0\0", b"\0\0\0\0", b"\0\0\0\0\0\0", b"\0\0\0\0\0\1\0",
-])  # fmt: skip
-def test_bytes_that_stop_before_a_field_of_fixed_size_are_forgiven(data: bytes) -> None:
-    assert not breaks_the_reader(data)
-    assert topics_of(data) is None
-
-
-@pytest.mark.parametrize("data", [
-    b"metadata",  # as many topics as the letters say
-    b"\0\0\xff\xff\xff\xff",  # a negative number of topics
-    b"\0\0\0\0\0\1\xff\xff",  # a topic that is null
-    b"\0\0\0\0\0\1\x80\0" + b"t" * 40_000,  # a negative length, though there is as much as it says without its sign
-    b"\0\0\0\0\0\1\0\5t",  # a topic longer than what is left
-    b"\0\0\0\0\0\0\0\0\0\5d",  # user data longer than what is left
-])  # fmt: skip
-def test_lengths_that_make_no_sense_break_the_reader(data: bytes) -> None:
-    assert breaks_the_reader(data)
-    assert topics_of(data) is None
-
-
-@given(st.binary(max_size=40))
-def test_any_bytes_are_judged(data: bytes) -> None:
-    assert not (breaks_the_reader(data) and topics_of(data) is not None)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from groupproof.coordinator.machine.group import breaks_the_reader
-from groupproof.coordinator.machine.members import chosen_metadata, leading_protocols
+from groupproof.coordinator.machine.members import breaks_the_reader, chosen_metadata, leading_protocols
 from groupproof.protocol.rules.classic.classic_terms import Guard
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 from groupproof.protocol.wire.messages import OffsetDeleteRequest
