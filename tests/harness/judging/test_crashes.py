@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.harness.judging.judged import OK, judged, says
+from tests.harness.judging.judged import FAILED, OK, judged, says
 from tests.traces import Story
 
-from groupproof.harness.judging.crashes import has_crashed_closing
+from groupproof.harness.judging.crashes import gave_up_in, has_crashed_closing
 from groupproof.harness.judging.ruling import Judgement
-from groupproof.harness.model.verdicts import Verdict
+from groupproof.harness.model.evidence import Evidence, NotReached
+from groupproof.harness.model.verdicts import Finding, Verdict
 from groupproof.harness.subjects.shims.conversation import Ending
 from groupproof.protocol.vocabulary import Api
 
@@ -103,3 +105,31 @@ def test_a_shared_process_that_is_killed_from_outside_has_not_crashed() -> None:
 )
 def test_a_crash_at_close_is_an_end_by_its_own_doing_that_was_asked_for(status: int | None, *, commanded: bool, shared: bool, crashed: bool) -> None:
     assert has_crashed_closing(ended(status, commanded=commanded, shared=shared).trace[-1]) is crashed
+
+
+@pytest.mark.parametrize("commanded", [True, False])
+def test_a_program_that_ended_itself_before_the_case_was_over_shows_no_more(*, commanded: bool) -> None:
+    def unreached(evidence: Evidence) -> Iterator[Finding]:
+        yield OK
+        raise NotReached("the run ended before its time was over")
+
+    story = Story()
+    story.find()
+    story.kit("exit", "m0", status=0, how="exited with status 0", gave_up=True, commanded=commanded, shared=False, stderr=[])
+    ended = judged(story, unreached)
+
+    assert ended.verdict is (Verdict.INCONCLUSIVE if commanded else Verdict.UNIMPLEMENTED)
+    assert ("the program of m0 ended itself" in ended.reason) != commanded
+    assert gave_up_in(story.trace) == (None if commanded else "m0")
+
+
+def test_what_a_program_has_proven_before_it_ended_itself_stays_proven() -> None:
+    def unreached(evidence: Evidence) -> Iterator[Finding]:
+        yield FAILED
+        raise NotReached("the run ended before its time was over")
+
+    story = Story()
+    story.find()
+    story.kit("exit", "m0", status=0, how="exited with status 0", gave_up=True, commanded=False, shared=False, stderr=[])
+
+    assert judged(story, unreached).verdict is Verdict.FAILED

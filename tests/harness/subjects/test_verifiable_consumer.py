@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import trio
-from tests.harness.subjects.shims.fakes import Heard
+from tests.harness.subjects.shims.fakes import AlwaysUp, Heard
 
 from groupproof.clients.registry.registered_clients import resolve
 from groupproof.harness.model.errors import BrokenEnvironment, BrokenShim
@@ -131,6 +131,58 @@ def test_subscribe_is_answered_once_the_program_has_come_up() -> None:
         assert [event["name"] for event in heard.events] == ["startup_complete"]
 
     using(VerifiableSubject("java", program("kafka-4.1")), use)
+
+
+def test_subscribe_is_answered_with_the_first_connection_of_a_program_that_says_nothing_before_it_is_assigned() -> None:
+    network = LoopbackNetwork()
+
+    async def main() -> None:
+        heard, subject = Heard(), VerifiableSubject("x", program("silent until assigned"))
+        with trio.fail_after(120):
+            async with (
+                network.opened(AlwaysUpBrokers()) as addresses,
+                subject.opened(),
+                subject.member("c1.m0", heard, network, alone=False, seed=1) as handle,
+            ):
+                fields = {**FIELDS, "bootstrap": f"127.0.0.1:{addresses[0][1]}"}
+                assert (await handle.ask("subscribe", fields)).ok
+                assert (heard.events, network.arrivals) == ([], {})
+
+    trio.run(main)
+
+
+class AlwaysUpBrokers(AlwaysUp):
+    """One broker that takes connections and says nothing."""
+
+    nodes = (0,)
+
+    def advertise(self, node_id: int, host: str, port: int) -> None:
+        return
+
+    async def serve_connection(self, node_id: int, stream: trio.abc.Stream, peer: str) -> None:
+        await stream.receive_some(1)
+
+
+def test_what_a_registered_program_writes_of_an_error_to_stderr_is_an_event() -> None:
+    client = resolve("verifiable-confluent")
+
+    async def use(handle: Handle, heard: Heard) -> None:
+        assert (handle.hello.level, handle.hello.unreported) == (0, frozenset())
+        await handle.ask("subscribe", FIELDS)
+        await handle.ask("close", {})
+        errors = [event for event in heard.events if event["name"] == "error"]
+        message = 'JoinGroup failed: Broker: \\"?\\"'
+        assert errors == [{"name": "error", "error": "INVALID_GROUP_ID", "message": message, "fatal": False}]
+
+    using(VerifiableSubject("x", program("logs an error"), template=client.arguments, error_line=client.error_line), use)
+
+
+@pytest.mark.parametrize(("how", "unreported"), [("kafka-4.1", set()), ("kafka-2.0", {"error"})])
+def test_only_javas_program_is_known_to_end_where_its_consumer_throws(how: str, unreported: set[str]) -> None:
+    async def use(handle: Handle, heard: Heard) -> None:
+        assert handle.hello.unreported == unreported
+
+    using(VerifiableSubject("x", program(how)), use)
 
 
 def test_several_topics_are_unimplemented_where_only_the_help_is_known() -> None:

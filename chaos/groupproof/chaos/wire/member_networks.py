@@ -198,6 +198,7 @@ class MemberEntrance:
     def __init__(self) -> None:
         self.addresses: list[Address] = []
         self.names: dict[int, str] = {}
+        self.arrivals: dict[str, trio.Event] = {}
 
     async def connect(self, host: str, port: int) -> trio.abc.Stream:
         return await trio.open_tcp_stream(host, port)
@@ -217,5 +218,7 @@ class _ToxicDoors:
 
     async def _serve(self, way: _Way, serve: Serve, stream: trio.abc.Stream, peer: str) -> None:
         named = RelabelledStream(stream, self.member) if self.entrance.names else stream
+        if self.member in self.entrance.arrivals:
+            self.entrance.arrivals.pop(self.member).set()
         async with self.network.linked(way):
             await serve(ThrottledStream(named, self.network.is_flooded), peer)

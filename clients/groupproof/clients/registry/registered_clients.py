@@ -82,7 +82,8 @@ class RegisteredClient:
     """A client in one release. `shim` is its program, relative to the folder `shims` (None: the project's own member).
 
     `members_max` is how many members one process carries before they disturb each other's timing, measured at a heartbeat interval
-    of 300 ms on one core; 1 where a process has one member.
+    of 300 ms on one core; 1 where a process has one member. `error_line` is the expression, with the groups `error` and `message`, of what a
+    program of level 0 writes to stderr where its client hands it an error and it goes on: its events have none for that.
     """
 
     name: str
@@ -99,6 +100,7 @@ class RegisteredClient:
     multi: bool = False
     members_max: int = 1
     arguments: tuple[Argument, ...] = ()
+    error_line: str = ""
     homepage: str = ""
 
     def __str__(self) -> str:

@@ -14,7 +14,7 @@ from groupproof.harness.judging.case_checkers.whole_trace import folded
 from groupproof.harness.judging.checkers.checker_registry import checkers_named
 from groupproof.harness.judging.checkers.classic_checkers import CLASSIC_CHECKERS
 from groupproof.harness.judging.clean_close import goodbye_of
-from groupproof.harness.judging.crashes import crash_in
+from groupproof.harness.judging.crashes import crash_in, gave_up_in
 from groupproof.harness.judging.empty_traces import lies_in, silence_of
 from groupproof.harness.judging.lag import lags_in, most_lag_ms, with_lag
 from groupproof.harness.judging.ruling import Judgement
@@ -120,6 +120,10 @@ def _judged(case: Case, trace: Trace, universal: Sequence[Judge]) -> Judgement:
     if silence := silence_of(case, trace, verdict):
         return Judgement(
             verdict=Verdict.INCONCLUSIVE, reason=silence, findings=tuple(finding for finding in findings if finding.verdict not in ADVERSE)
+        )
+    if verdict is Verdict.INCONCLUSIVE and (who := gave_up_in(trace)) is not None:
+        return _not_offered(
+            f"the program of {who} ended itself, and said so, before what the case waits for: {'; '.join(dict.fromkeys(doubts))}", findings
         )
     is_late = any(finding.verdict is Verdict.INCONCLUSIVE for finding in findings)
     # What was never reached while the kit itself was late says nothing of the subject either.

@@ -16,7 +16,7 @@ from groupproof.harness.model.case import Case
 from groupproof.harness.model.verdicts import Finding, Verdict
 from groupproof.protocol.trace import Observation, Trace
 
-__all__ = ["crash_in", "has_crashed_closing", "how_it_ended", "signal_from_outside"]
+__all__ = ["crash_in", "gave_up_in", "has_crashed_closing", "how_it_ended", "signal_from_outside"]
 
 _FROM_OUTSIDE: Final = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM})
 _SIGNAL_STATUS: Final = 128
@@ -49,6 +49,14 @@ def crash_in(case: Case, trace: Trace) -> Judgement | None:
         detail=words or "nothing on stderr",
     )
     return Judgement(verdict=Verdict.FAILED, findings=(crashed,))
+
+
+def gave_up_in(trace: Trace) -> str | None:
+    """Return the client whose program, of level 0, ended itself in order before anybody asked it to; None where none did.
+
+    It is the program that takes an error for its end: what its client would have done next nobody sees.
+    """
+    return next((obs.client for obs in _exits(trace) if obs.body.get("gave_up") and not obs.body["commanded"]), None)
 
 
 def how_it_ended(ended: Observation) -> str:

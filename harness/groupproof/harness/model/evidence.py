@@ -159,8 +159,15 @@ class Evidence:
 
     def capabilities(self, client: str) -> frozenset[str]:
         """Return what the client's shim declared in its hello."""
+        return self._hello(client, "capabilities")
+
+    def unreported(self, client: str) -> frozenset[str]:
+        """Return the events that the client's program, of level 0, never writes."""
+        return self._hello(client, "unreported")
+
+    def _hello(self, client: str, field: str) -> frozenset[str]:
         hellos = (obs for obs in self.select("event", client=client) if obs.who == "kit" and obs.body.get("name") == "hello")
-        return frozenset(next((obs.body.get("capabilities") or () for obs in hellos), ()))
+        return frozenset(next((obs.body.get(field) or () for obs in hellos), ()))
 
     @property
     def stretch(self) -> float:

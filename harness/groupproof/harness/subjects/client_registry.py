@@ -137,7 +137,9 @@ def _of_client(client: RegisteredClient, launch: Launch, shim_level: int | None,
     program = Program(argv=launch.argv, env=launch.env, cwd=launch.cwd)
     subject: Subject = ProcessSubject(str(client), program, seed=seed, processes=max(1, -(-2 * jobs // launch.members_max)))
     if level == 0:
-        subject = VerifiableSubject(client.name, program, version=client.release, language=client.language, template=launch.arguments)
+        subject = VerifiableSubject(
+            client.name, program, version=client.release, language=client.language, template=launch.arguments, error_line=client.error_line
+        )
     return Candidate(
         name=client.name,
         release=client.release,

@@ -2,18 +2,23 @@
 
 They take no commands: `subscribe` starts the program with options, `close` is SIGTERM, and all else is unimplemented. Source: the options
 and events that Kafka's system tests document (tools' VerifiableConsumer; kafkatest's VerifiableClient).
+
+No event is an error. Java's program ends where its consumer throws, and that is how it tells of it; what another one writes to stderr of an
+error is known of a registered program alone. Of any other program nobody can say that it was not told.
 """
 
 from __future__ import annotations
 
 import itertools
 import os
+import re
 import shlex
 import signal
 import subprocess
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -78,17 +83,23 @@ def _argument(name: str, option: str) -> Argument:
 
 
 class VerifiableSubject:
-    """A program of level 0. `template` says which option carries which field of `subscribe`; without one, its `--help` is asked."""
+    """A program of level 0. `template` says which option carries which field of `subscribe`; without one, its `--help` is asked.
+
+    `error_line` is the expression of what it writes to stderr of an error after which it goes on, with the groups `error` and `message`.
+    """
 
     is_virtual = False
 
-    def __init__(self, name: str, program: Program, *, version: str = "", language: str = "", template: Sequence[Argument] = ()) -> None:
+    def __init__(
+        self, name: str, program: Program, *, version: str = "", language: str = "", template: Sequence[Argument] = (), error_line: str = ""
+    ) -> None:
         self.name = name
         self.program = program
         self._template = tuple(template)
         self._version = version
         self._language = language
         self._speaks_java = False
+        self._error_line = re.compile(error_line) if error_line else None
         self._config_option = ""
         self._folder = Path()
         self._nursery: trio.Nursery | None = None
@@ -105,7 +116,15 @@ class VerifiableSubject:
         if not {"bootstrap", "topics", "group"} <= given:
             raise BrokenShim(f"no program of level 0: its --help names no --topic, --group-id or --bootstrap-server: {self.program}")
         capabilities = frozenset({CLASSIC_CAPABILITY, *(value for name, value in _CAPABILITIES.items() if name in given)})
-        self.hello = Hello(contract=CONTRACT, client=self.name, version=self._version, language=self._language, capabilities=capabilities)
+        self.hello = Hello(
+            contract=CONTRACT,
+            client=self.name,
+            version=self._version,
+            language=self._language,
+            capabilities=capabilities,
+            level=0,
+            unreported=frozenset() if self._speaks_java or self._error_line else frozenset({"error"}),
+        )
         with TemporaryDirectory(prefix="groupproof-") as folder:
             self._folder = Path(folder)
             async with trio.open_nursery() as nursery:
@@ -141,8 +160,15 @@ class VerifiableSubject:
         process = ShimProcess(replace(self.program, argv=(*self.program.argv, *arguments)))
         process.conversation.hello = self.hello
         process.conversation.attach(handle.key, handle.watched)
+        process.heed = partial(self._heed, handle.watched)
         await self._nursery.start(handle.run, process)
         return process
+
+    def _heed(self, watched: _EventWatcher, line: str) -> None:
+        """Take a line of stderr for the event that it stands for."""
+        found = self._error_line.match(line) if self._error_line else None
+        if found is not None:
+            watched.on_event({"name": "error", "error": found["error"], "message": found["message"], "fatal": False})
 
     def _as_java(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         if not self._speaks_java:
@@ -171,7 +197,7 @@ class VerifiableSubject:
 
 
 class _EventWatcher:
-    """Hears a program that gives up: for want of an `error` event it says `shutdown_complete`, unasked or with `failed`, and ends in order."""
+    """Hears when a program has come up, and when it gives up: for want of an `error` event it says `shutdown_complete`, unasked or with `failed`, and ends in order."""
 
     def __init__(self, listener: Listener) -> None:
         self.has_spoken = trio.Event()
@@ -234,7 +260,8 @@ class _Verifiable:
             self.watched = _EventWatcher(self.listener)
             self._process = await self._subject.start(self, fields)
             self._name(str(fields["client_id"]))
-            await self.watched.has_spoken.wait()  # a virtual machine is slow to start, and the case's timers are not for that
+            # A virtual machine is slow to start, and the case's timers are not for that; the first event of some programs is their assignment.
+            await self.watched.has_spoken.wait()
             body |= {"ok": True, "ignored": self._subject.ignored(fields)}
         elif command == "close" and "leave" not in fields:
             await self._close()
@@ -254,6 +281,7 @@ class _Verifiable:
     def _name(self, client_id: str) -> None:
         if isinstance(self._entrance, NamingEntrance) and self.pid is not None:
             self._entrance.names[self.pid] = client_id
+            self._entrance.arrivals[client_id] = self.watched.has_spoken
 
     def _signal(self, number: int) -> None:
         if self._process is not None:

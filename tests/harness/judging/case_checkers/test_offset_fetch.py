@@ -5,7 +5,7 @@ from tests.traces import Story, findings, verdict
 
 from groupproof.harness.judging.case_checkers.offset_fetch import goes_on_reading, unless_asked_twice
 from groupproof.harness.judging.case_checkers.reactions import retries
-from groupproof.harness.model.evidence import NotReached
+from groupproof.harness.model.evidence import NotOffered, NotReached
 from groupproof.harness.model.verdicts import Proof, Verdict
 from groupproof.protocol.vocabulary import Api
 
@@ -66,3 +66,14 @@ def test_who_asked_twice_at_once_and_was_answered_the_other_time_need_not_ask_ag
     assert verdict(judge, asked_twice()) is Verdict.OK
     for other in (asked_twice(at_once=False), asked_twice(error=14), asked_twice(partition=1)):
         assert verdict(judge, other) is Verdict.FAILED
+
+
+def test_of_a_program_that_has_no_event_for_an_error_nobody_says_that_it_was_not_told() -> None:
+    mute, asks = refused(), refused()
+    for story in (mute, asks):
+        story.kit("hello", "m0", capabilities=["classic"], level=0, unreported=["error"])
+    asks.said(Api.OFFSET_FETCH)
+
+    with pytest.raises(NotOffered, match="the program of m0 has no event for an error"):
+        findings(JUDGE, mute)
+    assert verdict(JUDGE, asks) is Verdict.OK

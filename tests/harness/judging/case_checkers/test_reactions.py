@@ -18,8 +18,8 @@ from groupproof.harness.judging.case_checkers.reactions import (
     takes_up_its_work,
 )
 from groupproof.harness.model.case import Judge
-from groupproof.harness.model.evidence import NotReached
-from groupproof.harness.model.verdicts import Proof, Verdict
+from groupproof.harness.model.evidence import NotOffered, NotReached
+from groupproof.harness.model.verdicts import ADVERSE, Proof, Verdict
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 
@@ -28,8 +28,10 @@ def struck() -> Story:
     return Story().member().fault("error")
 
 
-def after_fault(judge: Judge, *, does: str | None, at: float = 500, tells: bool = False) -> Verdict:
+def after_fault(judge: Judge, *, does: str | None, at: float = 500, tells: bool = False, is_mute: bool = False) -> Verdict:
     story = struck().at(at)
+    if is_mute:
+        story.kit("hello", "m0", capabilities=["classic"], level=0, unreported=["error"])
     acts = {
         "join as it is": lambda: story.join(member=ID, generation=2),
         "join anew": lambda: story.join(gets="m0-2", generation=2),
@@ -237,6 +239,24 @@ def test_who_is_replaced_goes_on_only_from_the_refusal_on(goes_on: bool, observe
     judge = surfaces("m0", after="twin", requirement="CLIENT-57", unaware=Verdict.FAILED, refusals=[ErrorCode.FENCED_INSTANCE_ID])
 
     assert [(finding.verdict, finding.observed) for finding in findings(judge, story.end(9_000))] == [(Verdict.FAILED, observed)]
+
+
+@pytest.mark.parametrize(
+    ("judge", "does"),
+    [
+        (surfaces("m0", after="error", requirement="CLIENT-17"), "find"),
+        (surfaces("m0", after="error", requirement="CLIENT-57", before_joining=True), "join anew"),
+        (surfaces("m0", after="error", requirement="CLIENT-17"), None),
+        (survives("m0", after="error", requirement="CLIENT-21"), None),
+        (rejoins("m0", after="error", requirement="CLIENT-21", or_tells=True), None),
+        (retries("m0", Api.OFFSET_FETCH, after="error", requirement="CLIENT-79", or_tells=True), None),
+        (keeps_membership("m0", after="error", requirement="CLIENT-49", or_tells=True), None),
+    ],
+)
+def test_of_a_program_that_has_no_event_for_an_error_nobody_says_that_it_was_not_told(judge: Judge, does: str | None) -> None:
+    assert after_fault(judge, does=does) in ADVERSE
+    with pytest.raises(NotOffered, match="no event for an error"):
+        after_fault(judge, does=does, is_mute=True)
 
 
 def test_nothing_is_said_of_who_was_never_refused() -> None:

@@ -5,7 +5,7 @@ from tests.traces import ID, Story
 
 from groupproof.harness.judging.case_checkers import trace_queries
 from groupproof.harness.judging.checkers import frame_facts
-from groupproof.harness.model.evidence import Evidence, NotReached
+from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
 from groupproof.protocol.vocabulary import Api
 
 
@@ -124,3 +124,16 @@ def test_an_instance_id_is_read_from_wherever_the_request_has_it() -> None:
     assert frame_facts.instance_of(story.join(instance="i0")) == "i0"
     assert frame_facts.instance_of(left) == "i0"
     assert frame_facts.instance_of(story.beat()) is None
+
+
+def test_the_absence_of_a_report_counts_only_where_the_program_could_have_made_one() -> None:
+    quiet, mute, tells = Story(), Story(), Story()
+    for story in (mute, tells):
+        story.kit("hello", "m0", capabilities=["classic"], level=0, unreported=["error"])
+    said = tells.tell("error", error="X", message="", fatal=False)
+
+    assert trace_queries.report_due(quiet.evidence, "m0", None) is None
+    assert trace_queries.report_due(tells.evidence, "m0", None) == said
+    assert trace_queries.surfaced(mute.evidence, "m0", None) is None
+    with pytest.raises(NotOffered):
+        trace_queries.report_due(mute.evidence, "m0", None)

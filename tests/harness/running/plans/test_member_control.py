@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any, cast
+
 import pytest
 import trio
 
 from groupproof.harness.model.plan import Member
 from groupproof.harness.running.plans.member_control import DEFAULTS, Actor, subscription_of
-from groupproof.harness.subjects.shims.contract_lines import Answer
+from groupproof.harness.subjects.shims.contract_lines import Answer, Hello
 from groupproof.harness.subjects.shims.conversation import Ending
+from groupproof.harness.subjects.subject import Handle
 from groupproof.protocol.schemas import validate
 from groupproof.protocol.trace import Observation, Recorder
 
@@ -64,3 +68,16 @@ def test_an_ending_that_was_asked_for_is_no_crash() -> None:
         assert last(recorder).body["commanded"]
 
     trio.run(main)
+
+
+@pytest.mark.parametrize(("level", "extra"), [(1, {}), (0, {"level": 0, "unreported": ["error"]})])
+def test_a_program_of_level_0_is_greeted_with_what_it_never_writes_and_commits_unasked(level: int, extra: dict[str, Any]) -> None:
+    unreported = frozenset({"error"}) if level == 0 else frozenset()
+    hello = Hello(contract=1, client="c", version="1", language="go", capabilities=frozenset({"classic"}), level=level, unreported=unreported)
+    m0, recorder = actor()
+    assert not m0.commits_unasked
+
+    m0.greet(cast("Handle", SimpleNamespace(hello=hello)))
+
+    assert last(recorder).body == {"name": "hello", "client": "c", "version": "1", "language": "go", "capabilities": ["classic"], **extra}
+    assert m0.commits_unasked == (level == 0)

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 
 from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue
-from groupproof.harness.judging.case_checkers.trace_queries import moment, surfaced
+from groupproof.harness.judging.case_checkers.trace_queries import moment, report_due
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, waited
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS
 from groupproof.harness.model.case import Judge
@@ -35,7 +35,7 @@ def rediscovers(client: str, *, after: str, requirement: str, api: Api) -> Judge
             yield claim.ok("It did.", find)
         elif asked is not None:
             yield claim.tolerated(f"{asked.api} came without a lookup before it.", asked)
-        elif (report := surfaced(ev, client, after)) is not None:
+        elif (report := report_due(ev, client, after)) is not None:
             yield claim.ok("It told the application, and asked nothing more of its coordinator.", report)
         elif elapsed_ms(ev.clock(since), end(ev)) < REACT_MS * ev.stretch:
             raise NotReached("the run ended before a lookup was due")

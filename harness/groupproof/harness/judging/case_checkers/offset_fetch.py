@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from groupproof.harness.judging.case_checkers.findings import TimedJudge, overdue
-from groupproof.harness.judging.case_checkers.trace_queries import moment, surfaced
+from groupproof.harness.judging.case_checkers.trace_queries import moment, report_due
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import error_of
 from groupproof.harness.model.case import Judge
@@ -29,17 +29,16 @@ def goes_on_reading(client: str, *, after: str, requirement: str = "CLIENT-79", 
     claim = Claim(requirement=requirement, expected="The client asks for its offsets again, reads, or tells the application.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        report = surfaced(ev, client, after)
         again = next(iter(ev.requests(Api.OFFSET_FETCH, client, after, ev.closing)), None)
         read = next(iter(ev.requests(Api.FETCH, client, after, ev.closing)), None) or next(
             iter(ev.events("records_consumed", client, after, ev.closing)), None
         )
-        if report is not None:
-            yield claim.ok("It told the application.", report)
-        elif again is not None:
+        if again is not None:
             yield claim.ok("It asked again.", again)
         elif read is not None:
             yield claim.ok("It read on.", read)
+        elif (report := report_due(ev, client, after)) is not None:
+            yield claim.ok("It told the application.", report)
         else:
             never = "It never asked for its offsets again, read nothing, and told nobody."
             yield overdue(ev, claim, None, since=moment(ev, after), within_ms=within_ms, never=never, late="") or claim.ok("")

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Final
 
 from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue
-from groupproof.harness.judging.case_checkers.trace_queries import moment, newest, surfaced, synced
+from groupproof.harness.judging.case_checkers.trace_queries import moment, newest, report_due, surfaced, synced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, error_of
 from groupproof.harness.model.case import Judge
@@ -77,12 +77,11 @@ def rejoins(
     def judge(ev: Evidence) -> Iterator[Finding]:
         since, mine = moment(ev, after), newest(ev, client, before=after)
         join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
-        report = surfaced(ev, client, after)
         resent = next(iter(ev.requests(Api.SYNC_GROUP, client, after, ev.closing)), None) if or_syncs else None
         if resent is not None and (join is None or resent.seq < join.seq):
             yield claim.ok("It sent its SyncGroup once more.", resent)
             return
-        if join is None and or_tells and report is not None:
+        if join is None and or_tells and (report := report_due(ev, client, after)) is not None:
             yield claim.ok("It told the application.", report)
             return
         due_ms = within_ms + (ev.terms(beyond_session_of).session_ms if beyond_session_of else 0)
@@ -159,8 +158,7 @@ def retries(client: str, api: Api, *, after: str, requirement: str, within_ms: f
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         again = next(iter(ev.requests(api, client, after, ev.closing)), None)
-        report = surfaced(ev, client, after)
-        if again is None and or_tells and report is not None:
+        if again is None and or_tells and (report := report_due(ev, client, after)) is not None:
             yield claim.ok("It told the application.", report)
             return
         never, late = f"No further {api.title} came.", f"{api.title} came again late."
@@ -257,9 +255,8 @@ def keeps_membership(client: str, *, after: str, requirement: str, within_ms: fl
             raise NotReached(f"{client} was no member before {after}")
         beat = next(iter(ev.requests(Api.HEARTBEAT, client, after, ev.closing)), None)
         join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
-        report = surfaced(ev, client, after)
         first = min((obs for obs in (beat, join) if obs is not None), key=lambda obs: obs.seq, default=None)
-        if first is None and or_tells and report is not None:
+        if first is None and or_tells and (report := report_due(ev, client, after)) is not None:
             yield claim.ok("It told the application.", report)
             return
         due_ms = max(within_ms, 2 * ev.terms(client).heartbeat_ms)
@@ -310,12 +307,12 @@ def surfaces(
             yield claim.ok("It did.", report)
         elif again is not None:
             yield claim.ok("It tried again.", again)
-        elif went_on is not None:
+        elif went_on is not None and (report_due(ev, client, after) is None or before_joining):
             yield claim.found(
                 unaware, "It went on without telling the application.", went_on, proof=Proof.LIVENESS, wait=waited(went_on, end(ev), tolerated_ms(0))
             )
         else:
-            yield _silent(ev, claim, since, within_ms)
+            yield _silent(ev, claim, client, since, within_ms)
 
     return TimedJudge(judge, after, within_ms)
 
@@ -338,7 +335,7 @@ def survives(client: str, *, after: str, requirement: str, within_ms: float = RE
         elif went_on is not None:
             yield claim.ok("It went on.", went_on)
         else:
-            yield _silent(ev, claim, moment(ev, after), within_ms)
+            yield _silent(ev, claim, client, moment(ev, after), within_ms)
 
     return TimedJudge(judge, after, within_ms)
 
@@ -357,7 +354,8 @@ def _gravely(claim: Claim) -> Claim:
     return replace(claim, requirement=_SILENCE.get(claim.requirement, claim.requirement))
 
 
-def _silent(ev: Evidence, claim: Claim, since: Observation, within_ms: float) -> Finding:
+def _silent(ev: Evidence, claim: Claim, client: str, since: Observation, within_ms: float) -> Finding:
+    report_due(ev, client, since.seq)  # it is not there; of some programs that says nothing
     if elapsed_ms(ev.clock(since), end(ev)) < within_ms * ev.stretch:
         raise NotReached("the run ended before its time was over")
     wait = waited(ev.clock(since), end(ev), within_ms * ev.stretch)

@@ -11,11 +11,11 @@ from groupproof.harness.judging.checkers.frame_facts import (
     knew,
     membership_grant,
 )
-from groupproof.harness.model.evidence import Evidence
+from groupproof.harness.model.evidence import Evidence, NotOffered
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["accepted", "clients", "explicit_offsets", "memberships_given", "moment", "newest", "origin", "surfaced", "synced"]
+__all__ = ["accepted", "clients", "explicit_offsets", "memberships_given", "moment", "newest", "origin", "report_due", "surfaced", "synced"]
 
 
 def moment(ev: Evidence, name: str | None) -> Observation:
@@ -83,3 +83,11 @@ def surfaced(ev: Evidence, client: str, after: str | int | None) -> Observation 
         if obs.who == "shim" and (obs.body.get("name") == "error" or (obs.body.get("name") == "answer" and obs.body.get("error"))):
             return obs
     return None
+
+
+def report_due(ev: Evidence, client: str, after: str | int | None) -> Observation | None:
+    """Return the same where its absence is to count against the client; raise `NotOffered` where its program has no way to say that it was told."""
+    report = surfaced(ev, client, after)
+    if report is None and "error" in ev.unreported(client):
+        raise NotOffered(f"the program of {client} has no event for an error after which it goes on")
+    return report

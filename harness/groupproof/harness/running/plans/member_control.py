@@ -67,7 +67,20 @@ class Actor:
         """Take the member's shim over, and record who it says it is."""
         self.handle = handle
         hello = handle.hello
-        self.note("hello", client=hello.client, version=hello.version, language=hello.language, capabilities=sorted(hello.capabilities))
+        said: dict[str, Any] = {
+            "client": hello.client,
+            "version": hello.version,
+            "language": hello.language,
+            "capabilities": sorted(hello.capabilities),
+        }
+        if hello.level == 0:
+            said |= {"level": 0, "unreported": sorted(hello.unreported)}
+        self.note("hello", **said)
+
+    @property
+    def commits_unasked(self) -> bool:
+        """Whether it commits what it has read, also where nobody asked for that: a program of level 0 does."""
+        return self.handle is not None and self.handle.hello.level == 0
 
     def note(self, name: str, **body: Any) -> None:
         """Record what the kit did to this member."""

@@ -39,6 +39,7 @@ from groupproof.harness.model.plan import (
     Thaw,
 )  # fmt: skip
 from groupproof.harness.running.plans.active_faults import Damage
+from groupproof.harness.running.plans.fresh_records import leave_records, waits_in_vain
 from groupproof.harness.running.plans.member_control import DEFAULTS, Actor, subscription_of
 from groupproof.harness.subjects.cluster_control import DrivenCluster
 from groupproof.harness.subjects.networks.broker_address import bootstrap_of
@@ -226,10 +227,18 @@ class Driver:
             actor.gone.set()
 
     async def _await(self, step: Await) -> None:
-        if not await self._holds(step.until, step.within_ms):
+        holds = self._holds_with_records if waits_in_vain(step.until, self._actors.values()) else self._holds
+        if not await holds(step.until, step.within_ms):
             self._note("timeout", waiting=describe(step.until), within_ms=step.within_ms)
             if not step.go_on:
                 raise _Stop
+
+    async def _holds_with_records(self, condition: Condition, within_ms: int) -> bool:
+        async with trio.open_nursery() as beside:
+            beside.start_soon(leave_records, self._cluster.append, self._plan.topics)
+            holds = await self._holds(condition, within_ms)
+            beside.cancel_scope.cancel()
+        return holds
 
     async def _holds(self, condition: Condition, within_ms: int) -> bool:
         """Wait for the condition; what the machine loses meanwhile is waited for beside, for judges of absence take it off the wait (`judging.lag`)."""

@@ -76,9 +76,13 @@ class Entrance(Protocol):
 
 @runtime_checkable
 class NamingEntrance(Protocol):
-    """An entrance by which programs come that take no client id (level 0): by process, what their requests are to carry."""
+    """An entrance by which programs come that take no client id (level 0): by process, what their requests are to carry.
+
+    The event of a name in `arrivals` is set when its first connection has come.
+    """
 
     names: dict[int, str]
+    arrivals: dict[str, trio.Event]
 
 
 class Network(Protocol):
@@ -113,6 +117,7 @@ class LoopbackNetwork:
         self.advertised = advertise or bind
         self.first_port = first_port
         self.names: dict[int, str] = {}
+        self.arrivals: dict[str, trio.Event] = {}
         self.is_flooded: Callable[[], bool] = lambda: False
         self.addresses: list[Address] = []
 
@@ -166,6 +171,8 @@ class LoopbackNetwork:
         except OwnerGone:
             await stream.aclose()
             return
+        if name in self.arrivals:
+            self.arrivals.pop(name).set()
         named = stream if name is None else RelabelledStream(stream, name)
         await serve(ThrottledStream(named, self.is_flooded), f"{host}:{port}")
 

@@ -35,13 +35,15 @@ LINE_BYTES_MAX = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hello:
-    """A shim's first line."""
+    """A shim's first line. Of a program of level 0, which has none: `unreported` are the events that it never writes, whatever its client tells it."""
 
     contract: int
     client: str
     version: str
     language: str
     capabilities: frozenset[str]
+    level: int = 1
+    unreported: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import signal
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -63,13 +63,14 @@ def _text(line: bytes) -> str:
 
 
 class ShimProcess:
-    """Runs one process; `run` returns when it has ended and been reaped, and kills it when cancelled."""
+    """Runs one process; `run` returns when it has ended and been reaped, and kills it when cancelled. `heed` gets each line of its stderr."""
 
     def __init__(self, program: Program, grace_s: float = GRACE_S) -> None:
         self.program = program
         self.stderr = StderrLog()
         self.conversation = Conversation(self._say, self._note)
         self.ended = trio.Event()
+        self.heed: Callable[[str], None] = lambda line: None
         self._grace_s = grace_s
         self._process: trio.Process | None = None
         self._argv, self._container = Container.of(program.argv)
@@ -143,6 +144,7 @@ class ShimProcess:
         assert process.stderr is not None
         async for line in lines_of(process.stderr):
             self.stderr.add(line)
+            self.heed(line)
 
     def _note(self, text: str) -> None:
         self.stderr.add(f"[groupproof] {text}")
