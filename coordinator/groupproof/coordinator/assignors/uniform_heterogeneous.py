@@ -1,0 +1,146 @@
+"""uniform where members subscribe to different topics: topic by topic the rest is dealt to those with the fewest partitions, then partitions move until topics are balanced.
+
+UniformHeterogeneousAssignmentBuilder of Kafka 4.0 to 4.4; requirements CGA-13 and CGA-14. Members are known by their index in the group's map, which breaks ties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from groupproof.coordinator.assignors.group_spec import GroupSpec, TargetAssignment, TopicId, TopicSpec
+from groupproof.coordinator.assignors.member_balancer import MemberBalancer
+from groupproof.coordinator.assignors.stored_order import MutableAssignment, deep_copy, set_of, stored
+
+__all__ = ["assign_heterogeneous"]
+
+ROUNDS_MAX: Final = 16
+"""MAX_ITERATION_COUNT: overlapping subscriptions may take longer to balance than it is worth."""
+_NOBODY: Final = -1
+_SIGN: Final = 1 << 63
+
+
+def assign_heterogeneous(spec: GroupSpec, topics: Mapping[TopicId, TopicSpec]) -> TargetAssignment:
+    """Return the target of every member."""
+    return _Builder(spec, topics).build()
+
+
+class _Builder:
+    """Each partition's owner, how many partitions each member has, and the assignments that differ from the last ones."""
+
+    def __init__(self, spec: GroupSpec, topics: Mapping[TopicId, TopicSpec]) -> None:
+        self._ids = list(spec.members)
+        self._members = list(spec.members.values())
+        self._subscribers: dict[TopicId, list[int]] = {}
+        for index, member in enumerate(self._members):
+            for topic in member.subscribed_topic_ids:
+                self._subscribers.setdefault(topic, []).append(index)
+        self._owners = {topic: [_NOBODY] * topics[topic].partitions for topic in self._subscribers}
+        self._sizes = [0] * len(self._members)
+        self._changed: dict[int, MutableAssignment] = {}
+
+    def build(self) -> TargetAssignment:
+        for index in range(len(self._members)):
+            self._keep_subscribed(index)
+        in_order = sorted(self._subscribers, key=self._by_need)
+        for topic in in_order:
+            self._deal_unassigned(topic)
+        self._balance([topic for topic in in_order if len(self._subscribers[topic]) > 1])
+        return {
+            member_id: stored(self._changed[index].items(), member.assigned) if index in self._changed else member.assigned
+            for index, (member_id, member) in enumerate(zip(self._ids, self._members, strict=True))
+        }
+
+    def _by_need(self, topic: TopicId) -> tuple[float, int, tuple[int, int]]:
+        """Order topics by partitions for each subscriber, most first; then fewest subscribers first; then by id, as Uuid.compareTo does."""
+        subscribers = len(self._subscribers[topic])
+        return -(len(self._owners[topic]) / subscribers), subscribers, _signed(topic)
+
+    def _keep_subscribed(self, index: int) -> None:
+        """Take from a member the topics that it no longer subscribes to (maybeRevokePartitions)."""
+        member = self._members[index]
+        for topic, numbers in member.assigned.items():
+            if topic not in member.subscribed_topic_ids:
+                self._changeable(index).remove(topic)
+                continue
+            self._sizes[index] += len(numbers)
+            for number in numbers:
+                self._owners[topic][number] = index
+
+    def _deal_unassigned(self, topic: TopicId) -> None:
+        owners = self._owners[topic]
+        unassigned = [number for number, owner in enumerate(owners) if owner == _NOBODY]
+        if unassigned:
+            balancer = MemberBalancer(self._subscribers[topic], self._sizes)
+            for number in unassigned:
+                self._assign(topic, number, balancer.next_least_loaded())
+
+    def _balance(self, topics: list[TopicId]) -> None:
+        """Go round the topics until no partition has moved since this topic was balanced last."""
+        last_moved: int | None = None
+        for _ in range(ROUNDS_MAX):
+            for position, topic in enumerate(topics):
+                if position == last_moved:
+                    return
+                if self._balance_topic(topic) or last_moved is None:
+                    last_moved = position
+
+    def _balance_topic(self, topic: TopicId) -> int:
+        """Move partitions of a topic from those with the most partitions to those with the fewest, and return how many moved."""
+        balancer = MemberBalancer(self._subscribers[topic], self._sizes)
+        if balancer.imbalance <= 1:
+            return 0
+        owned: dict[int, list[int]] = {}
+        for number, owner in enumerate(self._owners[topic]):
+            owned.setdefault(owner, []).append(number)
+        moved = 0
+        for giver in _givers(balancer, owned):
+            number = owned[giver].pop()
+            taker = balancer.next_least_loaded()
+            if balancer.is_balanced:
+                break
+            self._assign(topic, number, taker)
+            moved += 1
+        return moved
+
+    def _assign(self, topic: TopicId, number: int, to: int) -> None:
+        owner = self._owners[topic][number]
+        if owner != _NOBODY:
+            self._remove(topic, number, owner)
+        subscribers = len(self._subscribers[topic])
+        share = -(-len(self._owners[topic]) // subscribers)
+        assignment = self._changeable(to)
+        assignment.compute_if_absent(topic, lambda: set_of((), int(share / 0.75) + 1)).put(number, None)
+        self._owners[topic][number] = to
+        self._sizes[to] += 1
+
+    def _remove(self, topic: TopicId, number: int, owner: int) -> None:
+        assignment = self._changeable(owner)
+        assignment[topic].remove(number)
+        if not len(assignment[topic]):
+            assignment.remove(topic)
+        self._sizes[owner] -= 1
+
+    def _changeable(self, index: int) -> MutableAssignment:
+        if index not in self._changed:
+            self._changed[index] = deep_copy(self._members[index].assigned)
+        return self._changed[index]
+
+
+def _givers(balancer: MemberBalancer, owned: Mapping[int, list[int]]) -> Iterator[int]:
+    """Yield who gives the next partition up: of those with the most partitions, whoever has one of the topic."""
+    while not balancer.is_balanced:
+        giver = balancer.next_most_loaded()
+        while giver is not None and not owned.get(giver):
+            balancer.exclude_most_loaded()
+            giver = balancer.next_most_loaded()
+        if giver is None:
+            return
+        yield giver
+
+
+def _signed(topic: TopicId) -> tuple[int, int]:
+    """Return the two halves of an id as Java compares them, as longs with a sign."""
+    bits = int(topic.replace("-", ""), 16)
+    high, low = bits >> 64, bits & ((1 << 64) - 1)
+    return high ^ _SIGN, low ^ _SIGN

@@ -1,0 +1,91 @@
+"""uniform where all members subscribe to the same topics: each keeps what it has up to its quota, and the rest is dealt in the order of the members.
+
+UniformHomogeneousAssignmentBuilder of Kafka 4.0 to 4.4; requirements CGA-07 to CGA-12. The topics go by the order of a HashSet of their ids, what a member gives up by the
+order of its stored assignment, and who gets one more by the order of the map of members: none of it is random, so a vector of Kafka's holds for given ids (CGA-12).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from groupproof.coordinator.assignors.group_spec import GroupSpec, MemberId, Partitions, TargetAssignment, TopicId, TopicSpec
+from groupproof.coordinator.assignors.stored_order import MutableAssignment, deep_copy, set_of, stored
+from groupproof.protocol.java_maps import capacity_of_copy, hash_order, uuid_hash
+from groupproof.protocol.vocabulary import TopicPartition
+
+__all__ = ["assign_homogeneous"]
+
+_NEW_SET = 16
+"""The capacity of `new HashSet<>()`."""
+
+
+def assign_homogeneous(spec: GroupSpec, topics: Mapping[TopicId, TopicSpec]) -> TargetAssignment:
+    """Return the target of every member of a group whose members all subscribe to the topics of the first one."""
+    first = next(iter(spec.members.values())).subscribed_topic_ids
+    return _Builder(spec, topics, hash_order(first, uuid_hash, capacity_of_copy(len(first)))).build()
+
+
+class _Builder:
+    """The partitions that are still to be assigned, who has room for them, and the assignments that differ from the last ones."""
+
+    def __init__(self, spec: GroupSpec, topics: Mapping[TopicId, TopicSpec], subscribed: list[TopicId]) -> None:
+        self._members = spec.members
+        self._subscribed = dict.fromkeys(subscribed)
+        assigned = {(topic, number) for member in spec.members.values() for topic, numbers in member.assigned.items() for number in numbers}
+        everything = [(topic, number) for topic in subscribed for number in range(topics[topic].partitions)]
+        self._unassigned: list[TopicPartition] = [partition for partition in everything if partition not in assigned]
+        self._quota, self._extras = divmod(len(everything), len(spec.members))
+        self._unfilled: list[tuple[MemberId, int]] = []
+        self._changed: dict[MemberId, MutableAssignment] = {}
+
+    def build(self) -> TargetAssignment:
+        for index, (member, member_spec) in enumerate(self._members.items()):
+            self._keep_up_to_quota(member, member_spec.assigned, last_ones=len(self._members) - index)
+        self._deal_unassigned()
+        return {
+            member: stored(self._changed[member].items(), member_spec.assigned) if member in self._changed else member_spec.assigned
+            for member, member_spec in self._members.items()
+        }
+
+    def _keep_up_to_quota(self, member: MemberId, assigned: Partitions, *, last_ones: int) -> None:
+        """Take from a member what it has no room for; `last_ones` is how many members are still to come, this one included (maybeRevokePartitions)."""
+        takes_extra = self._extras > 0
+        room = self._quota + takes_extra
+        for topic, numbers in assigned.items():
+            room = self._keep_topic(member, topic, numbers, room)
+        # An extra partition that the member has no partition for yet is left to others, unless all the members from here on must take one.
+        if takes_extra and room > 0 and last_ones > self._extras:
+            room -= 1
+            takes_extra = False
+        if room > 0:
+            self._unfilled.append((member, room))
+        self._extras -= takes_extra
+
+    def _keep_topic(self, member: MemberId, topic: TopicId, numbers: tuple[int, ...], room: int) -> int:
+        """Return how much room is left beside what the member keeps of a topic."""
+        if topic not in self._subscribed:
+            self._changeable(member).remove(topic)
+            return room
+        for number in numbers[room:]:
+            self._revoke(member, topic, number)
+        return max(0, room - len(numbers))
+
+    def _revoke(self, member: MemberId, topic: TopicId, number: int) -> None:
+        assignment = self._changeable(member)
+        assignment[topic].remove(number)
+        if not len(assignment[topic]):
+            assignment.remove(topic)
+        self._unassigned.append((topic, number))
+
+    def _deal_unassigned(self) -> None:
+        unassigned = iter(self._unassigned)
+        for member, room in self._unfilled:
+            assignment = self._changeable(member)
+            for _, (topic, number) in zip(range(room), unassigned, strict=False):  # the room first: zip takes no partition then that it does not give
+                assignment.compute_if_absent(topic, lambda: set_of((), _NEW_SET)).put(number, None)
+        assert next(unassigned, None) is None, "the quotas leave room for every partition"
+
+    def _changeable(self, member: MemberId) -> MutableAssignment:
+        if member not in self._changed:
+            self._changed[member] = deep_copy(self._members[member].assigned)
+        return self._changed[member]

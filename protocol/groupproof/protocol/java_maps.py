@@ -1,0 +1,152 @@
+"""The order in which Java goes through its hash maps, where Kafka's outcome depends on it: its server-side assignors deal partitions in that order.
+
+`JavaMap` is java.util.HashMap (JDK 17), `timeline_order` Kafka's TimelineHashMap. A bin of more than eight keys in a table of 64 or more becomes a tree in Java, whose order is
+not kept here: it takes partitions of one topic at a stride of 64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from functools import lru_cache
+from typing import Final, Generic, TypeVar
+
+from groupproof.protocol.java_hash import java_hash
+
+__all__ = ["JavaMap", "capacity_of_copy", "hash_order", "int_hash", "timeline_order", "uuid_hash"]
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+_TABLE: Final = 16
+"""HashMap.DEFAULT_INITIAL_CAPACITY."""
+_BIN_MAX: Final = 8
+"""HashMap.TREEIFY_THRESHOLD: a longer bin doubles a small table."""
+_TREE_TABLE: Final = 64
+"""HashMap.MIN_TREEIFY_CAPACITY: a table from this size on keeps its long bins, as trees."""
+_FIBONACCI: Final = -7046029254386353131
+"""BaseHashTable.findSlot: Knuth's multiplicative hash."""
+_LONG: Final = (1 << 64) - 1
+
+
+class JavaMap(Generic[Key, Value]):
+    """A java.util.HashMap: a dict that is gone through by buckets, and within a bucket by the keys' arrival."""
+
+    __slots__ = ("_bins", "_hash_of", "_table", "_values")
+
+    def __init__(self, hash_of: Callable[[Key], int], capacity: int = _TABLE) -> None:
+        self._hash_of = hash_of
+        self._table = _power_of_two(capacity)
+        self._bins: dict[int, list[Key]] = {}
+        self._values: dict[Key, Value] = {}
+
+    def __getitem__(self, key: Key) -> Value:
+        return self._values[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter([key for bucket in sorted(self._bins) for key in self._bins[bucket]])
+
+    def items(self) -> Iterator[tuple[Key, Value]]:
+        return ((key, self._values[key]) for key in self)
+
+    def put(self, key: Key, value: Value) -> None:
+        """HashMap.putVal: a new key goes to the end of its bin; the table doubles afterwards, when three in four are taken."""
+        if key not in self._values:
+            keys = self._bin(key)
+            keys.append(key)
+            if len(keys) > _BIN_MAX:
+                self._widen_small_table()
+            if len(self._values) + 1 > self._threshold:
+                self._double()
+        self._values[key] = value
+
+    def compute_if_absent(self, key: Key, make: Callable[[], Value]) -> Value:
+        """HashMap.computeIfAbsent: a new key goes to the front of its bin, and the table doubles before, not afterwards."""
+        if key not in self._values:
+            if len(self._values) > self._threshold:
+                self._double()
+            keys = self._bin(key)
+            keys.insert(0, key)
+            if len(keys) >= _BIN_MAX:
+                self._widen_small_table()
+            self._values[key] = make()
+        return self._values[key]
+
+    def remove(self, key: Key) -> None:
+        if key in self._values:
+            del self._values[key]
+            self._bin(key).remove(key)
+
+    @property
+    def _threshold(self) -> int:
+        return self._table * 3 // 4
+
+    def _bin(self, key: Key) -> list[Key]:
+        return self._bins.setdefault(self._bucket(key), [])
+
+    def _bucket(self, key: Key) -> int:
+        code = self._hash_of(key) & 0xFFFFFFFF
+        return (code ^ (code >> 16)) & (self._table - 1)
+
+    def _widen_small_table(self) -> None:
+        if self._table < _TREE_TABLE:
+            self._double()
+
+    def _double(self) -> None:
+        keys = list(self)
+        self._table *= 2
+        self._bins = {}
+        for key in keys:
+            self._bin(key).append(key)
+
+
+def hash_order(keys: Iterable[Key], hash_of: Callable[[Key], int], capacity: int = _TABLE) -> list[Key]:
+    """Return keys in the order of a HashMap or HashSet of a capacity that they were put into one by one."""
+    table: JavaMap[Key, None] = JavaMap(hash_of, capacity)
+    for key in keys:
+        table.put(key, None)
+    return list(table)
+
+
+def capacity_of_copy(size: int) -> int:
+    """Return the capacity of `new HashSet<>(collection)` (JDK 17; from JDK 19 on it is another for exactly 12, 24, 48 … elements)."""
+    return max(int(size / 0.75) + 1, _TABLE)
+
+
+def timeline_order(keys: Iterable[str], *, size_max: int) -> list[str]:
+    """Return keys in the order of a TimelineHashMap that got them in this order, and had room for `size_max` of them once.
+
+    org.apache.kafka.timeline.BaseHashTable: the table starts with two slots, grows when it has room for four thirds of them, and never shrinks; the keys of one slot are gone
+    through from the newest to the oldest (SnapshottableHashTable.CurrentIterator takes the last one first).
+    """
+    table = 2
+    while size_max * 3 > table * 4:
+        table *= 2
+    return sorted(reversed(list(keys)), key=lambda key: _slot(java_hash(key), table))
+
+
+def int_hash(number: int) -> int:
+    """Integer.hashCode."""
+    return number
+
+
+@lru_cache(maxsize=65_536)
+def uuid_hash(topic_id: str) -> int:
+    """org.apache.kafka.common.Uuid.hashCode of an id as UUIDs are written, as 32 bits without a sign."""
+    bits = int(topic_id.replace("-", ""), 16)
+    mixed = (bits >> 64) ^ (bits & _LONG)
+    return (mixed >> 32) ^ (mixed & 0xFFFFFFFF)
+
+
+def _slot(code: int, table: int) -> int:
+    """Return the highest bits of the product, as many as number the slots (BaseHashTable.findSlot)."""
+    return ((code * _FIBONACCI) & _LONG) >> (65 - table.bit_length())
+
+
+def _power_of_two(capacity: int) -> int:
+    return 1 << max(capacity - 1, 0).bit_length()
