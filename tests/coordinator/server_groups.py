@@ -10,12 +10,20 @@ import os
 import random
 import subprocess
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from groupproof.clients.registry.toolchains.java_archives import java_tool
-from groupproof.coordinator.assignors.group_spec import GroupSpec, MemberSpec, Partitions, SubscriptionType, TargetAssignment, TopicSpec
+from groupproof.coordinator.assignors.group_spec import (
+    GroupSpec,
+    MemberSpec,
+    Partitions,
+    ServerAssignor,
+    SubscriptionType,
+    TargetAssignment,
+    TopicSpec,
+)
 from groupproof.coordinator.assignors.server_assignors import SERVER_ASSIGNORS
 from groupproof.coordinator.assignors.spec_order import members_in_order, names_in_order
 
@@ -39,11 +47,11 @@ def kafkas(groups: Sequence[Group], classes: Path, jars: Path) -> list[list[str]
     return [[next(results) for event in group if event[0] in {"target", "beat"}] for group in groups]
 
 
-def results_of(group: Group, *, is_view: bool) -> list[str]:
-    """Return the results of the reference's assignor, in the words of Kafka's."""
-    state = ServerGroup(group[0][1], is_view=is_view)
+def results_of(group: Group, *, is_view: bool, assign: ServerAssignor | None = None) -> Iterator[str]:
+    """Yield the results of the reference's assignor, or of one in its place, in the words of Kafka's."""
+    state = ServerGroup(assign or SERVER_ASSIGNORS[group[0][1]], is_view=is_view)
     results = (state.happens(event) for event in group[1:])
-    return [result for result in results if result is not None]
+    yield from (result for result in results if result is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +65,7 @@ class _Member:
 class ServerGroup:
     """One group beside its coordinator: members in the order of their arrival, topics, and the last target."""
 
-    assignor: str
+    assign: ServerAssignor
     is_view: bool = field(kw_only=True)
     topics: dict[str, tuple[str, int]] = field(default_factory=dict)
     members: dict[str, _Member] = field(default_factory=dict)
@@ -113,7 +121,7 @@ class ServerGroup:
             members={member: self._spec(after[member], last.get(member, {})) for member in order},
             subscription_type=SubscriptionType.HETEROGENEOUS if len(kinds) > 1 else SubscriptionType.HOMOGENEOUS,
         )
-        computed = SERVER_ASSIGNORS[self.assignor](self.last_spec, {topic_id: TopicSpec(partitions=count) for topic_id, count in self.topics.values()})
+        computed = self.assign(self.last_spec, {topic_id: TopicSpec(partitions=count) for topic_id, count in self.topics.values()})
         self.target.update(computed)
         return self._text(computed)
 
@@ -166,7 +174,18 @@ class _Drawn:
         return self._events
 
     def _change(self) -> None:
-        changes = [self._come, self._come, self._go, self._go, self._grow, self._subscribe, self._return, self._topics_change, self._burst, self._again]
+        changes = [
+            self._come,
+            self._come,
+            self._go,
+            self._go,
+            self._grow,
+            self._subscribe,
+            self._return,
+            self._topics_change,
+            self._burst,
+            self._again,
+        ]
         self._draw.choice(changes)()
 
     def _come(self) -> None:

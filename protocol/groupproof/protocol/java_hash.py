@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 __all__ = ["java_hash"]
 
 
+@lru_cache(maxsize=65_536)
 def java_hash(text: str) -> int:
     """Return `String.hashCode()`: over UTF-16 code units, a signed number of 32 bits."""
     code = 0

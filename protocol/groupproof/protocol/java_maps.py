@@ -6,6 +6,7 @@ not kept here: it takes partitions of one topic at a stride of 64.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import lru_cache
 from typing import Final, Generic, TypeVar
@@ -90,8 +91,7 @@ class JavaMap(Generic[Key, Value]):
         return self._bins.setdefault(self._bucket(key), [])
 
     def _bucket(self, key: Key) -> int:
-        code = self._hash_of(key) & 0xFFFFFFFF
-        return (code ^ (code >> 16)) & (self._table - 1)
+        return _spread(self._hash_of(key)) & (self._table - 1)
 
     def _widen_small_table(self) -> None:
         if self._table < _TREE_TABLE:
@@ -107,10 +107,20 @@ class JavaMap(Generic[Key, Value]):
 
 def hash_order(keys: Iterable[Key], hash_of: Callable[[Key], int], capacity: int = _TABLE) -> list[Key]:
     """Return keys in the order of a HashMap or HashSet of a capacity that they were put into one by one."""
-    table: JavaMap[Key, None] = JavaMap(hash_of, capacity)
+    codes = {key: _spread(hash_of(key)) for key in keys}
+    table = _power_of_two(capacity)
+    if max(Counter(code & (table - 1) for code in codes.values()).values(), default=0) > _BIN_MAX:
+        return list(_map_of(codes, hash_of, capacity))  # a long bin may have doubled the table
+    while len(codes) > table * 3 // 4:
+        table *= 2
+    return sorted(codes, key=lambda key: codes[key] & (table - 1))
+
+
+def _map_of(keys: Iterable[Key], hash_of: Callable[[Key], int], capacity: int) -> JavaMap[Key, None]:
+    found: JavaMap[Key, None] = JavaMap(hash_of, capacity)
     for key in keys:
-        table.put(key, None)
-    return list(table)
+        found.put(key, None)
+    return found
 
 
 def capacity_of_copy(size: int) -> int:
@@ -141,6 +151,12 @@ def uuid_hash(topic_id: str) -> int:
     bits = int(topic_id.replace("-", ""), 16)
     mixed = (bits >> 64) ^ (bits & _LONG)
     return (mixed >> 32) ^ (mixed & 0xFFFFFFFF)
+
+
+def _spread(code: int) -> int:
+    """HashMap.hash: the upper bits count too."""
+    code &= 0xFFFFFFFF
+    return code ^ (code >> 16)
 
 
 def _slot(code: int, table: int) -> int:

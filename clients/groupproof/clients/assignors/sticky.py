@@ -7,17 +7,15 @@ Kafka's AbstractStickyAssignor knows two cases, and so does this: members that a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from groupproof.clients.assignors.assignment import Assignment, Cluster, GroupMember
 from groupproof.clients.assignors.racks import Racks
 from groupproof.clients.assignors.sticky_general import balance
+from groupproof.protocol.java_hash import java_hash
+from groupproof.protocol.java_maps import hash_order
 from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["claims", "cooperative_sticky_assign", "in_hash_order", "sticky_assign"]
-
-_BUCKETS: Final = 16
-"""How many a new HashMap has."""
 
 
 def sticky_assign(members: Sequence[GroupMember], cluster: Cluster) -> Assignment:
@@ -67,23 +65,7 @@ def _assigned(listed: Sequence[GroupMember], cluster: Cluster) -> Assignment:
 
 def in_hash_order(names: Sequence[str]) -> list[str]:
     """Return names in the order in which Java's HashMap goes through them that they were put in one by one: by its buckets, which double when three in four are full."""
-    buckets = _BUCKETS
-    while len(names) > buckets * 3 // 4:
-        buckets *= 2
-    return sorted(names, key=lambda name: _spread(_java_hash(name)) & (buckets - 1))
-
-
-def _java_hash(text: str) -> int:
-    """Return String.hashCode of a text, as 32 bits without a sign."""
-    found = 0
-    units = text.encode("utf-16-be")
-    for at in range(0, len(units), 2):
-        found = (31 * found + int.from_bytes(units[at : at + 2], "big")) & 0xFFFFFFFF
-    return found
-
-
-def _spread(hashed: int) -> int:
-    return hashed ^ (hashed >> 16)
+    return hash_order(names, java_hash)
 
 
 def _by_number(partition: TopicPartition) -> tuple[int, str]:

@@ -6,12 +6,16 @@ uniform gives the extra partitions of a group to the first members that have roo
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from groupproof.coordinator.assignors.group_spec import MemberId
 from groupproof.protocol.java_hash import java_hash
 from groupproof.protocol.java_maps import JavaMap, capacity_of_copy, hash_order, timeline_order
 
-__all__ = ["members_in_order", "names_in_order"]
+__all__ = ["VIEW_SINCE", "members_in_order", "names_in_order"]
+
+VIEW_SINCE: Final = (4, 4)
+"""The release whose TargetAssignmentBuilder reads a view of the members: the only one from 4.0 to 4.4 in which an outcome changed."""
 
 
 def members_in_order(

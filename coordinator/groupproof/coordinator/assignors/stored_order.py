@@ -35,6 +35,8 @@ def stored(new: Iterable[tuple[TopicId, Collection[int]]], last: Partitions) -> 
     TargetAssignmentBuilder.build writes a record only if the partitions are others than the last ones; Assignment.fromRecord collects it by Collectors.toMap and new HashSets.
     """
     fresh = {topic: tuple(numbers) for topic, numbers in new}
-    if {topic: frozenset(numbers) for topic, numbers in fresh.items()} == {topic: frozenset(numbers) for topic, numbers in last.items()}:
+    if fresh == last or {topic: frozenset(numbers) for topic, numbers in fresh.items()} == {
+        topic: frozenset(numbers) for topic, numbers in last.items()
+    }:
         return last
     return {topic: tuple(hash_order(fresh[topic], int_hash, capacity_of_copy(len(fresh[topic])))) for topic in hash_order(fresh, uuid_hash)}

@@ -12,7 +12,7 @@ from groupproof.coordinator.assignors.group_spec import GroupSpec, TargetAssignm
 from groupproof.coordinator.assignors.member_balancer import MemberBalancer
 from groupproof.coordinator.assignors.stored_order import MutableAssignment, deep_copy, set_of, stored
 
-__all__ = ["assign_heterogeneous"]
+__all__ = ["HeterogeneousBuilder", "assign_heterogeneous"]
 
 ROUNDS_MAX: Final = 16
 """MAX_ITERATION_COUNT: overlapping subscriptions may take longer to balance than it is worth."""
@@ -22,10 +22,10 @@ _SIGN: Final = 1 << 63
 
 def assign_heterogeneous(spec: GroupSpec, topics: Mapping[TopicId, TopicSpec]) -> TargetAssignment:
     """Return the target of every member."""
-    return _Builder(spec, topics).build()
+    return HeterogeneousBuilder(spec, topics).build()
 
 
-class _Builder:
+class HeterogeneousBuilder:
     """Each partition's owner, how many partitions each member has, and the assignments that differ from the last ones."""
 
     def __init__(self, spec: GroupSpec, topics: Mapping[TopicId, TopicSpec]) -> None:

@@ -13,7 +13,7 @@ from groupproof.coordinator.assignors.stored_order import MutableAssignment, dee
 from groupproof.protocol.java_maps import capacity_of_copy, hash_order, uuid_hash
 from groupproof.protocol.vocabulary import TopicPartition
 
-__all__ = ["assign_homogeneous"]
+__all__ = ["HomogeneousBuilder", "assign_homogeneous"]
 
 _NEW_SET = 16
 """The capacity of `new HashSet<>()`."""
@@ -21,15 +21,16 @@ _NEW_SET = 16
 
 def assign_homogeneous(spec: GroupSpec, topics: Mapping[TopicId, TopicSpec]) -> TargetAssignment:
     """Return the target of every member of a group whose members all subscribe to the topics of the first one."""
-    first = next(iter(spec.members.values())).subscribed_topic_ids
-    return _Builder(spec, topics, hash_order(first, uuid_hash, capacity_of_copy(len(first)))).build()
+    return HomogeneousBuilder(spec, topics).build()
 
 
-class _Builder:
+class HomogeneousBuilder:
     """The partitions that are still to be assigned, who has room for them, and the assignments that differ from the last ones."""
 
-    def __init__(self, spec: GroupSpec, topics: Mapping[TopicId, TopicSpec], subscribed: list[TopicId]) -> None:
+    def __init__(self, spec: GroupSpec, topics: Mapping[TopicId, TopicSpec]) -> None:
         self._members = spec.members
+        first = next(iter(spec.members.values())).subscribed_topic_ids
+        subscribed = hash_order(first, uuid_hash, capacity_of_copy(len(first)))
         self._subscribed = dict.fromkeys(subscribed)
         assigned = {(topic, number) for member in spec.members.values() for topic, numbers in member.assigned.items() for number in numbers}
         everything = [(topic, number) for topic in subscribed for number in range(topics[topic].partitions)]
