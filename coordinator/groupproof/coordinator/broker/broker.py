@@ -22,7 +22,15 @@ from groupproof.coordinator.broker.metadata import (
     metadata,
     unsupported_api_versions,
 )
-from groupproof.coordinator.broker.record_requests import create_topics, fetch, init_producer_id, list_offsets, offset_for_leader_epoch, produce
+from groupproof.coordinator.broker.record_requests import (
+    create_topics,
+    fetch,
+    in_the_format_of,
+    init_producer_id,
+    list_offsets,
+    offset_for_leader_epoch,
+    produce,
+)
 from groupproof.coordinator.broker.unknown_partitions import OFFSET_REQUESTS, existing_part, refused_wholly, with_unknown
 from groupproof.coordinator.machine.outputs import Arrival
 from groupproof.coordinator.machine.variant import ConnectionVariant
@@ -115,7 +123,8 @@ class Broker:
             return await self._coordinate(arrived.wire.message, arrived, peer, taken_up_twice)
         self.recorder.record("processed", **arrived.columns)
         if api is Api.FETCH:
-            return await self._fetch(arrived.wire.body, peer)
+            answer = await self._fetch(arrived.wire.body, peer)
+            return in_the_format_of(arrived.wire.version, answer, arrived.wire.body)
         answer = self._answer(arrived)
         if taken_up_twice is not None:
             self.recorder.record("processed", **arrived.columns)

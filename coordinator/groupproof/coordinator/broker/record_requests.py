@@ -12,9 +12,10 @@ from typing import Any
 from groupproof.coordinator.broker.metadata import TOPIC_NAME, ClusterMetadata
 from groupproof.coordinator.broker.topics import Log, OutOfRange, Topic
 from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.wire.message_sets import MESSAGE_SETS_UNTIL, message_set
 from groupproof.protocol.wire.records import RecordsError
 
-__all__ = ["FetchAnswer", "create_topics", "fetch", "init_producer_id", "list_offsets", "offset_for_leader_epoch", "produce"]
+__all__ = ["FetchAnswer", "create_topics", "fetch", "in_the_format_of", "init_producer_id", "list_offsets", "offset_for_leader_epoch", "produce"]
 
 Body = dict[str, Any]
 Asked = Mapping[str, Any]
@@ -105,6 +106,21 @@ def _fetched(metadata: ClusterMetadata, node_id: int, topic: Asked, asked: Asked
 
 def _unfetched(index: int, code: int) -> Body:
     return {"partition_index": index, "error_code": code, "high_watermark": -1, "aborted_transactions": None, "records": b""}
+
+
+def in_the_format_of(version: int, answer: Body, body: Asked) -> Body:
+    """Return an answer to Fetch with its records as this version of it carries them: before v4 a message set from the asked offset on."""
+    if version > MESSAGE_SETS_UNTIL:
+        return answer
+    responses = (
+        topic | {"partitions": tuple(_down_converted(partition, asked, version) for partition, asked in zip(topic["partitions"], of["partitions"], strict=True))}
+        for topic, of in zip(answer["responses"], body["topics"], strict=True)
+    )
+    return answer | {"responses": tuple(responses)}
+
+
+def _down_converted(partition: Body, asked: Asked, version: int) -> Body:
+    return partition | {"records": message_set(partition["records"], first_offset=asked["fetch_offset"], fetch_version=version)}
 
 
 # Offsets

@@ -1,7 +1,7 @@
 """Old shapes of messages as the newest one: pure rewrites of plain bodies, both ways, for the versions before a batch came.
 
 LeaveGroup before v3 names one member (KIP-345), FindCoordinator before v4 one key and OffsetFetch before v8 one group (KIP-709); OffsetCommit
-v1 gives each partition a time.
+v1 gives each partition a time; ListOffsets v0 asks for a number of offsets and gets a list of them (KIP-79).
 """
 
 from __future__ import annotations
@@ -145,6 +145,44 @@ def _commit_request_old(body: Mapping[str, Any], version: int) -> Body:
     return _kept(body, "group_id", "generation_id", "member_id") | {"topics": topics}
 
 
+def _list_request_newest(body: Body, version: int) -> Body:
+    return {**body, "isolation_level": 0, "timeout_ms": 0, "topics": _by_partition(body, _listed_newest)}
+
+
+def _listed_newest(partition: Mapping[str, Any]) -> Body:
+    return _kept(partition, "partition_index", "timestamp") | {"current_leader_epoch": -1}
+
+
+def _list_request_old(body: Mapping[str, Any], version: int) -> Body:
+    return _kept(body, "replica_id") | {"topics": _by_partition(body, lambda partition: _kept(partition, "partition_index", "timestamp"))}
+
+
+def _list_response_newest(body: Body, version: int) -> Body:
+    return {"throttle_time_ms": 0, "topics": _by_partition(body, _offset_newest)}
+
+
+def _offset_newest(partition: Mapping[str, Any]) -> Body:
+    offsets = partition["old_style_offsets"]
+    return _kept(partition, "partition_index", "error_code") | {"timestamp": -1, "offset": offsets[0] if offsets else -1, "leader_epoch": -1}
+
+
+def _list_response_old(body: Mapping[str, Any], version: int) -> Body:
+    return {"topics": _by_partition(body, _offset_old)}
+
+
+def _offset_old(partition: Mapping[str, Any]) -> Body:
+    """Where there is no offset the list is empty; no more than the one that later versions tell stands in it."""
+    offset = partition.get("offset", -1)
+    return _kept(partition, "partition_index", "error_code") | {"old_style_offsets": (offset,) if offset >= 0 else ()}
+
+
+def _by_partition(body: Mapping[str, Any], rewritten: Callable[[Mapping[str, Any]], Body]) -> tuple[Body, ...]:
+    return tuple(
+        _kept(topic, "name") | {"partitions": tuple(rewritten(partition) for partition in topic.get("partitions", ()))}
+        for topic in body.get("topics", ())
+    )
+
+
 def _only_group(body: Mapping[str, Any], what: str) -> Mapping[str, Any]:
     groups = body.get("groups", ())
     if len(groups) != 1:
@@ -165,6 +203,8 @@ REWRITES: dict[tuple[Api, str], Rewrite] = {
     (Api.OFFSET_FETCH, "request"): Rewrite(version_max=7, newest=_fetch_request_newest, old=_fetch_request_old),
     (Api.OFFSET_FETCH, "response"): Rewrite(version_max=7, newest=_fetch_response_newest, old=_fetch_response_old),
     (Api.OFFSET_COMMIT, "request"): Rewrite(version_max=1, newest=_commit_request_newest, old=_commit_request_old),
+    (Api.LIST_OFFSETS, "request"): Rewrite(version_max=0, newest=_list_request_newest, old=_list_request_old),
+    (Api.LIST_OFFSETS, "response"): Rewrite(version_max=0, newest=_list_response_newest, old=_list_response_old),
     (Api.JOIN_GROUP, "response"): Rewrite(version_max=6, newest=_join_response_newest, old=_join_response_old, is_other_shape=False),
 }
 """By API and side."""

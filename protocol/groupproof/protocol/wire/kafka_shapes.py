@@ -27,7 +27,7 @@ __all__ = ["VERSIONS", "Side", "field_names", "has_flexible_header", "shape_of"]
 Side = Literal["request", "response"]
 
 _KNOWN: Final = {api: sorted(schema_name_map[api_key_map[api]]) for api in Api}
-_DROPPED: Final = {api: version for api, version, _ in ENTITIES}
+_DROPPED: Final = {api: min(version for known, version, _ in ENTITIES if known is api) for api, _, _ in ENTITIES}
 VERSIONS: Final[dict[Api, tuple[int, int]]] = {api: (_DROPPED.get(api, versions[0]), versions[-1]) for api, versions in _KNOWN.items()}
 """The oldest and the newest version of each API that this wire reads and writes."""
 

@@ -10,6 +10,7 @@ from groupproof.harness.judging.case_checkers.findings import end, overdue
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, moment, synced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, waited
 from groupproof.harness.judging.checkers.frame_facts import knew
+from groupproof.harness.judging.untold_commits import UNTOLD_MS
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
@@ -27,10 +28,6 @@ def _result(ev: Evidence, client: str, after: str) -> Observation | None:
     events = ev.events("offsets_committed", client, after, ev.closing)
     errors = [obs for obs in ev.events("answer", client, after, ev.closing) if obs.body.get("error")]
     return min(events + errors, key=lambda obs: obs.seq, default=None)
-
-
-UNTOLD_MS: Final = 3_000
-"""How long a commit may take to be sent again where the client returns nothing of it: it is told when it is called, and not when it is done."""
 
 
 def _succeeded(ev: Evidence, client: str, after: str, result: Observation) -> bool | None:

@@ -2,6 +2,6 @@
 export { Gate } from './gate.mjs'
 export { Member } from './member.mjs'
 export { PollingMember } from './polling.mjs'
-export { ERROR_NAMES, Named, Refused, Unimplemented, nameOfCode, problemOf } from './problems.mjs'
+export { ERROR_NAMES, Named, OutcomeUnknown, Refused, Unimplemented, nameOfCode, problemOf } from './problems.mjs'
 export { cannotRunHere, installed, run } from './process.mjs'
 export { Settings } from './settings.mjs'

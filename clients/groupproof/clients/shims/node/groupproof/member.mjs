@@ -3,9 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { Gate } from './gate.mjs'
 import { write } from './lines.mjs'
-import { Refused, Unimplemented, problemOf } from './problems.mjs'
+import { OutcomeUnknown, Refused, Unimplemented, problemOf } from './problems.mjs'
 import { Settings } from './settings.mjs'
 
+const UNKNOWN = { outcome: 'unknown' }
 const COMMANDS = new Set(['subscribe', 'resubscribe', 'pause', 'resume', 'commit', 'assignment', 'position', 'committed', 'unsubscribe', 'close', 'exit'])
 
 const key = (topic, partition) => `${topic}-${partition}`
@@ -17,7 +18,7 @@ const inOrder = (partitions) => [...partitions].sort((a, b) => (a.topic < b.topi
  *
  * A client's file gives `start(settings)` (make the client, have it join, and return before it has joined) and `stop()`; and, where the client can,
  * `commitOffsets(offsets, mode)`, `committed(partitions)`, `leaveGroup()` (unsubscribe), `changeTopics(topics)` (resubscribe), and `pauseFlow()` and
- * `resumeFlow()` of its own. What it lacks is answered `unimplemented`. It reports what happens by `assigned`, `assignedBeside` or `added`, `revoked` or
+ * `resumeFlow()` of its own. What it lacks is answered `unimplemented`; `commitOffsets` throws `OutcomeUnknown` where the client tells nobody what became of a commit. It reports what happens by `assigned`, `assignedBeside` or `added`, `revoked` or
  * `givenBack`, `lost`, `received`, `failed` and `commitEnded`.
  */
 export class Member {
@@ -197,8 +198,8 @@ export class Member {
     if (!this.commitOffsets) this.#cannot('this client commits by itself only')
     if (mode !== 'sync' && !this.#capabilities.has('commit-async')) this.#cannot('this client commits and waits for the answer')
     const done = this.#commitAndReport(offsets, mode)
-    if (mode === 'sync') await done
-    else done.catch(() => {}) // its event has reported it
+    if (mode === 'sync') return { offsets, ...(await done) }
+    done.catch(() => {}) // its event has reported it
     return { offsets }
   }
 
@@ -208,14 +209,17 @@ export class Member {
       await this.commitOffsets(listed, mode)
     } catch (error) {
       this.commitEnded(listed, error)
+      if (error instanceof OutcomeUnknown) return UNKNOWN
       throw error
     }
     this.commitEnded(listed)
+    return {}
   }
 
   /** Report the end of a commit [{topic, partition, offset}]; those that the client makes by itself are reported so too. */
   commitEnded(offsets, error) {
-    this.emit('offsets_committed', { success: !error, ...(error && problemOf(error)), offsets })
+    const end = error instanceof OutcomeUnknown ? UNKNOWN : { success: !error, ...(error && problemOf(error)) }
+    this.emit('offsets_committed', { ...end, offsets })
   }
 
   /** Commit what was read from a callback: its event reports a failure, and the rebalance goes on. */

@@ -40,6 +40,9 @@ export class Named extends Error {
 /** The client has no such feature; the message says why. */
 export class Unimplemented extends Error {}
 
+/** The commit was made, and the client tells nobody what became of it. */
+export class OutcomeUnknown extends Error {}
+
 /** Return Kafka's name of an error code; a number that has none is `CODE_999`. */
 export const nameOfCode = (code) => ERROR_NAMES[code] ?? `CODE_${code}`
 

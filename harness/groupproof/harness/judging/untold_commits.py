@@ -1,0 +1,31 @@
+"""Commits of which a client tells its application nothing: a run goes on until what was refused last could have been sent again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from groupproof.harness.judging.checkers.frame_facts import error_of
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["UNTOLD_MS", "untold"]
+
+UNTOLD_MS: Final = 3_000
+"""How long a commit may take to be sent again where the client returns nothing of it: it is told when it is called, and not when it is done."""
+
+
+def untold(trace: Iterable[Observation]) -> list[str]:
+    """Return the clients whose last commit had an unknown outcome, was not accepted so far, and left the application without an error."""
+    unknown: dict[str, bool] = {}
+    accepted: dict[str, bool] = {}  # of the newest OffsetCommit
+    for obs in trace:
+        if obs.client is None:
+            continue
+        if obs.api == Api.OFFSET_COMMIT.title and obs.kind in {"request", "response"}:
+            accepted[obs.client] = obs.kind == "response" and error_of(obs) == 0
+        elif obs.who == "shim" and obs.body.get("name") == "offsets_committed":
+            unknown[obs.client] = obs.body.get("outcome") == "unknown"
+        elif obs.who == "shim" and obs.body.get("name") == "error":
+            unknown[obs.client] = False
+    return [client for client, is_unknown in unknown.items() if is_unknown and not accepted.get(client, False)]
