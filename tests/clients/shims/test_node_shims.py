@@ -22,13 +22,14 @@ from groupproof.harness.cases.client import CASES
 from groupproof.protocol.schemas import validate
 
 NODE = SHIMS / "node"
-SHIM_FILES = ["kafkajs", "platformatic", "rdkafka"]
-CLIENTS = ["kafkajs", "platformatic-kafka", "node-rdkafka"]
+SHIM_FILES = ["confluent", "kafkajs", "platformatic", "rdkafka"]
+CLIENTS = ["kafkajs", "platformatic-kafka", "node-rdkafka", "confluent-kafka-javascript"]
 # A case that each is known to fail.
 KNOWN = {
     "kafkajs": ("--only", "assignor/classic/topic-of-another"),
     "platformatic-kafka": ("--only", "commit/classic/illegal-generation"),
     "node-rdkafka": ("--only", "fetch/classic/unknown-member-id"),
+    "confluent-kafka-javascript": ("--only", "commit/classic/illegal-generation"),
 }
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="absent: node")

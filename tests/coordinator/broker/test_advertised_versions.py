@@ -32,8 +32,10 @@ def test_the_newest_release_differs_only_by_what_is_not_served() -> None:
     assert [sentence for sentence in deviations("kafka-4.1") if not sentence.endswith("is not served")] == []
 
 
-def test_an_old_release_differs_where_the_wire_begins_later() -> None:
-    assert "Fetch is served from v4 to v7; the release has v0 to v7" in deviations("kafka-1.1")
+def test_an_old_release_is_fetched_from_by_what_kafka_4_dropped() -> None:
+    assert advertised("kafka-1.1")[Api.FETCH] == (0, 7)
+    assert advertised("kafka-3.9")[Api.LIST_OFFSETS] == (0, 9)
+    assert advertised("kafka-4.0")[Api.FETCH][0] == 4
 
 
 def test_produce_is_advertised_from_zero_by_the_newest_release_and_refused_below_three() -> None:

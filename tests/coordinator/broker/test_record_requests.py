@@ -8,10 +8,19 @@ import pytest
 
 from groupproof.coordinator.broker.advertised_versions import accepted
 from groupproof.coordinator.broker.metadata import BrokerNode, ClusterMetadata
-from groupproof.coordinator.broker.record_requests import create_topics, fetch, init_producer_id, list_offsets, offset_for_leader_epoch, produce
+from groupproof.coordinator.broker.record_requests import (
+    create_topics,
+    fetch,
+    in_the_format_of,
+    init_producer_id,
+    list_offsets,
+    offset_for_leader_epoch,
+    produce,
+)
 from groupproof.coordinator.broker.topics import FIRST_TIMESTAMP_MS, Topics
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import read_request, read_response, write_request, write_response
+from groupproof.protocol.wire.message_sets import message_set
 from groupproof.protocol.wire.records import Record, encode_batch, read_batches
 
 Body = dict[str, Any]
@@ -41,6 +50,18 @@ def test_a_fetch_returns_the_records_from_its_offset_on(world: ClusterMetadata) 
 
     assert (partition["error_code"], partition["high_watermark"]) == (0, 20)
     assert _offsets(partition) == list(range(10, 20))
+
+
+def test_an_old_version_of_fetch_gets_message_sets_from_its_offset_on(world: ClusterMetadata) -> None:
+    partitions = tuple({"partition": index, "fetch_offset": offset, "partition_max_bytes": 1_000_000} for index, offset in [(0, 15), (1, 0)])
+    body = {"min_bytes": 1, "topics": ({"topic": "t", "partitions": partitions},)}
+    answer = fetch(world, 0, body).body
+
+    (topic,) = in_the_format_of(3, answer, body)["responses"]
+    whole = answer["responses"][0]["partitions"][0]["records"]
+    assert topic["partitions"][0]["records"] == message_set(whole, first_offset=15, fetch_version=3) != b""
+    assert (topic["partitions"][1]["error_code"], topic["partitions"][1]["records"]) == (6, b"")
+    assert in_the_format_of(4, answer, body) is answer
 
 
 def test_a_fetch_at_the_end_may_wait_and_one_with_an_error_may_not(world: ClusterMetadata) -> None:

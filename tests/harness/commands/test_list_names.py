@@ -34,7 +34,7 @@ def test_a_registered_client_says_whether_its_toolchain_is_here(groupproof: Call
 
     assert {name: row["absent"] for name, row in rows.items() if row["language"] in ("go", "javascript")} == {
         "confluent-kafka-go": ["go", "cc"], "franz-go": ["go"], "kafka-go": ["go"], "sarama": ["go"], "kafkajs": ["node", "npm"],
-        "node-rdkafka": ["node", "npm", "cc", "make"], "platformatic-kafka": ["node", "npm"],
+        "node-rdkafka": ["node", "npm", "cc", "make"], "platformatic-kafka": ["node", "npm"], "confluent-kafka-javascript": ["node", "npm", "cc", "make"],
     }  # fmt: skip
     assert {rows[name]["language"]: sorted(rows[name]["absent"]) for name in ("krafka", "librdkafka")} == {
         "rust": ["cargo", "cc", "make"], "c": ["cargo", "cc", "make"],

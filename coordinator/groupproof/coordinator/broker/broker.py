@@ -123,8 +123,8 @@ class Broker:
             return await self._coordinate(arrived.wire.message, arrived, peer, taken_up_twice)
         self.recorder.record("processed", **arrived.columns)
         if api is Api.FETCH:
-            answer = await self._fetch(arrived.wire.body, peer)
-            return in_the_format_of(arrived.wire.version, answer, arrived.wire.body)
+            fetched = await self._fetch(arrived.wire.body, peer)
+            return in_the_format_of(arrived.wire.version, fetched, arrived.wire.body)
         answer = self._answer(arrived)
         if taken_up_twice is not None:
             self.recorder.record("processed", **arrived.columns)

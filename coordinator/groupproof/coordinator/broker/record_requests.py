@@ -113,7 +113,12 @@ def in_the_format_of(version: int, answer: Body, body: Asked) -> Body:
     if version > MESSAGE_SETS_UNTIL:
         return answer
     responses = (
-        topic | {"partitions": tuple(_down_converted(partition, asked, version) for partition, asked in zip(topic["partitions"], of["partitions"], strict=True))}
+        topic
+        | {
+            "partitions": tuple(
+                _down_converted(partition, asked, version) for partition, asked in zip(topic["partitions"], of["partitions"], strict=True)
+            )
+        }
         for topic, of in zip(answer["responses"], body["topics"], strict=True)
     )
     return answer | {"responses": tuple(responses)}

@@ -52,9 +52,7 @@ _DEFAULTS: Final = {"max_bytes": {"default": 2**31 - 1}}
 
 
 def _fetch_request(*, max_bytes: bool) -> type:
-    partition = _struct(
-        "FetchPartition", _column("partition", "int32"), _column("fetch_offset", "int64"), _column("partition_max_bytes", "int32")
-    )
+    partition = _struct("FetchPartition", _column("partition", "int32"), _column("fetch_offset", "int64"), _column("partition_max_bytes", "int32"))
     topic = _struct("FetchTopic", _column("topic", "string"), _entries("partitions", partition))
     sizes = ("min_bytes", "max_bytes") if max_bytes else ("min_bytes",)
     numbers = (_column(name, "int32", **_DEFAULTS.get(name, {})) for name in ("replica_id", "max_wait_ms", *sizes))

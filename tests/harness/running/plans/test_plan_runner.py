@@ -234,3 +234,16 @@ def test_a_shim_that_can_not_be_believed_never_plays() -> None:
 
     assert [obs.body["reason"] for obs in kit(trace, "broken")] == ["the shim answers ok to 'made-up-1'"]
     assert kit(trace, "mark", "command") == []
+
+
+@pytest.mark.parametrize(("outcome", "waited_ms"), [({"outcome": "unknown"}, 3_000), ({"success": False, "error": "ILLEGAL_GENERATION"}, 0)])
+def test_a_commit_of_which_nothing_is_told_may_be_sent_again_until_the_steps_end(outcome: dict[str, Any], waited_ms: int) -> None:
+    def commits(command: dict[str, Any]) -> Sequence[dict[str, Any]]:
+        line = {"name": "offsets_committed", "offsets": [], **outcome}
+        return [line, *ok(command)] if command["command"] == "commit" else ok(command)
+
+    trace = play([Start(member="m0"), Command(member="m0", command="commit", fields={"mode": "sync"})], subject=shim(commits))
+
+    (end,) = kit(trace, "end")
+    committed = next(obs for obs in trace if obs.who == "shim" and obs.body["name"] == "offsets_committed")
+    assert end.at_ms - committed.at_ms == pytest.approx(waited_ms, abs=50)

@@ -52,8 +52,7 @@ class KafkaJavascript extends Member {
   }
 
   #eachBatch({ topic, partition, messages }) {
-    const [first, last] = [messages.at(0), messages.at(-1)].map(({ offset }) => Number(offset))
-    return this.records([{ topic, partition, minOffset: first, maxOffset: last, count: messages.length }])
+    return this.received(messages.map(({ offset }) => ({ topic, partition, offset })))
   }
 
   // What librdkafka assigns or takes away is so when this returns.
@@ -77,8 +76,8 @@ class KafkaJavascript extends Member {
   async committed(partitions) {
     const asked = partitions.map(([topic, partition]) => ({ topic, partition }))
     try {
-      const told = await this.#consumer.committed(asked, COMMITTED_MS_MAX)
-      return told.map(({ topic, partition, offset }) => [topic, partition, Math.max(Number(offset ?? -1), -1)])
+      const answer = await this.#consumer.committed(asked, COMMITTED_MS_MAX)
+      return answer.map(({ topic, partition, offset }) => [topic, partition, Math.max(Number(offset ?? -1), -1)])
     } catch (error) {
       throw named(error)
     }

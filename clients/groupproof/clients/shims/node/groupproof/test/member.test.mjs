@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 
-import { Gate, Member, Refused, Settings, problemOf } from '../index.mjs'
+import { Gate, Member, OutcomeUnknown, Refused, Settings, problemOf } from '../index.mjs'
 import { write } from '../lines.mjs'
 
 const T0 = { topic: 't', partition: 0 }
@@ -149,6 +149,17 @@ test('a commit names what the application was given, and its event comes before 
   assert.deepEqual(answer.offsets, [['t', 0, 5]])
   assert.deepEqual(member.lines.at(-2).offsets, [{ ...T0, offset: 5 }])
   assert.equal(member.lines.at(-2).success, true)
+})
+
+test('a commit whose end nobody is told is answered and told as one of unknown outcome', async () => {
+  const member = await subscribed()
+  member.answers.push(new OutcomeUnknown(), new OutcomeUnknown())
+
+  assert.equal((await member.ask('commit', { mode: 'sync', offsets: [['t', 0, 3]] })).outcome, 'unknown')
+  await member.ask('commit', { mode: 'async', offsets: [['t', 0, 3]] })
+  await turn()
+  const told = member.lines.filter(({ name }) => name === 'offsets_committed')
+  assert.deepEqual(told.map(({ outcome, success }) => [outcome, success]), [['unknown', undefined], ['unknown', undefined]])
 })
 
 test('a refused commit is told by the event and, if it was waited for, by the answer', async () => {
