@@ -93,4 +93,4 @@ class KafkaJavascript extends Member {
   }
 }
 
-run({ client: 'confluent-kafka-javascript', version, capabilities: CAPABILITIES, make: (name, options) => new KafkaJavascript(name, options) })
+run({ client: 'confluent-kafka-javascript', version, capabilities: CAPABILITIES, member: KafkaJavascript })

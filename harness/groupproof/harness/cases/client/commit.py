@@ -37,6 +37,12 @@ def _failing(code: int, *more: Step) -> Plan:
     )
 
 
+def _struck(name: str, code: int) -> tuple[Step, ...]:
+    """Return one of several commits that are answered with errors; the next waits until it was, also where the client calls it done before."""
+    error = f"{name}-error"
+    return mark(name), answers(error, _COMMIT, code), commit("m0", *_OFFSETS), delivered(error, go_on=True)
+
+
 def _again() -> Step:
     """Return the wait for a commit that is sent again after it was called done with, as by a client that returns nothing of it."""
     return requested("m0", _COMMIT, after="error", within_ms=3_500, go_on=True)
@@ -162,7 +168,7 @@ CASES: tuple[Case, ...] = (
             subject(),
             steps=[
                 *joined("m0"),
-                *(step for name, code in _ALIEN.items() for step in (mark(name), answers(f"{name}-error", _COMMIT, code), commit("m0", *_OFFSETS))),
+                *(step for name, code in _ALIEN.items() for step in _struck(name, code)),
                 passing(300),
             ],
         ),
