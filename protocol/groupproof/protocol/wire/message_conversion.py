@@ -71,7 +71,7 @@ def _typed(shape: Shape, message: type[Any]) -> Shape | None:
     for column in shape.columns:
         if column.shape is not None:
             entry = entries.get(column.name)
-            typed = None if entry is None or not column.is_array else _typed(column.shape, entry)
+            typed = None if entry is None else _typed(column.shape, entry)
             if typed is None:
                 return None
             column = replace(column, shape=typed)
@@ -113,7 +113,7 @@ def _maker(message: Any) -> Maker:
             body = {name: value for name, value in body.items() if name in names}
         if not makers:
             return message(**body)
-        made = {name: tuple(map(makers[name], value)) for name, value in body.items() if name in makers and value is not None}
+        made = {name: _each(makers[name], value) for name, value in body.items() if name in makers and value is not None}
         return message(**{**body, **made})
 
     return make
@@ -130,10 +130,15 @@ def _body_maker(columns: Iterable[tuple[str, BodyMaker | None]]) -> BodyMaker:
         body = {}
         for name, plain_entry in columns:
             value = getattr(made, name)
-            body[name] = value if plain_entry is None or value is None else tuple(plain_entry(entry) for entry in value)
+            body[name] = value if plain_entry is None or value is None else _each(plain_entry, value)
         return body
 
     return plain
+
+
+def _each(convert: Callable[[Any], Any], value: Any) -> Any:
+    """Convert the entries of an array, or the one struct that is no array."""
+    return tuple(map(convert, value)) if isinstance(value, tuple | list) else convert(value)
 
 
 _REQUEST_CLASSES: Final[dict[Api, Any]] = {message.api: message for message in typing.get_args(GroupRequest)}

@@ -1,0 +1,251 @@
+"""One consumer group (KIP-848): its epochs, its members with what they own, its target assignment. It changes only as rows of the table say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, ClassVar
+
+from groupproof.coordinator.machine.consumer.consumer_members import AWAY, ConsumerMember, partitions_of
+from groupproof.coordinator.machine.group import IllegalTransition
+from groupproof.coordinator.machine.outputs import GroupProgress, GroupView, MemberView
+from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
+from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.choices import Choices
+    from groupproof.coordinator.machine.consumer.reconciliation import Step
+    from groupproof.coordinator.machine.topics_image import TopicImage, TopicsImage
+    from groupproof.protocol.rules.dialect import Dialect
+
+__all__ = ["ConsumerGroup", "Share", "StoredConsumerGroup"]
+
+Share = Mapping[str, tuple[int, ...]]
+"""A member's part of the target: partitions by topic id."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredConsumerGroup:
+    """What `__consumer_offsets` holds of a group. Every change of a consumer group is a record of its own, so that this is the group itself (CGR-22)."""
+
+    group: ConsumerGroup
+
+    @property
+    def group_id(self) -> str:
+        return self.group.group_id
+
+
+@dataclass(slots=True, kw_only=True)
+class ConsumerGroup:
+    """A group; `generation` is the group epoch.
+
+    `owners` names the member of each partition that is assigned or still to be revoked; `settled` are the members that have reached the target.
+    `topics` are the subscribed topics that there were when the group looked last; `is_stale` says that it has to look again.
+    `topics_of_regex` is what each regular expression matched, `resolved_ms` and `resolved_version` when, and among which topics.
+    """
+
+    dialect: ClassVar[Dialect] = CONSUMER
+    group_id: str
+    state: StrEnum = ConsumerState.EMPTY
+    generation: int = 0
+    protocol_type: str | None = "consumer"
+    since_ms: int = 0
+    assignment_epoch: int = 0
+    assigned_ms: int | None = None  # when the last target was computed; None: the next one waits for nothing
+    assignor: str = ""  # of the last target
+    members: dict[str, ConsumerMember] = field(default_factory=dict)
+    members_max: int = 0  # the most that there ever were
+    instances: dict[str, str] = field(default_factory=dict)
+    target: dict[str, Share] = field(default_factory=dict)
+    owners: dict[tuple[str, int], str] = field(default_factory=dict)
+    settled: set[str] = field(default_factory=set)
+    names: Counter[str] = field(default_factory=Counter)
+    regexes: Counter[str] = field(default_factory=Counter)
+    topics: dict[str, TopicImage] = field(default_factory=dict)
+    is_stale: bool = False
+    topics_of_regex: dict[str, frozenset[str]] = field(default_factory=dict)
+    resolved_ms: int | None = None
+    resolved_version: int = -1
+
+    @classmethod
+    def restored(cls, record: StoredConsumerGroup) -> ConsumerGroup:
+        """Return the group as a coordinator that loads it from the log has it, in the state that its members are in (CGL-01)."""
+        group = deepcopy(record.group)
+        group.state = group.inferred_state()
+        group.is_stale = True
+        return group
+
+    def move_to(self, state: StrEnum, now_ms: int) -> None:
+        """Move along the dialect's valid transitions; raise `IllegalTransition` for any other."""
+        if self.state not in self.dialect.valid_previous_states[state]:
+            raise IllegalTransition(f"group {self.group_id!r} cannot go from {self.state.value} to {state.value}")
+        self.state, self.since_ms = state, now_ms
+
+    def adopted(self, choices: Choices) -> None:
+        """Nothing is left open to choices."""
+
+    # members
+
+    def holder_of(self, instance_id: str | None) -> ConsumerMember | None:
+        """Return the member that the instance id belongs to."""
+        return None if instance_id is None else self.members.get(self.instances.get(instance_id, ""))
+
+    def add(self, member: ConsumerMember) -> None:
+        self.members[member.member_id] = member
+        self.members_max = max(self.members_max, len(self.members))
+        if member.instance_id is not None:
+            self.instances[member.instance_id] = member.member_id
+        self._count_names(member.names, 1)
+        self._count_regex(member.regex, 1)
+
+    def resubscribe(self, member: ConsumerMember, names: frozenset[str], regex: str) -> None:
+        """Take over what the member subscribes to."""
+        if names != member.names:
+            self._count_names(member.names, -1)
+            self._count_names(names, 1)
+        if regex != member.regex:
+            self._count_regex(regex, 1)
+            self._count_regex(member.regex, -1)
+        member.names, member.regex = names, regex
+
+    def remove(self, member: ConsumerMember) -> None:
+        """Let the member go, with its share and its partitions, which are free at once (CGR-20)."""
+        del self.members[member.member_id]
+        self.target.pop(member.member_id, None)
+        self.settled.discard(member.member_id)
+        for instance_id in [instance_id for instance_id, member_id in self.instances.items() if member_id == member.member_id]:
+            del self.instances[instance_id]
+        self._own(member, partitions_of(member.assigned) | partitions_of(member.pending), set())
+        self._count_names(member.names, -1)
+        self._count_regex(member.regex, -1)
+
+    def replace(self, old: ConsumerMember, new: ConsumerMember) -> None:
+        """Give the place of a static member, its share and its partitions, to another member id (CGS-18)."""
+        share = self.target.get(old.member_id)
+        self._count_regex(new.regex, 1)  # what it matched is kept meanwhile
+        self.remove(old)
+        self.add(new)
+        self._count_regex(new.regex, -1)
+        if share is not None:
+            self.target[new.member_id] = share
+        self._own(new, set(), partitions_of(new.assigned) | partitions_of(new.pending))
+
+    def take(self, member: ConsumerMember, step: Step) -> None:
+        """Let the member do a step towards its target."""
+        before = partitions_of(member.assigned) | partitions_of(member.pending)
+        # The epoch before the step is the previous one even where the step keeps it (`ConsumerGroupMember.Builder.updateMemberEpoch`).
+        member.previous_epoch, member.epoch = member.epoch, step.epoch
+        member.progress, member.assigned, member.pending = step.progress, step.assigned, step.pending
+        self._own(member, before, partitions_of(step.assigned) | partitions_of(step.pending))
+        self.note_progress(member)
+
+    def note_progress(self, member: ConsumerMember) -> None:
+        """Count the member among the settled ones, or not."""
+        if member.is_settled(self.assignment_epoch):
+            self.settled.add(member.member_id)
+        else:
+            self.settled.discard(member.member_id)
+
+    def free_pending(self, member: ConsumerMember) -> None:
+        """Free what the member was to revoke (CGR-21)."""
+        self._own(member, partitions_of(member.pending), set())
+        member.pending = {}
+
+    def _own(self, member: ConsumerMember, before: set[tuple[str, int]], after: set[tuple[str, int]]) -> None:
+        for partition in before - after:
+            if self.owners.get(partition) == member.member_id:
+                del self.owners[partition]
+        for partition in after - before:
+            self.owners[partition] = member.member_id
+
+    def _count_names(self, names: frozenset[str], by: int) -> None:
+        for name in names:
+            self.names[name] += by
+            if not self.names[name]:
+                del self.names[name]
+
+    def _count_regex(self, regex: str, by: int) -> None:
+        """Count the members that subscribe by the expression; with the last of them what it matched is forgotten."""
+        if not regex:
+            return
+        self.regexes[regex] += by
+        if not self.regexes[regex]:
+            del self.regexes[regex]
+            self.topics_of_regex.pop(regex, None)
+
+    # subscriptions
+
+    def subscribed_names(self) -> set[str]:
+        """Return the names that some member subscribes to, by itself or by its regular expression."""
+        return {*self.names, *(name for regex in self.regexes for name in self.topics_of_regex.get(regex, ()))}
+
+    def names_of(self, member: ConsumerMember) -> frozenset[str]:
+        """Return the names that the member subscribes to."""
+        return member.names | self.topics_of_regex.get(member.regex, frozenset()) if member.regex else member.names
+
+    def is_subscribed_to(self, topic: str) -> bool:
+        return topic in self.names or any(topic in self.topics_of_regex.get(regex, ()) for regex in self.regexes)
+
+    def subscribed_topics(self) -> frozenset[str]:
+        return frozenset(self.subscribed_names())
+
+    def look_at(self, image: TopicsImage) -> bool:
+        """Look at the topics that the group subscribes to; return whether they are others than the last time."""
+        self.is_stale = False
+        topics = {name: topic for name in self.subscribed_names() if (topic := image.by_name.get(name)) is not None}
+        is_changed = topics != self.topics
+        self.topics = topics
+        return is_changed
+
+    # state
+
+    def inferred_state(self) -> ConsumerState:
+        """Return the state that follows from members and epochs (Kafka's `ConsumerGroup.maybeUpdateGroupState`)."""
+        if not self.members:
+            return ConsumerState.EMPTY
+        if self.generation > self.assignment_epoch:
+            return ConsumerState.ASSIGNING
+        return ConsumerState.STABLE if len(self.settled) == len(self.members) else ConsumerState.RECONCILING
+
+    def check(self) -> None:
+        """Assert what always holds; each in O(1)."""
+        assert self.assignment_epoch <= self.generation, f"{self.group_id}: target {self.assignment_epoch} above the group's {self.generation} (CGI-05)"
+        assert len(self.settled) <= len(self.members), f"{self.group_id}: {len(self.settled)} of {len(self.members)} members are settled"
+        assert self.state is self.inferred_state() or self.state is ConsumerState.DEAD, f"{self.group_id} is {self.state}, and not {self.inferred_state()}"
+
+    def member_ids(self) -> tuple[str, ...]:
+        """Return the ids of the members in the order of their joining."""
+        return tuple(self.members)
+
+    def parked(self) -> list[Hashable]:
+        """Return nothing: every request is answered at once."""
+        return []
+
+    def standing(self) -> GroupProgress:
+        absent = tuple(member.client_id for member in self._unsettled())
+        return GroupProgress(state=self.state, generation=self.generation, leader=None, absent=absent, pending=())
+
+    def _unsettled(self) -> Iterator[ConsumerMember]:
+        return (member for member in self.members.values() if member.member_id not in self.settled)
+
+    def view(self) -> GroupView:
+        """Return the group at this instant, for tests, traces and the frame filter."""
+        members = tuple(
+            MemberView(
+                member_id=member.member_id, client_id=member.client_id, client_host=member.client_host, group_instance_id=member.instance_id,
+                is_leader=False, parked=None, session_timeout_ms=-1, rebalance_timeout_ms=member.rebalance_timeout_ms, assignment=b"",
+            )
+            for member in self.members.values()
+        )  # fmt: skip
+        return GroupView(
+            group_id=self.group_id, state=self.state, generation=self.generation, protocol_type=self.protocol_type, protocol_name=self.assignor or None,
+            leader=None, members=members, pending=(),
+        )  # fmt: skip
+
+    def is_away(self, instance_id: str | None) -> bool:
+        """Tell whether the instance has a place that waits for it."""
+        holder = self.holder_of(instance_id)
+        return holder is not None and holder.epoch == AWAY

@@ -1,0 +1,64 @@
+"""One member of a consumer group: what it asked for, at which epoch it is, and which partitions it has or has to give back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final
+
+__all__ = ["AWAY", "LEFT", "Assigned", "ConsumerMember", "MemberProgress", "partitions_of"]
+
+AWAY: Final = -2
+"""The epoch of a static member that has left and will be back (KIP-848, LEAVE_GROUP_STATIC_MEMBER_EPOCH)."""
+
+LEFT: Final = -1
+"""The epoch with which a member leaves."""
+
+Assigned = Mapping[str, Mapping[int, int]]
+"""By topic id the partitions, each with the epoch at which the member got it (KIP-1251)."""
+
+
+class MemberProgress(Enum):
+    """How far a member has come on its way to the target (Kafka's `MemberState`)."""
+
+    STABLE = "STABLE"
+    UNREVOKED_PARTITIONS = "UNREVOKED_PARTITIONS"
+    UNRELEASED_PARTITIONS = "UNRELEASED_PARTITIONS"
+
+
+@dataclass(slots=True, kw_only=True)
+class ConsumerMember:
+    """A member. `pending` are the partitions that it is to revoke, `ordered_at` its epoch when it heard of that, None where it has nothing to revoke.
+
+    An empty `regex` is none.
+    """
+
+    member_id: str
+    instance_id: str | None = None
+    rack_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    rebalance_timeout_ms: int = -1
+    assignor: str | None = None
+    names: frozenset[str] = frozenset()
+    regex: str = ""
+    epoch: int = 0
+    previous_epoch: int = 0
+    progress: MemberProgress = MemberProgress.STABLE
+    assigned: Assigned = field(default_factory=dict)
+    pending: Assigned = field(default_factory=dict)
+    ordered_at: int | None = None
+
+    @property
+    def is_away(self) -> bool:
+        return self.epoch == AWAY
+
+    def is_settled(self, assignment_epoch: int) -> bool:
+        """Tell whether the member has all that the target of this epoch gives it (Kafka's `isReconciledTo`)."""
+        return self.progress is MemberProgress.STABLE and self.epoch == assignment_epoch
+
+
+def partitions_of(assigned: Assigned) -> set[tuple[str, int]]:
+    """Return the partitions one by one."""
+    return {(topic_id, index) for topic_id, indexes in assigned.items() for index in indexes}

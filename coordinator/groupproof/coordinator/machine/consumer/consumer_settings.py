@@ -1,0 +1,100 @@
+"""The settings of the `consumer` dialect as the machine reads them: the broker's, and what one group has for itself within the broker's bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from groupproof.coordinator.machine.settings import Settings
+from groupproof.protocol.rules.consumer.group_configs import (
+    ASSIGNORS,
+    GROUP_CONFIGS,
+    MAX_SIZE,
+    PROTOCOLS,
+    REGEX_REFRESH_INTERVAL,
+    GroupConfig,
+)
+from groupproof.protocol.vocabulary import ErrorCode
+
+__all__ = ["ConsumerSettings", "GroupTimes", "checked_config", "consumer_settings", "group_times"]
+
+_SETTINGS_MAX: Final = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerSettings:
+    """The broker's settings."""
+
+    members_max: int
+    assignors: tuple[str, ...]
+    protocols: frozenset[str]
+    regex_refresh_interval_ms: int
+    values: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupTimes:
+    """What a group goes by."""
+
+    session_timeout_ms: int
+    heartbeat_interval_ms: int
+    assignment_interval_ms: int
+
+
+@lru_cache(maxsize=_SETTINGS_MAX)
+def _read(brought: tuple[tuple[str, int | str], ...]) -> ConsumerSettings:
+    values = dict(brought)
+    return ConsumerSettings(
+        members_max=int(values[MAX_SIZE]),
+        assignors=_listed(str(values[ASSIGNORS])),
+        protocols=frozenset(_listed(str(values[PROTOCOLS]))),
+        regex_refresh_interval_ms=int(values[REGEX_REFRESH_INTERVAL]),
+        values={name: value for name, value in values.items() if isinstance(value, int)},
+    )
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def consumer_settings(settings: Settings) -> ConsumerSettings:
+    """Return the broker's settings of the dialect."""
+    return _read(settings.brought)
+
+
+def group_times(settings: Settings, configs: Mapping[str, int], *, raises: bool) -> GroupTimes:
+    """Return what a group with these configs goes by; those that the broker's bounds have left behind are raised to them, if the release `raises` them."""
+    broker = consumer_settings(settings).values
+
+    def value(config: GroupConfig) -> int:
+        own = configs.get(config.name)
+        if own is None:
+            return broker[config.broker]
+        return min(max(own, broker[config.low]), broker[config.high]) if raises else own
+
+    session, heartbeat, assignment = (
+        value(GROUP_CONFIGS[name]) for name in ("consumer.session.timeout.ms", "consumer.heartbeat.interval.ms", "consumer.assignment.interval.ms")
+    )
+    return GroupTimes(session_timeout_ms=session, heartbeat_interval_ms=heartbeat, assignment_interval_ms=assignment)
+
+
+def checked_config(settings: Settings, fields: Mapping[str, int], group_id: str, configs: Mapping[str, str]) -> tuple[ErrorCode, dict[str, int]]:
+    """Return what a group with these configs is to have, or the error by which they are refused (CGD-30 to CGD-34)."""
+    if not group_id:
+        return ErrorCode.INVALID_REQUEST, {}
+    broker, values = consumer_settings(settings).values, dict[str, int]()
+    for name, text in configs.items():
+        config = GROUP_CONFIGS.get(name)
+        if config is None or (config.field and not fields[config.field]) or not text.lstrip("-").isdigit():
+            return ErrorCode.INVALID_CONFIG, {}
+        values[name] = int(text)
+        if not broker[config.low] <= values[name] <= broker[config.high]:
+            return ErrorCode.INVALID_CONFIG, {}
+    times = group_times(settings, values, raises=False)
+    if times.session_timeout_ms <= times.heartbeat_interval_ms:
+        return ErrorCode.INVALID_CONFIG, {}
+    return ErrorCode.NONE, values
+
+

@@ -1,0 +1,118 @@
+"""The next step of a member towards its target: revoke, then acknowledge, then be given what is free (Kafka's `CurrentAssignmentBuilder`). Pure.
+
+KIP-848: a partition goes to its new owner only after the old one gave it up, and a member's epoch moves on only with nothing left to revoke.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Set
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from groupproof.coordinator.machine.consumer.consumer_members import MemberProgress
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.consumer.consumer_members import Assigned, ConsumerMember
+
+__all__ = ["Reconciler", "Step"]
+
+STABLE = MemberProgress.STABLE
+UNREVOKED = MemberProgress.UNREVOKED_PARTITIONS
+UNRELEASED = MemberProgress.UNRELEASED_PARTITIONS
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Where a member is after the step."""
+
+    progress: MemberProgress
+    epoch: int
+    assigned: Assigned
+    pending: Assigned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reconciler:
+    """What a step depends on beside the member.
+
+    `owned` are the partitions that the member reports, by topic id; None where it reports nothing. `is_owned` tells whether a partition has an owner.
+    `subscribed` are the ids of the member's topics, None in releases that do not ask (before 4.2); `enforces` says that the subscription has just changed.
+    `keeps_epoch` and `frees_own` are what releases do differently: does the acknowledgement of an outdated order leave the epoch as it is (4.2), and may a
+    member be given what it has itself just given up (not in 4.1)?
+    """
+
+    target: Mapping[str, Collection[int]]
+    target_epoch: int
+    owned: Mapping[str, Set[int]] | None
+    is_owned: Callable[[str, int], bool]
+    subscribed: Set[str] | None = None
+    enforces: bool = False
+    keeps_epoch: bool = True
+    frees_own: bool = True
+
+    def step(self, member: ConsumerMember) -> Step | None:
+        """Return the next step, None where the member stays as it is."""
+        if member.progress is STABLE:
+            if member.epoch != self.target_epoch:
+                return self._next(member, member.epoch)
+            return self._shrunk(member) if self.enforces else None
+        if member.progress is UNRELEASED:
+            return self._next(member, member.epoch)
+        if self._owns_any(member.pending):
+            return self._shrunk(member) if self.enforces else None
+        # Up to 4.1 the acknowledgement moves the member on by one, whatever epoch the next target has (CGR-17).
+        return self._next(member, member.epoch if self.keeps_epoch else member.epoch + 1)
+
+    def _owns_any(self, partitions: Assigned) -> bool:
+        """Tell whether the member still reports one of the partitions; who reports nothing may own them all (CGR-04)."""
+        if self.owned is None:
+            return True
+        return any(not self.owned.get(topic_id, frozenset()).isdisjoint(indexes) for topic_id, indexes in partitions.items())
+
+    def _shrunk(self, member: ConsumerMember) -> Step | None:
+        """Take the topics away that the member has just dropped from its subscription, ahead of a target without them (CGR-23)."""
+        if self.subscribed is None or member.assigned.keys() <= self.subscribed:
+            return None
+        assigned = {topic_id: indexes for topic_id, indexes in member.assigned.items() if topic_id in self.subscribed}
+        pending = _merged(member.pending, {topic_id: indexes for topic_id, indexes in member.assigned.items() if topic_id not in self.subscribed})
+        if self._owns_any(pending):
+            return Step(UNREVOKED, member.epoch, assigned, pending)
+        return Step(member.progress, member.epoch, assigned, member.pending)
+
+    def _next(self, member: ConsumerMember, epoch: int) -> Step:
+        assigned: dict[str, Mapping[int, int]] = {}
+        pending: dict[str, Mapping[int, int]] = {}
+        gained: dict[str, list[int]] = {}
+        lacks_some = False
+        for topic_id in {**self.target, **member.assigned}:
+            target = self._target_of(topic_id)
+            own = member.assigned.get(topic_id, {})
+            if kept := {index: since for index, since in own.items() if index in target}:
+                assigned[topic_id] = kept
+            if lost := {index: since for index, since in own.items() if index not in target}:
+                pending[topic_id] = lost
+            awaited = sorted(target - own.keys())
+            free = [index for index in awaited if self._is_free(member, topic_id, index)]
+            lacks_some = lacks_some or len(free) < len(awaited)
+            if free:
+                gained[topic_id] = free
+        if pending and self._owns_any(pending):
+            return Step(UNREVOKED, epoch, assigned, pending)
+        for topic_id, indexes in gained.items():
+            assigned[topic_id] = {**assigned.get(topic_id, {}), **dict.fromkeys(indexes, self.target_epoch)}
+        return Step(UNRELEASED if lacks_some else STABLE, self.target_epoch, assigned, {})
+
+    def _target_of(self, topic_id: str) -> frozenset[int]:
+        """Return the member's share of a topic; of one that it does not subscribe to any more it is to have nothing (CGR-25)."""
+        if self.subscribed is not None and topic_id not in self.subscribed:
+            return frozenset()
+        return frozenset(self.target.get(topic_id, ()))
+
+    def _is_free(self, member: ConsumerMember, topic_id: str, index: int) -> bool:
+        if not self.is_owned(topic_id, index):
+            return True
+        return self.frees_own and index in member.pending.get(topic_id, {})
+
+
+def _merged(one: Assigned, other: Assigned) -> Assigned:
+    return {topic_id: {**one.get(topic_id, {}), **other.get(topic_id, {})} for topic_id in {**one, **other}}

@@ -1,0 +1,61 @@
+"""What older releases did otherwise with a consumer group, newest first; measured on 4.0.2, 4.1.1, 4.2.2, 4.3.1 and 4.4.0."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from groupproof.protocol.rules.cells import Row
+from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
+from groupproof.protocol.rules.consumer.classic_requests import LIVE
+from groupproof.protocol.rules.consumer.consumer_terms import ConsumerGuard
+from groupproof.protocol.rules.deltas import Change, Delta
+from groupproof.protocol.vocabulary import ErrorCode
+
+__all__ = ["CONSUMER_DELTAS", "NEWEST_CONSUMER_FIELDS"]
+
+# 0 or 1 but for `first_group_epoch`. `assignment_waits`: a target is computed no sooner than the assignment interval after the last one;
+# `empty_group_waits`: even of a group that became Empty since. `assignor_change_bumps`: another assignor of one member counts at once.
+# `regex_drop_bumps`: an empty regular expression does, too. `revokes_dropped_topics`: a topic that a member drops is taken away ahead of the next target.
+# `outdated_order_keeps_epoch`: the acknowledgement of an order that the newest target goes beyond does not move the member on. `own_pending_is_free`:
+# a member may be given what it has just given up. `old_instance_leads`: the instance id that a member had before leads to it still.
+# `describes_pending`: ConsumerGroupDescribe shows what is to be revoked as assigned. `configs_are_raised`: a stored group config below the broker's minimum is raised to it.
+NEWEST_CONSUMER_FIELDS: Final[Mapping[str, int]] = {
+    "first_group_epoch": 1, "assignment_waits": 1, "empty_group_waits": 0, "assignor_change_bumps": 1, "regex_drop_bumps": 1, "revokes_dropped_topics": 1,
+    "outdated_order_keeps_epoch": 1, "own_pending_is_free": 1, "old_instance_leads": 0, "describes_pending": 1, "configs_are_raised": 1,
+}  # fmt: skip
+
+_STALE = Row("epoch-older", ConsumerGuard.EPOCH_OLDER, ErrorCode.STALE_MEMBER_EPOCH, "CGO-03")
+_ILLEGAL = Row("epoch-older", ConsumerGuard.EPOCH_OLDER, ErrorCode.ILLEGAL_GENERATION, "CGO-43")
+
+CONSUMER_DELTAS: Final[tuple[Delta, ...]] = (
+    Delta(
+        since=(4, 4),
+        what="a new member id may take the place of an instance that is away in a full group; another assignor of one member bumps the group epoch; the old instance id of "
+        "a member that joined again with another one is unknown; a group that has become Empty does not wait for the assignment interval",
+        guards={ConsumerGuard.FULL: ConsumerGuard.FULL_FOR_NEW_IDS},
+        fields={"assignor_change_bumps": 0, "old_instance_leads": 1, "empty_group_waits": 1},
+    ),
+    Delta(
+        since=(4, 3),
+        what="a new group begins at epoch 1 (KAFKA-20268); targets keep the assignment interval apart (KIP-1263); a commit with an older epoch is accepted by the epoch at "
+        "which the partition was assigned (KIP-1251); descriptions show what is to be revoked; stored group configs are raised to the broker's minimum",
+        was=(
+            Change(kind=ClassicEvent.OFFSET_COMMIT, states=LIVE, name="epoch-older", rows=(_STALE,)),
+            Change(kind=ClassicEvent.TXN_OFFSET_COMMIT, states=LIVE, name="epoch-older", rows=(_ILLEGAL,)),
+        ),
+        fields={"first_group_epoch": 0, "assignment_waits": 0, "describes_pending": 0, "configs_are_raised": 0},
+    ),
+    Delta(
+        since=(4, 2),
+        what="a dynamic member may join again at epoch 0 (KAFKA-19233); the acknowledgement of an outdated order leaves the epoch as it is; an empty regular expression "
+        "bumps the group epoch; dropped topics are taken away at once; a member is given back what it gave up itself in the same answer, as in 4.0.2",
+        guards={ConsumerGuard.EPOCH_FENCED: ConsumerGuard.EPOCH_FENCED_AT_0_TOO},
+        fields={"outdated_order_keeps_epoch": 0, "regex_drop_bumps": 0, "revokes_dropped_topics": 0, "own_pending_is_free": 0},
+    ),
+    Delta(
+        since=(4, 1),
+        what="what a member gave up itself, and is to have again, it is given one heartbeat later (the mend is in 4.0.2 and 4.2, not in 4.1.1)",
+        fields={"own_pending_is_free": 1},
+    ),
+)

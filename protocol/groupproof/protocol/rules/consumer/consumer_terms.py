@@ -1,0 +1,126 @@
+"""The words of the `consumer` dialect (KIP-848): what can come, which condition is asked, what is said, what is done.
+
+As in `classic_terms`; the functions behind them are in `groupproof.coordinator.machine.consumer`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final
+
+from groupproof.protocol.rules.cells import NO_GROUP, AnswerName, EffectName, EventKind, GuardName, State
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["STATE_SAYS", "ConsumerAnswer", "ConsumerEffect", "ConsumerEvent", "ConsumerGuard", "ConsumerState"]
+
+
+class ConsumerState(StrEnum):
+    """The states of a consumer group (Kafka's `ConsumerGroup.ConsumerGroupState`)."""
+
+    EMPTY = "Empty"
+    ASSIGNING = "Assigning"
+    RECONCILING = "Reconciling"
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+STATE_SAYS: Final[Mapping[State, str]] = {
+    NO_GROUP: "No group of this id is known.",
+    ConsumerState.EMPTY: "The group has no member; its epoch and committed offsets remain.",
+    ConsumerState.ASSIGNING: "The group epoch is above that of the target assignment: the next target is still to be computed.",
+    ConsumerState.RECONCILING: "The target is computed; some member has not reached it.",
+    ConsumerState.STABLE: "Every member has the epoch of the target and its whole share.",
+    ConsumerState.DEAD: "The group is removed, or its partition has moved away; a request that raced with that meets it.",
+}
+
+
+class ConsumerEvent(EventKind):
+    """What can come to a consumer group, beside the classic requests and what comes to every group."""
+
+    HEARTBEAT = Api.CONSUMER_GROUP_HEARTBEAT.title
+    DESCRIBE = Api.CONSUMER_GROUP_DESCRIBE.title  # one group of the request's list
+    REVOCATION_DEADLINE = "RevocationDeadline"  # the rebalance timeout of a member that is to revoke
+    REGEX_RESOLUTION = "RegexResolution"  # the group's regular expressions are matched with the topics there are
+    STATE_CHECK = "StateCheck"  # something changed: which state is the group in?
+
+
+class ConsumerGuard(GuardName):
+    """A condition on the event and its group."""
+
+    # the shape of a heartbeat
+    MEMBER_ID_MISSING = "the member id is empty: from v1 always, in v0 with an epoch that is no join"
+    INSTANCE_ID_EMPTY = "the instance id is empty"
+    RACK_ID_EMPTY = "the rack id is empty"
+    JOIN_WITHOUT_TIMEOUT = "the epoch is 0, and no rebalance timeout is given"
+    JOIN_OWNS = "the epoch is 0, and the owned partitions are missing, or there are some"
+    JOIN_WITHOUT_SUBSCRIPTION = "the epoch is 0, and neither names nor a regular expression are given"
+    STATIC_LEAVE_WITHOUT_INSTANCE = "the epoch is -2, and no instance id is given"
+    EPOCH_TOO_LOW = "the epoch is below -2"
+    ASSIGNOR_UNKNOWN = "the assignor is none of group.consumer.assignors"
+    PROTOCOL_OFF = "`consumer` is not in group.coordinator.rebalance.protocols"
+    REGEX_INVALID = "the regular expression is new and none of RE2"
+    # who asks
+    LEAVES = "the epoch is -1 or -2"
+    IS_ESTABLISHED = "the epoch is above 0"
+    LEAVING_STRANGER = "it leaves, dynamic, and the member id is not in the group"
+    LEAVING_INSTANCE_UNKNOWN = "it leaves, static, and the instance id is not in the group"
+    LEAVING_INSTANCE_FENCED = "it leaves, static, and the instance id belongs to another member id"
+    LEAVES_FOR_NOW = "the epoch is -2"
+    FULL = "the group has group.consumer.max.size members, and the member id is none of theirs, nor does it take the place of an instance that is away"
+    FULL_FOR_NEW_IDS = "the group has group.consumer.max.size members, and the member id is none of theirs"
+    STRANGER = "the epoch is above 0, dynamic, and the member id is not in the group"
+    INSTANCE_HELD = "the epoch is 0, and a member that is not away holds the instance id"
+    INSTANCE_UNKNOWN = "the epoch is above 0, and the instance id is not in the group"
+    INSTANCE_FENCED = "the epoch is above 0, and the instance id belongs to another member id"
+    EPOCH_FENCED = "the epoch is neither the member's nor 0, nor its previous one with no more partitions than it was assigned"
+    EPOCH_FENCED_AT_0_TOO = "the epoch is not the member's, nor its previous one with no more partitions than it was assigned"
+    # offsets
+    NO_MEMBERSHIP = "the epoch is negative"
+    COMMITS_AS_STRANGER = "the member id is not in the group"
+    COMMITS_IN_OLD_VERSION = "the request is OffsetCommit v8 or older"
+    EPOCH_NEWER = "the epoch is above the member's"
+    EPOCH_OTHER = "the epoch is not the member's"
+    EPOCH_OLDER = "the epoch is below the member's"
+    FETCHES_AS_NOBODY = "the request is OffsetFetch v8 or older, or names no member and an epoch below 0"
+    FETCHES_WITHOUT_NAME = "no member is named, but an epoch is"
+    # state
+    HAS_NO_MEMBERS = "no member is left"
+    GROUP_EPOCH_AHEAD = "the group epoch is above the assignment epoch"
+    MEMBER_UNSETTLED = "a member has not reached its target"
+    # timers
+    REVOCATION_OVER = "the member is at another epoch than when it was told to revoke"
+
+
+class ConsumerAnswer(AnswerName):
+    """An answer that is more than an error code."""
+
+    HEARTBEAT = "0 with the member's epoch, and its assignment where it asked for all or where it changed"
+    LEFT = "0 with the epoch -1, or -2 for a static member that will be back"
+    DESCRIBED = "0 with the state, both epochs, the assignor, and each member"
+    NOT_A_CONSUMER_GROUP = "69 with a message"
+    COMMITTED_BY_EPOCH = "0 for each partition that was assigned at this epoch or before; for others 113, in a transaction 22; 12 where the metadata is too long"
+
+
+class ConsumerEffect(EffectName):
+    """A change of the group."""
+
+    CREATE_GROUP = "create the group: Empty"
+    REPLACE_CLASSIC_GROUP = "put a consumer group in the place of the empty classic one"
+    REPLACE_CONSUMER_GROUP = "put a classic group in the place of the empty consumer group, then the request anew"
+    TAKE_UP = "take over what the request says of the member, which is added if it is new; the instance's place goes to it"
+    BUMP = "group epoch + 1 if the subscription changed, or the topics that it names did"
+    ASSIGN = "compute the target assignment if the group epoch is above it"
+    RECONCILE = "take the member a step towards its target: first what it is to revoke, then what is free"
+    REFRESH_SESSION = "restart the member's session timer"
+    ORDER_RESOLUTION = "resolve the group's regular expressions next, if one is new, or topics are and the last time is long ago"
+    LEAVE_FOR_NOW = "the member's epoch is -2; what it was to revoke is free"
+    LEAVE_EACH = "remove each member named, or the instance's, and note the code of the others"
+    REMOVE = "remove the member with its share of the target, its partitions and its timers; group epoch + 1"
+    RESOLVE = "match the regular expressions with the topics; group epoch + 1 if that changed"
+    CHECK_STATE = "StateCheck"
+    STORE = "store the group"
+    STORE_COMMITTED_BY_EPOCH = "store the offsets of partitions that were assigned at this epoch or before"
+    STORE_PENDING_BY_EPOCH = "keep the offsets of partitions that were assigned at this epoch or before until their transaction ends"
+    RESTART_TIMERS = "restart every member's session timer, and the rebalance timer of each that is to revoke"
+    FORGET = "forget the group and its timers"

@@ -1,0 +1,70 @@
+"""The settings of the `consumer` dialect, of the broker and of one group, with their bounds (KIP-848, KIP-1263; CGD-29 to CGD-40)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = [
+    "ASSIGNMENT_INTERVAL", "ASSIGNORS", "BROKER_SETTINGS", "GROUP_CONFIGS", "HEARTBEAT_INTERVAL", "MAX_SIZE", "REGEX_REFRESH_INTERVAL",
+    "REGEX_REFRESH_LEAST_MS", "PROTOCOLS", "SESSION_TIMEOUT", "GroupConfig",
+]  # fmt: skip
+
+SESSION_TIMEOUT: Final = "group.consumer.session.timeout.ms"
+HEARTBEAT_INTERVAL: Final = "group.consumer.heartbeat.interval.ms"
+ASSIGNMENT_INTERVAL: Final = "group.consumer.assignment.interval.ms"
+MAX_SIZE: Final = "group.consumer.max.size"
+ASSIGNORS: Final = "group.consumer.assignors"
+REGEX_REFRESH_INTERVAL: Final = "group.consumer.regex.refresh.interval.ms"
+PROTOCOLS: Final = "group.coordinator.rebalance.protocols"
+
+REGEX_REFRESH_LEAST_MS: Final = 10_000
+"""No sooner than this after the last time a group's regular expressions are resolved again (`REGEX_BATCH_REFRESH_MIN_INTERVAL_MS`, CGX-28)."""
+
+BROKER_SETTINGS: Final[Mapping[str, int | str]] = {
+    SESSION_TIMEOUT: 45_000,
+    "group.consumer.min.session.timeout.ms": 45_000,
+    "group.consumer.max.session.timeout.ms": 60_000,
+    HEARTBEAT_INTERVAL: 5_000,
+    "group.consumer.min.heartbeat.interval.ms": 5_000,
+    "group.consumer.max.heartbeat.interval.ms": 15_000,
+    ASSIGNMENT_INTERVAL: 1_000,
+    "group.consumer.min.assignment.interval.ms": 0,
+    "group.consumer.max.assignment.interval.ms": 15_000,
+    MAX_SIZE: 2_147_483_647,
+    ASSIGNORS: "uniform,range",
+    REGEX_REFRESH_INTERVAL: 600_000,
+    PROTOCOLS: "classic,consumer",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupConfig:
+    """A setting that one group may have for itself: the broker's own that it stands in for, and those of its bounds. `field` names a release's
+    field that must not be 0 for the setting to be there."""
+
+    name: str
+    broker: str
+    low: str
+    high: str
+    field: str = ""
+
+
+GROUP_CONFIGS: Final[Mapping[str, GroupConfig]] = {
+    config.name: config
+    for config in (
+        GroupConfig(
+            name="consumer.session.timeout.ms", broker=SESSION_TIMEOUT, low="group.consumer.min.session.timeout.ms", high="group.consumer.max.session.timeout.ms",
+        ),
+        GroupConfig(
+            name="consumer.heartbeat.interval.ms", broker=HEARTBEAT_INTERVAL, low="group.consumer.min.heartbeat.interval.ms",
+            high="group.consumer.max.heartbeat.interval.ms",
+        ),
+        GroupConfig(
+            name="consumer.assignment.interval.ms", broker=ASSIGNMENT_INTERVAL, low="group.consumer.min.assignment.interval.ms",
+            high="group.consumer.max.assignment.interval.ms", field="assignment_waits",
+        ),
+    )
+}  # fmt: skip
+"""By their names in IncrementalAlterConfigs."""
