@@ -15,10 +15,11 @@ from groupproof.protocol.vocabulary import ErrorCode
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.any_group import AnyGroup
-    from groupproof.coordinator.machine.dialect_functions import DialectFunctions, RequestFunctions
+    from groupproof.coordinator.machine.dialect_functions import CheckConfig, DialectFunctions, RequestFunctions
     from groupproof.coordinator.machine.effect_context import EffectContext
     from groupproof.coordinator.machine.event import Event
     from groupproof.coordinator.machine.group_batches import Batch
+    from groupproof.coordinator.machine.settings import Settings
     from groupproof.coordinator.machine.variant import Variant
     from groupproof.protocol.rules.cells import EventKind, Place
     from groupproof.protocol.rules.classic.classic_terms import Row
@@ -67,6 +68,7 @@ class BoundTables:
     restored: Mapping[type[Any], Callable[[Any], AnyGroup]]
     fields: Mapping[str, int]
     appends: Mapping[EventKind, Mapping[int, int]]
+    check_config: CheckConfig
 
 
 @lru_cache(maxsize=64)
@@ -95,10 +97,16 @@ def bound_tables(profile: Profile, variant: Variant) -> BoundTables:
         restored=_first_of(function.restored for function in functions.values()),
         fields=fields,
         appends={kind: answers for table in tables for kind, answers in table.appends.items()},
+        check_config=next((function.check_config for function in functions.values() if function.check_config is not None), _no_config),
     )
 
 
 on_change(bound_tables.cache_clear)
+
+
+def _no_config(settings: Settings, fields: Mapping[str, int], group_id: str, configs: Mapping[str, str]) -> tuple[ErrorCode, dict[str, int]]:
+    """Refuse every setting of a group: the release has none."""
+    return ErrorCode.INVALID_CONFIG, {}
 
 
 def _first_of(mappings: Iterable[Mapping[K, V]]) -> dict[K, V]:

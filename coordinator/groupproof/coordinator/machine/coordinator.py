@@ -7,7 +7,7 @@ it; `advance` to that instant first puts the timer before the request.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from groupproof.coordinator.machine.bound_tables import bound_tables
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.group_batches import Batch
     from groupproof.coordinator.machine.offsets import Offsets
     from groupproof.coordinator.machine.outputs import GroupProgress
+    from groupproof.coordinator.machine.topics_image import TopicImage
     from groupproof.coordinator.machine.variant import Variant
     from groupproof.protocol.rules.cells import EventKind
     from groupproof.protocol.wire.messages import (
@@ -142,6 +143,25 @@ class Coordinator:
         self._come_to(now_ms)
         self._engine.apply(self._input(kind, group_id))
         return self._taken()
+
+    def change_topics(self, topics: Mapping[str, TopicImage]) -> None:
+        """Take note of the topics that there are from now on; groups that subscribe to one that changed look at them with their next heartbeat."""
+        before = self._engine.topics
+        after = self._engine.topics = before.changed_to(topics)
+        changed = after.changed_names(before)
+        for group in self._engine.groups.values():
+            self._engine.tables.functions[group.dialect].hear_of_topics(group, changed)
+
+    def configure_group(self, group_id: str, configs: Mapping[str, str]) -> ErrorCode:
+        """Give a group settings of its own, instead of those that it had; return the error by which they are refused (IncrementalAlterConfigs)."""
+        error, values = self._engine.tables.check_config(self.settings, self._engine.fields, group_id, configs)
+        if not error:
+            self._engine.group_configs[group_id] = values
+        return error
+
+    def group_configs(self) -> dict[str, dict[str, int]]:
+        """Return the settings that groups have for themselves, by group."""
+        return {group_id: dict(values) for group_id, values in self._engine.group_configs.items()}
 
     def next_deadline_ms(self, before_ms: float = math.inf) -> int | None:
         """Return the instant of the next timer, None where there is none before `before_ms`."""

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.any_group import AnyGroup
     from groupproof.coordinator.machine.event import Event
     from groupproof.coordinator.machine.group_batches import Batch
+    from groupproof.coordinator.machine.settings import Settings
     from groupproof.coordinator.machine.variant import Variant
     from groupproof.protocol.rules.cells import AnswerName, EffectName, EventKind, GuardName
     from groupproof.protocol.rules.dialect import Dialect
     from groupproof.protocol.vocabulary import ErrorCode
 
-__all__ = ["DialectFunctions", "RequestFunctions"]
+__all__ = ["CheckConfig", "DialectFunctions", "RequestFunctions"]
+
+
+class CheckConfig(Protocol):
+    """Reads the settings of one group."""
+
+    def __call__(
+        self, settings: Settings, fields: Mapping[str, int], group_id: str, configs: Mapping[str, str], /
+    ) -> tuple[ErrorCode, dict[str, int]]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +48,8 @@ class DialectFunctions:
     one group, `batches` those that are about several. `error_answer` says an error
     code in the shape of a request's answer. `gate` are the guards that hold only where the coordinator cannot look at the group; `quiet` the kinds that
     are not recorded where their row does nothing. `planted` are its bugs and its legal deviations beside those that are made from the rules.
-    `restored` makes a group of what was stored of it, by the type of the record.
+    `restored` makes a group of what was stored of it, by the type of the record. `hear_of_topics` tells a group which topics changed; `check_config` reads the settings
+    that one group is to have for itself, or says why it may not have them, where groups of the dialect may have any.
     """
 
     dialect: Dialect
@@ -55,3 +65,5 @@ class DialectFunctions:
     quiet: frozenset[EventKind] = frozenset()
     planted: tuple[Variant, ...] = ()
     restored: Mapping[type[Any], Callable[[Any], AnyGroup]] = field(default_factory=dict)
+    hear_of_topics: Callable[[Any, frozenset[str]], None] = lambda group, names: None
+    check_config: CheckConfig | None = None

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.settings import Settings
     from groupproof.coordinator.machine.storage import PartitionState
     from groupproof.coordinator.machine.timers import Timers
+    from groupproof.coordinator.machine.topics_image import TopicsImage
     from groupproof.protocol.rules.cells import EventKind
     from groupproof.protocol.rules.classic.classic_terms import Row
     from groupproof.protocol.rules.profiles import Profile
@@ -31,6 +32,8 @@ class EffectContext(Protocol):
     fields: Mapping[str, int]
     timers: Timers
     choices: Choices
+    topics: TopicsImage
+    group_configs: Mapping[str, Mapping[str, int]]
     append_error: ErrorCode
 
     def apply(self, event: Event) -> Row:

@@ -13,6 +13,7 @@ from groupproof.coordinator.machine.event import OPEN
 from groupproof.coordinator.machine.offsets import Offsets
 from groupproof.coordinator.machine.outputs import AppliedRow, Reply, Transition
 from groupproof.coordinator.machine.storage import partition_of
+from groupproof.coordinator.machine.topics_image import NO_TOPICS
 from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.protocol.rules.classic.classic_terms import state_name
 from groupproof.protocol.vocabulary import ErrorCode
@@ -53,6 +54,8 @@ class Engine:
         self.append_error = ErrorCode.NONE  # what the log answers to appends of records, for simulations of failing disks
         self.out: list[Output] = []
         self.choices = choices
+        self.topics = NO_TOPICS
+        self.group_configs: dict[str, dict[str, int]] = {}  # the settings that a group has for itself
 
     def apply(self, event: Event) -> Row:
         """Apply the row of an input whose group has been looked up; return it. Raise `Unreachable` where the table has no cell."""

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from groupproof.coordinator.machine.event import Event
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
     from groupproof.coordinator.machine.consumer.consumer_members import Assigned, ConsumerMember
-    from groupproof.protocol.wire.consumer_messages import ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest
+    from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest
 
-__all__ = ["ConsumerGroupEvent"]
+__all__ = ["ConsumerGroupEvent", "group_of"]
 
 
 class _Views:
-    """The group and the request under the types that a row knows them to have."""
+    """The request under the type that a row knows it to have."""
 
     if TYPE_CHECKING:
-        consumer_group: ConsumerGroup
         heartbeat: ConsumerGroupHeartbeatRequest
-        description: ConsumerGroupDescribeRequest
     else:
-        consumer_group = property(attrgetter("group"))
-        heartbeat = description = property(attrgetter("request"))
+        heartbeat = property(attrgetter("request"))
 
 
 @dataclass(kw_only=True)
@@ -33,7 +31,9 @@ class ConsumerGroupEvent(_Views, Event):
     """A heartbeat, a description, a timer or a consequence.
 
     The first step of a heartbeat sets `beating` to the member and `assigned_before` to what it had; `is_resubscribed` tells that its topics changed,
-    `bumps` that the group epoch is due for it.
+    `bumps` that the group epoch is due for it, `is_new` that the group did not have the member
+    before, `replaced` whose place it took.
+    The last four are for the answer: the heartbeat interval, the topics' names by id, the assignor, and whether what is to be revoked counts as assigned.
     """
 
     member_epoch: int = field(default=0, init=False)
@@ -41,9 +41,20 @@ class ConsumerGroupEvent(_Views, Event):
     assigned_before: Assigned = field(default_factory=dict, init=False)
     is_resubscribed: bool = field(default=False, init=False)
     bumps: bool = field(default=False, init=False)
+    is_new: bool = field(default=False, init=False)
+    replaced: str | None = field(default=None, init=False)
+    interval_ms: int = field(default=0, init=False)
+    topic_names: Mapping[str, str] = field(default_factory=dict, init=False)
+    assignor: str = field(default="", init=False)
+    describes_pending: bool = field(default=False, init=False)
 
     @property
     def consumer(self) -> ConsumerMember:
         """Return the member whose heartbeat was taken up."""
         assert self.beating is not None, "the first step of a heartbeat takes the member up"
         return self.beating
+
+
+def group_of(event: Event) -> ConsumerGroup:
+    """Return the group of an event that came to a consumer group, whatever dialect the request is of."""
+    return cast("ConsumerGroup", event.group)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
 
-from groupproof.coordinator.machine.consumer.consumer_members import AWAY, ConsumerMember, partitions_of
+from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember, partitions_of
 from groupproof.coordinator.machine.group import IllegalTransition
 from groupproof.coordinator.machine.outputs import GroupProgress, GroupView, MemberView
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
@@ -192,6 +192,10 @@ class ConsumerGroup:
     def subscribed_topics(self) -> frozenset[str]:
         return frozenset(self.subscribed_names())
 
+    def hear_of_topics(self, names: frozenset[str]) -> None:
+        """Look at the topics with the next heartbeat, if one of these is subscribed to (CGX-15, CGX-16)."""
+        self.is_stale = self.is_stale or any(self.is_subscribed_to(name) for name in names)
+
     def look_at(self, image: TopicsImage) -> bool:
         """Look at the topics that the group subscribes to; return whether they are others than the last time."""
         self.is_stale = False
@@ -244,8 +248,3 @@ class ConsumerGroup:
             group_id=self.group_id, state=self.state, generation=self.generation, protocol_type=self.protocol_type, protocol_name=self.assignor or None,
             leader=None, members=members, pending=(),
         )  # fmt: skip
-
-    def is_away(self, instance_id: str | None) -> bool:
-        """Tell whether the instance has a place that waits for it."""
-        holder = self.holder_of(instance_id)
-        return holder is not None and holder.epoch == AWAY

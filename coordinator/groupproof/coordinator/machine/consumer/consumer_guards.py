@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from groupproof.coordinator.machine.consumer.consumer_event import group_of
 from groupproof.coordinator.machine.consumer.consumer_members import AWAY, LEFT
 from groupproof.coordinator.machine.consumer.consumer_settings import consumer_settings
 from groupproof.coordinator.machine.consumer.regexes import is_valid
@@ -81,7 +82,7 @@ def _regex_invalid(event: ConsumerGroupEvent) -> bool:
     regex = event.heartbeat.subscribed_topic_regex
     if not regex:
         return False
-    member = None if event.group is None or event.group.dialect is not CONSUMER else event.consumer_group.members.get(event.member_id)
+    member = None if event.group is None or event.group.dialect is not CONSUMER else group_of(event).members.get(event.member_id)
     return (member is None or member.regex != regex) and not is_valid(regex)
 
 
@@ -97,11 +98,11 @@ def _is_established(event: ConsumerGroupEvent) -> bool:
 
 
 def _leaving_stranger(event: ConsumerGroupEvent) -> bool:
-    return _leaves(event) and event.instance_id is None and event.member_id not in event.consumer_group.members
+    return _leaves(event) and event.instance_id is None and event.member_id not in group_of(event).members
 
 
 def _leaving_instance_unknown(event: ConsumerGroupEvent) -> bool:
-    return _leaves(event) and event.instance_id is not None and event.consumer_group.holder_of(event.instance_id) is None
+    return _leaves(event) and event.instance_id is not None and group_of(event).holder_of(event.instance_id) is None
 
 
 def _leaving_instance_fenced(event: ConsumerGroupEvent) -> bool:
@@ -109,7 +110,7 @@ def _leaving_instance_fenced(event: ConsumerGroupEvent) -> bool:
 
 
 def _is_held_by_another(event: ConsumerGroupEvent) -> bool:
-    holder = event.consumer_group.holder_of(event.instance_id)
+    holder = group_of(event).holder_of(event.instance_id)
     return holder is not None and holder.member_id != event.member_id
 
 
@@ -118,25 +119,25 @@ def _leaves_for_now(event: ConsumerGroupEvent) -> bool:
 
 
 def _full(event: ConsumerGroupEvent) -> bool:
-    return _full_for_new_ids(event) and not event.consumer_group.is_away(event.instance_id)
+    return _full_for_new_ids(event) and group_of(event).holder_of(event.instance_id) is None
 
 
 def _full_for_new_ids(event: ConsumerGroupEvent) -> bool:
-    group = event.consumer_group
+    group = group_of(event)
     return len(group.members) >= consumer_settings(event.settings).members_max and event.member_id not in group.members
 
 
 def _stranger(event: ConsumerGroupEvent) -> bool:
-    return event.member_epoch > JOINS and event.instance_id is None and event.member_id not in event.consumer_group.members
+    return event.member_epoch > JOINS and event.instance_id is None and event.member_id not in group_of(event).members
 
 
 def _instance_held(event: ConsumerGroupEvent) -> bool:
-    holder = event.consumer_group.holder_of(event.instance_id)
+    holder = group_of(event).holder_of(event.instance_id)
     return _joins(event) and holder is not None and not holder.is_away
 
 
 def _instance_unknown(event: ConsumerGroupEvent) -> bool:
-    return event.member_epoch > JOINS and event.instance_id is not None and event.consumer_group.holder_of(event.instance_id) is None
+    return event.member_epoch > JOINS and event.instance_id is not None and group_of(event).holder_of(event.instance_id) is None
 
 
 def _instance_fenced(event: ConsumerGroupEvent) -> bool:
@@ -149,7 +150,7 @@ def _epoch_fenced(event: ConsumerGroupEvent) -> bool:
 
 def _epoch_fenced_at_0_too(event: ConsumerGroupEvent) -> bool:
     """A static member that joins is a new one, or its place waits for it: its epoch is not looked at."""
-    member = event.consumer_group.members.get(event.member_id)
+    member = group_of(event).members.get(event.member_id)
     if member is None or (_joins(event) and event.instance_id is not None):
         return False
     if event.member_epoch >= member.epoch:
@@ -186,7 +187,7 @@ def _no_membership(event: ConsumerGroupEvent) -> bool:
 
 
 def _commits_as_stranger(event: ConsumerGroupEvent) -> bool:
-    return members_of_commit(event)[0] not in event.consumer_group.members
+    return members_of_commit(event)[0] not in group_of(event).members
 
 
 def _commits_in_old_version(event: ConsumerGroupEvent) -> bool:
@@ -195,7 +196,7 @@ def _commits_in_old_version(event: ConsumerGroupEvent) -> bool:
 
 def _ahead_by(event: ConsumerGroupEvent) -> int:
     member_id, epoch = members_of_commit(event)
-    return epoch - event.consumer_group.members[member_id].epoch
+    return epoch - group_of(event).members[member_id].epoch
 
 
 def _fetches_as_nobody(event: ConsumerGroupEvent) -> bool:
@@ -206,7 +207,7 @@ def _fetches_as_nobody(event: ConsumerGroupEvent) -> bool:
 
 
 def _revocation_over(event: ConsumerGroupEvent) -> bool:
-    member = event.consumer_group.members.get(event.member_id)
+    member = group_of(event).members.get(event.member_id)
     return member is None or member.ordered_at != member.epoch
 
 
@@ -244,9 +245,9 @@ CONSUMER_GUARDS: Final[Mapping[GuardName, Callable[[Any], bool]]] = {
     ConsumerGuard.EPOCH_OTHER: lambda event: _ahead_by(event) != 0,
     ConsumerGuard.FETCHES_AS_NOBODY: _fetches_as_nobody,
     ConsumerGuard.FETCHES_WITHOUT_NAME: lambda event: fetches(event).member_id is None,
-    ConsumerGuard.HAS_NO_MEMBERS: lambda event: not event.consumer_group.members,
-    ConsumerGuard.GROUP_EPOCH_AHEAD: lambda event: event.consumer_group.generation > event.consumer_group.assignment_epoch,
-    ConsumerGuard.MEMBER_UNSETTLED: lambda event: len(event.consumer_group.settled) < len(event.consumer_group.members),
+    ConsumerGuard.HAS_NO_MEMBERS: lambda event: not group_of(event).members,
+    ConsumerGuard.GROUP_EPOCH_AHEAD: lambda event: group_of(event).generation > group_of(event).assignment_epoch,
+    ConsumerGuard.MEMBER_UNSETTLED: lambda event: len(group_of(event).settled) < len(group_of(event).members),
     ConsumerGuard.REVOCATION_OVER: _revocation_over,
     **{guard: GUARDS[guard] for guard in CONSUMER.guards if isinstance(guard, Guard)},
 }

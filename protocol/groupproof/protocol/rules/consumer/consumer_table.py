@@ -93,7 +93,7 @@ _HEARTBEAT: Final[Mapping[State, Cell]] = {
 
 _DESCRIBE: Final[Mapping[State, Cell]] = {
     NO_GROUP: (Row("not-found", Guard.ALWAYS, ConsumerAnswer.NOT_A_CONSUMER_GROUP, "CGD-11"),),
-    **dict.fromkeys((EMPTY, *LIVE), (Row("described", Guard.ALWAYS, ConsumerAnswer.DESCRIBED, "CGD-01"),)),
+    **dict.fromkeys((EMPTY, *LIVE), (Row("described", Guard.ALWAYS, ConsumerAnswer.DESCRIBED, "CGD-01", effects=(ConsumerEffect.LOOK_UP,)),)),
     DEAD: (Row("dead", Guard.ALWAYS, ConsumerAnswer.NOT_A_CONSUMER_GROUP, "CGD-11"),),
 }
 

@@ -67,7 +67,7 @@ class ConsumerGuard(GuardName):
     LEAVING_INSTANCE_UNKNOWN = "it leaves, static, and the instance id is not in the group"
     LEAVING_INSTANCE_FENCED = "it leaves, static, and the instance id belongs to another member id"
     LEAVES_FOR_NOW = "the epoch is -2"
-    FULL = "the group has group.consumer.max.size members, and the member id is none of theirs, nor does it take the place of an instance that is away"
+    FULL = "the group has group.consumer.max.size members, and the member id is none of theirs, nor the instance id"
     FULL_FOR_NEW_IDS = "the group has group.consumer.max.size members, and the member id is none of theirs"
     STRANGER = "the epoch is above 0, dynamic, and the member id is not in the group"
     INSTANCE_HELD = "the epoch is 0, and a member that is not away holds the instance id"
@@ -124,3 +124,4 @@ class ConsumerEffect(EffectName):
     STORE_PENDING_BY_EPOCH = "keep the offsets of partitions that were assigned at this epoch or before until their transaction ends"
     RESTART_TIMERS = "restart every member's session timer, and the rebalance timer of each that is to revoke"
     FORGET = "forget the group and its timers"
+    LOOK_UP = "look the names of the topics up"

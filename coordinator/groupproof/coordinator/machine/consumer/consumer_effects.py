@@ -1,0 +1,288 @@
+"""Every effect of the `consumer` dialect's table: the steps of a heartbeat, leaves and timers (Kafka's `GroupMetadataManager.consumerGroupHeartbeat`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from groupproof.coordinator.machine.consumer.consumer_event import group_of
+from groupproof.coordinator.machine.consumer.consumer_group import StoredConsumerGroup
+from groupproof.coordinator.machine.consumer.consumer_members import AWAY, MemberProgress
+from groupproof.coordinator.machine.consumer.consumer_settings import GroupTimes, consumer_settings, group_times
+from groupproof.coordinator.machine.consumer.epoch_commits import EPOCH_COMMITS
+from groupproof.coordinator.machine.consumer.member_updates import take_up
+from groupproof.coordinator.machine.consumer.reconciliation import Reconciler
+from groupproof.coordinator.machine.consumer.regexes import matching
+from groupproof.coordinator.machine.consumer.target_assignment import chosen_assignor, target_of
+from groupproof.coordinator.machine.effects import EFFECTS
+from groupproof.coordinator.machine.timers import TimerKey, session_of
+from groupproof.protocol.rules.classic.classic_terms import ClassicEvent, Effect
+from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
+from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEffect, ConsumerEvent
+from groupproof.protocol.rules.consumer.group_configs import REGEX_REFRESH_LEAST_MS
+from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.wire.messages import LeaveGroupRequest, LeaveMember, LeftMember
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.consumer.consumer_event import ConsumerGroupEvent
+    from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
+    from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
+    from groupproof.coordinator.machine.effect_context import EffectContext
+    from groupproof.protocol.rules.cells import EffectName
+
+__all__ = ["CONSUMER_EFFECTS", "times_of"]
+
+
+def times_of(engine: EffectContext, group_id: str) -> GroupTimes:
+    """Return what the group goes by at this moment."""
+    return group_times(engine.settings, engine.group_configs.get(group_id, {}), raises=bool(engine.fields["configs_are_raised"]))
+
+
+def _revocation_of(group_id: str, member_id: str) -> TimerKey:
+    return TimerKey(ConsumerEvent.REVOCATION_DEADLINE, group_id, member_id)
+
+
+# Groups come and go
+
+
+def _create_group(engine: EffectContext, event: ConsumerGroupEvent) -> None:
+    EFFECTS[Effect.CREATE_GROUP](engine, event)
+    group = group_of(event)
+    group.generation = group.assignment_epoch = engine.fields["first_group_epoch"]
+
+
+def _replace_classic_group(engine: EffectContext, event: ConsumerGroupEvent) -> None:
+    """The epochs begin anew (`maybeDeleteEmptyClassicGroup`); offsets stay, for they are the partition's (CGG-13)."""
+    EFFECTS[Effect.FORGET_GROUP](engine, event)
+    _create_group(engine, event)
+
+
+def _replace_consumer_group(engine: EffectContext, event: ConsumerGroupEvent) -> None:
+    _forget(engine, event)
+    engine.partition(event.group_id).groups.pop(event.group_id, None)
+    event.group = None
+    engine.apply(event)
+
+
+def _forget(engine: EffectContext, event: ConsumerGroupEvent) -> None:
+    for member_id in group_of(event).members:
+        _end_timers(engine, event.group_id, member_id)
+    engine.timers.cancel(TimerKey(ConsumerEvent.REGEX_RESOLUTION, event.group_id))
+    del engine.groups[event.group_id]
+
+
+def _store(engine: EffectContext, event: ConsumerGroupEvent) -> None:
+    engine.partition(event.group_id).groups[event.group_id] = StoredConsumerGroup(group_of(event))
+
+
+def _check_state(engine: EffectContext, event: ConsumerGroupEvent) -> None:
+    group = group_of(event)
+    if group.state is not group.inferred_state():
+        engine.consequence(ConsumerEvent.STATE_CHECK, event)
+
+
+# The steps of a heartbeat
+
+
+def _bump(engine: EffectContext, event: ConsumerGroupEvent) -> None:
+    """One trigger counts the group epoch up by one (CGI-14). A new group moves away from epoch 0 in any case (CGM-07)."""
+    group = group_of(event)
+    bumps = event.bumps or group.generation == 0
+    if bumps or group.is_stale:
+        bumps = group.look_at(engine.topics) or bumps
+    if bumps:
+        group.generation += 1
+
+
+def _assign(engine: EffectContext, event: ConsumerGroupEvent) -> None:
+    group = group_of(event)
+    if group.generation <= group.assignment_epoch or _waits(engine, group, event.now_ms):
+        return
+    group.assignor = chosen_assignor(group, consumer_settings(engine.settings).assignors[0])
+    group.target = target_of(
+        group, group.assignor, updated=event.member_id, newcomer=event.is_new, replaced=event.replaced, is_view=not engine.fields["old_instance_leads"],
+    )  # fmt: skip
+    group.assignment_epoch, group.assigned_ms = group.generation, event.now_ms
+    group.settled.clear()
+    for member in group.members.values():
+        group.note_progress(member)
+
+
+def _waits(engine: EffectContext, group: ConsumerGroup, now_ms: int) -> bool:
+    """Tell whether the next target is computed later (KIP-1263)."""
+    if not engine.fields["assignment_waits"] or group.assigned_ms is None:
+        return False
+    return now_ms < group.assigned_ms + times_of(engine, group.group_id).assignment_interval_ms
+
+
+def _reconcile(engine: EffectContext, event: ConsumerGroupEvent) -> None:
+    group, member, fields = group_of(event), event.consumer, engine.fields
+    drops_topics = bool(fields["revokes_dropped_topics"])
+    enforces = drops_topics and event.is_resubscribed
+    if member.is_settled(group.assignment_epoch) and not enforces:
+        group.note_progress(member)
+        return
+    owned = event.heartbeat.topic_partitions
+    step = Reconciler(
+        target=group.target.get(member.member_id, {}),
+        target_epoch=group.assignment_epoch,
+        owned=None if owned is None else {topic.topic_id: frozenset(topic.partitions) for topic in owned},
+        is_owned=lambda topic_id, index: (topic_id, index) in group.owners,
+        subscribed=_topic_ids(engine, group, member) if drops_topics else None,
+        enforces=enforces,
+        keeps_epoch=bool(fields["outdated_order_keeps_epoch"]),
+        frees_own=bool(fields["own_pending_is_free"]),
+    ).step(member)
+    if step is not None:
+        group.take(member, step)
+        _watch_revocation(engine, event, member)
+
+
+def _topic_ids(engine: EffectContext, group: ConsumerGroup, member: ConsumerMember) -> frozenset[str]:
+    by_name = engine.topics.by_name
+    return frozenset(by_name[name].topic_id for name in group.names_of(member) if name in by_name)
+
+
+def _watch_revocation(engine: EffectContext, event: ConsumerGroupEvent, member: ConsumerMember) -> None:
+    """Arm the rebalance timer with the order to revoke, not with the target that is behind it (CGM-47)."""
+    key = _revocation_of(event.group_id, member.member_id)
+    if member.progress is MemberProgress.UNREVOKED_PARTITIONS:
+        member.ordered_at = member.epoch
+        engine.timers.arm(key, event.now_ms + max(0, member.rebalance_timeout_ms))
+    else:
+        member.ordered_at = None
+        engine.timers.cancel(key)
+
+
+def _refresh_session(engine: EffectContext, event: ConsumerGroupEvent) -> None:
+    times = times_of(engine, event.group_id)
+    event.interval_ms = times.heartbeat_interval_ms
+    engine.timers.arm(session_of(event.group_id, event.member_id), event.now_ms + times.session_timeout_ms)
+
+
+def _order_resolution(engine: EffectContext, event: ConsumerGroupEvent) -> None:
+    """Kafka resolves on another thread: the answer does not wait for it (CGX-19)."""
+    group = group_of(event)
+    if group.regexes and _resolution_is_due(engine, group, event):
+        engine.timers.arm(TimerKey(ConsumerEvent.REGEX_RESOLUTION, event.group_id), event.now_ms)
+
+
+def _resolution_is_due(engine: EffectContext, group: ConsumerGroup, event: ConsumerGroupEvent) -> bool:
+    if event.consumer.regex and event.consumer.regex not in group.topics_of_regex:
+        return True
+    if group.resolved_ms is None or event.now_ms <= group.resolved_ms + REGEX_REFRESH_LEAST_MS:
+        return False
+    has_new_topics = engine.topics.names_version > group.resolved_version
+    return has_new_topics or event.now_ms > group.resolved_ms + consumer_settings(engine.settings).regex_refresh_interval_ms
+
+
+def _resolve(engine: EffectContext, event: ConsumerGroupEvent) -> None:
+    group = group_of(event)
+    group.resolved_ms, group.resolved_version = event.now_ms, engine.topics.version
+    found = {regex: matching(regex, engine.topics.by_name) for regex in group.regexes}
+    is_changed = any(topics != group.topics_of_regex.get(regex, frozenset()) for regex, topics in found.items())
+    group.topics_of_regex = found
+    if is_changed:
+        group.look_at(engine.topics)
+        group.generation += 1
+
+
+# Descriptions
+
+
+def _look_up(engine: EffectContext, event: ConsumerGroupEvent) -> None:
+    event.topic_names = {topic.topic_id: name for name, topic in engine.topics.by_name.items()}
+    event.assignor = chosen_assignor(group_of(event), consumer_settings(engine.settings).assignors[0])
+    event.describes_pending = bool(engine.fields["describes_pending"])
+
+
+# Leaves
+
+
+def _leave_for_now(engine: EffectContext, event: ConsumerGroupEvent) -> None:
+    """The slot is kept until the session ends, which runs from the last heartbeat (CGS-12, CGS-27)."""
+    group = group_of(event)
+    member = group.holder_of(event.instance_id)
+    assert member is not None, "who leaves for now has an instance id"
+    group.free_pending(member)
+    member.epoch = AWAY
+    group.note_progress(member)
+
+
+def _remove(engine: EffectContext, event: ConsumerGroupEvent) -> None:
+    """By member id, or by the instance id where one is named; the group epoch goes up by one (CGM-33)."""
+    group = group_of(event)
+    member = group.members.get(event.member_id) or group.holder_of(event.instance_id)
+    assert member is not None, f"{event.member_id!r} is no member of {event.group_id!r}"
+    _remove_member(engine, group, member)
+
+
+def _remove_member(engine: EffectContext, group: ConsumerGroup, member: ConsumerMember) -> None:
+    _end_timers(engine, group.group_id, member.member_id)
+    group.remove(member)
+    group.look_at(engine.topics)
+    group.generation += 1
+    if not group.members and not engine.fields["empty_group_waits"]:
+        group.assigned_ms = None
+
+
+def _end_timers(engine: EffectContext, group_id: str, member_id: str) -> None:
+    engine.timers.cancel(session_of(group_id, member_id))
+    engine.timers.cancel(_revocation_of(group_id, member_id))
+
+
+def _leave_each(engine: EffectContext, event: ConsumerGroupEvent) -> None:
+    request = event.request
+    assert isinstance(request, LeaveGroupRequest)
+    event.left = tuple(_left(engine, group_of(event), named) for named in request.members)
+
+
+def _left(engine: EffectContext, group: ConsumerGroup, named: LeaveMember) -> LeftMember:
+    """Remove who is named by a classic LeaveGroup, whatever protocol it speaks (CGG-46 to CGG-48)."""
+    error = ErrorCode.NONE
+    holder = group.holder_of(named.group_instance_id)
+    member = group.members.get(named.member_id) if named.member_id else holder
+    if named.group_instance_id is not None and holder is None:
+        member = None
+    if member is None:
+        error = ErrorCode.UNKNOWN_MEMBER_ID
+    elif holder is not None and holder is not member:
+        error = ErrorCode.FENCED_INSTANCE_ID
+    else:
+        _remove_member(engine, group, member)
+    return LeftMember(member_id=named.member_id, group_instance_id=named.group_instance_id, error_code=error)
+
+
+def _restart_timers(engine: EffectContext, event: ConsumerGroupEvent) -> None:
+    """With the full timeouts (CGL-05, CGL-06)."""
+    session_ms = times_of(engine, event.group_id).session_timeout_ms
+    for member in group_of(event).members.values():
+        engine.timers.arm(session_of(event.group_id, member.member_id), event.now_ms + session_ms)
+        if member.progress is MemberProgress.UNREVOKED_PARTITIONS:
+            _watch_revocation(engine, event, member)
+
+
+CONSUMER_EFFECTS: Final[Mapping[EffectName, Callable[[Any, Any], None]]] = {
+    ConsumerEffect.CREATE_GROUP: _create_group,
+    ConsumerEffect.REPLACE_CLASSIC_GROUP: _replace_classic_group,
+    ConsumerEffect.REPLACE_CONSUMER_GROUP: _replace_consumer_group,
+    ConsumerEffect.TAKE_UP: take_up,
+    ConsumerEffect.BUMP: _bump,
+    ConsumerEffect.ASSIGN: _assign,
+    ConsumerEffect.RECONCILE: _reconcile,
+    ConsumerEffect.REFRESH_SESSION: _refresh_session,
+    ConsumerEffect.ORDER_RESOLUTION: _order_resolution,
+    ConsumerEffect.LEAVE_FOR_NOW: _leave_for_now,
+    ConsumerEffect.REMOVE: _remove,
+    ConsumerEffect.LEAVE_EACH: _leave_each,
+    ConsumerEffect.RESOLVE: _resolve,
+    ConsumerEffect.CHECK_STATE: _check_state,
+    ConsumerEffect.STORE: _store,
+    ConsumerEffect.RESTART_TIMERS: _restart_timers,
+    ConsumerEffect.FORGET: _forget,
+    ConsumerEffect.LOOK_UP: _look_up,
+    **EPOCH_COMMITS,
+    **{effect: EFFECTS[effect] for effect in CONSUMER.effects if isinstance(effect, Effect)},
+}
+
+assert ClassicEvent.SESSION_END in CONSUMER.timers, "a member's session is the timer of the classic dialect"

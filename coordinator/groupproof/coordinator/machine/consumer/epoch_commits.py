@@ -1,0 +1,79 @@
+"""Commits by the epoch at which a partition was assigned (KIP-1251): a member that has moved on may still commit what it kept (CGO-04 to CGO-09)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from groupproof.coordinator.machine.answers import is_too_long
+from groupproof.coordinator.machine.consumer.consumer_event import group_of
+from groupproof.coordinator.machine.consumer.consumer_guards import members_of_commit
+from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEffect
+from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.wire.messages import (
+    CommittedPartition,
+    CommittedTopic,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+)
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.consumer.consumer_event import ConsumerGroupEvent
+    from groupproof.coordinator.machine.effect_context import EffectContext
+    from groupproof.protocol.rules.cells import EffectName
+    from groupproof.protocol.wire.messages import CommitPartition
+
+__all__ = ["EPOCH_COMMITS", "committed_by_epoch"]
+
+
+def _code(event: ConsumerGroupEvent, topic: str, partition: CommitPartition) -> ErrorCode:
+    member_id, epoch = members_of_commit(event)
+    group = group_of(event)
+    image = group.topics.get(topic)
+    since = None if image is None else group.members[member_id].assigned.get(image.topic_id, {}).get(partition.partition_index)
+    if since is None or epoch < since:
+        return ErrorCode.STALE_MEMBER_EPOCH if isinstance(event.request, OffsetCommitRequest) else ErrorCode.ILLEGAL_GENERATION
+    if is_too_long(partition.committed_metadata, event.settings.offset_metadata_max_bytes):
+        return ErrorCode.OFFSET_METADATA_TOO_LARGE
+    return event.refusal
+
+
+def committed_by_epoch(event: ConsumerGroupEvent) -> OffsetCommitResponse | TxnOffsetCommitResponse:
+    """Return what each partition is answered."""
+    topics = tuple(
+        CommittedTopic(
+            name=topic.name,
+            partitions=tuple(
+                CommittedPartition(partition_index=partition.partition_index, error_code=_code(event, topic.name, partition))
+                for partition in topic.partitions
+            ),
+        )
+        for topic in event.commit.topics
+    )
+    return OffsetCommitResponse(topics=topics) if isinstance(event.request, OffsetCommitRequest) else TxnOffsetCommitResponse(topics=topics)
+
+
+def _accepted(event: ConsumerGroupEvent) -> Iterator[tuple[str, CommitPartition]]:
+    partitions = ((topic.name, partition) for topic in event.commit.topics for partition in topic.partitions)
+    return ((name, partition) for name, partition in partitions if not _code(event, name, partition))
+
+
+def _store_committed(engine: EffectContext, event: ConsumerGroupEvent) -> None:
+    for topic, partition in _accepted(event):
+        engine.offsets(event.group_id).commit(topic, partition, event.now_ms)
+
+
+def _store_pending(engine: EffectContext, event: ConsumerGroupEvent) -> None:
+    asked = event.commit
+    assert isinstance(asked, TxnOffsetCommitRequest)
+    for topic, partition in _accepted(event):
+        engine.offsets(event.group_id).commit_pending(asked.producer_id, topic, partition, event.now_ms)
+        engine.partition(event.group_id).transactions.add(asked.producer_id)
+
+
+EPOCH_COMMITS: Final[Mapping[EffectName, Callable[[Any, Any], None]]] = {
+    ConsumerEffect.STORE_COMMITTED_BY_EPOCH: _store_committed,
+    ConsumerEffect.STORE_PENDING_BY_EPOCH: _store_pending,
+}

@@ -1,0 +1,108 @@
+"""What a heartbeat says of its member is taken over: a new member, a return, a changed subscription (the first step of a heartbeat)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groupproof.coordinator.machine.consumer.consumer_event import group_of
+from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
+from groupproof.coordinator.machine.consumer.consumer_settings import consumer_settings
+from groupproof.coordinator.machine.timers import TimerKey, session_of
+from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.consumer.consumer_event import ConsumerGroupEvent
+    from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
+    from groupproof.coordinator.machine.effect_context import EffectContext
+
+__all__ = ["take_up"]
+
+
+def take_up(engine: EffectContext, event: ConsumerGroupEvent) -> None:
+    """Find the member or add it, and take over what the request says of it; note what changed for the steps that follow."""
+    group = group_of(event)
+    if not event.member_id:
+        assert event.arrival is not None, "a heartbeat arrives"
+        event.member_id = engine.choices.member_id("", event.arrival).lstrip("-")
+    member = _known(engine, event) or _new(event)
+    event.beating, event.assigned_before = member, member.assigned
+    _update_identity(engine, event, member)
+    _update_subscription(engine, group, event, member)
+
+
+def _known(engine: EffectContext, event: ConsumerGroupEvent) -> ConsumerMember | None:
+    group = group_of(event)
+    holder = group.holder_of(event.instance_id)
+    if holder is None or event.member_epoch != 0:
+        return group.members.get(event.member_id)
+    return _returned(engine, event, holder)
+
+
+def _returned(engine: EffectContext, event: ConsumerGroupEvent, holder: ConsumerMember) -> ConsumerMember:
+    """Give the place that waits for the instance to the member that comes: with its share, at epoch 0 (CGS-18, CGS-21)."""
+    group = group_of(event)
+    if holder.member_id == event.member_id:
+        holder.epoch = holder.previous_epoch = 0
+        return holder
+    successor = ConsumerMember(
+        member_id=event.member_id, instance_id=holder.instance_id, rack_id=holder.rack_id, rebalance_timeout_ms=holder.rebalance_timeout_ms,
+        assignor=holder.assignor, names=holder.names, regex=holder.regex, progress=holder.progress, assigned=holder.assigned, pending=holder.pending,
+    )  # fmt: skip
+    engine.timers.cancel(session_of(event.group_id, holder.member_id))
+    engine.timers.cancel(TimerKey(ConsumerEvent.REVOCATION_DEADLINE, event.group_id, holder.member_id))
+    group.replace(holder, successor)
+    event.replaced = holder.member_id
+    event.is_new = True
+    return successor
+
+
+def _new(event: ConsumerGroupEvent) -> ConsumerMember:
+    member = ConsumerMember(member_id=event.member_id)
+    group_of(event).add(member)
+    event.is_new = True
+    return member
+
+
+def _update_identity(engine: EffectContext, event: ConsumerGroupEvent, member: ConsumerMember) -> None:
+    group, request = group_of(event), event.heartbeat
+    if event.instance_id is not None and event.instance_id != member.instance_id:
+        if member.instance_id is not None and not engine.fields["old_instance_leads"]:
+            group.instances.pop(member.instance_id, None)
+        member.instance_id = event.instance_id
+        group.instances[event.instance_id] = member.member_id
+    if request.rack_id is not None:
+        member.rack_id = request.rack_id
+    if request.rebalance_timeout_ms != -1:
+        member.rebalance_timeout_ms = request.rebalance_timeout_ms
+    if event.arrival is not None:
+        member.client_id, member.client_host = event.arrival.client_id, event.arrival.client_host
+
+
+def _update_subscription(engine: EffectContext, group: ConsumerGroup, event: ConsumerGroupEvent, member: ConsumerMember) -> None:
+    """What is None is as it was. Other names bump the group epoch, another assignor does since 4.4 (CGX-01, CGX-05, CGX-06)."""
+    request = event.heartbeat
+    if request.server_assignor is not None:
+        event.bumps = _is_other_assignor(engine, member, request.server_assignor)
+        member.assignor = request.server_assignor
+    names = member.names if request.subscribed_topic_names is None else frozenset(request.subscribed_topic_names)
+    regex = member.regex if request.subscribed_topic_regex is None else request.subscribed_topic_regex
+    if names == member.names and regex == member.regex:
+        return
+    if names != member.names:
+        event.bumps = True
+    if regex != member.regex and _bumps_at_once(engine, group, regex):
+        event.bumps = True
+    event.is_resubscribed = True
+    group.resubscribe(member, names, regex)
+
+
+def _bumps_at_once(engine: EffectContext, group: ConsumerGroup, regex: str) -> bool:
+    """An expression that is resolved already counts at once; of a new one the resolution will bump (CGX-21, CGX-23, CGX-24)."""
+    return regex in group.topics_of_regex if regex else bool(engine.fields["regex_drop_bumps"])
+
+
+def _is_other_assignor(engine: EffectContext, member: ConsumerMember, assignor: str) -> bool:
+    if not engine.fields["assignor_change_bumps"] or not member.names and not member.regex:
+        return False
+    default = consumer_settings(engine.settings).assignors[0]
+    return assignor != (member.assignor or default)

@@ -1,0 +1,413 @@
+"""Plays the scripts of measured steps against the machine, and says of each step what it answered, in the words of the measured answers."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid5
+
+from groupproof.coordinator.machine.coordinator import Coordinator
+from groupproof.coordinator.machine.outputs import Arrival, Reply
+from groupproof.coordinator.machine.settings import Settings
+from groupproof.coordinator.machine.storage import partition_of
+from groupproof.coordinator.machine.topics_image import TopicImage
+from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.wire import consumer_messages as consumer
+from groupproof.protocol.wire import messages
+
+__all__ = ["RELEASES", "Observed", "Player", "answers_of", "measured", "scripts"]
+
+_HERE = Path(__file__).parent
+_IDS = UUID("6ba7b811-9dad-11d1-80b4-00c04fd430c8")
+RELEASES = ("4.0.2", "4.1.1", "4.2.2", "4.3.1", "4.4.0")
+"""The columns of the measured answers; a release that is measured later is one more."""
+
+_TOPICS = {"t": 4, "u": 3, "one": 1, "t2": 4, "rx1": 1, "xrx": 1, "__consumer_offsets": 1}
+_SETTINGS = {
+    "group.consumer.max.size": 3, "group.consumer.min.session.timeout.ms": 1_000, "group.consumer.min.heartbeat.interval.ms": 500,
+    "group.consumer.heartbeat.interval.ms": 1_000, "group.initial.rebalance.delay.ms": 0,
+}  # fmt: skip
+_STEP_MS = 10
+
+
+def measured() -> Mapping[str, Mapping[str, str]]:
+    """Return what each step was answered, by step and release."""
+    head, *lines = (_HERE / "measured_answers.tsv").read_text().splitlines()
+    releases = head.split("\t")[2:]
+    table: dict[str, Mapping[str, str]] = {}
+    for line in lines:
+        step, _, *answers = line.split("\t")
+        for index, answer in enumerate(answers):
+            answers[index] = answers[index - 1] if answer == "=" else answer
+        table[step] = dict(zip(releases, answers, strict=True))
+    return table
+
+
+def scripts() -> Iterator[tuple[str, list[str]]]:
+    """Yield each line of the scripts as its step and its words."""
+    for line in (_HERE / "measured_scripts.txt").read_text().splitlines():
+        if line and not line.startswith("#"):
+            step, *words = line.split(" ")
+            yield step, words
+
+
+@dataclass(slots=True)
+class Observed:
+    """What the machine answered to one step; `epoch` is relative to the epoch of the group's first join, None where nothing was said of it."""
+
+    code: int | None = None
+    epoch: int | None = None
+    assignment: Mapping[str, tuple[int, ...]] | None = None
+    tells_assignment: bool = False
+    state: str | None = None
+    bumps: int | None = None
+    targets: Mapping[str, Any] | None = None
+    offsets: Any = None
+    listed: Any = None
+
+    def differs(self, answer: str) -> str:
+        """Return what of the measured answer is otherwise here, empty where nothing is."""
+        return "; ".join(f"{name}: measured {wanted}, here {own}" for name, wanted, own in self._compared(answer) if wanted != own)
+
+    def _compared(self, answer: str) -> Iterator[tuple[str, Any, Any]]:
+        if (found := re.match(r"(-?\d+)\b", answer)) and self.code is not None:
+            yield "code", int(found[1]), int(self.code)
+        if (found := re.search(r"\be(?:\+(\d+))?(?= |$)", answer)) and self.code == 0 and self.epoch is not None:
+            yield "epoch", int(found[1] or 0), self.epoch
+        if (found := re.search(r"epoch (-\d)", answer)) and self.epoch is not None:
+            yield "epoch", int(found[1]), self.epoch
+        if (found := re.search(r"asg ((?:[\w]+\[[\d,]*\] ?)+|null|\[\])", answer)) and self.tells_assignment:
+            yield "assignment", _assignment(found[1].strip()), self.assignment
+        if (found := re.search(r"state (\w+)", answer)) and self.state is not None:
+            yield "state", found[1], self.state
+        if (found := re.search(r"bumps (\d+)", answer)) and self.bumps is not None:
+            yield "bumps", int(found[1]), self.bumps
+        if "{" in answer and self.targets is not None:
+            yield "targets", _targets(answer), self.targets
+        if (found := re.search(r"(\[\[.*\]\])$", answer)) and self.offsets is not None:
+            yield "offsets", _plain(found[1]), self.offsets
+        if (found := re.search(r"(\[.*\])$", answer)) and self.listed is not None:
+            yield "listed", found[1], self.listed
+
+
+def _assignment(text: str) -> Mapping[str, tuple[int, ...]] | None:
+    if text == "null":
+        return None
+    parts = re.findall(r"(\w+)\[([\d,]*)\]", text)
+    return {topic: tuple(map(int, indexes.split(","))) for topic, indexes in parts if indexes}
+
+
+def _plain(text: str) -> Any:
+    return json.loads(re.sub(r"([a-z]\w*)", r'"\1"', text))
+
+
+def _targets(answer: str) -> Mapping[str, Any]:
+    found = re.search(r"\{.*\}", answer)
+    assert found is not None, f"no targets in {answer}"
+    named: Mapping[str, Any] = json.loads(re.sub(r"([A-Za-z_]\w*)", r'"\1"', found[0]))
+    return {member: {topic: tuple(indexes) for topic, indexes in topics} for member, topics in named.items()}
+
+
+@dataclass(slots=True)
+class _Member:
+    epoch: int = 0
+    owned: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Player:
+    """A coordinator of one release, its clock, and the members as they know themselves."""
+
+    profile: str
+    machine: Coordinator = field(init=False)
+    now_ms: int = 0
+    group: str = ""
+    base: dict[str, int] = field(default_factory=dict)
+    members: dict[tuple[str, str], _Member] = field(default_factory=dict)
+    topics: dict[str, TopicImage] = field(default_factory=dict)
+    epoch_before: int = 0
+    settings: dict[str, Any] = field(default_factory=lambda: dict(_SETTINGS))
+    _serial: int = 0
+
+    def __post_init__(self) -> None:
+        self.machine = self._machine()
+        self.topics = {name: TopicImage(str(uuid5(_IDS, name)), count) for name, count in _TOPICS.items()}
+        self.machine.change_topics(self.topics)
+
+    def _machine(self) -> Coordinator:
+        return Coordinator(profile=self.profile, settings=Settings.of(self.settings, self.profile), random=random.Random(0))
+
+    def play(self, step: str, words: list[str]) -> Observed | None:
+        """Do one line; return what was answered, None where nothing was asked."""
+        if step == "group":
+            self.group = words[0]
+            return None
+        if step == "wait":
+            self._pass(int(words[0]))
+            return None
+        self._pass(_STEP_MS)
+        head = words[0]
+        options = _options(words)
+        group = options.get("group", self.group)
+        plain = getattr(self, f"_do_{head}", None)
+        if plain is not None:
+            done: Observed | None = plain(group, words[1:], options)
+            return done
+        verb = {"classic-empty": "classic_empty"}.get(words[1], words[1])
+        acted: Observed | None = getattr(self, f"_act_{verb}")(group, head, words[2:], options)
+        return acted
+
+    def _pass(self, ms: int) -> None:
+        self.now_ms += ms
+        self.machine.advance(self.now_ms)
+
+    def _ask(self, message: Any, version: int, client: str = "c") -> Any:
+        self._serial += 1
+        outputs = self.machine.handle(message, Arrival(self._serial, version, client, "/h"), self.now_ms)
+        replies = [output.message for output in outputs if isinstance(output, Reply) and output.token == self._serial]
+        return replies[0] if replies else None
+
+    def _name_of(self, topic_id: str) -> str:
+        return next((name for name, topic in self.topics.items() if topic.topic_id == topic_id), topic_id)
+
+    def _member(self, group: str, name: str) -> _Member:
+        return self.members.setdefault((group, name), _Member())
+
+    # Heartbeats
+
+    def _act_join(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> Observed:
+        given = {"timeout": "60000", "names": "t", "owned": "[]", **options}
+        return self._beat(group, name, 0, given)
+
+    def _act_beat(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> Observed:
+        given = {"timeout": "60000", "names": "t", **options} if "full" in words else dict(options)
+        return self._beat(group, name, self._epoch(group, name, options), given)
+
+    def _act_leave(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> Observed:
+        return self._beat(group, name, -1, options)
+
+    def _act_away(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> Observed:
+        return self._beat(group, name, -2, options)
+
+    def _epoch(self, group: str, name: str, options: Mapping[str, str]) -> int:
+        text, own = options.get("epoch", ""), self._member(group, name).epoch
+        if text.endswith("!") or re.fullmatch(r"\d+", text) or (text.startswith("-") and int(text) < -2):
+            return int(text.rstrip("!"))
+        return own + int(text or 0)
+
+    def _beat(self, group: str, name: str, epoch: int, options: Mapping[str, str]) -> Observed:
+        member = self._member(group, name)
+        request = consumer.ConsumerGroupHeartbeatRequest(
+            group_id=group, member_id="" if name == "-" else name * (300 // len(name)) if "id" in options else name, member_epoch=epoch,
+            instance_id=options.get("instance"), rack_id=options.get("rack"), rebalance_timeout_ms=int(options.get("timeout", "-1")),
+            subscribed_topic_names=_names(options.get("names")), subscribed_topic_regex=options.get("regex"), server_assignor=options.get("assignor"),
+            topic_partitions=self._owned(member, options.get("owned")),
+        )  # fmt: skip
+        answer = self._ask(request, int(options.get("version", "1")), options.get("client", "c"))
+        return self._observed(group, member, epoch, answer)
+
+    def _observed(self, group: str, member: _Member, epoch: int, answer: Any) -> Observed:
+        if answer.error_code:
+            return Observed(code=answer.error_code)
+        assignment = None
+        if answer.assignment is not None:
+            assignment = {self._name_of(topic.topic_id): topic.partitions for topic in answer.assignment.topic_partitions}
+            member.owned = assignment
+        if epoch < 0:
+            return Observed(code=0, epoch=answer.member_epoch)
+        member.epoch = answer.member_epoch
+        base = self.base.setdefault(group, answer.member_epoch)
+        return Observed(code=0, epoch=answer.member_epoch - base, assignment=assignment, tells_assignment=True)
+
+    def _owned(self, member: _Member, text: str | None) -> tuple[consumer.TopicPartitions, ...] | None:
+        if text is None or text == "null":
+            return None
+        if text == "own":
+            owned: Mapping[str, tuple[int, ...]] = member.owned
+        elif text.startswith("?"):
+            owned = {"?": (0,)}
+        else:
+            owned = _assignment(text) or {}
+        ids = {name: topic.topic_id for name, topic in self.topics.items()}
+        return tuple(consumer.TopicPartitions(topic_id=ids.get(name, str(UUID(int=7))), partitions=indexes) for name, indexes in owned.items())
+
+    # Groups
+
+    def _do_describe(self, group: str, words: list[str], options: Mapping[str, str]) -> Observed:
+        (described,) = self._ask(consumer.ConsumerGroupDescribeRequest(group_ids=(group,)), int(options.get("version", "1"))).groups
+        return Observed(code=described.error_code, state=described.group_state or None)
+
+    def _described(self, group: str) -> Any:
+        return self._ask(consumer.ConsumerGroupDescribeRequest(group_ids=(group,)), 1).groups[0]
+
+    def _do_epoch(self, group: str, words: list[str], options: Mapping[str, str]) -> None:
+        self.epoch_before = self._described(group).group_epoch
+
+    def _do_bumps(self, group: str, words: list[str], options: Mapping[str, str]) -> Observed:
+        return Observed(bumps=self._described(group).group_epoch - self.epoch_before)
+
+    def _do_gone(self, group: str, words: list[str], options: Mapping[str, str]) -> Observed:
+        members = [member.member_id for member in self._described(group).members]
+        assert words[0] not in members, f"{words[0]} is a member still"
+        return Observed()
+
+    def _do_topic(self, group: str, words: list[str], options: Mapping[str, str]) -> None:
+        name, _, count = words[0].partition("=")
+        if not int(count):
+            del self.topics[name]
+        else:
+            self.topics[name] = TopicImage(str(uuid5(_IDS, name + "".join(words[1:]))), int(count))
+        self.machine.change_topics(self.topics)
+
+    def _do_config(self, group: str, words: list[str], options: Mapping[str, str]) -> Observed:
+        configs = {name: value for name, value in options.items() if name.startswith("consumer.")}
+        return Observed(code=self.machine.configure_group(group, configs))
+
+    def _do_restart(self, group: str, words: list[str], options: Mapping[str, str]) -> None:
+        self.settings |= options
+        partition = partition_of(group, 50)
+        stored, configs = self.machine.stored(partition), self.machine.group_configs()
+        self.machine.unload(partition, self.now_ms)
+        self.machine = self._machine()
+        self.machine.change_topics(self.topics)
+        for group_id, config in configs.items():
+            self.machine.configure_group(group_id, {name: str(value) for name, value in config.items()})
+        self.machine.load(partition, stored, self.now_ms)
+
+    def _do_settle(self, group: str, words: list[str], options: Mapping[str, str]) -> Observed:
+        names = [name for known, name in self.members if known == group]
+        for _ in range(4 * len(names)):
+            self._pass(1_100)
+            for name in names:
+                self._act_beat(group, name, [], {"owned": "own"})
+        described = self._described(group)
+        targets = {
+            member.member_id: {part.topic_name: part.partitions for part in member.assignment.topic_partitions} for member in described.members
+        }
+        return Observed(state=described.group_state, targets=targets)
+
+    # Offsets
+
+    def _act_commit(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> Observed:
+        topics = _commit_topics(words[0], options)
+        answer = self._ask(
+            messages.OffsetCommitRequest(
+                group_id=group, generation_id=self._epoch(group, name, options), member_id="" if name == "-" else name,
+                group_instance_id=options.get("instance"), topics=topics,
+            ),
+            int(options.get("version", "9")),
+        )  # fmt: skip
+        return Observed(code=answer.topics[0].partitions[0].error_code)
+
+    def _act_txn(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> Observed:
+        self.machine.transaction_error = ErrorCode.NONE
+        answer = self._ask(
+            messages.TxnOffsetCommitRequest(
+                transactional_id="x", group_id=group, producer_id=1, generation_id=self._epoch(group, name, options),
+                member_id="" if name == "-" else name, topics=_commit_topics(words[0], options),
+            ),
+            4,
+        )  # fmt: skip
+        return Observed(code=answer.topics[0].partitions[0].error_code)
+
+    def _do_abort(self, group: str, words: list[str], options: Mapping[str, str]) -> None:
+        self.machine.end_transaction(1, range(50), self.now_ms, is_committed=False)
+
+    def _do_fetch(self, group: str, words: list[str], options: Mapping[str, str]) -> Observed:
+        return self._act_fetch(group, "null", words, {"epoch": "-1!", **options})
+
+    def _act_fetch(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> Observed:
+        topic, _, index = words[0].partition("-")
+        topics = None if topic == "all" else (messages.FetchTopic(name=topic, partition_indexes=(int(index),)),)
+        member_id = None if name == "null" else "" if name == "-" else name
+        epoch = int(options["epoch"].rstrip("!")) if name == "null" else self._epoch(group, name, options)
+        asked = consumer.MemberFetchGroup(group_id=group, topics=topics, member_id=member_id, member_epoch=epoch)
+        answer = self._ask(consumer.MemberFetchRequest(groups=(asked,), require_stable="stable" in words), int(options.get("version", "9")))
+        (found,) = answer.groups
+        offsets = [[item.name, [[part.partition_index, part.committed_offset, part.error_code] for part in item.partitions]] for item in found.topics]
+        return Observed(code=found.error_code, offsets=sorted(offsets, reverse=True) if offsets else None)
+
+    def _do_odelete(self, group: str, words: list[str], options: Mapping[str, str]) -> Observed:
+        topic = messages.OffsetDeleteTopic(name=words[0], partitions=(messages.OffsetDeletePartition(partition_index=0),))
+        return Observed(code=self._ask(messages.OffsetDeleteRequest(group_id=group, topics=(topic,)), 0).error_code)
+
+    # Admins and classic members
+
+    def _do_describegroups(self, group: str, words: list[str], options: Mapping[str, str]) -> Observed:
+        (described,) = self._ask(messages.DescribeGroupsRequest(groups=(group,)), int(options["version"])).groups
+        return Observed(code=described.error_code, state=described.group_state)
+
+    def _do_list(self, group: str, words: list[str], options: Mapping[str, str]) -> Observed:
+        types = (options["type"],) if "type" in options else ()
+        states = (options["state"],) if "state" in options else ()
+        answer = self._ask(messages.ListGroupsRequest(types_filter=types, states_filter=states), 5)
+        listed = [f"[{item.protocol_type}, {item.group_state}, {item.group_type}]" for item in answer.groups if item.group_id == group]
+        return Observed(code=answer.error_code, listed=f"[{', '.join(listed)}]")
+
+    def _do_delete(self, group: str, words: list[str], options: Mapping[str, str]) -> Observed:
+        observed = Observed(code=self._ask(messages.DeleteGroupsRequest(groups_names=(group,)), 2).results[0].error_code)
+        if not observed.code:
+            self.base.pop(group, None)
+        return observed
+
+    def _act_heartbeat(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> Observed:
+        generation = self._epoch(group, name, options)
+        request = messages.HeartbeatRequest(group_id=group, generation_id=generation, member_id=name, group_instance_id=options.get("instance"))
+        return Observed(code=self._ask(request, 4).error_code)
+
+    def _act_sync(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> Observed:
+        request = messages.SyncGroupRequest(
+            group_id=group, generation_id=self._epoch(group, name, options), member_id=name, protocol_type="consumer", protocol_name="range"
+        )
+        return Observed(code=self._ask(request, 5).error_code)
+
+    def _act_leavegroup(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> Observed:
+        entry = messages.LeaveMember(member_id=name, group_instance_id=options.get("instance"))
+        return Observed(code=self._ask(messages.LeaveGroupRequest(group_id=group, members=(entry,)), 5).error_code)
+
+    def _act_joingroup(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> Observed:
+        request = messages.JoinGroupRequest(
+            group_id=group, session_timeout_ms=10_000, rebalance_timeout_ms=10_000, member_id="" if name == "-" else name,
+            protocols=(messages.JoinProtocol(name="range", metadata=b"\0\1\0\0\0\0\0\0\0\0\0\0\0\0"),),
+        )  # fmt: skip
+        return Observed(code=self._ask(request, 9).error_code)
+
+    def _act_classic_empty(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> None:
+        request = messages.JoinGroupRequest(
+            group_id=group, session_timeout_ms=10_000, rebalance_timeout_ms=10_000, member_id="", protocol_type="connect",
+            protocols=(messages.JoinProtocol(name="p", metadata=b""),),
+        )  # fmt: skip
+        member_id = self._ask(request, 3).member_id
+        self._ask(messages.LeaveGroupRequest(group_id=group, members=(messages.LeaveMember(member_id=member_id),)), 5)
+
+
+def _commit_topics(text: str, options: Mapping[str, str]) -> tuple[messages.CommitTopic, ...]:
+    topic, _, index = text.partition("-")
+    partition = messages.CommitPartition(
+        partition_index=int(index), committed_offset=int(options.get("offset", "5")), committed_metadata="x" * int(options.get("metadata", "0"))
+    )
+    return (messages.CommitTopic(name=topic, partitions=(partition,)),)
+
+
+def _names(text: str | None) -> tuple[str, ...] | None:
+    if text is None or text == "null":
+        return None
+    return () if text == "[]" else tuple(text.split(","))
+
+
+def _options(words: list[str]) -> dict[str, str]:
+    return dict(word.split("=", 1) for word in words if "=" in word and not word.startswith("late"))
+
+
+def answers_of(profile: str) -> Iterator[tuple[str, Observed]]:
+    """Yield each measured step that the scripts play, with what a coordinator of the profile answered."""
+    player = Player(profile)
+    for step, words in scripts():
+        observed = player.play(step, words)
+        if observed is not None and step != "-":
+            yield step, observed
