@@ -33,7 +33,7 @@ class EffectContext(Protocol):
     timers: Timers
     choices: Choices
     topics: TopicsImage
-    group_configs: Mapping[str, Mapping[str, int]]
+    group_configs: dict[str, dict[str, int]]
     append_error: ErrorCode
 
     def apply(self, event: Event) -> Row:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from collections.abc import Iterator, Mapping
@@ -10,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid5
+
+from tests.coordinator.machine.consumer.measured_answers import Observed, assignment_of
 
 from groupproof.coordinator.machine.coordinator import Coordinator
 from groupproof.coordinator.machine.outputs import Arrival, Reply
@@ -20,13 +21,10 @@ from groupproof.protocol.vocabulary import ErrorCode
 from groupproof.protocol.wire import consumer_messages as consumer
 from groupproof.protocol.wire import messages
 
-__all__ = ["RELEASES", "Observed", "Player", "answers_of", "measured", "scripts"]
+__all__ = ["Player", "answers_of", "last", "scripts"]
 
 _HERE = Path(__file__).parent
 _IDS = UUID("6ba7b811-9dad-11d1-80b4-00c04fd430c8")
-RELEASES = ("4.0.2", "4.1.1", "4.2.2", "4.3.1", "4.4.0")
-"""The columns of the measured answers; a release that is measured later is one more."""
-
 _TOPICS = {"t": 4, "u": 3, "one": 1, "t2": 4, "rx1": 1, "xrx": 1, "__consumer_offsets": 1}
 _SETTINGS = {
     "group.consumer.max.size": 3, "group.consumer.min.session.timeout.ms": 1_000, "group.consumer.min.heartbeat.interval.ms": 500,
@@ -35,82 +33,12 @@ _SETTINGS = {
 _STEP_MS = 10
 
 
-def measured() -> Mapping[str, Mapping[str, str]]:
-    """Return what each step was answered, by step and release."""
-    head, *lines = (_HERE / "measured_answers.tsv").read_text().splitlines()
-    releases = head.split("\t")[2:]
-    table: dict[str, Mapping[str, str]] = {}
-    for line in lines:
-        step, _, *answers = line.split("\t")
-        for index, answer in enumerate(answers):
-            answers[index] = answers[index - 1] if answer == "=" else answer
-        table[step] = dict(zip(releases, answers, strict=True))
-    return table
-
-
 def scripts() -> Iterator[tuple[str, list[str]]]:
     """Yield each line of the scripts as its step and its words."""
     for line in (_HERE / "measured_scripts.txt").read_text().splitlines():
         if line and not line.startswith("#"):
             step, *words = line.split(" ")
             yield step, words
-
-
-@dataclass(slots=True)
-class Observed:
-    """What the machine answered to one step; `epoch` is relative to the epoch of the group's first join, None where nothing was said of it."""
-
-    code: int | None = None
-    epoch: int | None = None
-    assignment: Mapping[str, tuple[int, ...]] | None = None
-    tells_assignment: bool = False
-    state: str | None = None
-    bumps: int | None = None
-    targets: Mapping[str, Any] | None = None
-    offsets: Any = None
-    listed: Any = None
-
-    def differs(self, answer: str) -> str:
-        """Return what of the measured answer is otherwise here, empty where nothing is."""
-        return "; ".join(f"{name}: measured {wanted}, here {own}" for name, wanted, own in self._compared(answer) if wanted != own)
-
-    def _compared(self, answer: str) -> Iterator[tuple[str, Any, Any]]:
-        if (found := re.match(r"(-?\d+)\b", answer)) and self.code is not None:
-            yield "code", int(found[1]), int(self.code)
-        if (found := re.search(r"\be(?:\+(\d+))?(?= |$)", answer)) and self.code == 0 and self.epoch is not None:
-            yield "epoch", int(found[1] or 0), self.epoch
-        if (found := re.search(r"epoch (-\d)", answer)) and self.epoch is not None:
-            yield "epoch", int(found[1]), self.epoch
-        if (found := re.search(r"asg ((?:[\w]+\[[\d,]*\] ?)+|null|\[\])", answer)) and self.tells_assignment:
-            yield "assignment", _assignment(found[1].strip()), self.assignment
-        if (found := re.search(r"state (\w+)", answer)) and self.state is not None:
-            yield "state", found[1], self.state
-        if (found := re.search(r"bumps (\d+)", answer)) and self.bumps is not None:
-            yield "bumps", int(found[1]), self.bumps
-        if "{" in answer and self.targets is not None:
-            yield "targets", _targets(answer), self.targets
-        if (found := re.search(r"(\[\[.*\]\])$", answer)) and self.offsets is not None:
-            yield "offsets", _plain(found[1]), self.offsets
-        if (found := re.search(r"(\[.*\])$", answer)) and self.listed is not None:
-            yield "listed", found[1], self.listed
-
-
-def _assignment(text: str) -> Mapping[str, tuple[int, ...]] | None:
-    if text == "null":
-        return None
-    parts = re.findall(r"(\w+)\[([\d,]*)\]", text)
-    return {topic: tuple(map(int, indexes.split(","))) for topic, indexes in parts if indexes}
-
-
-def _plain(text: str) -> Any:
-    return json.loads(re.sub(r"([a-z]\w*)", r'"\1"', text))
-
-
-def _targets(answer: str) -> Mapping[str, Any]:
-    found = re.search(r"\{.*\}", answer)
-    assert found is not None, f"no targets in {answer}"
-    named: Mapping[str, Any] = json.loads(re.sub(r"([A-Za-z_]\w*)", r'"\1"', found[0]))
-    return {member: {topic: tuple(indexes) for topic, indexes in topics} for member, topics in named.items()}
 
 
 @dataclass(slots=True)
@@ -232,7 +160,7 @@ class Player:
         elif text.startswith("?"):
             owned = {"?": (0,)}
         else:
-            owned = _assignment(text) or {}
+            owned = assignment_of(text) or {}
         ids = {name: topic.topic_id for name, topic in self.topics.items()}
         return tuple(consumer.TopicPartitions(topic_id=ids.get(name, str(UUID(int=7))), partitions=indexes) for name, indexes in owned.items())
 
@@ -411,3 +339,14 @@ def answers_of(profile: str) -> Iterator[tuple[str, Observed]]:
         observed = player.play(step, words)
         if observed is not None and step != "-":
             yield step, observed
+
+
+def last(profile: str, *lines: str) -> Observed:
+    """Return what the last of these lines was answered by a new coordinator of the profile."""
+    player, observed = Player(profile), None
+    player.group = "g"
+    for line in lines:
+        step, *words = line.split(" ")
+        observed = player.play(step, words) if step in ("group", "wait") else player.play("-", line.split(" "))
+    assert observed is not None, f"nothing was asked by {lines[-1]}"
+    return observed

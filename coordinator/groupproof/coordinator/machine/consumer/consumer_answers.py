@@ -122,4 +122,3 @@ CONSUMER_ANSWERS: Final[Mapping[AnswerName, Callable[[Any], Any]]] = {
     ConsumerAnswer.COMMITTED_BY_EPOCH: committed_by_epoch,
     **{form: FORMS[form] for form in CONSUMER.answers if isinstance(form, Form)},
 }
-

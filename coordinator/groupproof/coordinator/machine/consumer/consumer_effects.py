@@ -52,7 +52,7 @@ def _create_group(engine: EffectContext, event: ConsumerGroupEvent) -> None:
 
 
 def _replace_classic_group(engine: EffectContext, event: ConsumerGroupEvent) -> None:
-    """The epochs begin anew (`maybeDeleteEmptyClassicGroup`); offsets stay, for they are the partition's (CGG-13)."""
+    """Begin the epochs anew (`maybeDeleteEmptyClassicGroup`); offsets stay, for they are the partition's (CGG-13)."""
     EFFECTS[Effect.FORGET_GROUP](engine, event)
     _create_group(engine, event)
 
@@ -200,7 +200,7 @@ def _look_up(engine: EffectContext, event: ConsumerGroupEvent) -> None:
 
 
 def _leave_for_now(engine: EffectContext, event: ConsumerGroupEvent) -> None:
-    """The slot is kept until the session ends, which runs from the last heartbeat (CGS-12, CGS-27)."""
+    """Keep the slot until the session ends, which runs from the last heartbeat (CGS-12, CGS-27)."""
     group = group_of(event)
     member = group.holder_of(event.instance_id)
     assert member is not None, "who leaves for now has an instance id"

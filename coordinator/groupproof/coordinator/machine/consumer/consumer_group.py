@@ -216,9 +216,13 @@ class ConsumerGroup:
 
     def check(self) -> None:
         """Assert what always holds; each in O(1)."""
-        assert self.assignment_epoch <= self.generation, f"{self.group_id}: target {self.assignment_epoch} above the group's {self.generation} (CGI-05)"
+        assert self.assignment_epoch <= self.generation, (
+            f"{self.group_id}: target {self.assignment_epoch} above the group's {self.generation} (CGI-05)"
+        )
         assert len(self.settled) <= len(self.members), f"{self.group_id}: {len(self.settled)} of {len(self.members)} members are settled"
-        assert self.state is self.inferred_state() or self.state is ConsumerState.DEAD, f"{self.group_id} is {self.state}, and not {self.inferred_state()}"
+        assert self.state is self.inferred_state() or self.state is ConsumerState.DEAD, (
+            f"{self.group_id} is {self.state}, and not {self.inferred_state()}"
+        )
 
     def member_ids(self) -> tuple[str, ...]:
         """Return the ids of the members in the order of their joining."""

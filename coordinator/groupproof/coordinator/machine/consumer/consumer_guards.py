@@ -149,7 +149,7 @@ def _epoch_fenced(event: ConsumerGroupEvent) -> bool:
 
 
 def _epoch_fenced_at_0_too(event: ConsumerGroupEvent) -> bool:
-    """A static member that joins is a new one, or its place waits for it: its epoch is not looked at."""
+    """Look at no epoch of a static member that joins: it is a new one, or its place waits for it."""
     member = group_of(event).members.get(event.member_id)
     if member is None or (_joins(event) and event.instance_id is not None):
         return False

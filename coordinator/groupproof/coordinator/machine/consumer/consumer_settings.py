@@ -96,5 +96,3 @@ def checked_config(settings: Settings, fields: Mapping[str, int], group_id: str,
     if times.session_timeout_ms <= times.heartbeat_interval_ms:
         return ErrorCode.INVALID_CONFIG, {}
     return ErrorCode.NONE, values
-
-

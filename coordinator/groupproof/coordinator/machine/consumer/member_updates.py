@@ -79,7 +79,7 @@ def _update_identity(engine: EffectContext, event: ConsumerGroupEvent, member: C
 
 
 def _update_subscription(engine: EffectContext, group: ConsumerGroup, event: ConsumerGroupEvent, member: ConsumerMember) -> None:
-    """What is None is as it was. Other names bump the group epoch, another assignor does since 4.4 (CGX-01, CGX-05, CGX-06)."""
+    """Leave what is None as it was. Other names bump the group epoch, another assignor does since 4.4 (CGX-01, CGX-05, CGX-06)."""
     request = event.heartbeat
     if request.server_assignor is not None:
         event.bumps = _is_other_assignor(engine, member, request.server_assignor)
@@ -97,12 +97,12 @@ def _update_subscription(engine: EffectContext, group: ConsumerGroup, event: Con
 
 
 def _bumps_at_once(engine: EffectContext, group: ConsumerGroup, regex: str) -> bool:
-    """An expression that is resolved already counts at once; of a new one the resolution will bump (CGX-21, CGX-23, CGX-24)."""
+    """Tell whether the expression counts at once, as it is resolved already; of a new one the resolution will bump (CGX-21, CGX-23, CGX-24)."""
     return regex in group.topics_of_regex if regex else bool(engine.fields["regex_drop_bumps"])
 
 
 def _is_other_assignor(engine: EffectContext, member: ConsumerMember, assignor: str) -> bool:
-    if not engine.fields["assignor_change_bumps"] or not member.names and not member.regex:
+    if not engine.fields["assignor_change_bumps"] or (not member.names and not member.regex):
         return False
     default = consumer_settings(engine.settings).assignors[0]
     return assignor != (member.assignor or default)

@@ -70,7 +70,9 @@ _TXN_COMMIT: Final[Mapping[State, Cell]] = {
 }  # fmt: skip
 
 _FETCHED = Row("fetches-as-nobody", ConsumerGuard.FETCHES_AS_NOBODY, Form.STORED_OFFSETS, "CGO-32", note="v8 and older name no member (CGO-37)")
-_NAMELESS = Row("nameless", ConsumerGuard.FETCHES_WITHOUT_NAME, ErrorCode.UNKNOWN_SERVER_ERROR, "CGO-34", note="a NullPointerException in every release")
+_NAMELESS = Row(
+    "nameless", ConsumerGuard.FETCHES_WITHOUT_NAME, ErrorCode.UNKNOWN_SERVER_ERROR, "CGO-34", note="a NullPointerException in every release"
+)
 _FETCH: Final[Mapping[State, Cell]] = {
     EMPTY: (_FETCHED, _NAMELESS, Row("stranger", Guard.ALWAYS, UNKNOWN_MEMBER, "CGO-31")),
     **dict.fromkeys(LIVE, (
@@ -85,7 +87,15 @@ _FETCH: Final[Mapping[State, Cell]] = {
 
 _DELETE_GROUP: Final[Mapping[State, Cell]] = {
     EMPTY: (
-        Row("deleted", Guard.ALWAYS, ErrorCode.NONE, "CGD-26", then=DEAD, after=(Effect.DELETE_RECORDS, ConsumerEffect.FORGET), because="group deleted"),
+        Row(
+            "deleted",
+            Guard.ALWAYS,
+            ErrorCode.NONE,
+            "CGD-26",
+            then=DEAD,
+            after=(Effect.DELETE_RECORDS, ConsumerEffect.FORGET),
+            because="group deleted",
+        ),
     ),
     **dict.fromkeys(LIVE, (Row("in-use", Guard.ALWAYS, ErrorCode.NON_EMPTY_GROUP, "CGD-24"),)),
     DEAD: (Row("not-found", Guard.ALWAYS, ErrorCode.GROUP_ID_NOT_FOUND, "CGD-27"),),

@@ -46,7 +46,13 @@ BEFORE_GROUP: Final[Mapping[EventKind, Cell]] = {
         _LED_ELSEWHERE,
         _LOADING,
     ),
-    ConsumerEvent.DESCRIBE: (_OFF, _NOT_ACTIVE, Row("group-id-empty", Guard.GROUP_ID_EMPTY, ErrorCode.INVALID_GROUP_ID, "CGD-13"), _LED_ELSEWHERE, _LOADING),
+    ConsumerEvent.DESCRIBE: (
+        _OFF,
+        _NOT_ACTIVE,
+        Row("group-id-empty", Guard.GROUP_ID_EMPTY, ErrorCode.INVALID_GROUP_ID, "CGD-13"),
+        _LED_ELSEWHERE,
+        _LOADING,
+    ),
 }
 
 # ConsumerGroupHeartbeat ----------------------------------------------------------------------------------------------------------
@@ -74,7 +80,13 @@ _LEAVING: Final = (
 _WHO_ASKS: Final = (
     Row("group-full", ConsumerGuard.FULL, ErrorCode.GROUP_MAX_SIZE_REACHED, "CGM-36", note="before 25, at any epoch (CGM-37)"),
     Row("stranger", ConsumerGuard.STRANGER, UNKNOWN_MEMBER, "CGH-45"),
-    Row("instance-held", ConsumerGuard.INSTANCE_HELD, ErrorCode.UNRELEASED_INSTANCE_ID, "CGS-02", note="of its holder, too (CGS-06; apache/kafka#23542)"),
+    Row(
+        "instance-held",
+        ConsumerGuard.INSTANCE_HELD,
+        ErrorCode.UNRELEASED_INSTANCE_ID,
+        "CGS-02",
+        note="of its holder, too (CGS-06; apache/kafka#23542)",
+    ),
     Row("instance-unknown", ConsumerGuard.INSTANCE_UNKNOWN, UNKNOWN_MEMBER, "CGM-54"),
     Row("instance-fenced", ConsumerGuard.INSTANCE_FENCED, FENCED_INSTANCE, "CGS-08"),
     Row("epoch-fenced", ConsumerGuard.EPOCH_FENCED, FENCED_EPOCH, "CGM-09"),
@@ -124,9 +136,7 @@ _REVOCATION_ENDS = (
     Row("revoked", ConsumerGuard.REVOCATION_OVER, None, "CGM-50"),
     Row("revokes-too-late", Guard.ALWAYS, None, "CGM-46", effects=_REMOVES),
 )
-_RESOLUTION = (
-    Row("resolved", Guard.ALWAYS, None, "CGX-20", effects=(ConsumerEffect.RESOLVE, ConsumerEffect.STORE, ConsumerEffect.CHECK_STATE)),
-)
+_RESOLUTION = (Row("resolved", Guard.ALWAYS, None, "CGX-20", effects=(ConsumerEffect.RESOLVE, ConsumerEffect.STORE, ConsumerEffect.CHECK_STATE)),)
 
 
 def _check(state: ConsumerState) -> Cell:

@@ -99,7 +99,9 @@ class ConsumerAnswer(AnswerName):
     LEFT = "0 with the epoch -1, or -2 for a static member that will be back"
     DESCRIBED = "0 with the state, both epochs, the assignor, and each member"
     NOT_A_CONSUMER_GROUP = "69 with a message"
-    COMMITTED_BY_EPOCH = "0 for each partition that was assigned at this epoch or before; for others 113, in a transaction 22; 12 where the metadata is too long"
+    COMMITTED_BY_EPOCH = (
+        "0 for each partition that was assigned at this epoch or before; for others 113, in a transaction 22; 12 where the metadata is too long"
+    )
 
 
 class ConsumerEffect(EffectName):

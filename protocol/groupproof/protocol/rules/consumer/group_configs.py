@@ -7,8 +7,17 @@ from dataclasses import dataclass
 from typing import Final
 
 __all__ = [
-    "ASSIGNMENT_INTERVAL", "ASSIGNORS", "BROKER_SETTINGS", "GROUP_CONFIGS", "HEARTBEAT_INTERVAL", "MAX_SIZE", "REGEX_REFRESH_INTERVAL",
-    "REGEX_REFRESH_LEAST_MS", "PROTOCOLS", "SESSION_TIMEOUT", "GroupConfig",
+    "ASSIGNMENT_INTERVAL",
+    "ASSIGNORS",
+    "BROKER_SETTINGS",
+    "GROUP_CONFIGS",
+    "HEARTBEAT_INTERVAL",
+    "MAX_SIZE",
+    "PROTOCOLS",
+    "REGEX_REFRESH_INTERVAL",
+    "REGEX_REFRESH_LEAST_MS",
+    "SESSION_TIMEOUT",
+    "GroupConfig",
 ]  # fmt: skip
 
 SESSION_TIMEOUT: Final = "group.consumer.session.timeout.ms"

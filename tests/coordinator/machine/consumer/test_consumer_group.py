@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import pytest
+
+from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup, StoredConsumerGroup
+from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember, MemberProgress
+from groupproof.coordinator.machine.consumer.reconciliation import Step
+from groupproof.coordinator.machine.group import IllegalTransition
+from groupproof.coordinator.machine.topics_image import NO_TOPICS, TopicImage
+from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
+
+
+def _group(*members: ConsumerMember) -> ConsumerGroup:
+    group = ConsumerGroup(group_id="g", generation=1, assignment_epoch=1)
+    for member in members:
+        group.add(member)
+    return group
+
+
+def test_a_partition_is_free_when_its_owner_goes() -> None:
+    member = ConsumerMember(member_id="a")
+    group = _group(member)
+    group.take(member, Step(MemberProgress.UNREVOKED_PARTITIONS, 1, {"t": {0: 1}}, {"t": {1: 1}}))
+
+    assert group.owners == {("t", 0): "a", ("t", 1): "a"}
+    group.remove(member)
+    assert group.owners == {}
+
+
+def test_the_place_of_an_instance_passes_with_its_share_its_partitions_and_what_its_regex_matched() -> None:
+    old = ConsumerMember(member_id="a", instance_id="i", regex="t.*")
+    group = _group(old)
+    group.topics_of_regex, group.target = {"t.*": frozenset({"t1"})}, {"a": {"t": (0,)}}
+    group.take(old, Step(MemberProgress.STABLE, 1, {"t": {0: 1}}, {}))
+
+    group.replace(old, ConsumerMember(member_id="b", instance_id="i", regex="t.*", assigned=old.assigned))
+
+    assert (group.target, group.owners) == ({"b": {"t": (0,)}}, {("t", 0): "b"})
+    assert (group.instances, group.topics_of_regex) == ({"i": "b"}, {"t.*": frozenset({"t1"})})
+
+
+def test_what_a_regex_matched_is_forgotten_with_its_last_subscriber() -> None:
+    member = ConsumerMember(member_id="a", regex="t.*")
+    group = _group(member)
+    group.topics_of_regex = {"t.*": frozenset({"t1"})}
+
+    assert group.is_subscribed_to("t1")
+    group.resubscribe(member, frozenset({"u"}), "")
+    assert not group.is_subscribed_to("t1")
+    assert group.subscribed_topics() == {"u"}
+
+
+def test_the_state_follows_from_members_and_epochs() -> None:
+    group = _group()
+    assert group.inferred_state() is ConsumerState.EMPTY
+    group.add(ConsumerMember(member_id="a", epoch=1))
+    assert group.inferred_state() is ConsumerState.RECONCILING
+    group.note_progress(group.members["a"])
+    assert group.inferred_state() is ConsumerState.STABLE
+    group.generation = 2
+    assert group.inferred_state() is ConsumerState.ASSIGNING
+
+
+def test_a_group_looks_at_the_topics_again_only_when_one_of_its_own_changed() -> None:
+    group = _group(ConsumerMember(member_id="a", names=frozenset({"t"})))
+    image = NO_TOPICS.changed_to({"t": TopicImage("1", 2), "u": TopicImage("2", 1)})
+
+    group.hear_of_topics(frozenset({"u"}))
+    assert not group.is_stale
+    group.hear_of_topics(frozenset({"t"}))
+    assert group.is_stale
+    assert group.look_at(image)
+    assert not group.look_at(image)
+    assert not group.is_stale
+
+
+def test_a_group_that_is_loaded_is_another_object_with_the_same_members() -> None:
+    group = _group(ConsumerMember(member_id="a", epoch=1))
+    group.state = ConsumerState.DEAD
+
+    loaded = ConsumerGroup.restored(StoredConsumerGroup(group))
+
+    assert loaded.members["a"] is not group.members["a"]
+    assert (loaded.state, loaded.member_ids()) == (ConsumerState.RECONCILING, ("a",))
+
+
+def test_no_group_leaves_dead_and_none_has_a_target_of_the_future() -> None:
+    group = _group()
+    group.move_to(ConsumerState.DEAD, 0)
+    with pytest.raises(IllegalTransition, match="from Dead to Stable"):
+        group.move_to(ConsumerState.STABLE, 1)
+    group.assignment_epoch = 2
+    with pytest.raises(AssertionError, match="CGI-05"):
+        group.check()
+
+
+def test_members_that_have_not_settled_are_those_that_a_view_waits_for() -> None:
+    group = _group(ConsumerMember(member_id="a", client_id="x"), ConsumerMember(member_id="b", client_id="y", epoch=1))
+    group.note_progress(group.members["b"])
+
+    assert group.standing().absent == ("x",)
+    assert [member.member_id for member in group.view().members] == ["a", "b"]
+    assert group.parked() == []

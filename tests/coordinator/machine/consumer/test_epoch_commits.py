@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import pytest
+from tests.coordinator.machine.consumer.measured_scripts import last
+
+MOVED_ON = ("A join", "wait 1100", "A beat names=t,u", "A beat owned=own")
+
+
+@pytest.mark.parametrize(
+    ("commit", "by_4_2", "by_4_3"),
+    [("A commit t-0 epoch=-1", 113, 0), ("A commit u-0 epoch=-1", 113, 113), ("A txn t-0 epoch=-1", 22, 0), ("A txn u-0 epoch=-1", 22, 22)],
+)
+def test_an_older_epoch_commits_what_was_assigned_by_then_since_4_3(commit: str, by_4_2: int, by_4_3: int) -> None:
+    assert last("kafka-4.2", *MOVED_ON, commit).code == by_4_2
+    assert last("kafka-4.3", *MOVED_ON, commit).code == by_4_3
+
+
+def test_what_was_refused_is_not_stored_and_what_was_accepted_is() -> None:
+    assert last("kafka-4.3", *MOVED_ON, "A commit u-0 epoch=-1", "fetch u-0").offsets == [["u", [[0, -1, 0]]]]
+    assert last("kafka-4.3", *MOVED_ON, "A commit t-0 epoch=-1", "fetch t-0").offsets == [["t", [[0, 5, 0]]]]
+
+
+def test_metadata_is_not_longer_for_an_older_epoch() -> None:
+    assert last("kafka-4.3", *MOVED_ON, "A commit t-0 epoch=-1 metadata=5000").code == 12

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from tests.coordinator.machine.consumer.measured_scripts import last
+
+NEWEST = "kafka-4.4"
+
+
+def test_only_what_changes_the_subscription_bumps_the_group_epoch() -> None:
+    def bumps(change: str, profile: str = NEWEST) -> int | None:
+        return last(profile, "A join names=t,u", "wait 1100", "epoch", f"A beat {change}", "bumps").bumps
+
+    assert [bumps(change) for change in ("names=u,t", "rack=r", "timeout=1", "client=x", "assignor=uniform")] == [0, 0, 0, 0, 0]
+    assert [bumps(change) for change in ("names=t", "names=[]", "assignor=range")] == [1, 1, 1]
+    assert bumps("assignor=range", "kafka-4.3") == 0
+
+
+def test_a_regex_that_is_resolved_already_counts_at_once_and_a_new_one_when_it_is() -> None:
+    first = ("A join names=null regex=rx.*", "wait 1100", "A beat", "A beat owned=own", "wait 1100")
+
+    assert last(NEWEST, *first, "epoch", "B join names=null regex=rx.*", "bumps").bumps == 1
+    assert last(NEWEST, *first, "epoch", "B join names=null regex=r.*", "wait 100", "bumps").bumps == 1
+
+
+def test_the_old_instance_id_of_a_member_leads_nowhere_since_4_4() -> None:
+    lines = ("S join instance=i", "S join instance=j", "S beat instance=i")
+
+    assert (last("kafka-4.3", *lines).code, last("kafka-4.4", *lines).code) == (0, 25)
+
+
+def test_a_member_without_an_id_is_given_one_in_version_0() -> None:
+    assert last(NEWEST, "- join version=0").code == 0

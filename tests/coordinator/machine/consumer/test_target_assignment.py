@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from groupproof.coordinator.assignors.group_spec import SubscriptionType
+from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
+from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
+from groupproof.coordinator.machine.consumer.target_assignment import chosen_assignor, subscription_type, target_of
+from groupproof.coordinator.machine.topics_image import TopicImage
+
+T, U = "00000000-0000-0000-0000-0000000000aa", "00000000-0000-0000-0000-0000000000bb"
+
+
+def _group(**names: str) -> ConsumerGroup:
+    group = ConsumerGroup(group_id="g", topics={"t": TopicImage(T, 4), "u": TopicImage(U, 3)})
+    for member_id, subscribed in names.items():
+        group.add(ConsumerMember(member_id=member_id, names=frozenset(subscribed.split("_"))))
+    return group
+
+
+def test_every_member_has_a_target_and_every_partition_one_owner() -> None:
+    group = _group(a="t", b="t_u", c="u")
+
+    target = target_of(group, "range", updated="c", newcomer=True, replaced=None, is_view=True)
+
+    assert target.keys() == {"a", "b", "c"}
+    partitions = [(topic, index) for share in target.values() for topic, indexes in share.items() for index in indexes]
+    assert sorted(partitions) == sorted([*((T, index) for index in range(4)), *((U, index) for index in range(3))])
+
+
+def test_the_assignor_with_most_votes_is_chosen_and_the_default_without_votes() -> None:
+    group = _group(a="t", b="t", c="t")
+    assert chosen_assignor(group, "uniform") == "uniform"
+    group.members["a"].assignor = "range"
+    assert chosen_assignor(group, "uniform") == "range"
+    group.members["b"].assignor = group.members["c"].assignor = "uniform"
+    assert chosen_assignor(group, "range") == "uniform"
+
+
+def test_members_subscribe_to_the_same_or_not() -> None:
+    assert subscription_type(_group(a="t", b="t")) is SubscriptionType.HOMOGENEOUS
+    assert subscription_type(_group(a="t", b="t_u")) is SubscriptionType.HETEROGENEOUS
+    group = ConsumerGroup(group_id="g")
+    group.add(ConsumerMember(member_id="a", regex="t.*"))
+    assert subscription_type(group) is SubscriptionType.HOMOGENEOUS
+    group.add(ConsumerMember(member_id="b", names=frozenset({"t"})))
+    assert subscription_type(group) is SubscriptionType.HETEROGENEOUS
