@@ -49,7 +49,7 @@ def test_an_answer_comes_back_as_it_went(answer: Any) -> None:
 
 @pytest.mark.parametrize("version", [0, 1])
 def test_a_heartbeat_comes_as_a_message_and_tells_its_body(version: int) -> None:
-    request = ConsumerGroupHeartbeatRequest(
+    request: Any = ConsumerGroupHeartbeatRequest(
         group_id="g", member_id="m", rebalance_timeout_ms=9, subscribed_topic_names=("t",), topic_partitions=_GIVEN.topic_partitions
     )
     with message_codec.read_as_messages(PAIRS):
