@@ -113,7 +113,7 @@ def _maker(message: Any) -> Maker:
             body = {name: value for name, value in body.items() if name in names}
         if not makers:
             return message(**body)
-        made = {name: _each(makers[name], value) for name, value in body.items() if name in makers and value is not None}
+        made = {name: _converted(makers[name], value) for name, value in body.items() if name in makers and value is not None}
         return message(**{**body, **made})
 
     return make
@@ -130,13 +130,13 @@ def _body_maker(columns: Iterable[tuple[str, BodyMaker | None]]) -> BodyMaker:
         body = {}
         for name, plain_entry in columns:
             value = getattr(made, name)
-            body[name] = value if plain_entry is None or value is None else _each(plain_entry, value)
+            body[name] = value if plain_entry is None or value is None else _converted(plain_entry, value)
         return body
 
     return plain
 
 
-def _each(convert: Callable[[Any], Any], value: Any) -> Any:
+def _converted(convert: Callable[[Any], Any], value: Any) -> Any:
     """Convert the entries of an array, or the one struct that is no array."""
     return tuple(map(convert, value)) if isinstance(value, tuple | list) else convert(value)
 
