@@ -48,7 +48,12 @@ def test_a_release_is_resolved_alone_and_built_against_the_sums_that_are_kept(no
 
     assert asked[0] == "list -mod=mod -deps ./franz"
     assert "build -mod=readonly -trimpath -buildvcs=false -o program ./franz" in asked
-    assert [line for line in asked if line.startswith("require")] == 2 * ["require github.com/twmb/franz-go v1.21.7"]
+    library = (SHIMS / "go" / "groupproof" / "go.mod").read_text("utf-8").split()[1]
+    assert [line for line in asked if line.startswith(("require", "replace"))] == 2 * [
+        "require github.com/twmb/franz-go v1.21.7",
+        f"require {library} v0.0.0",
+        f"replace {library} => ./groupproof",
+    ]
     assert Path(program).read_text() == "program\n"
     assert "/go/shim-franz-go-1.21.7-" in program
 

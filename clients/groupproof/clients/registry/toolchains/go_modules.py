@@ -23,8 +23,8 @@ GO: Final = Tool(
     remedy="install Go 1.26 or newer (https://go.dev/dl)",
     version=("version",),
 )
-_SHARED: Final = "shim"
-"""The package that all Go shims import."""
+_LIBRARY: Final = "groupproof"
+"""The module that all Go shims stand on, in a folder of the same name; they import its package `shim`."""
 _PINS: Final = ("go.mod", "go.sum")
 _ABSENT: Final = re.compile(r"unknown revision|404 Not Found|invalid version|no matching versions")
 # The cache may lie within somebody's repository, whose commit is not the shim's.
@@ -77,7 +77,7 @@ def _resolve(client: RegisteredClient, folder: Path) -> None:
     (folder / "go.mod").write_text(f"module groupproof/shims\n\ngo {_language()}\n\n{_required(client)}", "utf-8")
     _copy_sources(client, folder)
     _go(client, ["list", "-mod=mod", "-deps"], folder)
-    for name in (_SHARED, _package(client)):
+    for name in (_LIBRARY, _package(client)):
         shutil.rmtree(folder / name)
 
 
@@ -86,7 +86,14 @@ def _required(client: RegisteredClient) -> str:
     first, *others = (" ".join(pin.split("@")) for pin in client.pins())
     imported = client.environment.stands_for
     named = [f"require {imported} v0.0.0", f"replace {imported} => {first}"] if imported else [f"require {first}"]
-    return "".join(f"{line}\n" for line in (*named, *(f"require {pin}" for pin in others)))
+    library = [f"require {_library_path()} v0.0.0", f"replace {_library_path()} => ./{_LIBRARY}"]
+    return "".join(f"{line}\n" for line in (*named, *(f"require {pin}" for pin in others), *library))
+
+
+def _library_path() -> str:
+    """Return the path of the library's module."""
+    first = (SHIMS / "go" / _LIBRARY / "go.mod").read_text("utf-8").partition("\n")[0]
+    return first.removeprefix("module ")
 
 
 def _go(client: RegisteredClient, arguments: Sequence[str], folder: Path) -> None:
@@ -122,14 +129,16 @@ def _package(client: RegisteredClient) -> str:
 
 def _sources(client: RegisteredClient) -> list[Path]:
     """Return the files that the shim is built of."""
-    files = [path for name in (_SHARED, _package(client)) for path in sorted((SHIMS / "go" / name).glob("*.go"))]
-    return [path for path in files if not path.name.endswith("_test.go")]
+    go = SHIMS / "go"
+    files = [path for folder in (go / _LIBRARY / "shim", go / _package(client)) for path in sorted(folder.glob("*.go"))]
+    return [go / _LIBRARY / "go.mod", *(path for path in files if not path.name.endswith("_test.go"))]
 
 
 def _copy_sources(client: RegisteredClient, folder: Path) -> None:
     for source in _sources(client):
-        (folder / source.parent.name).mkdir(exist_ok=True)
-        shutil.copy(source, folder / source.parent.name)
+        target = folder / source.relative_to(SHIMS / "go")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, target)
 
 
 def _imports(client: RegisteredClient) -> list[str]:

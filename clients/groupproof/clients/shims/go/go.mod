@@ -3,8 +3,9 @@ module groupproof/shims
 go 1.26.0
 
 require (
-	github.com/confluentinc/confluent-kafka-go/v2 v2.15.1
 	github.com/IBM/sarama v1.61.1
+	github.com/confluentinc/confluent-kafka-go/v2 v2.15.1
+	github.com/groupproof/groupproof/clients/groupproof/clients/shims/go/groupproof v0.0.0
 	github.com/segmentio/kafka-go v0.4.51
 	github.com/twmb/franz-go v1.22.2
 	github.com/twmb/franz-go/pkg/kmsg v1.15.0
@@ -26,3 +27,5 @@ require (
 	golang.org/x/net v0.59.0 // indirect
 	golang.org/x/sys v0.48.0 // indirect
 )
+
+replace github.com/groupproof/groupproof/clients/groupproof/clients/shims/go/groupproof => ./groupproof

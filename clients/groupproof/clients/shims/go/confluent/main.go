@@ -1,7 +1,8 @@
-// A shim of level 1 around confluent-kafka-go (github.com/confluentinc/confluent-kafka-go/v2): librdkafka by its Go binding.
+// A shim of level 1 around confluent-kafka-go (github.com/confluentinc/confluent-kafka-go/v2): librdkafka by its Go binding, which is polled.
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,10 +12,10 @@ import (
 
 	"github.com/confluentinc/confluent-kafka-go/v2/kafka"
 
-	"groupproof/shims/shim"
+	"github.com/groupproof/groupproof/clients/groupproof/clients/shims/go/groupproof/shim"
 )
 
-var assignors = map[string]bool{"range": true, "roundrobin": true, "cooperative-sticky": true}
+var assignors = map[string]string{"range": "range", "roundrobin": "roundrobin", "cooperative-sticky": "cooperative-sticky"}
 
 var settings = map[string]string{
 	"metadata_max_age_ms": "topic.metadata.refresh.interval.ms", "request_timeout_ms": "socket.timeout.ms", "retry_backoff_ms": "retry.backoff.ms",
@@ -30,10 +31,6 @@ const (
 type confluent struct {
 	*shim.Member
 	consumer *kafka.Consumer
-	pollMs   int
-	isStatic bool
-	closed   chan struct{}
-	ended    chan struct{} // closed when no poll is under way any more
 }
 
 func main() {
@@ -42,42 +39,34 @@ func main() {
 	shim.Run(shim.Hello{
 		Client: "confluent-kafka-go", Module: "github.com/confluentinc/confluent-kafka-go/v2",
 		Capabilities: []string{"classic", "commit", "auto-commit", "pause", "poll-deadline", "static", "cooperative", "on-revoked", "resubscribe"},
-	}, func(m *shim.Member) shim.Client {
-		return &confluent{Member: m, closed: make(chan struct{}), ended: make(chan struct{})}
-	})
+		NameError:    nameError,
+	}, subscribe)
 }
 
-func (c *confluent) Subscribe(s *shim.Subscribe) error {
-	config, err := c.config(s)
+func subscribe(m *shim.Member, s *shim.Subscribe) (shim.Client, error) {
+	config, err := configured(s)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	c := &confluent{Member: m}
 	if c.consumer, err = kafka.NewConsumer(&config); err != nil {
-		return named(err)
+		return nil, err
 	}
-	if err := c.Resubscribe(s.Texts("topics")); err != nil {
-		return err
-	}
-	go func() {
-		defer close(c.ended)
-		c.Every(c.closed, time.Duration(c.pollMs)*time.Millisecond, c.poll)
-	}()
-	return nil
+	return c, c.Resubscribe(s.Texts("topics"))
 }
 
-func (c *confluent) config(s *shim.Subscribe) (kafka.ConfigMap, error) {
-	chosen := s.Texts("assignors")
-	for _, name := range chosen {
-		if !assignors[name] {
-			return nil, shim.Unimplemented(fmt.Sprintf("librdkafka has no assignor %q", name))
-		}
-		if name == "cooperative-sticky" && len(chosen) > 1 {
-			return nil, shim.Unimplemented("librdkafka lets nobody mix cooperative and eager assignors")
-		}
+func configured(s *shim.Subscribe) (kafka.ConfigMap, error) {
+	chosen, err := shim.Choose("assignor", s.Texts("assignors"), assignors)
+	if err != nil {
+		return nil, err
+	}
+	names := strings.Join(chosen, ",")
+	if len(chosen) > 1 && strings.Contains(names, "cooperative-sticky") {
+		return nil, shim.Unimplemented("librdkafka lets nobody mix cooperative and eager assignors")
 	}
 	config := kafka.ConfigMap{
 		"bootstrap.servers": s.Text("bootstrap"), "group.id": s.Text("group"), "client.id": s.Text("client_id"),
-		"partition.assignment.strategy": strings.Join(chosen, ","), "enable.auto.commit": s.Flag("auto_commit"),
+		"partition.assignment.strategy": names, "enable.auto.commit": s.Flag("auto_commit"),
 	}
 	for field, name := range settings {
 		if s.Has(field) {
@@ -87,7 +76,7 @@ func (c *confluent) config(s *shim.Subscribe) (kafka.ConfigMap, error) {
 	if s.Has("auto_offset_reset") {
 		config["auto.offset.reset"] = strings.Replace(s.Text("auto_offset_reset"), "none", "error", 1)
 	}
-	if c.isStatic = s.Has("instance_id"); c.isStatic {
+	if s.Has("instance_id") {
 		config["group.instance.id"] = s.Text("instance_id")
 	}
 	session, patience := millis(s, "session_timeout_ms"), millis(s, "max_poll_interval_ms")
@@ -95,98 +84,74 @@ func (c *confluent) config(s *shim.Subscribe) (kafka.ConfigMap, error) {
 	if patience < session { // librdkafka wants it no shorter
 		s.Ignore("max_poll_interval_ms")
 	}
-	c.pollMs = millis(s, "poll_timeout_ms")
 	return config, nil
 }
 
 func millis(s *shim.Subscribe, field string) int { return int(s.Millis(field).Milliseconds()) }
 
 func (c *confluent) Resubscribe(topics []string) error {
-	return named(c.consumer.SubscribeTopics(topics, c.rebalanced))
+	return c.consumer.SubscribeTopics(topics, c.rebalanced)
 }
 
 // rebalanced is the application's callback; assigning and giving up is left to the binding, which does so when it returns.
 func (c *confluent) rebalanced(_ *kafka.Consumer, event kafka.Event) error {
-	switch told := event.(type) {
+	switch change := event.(type) {
 	case kafka.AssignedPartitions:
-		c.Assigned(partitionsOf(told.Partitions), shim.Generation{})
+		c.Assigned(partitionsOf(change.Partitions), shim.Generation{})
 	case kafka.RevokedPartitions:
 		if c.consumer.AssignmentLost() {
-			c.Lost(partitionsOf(told.Partitions), shim.Generation{})
+			c.Lost(partitionsOf(change.Partitions), shim.Generation{})
 		} else {
-			c.Revoked(partitionsOf(told.Partitions), shim.Generation{}, c.Commit, nil)
+			c.Revoked(partitionsOf(change.Partitions), shim.Generation{}, c.Commit, nil)
 		}
 	}
 	return nil
 }
 
-// poll waits for a first event and takes what has come with it, up to the first error.
-func (c *confluent) poll() error {
-	ranges, failure := map[shim.Partition]shim.Range{}, error(nil)
-	for taken, wait := 0, c.pollMs; taken < recordsMax && failure == nil; taken, wait = taken+1, 0 {
-		event := c.consumer.Poll(wait)
-		if event == nil {
-			break
-		}
-		switch told := event.(type) {
+// Poll waits for a first event and takes what has come with it, up to the first error.
+func (c *confluent) Poll(ctx context.Context) error {
+	var records shim.Batch
+	defer func() { c.Consumed(records) }()
+	deadline, _ := ctx.Deadline()
+	for wait := time.Until(deadline); records.Count() < recordsMax; wait = 0 {
+		switch event := c.consumer.Poll(int(wait.Milliseconds())).(type) {
+		case nil:
+			return nil
 		case *kafka.Message:
-			failure = counted(ranges, told)
+			if event.TopicPartition.Error != nil {
+				return event.TopicPartition.Error
+			}
+			records.Add(*event.TopicPartition.Topic, event.TopicPartition.Partition, int64(event.TopicPartition.Offset))
 		case kafka.Error:
-			failure = named(told)
+			return event
 		case kafka.OffsetsCommitted:
-			c.committed(told)
+			c.committed(event)
 		}
 	}
-	if len(ranges) > 0 {
-		found := []shim.Range{}
-		for _, each := range ranges {
-			found = append(found, each)
-		}
-		c.Consumed(found...)
-	}
-	return failure
-}
-
-func counted(ranges map[shim.Partition]shim.Range, message *kafka.Message) error {
-	if message.TopicPartition.Error != nil {
-		return named(message.TopicPartition.Error)
-	}
-	offset, partition := int64(message.TopicPartition.Offset), partitionOf(message.TopicPartition)
-	found, known := ranges[partition]
-	if !known {
-		found = shim.Range{Partition: partition, Least: offset}
-	}
-	found.Greatest, found.Count = offset, found.Count+1
-	ranges[partition] = found
 	return nil
 }
 
-// committed tells the end of an automatic commit; one that had nothing to commit tells nothing.
-func (c *confluent) committed(told kafka.OffsetsCommitted) {
-	if codeOf(told.Error) == kafka.ErrNoOffset {
+// committed reports the end of an automatic commit; of one that had nothing to commit nothing is to be said.
+func (c *confluent) committed(end kafka.OffsetsCommitted) {
+	var failure kafka.Error
+	if errors.As(end.Error, &failure) && failure.Code() == kafka.ErrNoOffset {
 		return
 	}
-	offsets, failure := shim.Offsets{}, told.Error
-	for _, each := range told.Offsets {
-		offsets[partitionOf(each)] = int64(each.Offset)
-		if failure == nil {
-			failure = each.Error
-		}
+	err := end.Error
+	if err == nil {
+		err = firstError(end.Offsets)
 	}
-	c.Member.Committed(offsets, named(failure))
+	c.Member.Committed(offsetsOf(end.Offsets), err)
 }
 
 func (c *confluent) Commit(offsets shim.Offsets) error {
-	if len(offsets) == 0 {
-		return nil // nothing was consumed since the last commit, which other clients call a success
-	}
 	asked := []kafka.TopicPartition{}
 	for each, offset := range offsets {
 		asked = append(asked, topicPartition(each, kafka.Offset(offset)))
 	}
 	done, err := c.consumer.CommitOffsets(asked)
 	if err != nil {
-		return named(err)
+		return err
 	}
 	return firstError(done)
 }
@@ -196,18 +161,11 @@ func (c *confluent) Committed(partitions []shim.Partition) (shim.Offsets, error)
 	for _, each := range partitions {
 		asked = append(asked, topicPartition(each, kafka.OffsetInvalid))
 	}
-	told, err := c.consumer.Committed(asked, int(committedMax.Milliseconds()))
+	found, err := c.consumer.Committed(asked, int(committedMax.Milliseconds()))
 	if err == nil {
-		err = firstError(told)
+		err = firstError(found)
 	}
-	if err != nil {
-		return nil, named(err)
-	}
-	found := shim.Offsets{}
-	for _, each := range told {
-		found[partitionOf(each)] = max(-1, int64(each.Offset))
-	}
-	return found, nil
+	return offsetsOf(found), err
 }
 
 func (c *confluent) Unsubscribe(leave *bool) error {
@@ -215,7 +173,7 @@ func (c *confluent) Unsubscribe(leave *bool) error {
 		return shim.Unimplemented("this client always leaves its group when it unsubscribes")
 	}
 	if err := c.consumer.Unsubscribe(); err != nil {
-		return named(err)
+		return err
 	}
 	c.Gate.Open() // the client gives its partitions back by polls
 	for deadline := time.Now().Add(revocationMax); len(c.Owned()) > 0 && time.Now().Before(deadline); {
@@ -224,47 +182,35 @@ func (c *confluent) Unsubscribe(leave *bool) error {
 	return nil
 }
 
-// Close leaves the group, a static member's place excepted: so librdkafka decides itself, and it can't be told otherwise.
-func (c *confluent) Close(leave *bool) error {
-	if leave != nil && *leave == c.isStatic {
-		return shim.Unimplemented("librdkafka leaves the group as a dynamic member, and stays as a static one")
-	}
-	close(c.closed)
-	<-c.ended // no method may be called beside Close
-	return named(c.consumer.Close())
-}
+func (c *confluent) Close() error { return c.consumer.Close() }
 
-func partitionsOf(told []kafka.TopicPartition) []shim.Partition {
+func partitionsOf(listed []kafka.TopicPartition) []shim.Partition {
 	found := map[string][]int32{}
-	for _, each := range told {
+	for _, each := range listed {
 		found[*each.Topic] = append(found[*each.Topic], each.Partition)
 	}
 	return shim.Partitions(found)
 }
 
-func partitionOf(told kafka.TopicPartition) shim.Partition {
-	return shim.Partition{Topic: *told.Topic, Number: told.Partition}
+func offsetsOf(listed []kafka.TopicPartition) shim.Offsets {
+	found := shim.Offsets{}
+	for _, each := range listed {
+		found[shim.Partition{Topic: *each.Topic, Number: each.Partition}] = max(-1, int64(each.Offset))
+	}
+	return found
 }
 
 func topicPartition(partition shim.Partition, offset kafka.Offset) kafka.TopicPartition {
 	return kafka.TopicPartition{Topic: &partition.Topic, Partition: partition.Number, Offset: offset}
 }
 
-func firstError(told []kafka.TopicPartition) error {
-	for _, each := range told {
+func firstError(listed []kafka.TopicPartition) error {
+	for _, each := range listed {
 		if each.Error != nil {
-			return named(each.Error)
+			return each.Error
 		}
 	}
 	return nil
-}
-
-func codeOf(err error) kafka.ErrorCode {
-	var told kafka.Error
-	if errors.As(err, &told) {
-		return told.Code()
-	}
-	return kafka.ErrNoError
 }
 
 var (
@@ -278,20 +224,20 @@ var (
 	notInAName = regexp.MustCompile(`[^A-Z0-9]+`)
 )
 
-// named gives an error the name that librdkafka has for it, and Kafka's where a broker sent it.
-func named(err error) error {
-	var told kafka.Error
-	if err == nil || !errors.As(err, &told) {
-		return err
+// nameError gives an error the name that librdkafka has for it, and Kafka's where a broker sent it.
+func nameError(err error) (name string, isFatal bool) {
+	var failure kafka.Error
+	if !errors.As(err, &failure) {
+		return "", false
 	}
-	name, isLocal := localNames[told.Code()]
+	name, isLocal := localNames[failure.Code()]
 	switch {
 	case isLocal:
-	case told.Code() >= -1: // a broker's
-		name = shim.CodeName(int16(told.Code()))
+	case failure.Code() >= -1: // a broker's
+		name = shim.CodeName(int16(failure.Code()))
 	default: // "Local: Bad message format"
-		name = strings.Trim(notInAName.ReplaceAllString(strings.ToUpper(strings.TrimPrefix(told.Code().String(), "Local")), "_"), "_")
-		name = "_" + name
+		words := strings.ToUpper(strings.TrimPrefix(failure.Code().String(), "Local"))
+		name = "_" + strings.Trim(notInAName.ReplaceAllString(words, "_"), "_")
 	}
-	return shim.Refusal{Name: name, Message: told.Error(), IsFatal: told.IsFatal()}
+	return name, failure.IsFatal()
 }

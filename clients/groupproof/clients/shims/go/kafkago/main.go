@@ -4,7 +4,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log"
 	"os"
 	"sync"
@@ -12,7 +11,7 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
-	"groupproof/shims/shim"
+	"github.com/groupproof/groupproof/clients/groupproof/clients/shims/go/groupproof/shim"
 )
 
 var balancers = map[string]kafka.GroupBalancer{"range": kafka.RangeGroupBalancer{}, "roundrobin": kafka.RoundRobinGroupBalancer{}}
@@ -27,24 +26,41 @@ type member struct {
 	config    kafka.ConsumerGroupConfig
 	dialer    *kafka.Dialer
 	group     *kafka.ConsumerGroup
-	admin     *kafka.Client
 	transport *kafka.Transport
+	ended     chan struct{}
 
 	mutex      sync.Mutex
 	generation *kafka.Generation
-
-	ended chan struct{}
 }
 
 func main() {
 	shim.Run(shim.Hello{
 		Client: "kafka-go", Module: "github.com/segmentio/kafka-go", Capabilities: []string{"classic", "commit", "pause", "on-revoked"},
-	}, func(m *shim.Member) shim.Client {
-		return &member{Member: m, ended: make(chan struct{})}
-	})
+		NameError: func(err error) (string, bool) {
+			var code kafka.Error
+			if errors.As(err, &code) {
+				return shim.CodeName(int16(code)), false
+			}
+			return "", false
+		},
+	}, subscribe)
 }
 
-func (m *member) configure(s *shim.Subscribe) error {
+func subscribe(of *shim.Member, s *shim.Subscribe) (shim.Client, error) {
+	m := &member{Member: of, ended: make(chan struct{})}
+	err := m.configure(s)
+	if err == nil {
+		m.group, err = kafka.NewConsumerGroup(m.config)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.transport = &kafka.Transport{ClientID: m.dialer.ClientID}
+	go m.consume()
+	return m, nil
+}
+
+func (m *member) configure(s *shim.Subscribe) (err error) {
 	logger := kafka.LoggerFunc(log.New(os.Stderr, "", log.LstdFlags|log.Lmicroseconds).Printf)
 	m.config = kafka.ConsumerGroupConfig{
 		ID: s.Text("group"), Brokers: s.Brokers(), Topics: s.Texts("topics"), Logger: logger, ErrorLogger: logger,
@@ -63,13 +79,6 @@ func (m *member) configure(s *shim.Subscribe) error {
 	if s.Has("instance_id") {
 		return shim.Unimplemented("kafka-go has no static members")
 	}
-	for _, name := range s.Texts("assignors") {
-		balancer, known := balancers[name]
-		if !known {
-			return shim.Unimplemented(fmt.Sprintf("kafka-go has no assignor %q", name))
-		}
-		m.config.GroupBalancers = append(m.config.GroupBalancers, balancer)
-	}
 	switch s.Text("auto_offset_reset") {
 	case "latest":
 		m.config.StartOffset = kafka.LastOffset
@@ -79,22 +88,8 @@ func (m *member) configure(s *shim.Subscribe) error {
 	if age := s.Millis("metadata_max_age_ms"); age > 0 {
 		m.config.WatchPartitionChanges, m.config.PartitionWatchInterval = true, age
 	}
-	return nil
-}
-
-func (m *member) Subscribe(s *shim.Subscribe) error {
-	if err := m.configure(s); err != nil {
-		return err
-	}
-	group, err := kafka.NewConsumerGroup(m.config)
-	if err != nil {
-		return named(err)
-	}
-	m.group = group
-	m.transport = &kafka.Transport{ClientID: m.dialer.ClientID}
-	m.admin = &kafka.Client{Addr: kafka.TCP(m.config.Brokers...), Transport: m.transport}
-	go m.consume()
-	return nil
+	m.config.GroupBalancers, err = shim.Choose("assignor", s.Texts("assignors"), balancers)
+	return err
 }
 
 // consume takes one generation after the other.
@@ -106,7 +101,7 @@ func (m *member) consume() {
 			return
 		}
 		if err != nil {
-			m.Problem(named(err)) // the group has a back-off of its own
+			m.Problem(err) // the group has a back-off of its own
 			continue
 		}
 		generation.Start(func(ctx context.Context) { m.live(ctx, generation) })
@@ -151,7 +146,7 @@ func (m *member) read(ctx context.Context, topic string, assigned kafka.Partitio
 	})
 	defer reader.Close()
 	if err := reader.SetOffset(assigned.Offset); err != nil {
-		m.Problem(named(err))
+		m.Problem(err)
 	}
 	for {
 		message, err := reader.ReadMessage(ctx)
@@ -159,15 +154,12 @@ func (m *member) read(ctx context.Context, topic string, assigned kafka.Partitio
 			return // what came with the end is the next owner's
 		}
 		if err != nil {
-			m.Problem(named(err))
+			m.Problem(err)
 			time.Sleep(afterAnError)
 			continue
 		}
 		// A record that came while the application was paused waits for it.
-		m.Gate.Pass(ctx.Done(), func() {
-			partition := shim.Partition{Topic: topic, Number: int32(assigned.ID)}
-			m.Consumed(shim.Range{Partition: partition, Least: message.Offset, Greatest: message.Offset, Count: 1})
-		})
+		m.Handle(ctx.Done(), topic, int32(assigned.ID), message.Offset)
 	}
 }
 
@@ -178,34 +170,24 @@ func (m *member) Commit(offsets shim.Offsets) error {
 	if generation == nil {
 		return shim.Refusal{Name: "ILLEGAL_STATE", Message: "kafka-go commits in a generation; there is none now"}
 	}
-	asked := map[string]map[int]int64{}
-	for each, offset := range offsets {
-		if asked[each.Topic] == nil {
-			asked[each.Topic] = map[int]int64{}
-		}
-		asked[each.Topic][int(each.Number)] = offset
-	}
-	return named(generation.CommitOffsets(asked))
+	return generation.CommitOffsets(shim.OffsetsByTopic[int](offsets, func(offset int64) int64 { return offset }))
 }
 
 // Committed asks the coordinator by kafka-go's client, as a consumer group has no call for it.
 func (m *member) Committed(partitions []shim.Partition) (shim.Offsets, error) {
-	asked := map[string][]int{}
-	for _, each := range partitions {
-		asked[each.Topic] = append(asked[each.Topic], int(each.Number))
+	asking := &kafka.Client{Addr: kafka.TCP(m.config.Brokers...), Transport: m.transport}
+	response, err := asking.OffsetFetch(context.Background(), &kafka.OffsetFetchRequest{GroupID: m.config.ID, Topics: shim.ByTopic[int](partitions)})
+	if err == nil {
+		err = response.Error
 	}
-	response, err := m.admin.OffsetFetch(context.Background(), &kafka.OffsetFetchRequest{GroupID: m.config.ID, Topics: asked})
 	if err != nil {
-		return nil, named(err)
-	}
-	if response.Error != nil {
-		return nil, named(response.Error)
+		return nil, err
 	}
 	found := shim.Offsets{}
 	for topic, rows := range response.Topics {
 		for _, row := range rows {
 			if row.Error != nil {
-				return nil, named(row.Error)
+				return nil, row.Error
 			}
 			found[shim.Partition{Topic: topic, Number: int32(row.Partition)}] = row.CommittedOffset
 		}
@@ -214,20 +196,9 @@ func (m *member) Committed(partitions []shim.Partition) (shim.Offsets, error) {
 }
 
 // Close leaves the group, after what is done in the generation has ended.
-func (m *member) Close(leave *bool) error {
-	if leave != nil && !*leave {
-		return shim.Unimplemented("kafka-go leaves the group when it is closed")
-	}
+func (m *member) Close() error {
 	err := m.group.Close()
 	<-m.ended
 	m.transport.CloseIdleConnections()
-	return err
-}
-
-func named(err error) error {
-	var code kafka.Error
-	if errors.As(err, &code) {
-		return shim.Coded(int16(code), err.Error())
-	}
 	return err
 }

@@ -4,7 +4,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log"
 	"os"
 	"sync"
@@ -12,7 +11,7 @@ import (
 
 	"github.com/IBM/sarama"
 
-	"groupproof/shims/shim"
+	"github.com/groupproof/groupproof/clients/groupproof/clients/shims/go/groupproof/shim"
 )
 
 var capabilities = []string{"classic", "commit", "auto-commit", "pause", "on-revoked", "resubscribe"}
@@ -25,7 +24,6 @@ type member struct {
 	client   sarama.Client
 	group    sarama.ConsumerGroup
 	groupID  string
-	isStatic bool
 	marksAll bool // the application marks what it reads, for the client to commit by itself
 
 	mutex   sync.Mutex
@@ -34,7 +32,7 @@ type member struct {
 	anew    context.CancelFunc // ends the session for another subscription
 	failed  map[shim.Partition]error
 
-	closed, ended chan struct{}
+	ended chan struct{}
 }
 
 func main() {
@@ -42,9 +40,32 @@ func main() {
 	shim.Run(shim.Hello{
 		Client: "sarama", Module: "github.com/IBM/sarama",
 		Capabilities: capabilities,
-	}, func(m *shim.Member) shim.Client {
-		return &member{Member: m, failed: map[shim.Partition]error{}, closed: make(chan struct{}), ended: make(chan struct{})}
-	})
+		NameError: func(err error) (string, bool) {
+			var code sarama.KError
+			if errors.As(err, &code) {
+				return shim.CodeName(int16(code)), false
+			}
+			return "", false
+		},
+	}, subscribe)
+}
+
+func subscribe(of *shim.Member, s *shim.Subscribe) (shim.Client, error) {
+	config, err := configured(s)
+	if err != nil {
+		return nil, err
+	}
+	m := &member{Member: of, failed: map[shim.Partition]error{}, ended: make(chan struct{})}
+	m.topics, m.groupID, m.marksAll = s.Texts("topics"), s.Text("group"), config.Consumer.Offsets.AutoCommit.Enable
+	if m.client, err = sarama.NewClient(s.Brokers(), config); err != nil {
+		return nil, err
+	}
+	if m.group, err = sarama.NewConsumerGroupFromClient(m.groupID, m.client); err != nil {
+		return nil, err
+	}
+	go m.listen()
+	go m.consume()
+	return m, nil
 }
 
 func configured(s *shim.Subscribe) (*sarama.Config, error) {
@@ -60,15 +81,15 @@ func configured(s *shim.Subscribe) (*sarama.Config, error) {
 	// sarama has no max.poll.interval.ms (IBM/sarama#1795); what it tells the coordinator is the rebalance timeout.
 	group.Rebalance.Timeout = s.Millis("max_poll_interval_ms")
 	s.Ignore("max_poll_interval_ms")
-	chosen := []sarama.BalanceStrategy{}
-	for _, name := range s.Texts("assignors") {
-		make, known := strategies[name]
-		if !known {
-			return nil, shim.Unimplemented(fmt.Sprintf("sarama has no assignor %q", name))
-		}
-		chosen = append(chosen, make())
+	chosen, err := shim.Choose("assignor", s.Texts("assignors"), strategies)
+	if err != nil {
+		return nil, err
 	}
-	if err := offer(config, chosen); err != nil {
+	made := []sarama.BalanceStrategy{}
+	for _, make := range chosen {
+		made = append(made, make())
+	}
+	if err := offer(config, made); err != nil {
 		return nil, err
 	}
 	if err := nameInstance(config, s.Text("instance_id")); err != nil {
@@ -96,24 +117,6 @@ func configured(s *shim.Subscribe) (*sarama.Config, error) {
 	return config, nil
 }
 
-func (m *member) Subscribe(s *shim.Subscribe) error {
-	config, err := configured(s)
-	if err != nil {
-		return err
-	}
-	m.topics, m.groupID = s.Texts("topics"), s.Text("group")
-	m.isStatic, m.marksAll = s.Has("instance_id"), config.Consumer.Offsets.AutoCommit.Enable
-	if m.client, err = sarama.NewClient(s.Brokers(), config); err != nil {
-		return named(err)
-	}
-	if m.group, err = sarama.NewConsumerGroupFromClient(m.groupID, m.client); err != nil {
-		return named(err)
-	}
-	go m.listen()
-	go m.consume()
-	return nil
-}
-
 // consume calls Consume over and over, as sarama's documentation has it: once for each session.
 func (m *member) consume() {
 	defer close(m.ended)
@@ -128,18 +131,12 @@ func (m *member) consume() {
 		if errors.Is(err, sarama.ErrClosedConsumerGroup) {
 			return
 		}
-		select {
-		case <-m.closed:
+		if m.Context().Err() != nil {
 			return
-		default:
 		}
 		if err != nil {
-			m.Problem(named(err))
-			select {
-			case <-m.closed:
-				return
-			case <-time.After(tellingFor):
-			}
+			m.Problem(err)
+			m.Sleep(tellingFor)
 		}
 	}
 }
@@ -150,10 +147,10 @@ func (m *member) listen() {
 		var of *sarama.ConsumerError
 		if errors.As(err, &of) {
 			m.mutex.Lock()
-			m.failed[shim.Partition{Topic: of.Topic, Number: of.Partition}] = named(err)
+			m.failed[shim.Partition{Topic: of.Topic, Number: of.Partition}] = err
 			m.mutex.Unlock()
 		}
-		m.Problem(named(err))
+		m.Problem(err)
 	}
 }
 
@@ -193,49 +190,35 @@ func (m *member) giveBack(session sarama.ConsumerGroupSession, partitions []shim
 
 func (m *member) ConsumeClaim(session sarama.ConsumerGroupSession, claim sarama.ConsumerGroupClaim) error {
 	mine := shim.Partition{Topic: claim.Topic(), Number: claim.Partition()}
-	if !m.Owns(mine) { // added by a cooperative rebalance, which calls no Setup
+	if !m.owns(mine) { // added by a cooperative rebalance, which calls no Setup
 		m.Assigned([]shim.Partition{mine}, generationOf(session))
 	}
-	var held *sarama.ConsumerMessage
-	messages, done := claim.Messages(), session.Context().Done()
-	for isOpen := true; isOpen; {
-		if held != nil && m.Gate.Try(func() { m.read(session, claim, held) }) {
-			held = nil
-		}
-		waiting, source := m.Gate.Waiting(), messages
-		if held != nil && waiting == nil {
-			continue // it was opened meanwhile
-		}
-		if held != nil {
-			source = nil // one record in hand is enough while the application is paused
-		}
-		select {
-		case message, more := <-source:
-			held, isOpen = message, more
-		case <-waiting:
-		case <-done:
-			isOpen = false
-		}
-	}
+	shim.Deliver(&m.Gate, claim.Messages(), session.Context().Done(), func(first *sarama.ConsumerMessage) { m.read(session, claim, first) })
 	// A session's end gives all back at once, in Cleanup; here one partition goes, and the session goes on.
-	if session.Context().Err() == nil && m.Owns(mine) {
+	if session.Context().Err() == nil && m.owns(mine) {
 		m.giveBack(session, []shim.Partition{mine})
 	}
 	return nil
 }
 
+func (m *member) owns(partition shim.Partition) bool {
+	return len(m.Own([]shim.Partition{partition})) > 0
+}
+
 // read takes a record and those that are there behind it.
 func (m *member) read(session sarama.ConsumerGroupSession, claim sarama.ConsumerGroupClaim, first *sarama.ConsumerMessage) {
-	got := shim.Range{Partition: shim.Partition{Topic: first.Topic, Number: first.Partition}, Least: first.Offset, Greatest: first.Offset, Count: 1}
+	var records shim.Batch
+	records.Add(first.Topic, first.Partition, first.Offset)
 	last := first
 	for more := len(claim.Messages()); more > 0; more-- {
 		next, isOpen := <-claim.Messages()
 		if !isOpen {
 			break
 		}
-		last, got.Greatest, got.Count = next, next.Offset, got.Count+1
+		records.Add(next.Topic, next.Partition, next.Offset)
+		last = next
 	}
-	m.Consumed(got)
+	m.Consumed(records)
 	if m.marksAll {
 		session.MarkMessage(last, "")
 	}
@@ -243,9 +226,6 @@ func (m *member) read(session sarama.ConsumerGroupSession, claim sarama.Consumer
 
 // Commit marks the offsets and has the session commit: that returns nothing, and what went wrong comes, if it does, by Errors().
 func (m *member) Commit(offsets shim.Offsets) error {
-	if len(offsets) == 0 {
-		return nil
-	}
 	m.mutex.Lock()
 	session := m.session
 	clear(m.failed)
@@ -275,24 +255,20 @@ func (m *member) Commit(offsets shim.Offsets) error {
 func (m *member) Committed(partitions []shim.Partition) (shim.Offsets, error) {
 	admin, err := sarama.NewClusterAdminFromClient(m.client)
 	if err != nil {
-		return nil, named(err)
+		return nil, err
 	}
-	asked := map[string][]int32{}
-	for _, each := range partitions {
-		asked[each.Topic] = append(asked[each.Topic], each.Number)
-	}
-	response, err := admin.ListConsumerGroupOffsets(m.groupID, asked)
+	response, err := admin.ListConsumerGroupOffsets(m.groupID, shim.ByTopic[int32](partitions))
 	if err != nil {
-		return nil, named(err)
+		return nil, err
 	}
 	found := shim.Offsets{}
 	for _, each := range partitions {
 		block := response.GetBlock(each.Topic, each.Number)
 		if block == nil {
-			return nil, named(response.Err)
+			return nil, response.Err
 		}
 		if block.Err != sarama.ErrNoError {
-			return nil, named(block.Err)
+			return nil, block.Err
 		}
 		found[each] = block.Offset
 	}
@@ -308,21 +284,8 @@ func (m *member) Resubscribe(topics []string) error {
 	return nil
 }
 
-// Close leaves the group as a dynamic member; a static one keeps its place.
-func (m *member) Close(leave *bool) error {
-	if leave != nil && *leave == m.isStatic {
-		return shim.Unimplemented("sarama leaves the group as a dynamic member, and stays as a static one")
-	}
-	close(m.closed)
+func (m *member) Close() error {
 	err := m.group.Close()
 	<-m.ended
 	return errors.Join(err, m.client.Close())
-}
-
-func named(err error) error {
-	var code sarama.KError
-	if errors.As(err, &code) {
-		return shim.Coded(int16(code), err.Error())
-	}
-	return err
 }

@@ -5,7 +5,7 @@ package main
 import (
 	"github.com/IBM/sarama"
 
-	"groupproof/shims/shim"
+	"github.com/groupproof/groupproof/clients/groupproof/clients/shims/go/groupproof/shim"
 )
 
 // Releases before 1.40 make their strategies once for all groups, and most of them offer one and know no static members.

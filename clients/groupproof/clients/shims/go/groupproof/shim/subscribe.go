@@ -23,7 +23,7 @@ func newSubscribe(command map[string]json.RawMessage) *Subscribe {
 	return &Subscribe{fields: fields, taken: map[string]bool{}}
 }
 
-// Has tells whether a field was given.
+// Has returns whether a field was given.
 func (s *Subscribe) Has(name string) bool { return s.fields[name] != nil }
 
 // Text takes a field that is a text; "" where it is not given.
@@ -43,8 +43,25 @@ func (s *Subscribe) Millis(name string) time.Duration {
 // Brokers takes the addresses of `bootstrap`.
 func (s *Subscribe) Brokers() []string { return strings.Split(s.Text("bootstrap"), ",") }
 
+// Properties takes `properties`, the client's own names and values, each value as a text.
+func (s *Subscribe) Properties() map[string]string {
+	found := map[string]string{}
+	for name, value := range take[map[string]json.RawMessage](s, "properties") {
+		text := ""
+		if json.Unmarshal(value, &text) != nil {
+			text = string(value)
+		}
+		found[name] = text
+	}
+	return found
+}
+
 // Ignore lists a field as ignored although it was looked at: the client cannot have it so.
-func (s *Subscribe) Ignore(name string) { delete(s.taken, name) }
+func (s *Subscribe) Ignore(names ...string) {
+	for _, name := range names {
+		delete(s.taken, name)
+	}
+}
 
 // Ignored returns the fields that nobody took.
 func (s *Subscribe) Ignored() []string {

@@ -1,0 +1,3 @@
+module github.com/groupproof/groupproof/clients/groupproof/clients/shims/go/groupproof
+
+go 1.22
