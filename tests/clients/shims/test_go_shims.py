@@ -1,4 +1,4 @@
-"""The Go shims: what they share by its own tests under Go, and each client, built by its name, put through `shim check` and a case."""
+"""The Go shims: the library by its own tests under Go, and each client, built by its name, put through `shim check` and a case."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ import pytest
 from groupproof.clients.registry.install_cache import default_cache, entry
 from groupproof.clients.registry.provision import ProvisionError, provision
 from groupproof.clients.registry.registered_clients import resolve
+from groupproof.clients.registry.shim_libraries import LIBRARIES
 from groupproof.clients.registry.toolchains.toolchain import SHIMS
 
 GO = SHIMS / "go"
+LIBRARY = LIBRARIES["go"]
+EXAMPLE = Path(__file__).parents[3] / "examples" / "shims" / "go"
 CLIENTS = ["franz-go", "sarama", "kafka-go", "confluent-kafka-go"]
 PATCHED = "kafka-go, patched"
 # A case that each is known to fail, where one is.
@@ -62,16 +65,23 @@ def _groupproof(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @needs_go
 @pytest.mark.slow
-def test_what_the_shims_share_passes_its_own_tests() -> None:
-    ran = _run("go", "test", "-count=1", "-v", "./shim")
+def test_the_library_passes_its_own_tests() -> None:
+    ran = _run("go", "test", "-count=1", "-v", "./...", cwd=LIBRARY)
+    passed = set(re.findall(r"^--- PASS: (\w+)", ran.stdout, re.M))
+    written = {name for path in LIBRARY.rglob("*_test.go") for name in re.findall(r"^func (Test[A-Z]\w+)\(t", path.read_text("utf-8"), re.M)}
 
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert len(re.findall(r"^--- PASS: ", ran.stdout, re.M)) == (GO / "shim" / "shim_test.go").read_text("utf-8").count("\nfunc Test")
+    assert passed == written - {"TestInner"}  # which others run
+    assert _run("go", "vet", "./...", cwd=LIBRARY).stderr == ""
+
+
+def test_the_library_needs_no_other_module() -> None:
+    assert "require" not in (LIBRARY / "go.mod").read_text("utf-8")
 
 
 @needs_go
 def test_the_shims_are_formatted_as_go_has_it() -> None:
-    assert _run("gofmt", "-l", ".").stdout == ""
+    assert _run("gofmt", "-l", ".", str(EXAMPLE)).stdout == ""
 
 
 @needs_go

@@ -11,5 +11,6 @@ from groupproof.clients.registry.toolchains.toolchain import SHIMS
 __all__ = ["LIBRARIES"]
 
 LIBRARIES: Final[Mapping[str, Path]] = {
+    "go": SHIMS / "go" / "groupproof",
     "node": SHIMS / "node" / "groupproof",
 }

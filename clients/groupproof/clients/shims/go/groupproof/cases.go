@@ -1,12 +1,12 @@
 package groupproof
 
 import (
+	"context"
 	"encoding/json"
 	"encoding/xml"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -78,7 +78,7 @@ func (c Certify) matching(t *testing.T, patterns []string) []string {
 	for _, each := range c.Only {
 		arguments = append(arguments, "--only", each)
 	}
-	text, err := exec.Command(c.Program, arguments...).Output()
+	text, err := c.asked(context.Background(), arguments).Output()
 	var listed []struct{ ID string }
 	if err == nil {
 		err = json.Unmarshal(text, &listed)

@@ -5,6 +5,7 @@ package groupproof
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -27,8 +28,8 @@ type Certify struct {
 	Options []string
 	// Output is the folder of the report; reports/NAME-OF-THE-TEST where it is empty.
 	Output string
-	// Program is groupproof itself, where it is not on PATH.
-	Program string
+	// Program is the command that runs groupproof: by default what the environment's GROUPPROOF says, else `groupproof`.
+	Program []string
 }
 
 // Run certifies the client behind a shim, or a registered client by its name, and makes a subtest of each case.
@@ -71,8 +72,8 @@ func (c Certify) Run(t *testing.T, command ...string) {
 
 func (c Certify) complete(t *testing.T) Certify {
 	t.Helper()
-	if c.Program == "" {
-		c.Program = "groupproof"
+	if len(c.Program) == 0 {
+		c.Program = strings.Fields(cmp.Or(os.Getenv("GROUPPROOF"), "groupproof"))
 	}
 	if c.Output == "" {
 		c.Output = filepath.Join("reports", t.Name())
@@ -108,7 +109,7 @@ func (c Certify) certify(t *testing.T, command []string) (said string, code int)
 	ctx, cancel := untilTheEnd(t)
 	defer cancel()
 	var lines bytes.Buffer
-	running := exec.CommandContext(ctx, c.Program, append(arguments, command...)...)
+	running := c.asked(ctx, append(arguments, command...))
 	running.Stdout, running.Stderr = &lines, &lines
 	if testing.Verbose() {
 		running.Stdout = io.MultiWriter(&lines, os.Stderr)
@@ -117,9 +118,13 @@ func (c Certify) certify(t *testing.T, command []string) (said string, code int)
 	running.Cancel = func() error { return running.Process.Signal(os.Interrupt) }
 	running.WaitDelay = inOrder / 2
 	if err := running.Run(); err != nil && running.ProcessState == nil {
-		t.Fatalf("%v; pip install groupproof, and put it on PATH", err)
+		t.Fatalf("%v; install groupproof, or say in GROUPPROOF how it is run", err)
 	}
 	return last(lines.String()), running.ProcessState.ExitCode()
+}
+
+func (c Certify) asked(ctx context.Context, arguments []string) *exec.Cmd {
+	return exec.CommandContext(ctx, c.Program[0], append(c.Program[1:len(c.Program):len(c.Program)], arguments...)...)
 }
 
 func untilTheEnd(t *testing.T) (context.Context, context.CancelFunc) {

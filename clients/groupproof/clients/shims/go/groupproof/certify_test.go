@@ -44,7 +44,7 @@ func TestInner(t *testing.T) {
 	if _, isFake := os.LookupEnv(exitCode); !isFake {
 		t.Skip("it is for the tests beside it")
 	}
-	Certify{Program: os.Args[0], Options: []string{"--seed", "7"}, Skip: []string{"slow"}}.Run(t, "./shim", "argument")
+	Certify{Options: []string{"--seed", "7"}, Skip: []string{"slow"}}.Run(t, "./shim", "argument")
 }
 
 // inner returns what `go test` says when groupproof ends so.
@@ -56,7 +56,7 @@ func inner(t *testing.T, folder, run, code, cases string) (string, bool) {
 	}
 	test := exec.Command(program, "-test.v", "-test.run", run)
 	test.Dir = folder
-	test.Env = append(os.Environ(), exitCode+"="+code, junit+"="+cases)
+	test.Env = append(os.Environ(), "GROUPPROOF="+program, exitCode+"="+code, junit+"="+cases)
 	said, err := test.CombinedOutput()
 	return string(said), err == nil
 }
@@ -136,7 +136,7 @@ func TestWithoutGroupproofTheErrorSaysHowToGetIt(t *testing.T) {
 	}
 	test := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
 	test.Env = append(os.Environ(), "GROUPPROOF_ABSENT=1")
-	if said, err := test.CombinedOutput(); err == nil || !strings.Contains(string(said), "pip install groupproof") {
+	if said, err := test.CombinedOutput(); err == nil || !strings.Contains(string(said), "install groupproof") {
 		t.Error(string(said))
 	}
 }
