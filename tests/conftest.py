@@ -48,6 +48,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = dealt([item for item in items if item not in left_out], workers)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect tests without the garbage collector: what is made stays, and each worker looked through all of it again and again, a fifth of its time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 _unfreeze = gc.unfreeze
 _unfrozen = threading.Event()
 

@@ -30,7 +30,7 @@ from tests.benchmarks.scale_picture import picture
 
 from groupproof.chaos.spark.checkers.trace_check import check_by_spark
 from groupproof.chaos.spark.session import session
-from groupproof.harness.cases.catalogue import CASES
+from groupproof.harness.cases.catalogue import every_case
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.running.simulations.parquet_runs import observed, piece_of
 from groupproof.harness.running.trace_check import CheckResult, check_files
@@ -126,7 +126,7 @@ def measured(sweep: str, points: tuple[tuple[int, int, int], ...]) -> Iterator[C
         for number, (rows, members, groups) in enumerate(points):
             file = _trace(Path(scratch, str(number)), rows, members, groups)
             spark_s, spark_cpu_s, by_spark = _timed(partial(check_by_spark, [file], url=MASTER), jvm)
-            process_s, process_cpu_s, here = _timed(partial(check_files, [file], CASES, UNIVERSAL))
+            process_s, process_cpu_s, here = _timed(partial(check_files, [file], every_case(), UNIVERSAL))
             assert _told(by_spark) == _told(here)
             yield Cost(
                 sweep=sweep, rows=pq.read_metadata(file).num_rows, members=members, groups=groups,

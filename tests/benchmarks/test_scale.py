@@ -10,7 +10,7 @@ import pytest
 from tests.benchmarks.scale import Cost, copied, judged, measured, simulated, written
 from tests.benchmarks.scale_picture import picture
 
-from groupproof.harness.cases.catalogue import CASES
+from groupproof.harness.cases.catalogue import every_case
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.running.trace_check import check_files
 
@@ -40,7 +40,7 @@ def test_copies_of_a_run_are_groups_of_their_own_that_keep_the_laws(tmp_path: Pa
     trace = copied(base, tmp_path, 4)
 
     assert pq.read_metadata(trace).num_rows == 4 * pq.read_metadata(base).num_rows
-    laws = [result.ruling.verdict.value for result in check_files([trace], CASES, UNIVERSAL).results if result.case.id.startswith("laws/")]
+    laws = [result.ruling.verdict.value for result in check_files([trace], every_case(), UNIVERSAL).results if result.case.id.startswith("laws/")]
     assert laws == ["OK"] * 4
 
 

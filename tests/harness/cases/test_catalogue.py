@@ -1,6 +1,9 @@
 from __future__ import annotations
 
-from groupproof.harness.cases.catalogue import CASES, cases_of
+import subprocess
+import sys
+
+from groupproof.harness.cases.catalogue import cases_of, every_case
 
 
 def test_each_side_has_its_cases_and_no_id_is_taken_twice() -> None:
@@ -8,4 +11,18 @@ def test_each_side_has_its_cases_and_no_id_is_taken_twice() -> None:
 
     assert {case.side for case in client} == {"client"}
     assert {case.side for case in coordinator} == {"coordinator"}
-    assert len({case.id for case in CASES}) == len(CASES) == len(client) + len(coordinator)
+    assert len({case.id for case in every_case()}) == len(every_case()) == len(client) + len(coordinator)
+
+
+def test_a_client_is_certified_without_the_cases_of_coordinators() -> None:
+    """They are 0.1 s of each command's start."""
+    asked = (
+        "cases_of('client'); import groupproof.harness.commands.certify, groupproof.harness.running.hold, groupproof.harness.reports.report_writer"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", f"import sys; from groupproof.harness.cases.catalogue import cases_of; {asked}; print(*sys.modules, sep='\\n')"],
+        check=True, capture_output=True, text=True,
+    ).stdout.split()  # fmt: skip
+
+    assert "groupproof.harness.cases.client.join" in loaded
+    assert [name for name in loaded if name.startswith("groupproof.harness.cases.coordinator")] == []

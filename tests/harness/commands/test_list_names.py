@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.harness.commands.calling import Call
 
-from groupproof.harness.cases.catalogue import CASES
+from groupproof.harness.cases.catalogue import every_case
 from groupproof.protocol.rules import known_profiles
 from groupproof.protocol.rules.verification import verification
 
@@ -15,15 +15,15 @@ def test_cases_are_listed_with_level_and_title(groupproof: Call) -> None:
     called = groupproof("list")
 
     assert called.code == 0
-    assert [line.split()[:3] for line in called.out.splitlines()] == [[case.id, case.side, case.level.value] for case in CASES]
-    assert called.err == f"{len(CASES)} cases\n"
+    assert [line.split()[:3] for line in called.out.splitlines()] == [[case.id, case.side, case.level.value] for case in every_case()]
+    assert called.err == f"{len(every_case())} cases\n"
 
 
 @pytest.mark.parametrize("side", ["client", "coordinator"])
 def test_the_cases_of_one_side_are_listed(side: str, groupproof: Call) -> None:
     called = groupproof("list", "--side", side)
 
-    assert [line.split()[0] for line in called.out.splitlines()] == [case.id for case in CASES if case.side == side]
+    assert [line.split()[0] for line in called.out.splitlines()] == [case.id for case in every_case() if case.side == side]
     assert {item["side"] for item in groupproof("list", "subjects", "--side", side, "--json").json} == {side}
 
 
@@ -59,7 +59,7 @@ def test_a_requirement_tells_in_what_it_is_judged(groupproof: Call) -> None:
     assert re.match(r"TR-118 +MUST +coordinator ", lines["TR-118"])
     assert re.match(r"ZK-01 +\w+ +- ", lines["ZK-01"])
     (row,) = groupproof("list", "requirements", "--only", "CLIENT-46", "--json").json
-    assert set(row["cases"]) <= {case.id for case in CASES}
+    assert set(row["cases"]) <= {case.id for case in every_case()}
     assert row["cases"]
 
 

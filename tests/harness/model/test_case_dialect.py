@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from groupproof.harness.cases.catalogue import CASES
+from groupproof.harness.cases.catalogue import every_case
 from groupproof.harness.model.case_dialect import CLASSIC_CAPABILITY, case_id, dialect_of_apis, dialect_of_case
 from groupproof.protocol.rules.cells import EventKind
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
@@ -33,8 +33,8 @@ def test_what_is_no_case_s_id_names_no_dialect(id: str) -> None:
 def test_every_case_is_of_a_dialect_that_is_known_and_a_client_case_asks_for_it() -> None:
     names = {dialect.name for dialect in dialects()}
 
-    assert {dialect_of_case(case.id) for case in CASES} <= names
-    assert all(dialect_of_case(case.id) in case.needs for case in CASES if case.side == "client")
+    assert {dialect_of_case(case.id) for case in every_case()} <= names
+    assert all(dialect_of_case(case.id) in case.needs for case in every_case() if case.side == "client")
     assert CLASSIC_CAPABILITY in names
 
 

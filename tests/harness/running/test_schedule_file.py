@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from tests.project import ROOT
 
-from groupproof.harness.cases.catalogue import CASES
+from groupproof.harness.cases.catalogue import every_case
 from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.model.plan import Plan
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.running.schedule_file import Schedule, load_schedule, schedule_to_json
 
-CASE = next(case for case in CASES if case.side == "client")
+CASE = next(case for case in every_case() if case.side == "client")
 SCHEDULE = Schedule(
     case=CASE.id, seed=7, subject=("python", "shim.py"), profile="kafka-4.1", plan=CASE.plan, verdict=Verdict.FAILED, fingerprint="abc"
 )

@@ -67,21 +67,21 @@ def _contrast(one: str | None, other: str | None) -> list[str]:
 
 def _unknown(name: str) -> Exception:
     from groupproof.clients.registry.registered_clients import names
-    from groupproof.harness.cases.catalogue import CASES
+    from groupproof.harness.cases.catalogue import every_case
     from groupproof.harness.model.errors import WrongUsage
     from groupproof.harness.model.selection import nearest
     from groupproof.protocol.rules.profiles import known_profiles
     from groupproof.protocol.rules.requirements import requirements
 
-    known = [*(case.id for case in CASES), *(requirement.id for requirement in requirements()), *known_profiles(), *names()]
+    known = [*(case.id for case in every_case()), *(requirement.id for requirement in requirements()), *known_profiles(), *names()]
     hint = nearest(name, known) or nearest(name.upper(), known)
     return WrongUsage(f"{name!r} is no case, requirement, profile, subject or input of the table{hint}; see groupproof list")
 
 
 def _case(name: str) -> list[str] | None:
-    from groupproof.harness.cases.catalogue import CASES
+    from groupproof.harness.cases.catalogue import every_case
 
-    found = next((case for case in CASES if case.id == name), None)
+    found = next((case for case in every_case() if case.id == name), None)
     return None if found is None else list(_case_lines(found))
 
 
@@ -158,11 +158,11 @@ def _observed(how: str) -> str:
 
 def _judging(requirement: str) -> list[str]:
     """Return the cases that list it and speak of it in a finding, how many more speak of it, and those that list it only."""
-    from groupproof.harness.cases.catalogue import CASES
+    from groupproof.harness.cases.catalogue import every_case
     from groupproof.protocol.rules.coverage import SIDES, judged, unjudged
 
     speaking = {case for side in SIDES for case in judged()[side].get(requirement, ())}
-    listing = {case.id: f"{case.id}  {case.title}" for case in CASES if requirement in case.requirements}
+    listing = {case.id: f"{case.id}  {case.title}" for case in every_case() if requirement in case.requirements}
     more = len(speaking - listing.keys())
     lines = [line for case, line in listing.items() if case in speaking] + ([f"{more} more, in passing"] if more else [])
     whys = [f"none: {gap.why}" for gap in unjudged() if requirement in gap.ids]

@@ -67,15 +67,15 @@ def check(files: tuple[Path, ...], *, engine: str, url: str, as_json: bool, mete
 
 def _with_meters(files: tuple[Path, ...]) -> list[CaseResult]:
     """Return the results with the traces that they rest on, which meters read."""
-    from groupproof.harness.cases.catalogue import CASES
+    from groupproof.harness.cases.catalogue import every_case
     from groupproof.harness.judging.case_checkers import UNIVERSAL
     from groupproof.harness.running.rejudge import read_traces, rejudged
 
-    return rejudged(read_traces(files), CASES, UNIVERSAL)
+    return rejudged(read_traces(files), every_case(), UNIVERSAL)
 
 
 def _checked(files: tuple[Path, ...], engine: str, url: str) -> list[CaseResult]:
-    from groupproof.harness.cases.catalogue import CASES
+    from groupproof.harness.cases.catalogue import every_case
     from groupproof.harness.judging.case_checkers import UNIVERSAL
     from groupproof.harness.running.plugins import CHECK_ENGINES, plugin
     from groupproof.harness.running.trace_check import CheckResult, check_files
@@ -85,7 +85,7 @@ def _checked(files: tuple[Path, ...], engine: str, url: str) -> list[CaseResult]
         need_columns()
         checked: CheckResult = plugin(CHECK_ENGINES, engine)(files, url=url)
     else:
-        checked = check_files(files, CASES, UNIVERSAL)
+        checked = check_files(files, every_case(), UNIVERSAL)
     if checked.duplicates or checked.displaced:
         click.echo(
             f"{checked.duplicates} observations were there twice, {checked.displaced} out of their place: each counts once, in its place", err=True

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from groupproof.harness.cases.catalogue import CASES
+from groupproof.harness.cases.catalogue import every_case
 from groupproof.harness.cases.drawn_case import PREFIX, drawn_case
 from groupproof.harness.judging.observed.observed_group import OBSERVED
 from groupproof.harness.judging.ruling import Ruling
@@ -44,12 +44,13 @@ class Schedule:
     coordinator: str | None = None
     origin: Mapping[str, Any] | None = None
 
-    def as_case(self, catalogue: Sequence[Case] = CASES) -> Case:
+    def as_case(self) -> Case:
         """Return the case with this schedule's course; raise `WrongUsage` when the kit has no judges for it."""
         if self.case.startswith(f"{OBSERVED}/"):
             raise WrongUsage(f"{self.case} was observed live and can't be repeated; judge its trace with: groupproof trace check")
         if isinstance(self.plan, Plan) and self.case.startswith(PREFIX):
             return drawn_case(self.case, self.plan)
+        catalogue = every_case()
         found = next((case for case in catalogue if case.id == self.case), None)
         if found is None and isinstance(self.plan, Script):
             # The oracle judges any script.

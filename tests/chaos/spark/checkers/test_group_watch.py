@@ -9,7 +9,7 @@ import pytest
 from tests.harness.judging.checkers.fleets import planted_fleet
 
 from groupproof.chaos.spark.checkers.group_watch import Alert, WatchedGroups, buckets_of
-from groupproof.harness.cases.catalogue import CASES
+from groupproof.harness.cases.catalogue import every_case
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.observed.group_results import results_of
@@ -27,7 +27,7 @@ def checked(trace: Trace, folder: Path) -> set[tuple[str, str, str]]:
     """Return what `trace check` says of the trace."""
     file = folder / "trace.ndjson"
     file.write_text("".join(f"{line}\n" for line in write_trace(trace)))
-    return verdicts(check_files([file], CASES, UNIVERSAL).results)
+    return verdicts(check_files([file], every_case(), UNIVERSAL).results)
 
 
 def watched(batches: Sequence[Trace], *, delay_ns: int = SECOND_NS, buckets: int = 3) -> tuple[list[Alert], list[WatchedGroups]]:

@@ -14,7 +14,7 @@ from tests.harness.running.virtual import played
 from tests.power.coordinators import played as played_by_coordinator
 from tests.project import ROOT
 
-from groupproof.harness.cases.catalogue import CASES
+from groupproof.harness.cases.catalogue import every_case
 from groupproof.harness.cases.client import CASES as CLIENT_CASES
 from groupproof.harness.cases.coordinator import CASES as COORDINATOR_CASES
 from groupproof.harness.judging.case_checkers import UNIVERSAL
@@ -64,7 +64,7 @@ def agreed(spark: SparkSession, *paths: Path) -> list[CaseResult]:
     from groupproof.chaos.spark.checkers.trace_check import check_by_spark
 
     by_spark = check_by_spark(paths, url=MASTER)
-    in_process = check_files(paths, CASES, UNIVERSAL)
+    in_process = check_files(paths, every_case(), UNIVERSAL)
 
     assert rulings(by_spark.results) == rulings(in_process.results)
     assert len(by_spark.results) == len(in_process.results)
@@ -154,7 +154,7 @@ def test_what_is_out_of_its_place_is_counted_in_every_piece_of_a_file(spark: Spa
     moved = [*trace[10:cut], *trace[:10], *trace[cut:], trace[cut]]
     lines = save(tmp_path / "trace.ndjson", moved)
     write_parquet(tmp_path / "trace.parquet", moved, rows=100)
-    expected = check_files([lines], CASES, UNIVERSAL).displaced
+    expected = check_files([lines], every_case(), UNIVERSAL).displaced
 
     assert expected == 11
     assert displaced_in(spark, [lines, tmp_path / "trace.parquet"]) == 2 * expected

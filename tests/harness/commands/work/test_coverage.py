@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from tests.harness.commands.calling import Call
 
-from groupproof.harness.cases.catalogue import CASES
+from groupproof.harness.cases.catalogue import every_case
 from groupproof.protocol.rules.coverage import SIDES, gaps, judged, unjudged, witnesses
 from groupproof.protocol.rules.requirements import requirements
 
@@ -38,4 +38,4 @@ def test_an_id_tells_its_witnesses_rules_and_cases(groupproof: Call) -> None:
     assert all(witness.startswith("tests/") and "::test_" in witness for witness in entry["witnesses"])
     assert entry["rules"] == ["Heartbeat/Stable/alive"]
     assert entry["cases"]
-    assert {*entry["cases"], *entry["listed_by"]} <= {case.id for case in CASES}
+    assert {*entry["cases"], *entry["listed_by"]} <= {case.id for case in every_case()}

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from groupproof.clients.shims.reference import run_shim
-from groupproof.harness.cases.catalogue import CASES
+from groupproof.harness.cases.catalogue import every_case
 from groupproof.harness.judging.summary.expectations import load
 from groupproof.harness.judging.summary.run_summary import RunSummary
 from groupproof.harness.model.case import Case
@@ -54,7 +54,7 @@ def client() -> Made:
     """Return the certificate of a client that closes without LeaveGroup, which is known: EXCUSED 3/3, and OK."""
     subject = ReferenceSubject(run_shim, variant="no-leave-on-close", is_virtual=True)
     found = Candidate(name="groupproof", release=None, subject=subject, words=("groupproof",), jobs=4)
-    cases = [case for case in CASES if case.id in (CLOSE, REJOIN)]
+    cases = [case for case in every_case() if case.id in (CLOSE, REJOIN)]
     first = ClientRun(found, _order(cases), say=lambda *_: None, on_hello=lambda _: None).go().summary
     (failed,) = (case.result.ruling for case in first.cases if case.case.id == CLOSE)
     return _made(lambda config: ClientRun(found, config, say=lambda *_: None, on_hello=lambda _: None), cases, _known(failed.fingerprint))
@@ -63,7 +63,7 @@ def client() -> Made:
 @cache
 def coordinator() -> Made:
     """Return the certificate of a coordinator that answers Heartbeat v4 wrongly."""
-    cases = [case for case in CASES if case.side == "coordinator" and case.id.startswith("heartbeat/classic/")][:3]
+    cases = [case for case in every_case() if case.side == "coordinator" and case.id.startswith("heartbeat/classic/")][:3]
     subject = as_variant(ReferenceBrokers(profile="kafka-4.1"), "wrong/Heartbeat-v4")
     return _made(lambda config: CoordinatorRun(subject, config, say=lambda *_: None), cases, None)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.soaking import seeds
 
-from groupproof.harness.cases.catalogue import CASES
+from groupproof.harness.cases.catalogue import every_case
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.running.simulations.parquet_runs import observed, piece_of
@@ -18,7 +18,7 @@ from groupproof.harness.simulation.settings import Simulation
 def blamed(simulation: Simulation, folder: Path) -> dict[str, str]:
     """Return what is found in the run, by requirement."""
     observed(simulation, folder)
-    results = check_files([piece_of(folder, simulation.seed)], CASES, UNIVERSAL).results
+    results = check_files([piece_of(folder, simulation.seed)], every_case(), UNIVERSAL).results
     return {finding.requirement: finding.observed for result in results for finding in result.ruling.findings if finding.verdict is not Verdict.OK}
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.harness.simulation.runs import short
 
-from groupproof.harness.cases.catalogue import CASES
+from groupproof.harness.cases.catalogue import every_case
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.running.simulations.many_seeds import outcomes
 from groupproof.harness.running.simulations.parquet_runs import observed, piece_of
@@ -37,7 +37,7 @@ def test_a_piece_holds_what_a_recorder_in_memory_sees(tmp_path: Path) -> None:
 def test_each_seed_is_a_run_of_one_trace(tmp_path: Path) -> None:
     made = list(outcomes(short(duration_ms=10_000), range(3, 6), jobs=1, folder=tmp_path))
 
-    results = check_files([tmp_path], CASES, UNIVERSAL).results
+    results = check_files([tmp_path], every_case(), UNIVERSAL).results
 
     assert {obs.run for obs in read_parquet(tmp_path)} == {f"simulation-{outcome.simulation.seed}" for outcome in made}
     assert [result.ruling.verdict.value for result in results if result.case.id == "laws/classic/g"] == ["OK"] * 3

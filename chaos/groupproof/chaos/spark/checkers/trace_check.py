@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from groupproof.chaos.spark.session import session
 from groupproof.chaos.spark.traces.out_of_order import displaced_in
 from groupproof.chaos.spark.traces.trace_rows import frame_of, readable
-from groupproof.harness.cases.catalogue import CASES
+from groupproof.harness.cases.catalogue import every_case
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.checkers.live_group import GroupChecker, GroupResult
@@ -115,7 +115,7 @@ def _judged(run: Trace) -> _JudgedRun:
 
 @cache
 def _cases_by_id() -> dict[str, Case]:
-    return {case.id: case for case in CASES}
+    return {case.id: case for case in every_case()}
 
 
 # Fleets ----------------------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any, Final
 from groupproof.chaos.spark.streaming.streaming_picture import drawn
 from groupproof.chaos.spark.streaming.streaming_run import StreamingResult
 from groupproof.chaos.spark.streaming.streaming_verdict import ScenarioOutcome, outcome_of
-from groupproof.harness.cases.catalogue import CASES
+from groupproof.harness.cases.catalogue import every_case
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.reports.output_folder import check_folder, write_text
 from groupproof.harness.reports.pages.template_engine import environment
@@ -31,7 +31,7 @@ def judged(result: StreamingResult, folder: Path) -> ScenarioOutcome:
     with check_folder(folder):
         folder.mkdir(parents=True, exist_ok=True)
         write_text(folder / TRACE, "".join(f"{line}\n" for line in write_trace(result.trace)))
-    return outcome_of(result, check_files([folder / TRACE], CASES, UNIVERSAL).results)
+    return outcome_of(result, check_files([folder / TRACE], every_case(), UNIVERSAL).results)
 
 
 def write_streaming_report(
