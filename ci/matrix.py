@@ -27,6 +27,8 @@ PAGE, PICTURE = "README.md", "matrix.svg"
 _TABLE: Final = re.compile(r"(<!-- printed by make docs -->\n\n).*?(\n<!-- end -->)", re.DOTALL)
 HIDDEN: Final = frozenset({"groupproof"})
 """The reference is no client that anybody runs."""
+UNDECIDED: Final = (Verdict.INCONCLUSIVE, Verdict.BROKEN)
+"""What says nothing of the client: a run with such a case is not published, for a reader can't tell it from a client's fault."""
 
 
 def published(folder: Path) -> list[Mapping[str, Any]]:
@@ -71,6 +73,15 @@ def _printed(folder: Path, reports: Sequence[Mapping[str, Any]]) -> Mapping[str,
     return documents(reports, page.read_text(encoding="utf-8") if page.is_file() else "")
 
 
+def _is_published(run: Mapping[str, Any]) -> bool:
+    if run["subject"]["name"] in HIDDEN or run["run"]["interrupted"]:
+        return False
+    undecided = sum(run["totals"][verdict.value] for verdict in UNDECIDED)
+    if undecided:
+        print(f"{run['subject']['name']} {run['subject']['version']} is left out: {undecided} cases without a verdict", file=sys.stderr)
+    return not undecided
+
+
 def main(arguments: Sequence[str], folder: Path = FOLDER) -> int:
     """Add the reports in the folders named to the matrix, or print its documents; return the exit status."""
     if "--check" in arguments:
@@ -79,9 +90,7 @@ def main(arguments: Sequence[str], folder: Path = FOLDER) -> int:
             print(f"{folder / name} is not current; run: make docs", file=sys.stderr)
         return int(bool(stale))
     added = [run for name in arguments if (Path(name) / "report.json").is_file() for run in read_runs(Path(name))]
-    reports = latest_of_a_release(
-        [*published(folder), *(run for run in added if run["subject"]["name"] not in HIDDEN and not run["run"]["interrupted"])]
-    )
+    reports = latest_of_a_release([*published(folder), *(run for run in added if _is_published(run))])
     folder.mkdir(parents=True, exist_ok=True)
     if added:
         write_text(folder / MATRIX_JSON, json.dumps(matrix_json(reports), ensure_ascii=False, indent=0) + "\n")

@@ -50,6 +50,16 @@ def test_the_reference_and_what_was_interrupted_are_not_published(tmp_path: Path
     assert [run["subject"]["name"] for run in matrix.published(folder)] == ["b"]
 
 
+@pytest.mark.parametrize("verdict", ["INCONCLUSIVE", "BROKEN"])
+def test_a_run_without_a_verdict_on_some_case_is_left_out_and_said_to_be(
+    tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str], verdict: str
+) -> None:
+    matrix.main([a_report(tmp_path, "a", verdict, "1.1"), a_report(tmp_path, "a", "FAILED", "1.0")], folder)
+
+    assert [run["subject"]["version"] for run in matrix.published(folder)] == ["1.0"]
+    assert capsys.readouterr().err == "a 1.1 is left out: 1 cases without a verdict\n"
+
+
 def test_a_page_that_is_not_current_is_named(tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     matrix.main([a_report(tmp_path, "a")], folder)
     assert matrix.main(["--check"], folder) == 0

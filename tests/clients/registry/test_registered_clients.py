@@ -15,6 +15,7 @@ from groupproof.clients.registry.registered_clients import (
     check_profile,
     names,
     nearest_releases,
+    newest_fitting,
     registered,
     resolve,
 )
@@ -80,6 +81,14 @@ def test_the_projects_own_member_has_no_releases() -> None:
 def test_a_release_older_than_any_that_runs_is_a_wrong_pairing() -> None:
     with pytest.raises(WrongPairing, match=r"kafka-python@1\.0\.2 cannot be run by this kit; its releases from 1\.4\.4 on can"):
         resolve("kafka-python@1.0.2").pins()
+
+
+@pytest.mark.parametrize(("name", "fitting"), [("pykafka", "kafka-3.9"), ("sarama@1.38.1", "kafka-3.9"), ("java@4.4.0", "kafka-4.1"), ("java@2.2.2", "kafka-4.1")])
+def test_the_newest_profile_of_a_client_is_one_that_it_speaks_to(name: str, fitting: str) -> None:
+    profiles = ["kafka-1.1", "kafka-3.9", "kafka-4.0", "kafka-4.1", "datalink"]
+
+    assert newest_fitting(resolve(name), profiles) == fitting
+    assert newest_fitting(resolve("java@4.4.0"), ["kafka-1.1", "datalink"]) is None
 
 
 def test_a_client_that_dropped_old_brokers_is_not_paired_with_one() -> None:

@@ -8,9 +8,10 @@ from groupproof.clients.registry.provision import Launch, ProvisionError
 from groupproof.clients.registry.registered_clients import RegisteredClient
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.harness.subjects import client_registry
-from groupproof.harness.subjects.client_registry import Candidate, candidate, check_profile_name, shim_of
+from groupproof.harness.subjects.client_registry import Candidate, candidate, check_profile_name, default_profile, shim_of
 from groupproof.harness.subjects.subject import ProcessSubject
 from groupproof.harness.subjects.verifiable_consumer import VerifiableSubject
+from groupproof.protocol.rules.profiles import NEWEST
 
 
 def named(name: str | None, *program: str, profile: str = "kafka-4.1", shim_level: int | None = None, jobs: int | None = None) -> Candidate:
@@ -75,6 +76,10 @@ def test_any_program_is_a_subject_and_its_command_line_its_name(level: int | Non
 def test_a_wrong_name_or_pairing_is_wrong_usage(name: str, profile: str, said: str) -> None:
     with pytest.raises(WrongUsage, match=said):
         named(name, profile=profile)
+
+
+def test_without_a_profile_an_old_client_meets_the_newest_broker_that_it_speaks_to() -> None:
+    assert [default_profile(named) for named in ("pykafka", "java", "no-such-client", None)] == ["kafka-3.9", NEWEST, NEWEST, NEWEST]
 
 
 def test_what_cannot_be_installed_is_the_environments_fault(monkeypatch: pytest.MonkeyPatch) -> None:

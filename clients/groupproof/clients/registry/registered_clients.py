@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -20,7 +20,7 @@ from packaging.version import InvalidVersion, Version
 
 __all__ = [
     "EXPECTATIONS",
-    "Argument", "Environment", "RegisteredClient", "UnknownClient", "WrongPairing", "check_profile", "names", "nearest_releases", "registered", "resolve",
+    "Argument", "Environment", "RegisteredClient", "UnknownClient", "WrongPairing", "check_profile", "names", "nearest_releases", "newest_fitting", "registered", "resolve",
 ]  # fmt: skip
 
 _HERE = Path(__file__).parent
@@ -160,6 +160,13 @@ def check_profile(client: RegisteredClient, profile: str) -> None:
     brokers = client.environment.brokers
     if kind == "kafka" and broker and not brokers.contains(broker):
         raise WrongPairing(f"{client} speaks to brokers {brokers}, not to profile {profile}")
+
+
+def newest_fitting(client: RegisteredClient, profiles: Iterable[str]) -> str | None:
+    """Return the newest of the `profiles` of Kafka that this release can speak to; None where there is none."""
+    releases = [name.removeprefix("kafka-") for name in profiles if name.startswith("kafka-")]
+    fitting = [release for release in releases if client.environment.brokers.contains(release)]
+    return f"kafka-{max(fitting, key=Version)}" if fitting else None
 
 
 def _named(name: str) -> RegisteredClient:

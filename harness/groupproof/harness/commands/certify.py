@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from groupproof.harness.commands.base.command_tree import Group
-from groupproof.harness.commands.base.options import NEWEST_PROFILE, ProgramCommand, RunOptions, broker_options, program_of, run_options
+from groupproof.harness.commands.base.options import ProgramCommand, RunOptions, broker_options, program_of, run_options
 
 if TYPE_CHECKING:
     from groupproof.harness.commands.base.progress import ProgressDisplay
@@ -42,10 +42,10 @@ def _certify_client(subject: str | None, program: tuple[str, ...], options: RunO
     from groupproof.harness.commands.base.certification import Certification
     from groupproof.harness.running.hold import Hold
     from groupproof.harness.running.runs.client_run import ClientRun
-    from groupproof.harness.subjects.client_registry import candidate
+    from groupproof.harness.subjects.client_registry import candidate, default_profile
 
     certification = Certification(options, "client")
-    profile = options.profile or NEWEST_PROFILE
+    profile = options.profile or default_profile(subject)
     found = candidate(
         subject,
         program,

@@ -10,16 +10,16 @@ from pathlib import Path
 
 from groupproof.clients.registry.install_cache import default_cache
 from groupproof.clients.registry.provision import Launch, ProvisionError, provision
-from groupproof.clients.registry.registered_clients import RegisteredClient, UnknownClient, WrongPairing, check_profile, resolve
+from groupproof.clients.registry.registered_clients import RegisteredClient, UnknownClient, WrongPairing, check_profile, newest_fitting, resolve
 from groupproof.clients.shims.reference import run_shim
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.harness.model.selection import nearest
 from groupproof.harness.subjects.shims.shim_process import Program
 from groupproof.harness.subjects.subject import ProcessSubject, ReferenceSubject, Subject
 from groupproof.harness.subjects.verifiable_consumer import VerifiableSubject
-from groupproof.protocol.rules.profiles import known_profiles, relatives
+from groupproof.protocol.rules.profiles import NEWEST, known_profiles, relatives
 
-__all__ = ["Candidate", "candidate", "check_profile_name", "check_reading", "company", "installed", "shim_of"]
+__all__ = ["Candidate", "candidate", "check_profile_name", "check_reading", "company", "default_profile", "installed", "shim_of"]
 
 Say = Callable[[str], None]
 
@@ -52,6 +52,17 @@ def check_profile_name(profile: str) -> None:
     if profile not in known_profiles():
         hint = nearest(profile, known_profiles()) or f"; there are {', '.join(known_profiles())}"
         raise WrongUsage(f"no profile is called {profile!r}{hint}")
+
+
+def default_profile(named: str | None) -> str:
+    """Return what is played for who names no profile: the newest, or for an old client the newest that it speaks to."""
+    try:
+        client = resolve(named) if named is not None else None
+    except UnknownClient:
+        client = None  # which `candidate` refuses
+    if client is None or client.environment.brokers.contains(NEWEST.removeprefix("kafka-")):
+        return NEWEST
+    return newest_fitting(client, known_profiles()) or NEWEST
 
 
 def check_reading(reading: str | None, profile: str) -> None:

@@ -148,7 +148,7 @@ _BUNDLED: tuple[Option, ...] = (
 
 _OF_CLIENTS: tuple[Option, ...] = (
     *common_options(
-        profile=f"The broker release that the reference coordinator plays.  [default: {NEWEST_PROFILE}]", jobs="by the client's weight", subject="client"
+        profile=f"The broker release that the reference coordinator plays.  [default: {NEWEST_PROFILE}, or the newest that the client speaks to]", jobs="by the client's weight", subject="client"
     ),
     click.option("--shim-level", type=click.Choice(["0", "1"]), help="How a program is spoken to: 0 by the options and events of Kafka's VerifiableConsumer, 1 by the shim contract.  [default: 1]"),
     click.option("--hold", metavar="CASE", help="Run this case alone, print the shim's command line, stop the timers and wait for a person with a debugger."),
