@@ -83,7 +83,7 @@ def test_a_release_older_than_any_that_runs_is_a_wrong_pairing() -> None:
         resolve("kafka-python@1.0.2").pins()
 
 
-@pytest.mark.parametrize(("name", "fitting"), [("pykafka", "kafka-3.9"), ("sarama@1.38.1", "kafka-3.9"), ("java@4.4.0", "kafka-4.1"), ("java@2.2.2", "kafka-4.1")])
+@pytest.mark.parametrize(("name", "fitting"), [("sarama@1.38.1", "kafka-3.9"), ("java@4.4.0", "kafka-4.1"), ("java@2.2.2", "kafka-4.1")])
 def test_the_newest_profile_of_a_client_is_one_that_it_speaks_to(name: str, fitting: str) -> None:
     profiles = ["kafka-1.1", "kafka-3.9", "kafka-4.0", "kafka-4.1", "datalink"]
 

@@ -79,7 +79,7 @@ def test_a_wrong_name_or_pairing_is_wrong_usage(name: str, profile: str, said: s
 
 
 def test_without_a_profile_an_old_client_meets_the_newest_broker_that_it_speaks_to() -> None:
-    assert [default_profile(named) for named in ("pykafka", "java", "no-such-client", None)] == ["kafka-3.9", NEWEST, NEWEST, NEWEST]
+    assert [default_profile(named) for named in ("sarama@1.38.1", "java", "no-such-client", None)] == ["kafka-3.9", NEWEST, NEWEST, NEWEST]
 
 
 def test_what_cannot_be_installed_is_the_environments_fault(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,7 +41,7 @@ COLOURS: Final[dict[str, tuple[str, str]]] = {
     "unimplemented": ("#6b7684", "#909cab"),
     "inconclusive": ("#8a4fbf", "#c79bf2"),
     "broken": ("#a3340b", "#ff9a66"),
-    "excused": ("#4a6a8a", "#9dbbd9"),
+    "excused": ("#a2457a", "#e79ac3"),
 }
 
 VERDICT_COLOURS: Final[dict[Verdict, str]] = {
