@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.machine.consumer.consumer_event import group_of
 from groupproof.coordinator.machine.consumer.consumer_members import AWAY, LEFT
 from groupproof.coordinator.machine.consumer.consumer_settings import consumer_settings
-from groupproof.coordinator.machine.consumer.regexes import is_valid
+from groupproof.coordinator.machine.consumer.regexes import what_is_wrong
 from groupproof.coordinator.machine.guards import GUARDS
 from groupproof.protocol.rules.classic.classic_terms import Guard
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
@@ -78,12 +79,12 @@ def _protocol_off(event: ConsumerGroupEvent) -> bool:
     return CONSUMER.name not in consumer_settings(event.settings).protocols
 
 
-def _regex_invalid(event: ConsumerGroupEvent) -> bool:
+def _regex_invalid(event: ConsumerGroupEvent, *, has_named_groups: bool = True) -> bool:
     regex = event.heartbeat.subscribed_topic_regex
     if not regex:
         return False
     member = None if event.group is None or event.group.dialect is not CONSUMER else group_of(event).members.get(event.member_id)
-    return (member is None or member.regex != regex) and not is_valid(regex)
+    return (member is None or member.regex != regex) and what_is_wrong(regex, has_named_groups=has_named_groups) is not None
 
 
 # Who asks
@@ -223,6 +224,7 @@ CONSUMER_GUARDS: Final[Mapping[GuardName, Callable[[Any], bool]]] = {
     ConsumerGuard.ASSIGNOR_UNKNOWN: _assignor_unknown,
     ConsumerGuard.PROTOCOL_OFF: _protocol_off,
     ConsumerGuard.REGEX_INVALID: _regex_invalid,
+    ConsumerGuard.REGEX_INVALID_OR_NAMES: partial(_regex_invalid, has_named_groups=False),
     ConsumerGuard.LEAVES: _leaves,
     ConsumerGuard.IS_ESTABLISHED: _is_established,
     ConsumerGuard.LEAVING_STRANGER: _leaving_stranger,

@@ -55,7 +55,9 @@ CONSUMER_DELTAS: Final[tuple[Delta, ...]] = (
     ),
     Delta(
         since=(4, 1),
-        what="what a member gave up itself, and is to have again, it is given one heartbeat later (the mend is in 4.0.2 and 4.2, not in 4.1.1)",
+        what="what a member gave up itself, and is to have again, it is given one heartbeat later (the mend is in 4.0.2 and 4.2, not in 4.1.1); "
+        "a regular expression may name a group as Perl does (RE2/J 1.8)",
+        guards={ConsumerGuard.REGEX_INVALID: ConsumerGuard.REGEX_INVALID_OR_NAMES},
         fields={"own_pending_is_free": 1},
     ),
 )

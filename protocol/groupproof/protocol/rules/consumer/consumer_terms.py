@@ -60,6 +60,7 @@ class ConsumerGuard(GuardName):
     ASSIGNOR_UNKNOWN = "the assignor is none of group.consumer.assignors"
     PROTOCOL_OFF = "`consumer` is not in group.coordinator.rebalance.protocols"
     REGEX_INVALID = "the regular expression is new and none of RE2"
+    REGEX_INVALID_OR_NAMES = "the regular expression is new and none of RE2, or names a group as Perl does"
     # who asks
     LEAVES = "the epoch is -1 or -2"
     IS_ESTABLISHED = "the epoch is above 0"
