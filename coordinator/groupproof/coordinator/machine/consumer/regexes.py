@@ -59,7 +59,7 @@ def what_is_wrong(regex: str, *, has_named_groups: bool = True) -> str | None:
 
     `has_named_groups` says whether the release takes `(?<name>…)`.
     """
-    found = _compiled(regex, has_named_groups)
+    found = _compiled(regex, has_named_groups=has_named_groups)
     return found if isinstance(found, str) else None
 
 
@@ -70,13 +70,13 @@ def invalid_message(regex: str, wrong: str) -> str:
 
 def matching(regex: str, names: Iterable[str]) -> frozenset[str]:
     """Return the names that a valid expression matches from end to end (CGX-18)."""
-    found = _compiled(regex, True)
+    found = _compiled(regex, has_named_groups=True)
     assert not isinstance(found, str), f"{regex!r} was refused when it came: {found}"
     return frozenset(name for name in names if found.fullmatch(name))
 
 
 @lru_cache(maxsize=1024)
-def _compiled(regex: str, has_named_groups: bool) -> Any:  # noqa: FBT001 - a key of the cache
+def _compiled(regex: str, *, has_named_groups: bool) -> Any:
     """Return RE2's expression, or what is wrong with it in RE2/J's words."""
     try:
         return re2.compile(_for_re2(regex, has_named_groups=has_named_groups), _OPTIONS)
