@@ -8,7 +8,7 @@ import pytest
 from tests.harness.running.scripts.in_process import performed
 
 from groupproof.harness.model.script import Script
-from groupproof.harness.running.fuzzing.histories.divergence import met_in
+from groupproof.harness.running.fuzzing.histories.divergence import divergences_in
 from groupproof.harness.running.schedule_file import Schedule, load_schedule
 from groupproof.protocol.rules import profiles
 
@@ -31,7 +31,7 @@ def test_a_divergence_that_was_put_right_does_not_come_back(schedule: Schedule, 
     trace = performed(schedule.plan, profile=profile)
 
     assert any(obs.kind == "response" for obs in trace) or any(obs.body.get("name") == "unimplemented" for obs in trace)
-    assert met_in(trace) == []
+    assert divergences_in(trace) == []
 
 
 def test_a_schedule_is_named_as_its_file_is() -> None:

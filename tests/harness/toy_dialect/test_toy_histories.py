@@ -8,7 +8,7 @@ from tests.power.coordinators import played
 from groupproof.coordinator.machine.variant import Variant
 from groupproof.harness.model.script import Ask, Script
 from groupproof.harness.running.fuzzing.histories.coordinator_fuzz import drawn_case
-from groupproof.harness.running.fuzzing.histories.divergence import answered_count, met_in
+from groupproof.harness.running.fuzzing.histories.divergence import answered_count, divergences_in
 from groupproof.harness.running.fuzzing.histories.history_registry import histories_on
 from groupproof.harness.running.fuzzing.histories.history_source import Kind, histories
 from groupproof.protocol.vocabulary import Api
@@ -48,5 +48,5 @@ def test_the_reference_gives_the_answers_that_its_rules_give_and_a_bug_does_not(
     reference, wrong = (played(variant, cases, profile=LEASE_BROKER) for variant in (None, bug))
 
     assert sum(answered_count(play.trace) for play in reference.values()) > 100
-    assert [met for play in reference.values() for met in met_in(play.trace)] == []
-    assert [met for play in wrong.values() for met in met_in(play.trace)] != []
+    assert [met for play in reference.values() for met in divergences_in(play.trace)] == []
+    assert [met for play in wrong.values() for met in divergences_in(play.trace)] != []

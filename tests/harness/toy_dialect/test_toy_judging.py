@@ -15,7 +15,7 @@ from groupproof.harness.judging.checkers.group_tracker import GroupTracker
 from groupproof.harness.judging.observed.both_sides import judge_sides
 from groupproof.harness.judging.observed.client_side import judge_clients
 from groupproof.harness.judging.observed.group_results import results_of
-from groupproof.harness.judging.observed.limits import Unjudged
+from groupproof.harness.judging.observed.limits import UnjudgedSide
 from groupproof.harness.judging.observed.observed_group import judge_live
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.trace import Trace
@@ -78,7 +78,7 @@ def test_behind_a_tap_its_members_are_judged_unless_they_were_there_before() -> 
     story = Story()
     story.answer(story.request(BEAT, "m0", member="id-m0", member_epoch=1), member="id-m0", member_epoch=1)
     (unjudged,) = judge_clients(story.trace, {"groups": ["g"]})
-    assert isinstance(unjudged, Unjudged)
+    assert isinstance(unjudged, UnjudgedSide)
     assert unjudged.why == "some of them joined before the tap was there"
 
 

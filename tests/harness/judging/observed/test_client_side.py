@@ -7,7 +7,7 @@ from tests.traces import Story
 
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.observed.client_side import judge_clients
-from groupproof.harness.judging.observed.limits import Unjudged
+from groupproof.harness.judging.observed.limits import UnjudgedSide
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.vocabulary import Api
 
@@ -37,7 +37,7 @@ def test_members_that_joined_through_the_tap_are_judged(groups: tuple[str, ...])
 @pytest.mark.parametrize("fields", [met("g"), {"groups": None}])
 def test_members_that_joined_before_the_tap_are_not_judged_by_what_they_were_given_then(fields: dict[str, Any]) -> None:
     assert judge_clients(joined_before().trace, fields) == [
-        Unjudged(group="g", side="members", why="some of them joined before the tap was there"),
+        UnjudgedSide(group="g", side="members", why="some of them joined before the tap was there"),
     ]
 
 
@@ -58,6 +58,6 @@ def test_members_of_the_newer_protocol_are_not_judged_by_the_rules_of_the_older_
 
     (unjudged,) = judge_clients(story.trace, met())
 
-    assert isinstance(unjudged, Unjudged)
+    assert isinstance(unjudged, UnjudgedSide)
     assert "KIP-848" in unjudged.why
     assert [type(judge_client) for judge_client in judge_clients(other.trace, met())] == [CaseResult]

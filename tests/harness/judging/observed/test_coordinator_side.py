@@ -11,7 +11,7 @@ from groupproof.coordinator.planted.variants import variant_named
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.observed.both_sides import upstream_of
 from groupproof.harness.judging.observed.coordinator_side import judge_answers, judge_coordinator
-from groupproof.harness.judging.observed.limits import Unjudged
+from groupproof.harness.judging.observed.limits import UnjudgedSide
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.faults import Answer, Fault, Selector
 from groupproof.protocol.trace import Observation, Trace
@@ -49,7 +49,7 @@ def judged(trace: Trace, **more: Any) -> CaseResult:
 
 def why_not(trace: Trace, **more: Any) -> str:
     (result,) = judge_coordinator(trace, upstream_of(trace), **more)
-    assert isinstance(result, Unjudged), result
+    assert isinstance(result, UnjudgedSide), result
     assert (result.group, result.side) == ("g", "coordinator")
     return result.why
 

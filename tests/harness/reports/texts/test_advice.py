@@ -8,7 +8,7 @@ import pytest
 from tests.harness.judging.diagnosis.recordings import by_group, explained
 
 from groupproof.harness.judging.diagnosis.causes import Cause
-from groupproof.harness.judging.diagnosis.rebalances import Awaited, Rebalance
+from groupproof.harness.judging.diagnosis.rebalances import AwaitedMember, Rebalance
 from groupproof.harness.reports.texts.advice import ADVICE, GROUP_LARGE, advice_for
 from groupproof.protocol.rules.coverage import everything
 
@@ -57,7 +57,7 @@ def test_a_join_phase_as_long_as_the_timeout_is_laid_at_the_door_of_who_was_stuc
 
 
 def test_a_join_phase_near_the_timeout_counts_though_everybody_joined_in_the_end() -> None:
-    late = {"joined_ms": 57_000.0, "rebalance_timeout_ms": 60_000, "awaited_to_join": [Awaited(member="m1", ms=57_000, why="the last to join")]}
+    late = {"joined_ms": 57_000.0, "rebalance_timeout_ms": 60_000, "awaited_to_join": [AwaitedMember(member="m1", ms=57_000, why="the last to join")]}
 
     assert _advised(Cause.NEW_MEMBER, **late)[0] == "DIAG-27"
     assert "DIAG-27" not in _advised(Cause.NEW_MEMBER, **{**late, "joined_ms": 30_000.0})

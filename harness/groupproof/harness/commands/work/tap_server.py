@@ -16,7 +16,7 @@ import trio
 from groupproof.coordinator.broker.interception import Interception
 from groupproof.harness.commands.work.judging_server import OBSERVATIONS_MAX, ServedGroups
 from groupproof.harness.judging.observed.both_sides import judge_sides
-from groupproof.harness.judging.observed.limits import Unjudged
+from groupproof.harness.judging.observed.limits import UnjudgedSide
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.running.error_search import trouble_in
 from groupproof.harness.running.signals import mind_signals
@@ -58,7 +58,7 @@ class TapResult:
     """What a tap saw: the groups' results of both sides as a run, the sides of groups that are not judged, and how often each fault took effect."""
 
     served: ServedGroups
-    unjudged: tuple[Unjudged, ...]
+    unjudged: tuple[UnjudgedSide, ...]
     profile: str
     delivered: Mapping[str, int]
     seed: int = 0

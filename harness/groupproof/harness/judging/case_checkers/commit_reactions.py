@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from groupproof.harness.judging.case_checkers.findings import end, overdue
@@ -17,6 +17,8 @@ from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import MEMBERSHIP_ENDS, Api, ErrorCode
 
 __all__ = ["commit_fails", "commit_is_reported", "commit_reaches_coordinator", "commit_succeeds", "commits_before_joining", "commits_by_itself"]
+
+Ruling = Callable[[Evidence, Observation], Finding]
 
 ANSWER_MS = 10_000
 """Within which a commit has told the application how it went, retries included."""
@@ -52,20 +54,32 @@ def _untold(ev: Evidence, claim: Claim, client: str, after: str, result: Observa
     return claim.failed(sentence, sent[-1], proof=Proof.LIVENESS, wait=wait)
 
 
-def commit_is_reported(client: str, *, after: str, requirement: str, within_ms: float = ANSWER_MS) -> Judge:
-    """Judge that the application is told how its commit went, well or badly; whether truly is judged of every case."""
-    claim = Claim(requirement=requirement, expected="The application is told how its commit went.")
+def _ok(claim: Claim, sentence: str) -> Ruling:
+    return lambda ev, result: claim.ok(sentence, result)
+
+
+def _once_reported(claim: Claim, client: str, after: str, within_ms: float, *, success: Ruling, failure: Ruling) -> Judge:
+    """Judge that the application is told how its commit went, and in time; then by `success` or `failure`, whichever it was."""
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         result = _result(ev, client, after)
         never, late = "The application was never told.", "The application was told late."
         absent = overdue(ev, claim, result, since=moment(ev, after), within_ms=within_ms, never=never, late=late)
-        if absent is None and result is not None and _succeeded(ev, client, after, result) is None:
+        if absent is not None or result is None:
+            yield absent or claim.failed(never)
+        elif (succeeded := _succeeded(ev, client, after, result)) is None:
             yield _untold(ev, claim, client, after, result)
         else:
-            yield absent or claim.ok("It was.", result)
+            yield (success if succeeded else failure)(ev, result)
 
     return judge
+
+
+def commit_is_reported(client: str, *, after: str, requirement: str, within_ms: float = ANSWER_MS) -> Judge:
+    """Judge that the application is told how its commit went, well or badly; whether truly is judged of every case."""
+    claim = Claim(requirement=requirement, expected="The application is told how its commit went.")
+
+    return _once_reported(claim, client, after, within_ms, success=_ok(claim, "It was."), failure=_ok(claim, "It was."))
 
 
 def commit_fails(client: str, *, after: str, requirement: str, within_ms: float = ANSWER_MS) -> Judge:
@@ -76,22 +90,13 @@ def commit_fails(client: str, *, after: str, requirement: str, within_ms: float 
     """
     claim = Claim(requirement=requirement, expected="The commit fails, and the application is told so.")
 
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        result = _result(ev, client, after)
-        never, late = "The application was never told.", "The application was told late."
-        absent = overdue(ev, claim, result, since=moment(ev, after), within_ms=within_ms, never=never, late=late)
-        if absent is not None or result is None:
-            yield absent or claim.failed(never)
-        elif (succeeded := _succeeded(ev, client, after, result)) is None:
-            yield _untold(ev, claim, client, after, result)
-        elif not succeeded:
-            yield claim.ok("It did.", result)
-        elif (taken := _accepted_after(ev, client, after, result if result.body.get("success") else end(ev))) is None:
-            yield claim.failed("The refused commit was reported as a success.", result)
-        else:
-            yield _sent_again(ev, claim, ev.requests(Api.OFFSET_COMMIT, client, after)[0], taken)
+    def success(ev: Evidence, result: Observation) -> Finding:
+        taken = _accepted_after(ev, client, after, result if result.body.get("success") else end(ev))
+        if taken is None:
+            return claim.failed("The refused commit was reported as a success.", result)
+        return _sent_again(ev, claim, ev.requests(Api.OFFSET_COMMIT, client, after)[0], taken)
 
-    return judge
+    return _once_reported(claim, client, after, within_ms, success=success, failure=_ok(claim, "It did."))
 
 
 def _accepted_before(ev: Evidence, request: Observation, before: Observation) -> bool:
@@ -170,20 +175,10 @@ def commit_succeeds(client: str, *, after: str, requirement: str, failing: Verdi
     """Judge that a commit that can be repeated succeeds in the end. An application that is told of its failure can repeat it: `failing`."""
     claim = Claim(requirement=requirement, expected="The commit succeeds in the end.")
 
-    def judge(ev: Evidence) -> Iterator[Finding]:
-        result = _result(ev, client, after)
-        never, late = "The application was never told.", "The application was told late."
-        absent = overdue(ev, claim, result, since=moment(ev, after), within_ms=within_ms, never=never, late=late)
-        if absent is not None or result is None:
-            yield absent or claim.failed(never)
-        elif (succeeded := _succeeded(ev, client, after, result)) is None:
-            yield _untold(ev, claim, client, after, result)
-        elif succeeded:
-            yield claim.ok("It did.", result)
-        else:
-            yield claim.found(failing, "It failed, and the application was told so.", result)
+    def failure(ev: Evidence, result: Observation) -> Finding:
+        return claim.found(failing, "It failed, and the application was told so.", result)
 
-    return judge
+    return _once_reported(claim, client, after, within_ms, success=_ok(claim, "It did."), failure=failure)
 
 
 def commit_reaches_coordinator(client: str, *, after: str, requirement: str) -> Judge:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from groupproof.harness.judging.diagnosis.causes import Cause, Certainty
-from groupproof.harness.judging.diagnosis.rebalances import CONSUMER, Awaited, EvidenceLine, Rebalance
+from groupproof.harness.judging.diagnosis.rebalances import CONSUMER, AwaitedMember, EvidenceLine, Rebalance
 from groupproof.protocol.trace import ExchangeId, Observation, Trace
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
@@ -179,7 +179,9 @@ class ConsumerGroup:
         now.synced_ms = at_ms
         now.members = tuple(member.name for member in self._members.values())
         if now.sync_ms is not None and now.sync_ms >= _WAITED_MS:
-            now.awaited_to_sync.append(Awaited(member=last.name, ms=now.sync_ms, why="the last to come to the epoch; the others went on meanwhile"))
+            now.awaited_to_sync.append(
+                AwaitedMember(member=last.name, ms=now.sync_ms, why="the last to come to the epoch; the others went on meanwhile")
+            )
 
     # Changes and epochs
 

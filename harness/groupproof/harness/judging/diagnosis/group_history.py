@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from groupproof.harness.judging.diagnosis.member_history import Membership, Sign
-from groupproof.harness.judging.diagnosis.rebalances import Awaited, EvidenceLine, Rebalance
+from groupproof.harness.judging.diagnosis.rebalances import AwaitedMember, EvidenceLine, Rebalance
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 
@@ -87,7 +87,9 @@ class GroupHistory:
         elif obs.kind == "request" and obs.api == Api.SYNC_GROUP.title and obs.body.get("assignments") and (now := self.open) is not None:
             if now.joined_ms is not None and obs.at_ms >= now.joined_ms:
                 now.leader = obs.member
-                now.awaited_to_sync.append(Awaited(member=obs.member or "", ms=obs.at_ms - now.joined_ms, why="the leader brought the assignment"))
+                now.awaited_to_sync.append(
+                    AwaitedMember(member=obs.member or "", ms=obs.at_ms - now.joined_ms, why="the leader brought the assignment")
+                )
         elif obs.kind == "response" and obs.api == Api.JOIN_GROUP.title and not obs.error:
             self._joined(obs)
         elif obs.kind == "response" and obs.error in _REBALANCE_CODES and self.rebalances:
@@ -141,20 +143,22 @@ class GroupHistory:
     def _is_timed_out(self, now: Rebalance) -> bool:
         return now.join_ms is not None and now.rebalance_timeout_ms is not None and now.join_ms >= NEAR * now.rebalance_timeout_ms
 
-    def _awaited(self, now: Rebalance, join_ms: float) -> list[Awaited]:
+    def _awaited(self, now: Rebalance, join_ms: float) -> list[AwaitedMember]:
         if now.evicted:
             return [
-                Awaited(member=name, ms=join_ms, why="did not join again and was left out when the rebalance timeout was over")
+                AwaitedMember(member=name, ms=join_ms, why="did not join again and was left out when the rebalance timeout was over")
                 for name in now.evicted
             ]
         if now.is_initial and not now.is_emptied:
-            return [Awaited(member="", ms=join_ms, why="group.initial.rebalance.delay.ms, which a group that was empty is given for others to join")]
+            return [
+                AwaitedMember(member="", ms=join_ms, why="group.initial.rebalance.delay.ms, which a group that was empty is given for others to join")
+            ]
         arrivals = {member: at_ms for member, at_ms in now.joined_at.items() if now.joined_ms is None or at_ms <= now.joined_ms}
         if not arrivals:
             return []
         last = max(arrivals, key=lambda member: arrivals[member])
         waited_ms = arrivals[last] - now.started_ms
-        return [Awaited(member=last, ms=waited_ms, why="the last to join")] if waited_ms > 0 else []
+        return [AwaitedMember(member=last, ms=waited_ms, why="the last to join")] if waited_ms > 0 else []
 
 
 def follow_transition(run: GroupHistory, obs: Observation) -> None:

@@ -10,7 +10,7 @@ from groupproof.protocol.rules.classic.classic_dialect import CLASSIC as CLASSIC
 from groupproof.protocol.rules.datalink.datalink_dialect import DATALINK as DATALINK_DIALECT
 from groupproof.protocol.vocabulary import error_named
 
-__all__ = ["CLASSIC", "CONSUMER", "DATALINK", "Awaited", "EvidenceLine", "Rebalance", "name_of"]
+__all__ = ["CLASSIC", "CONSUMER", "DATALINK", "AwaitedMember", "EvidenceLine", "Rebalance", "name_of"]
 
 CLASSIC: Final = CLASSIC_DIALECT.name
 CONSUMER: Final = "consumer"
@@ -31,7 +31,7 @@ def name_of(member: str | None) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Awaited:
+class AwaitedMember:
     """A member that a phase waited for: `ms` from the phase's start, `why` says how that is known."""
 
     member: str
@@ -76,8 +76,8 @@ class Rebalance:
     leader: str | None = None
     members: tuple[str, ...] = ()
     member_count: int | None = None
-    awaited_to_join: list[Awaited] = field(default_factory=list)
-    awaited_to_sync: list[Awaited] = field(default_factory=list)
+    awaited_to_join: list[AwaitedMember] = field(default_factory=list)
+    awaited_to_sync: list[AwaitedMember] = field(default_factory=list)
     evicted: tuple[str, ...] = ()
     rebalance_timeout_ms: int | None = None
     session_timeout_ms: int | None = None
@@ -135,7 +135,7 @@ class Rebalance:
         }  # fmt: skip
 
 
-def _awaited(awaited_member: Awaited) -> dict[str, Any]:
+def _awaited(awaited_member: AwaitedMember) -> dict[str, Any]:
     return {"member": awaited_member.member, "ms": _round(awaited_member.ms), "why": awaited_member.why}
 
 

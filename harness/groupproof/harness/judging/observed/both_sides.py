@@ -8,7 +8,7 @@ from typing import Any
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.observed.client_side import judge_clients
 from groupproof.harness.judging.observed.coordinator_side import judge_coordinator
-from groupproof.harness.judging.observed.limits import Unjudged
+from groupproof.harness.judging.observed.limits import UnjudgedSide
 from groupproof.protocol.trace import Trace
 
 __all__ = ["judge_sides", "upstream_of"]
@@ -19,8 +19,8 @@ def upstream_of(trace: Trace) -> Mapping[str, Any] | None:
     return next((obs.body for obs in trace if obs.who == "kit" and obs.body.get("name") == "upstream"), None)
 
 
-def judge_sides(trace: Trace, *, is_cut: bool = False) -> tuple[list[CaseResult], list[Unjudged]]:
+def judge_sides(trace: Trace, *, is_cut: bool = False) -> tuple[list[CaseResult], list[UnjudgedSide]]:
     """Return the results of both sides, the members' first, and what is not judged; with `is_cut` there was more than `trace` holds."""
     met = upstream_of(trace)
     sides = [*judge_clients(trace, met), *judge_coordinator(trace, met, is_cut=is_cut)]
-    return [side for side in sides if isinstance(side, CaseResult)], [side for side in sides if isinstance(side, Unjudged)]
+    return [side for side in sides if isinstance(side, CaseResult)], [side for side in sides if isinstance(side, UnjudgedSide)]

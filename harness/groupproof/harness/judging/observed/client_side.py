@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.checkers.reader_registry import membership_apis, naming_apis, readers_by_api
-from groupproof.harness.judging.observed.limits import Unjudged
+from groupproof.harness.judging.observed.limits import UnjudgedSide
 from groupproof.harness.judging.observed.observed_group import judge_live
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api
@@ -20,12 +20,12 @@ __all__ = ["judge_clients"]
 _OTHER: Final = frozenset(api.title for api in (Api.CONSUMER_GROUP_HEARTBEAT, Api.CONSUMER_GROUP_DESCRIBE))
 
 
-def judge_clients(trace: Trace, met: Mapping[str, Any] | None) -> list[CaseResult | Unjudged]:
+def judge_clients(trace: Trace, met: Mapping[str, Any] | None) -> list[CaseResult | UnjudgedSide]:
     """Return a result for each group that somebody spoke of, in order of appearance; `met` is the event's body that tells of the upstream."""
     groups = dict.fromkeys(obs.group for obs in trace if obs.group is not None and obs.api in membership_apis())
     left_out = {group: why for group in groups if (why := _why_not(group, trace, met))}
     judged = judge_live([obs for obs in trace if obs.group not in left_out])
-    return [*judged, *(Unjudged(group=group, side="members", why=why) for group, why in left_out.items())]
+    return [*judged, *(UnjudgedSide(group=group, side="members", why=why) for group, why in left_out.items())]
 
 
 def _why_not(group: str, trace: Trace, met: Mapping[str, Any] | None) -> str:

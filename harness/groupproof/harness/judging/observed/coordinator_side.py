@@ -13,7 +13,7 @@ from typing import Any, Final
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.checkers.checker_registry import checkers_spoken
 from groupproof.harness.judging.checkers.reader_registry import readers_by_api
-from groupproof.harness.judging.observed.limits import Unjudged
+from groupproof.harness.judging.observed.limits import UnjudgedSide
 from groupproof.harness.judging.observed.observed_group import case_in, result_of
 from groupproof.harness.judging.oracle.predictions import read
 from groupproof.harness.judging.oracle.tolerance import Tolerance
@@ -45,7 +45,7 @@ _ADVERSE: Final = (Verdict.FAILED, Verdict.NON_STRICT)
 
 def judge_coordinator(
     trace: Trace, met: Mapping[str, Any] | None, *, is_cut: bool = False, names_release: bool = True, tolerance: Tolerance | None = None
-) -> list[CaseResult | Unjudged]:
+) -> list[CaseResult | UnjudgedSide]:
     """Return what the oracle says of each group that somebody joined through the tap, in order of appearance.
 
     `met` is the event's body that tells of the upstream; with `is_cut` there was more than `trace` holds. With `names_release` an answer that is
@@ -69,12 +69,12 @@ def judge_answers(trace: Trace, *, names_release: bool = True, tolerance: Tolera
     return result_of(case, Judgement(verdict=worst(finding.verdict for finding in findings), findings=findings), trace)
 
 
-def _judged(group: str, trace: Trace, met: Mapping[str, Any] | None, *, is_cut: bool, **how: Any) -> CaseResult | Unjudged:
+def _judged(group: str, trace: Trace, met: Mapping[str, Any] | None, *, is_cut: bool, **how: Any) -> CaseResult | UnjudgedSide:
     story = [obs for obs in trace if obs.group == group]
     why = "more was seen than is kept" if is_cut else _unknown(group, met) or next((why for look in _looks(story) if (why := look(story))), "")
     why = why or next(_beside(story, trace), "")
     if why or met is None:
-        return Unjudged(group=group, side="coordinator", why=why)
+        return UnjudgedSide(group=group, side="coordinator", why=why)
     return judge_answers(_as_scripted(group, trace, met), **how)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Unjudged"]
+__all__ = ["UnjudgedSide"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unjudged:
+class UnjudgedSide:
     """A group of which one side, its "members" or its "coordinator", is not judged."""
 
     group: str

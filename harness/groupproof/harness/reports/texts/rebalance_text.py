@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from groupproof.harness.judging.diagnosis.causes import SORTED, Cause, Certainty
-from groupproof.harness.judging.diagnosis.rebalances import CONSUMER, DATALINK, Awaited, Rebalance, name_of
+from groupproof.harness.judging.diagnosis.rebalances import CONSUMER, DATALINK, AwaitedMember, Rebalance, name_of
 from groupproof.harness.reports.pictures.svg import time_label
 from groupproof.harness.reports.texts.advice import advice_for
 from groupproof.protocol.trace import Trace
@@ -90,7 +90,7 @@ def _epochs(now: Rebalance) -> str:
     return f"{assigned}, all members at the epoch {time_label(now.sync_ms)} later"
 
 
-def _shortened(awaited: Sequence[Awaited], phase: str) -> list[str]:
+def _shortened(awaited: Sequence[AwaitedMember], phase: str) -> list[str]:
     return [
         f"{time_label(awaited_member.ms)} to {phase} for {name_of(awaited_member.member)}: {awaited_member.why}"
         if awaited_member.member

@@ -4,7 +4,7 @@ from tests.harness.running.scripts.in_process import performed
 
 from groupproof.harness.model.script import Ask, Pass, Script
 from groupproof.harness.model.script_builders import describe, join, stable, sync
-from groupproof.harness.running.fuzzing.histories.answer_contrast import contrast, leveled, overlap, said_by
+from groupproof.harness.running.fuzzing.histories.answer_contrast import contrast, labelled_answers, leveled, overlap
 from groupproof.protocol.vocabulary import Api
 
 STABLE = Script(steps=(*stable("a", "b"), describe("a")))
@@ -25,13 +25,13 @@ def test_the_first_answer_that_differs_is_told_by_both() -> None:
 
 
 def test_ids_are_named_in_the_order_of_their_appearance() -> None:
-    said = dict(said_by(performed(Script(steps=(join("a", wait=True, label="one"), join("b", wait=True, label="two"))))))
+    said = dict(labelled_answers(performed(Script(steps=(join("a", wait=True, label="one"), join("b", wait=True, label="two"))))))
 
     assert [said[label]["body"]["member_id"] for label in ("one", "two")] == ["id 1", "id 2"]
 
 
 def test_what_was_not_answered_is_told_as_such() -> None:
-    said = dict(said_by(performed(Script(steps=(*stable("a", "b")[:-3], sync("b", wait=False, label="waits"))))))
+    said = dict(labelled_answers(performed(Script(steps=(*stable("a", "b")[:-3], sync("b", wait=False, label="waits"))))))
 
     assert said["waits"] == "no answer"
 

@@ -10,7 +10,7 @@ from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.script import Script
 from groupproof.harness.model.script_builders import beat, join
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
-from groupproof.harness.running.fuzzing.histories.divergence import Divergence, answered_count, excused, met_in, side_by_side, worst_lag_ms
+from groupproof.harness.running.fuzzing.histories.divergence import Divergence, answered_count, divergences_in, excused, side_by_side, worst_lag_ms
 from groupproof.protocol.trace import Trace
 
 SCRIPT = Script(steps=(join("m0", wait=True, label="first"), join("m0", wait=True, label="second")))
@@ -25,14 +25,14 @@ def trace_of(profile: str, *, judged_by: str = "kafka-4.1") -> Trace:
 
 def divergence() -> tuple[Divergence, Trace]:
     trace = trace_of("kafka-2.4", judged_by="kafka-1.1")
-    (met,) = met_in(trace)
+    (met,) = divergences_in(trace)
     return met, trace
 
 
 def test_a_broker_that_keeps_the_rules_meets_no_divergence() -> None:
     trace = trace_of("kafka-4.1")
 
-    assert met_in(trace) == []
+    assert divergences_in(trace) == []
     assert answered_count(trace) == 2
 
 
@@ -46,7 +46,7 @@ def test_the_first_answer_that_is_not_the_rules_is_met() -> None:
 
 
 def test_a_trace_that_does_not_tell_its_ground_meets_nothing() -> None:
-    assert met_in([]) == []
+    assert divergences_in([]) == []
 
 
 def test_what_a_thread_that_sat_on_a_request_explains_is_met_by_judges_alone() -> None:
@@ -59,7 +59,7 @@ def test_what_a_thread_that_sat_on_a_request_explains_is_met_by_judges_alone() -
     recording.wait(20)
     trace = changed(recording.end(), "beat", bodied(error_code=0))
 
-    assert met_in(trace) == []
+    assert divergences_in(trace) == []
     (found,) = findings_of(trace, profile="kafka-4.1", settings=SETTINGS)
     assert "Heartbeat of a (generation 1, PreparingRebalance): 0" in found.observed
 

@@ -18,7 +18,7 @@ from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import api_named, error_named
 from groupproof.protocol.wire.error_responses import error_of
 
-__all__ = ["Contrast", "contrast", "leveled", "overlap", "said_by"]
+__all__ = ["Contrast", "contrast", "labelled_answers", "leveled", "overlap"]
 
 _IDS = ("member_id", "leader", "group_id")
 
@@ -54,7 +54,7 @@ def _leveled(ask: Ask, ranges: Ranges) -> Ask:
 
 def contrast(first: Trace, second: Trace) -> Contrast | None:
     """Return the first exchange that was answered in two ways, in the order in which the first subject was asked; None where all were alike."""
-    mine, theirs = dict(said_by(first)), dict(said_by(second))
+    mine, theirs = dict(labelled_answers(first)), dict(labelled_answers(second))
     for label in dict.fromkeys([*mine, *theirs]):
         one, other = mine.get(label, "not asked"), theirs.get(label, "not asked")
         if one != other:
@@ -62,7 +62,7 @@ def contrast(first: Trace, second: Trace) -> Contrast | None:
     return None
 
 
-def said_by(trace: Trace) -> Iterator[tuple[str, Any]]:
+def labelled_answers(trace: Trace) -> Iterator[tuple[str, Any]]:
     """Yield each exchange's label, and its answer normalised, or what came in place of one."""
     answers = {obs.exchange_id: obs for obs in trace if obs.kind == "response" and obs.who == "member"}
     names: dict[str, str] = {}

@@ -24,7 +24,7 @@ from groupproof.harness.model.script import Ask, Script
 from groupproof.harness.model.verdicts import Level, Verdict
 from groupproof.harness.running.canary import Canary
 from groupproof.harness.running.case_runner import Runner
-from groupproof.harness.running.fuzzing.histories.divergence import Divergence, answered_count, excused, met_in
+from groupproof.harness.running.fuzzing.histories.divergence import Divergence, answered_count, divergences_in, excused
 from groupproof.harness.running.fuzzing.histories.history_registry import histories_on
 from groupproof.harness.running.fuzzing.histories.history_source import Kind, histories
 from groupproof.harness.running.fuzzing.histories.shrink_history import shrunk, size_of
@@ -89,7 +89,7 @@ class _Stage:
         judgement = self.inner.judge(case, trace)
         if all(finding.verdict is Verdict.OK for finding in judgement.findings):
             return judgement
-        if met := met_in(trace):
+        if met := divergences_in(trace):
             self.met[case.id] = (met[0], trace)
             return judgement
         return excused(judgement, trace)
@@ -270,7 +270,7 @@ class Fuzzing(CertifyRun):
         play = await stage.play(case, key=f"s{next(self._numbers)}")
         if play.trouble is not None:
             return None
-        again = [item for item in met_in(play.trace) if item.sort == divergence.sort]
+        again = [item for item in divergences_in(play.trace) if item.sort == divergence.sort]
         ruling = rule_on(case, [judge_script_run(case, play.trace)])
         return FuzzFinding(case=case, met=again[0], trace=play.trace, ruling=ruling) if again else None
 

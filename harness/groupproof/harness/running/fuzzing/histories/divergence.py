@@ -22,7 +22,7 @@ from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import Api, error_named
 from groupproof.protocol.wire.error_responses import error_of
 
-__all__ = ["Divergence", "answered_count", "excused", "met_in", "side_by_side", "worst_lag_ms"]
+__all__ = ["Divergence", "answered_count", "divergences_in", "excused", "side_by_side", "worst_lag_ms"]
 
 _WAITING = (Api.JOIN_GROUP, Api.SYNC_GROUP)
 _BEFORE = 8
@@ -45,7 +45,7 @@ class Divergence:
         return (self.kind, self.rule)
 
 
-def met_in(trace: Trace) -> list[Divergence]:
+def divergences_in(trace: Trace) -> list[Divergence]:
     """Return the divergences of a trace from the rules of the profile that it names, at most one a group.
 
     What is also explained by a request that was taken up after the broker seemed to have done so is none: among thousands that happens. Where the machine

@@ -6,14 +6,14 @@ from typing import Final
 
 from groupproof.harness.model.dialect_parts import PartRegistry
 from groupproof.harness.running.fuzzing.histories.dialect_histories import DialectHistories
-from groupproof.harness.running.fuzzing.histories.malformed import gone_wild
+from groupproof.harness.running.fuzzing.histories.malformed import malformed_request
 from groupproof.harness.running.fuzzing.histories.moves import MOVES
 from groupproof.protocol.rules import profile
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 
 __all__ = ["HISTORIES", "histories_on"]
 
-CLASSIC_HISTORIES: Final = DialectHistories(dialect=CLASSIC, moves=MOVES, wild=gone_wild)
+CLASSIC_HISTORIES: Final = DialectHistories(dialect=CLASSIC, moves=MOVES, wild=malformed_request)
 HISTORIES: Final = PartRegistry(DialectHistories, CLASSIC_HISTORIES)
 
 

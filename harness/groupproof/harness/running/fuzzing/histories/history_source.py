@@ -104,7 +104,7 @@ class _Author:
     def _request(self) -> None:
         ask = asked(self.drawer, self.outlook, self.actors, [move for part in self.parts for move in part.moves])
         if self.drawer.chance(_WILD):
-            ask = self._gone_wild(ask)
+            ask = self._malformed(ask)
         over = self.outlook.free_connection(ask.member)
         label = f"{len(self.steps)} {ask.api.title} {ask.member}"
         ask = replace(ask, label=label, over=None if over == ask.member else over, within_ms=_WITHIN_MS, version=self._version(ask))
@@ -122,7 +122,7 @@ class _Author:
             self._settle_debts()
         self._await(taken.released)
 
-    def _gone_wild(self, ask: Ask) -> Ask:
+    def _malformed(self, ask: Ask) -> Ask:
         part = next(part for part in self.parts if any(move.api is ask.api for move in part.moves))
         wild = part.wild(self.drawer, ask, next(actor for actor in self.actors if actor.name == ask.member))
         return ask if self.is_dynamic and wild.api is Api.JOIN_GROUP and wild.fields["group_instance_id"] else wild

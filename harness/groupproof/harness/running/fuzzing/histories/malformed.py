@@ -11,7 +11,7 @@ from groupproof.harness.running.fuzzing.choice_source import Drawer
 from groupproof.harness.running.fuzzing.histories.moves import NOBODY, Actor
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["gone_wild"]
+__all__ = ["malformed_request"]
 
 _FIELDS: Final[Mapping[Api, tuple[str, ...]]] = {
     Api.JOIN_GROUP: ("member_id", "group_instance_id", "protocol_type", "protocols", "session_timeout_ms", "rebalance_timeout_ms", "group_id"),
@@ -23,7 +23,7 @@ _FIELDS: Final[Mapping[Api, tuple[str, ...]]] = {
 _NEWEST_GENERATION: Final = 2_147_483_647
 
 
-def gone_wild(drawer: Drawer, ask: Ask, actor: Actor) -> Ask:
+def malformed_request(drawer: Drawer, ask: Ask, actor: Actor) -> Ask:
     """Return the request with one field put wrong, where it has one that can be."""
     fields = _FIELDS.get(ask.api)
     if fields is None:
