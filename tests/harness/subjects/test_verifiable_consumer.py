@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable
@@ -16,8 +17,9 @@ from groupproof.harness.running.error_search import trouble_in
 from groupproof.harness.running.plans.member_control import DEFAULTS
 from groupproof.harness.subjects import verifiable_consumer
 from groupproof.harness.subjects.networks.network import LoopbackNetwork
+from groupproof.harness.subjects.shims.process_weight import jobs_for
 from groupproof.harness.subjects.shims.shim_process import Program
-from groupproof.harness.subjects.subject import Handle
+from groupproof.harness.subjects.subject import Handle, jobs_of
 from groupproof.harness.subjects.verifiable_consumer import VerifiableSubject, template_of
 
 FIELDS: dict[str, Any] = {"bootstrap": "h:1", "client_id": "m0", **DEFAULTS}
@@ -248,3 +250,15 @@ def test_a_program_that_is_none_of_level_0_is_refused_in_one_line(
     with pytest.raises(Exception, match=why) as error:
         trio.run(main)
     assert isinstance(trouble_in(error.value), kind)
+
+
+def test_as_many_programs_run_at_once_as_their_weight_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = iter([10.0, 11.0])
+    monkeypatch.setattr(verifiable_consumer, "_children_s", lambda: next(seconds))
+    subject = VerifiableSubject("java", program("kafka-4.1"))
+
+    async def use(handle: Handle, heard: Heard) -> None:
+        assert subject.start_s == 3.0
+        assert jobs_of(subject, 64) == jobs_for(3.0, os.cpu_count() or 1) < 64
+
+    using(subject, use)

@@ -302,7 +302,7 @@ class ProcessSubject:
 
 def jobs_of(subject: Subject, most: int) -> int:
     """Return how many cases an opened subject can run at once, of `most`: processes of one member each are as heavy as the first one was."""
-    start_s = subject.start_s if isinstance(subject, ProcessSubject) and "multi" not in subject.hello.capabilities else None
+    start_s: float | None = None if "multi" in subject.hello.capabilities else getattr(subject, "start_s", None)
     return most if start_s is None else min(most, jobs_for(start_s, os.cpu_count() or 1))
 
 

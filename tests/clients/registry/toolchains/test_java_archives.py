@@ -143,3 +143,12 @@ def test_a_jar_that_is_not_the_one_that_was_pinned_is_refused_with_both_hashes(b
         copy_pinned({"g:a:1": "00"}, tmp_path)
     with pytest.raises(ProvisionError, match="g:b:1 is not the file that was pinned: its SHA-256 is no file"):
         copy_pinned({"g:b:1": pinned}, tmp_path)
+
+
+def test_the_shim_of_each_framework_is_compiled_against_what_it_was_published_with(seen: Path, tmp_path: Path) -> None:
+    argv = _argv("reactor-kafka@1.3.25", tmp_path)
+
+    assert argv[-1] == "ReactorShim"
+    framework, shim = seen.read_text().splitlines()[:2]
+    assert "exclusion" not in framework
+    assert "/ReactorShim.java" in shim

@@ -13,7 +13,7 @@ from groupproof.harness.judging.case_checkers.commit_reactions import (
 )
 from groupproof.harness.judging.checkers.commits import CommitOutcomesReported, CommitsAreOwn, CommitsWereDelivered
 from groupproof.harness.model.evidence import NotReached
-from groupproof.harness.model.verdicts import Verdict
+from groupproof.harness.model.verdicts import Proof, Verdict
 from groupproof.protocol.vocabulary import Api
 
 OTHER = "m1-1"
@@ -242,7 +242,9 @@ def test_no_word_is_awaited_of_a_run_that_ended_early() -> None:
 def test_a_commit_reaches_the_coordinator(error: int, expected: Verdict) -> None:
     judge = commit_reaches_coordinator("m0", after="commit", requirement="COMMIT-08")
 
-    assert verdict(judge, asked(error=error, entry=False)) is expected
+    (found,) = findings(judge, asked(error=error, entry=False))
+    assert found.verdict is expected
+    assert expected is Verdict.OK or found.proof is Proof.LIVENESS  # the session of a client may end because the machine is slow
     with pytest.raises(NotReached):
         verdict(judge, Story().member().mark("commit").end())
 

@@ -35,6 +35,16 @@ def test_the_next_request_without_a_lookup_is_not_strict(api: Api) -> None:
     assert verdict(REDISCOVERS, story.end(9_000)) is Verdict.NON_STRICT
 
 
+def test_on_a_machine_that_lagged_the_next_request_may_have_been_on_its_way() -> None:
+    story = Story().member().fault("error")
+    story.at(390).kit("lag", source="loop", lag_ms=300)
+    story.at(400).beat()
+    story.at(600).find()
+
+    with pytest.raises(NotReached, match="the machine lagged between the answer and Heartbeat"):
+        verdict(REDISCOVERS, story.end(9_000))
+
+
 @pytest.mark.parametrize(
     ("second_ms", "looks_up", "expected"), [(20, True, Verdict.OK), (300, True, Verdict.NON_STRICT), (20, False, Verdict.NON_STRICT)]
 )

@@ -50,6 +50,21 @@ def test_a_short_window_proves_nothing() -> None:
         verdict(GOES_ON, beating(until=1_000))
 
 
+@pytest.mark.parametrize("comes_back", [True, False])
+def test_who_left_before_a_heartbeat_was_due_owes_none_once_it_is_back(*, comes_back: bool) -> None:
+    story = Story().member().mark("busy")
+    story.at(400).leave()
+    if comes_back:
+        story.at(1_500).member(member="m0-2", gets=[("t", 0)])
+    story.end(6_000)
+
+    if comes_back:
+        assert [finding.observed for finding in findings(GOES_ON, story)] == ["It left the group before a heartbeat was due, and came back."]
+    else:
+        with pytest.raises(NotReached):
+            findings(GOES_ON, story)
+
+
 def parked(*, beats: bool, freed_at: float = 4_000) -> Story:
     story = Story().fault("slow")
     story.at(300).request(Api.SYNC_GROUP, member=ID, generation=1)

@@ -52,6 +52,16 @@ def test_a_client_that_closed_without_a_goodbye_will_say_none() -> None:
     assert verdict(leaves("m0", after="close", requirement="CLIENT-73", whole=True), story.end(400)) is Verdict.NON_STRICT
 
 
+@pytest.mark.parametrize(("fault", "expected"), [(None, Verdict.OK), ("error", Verdict.NON_STRICT)])
+def test_a_client_that_the_coordinator_no_longer_knew_has_nothing_to_leave(fault: str | None, expected: Verdict) -> None:
+    story = Story().member().mark("close")
+    beat = story.at(200).request(Api.HEARTBEAT, member=ID, generation=1)
+    story.answer(beat, error=25, fault=fault)
+    story.at(300).tell("shutdown_complete")
+
+    assert verdict(leaves("m0", after="close", requirement="CLIENT-73", whole=True), story.end(9_000)) is expected
+
+
 def test_a_client_without_a_member_id_has_nothing_to_leave_with() -> None:
     assert verdict(leaves("m0", after="close", requirement="CLIENT-73"), Story().mark("close").end(9_000)) is Verdict.OK
 

@@ -145,6 +145,8 @@ CASES: tuple[Case, ...] = (
                 *start("a0"),
                 stable("a0", "m0", after="newcomer", within_ms=12_000, go_on=True),
                 passing(1_000),
+                heal("refused"),
+                passing(1_500),  # what was refused comes again, and is taken: it had better be of the partitions that are left
             ],
         ),
         is_struck("refused", "m0", _COMMIT, requirement="CLIENT-76", within_ms=12_000),

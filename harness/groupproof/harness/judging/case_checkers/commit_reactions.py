@@ -197,7 +197,7 @@ def commit_reaches_coordinator(client: str, *, after: str, requirement: str) -> 
             yield claim.ok("It was.", last)
             return
         taken = [request for request in sent if accepted(ev, request)]
-        yield claim.ok("It was.", taken[0]) if taken else claim.failed("None was.", sent[-1])
+        yield claim.ok("It was.", taken[0]) if taken else claim.failed("None was.", sent[-1], proof=Proof.LIVENESS)
 
     return judge
 

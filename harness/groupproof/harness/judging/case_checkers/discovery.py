@@ -9,6 +9,7 @@ from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, o
 from groupproof.harness.judging.case_checkers.trace_queries import moment, report_due
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, waited
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS
+from groupproof.harness.judging.lag import lost_ms
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.harness.model.evidence import Evidence, NotReached
@@ -33,6 +34,8 @@ def rediscovers(client: str, *, after: str, requirement: str, api: Api) -> Judge
         asked = next((obs for obs in requests if find is None or not _was_on_its_way(obs, since)), None)
         if find is not None and (asked is None or find.seq < asked.seq or _came_beside(find, asked)):
             yield claim.ok("It did.", find)
+        elif asked is not None and lost_ms(ev.trace, since.at_ms, asked.at_ms):
+            raise NotReached(f"the machine lagged between the answer and {asked.api}, which may have been on its way")
         elif asked is not None:
             yield claim.tolerated(f"{asked.api} came without a lookup before it.", asked)
         elif (report := report_due(ev, client, after)) is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NoReturn
 
 from groupproof.harness.judging.case_checkers.findings import end
-from groupproof.harness.judging.case_checkers.trace_queries import moment
+from groupproof.harness.judging.case_checkers.trace_queries import moment, synced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
@@ -30,8 +30,13 @@ def heartbeats_go_on(
     def judge(ev: Evidence) -> Iterator[Finding]:
         session_ms = ev.terms(client).session_ms
         since, until = moment(ev, after), end(ev) if before is None else moment(ev, before)
-        until = next((left for left in ev.requests(Api.LEAVE_GROUP, client, after, until.seq)), until)  # who has left owes no heartbeat
+        left = next(iter(ev.requests(Api.LEAVE_GROUP, client, after, until.seq)), None)
+        until = left or until  # who has left owes no heartbeat
         if elapsed_ms(since, until) < session_ms / 2:
+            if left is not None and (back := next(iter(synced(ev, client, left.seq, ev.closing)), None)) is not None:
+                # reactor-kafka closes its consumer on any error of poll, and the application subscribes anew.
+                yield claim.ok("It left the group before a heartbeat was due, and came back.", back)
+                return
             _cannot_see(ev, client, "the window is shorter than half a session timeout")
         quiet, at = _longest_silence(ev, client, since, until)
         if quiet > tolerated_ms(session_ms):

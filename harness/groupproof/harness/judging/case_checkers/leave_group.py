@@ -12,7 +12,8 @@ from groupproof.harness.judging.crashes import has_crashed_closing, how_it_ended
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["closes", "gives_its_place_up", "leaves", "leaves_once", "leaves_others_alone", "sends_none", "stays_in_time", "syncs_no_more"]
 
@@ -35,6 +36,8 @@ def leaves(
         since = moment(ev, after)
         if left is None and newest(ev, client, before=after) is None:
             yield claim.ok("It had no member id to leave with.")
+        elif left is None and closed is not None and _is_forgotten(ev, client, after, closed):
+            yield claim.ok("The coordinator no longer knew it: it had nothing to leave.", closed)
         elif left is None and closed is not None and whole:
             yield claim.found(absent, never, closed, proof=Proof.LIVENESS, wait=waited(since, closed, 0))
         else:
@@ -42,6 +45,12 @@ def leaves(
             yield missing or claim.ok("It did.", left)
 
     return judge if whole else TimedJudge(judge, after, within_ms)
+
+
+def _is_forgotten(ev: Evidence, client: str, after: str, closed: Observation) -> bool:
+    """Tell whether the coordinator itself, and no fault, told the member before it closed that it is none any more: on a slow machine its session ends."""
+    answers = ev.select("response", None, client, after, closed.seq)
+    return any(obs.error == ErrorCode.UNKNOWN_MEMBER_ID and obs.fault is None for obs in answers)
 
 
 def gives_its_place_up(client: str, *, after: str, within_ms: float, requirement: str = "CLIENT-52") -> Judge:
