@@ -8,6 +8,7 @@ const CODES = KafkaJS.ErrorCodes
 
 const CAPABILITIES = ['classic', 'commit', 'commit-async', 'auto-commit', 'pause', 'poll-deadline', 'static', 'cooperative', 'on-revoked', 'resubscribe']
 const COMMITTED_MS_MAX = 10_000
+const CONNECTS_MAX = 5
 
 const named = errorsOf(CODES)
 const bare = ({ topic, partition }) => ({ topic, partition })
@@ -18,9 +19,10 @@ class KafkaJavascript extends Member {
 
   async start(settings) {
     const topics = settings.take('topics')
-    this.#consumer = new KafkaJS.Kafka(settings.takeAll({ bootstrap: 'bootstrap.servers', client_id: 'client.id' })).consumer(this.#config(settings))
-    // Nobody waits for the connection: the command is answered when the client has been told.
-    this.#connecting = this.#go(topics)
+    const kafka = new KafkaJS.Kafka(settings.takeAll({ bootstrap: 'bootstrap.servers', client_id: 'client.id' }))
+    const config = this.#config(settings)
+    // Nobody waits for the connection: the command is answered when the client has its settings.
+    this.#connecting = this.#go(() => kafka.consumer({ ...config }), topics)
   }
 
   #config(settings) {
@@ -41,9 +43,22 @@ class KafkaJavascript extends Member {
     }
   }
 
-  async #go(topics) {
+  // A connection that is lost within `connect`, which asks for metadata, ends it: the application makes the consumer anew.
+  async #connect(made) {
+    for (let left = CONNECTS_MAX; ; left -= 1) {
+      this.#consumer = made()
+      try {
+        return await this.#consumer.connect()
+      } catch (error) {
+        if (left === 1 || this.isClosed) throw error
+        this.failed(named(error), { fatal: false })
+      }
+    }
+  }
+
+  async #go(made, topics) {
     try {
-      await this.#consumer.connect()
+      await this.#connect(made)
       await this.#consumer.subscribe({ topics })
       await this.#consumer.run({ eachBatch: ({ batch }) => this.#eachBatch(batch) })
     } catch (error) {

@@ -8,6 +8,7 @@ console.error('librdkafka', librdkafkaVersion)
 
 const CAPABILITIES = ['classic', 'commit', 'commit-async', 'auto-commit', 'pause', 'poll-deadline', 'static', 'cooperative', 'on-revoked', 'resubscribe']
 const RECORDS_MAX = 500
+const CONNECTS_MAX = 5
 const COMMITTED_MS_MAX = 10_000
 const NOTHING_TO_COMMIT = CODES.ERRORS.ERR__NO_OFFSET
 
@@ -24,8 +25,16 @@ class RdKafka extends PollingMember {
     this.#consumer = new KafkaConsumer(config, topicConfig)
     this.#consumer.setDefaultConsumeTimeout(settings.take('poll_timeout_ms', 100))
     this.#consumer.on('event.error', (error) => this.#met(error))
-    // Nobody waits for the connection: the command is answered when the client has its settings.
-    this.#consumer.connect({}, (error) => (error ? this.#met(error, true) : this.#go(topics)))
+    this.#connect(topics, CONNECTS_MAX) // nobody waits for it: the command is answered when the client has its settings
+  }
+
+  // A connection that is lost within `connect`, which asks for metadata, ends it: the application connects again.
+  #connect(topics, left) {
+    this.#consumer.connect({}, (error) => {
+      if (!error) return this.#go(topics)
+      this.#met(error, left === 1)
+      if (left > 1 && !this.isClosed) this.#connect(topics, left - 1)
+    })
   }
 
   #config(settings) {
