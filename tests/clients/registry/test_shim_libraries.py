@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 from importlib.metadata import version
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from groupproof.clients.registry.shim_libraries import LIBRARIES
 from groupproof.protocol.vocabulary import ErrorCode
 
-NODE = LIBRARIES["node"]
+NODE, JAVA = LIBRARIES["node"], LIBRARIES["java"]
+POM = "{http://maven.apache.org/POM/4.0.0}"
 
 
 def _node_names() -> dict[int, str]:
@@ -38,6 +43,26 @@ def test_the_node_library_is_a_package_of_the_projects_release() -> None:
 
     assert (package["name"], package["version"]) == ("groupproof", version("groupproof"))
     assert [target for target in package["exports"].values() if not (NODE / target).is_file()] == []
+
+
+def test_the_java_library_is_an_artifact_of_the_projects_release() -> None:
+    project = ElementTree.parse(JAVA / "pom.xml").getroot()
+
+    assert [project.findtext(f"{POM}{name}") for name in ("groupId", "artifactId", "version")] == ["groupproof", "groupproof", version("groupproof")]
+
+
+@pytest.mark.soak
+@pytest.mark.java
+@pytest.mark.network
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("mvn") is None, reason="absent: mvn")
+def test_the_java_library_passes_its_own_tests(tmp_path: Path) -> None:
+    shutil.copytree(JAVA, tmp_path / "library", ignore=shutil.ignore_patterns("target"))
+    ran = subprocess.run(["mvn", "-B", "test"], cwd=tmp_path / "library", capture_output=True, text=True, check=False, timeout=900)
+
+    assert ran.returncode == 0, ran.stdout
+    tests = sum(path.read_text("utf-8").count("@Test\n") for path in (JAVA / "src" / "test").rglob("*Test.java"))
+    assert f"Tests run: {tests}, Failures: 0, Errors: 0, Skipped: 0" in ran.stdout
 
 
 @pytest.mark.parametrize("language", ERROR_NAMES)

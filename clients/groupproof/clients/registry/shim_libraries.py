@@ -13,4 +13,5 @@ __all__ = ["LIBRARIES"]
 LIBRARIES: Final[Mapping[str, Path]] = {
     "go": SHIMS / "go" / "groupproof",
     "node": SHIMS / "node" / "groupproof",
+    "java": SHIMS / "java" / "groupproof",
 }

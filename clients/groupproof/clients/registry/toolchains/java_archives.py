@@ -23,6 +23,9 @@ JDK_HINT: Final = "install a JDK 17 or later (Debian: apt-get install openjdk-17
 # A member's JVM lives for seconds and is one of many: quick to start and small beats fast.
 JVM_OPTIONS: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Xmx512m")
 
+JAVA_LIBRARY: Final = SHIMS / "java" / "groupproof" / "src" / "main" / "java"
+"""The sources of the shim library: they are compiled against the release that the shim is compiled against."""
+
 MAVEN: Final = Tool(
     name="maven",
     program="mvn",
@@ -78,7 +81,8 @@ class JavaArchives:
             say(f"compiling the shim of {client}")
             compile_java(source, installed, folder)
 
-        recipe = digest([java_release(), source.name, *(path.read_text("utf-8") for path in sorted(source.parent.glob("*.java"))), *client.pins()])
+        sources = sorted([*source.parent.glob("*.java"), *JAVA_LIBRARY.rglob("*.java")])
+        recipe = digest([java_release(), source.name, *(path.read_text("utf-8") for path in sources), *client.pins()])
         return entry(cache, f"java/shim-{client.release}-{recipe}", build, say)
 
     def start(self, client: RegisteredClient, installed: Path, built: Path) -> StartCommand:
@@ -125,8 +129,8 @@ def copy_pinned(artifacts: Mapping[str, str], folder: Path) -> None:
 
 
 def compile_java(source: Path, jars: Path, classes: Path) -> None:
-    """Compile a source file, and those beside it that it uses, against the jars of a folder; raise `ProvisionError`."""
-    beside = ["-sourcepath", str(source.parent), "-implicit:class"]
+    """Compile a source file, and what it uses of those beside it and of the shim library, against the jars of a folder; raise `ProvisionError`."""
+    beside = ["-sourcepath", os.pathsep.join([str(source.parent), str(JAVA_LIBRARY)]), "-implicit:class"]
     done = run([java_tool("javac"), "-nowarn", "-proc:none", *beside, "-cp", f"{jars}{os.sep}*", "-d", str(classes), str(source)])
     if done.returncode != 0:
         raise ProvisionError(f"javac refused {source.name} with {jars.name}: {last_words(done.stderr)}")
