@@ -6,16 +6,18 @@ import json
 import re
 import shutil
 import subprocess
+import tomllib
 from importlib.metadata import version
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from groupproof_shim import ERROR_NAMES as python_names
 
 from groupproof.clients.registry.shim_libraries import LIBRARIES
 from groupproof.protocol.vocabulary import ErrorCode
 
-NODE, JAVA = LIBRARIES["node"], LIBRARIES["java"]
+NODE, JAVA, PYTHON = (LIBRARIES[language] for language in ("node", "java", "python"))
 POM = "{http://maven.apache.org/POM/4.0.0}"
 
 
@@ -25,12 +27,16 @@ def _node_names() -> dict[int, str]:
     return {int(code): name for code, name in re.findall(r"'?(-?\d+)'?: '([A-Z_]+)'", table[1])}
 
 
+<<<<<<< HEAD
 def _go_names() -> dict[int, str]:
     table = (LIBRARIES["go"] / "shim" / "errors.go").read_text("utf-8").partition("codeNames = map")[2]
     return {int(code): name for code, name in re.findall(r'(-?\d+): "([A-Z_]+)"', table)}
 
 
 ERROR_NAMES = {"go": _go_names(), "node": _node_names()}
+=======
+ERROR_NAMES = {"node": _node_names(), "python": python_names}
+>>>>>>> aec639c7 (shims: what Python shims share is a module of its own, with members that push and members on asyncio)
 
 
 @pytest.mark.parametrize("language", LIBRARIES)
@@ -49,6 +55,13 @@ def test_the_java_library_is_an_artifact_of_the_projects_release() -> None:
     project = ElementTree.parse(JAVA / "pom.xml").getroot()
 
     assert [project.findtext(f"{POM}{name}") for name in ("groupId", "artifactId", "version")] == ["groupproof", "groupproof", version("groupproof")]
+
+
+def test_the_python_library_is_a_distribution_of_the_projects_release() -> None:
+    project = tomllib.loads((PYTHON / "pyproject.toml").read_text("utf-8"))["project"]
+
+    assert (project["name"], project["version"]) == ("groupproof-shim", version("groupproof"))
+    assert "dependencies" not in project
 
 
 @pytest.mark.soak

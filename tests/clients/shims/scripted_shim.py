@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from shim_lines import CommandFailed, Host, Lines, Partition, Problem, Subscribe, Unimplemented, log_to_stderr
-from shim_member import Member
+from groupproof_shim import CommandFailed, Partition, PollingMember, Problem, Ranges, Subscribe, Unimplemented, serve
 
 
 class ScriptedError(Exception):
     """What the client in memory raises."""
 
 
-class ScriptedMember(Member):
+class ScriptedMember(PollingMember):
     topics: Sequence[str] = ()
     polls = 0
 
@@ -26,14 +26,16 @@ class ScriptedMember(Member):
         subscribe.config({"bootstrap": "b", "client_id": "c"})
         self.resubscribe(subscribe.topics)
 
-    def poll(self) -> Mapping[Partition, tuple[int, int, int]]:
+    def identity(self) -> dict[str, Any]:
+        return {"member_id": "id-1", "generation": 1}
+
+    def poll(self) -> Ranges:
         self.polls += 1
         if "fatal" in self.topics or ("boom" in self.topics and self.polls == 2):
             raise ScriptedError("UNKNOWN_SERVER_ERROR" if "boom" in self.topics else "FENCED_INSTANCE_ID")
         if self.polls == 1:
             print("a client that prints to stdout")
-            self.emit_partitions("partitions_assigned", self.assignment(), "id-1", 1)
-            self.emit("callback_done")
+            self.assigned(self.assignment())
             return {("t", 0): (0, 4, 5)}
         threading.Event().wait(self.poll_timeout_s)
         return {}
@@ -78,17 +80,5 @@ class ScriptedMember(Member):
         return str(error), f"scripted {error}", str(error) != "UNKNOWN_SERVER_ERROR"
 
 
-def main() -> None:
-    lines = Lines.taking_stdout()
-    log_to_stderr()
-
-    def start(key: str | None) -> Member:
-        member = ScriptedMember(key, lines)
-        member.start()
-        return member
-
-    Host(lines, start).run({"client": "scripted", "version": "1", "language": "python", "capabilities": ["classic", "multi"]})
-
-
 if __name__ == "__main__":
-    main()
+    serve("scripted", "1", ["classic"], ScriptedMember)

@@ -14,4 +14,5 @@ LIBRARIES: Final[Mapping[str, Path]] = {
     "go": SHIMS / "go" / "groupproof",
     "node": SHIMS / "node" / "groupproof",
     "java": SHIMS / "java" / "groupproof",
+    "python": SHIMS / "python",
 }

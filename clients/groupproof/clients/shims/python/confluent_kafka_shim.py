@@ -6,13 +6,12 @@ librdkafka joins, heartbeats and fetches in threads of its own; polling serves i
 
 from __future__ import annotations
 
-import logging
+import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from shim_lines import ERROR_NAMES, Host, Lines, Partition, Problem, Subscribe, Unimplemented, cannot_run_here, log_to_stderr, upper_snake
-from shim_member import Member
+from groupproof_shim import ERROR_NAMES, Partition, PollingMember, Problem, Ranges, Subscribe, Unimplemented, cannot_run_here, serve, upper_snake
 
 try:
     import confluent_kafka
@@ -37,40 +36,19 @@ REVOCATION_S_MAX = 10.0
 
 
 def main() -> None:
-    lines = Lines.taking_stdout()
-    log_to_stderr()
-
-    def start(key: str | None) -> Member:
-        member = ConfluentMember(key, lines)
-        member.start()
-        return member
-
     version = confluent_kafka.version()
-    hello = {"client": "confluent-kafka", "version": version if isinstance(version, str) else version[0], "language": "python"}
-    logging.info("librdkafka %s", confluent_kafka.libversion()[0])
-    Host(lines, start).run({**hello, "capabilities": capabilities()})
+    print("librdkafka", confluent_kafka.libversion()[0], file=sys.stderr)
+    serve("confluent-kafka", version if isinstance(version, str) else version[0], capabilities(), ConfluentMember)
 
 
 def capabilities() -> list[str]:
-    found = [
-        "classic",
-        "commit",
-        "commit-async",
-        "auto-commit",
-        "pause",
-        "poll-deadline",
-        "static",
-        "cooperative",
-        "on-revoked",
-        "resubscribe",
-        "multi",
-    ]
+    found = ["classic", "commit", "commit-async", "auto-commit", "pause", "poll-deadline", "static", "cooperative", "on-revoked", "resubscribe"]
     if confluent_kafka.libversion()[1] >= CONSUMER_PROTOCOL_SINCE:
         found.append("consumer")
     return found
 
 
-class ConfluentMember(Member):
+class ConfluentMember(PollingMember):
     consumer: Any
     is_static = False
     commits_pending = 0  # asynchronous commits that were commanded and have not called back
@@ -101,19 +79,16 @@ class ConfluentMember(Member):
         self.consumer.subscribe(list(topics), on_assign=self.on_assign, on_revoke=self.on_revoke, on_lost=self.on_lost)
 
     def on_assign(self, _consumer: Any, partitions: Sequence[Any]) -> None:
-        self.emit_partitions("partitions_assigned", _pairs(partitions), self.consumer.memberid() or None)
-        self.emit("callback_done")
+        self.assigned(_pairs(partitions))
 
     def on_revoke(self, _consumer: Any, partitions: Sequence[Any]) -> None:
-        self.emit_partitions("partitions_revoked", _pairs(partitions), self.consumer.memberid() or None)
-        time.sleep(self.on_revoked_plan.get("sleep_ms", 0) / 1000)
-        if self.on_revoked_plan.get("commit"):
-            self.commit_quietly()
-        self.emit("callback_done")
+        self.revoked(_pairs(partitions))
 
     def on_lost(self, _consumer: Any, partitions: Sequence[Any]) -> None:
-        self.emit_partitions("partitions_lost", _pairs(partitions), self.consumer.memberid() or None)
-        self.emit("callback_done")
+        self.lost(_pairs(partitions))
+
+    def identity(self) -> dict[str, Any]:
+        return {"member_id": self.consumer.memberid() or None}
 
     def on_commit(self, error: Any, partitions: Sequence[Any]) -> None:
         """Tell the end of an asynchronous or automatic commit."""
@@ -131,7 +106,7 @@ class ConfluentMember(Member):
         self.emit("error", error=name, message=message, fatal=fatal)
         self.polling = self.polling and not fatal
 
-    def poll(self) -> Mapping[Partition, tuple[int, int, int]]:
+    def poll(self) -> Ranges:
         first = self.consumer.poll(self.poll_timeout_s)
         messages = [] if first is None else [first, *self.consumer.consume(RECORDS_MAX, 0)]
         ranges: dict[Partition, tuple[int, int, int]] = {}

@@ -12,12 +12,10 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import threading
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from shim_lines import ERROR_NAMES, Host, Lines, Partition, Problem, Subscribe, Unimplemented, cannot_run_here, log_to_stderr, upper_snake
-from shim_member import Member
+from groupproof_shim import Partition, PollingMember, Problem, Ranges, Subscribe, Unimplemented, cannot_run_here, serve
 
 try:
     import kafka
@@ -48,17 +46,7 @@ SETTINGS = {
 
 
 def main() -> None:
-    lines = Lines.taking_stdout()
-    log_to_stderr()
-
-    def start(key: str | None) -> Member:
-        member = KafkaPythonMember(key, lines)
-        member.start()
-        return member
-
-    Host(lines, start).run(
-        {"client": package(), "version": kafka.__version__, "language": "python", "capabilities": capabilities()},
-    )
+    serve(package(), kafka.__version__, capabilities(), KafkaPythonMember)
 
 
 def package() -> str:
@@ -71,7 +59,7 @@ def package() -> str:
 
 
 def capabilities() -> list[str]:
-    found = ["classic", "commit", "commit-async", "auto-commit", "pause", "poll-deadline", "on-revoked", "resubscribe", "multi"]
+    found = ["classic", "commit", "commit-async", "auto-commit", "pause", "poll-deadline", "on-revoked", "resubscribe"]
     if "group_instance_id" in KafkaConsumer.DEFAULT_CONFIG:
         found.append("static")
     if assignor("cooperative-sticky") is not None:
@@ -88,7 +76,7 @@ def assignor(name: str) -> Any:
         return None
 
 
-class KafkaPythonMember(Member):
+class KafkaPythonMember(PollingMember):
     consumer: Any
     has_begun = False
 
@@ -113,7 +101,7 @@ class KafkaPythonMember(Member):
         listener = _listener(self) if AsyncListener is None else _async_listener(self)
         self.consumer.subscribe(topics=list(topics), listener=listener)
 
-    def poll(self) -> Mapping[Partition, tuple[int, int, int]]:
+    def poll(self) -> Ranges:
         polled = self.consumer.poll(timeout_ms=int(self._patience_s() * 1000))
         return {(tp.topic, tp.partition): (records[0].offset, records[-1].offset, len(records)) for tp, records in polled.items() if records}
 
@@ -160,11 +148,6 @@ class KafkaPythonMember(Member):
         offset: int | None = self.consumer.committed(TopicPartition(*partition))
         return offset
 
-    def problem(self, error: Exception) -> Problem:
-        number = getattr(error, "errno", None)
-        name = ERROR_NAMES.get(number) if isinstance(number, int) else None
-        return name or upper_snake(type(error).__name__), str(error), not getattr(error, "retriable", False)
-
     def identity(self) -> dict[str, Any]:
         """Return member id and generation where this release tells them (`group_metadata`, from 3.0)."""
         if not hasattr(self.consumer, "group_metadata"):
@@ -206,15 +189,10 @@ def _listener(member: KafkaPythonMember) -> Any:
 
     class Listener(ConsumerRebalanceListener):  # type: ignore[misc] # the library has no types
         def on_partitions_revoked(self, revoked: Iterable[Any]) -> None:
-            member.emit_partitions("partitions_revoked", _pairs(revoked))
-            time.sleep(member.on_revoked_plan.get("sleep_ms", 0) / 1000)
-            if member.on_revoked_plan.get("commit"):
-                member.commit_quietly()
-            member.emit("callback_done")
+            member.revoked(_pairs(revoked))
 
         def on_partitions_assigned(self, assigned: Iterable[Any]) -> None:
-            member.emit_partitions("partitions_assigned", _pairs(assigned))
-            member.emit("callback_done")
+            member.assigned(_pairs(assigned))
 
     return Listener()
 
@@ -232,12 +210,10 @@ def _async_listener(member: KafkaPythonMember) -> Any:
             member.emit("callback_done")
 
         async def on_partitions_assigned(self, assigned: Iterable[Any]) -> None:
-            member.emit_partitions("partitions_assigned", _pairs(assigned), **member.identity())
-            member.emit("callback_done")
+            member.assigned(_pairs(assigned))
 
         async def on_partitions_lost(self, lost: Iterable[Any]) -> None:
-            member.emit_partitions("partitions_lost", _pairs(lost), **member.identity())
-            member.emit("callback_done")
+            member.lost(_pairs(lost))
 
     return Listener()
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import trio
 from tests.clients.shims.driver import Shim, running, subscribe_fields
-from tests.clients.shims.test_shim_lines import ENV, PROGRAM
+from tests.clients.shims.test_python_process import ENV, PROGRAM
 
 
 def _subscribed(story: Callable[[Shim], Awaitable[None]], **fields: object) -> None:

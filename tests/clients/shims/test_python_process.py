@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import signal
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import trio
+from groupproof_shim import upper_snake
 from tests.clients.shims.driver import Shim, running, subscribe_fields
 
 from groupproof.clients.registry.toolchains.toolchain import SHIMS
@@ -171,10 +171,4 @@ def test_a_shim_without_its_client_says_that_it_cannot_run_here(name: str) -> No
     ],
 )
 def test_an_exception_without_an_error_code_is_told_by_its_own_name(exception: str, name: str) -> None:
-    found = importlib.util.spec_from_file_location("shim_lines", SHIMS / "python" / "shim_lines.py")
-    assert found is not None
-    assert found.loader is not None
-    shim_lines = importlib.util.module_from_spec(found)
-    found.loader.exec_module(shim_lines)
-
-    assert shim_lines.upper_snake(exception) == name
+    assert upper_snake(exception) == name
