@@ -3,7 +3,7 @@ BIN := .venv/bin
 SEED = $(shell git rev-parse HEAD 2>/dev/null || echo none)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup images certify matrix load test soak mutants bench check format docs site lock clean
+.PHONY: help setup images certify matrix load test soak mutants bench check format docs site dist lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,6 +75,9 @@ docs: .venv/.set-up-run ## print the generated documents, the snapshots of the t
 
 site: .venv/.set-up-dev ## build the documentation site into dist/site, without a network; warnings are errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+dist: .venv/.set-up-dev ## build the wheel, and one file that runs with nothing but a Python, into dist/; PLATFORMS="linux-x86_64 macos-arm64" for others than this machine
+	$(BIN)/python ci/dist.py $(PLATFORMS)
 
 lock: .venv/.set-up-dev ## resolve the lock files anew from pyproject.toml
 	ci/lock

@@ -1,9 +1,8 @@
-"""The image of the kit, built without a registry or an index out of this machine's files, and run."""
+"""The image of the kit, made of the one file without a registry of images, out of this machine's files, and run."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -12,6 +11,7 @@ from collections.abc import Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
+import dist
 import pytest
 from packaging.requirements import Requirement
 from tests.chaos.engines import running_engine
@@ -23,7 +23,6 @@ from groupproof.chaos.images.rootfs import RootFs
 __all__ = ["running_engine"]
 
 BASE, IMAGE = "groupproof/test-python", "groupproof/test-kit"
-COPIED = ("pyproject.toml", "README.md", "LICENSE", "ci/requirements.lock", "ci/Dockerfile", "protocol", "coordinator", "clients", "harness", "chaos")
 UNWANTED = {"__pycache__", "dist-packages", "site-packages", "ensurepip", "idlelib", "lib2to3", "test", "tests", "tkinter", "turtledemo"}
 # What the Dockerfile's commands are: of the base, as in python:3.12-slim, a shell and Python with pip.
 PROGRAMS = ("/bin/sh", "/usr/bin/env")
@@ -54,6 +53,7 @@ def base(folder: Path) -> None:
 def wheels(folder: Path) -> None:
     """Pack what the lock file names into wheels again, out of what is installed here."""
     folder.mkdir()
+    pack(distribution("pip"), folder)
     for line in (ROOT / "ci" / "requirements.lock").read_text().splitlines():
         if "==" not in line or line.startswith(" "):
             continue
@@ -92,12 +92,8 @@ def image(running_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> I
     (folder / "base").mkdir()
     base(folder / "base")
     running_engine.build(BASE, folder / "base")
-    context = folder / "context"
-    for name in COPIED:
-        (context / name).parent.mkdir(parents=True, exist_ok=True)
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copy(ROOT / name, context / name)
-    wheels(context / "wheels")
+    wheels(folder / "wheels")
+    dist.main(["--python", f"3.{sys.version_info.minor}", "--wheels", str(folder / "wheels"), "--output", str(folder / "dist")])
     built = docker(
         "build",
         "--network",
@@ -105,10 +101,10 @@ def image(running_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> I
         "--build-arg",
         f"BASE={BASE}",
         "--file",
-        str(context / "ci/Dockerfile"),
+        str(ROOT / "ci" / "Dockerfile"),
         "--tag",
         IMAGE,
-        str(context),
+        str(folder / "dist"),
         DOCKER_BUILDKIT="0",
     )
     assert "Successfully tagged" in built
@@ -117,6 +113,7 @@ def image(running_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 @pytest.mark.slow
+@pytest.mark.network
 @pytest.mark.docker
 def test_the_kit_certifies_in_its_image(image: str, tmp_path: Path) -> None:
     said = docker(
