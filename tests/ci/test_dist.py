@@ -63,10 +63,10 @@ def test_the_file_certifies_with_nothing_around_it_but_a_python(file: Path, tmp_
     only = [
         part for case in ("heartbeat/classic/steady", "join/classic/subscription", "commit/classic/illegal-generation") for part in ("--only", case)
     ]
-    environment = {"HOME": str(tmp_path)}  # no PATH, no PYTHONPATH: and -S, so that nothing of this environment is seen
+    environment = {"HOME": str(tmp_path)}  # no PATH and no PYTHONPATH, and an interpreter outside of this environment
     python = str(Path(sys.executable).resolve())
     ran = subprocess.run(
-        [python, "-S", "-I", str(file), "certify", "client", "groupproof", *only, "--json", "--output", str(tmp_path / "report")],
+        [python, "-I", str(file), "certify", "client", "groupproof", *only, "--json", "--output", str(tmp_path / "report")],
         env=environment, cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
 

@@ -1,7 +1,7 @@
 // A shim of level 1 around kafkajs, which calls a handler for each batch and tells of rebalances by events.
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { Member, installed, run } from './groupproof/index.mjs'
+import { Member, installed, rangeShares, run } from './groupproof/index.mjs'
 
 const version = installed('kafkajs', import.meta.url)
 const { AssignerProtocol, Kafka, PartitionAssigners, logLevel } = (await import('kafkajs')).default
@@ -22,18 +22,9 @@ const range = ({ cluster }) => ({
   version: 0,
   protocol: ({ topics }) => ({ name: 'range', metadata: MemberMetadata.encode({ version: 0, topics }) }),
   async assign({ members, topics }) {
-    const given = Object.fromEntries(members.map(({ memberId }) => [memberId, {}]))
-    const wishes = members.map(({ memberId, memberMetadata }) => ({ memberId, topics: MemberMetadata.decode(memberMetadata).topics }))
-    for (const topic of topics) {
-      const partitions = cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => partitionId).sort((a, b) => a - b)
-      const takers = wishes.filter((wish) => wish.topics.includes(topic)).map(({ memberId }) => memberId).sort()
-      const [share, over] = [Math.floor(partitions.length / takers.length), partitions.length % takers.length]
-      takers.forEach((memberId, place) => {
-        const start = share * place + Math.min(place, over)
-        given[memberId][topic] = partitions.slice(start, start + share + (place < over ? 1 : 0))
-      })
-    }
-    return Object.entries(given).map(([memberId, assignment]) => ({ memberId, memberAssignment: MemberAssignment.encode({ version: 0, assignment }) }))
+    const wishes = members.map(({ memberId, memberMetadata }) => ({ memberId, topics: MemberMetadata.decode(memberMetadata).topics.filter((topic) => topics.includes(topic)) }))
+    const shares = rangeShares(wishes, (topic) => cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => partitionId))
+    return shares.map(({ memberId, assignment }) => ({ memberId, memberAssignment: MemberAssignment.encode({ version: 0, assignment }) }))
   },
 })
 

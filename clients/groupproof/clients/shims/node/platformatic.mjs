@@ -1,5 +1,5 @@
 // A shim of level 1 around @platformatic/kafka, whose records come by a Node stream.
-import { Member, Unimplemented, cannotRunHere, installed, run } from './groupproof/index.mjs'
+import { Member, Unimplemented, cannotRunHere, installed, rangeShares, run } from './groupproof/index.mjs'
 
 const CAPABILITIES = ['classic', 'commit', 'commit-async', 'auto-commit', 'pause', 'static', 'resubscribe']
 const RECONSUME_MS = 1000 // before an application whose stream broke makes another
@@ -14,20 +14,12 @@ const isCooperative = major > 2 || (major === 2 && minor >= 12) // cooperative-s
 
 // The client's own are roundrobin and cooperative-sticky; this is Kafka's range, as an application would bring it.
 function range(_current, members, topics, metadata) {
-  const given = new Map([...members.keys()].map((memberId) => [memberId, new Map()]))
-  const wished = new Set([...topics, ...[...members.values()].flatMap((member) => member.topics ?? [])])
-  for (const topic of wished) {
-    const count = metadata.topics.get(topic)?.partitionsCount ?? 0
-    const takers = [...members].filter(([, member]) => member.topics?.includes(topic)).map(([memberId]) => memberId).sort()
-    const [share, over] = [Math.floor(count / takers.length), count % takers.length]
-    let start = 0
-    takers.forEach((memberId, place) => {
-      const size = share + (place < over ? 1 : 0)
-      if (size > 0) given.get(memberId).set(topic, { topic, partitions: Array.from({ length: size }, (_, each) => start + each) })
-      start += size
-    })
-  }
-  return [...given].map(([memberId, assignments]) => ({ memberId, assignments }))
+  const wishes = [...members].map(([memberId, member]) => ({ memberId, topics: member.topics ?? [] }))
+  const numbers = (topic) => Array.from({ length: metadata.topics.get(topic)?.partitionsCount ?? 0 }, (_, partition) => partition)
+  return rangeShares(wishes, numbers).map(({ memberId, assignment }) => {
+    const shares = Object.entries(assignment).filter(([, partitions]) => partitions.length > 0)
+    return { memberId, assignments: new Map(shares.map(([topic, partitions]) => [topic, { topic, partitions }])) }
+  })
 }
 
 class Platformatic extends Member {

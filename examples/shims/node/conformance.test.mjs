@@ -1,0 +1,3 @@
+import { conformance } from 'groupproof/node-test'
+
+conformance(['node', 'shim.mjs'], { options: ['--only', 'heartbeat/classic/illegal-generation'] })
