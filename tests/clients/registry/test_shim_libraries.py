@@ -27,16 +27,12 @@ def _node_names() -> dict[int, str]:
     return {int(code): name for code, name in re.findall(r"'?(-?\d+)'?: '([A-Z_]+)'", table[1])}
 
 
-<<<<<<< HEAD
 def _go_names() -> dict[int, str]:
     table = (LIBRARIES["go"] / "shim" / "errors.go").read_text("utf-8").partition("codeNames = map")[2]
     return {int(code): name for code, name in re.findall(r'(-?\d+): "([A-Z_]+)"', table)}
 
 
-ERROR_NAMES = {"go": _go_names(), "node": _node_names()}
-=======
-ERROR_NAMES = {"node": _node_names(), "python": python_names}
->>>>>>> aec639c7 (shims: what Python shims share is a module of its own, with members that push and members on asyncio)
+ERROR_NAMES = {"go": _go_names(), "node": _node_names(), "python": python_names}
 
 
 @pytest.mark.parametrize("language", LIBRARIES)
