@@ -30,6 +30,10 @@ ELSEWHERE = {
     ("*", "dist/site/"): "what `make site` builds",
     ("README.md", "reports/matrix.html"): "what `make certify` writes",
     ("ci/certify.py", "reports/certified.json"): "what `make certify` writes",
+    **{
+        (where, name): "what `make dist` builds"
+        for where, name in [("ci/Dockerfile", "groupproof.pyz"), ("docs/decisions/0025-one-file-is-a-pex.md", "dist/groupproof.pyz")]
+    },
     ("docs/matrix/README.md", "(matrix.html)"): "a page that is made while the site is built",
     ("docs/matrix/README.md", "(history.html)"): "a page that is made while the site is built",
     ("docs/decisions/0001-one-namespace-five-roots.md", "groupproof.__version__"): "it says that there is none",
