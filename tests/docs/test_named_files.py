@@ -32,7 +32,7 @@ ELSEWHERE = {
     ("ci/certify.py", "reports/certified.json"): "what `make certify` writes",
     **{
         (where, name): "what `make dist` builds"
-        for where, name in [("ci/Dockerfile", "groupproof.pyz"), ("docs/decisions/0025-one-file-is-a-pex.md", "dist/groupproof.pyz")]
+        for where, name in [("ci/Dockerfile", "groupproof.pyz"), ("*", "dist/groupproof.pyz"), ("*", "groupproof.pyz")]
     },
     ("docs/matrix/README.md", "(matrix.html)"): "a page that is made while the site is built",
     ("docs/matrix/README.md", "(history.html)"): "a page that is made while the site is built",
