@@ -39,7 +39,7 @@ public final class Problem {
     }
 
     /** A failed command is fatal only when it shows that the member cannot go on, or never began. */
-    Problem ofCommand(boolean hasBegun) {
+    public Problem ofCommand(boolean hasBegun) {
         return new Problem(name, message, fatal && (!hasBegun || FATAL_TO_A_MEMBER.contains(name)));
     }
 
