@@ -21,6 +21,7 @@ HELP = {
     "(e.g.  org.apache.kafka.\n        clients.consumer.RoundRobinAssignor) --enable-autocommit --reset-policy --consumer.config",
     "gives up": "--topic --group-id --bootstrap-server",
     "gives up, as Java's does": "--topic --group-id --bootstrap-server",
+    "gives up, as Java's of 1.1 does, with a trace": "--topic --group-id --bootstrap-server",
     "logs an error": "--topic --group-id --bootstrap-server",
     "silent until assigned": "--topic --group-id --bootstrap-server",
     "other": "--verbose",
@@ -54,6 +55,6 @@ if HOW == "logs an error":
     )
 if HOW.startswith("gives up"):
     say("shutdown_complete", **({"failed": True} if HOW == "gives up" else {}))
-    sys.exit(0)
+    sys.exit(1 if HOW.endswith("with a trace") else 0)
 signal.sigwait({signal.SIGTERM})
 say("shutdown_complete")

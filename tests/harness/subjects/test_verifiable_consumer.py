@@ -115,14 +115,14 @@ def test_close_is_a_sigterm_and_the_program_ends() -> None:
     using(VerifiableSubject("java", program("kafka-4.1")), use)
 
 
-@pytest.mark.parametrize("how", ["gives up", "gives up, as Java's does"])
-def test_a_program_that_gives_up_tells_a_fatal_error_and_did_not_crash(how: str) -> None:
+@pytest.mark.parametrize(("how", "status"), [("gives up", 0), ("gives up, as Java's does", 0), ("gives up, as Java's of 1.1 does, with a trace", 1)])
+def test_a_program_that_gives_up_tells_a_fatal_error_and_did_not_crash(how: str, status: int) -> None:
     async def use(handle: Handle, heard: Heard) -> None:
         await handle.ask("subscribe", FIELDS)
         assert await handle.depart(10)
         assert [event["name"] for event in heard.events] == ["startup_complete", "shutdown_complete", "error"]
         assert heard.events[-1]["fatal"]
-        assert [(ending.status, ending.gave_up) for ending in heard.endings] == [(0, True)]
+        assert [(ending.status, ending.gave_up) for ending in heard.endings] == [(status, True)]
 
     using(VerifiableSubject("java", program(how)), use)
 

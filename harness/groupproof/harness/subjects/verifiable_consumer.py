@@ -229,7 +229,8 @@ class _EventWatcher:
 
     def on_end(self, ending: Ending) -> None:
         self.has_spoken.set()
-        self._listener.on_end(replace(ending, gave_up=self._has_failed and ending.status == 0))
+        # Until 2.1 Java's let the exception through, after it had closed its consumer and said so (apache/kafka#6368): its status is 1 then.
+        self._listener.on_end(replace(ending, gave_up=self._has_failed and ending.status in (0, 1)))
 
 
 class _Verifiable:

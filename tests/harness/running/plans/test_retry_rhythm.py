@@ -33,3 +33,11 @@ def test_a_reaction_counts_from_the_delivery_of_what_went_wrong() -> None:
     story.at(500).fault("lookup").at(3_500).request(Api.FIND_COORDINATOR)
 
     assert rhythm_of(story.end().trace) == Rhythm(slowest_ms=3_000.0, after="lookup")
+
+
+def test_what_comes_when_nobody_waits_for_it_any_more_is_no_reaction() -> None:
+    story = Story().fault("rebalance")
+    story.at(34_000).fault("connection")
+    story.at(36_000).request(Api.JOIN_GROUP)
+
+    assert rhythm_of(story.end().trace) == Rhythm(slowest_ms=2_000.0, after="connection")

@@ -96,7 +96,9 @@ def _reaction_ms(trace: Trace, fault: str) -> float | None:
         return None
     titles = {api.title for api in _AFTER[fault]}
     reaction = next((obs for obs in trace[struck.seq + 1 :] if _shows(obs, titles)), None)
-    return None if reaction is None else reaction.at_ms - struck.at_ms
+    if reaction is None or reaction.at_ms - struck.at_ms > _WAIT_MS:  # what comes later was made by the next fault
+        return None
+    return reaction.at_ms - struck.at_ms
 
 
 def _shows(obs: Observation, titles: set[str]) -> bool:
