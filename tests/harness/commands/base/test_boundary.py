@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -73,3 +75,10 @@ def test_an_interruption_is_130(error: BaseException, monkeypatch: pytest.Monkey
 def test_wrong_usage_names_the_help_that_explains_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["serve", "--port", "many"]) == 3
     assert capsys.readouterr().err.endswith("(see groupproof serve --help)\n")
+
+
+def test_a_command_s_process_looks_for_garbage_seldom() -> None:
+    asked = "import gc, sys; from groupproof.harness.commands import main; sys.argv = ['groupproof', '--version']\ntry: main()\nfinally: print(gc.get_threshold()[0])"
+    done = subprocess.run([sys.executable, "-c", asked], check=True, capture_output=True, text=True)
+
+    assert done.stdout.splitlines()[-1] == "50000"
