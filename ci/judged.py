@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from groupproof.clients.shims.reference import run_shim
-from groupproof.harness.cases.catalogue import cases_of
+from groupproof.harness.cases.catalogue import cases_of, client_side
 from groupproof.harness.judging.judged_requirements import judged_in
 from groupproof.harness.model.case import Case, script_of
 from groupproof.harness.running.plans.client_stage import Stage
@@ -39,7 +39,7 @@ Rows = Mapping[str, Mapping[str, Sequence[str]]]
 
 def found() -> dict[str, Rows]:
     """Return by side and case what it lists and what it judges."""
-    return {"client": of_clients(cases_of("client")), "coordinator": of_coordinators(cases_of("coordinator"))}
+    return {"client": of_clients(client_side()), "coordinator": of_coordinators(cases_of("coordinator"))}
 
 
 def of_clients(cases: Sequence[Case]) -> Rows:

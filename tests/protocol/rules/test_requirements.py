@@ -13,8 +13,8 @@ import pytest
 from groupproof.protocol.rules.requirements import UnknownRequirement, by_id, catalogue_sha256, nearest, requirements
 from groupproof.protocol.vocabulary import Level
 
-COUNT = 672
-IDS_SHA256 = "2079dcf2dc8ea208c367279b1b1ebd2d241d9558b5852fda06566add4a55a221"
+COUNT = 688
+IDS_SHA256 = "bf453d4035421bb20cea6d43a520508a9d84797581d9780cefd27e9698c45676"
 CLIENT_COUNT = 68
 PROFILES = {"kafka-1.1", "kafka-2.4+", "datalink", "zookeeper"}
 

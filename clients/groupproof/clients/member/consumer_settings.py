@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from groupproof.clients.member.connect_settings import WorkerSettings
+
 __all__ = ["MemberSettings"]
 
 JOIN_TIMEOUT_SLACK_MS = 5_000  # Kafka's JOIN_GROUP_TIMEOUT_LAPSE
@@ -35,6 +37,7 @@ class MemberSettings:
     fetch_max_wait_ms: int = 500
     max_poll_records: int = 500
     rack: str | None = None
+    worker: WorkerSettings | None = None  # a worker of Kafka Connect, whose connectors are `topics`
 
     def __post_init__(self) -> None:
         if self.heartbeat_interval_ms >= self.session_timeout_ms:

@@ -102,6 +102,14 @@ class Policy:
     failed_rejoin: Literal["joins", "heartbeats", "leaves"] = "joins"
     failed_sync: Literal["joins", "syncs"] = "joins"  # syncs: a coordinator that was not there gets the same SyncGroup again
 
+    # A worker of Kafka Connect
+    connect: Literal[
+        "reference", "offers-one-protocol", "offers-every-protocol", "says-one-version", "forgets-its-jobs", "keeps-its-offset", "assigns-in-its-own-version", "names-no-leader",
+        "assigns-twice", "drops-a-job", "gives-at-once", "reassigns-at-once", "restarts-the-delay", "keeps-lost-jobs", "shuffles-when-one-returns", "assigns-though-behind",
+        "never-revokes-deleted", "never-follows-up", "keeps-what-was-revoked", "forgets-the-delay", "cuts-the-delay", "takes-an-error-for-done", "stays-behind", "comes-back-behind",
+        "never-reads-on", "later-versions-unread",
+    ] = "reference"  # fmt: skip
+
     # Hand-over
     commits_before_revoke: bool = True
     revokes: Literal["before-join", "never", "twice", "after-join"] = "before-join"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
+from groupproof.clients.member.connect_worker import ConnectWorker
 from groupproof.clients.member.coordinator_lookup import Finder
 from groupproof.clients.member.group_leader import Leading
 from groupproof.clients.member.heartbeats import Heartbeats
@@ -20,8 +21,9 @@ from groupproof.clients.member.pending_requests import RequestInFlight
 from groupproof.clients.outputs import NeedMetadata
 from groupproof.protocol.rules.classic.member_reactions import Answer, Effect, Phase, Reaction
 from groupproof.protocol.vocabulary import ErrorCode, MemberState, TopicPartition
+from groupproof.protocol.wire.blob_reader import BlobError
 from groupproof.protocol.wire.messages import JoinGroupRequest, JoinGroupResponse, JoinProtocol, SyncAssignment, SyncGroupRequest, SyncGroupResponse
-from groupproof.protocol.wire.subscription import SubscriptionError, decode_assignment
+from groupproof.protocol.wire.subscription import decode_assignment
 
 __all__ = ["Joining"]
 
@@ -51,6 +53,7 @@ class Joining:
         self._core, self._offset_requests, self._finder, self._heartbeats = core, requests, finder, heartbeats
         self._hand_over = HandOver(core)
         self.leading = Leading(core)
+        self._worker = None if core.settings.worker is None else ConnectWorker(core, core.settings.worker)
         self._stage = _Stage.IDLE
         self._not_before_ms = self._synced_ms = 0
         self._at_once = 0
@@ -76,6 +79,8 @@ class Joining:
         if core.is_calling() or core.is_unpolled or not core.is_taking_part:
             return
         self._resume_if_reset()
+        if self._worker is not None and self._worker.due(now_ms):
+            core.request_rejoin("the scheduled rebalance delay has passed")
         if self._stage is _Stage.ADOPTED:
             self._put_in_force()
         if not core.is_calling() and not self.is_parked and self._hand_over.lose():
@@ -94,6 +99,8 @@ class Joining:
 
     def next_ms(self) -> int | None:
         """Return when `step` has something to do, if it waits for nothing but time."""
+        if self._worker is not None and self._stage is _Stage.IDLE and self._core.is_taking_part:
+            return self._worker.next_ms()
         is_waiting = self._stage in (_Stage.READY, _Stage.AGAIN) and not self._core.is_calling() and self._core.has_coordinator
         return self._not_before_ms if is_waiting and self._core.is_taking_part and not self._waits_for_a_commit() else None
 
@@ -164,7 +171,7 @@ class Joining:
             rebalance_timeout_ms=settings.session_timeout_ms if is_session else settings.rebalance_timeout_ms,
             member_id=core.member_id if policy.joins_with_id else "",
             group_instance_id=core.instance_id,
-            protocol_type=policy.protocol_type,
+            protocol_type=policy.protocol_type if self._worker is None else self._worker.protocol_type,
             protocols=protocols,
             reason=("the subscription or its partitions changed" if core.rejoin_reason is None else core.rejoin_reason)[:REASON_CHARS_MAX],
         )
@@ -173,6 +180,8 @@ class Joining:
             core.attempt = core.send(request, now_ms, timeout_ms=timeout_ms)
 
     def _listed(self) -> tuple[JoinProtocol, ...]:
+        if self._worker is not None:
+            return self._worker.protocols()
         return tuple(JoinProtocol(name=name, metadata=self._hand_over.subscription(name)) for name in self._core.settings.assignors)
 
     def _counts(self) -> dict[str, int]:
@@ -226,7 +235,8 @@ class Joining:
     def _adopt(self, response: JoinGroupResponse, now_ms: int) -> None:
         """Take generation, id and protocol, then sync at once (CLIENT-11)."""
         core = self._core
-        if (response.protocol_type or "consumer") != "consumer" or response.protocol_name not in core.settings.assignors:
+        names = core.settings.assignors if self._worker is None else self._worker.names
+        if (response.protocol_type or self._protocol_type) != self._protocol_type or response.protocol_name not in names:
             core.fail(_MISMATCH, f"JoinGroup was answered with protocol {response.protocol_type}/{response.protocol_name}")
             return
         core.previous_generation = core.generation
@@ -237,8 +247,8 @@ class Joining:
         self._heartbeats.reset(now_ms)
         self._stage = _Stage.LEADING
         try:
-            self.leading.joined(response)
-        except SubscriptionError as error:
+            (self._worker or self.leading).joined(response)
+        except BlobError as error:
             self._cannot_lead(error, now_ms)
             return
         missing = self.leading.missing_topics()
@@ -247,7 +257,11 @@ class Joining:
         else:
             self._sync(now_ms)
 
-    def _cannot_lead(self, error: SubscriptionError, now_ms: int) -> None:
+    @property
+    def _protocol_type(self) -> str:
+        return "consumer" if self._worker is None else self._worker.protocol_type
+
+    def _cannot_lead(self, error: BlobError, now_ms: int) -> None:
         """Fail for what cannot be read; a leader with the bug that reads less than there is tries for ever, as released ones do."""
         core = self._core
         if core.policy.subscriptions_unread == "none":
@@ -263,7 +277,7 @@ class Joining:
             self._stage, core.state = _Stage.READY, MemberState.UNJOINED
             return
         self._stage, self._synced_ms = _Stage.SYNCING, now_ms
-        assignments = self.leading.assignments()
+        assignments = self.leading.assignments() if self._worker is None else self._worker.assignments(now_ms)
         if not core.policy.syncs:
             return
         core.attempt = core.send(
@@ -272,7 +286,7 @@ class Joining:
                 generation_id=self._sync_generation(),
                 member_id=core.member_id,
                 group_instance_id=core.instance_id,
-                protocol_type="consumer",
+                protocol_type=self._protocol_type,
                 protocol_name=core.protocol if core.policy.sync_protocol == "agreed" else core.settings.assignors[0],
                 assignments=tuple(SyncAssignment(member_id=assignment, assignment=blob) for assignment, blob in assignments),
             ),
@@ -297,14 +311,18 @@ class Joining:
         if response.protocol_name not in (None, core.protocol):
             core.fail(_MISMATCH, f"SyncGroup was answered with protocol {response.protocol_name}, JoinGroup with {core.protocol}")
             return
+        again = None
         try:
-            self._assigned = frozenset(decode_assignment(response.assignment).partitions)
-        except SubscriptionError as error:
+            if self._worker is None:
+                self._assigned = frozenset(decode_assignment(response.assignment).partitions)
+            else:
+                again = self._worker.accept(response.assignment, now_ms)
+        except BlobError as error:
             core.fail(_MISMATCH, f"the assignment cannot be read: {error}")
             return
         if core.policy.takes == "everything":
             self._assigned = frozenset((topic, number) for topic in core.topics for number in range(core.cluster.partitions.get(topic, 0)))
-        if not self._assigned and core.policy.empty_assignment != "accepted":
+        if not self._assigned and self._worker is None and core.policy.empty_assignment != "accepted":
             self._refuse_empty()
             return
         core.state = MemberState.STABLE
@@ -315,6 +333,12 @@ class Joining:
         self._heartbeats.reset(now_ms)
         if core.policy.heartbeat_right_after_sync:
             self._heartbeats.at_once(now_ms)
+        if again is not None:
+            core.request_rejoin(again)
+            self._not_before_ms = now_ms + core.backoff_ms()
+        if self._worker is not None and self._worker.is_cut_off:  # DistributedHerder.readConfigToEnd
+            leave_group(core, now_ms, "taking too long to read the log")
+            core.is_subscribed = core.policy.connect == "comes-back-behind"
 
     def _refuse_empty(self) -> None:
         core = self._core

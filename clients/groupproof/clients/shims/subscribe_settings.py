@@ -8,9 +8,11 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from groupproof.clients.assignors.range_and_roundrobin import ASSIGNORS
+from groupproof.clients.member.connect_settings import WorkerSettings
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.member.policy import Policy
 from groupproof.protocol.vocabulary import COOPERATIVE
+from groupproof.protocol.wire.connect_protocol import PROTOCOL_TYPE
 
 __all__ = ["NotImplementedHere", "Subscribe", "WrongField"]
 
@@ -26,12 +28,23 @@ _PROPERTIES: Final = {
     "retry.backoff.ms": ("retry_backoff_ms", int),
     "retry.backoff.max.ms": ("retry_backoff_max_ms", int),
 }
+_WORKER_PROPERTIES: Final = {
+    "connect.protocol": ("protocol", str),
+    "scheduled.rebalance.max.delay.ms": ("rebalance_max_delay_ms", int),
+    "tasks.max": ("tasks_max", int),
+    "groupproof.config.offset": ("config_offset", int),
+    "groupproof.config.end": ("config_end", int),
+}
+_WORKERS_OWN: Final = ("worker.sync.timeout.ms",)
+"""What the reference worker need not be told: it reads its configuration in no time."""
+_CONSUMERS: Final = frozenset({"assignors", "auto_commit", "auto_offset_reset", "poll_timeout_ms"})
+"""What no worker of Kafka Connect can be told."""
 _PLAIN: Final = (
     "instance_id", "session_timeout_ms", "heartbeat_interval_ms", "max_poll_interval_ms", "auto_commit", "auto_commit_interval_ms",
     "auto_offset_reset", "metadata_max_age_ms", "request_timeout_ms",
 )  # fmt: skip
 _OTHERS: Final = frozenset({
-    "broker_release", "group_protocol", "handler_delay_ms", "id", "command", "member", "bootstrap", "group", "topics", "client_id", "protocol", "assignors", "poll_timeout_ms", "on_revoked",
+    "broker_release", "group_protocol", "handler_delay_ms", "id", "command", "member", "bootstrap", "group", "topics", "client_id", "protocol", "protocol_type", "assignors", "poll_timeout_ms", "on_revoked",
     "properties",
 })  # fmt: skip
 
@@ -69,10 +82,12 @@ class Subscribe:
             raise WrongField(f"subscribe lacks {', '.join(missing)}")
         properties = dict(fields.get("properties") or {})
         variant = properties.pop(VARIANT_PROPERTY, None)
-        known, unknown = _properties(properties)
-        ignored = sorted(fields.keys() - _OTHERS - set(_PLAIN) | (asked.keys() & own.keys()))
+        is_worker = fields.get("protocol_type") == PROTOCOL_TYPE
+        worker = _worker(fields, properties) if is_worker else None
+        known, unknown = _properties({name: value for name, value in properties.items() if not is_worker or name not in _WORKERS_OWN})
+        ignored = sorted(fields.keys() - _OTHERS - set(_PLAIN) | (asked.keys() & own.keys()) | (fields.keys() & _CONSUMERS if is_worker else set()))
         return cls(
-            settings=_settings(fields, known),
+            settings=_settings(fields, known | {"worker": worker}),
             bootstrap=tuple(_address(part) for part in str(fields["bootstrap"]).split(",")),
             client_id=fields.get("client_id") or "groupproof",
             poll_timeout_ms=int(fields.get("poll_timeout_ms") or 100),
@@ -103,6 +118,15 @@ def _settings(fields: Mapping[str, Any], properties: Mapping[str, Any]) -> Membe
     plain = {name: fields[name] for name in _PLAIN if fields.get(name) is not None}
     try:
         return MemberSettings(group=fields["group"], topics=tuple(fields["topics"]), assignors=assignors, **plain, **properties)
+    except (TypeError, ValueError) as error:
+        raise WrongField(str(error)) from error
+
+
+def _worker(fields: Mapping[str, Any], properties: dict[str, Any]) -> WorkerSettings:
+    """Take what is a worker's out of the properties."""
+    try:
+        known = {name: kind(properties.pop(own)) for own, (name, kind) in _WORKER_PROPERTIES.items() if own in properties}
+        return WorkerSettings(url=f"http://{fields.get('client_id') or 'groupproof'}.invalid:8083/", **known)
     except (TypeError, ValueError) as error:
         raise WrongField(str(error)) from error
 

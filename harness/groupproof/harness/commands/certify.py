@@ -39,12 +39,14 @@ def client(ctx: click.Context, /, subject: str | None, **given: Any) -> int:
 
 
 def _certify_client(subject: str | None, program: tuple[str, ...], options: RunOptions) -> int:
+    from groupproof.harness.cases.catalogue import cases_of
     from groupproof.harness.commands.base.certification import Certification
     from groupproof.harness.running.hold import Hold
     from groupproof.harness.running.runs.client_run import ClientRun
-    from groupproof.harness.subjects.client_registry import candidate, default_profile
+    from groupproof.harness.subjects.client_registry import candidate, default_profile, kind_of
 
-    certification = Certification(options, "client")
+    cases = cases_of("client", (kind_of(subject),))
+    certification = Certification(options, "client", cases)
     profile = options.profile or default_profile(subject)
     found = candidate(
         subject,
@@ -64,7 +66,7 @@ def _certify_client(subject: str | None, program: tuple[str, ...], options: RunO
         name, release = (found.name, found.release) if found.release else (hello.client, hello.version)
         certification.settle_output(f"{name}-{release}")
 
-    return certification.run(lambda display: ClientRun(found, config, say=display.report, on_hello=greeted))
+    return certification.run(lambda display: ClientRun(found, config, say=display.report, on_hello=greeted, catalogue=cases))
 
 
 @click.command()

@@ -20,8 +20,15 @@ from groupproof.protocol.faults import Action, Answer, Fault
 from groupproof.protocol.java_hash import java_hash
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.wire.blob_reader import BlobError
+from groupproof.protocol.wire.connect_protocol import (
+    ConnectAssignment,
+    decode_connect_assignment,
+    decode_worker_state,
+    encode_connect_assignment,
+    encode_worker_state,
+)
 from groupproof.protocol.wire.subscription import (
-    SubscriptionError,
     decode_assignment,
     decode_subscription,
     encode_assignment,
@@ -189,7 +196,7 @@ def _await(step: Await, put: _Put) -> Await:
 
 
 class _Words:
-    """Puts names for names and codes for codes, in values of JSON and in the blobs of the consumer protocol.
+    """Puts names for names and codes for codes, in values of JSON and in the blobs of the consumer protocol and of Kafka Connect.
 
     A text is a name, or not; `within` says that names are looked for in longer texts too, and codes in what shims tell: drawn ones can be told.
     """
@@ -249,11 +256,11 @@ class _Words:
         """Return a subscription or an assignment with other names in it, whose user data may so be of another length; in all else names are texts with a length."""
         if not any(old in blob for old in self._framed):
             return blob
-        for renamed in (self._subscription, self._assignment):
+        for renamed in (self._subscription, self._assignment, self._worker_state, self._connect_assignment):
             try:
                 if (made := renamed(blob)) is not None:
                     return made
-            except SubscriptionError:
+            except BlobError:
                 continue
         return self._flat(blob)
 
@@ -275,6 +282,19 @@ class _Words:
             return None
         user_data = None if read.user_data is None else self._flat(read.user_data)
         return encode_assignment(replace(read, partitions=self.value(read.partitions), user_data=user_data))
+
+    def _worker_state(self, blob: bytes) -> bytes | None:
+        read = decode_worker_state(blob)
+        if read.assignment is None or encode_worker_state(read) != blob:
+            return None
+        return encode_worker_state(replace(read, assignment=self._with_jobs(read.assignment)))
+
+    def _connect_assignment(self, blob: bytes) -> bytes | None:
+        read = decode_connect_assignment(blob)
+        return encode_connect_assignment(self._with_jobs(read)) if encode_connect_assignment(read) == blob else None
+
+    def _with_jobs(self, read: ConnectAssignment) -> ConnectAssignment:
+        return replace(read, assigned=self.value(read.assigned), revoked=self.value(read.revoked))
 
 
 def _is_code(key: Any) -> bool:

@@ -38,7 +38,7 @@ from groupproof.protocol.toxics import Toxic
 from groupproof.protocol.vocabulary import Api
 
 __all__ = [
-    "REACT_MS", "answered", "answers", "append", "assigned", "breaks", "close", "command", "commit", "company", "consumed", "cuts", "delivered", "event",
+    "JOIN_MS", "REACT_MS", "answered", "answers", "append", "assigned", "breaks", "close", "command", "commit", "company", "consumed", "cuts", "delivered", "event",
     "freeze", "grow", "heal", "holds", "impairs", "joined", "kill", "mark", "mend", "move", "moves", "passing", "pause", "paused", "plan", "release",
     "requested", "resume", "settled", "silences", "stable", "start", "strikes", "subject", "thaw",
 ]  # fmt: skip

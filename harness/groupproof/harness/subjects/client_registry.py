@@ -19,7 +19,7 @@ from groupproof.harness.subjects.subject import ProcessSubject, ReferenceSubject
 from groupproof.harness.subjects.verifiable_consumer import VerifiableSubject
 from groupproof.protocol.rules.profiles import NEWEST, known_profiles, relatives
 
-__all__ = ["Candidate", "candidate", "check_profile_name", "check_reading", "company", "default_profile", "installed", "shim_of"]
+__all__ = ["Candidate", "candidate", "check_profile_name", "check_reading", "company", "default_profile", "installed", "kind_of", "shim_of"]
 
 Say = Callable[[str], None]
 
@@ -92,6 +92,14 @@ def candidate(
         if client.shim is None:
             return _reference(client, jobs)
         return _of_client(client, provision(client, default_cache(), say), shim_level, seed, jobs)
+
+
+def kind_of(named: str | None) -> str:
+    """Return of which kind a registered client is; any other program is a consumer. Raises `WrongUsage`."""
+    if named is None:
+        return "classic"
+    with _blamed():
+        return resolve(named).kind
 
 
 def shim_of(named: str, say: Say) -> Program:

@@ -43,7 +43,7 @@ __all__ = [
 SIDES: Final = ("client", "coordinator")
 
 _CLIENT: Final = "Client"
-_CLIENTS_OF_RELATIVES: Final = frozenset({"WORKER", "ZK"})
+_OTHER_CLIENTS: Final = frozenset({"CONNECT", "WORKER", "ZK"})
 
 READINGS: Final = tuple(f"DISC-{number:02}" for number in range(1, 52))
 
@@ -94,11 +94,11 @@ def unjudged() -> tuple[Gap, ...]:
 
 
 def binding_clients() -> tuple[str, ...]:
-    """Return the MUSTs on the client's side: of Kafka's clients, of DataLink's workers, and of the consumers on ZooKeeper."""
+    """Return the MUSTs on the client's side: of Kafka's clients, of Kafka Connect's workers, of DataLink's workers, and of the consumers on ZooKeeper."""
     bound = [
         requirement
         for requirement in requirements()
-        if requirement.level is Level.MUST and (requirement.area == _CLIENT or requirement.family in _CLIENTS_OF_RELATIVES)
+        if requirement.level is Level.MUST and (requirement.area == _CLIENT or requirement.family in _OTHER_CLIENTS)
     ]
     return tuple(requirement.id for requirement in bound)
 

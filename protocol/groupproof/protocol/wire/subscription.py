@@ -16,6 +16,7 @@ from itertools import groupby
 from typing import Final, Literal
 
 from groupproof.protocol.vocabulary import TopicPartition
+from groupproof.protocol.wire.blob_reader import BlobError, BlobReader
 
 __all__ = [
     "SUBSCRIPTION_VERSION_MAX", "Assignment", "Subscription", "SubscriptionError", "decode_assignment", "decode_subscription",
@@ -26,7 +27,7 @@ SUBSCRIPTION_VERSION_MAX: Final = 3
 """The newest version of both blobs whose fields are known here."""
 
 
-class SubscriptionError(ValueError):
+class SubscriptionError(BlobError):
     """A blob that is no subscription or assignment; `str()` says what was met."""
 
 
@@ -80,7 +81,7 @@ def encode_subscription(subscription: Subscription) -> bytes:
 
 def decode_subscription(blob: bytes) -> Subscription:
     """Read a blob of any version from 0 on; raise `SubscriptionError` when it ends within a field or holds what no client may send."""
-    reading = _Reading(blob, "subscription")
+    reading = _Reading(blob, "subscription", SubscriptionError)
     version = reading.version()
     topics = tuple(reading.text("topic") for _ in range(reading.count("topics", 2)))
     user_data = reading.nullable_bytes("user data")
@@ -109,54 +110,20 @@ def decode_assignment(blob: bytes) -> Assignment:
     """Read a blob of any version from 0 on; raise `SubscriptionError`. An empty blob is an empty assignment, as clients take it."""
     if not blob:
         return Assignment()
-    reading = _Reading(blob, "assignment")
+    reading = _Reading(blob, "assignment", SubscriptionError)
     version = reading.version()
     partitions = reading.partitions()
     return Assignment(partitions=partitions, user_data=reading.nullable_bytes("user data"), version=version)
 
 
-class _Reading:
-    """A position in a blob; every length is compared with what is left."""
-
-    def __init__(self, blob: bytes, what: str) -> None:
-        self._blob = blob
-        self._what = what
-        self._at = 0
-
-    @property
-    def is_at_end(self) -> bool:
-        return self._at == len(self._blob)
+class _Reading(BlobReader):
+    """Kafka's `ConsumerProtocol`: a version, and partitions grouped by topic."""
 
     def version(self) -> int:
-        version = int(self._unpack(_INT16, "version"))
+        version = self.int16("version")
         if version < 0:
-            raise SubscriptionError(f"{self._what} of version {version}")
+            raise self.refuse(f"of version {version}")
         return version
-
-    def int32(self, name: str) -> int:
-        return int(self._unpack(_INT32, name))
-
-    def count(self, name: str, size_min: int) -> int:
-        count = self.int32(name)
-        if count < 0 or count * size_min > len(self._blob) - self._at:
-            raise SubscriptionError(f"{self._what} with {count} {name} in {len(self._blob) - self._at} bytes")
-        return count
-
-    def text(self, name: str) -> str:
-        text = self.nullable_text(name)
-        if text is None:
-            raise SubscriptionError(f"{self._what} whose {name} is null")
-        return text
-
-    def nullable_text(self, name: str) -> str | None:
-        value = self._take(int(self._unpack(_INT16, name)), name)
-        try:
-            return None if value is None else value.decode()
-        except UnicodeDecodeError:
-            raise SubscriptionError(f"{self._what} whose {name} is not UTF-8: {value!r}") from None
-
-    def nullable_bytes(self, name: str) -> bytes | None:
-        return self._take(self.int32(name), name)
 
     def partitions(self) -> tuple[TopicPartition, ...]:
         found: list[TopicPartition] = []
@@ -164,21 +131,6 @@ class _Reading:
             topic = self.text("topic")
             found.extend((topic, self.int32("partition")) for _ in range(self.count("partitions", 4)))
         return tuple(found)
-
-    def _unpack(self, number: struct.Struct, name: str) -> int:
-        if len(self._blob) - self._at < number.size:
-            raise SubscriptionError(f"{self._what} ends before its {name}, after {len(self._blob)} bytes")
-        value: int = number.unpack_from(self._blob, self._at)[0]
-        self._at += number.size
-        return value
-
-    def _take(self, size: int, name: str) -> bytes | None:
-        if size == -1:
-            return None
-        if size < 0 or size > len(self._blob) - self._at:
-            raise SubscriptionError(f"{self._what} whose {name} has {size} bytes, of {len(self._blob) - self._at} left")
-        self._at += size
-        return self._blob[self._at - size : self._at]
 
 
 def _partitions(partitions: Iterable[TopicPartition]) -> bytes:

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from packaging.requirements import Requirement
 
-from groupproof.harness.cases.catalogue import cases_of
+from groupproof.harness.cases.catalogue import cases_of, client_side
 from groupproof.harness.judging.summary.grade import required_of
 from groupproof.harness.judging.summary.run_summary import RunSummary
 from groupproof.harness.model.case import Case
@@ -63,7 +63,7 @@ def manifest_of(run: RunSummary, given: UserChoices, *, expectations: Sequence[s
             "gave_up": given.gave_up,
         },
         "selection": {"only": list(given.only), "skip": list(given.skip), "others": list(given.others)},
-        "required": [case.id for case in required_of(cases_of(side), level)],
+        "required": [case.id for case in required_of(cases_of(side, run.subject.capabilities), level)],
         "selected": [case.id for case in run.selected],
         "unreached": [case.id for case in run.unreached],
         "troubles": {
@@ -99,9 +99,9 @@ def _named(subject: Mapping[str, Any]) -> str:
 
 @cache
 def cases_sha256(side: str) -> str:
-    """Return a digest of every case of a side: its course, its level, what it needs, whether it is required."""
+    """Return a digest of every case of a side, for clients of every kind: its course, its level, what it needs, whether it is required."""
     digest = hashlib.sha256()
-    for case in cases_of(side):
+    for case in client_side() if side == "client" else cases_of(side):
         digest.update(json.dumps(_expectation_fields(case), sort_keys=True, ensure_ascii=False).encode())
     return digest.hexdigest()
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, BinaryIO, Final
 
-from groupproof.harness.cases.catalogue import cases_of
+from groupproof.harness.cases.catalogue import cases_like
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.model.report_paths import CASES, case_place
@@ -84,7 +84,7 @@ def _read(contents: Contents, files: Iterator[tuple[str, bytes]], say: Say) -> N
     """Read what stands behind the manifest, a case's files together."""
     run = contents.manifest["run"]
     marks = Marks(seed=run["seed"], clock=run["clock"])
-    known = {case_place(case.id): case for case in cases_of(contents.manifest["subject"]["side"])}
+    known = {case_place(case.id): case for case in cases_like(contents.manifest["subject"]["side"], contents.manifest["selected"])}
     for place, group in groupby(files, key=lambda file: _place(file[0])):
         if place in known:
             say(known[place])

@@ -14,7 +14,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from groupproof.harness.cases.catalogue import cases_of
+from groupproof.harness.cases.catalogue import cases_like
 from groupproof.harness.judging.case_result import CaseResult, Play, unfinished
 from groupproof.harness.judging.summary.expectations import CaseVerdict, Expectations, KnownFailure, MatchedExpectations, load, settle
 from groupproof.harness.judging.summary.grade import grade_of
@@ -102,7 +102,7 @@ def _signed(contents: Contents, signers: Path | None) -> tuple[list[str], Signat
 
 def _left_out(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     selected = set(manifest["selected"])
-    return tuple(case.id for case in at_level(cases_of(manifest["subject"]["side"]), manifest["run"]["level"]) if case.id not in selected)
+    return tuple(case.id for case in at_level(cases_like(manifest["subject"]["side"], selected), manifest["run"]["level"]) if case.id not in selected)
 
 
 class _RecomputedRun:
@@ -111,7 +111,7 @@ class _RecomputedRun:
     def __init__(self, contents: Contents) -> None:
         self._contents = contents
         self._manifest = contents.manifest
-        self._catalogue = {case.id: case for case in cases_of(contents.manifest["subject"]["side"])}
+        self._catalogue = {case.id: case for case in cases_like(contents.manifest["subject"]["side"], contents.manifest["selected"])}
         self._unknown: list[str] = []
         self.summary = None if contents.report is None else self._summary(contents.report)
 

@@ -11,6 +11,7 @@ import msgspec
 
 from groupproof.harness.model.case_names import NAMES, CaseNames
 from groupproof.harness.reports.pictures.timeline import listed
+from groupproof.harness.reports.texts.embedded_text import embedded_facts, is_embedded
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, error_named
 
@@ -73,6 +74,7 @@ def _asked(obs: Observation) -> Iterator[str]:
         yield f"{'owns' if obs.api == Api.JOIN_GROUP.title else 'of'} {listed(obs.partitions)}"
     if obs.offsets:
         yield _offsets(obs)
+    yield from embedded_facts(obs)
 
 
 def _answered(obs: Observation) -> Iterator[str]:
@@ -83,7 +85,9 @@ def _answered(obs: Observation) -> Iterator[str]:
         yield "leader" if obs.body.get("leader") == obs.member else f"leader is {short_id(str(obs.body.get('leader')))}"
     elif obs.api == Api.JOIN_GROUP.title and obs.member:
         yield f"member {short_id(obs.member)}"
-    if obs.api == Api.SYNC_GROUP.title and not obs.error:
+    if obs.api == Api.SYNC_GROUP.title and not obs.error and is_embedded(obs):
+        yield from embedded_facts(obs)
+    elif obs.api == Api.SYNC_GROUP.title and not obs.error:
         yield f"assigned {listed(obs.partitions) or 'nothing'}"
     if obs.offsets:
         yield _offsets(obs)

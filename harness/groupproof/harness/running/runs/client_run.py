@@ -48,7 +48,8 @@ class ClientRun(CertifyRun):
 
     async def measured(self, stage: Stage) -> Stage:
         """Return the stage that knows the client's own rhythm; a person at a debugger has none."""
-        return stage if self.order.hold is not None else await stage.in_rhythm()
+        is_consumer = "classic" in self._candidate.subject.hello.capabilities  # the measuring is a consumer's
+        return await stage.in_rhythm() if is_consumer and self.order.hold is None else stage
 
     @asynccontextmanager
     async def staged(self) -> AsyncIterator[CaseStage]:

@@ -78,7 +78,8 @@ def join(shards: Sequence[NamedBroker]) -> MergedRun:
     suite, side = first["suite"], first["subject"]["side"]
     if (suite["version"], suite["catalogue_sha256"]) != (release(), catalogue_sha256()):
         raise WrongUsage(f"{shards[0][0]} was made by groupproof {suite['version']} with another catalogue; join its shards with that release")
-    catalogue = {case.id: case for case in cases_of(side)}
+    cases = cases_of(side, first["subject"]["capabilities"])
+    catalogue = {case.id: case for case in cases}
     results = [result for path, report in shards for result in _results(folder_of(path), report, catalogue)]
     ids = {result.case.id for result in results} | {id for _, report in shards for id in report["run"]["shard"]["unreached"]}
     if twice := len(results) - len({result.case.id for result in results}):
@@ -95,7 +96,7 @@ def join(shards: Sequence[NamedBroker]) -> MergedRun:
     there = {report["run"]["shard"]["number"] for _, report in shards}
     of = first["run"]["shard"]["of"]
     return MergedRun(
-        run=replace(run, grade=grade_of(run.counted, cases_of(side), run.run.level)),
+        run=replace(run, grade=grade_of(run.counted, cases, run.run.level)),
         missing=tuple(Share(number=number, of=of) for number in range(1, of + 1) if number not in there),
     )
 

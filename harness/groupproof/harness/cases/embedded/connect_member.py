@@ -1,0 +1,129 @@
+"""A worker of Kafka Connect as any member of a classic group: errors, a moved coordinator, the clean close. What it runs it keeps meanwhile."""
+
+from __future__ import annotations
+
+from groupproof.harness.cases.client.builders import MUST, SHOULD, code_name
+from groupproof.harness.cases.embedded.builders import connect_case, jobs, joined_workers, synced, worker
+from groupproof.harness.judging.case_checkers.connect_leader import assigns_everything
+from groupproof.harness.judging.case_checkers.connect_worker import names_its_jobs
+from groupproof.harness.judging.case_checkers.discovery import rediscovers
+from groupproof.harness.judging.case_checkers.leave_group import leaves
+from groupproof.harness.judging.case_checkers.reactions import REACT_MS, Identity, is_struck, keeps_membership, recovers, rejoins
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.plan_builders import answers, close, delivered, event, mark, passing, plan, requested, start
+from groupproof.protocol.vocabulary import Api, ErrorCode
+
+__all__ = ["CASES"]
+
+_BEAT, _SYNC, _JOIN = Api.HEARTBEAT, Api.SYNC_GROUP, Api.JOIN_GROUP
+_WAIT_MS = 12_000
+
+
+def _beat(code: ErrorCode, title: str, *requirements: str, identity: Identity = Identity.KEPT) -> Case:
+    return connect_case(
+        f"heartbeat-{code_name(code)}",
+        title,
+        (*requirements, "CONNECT-03"),
+        MUST,
+        plan(
+            worker(),
+            steps=[
+                *joined_workers("m0"),
+                answers("error", _BEAT, code),
+                delivered("error"),
+                synced("m0", after="error", within_ms=_WAIT_MS, go_on=True),
+                passing(300),
+            ],
+        ),
+        is_struck("error", "m0", _BEAT, requirement="CLIENT-30"),
+        rejoins("m0", after="error", requirement=requirements[0], identity=identity),
+        recovers("m0", after="error", requirement=requirements[-1]),
+        names_its_jobs("m0"),
+    )
+
+
+def _sync(code: ErrorCode, title: str, *requirements: str, identity: Identity = Identity.KEPT) -> Case:
+    # Who joins anew leaves a ghost behind, which gets its share.
+    deals = [assigns_everything("m0", *jobs("t"), after="error")] if identity is Identity.KEPT else []
+    return connect_case(
+        f"sync-{code_name(code)}",
+        title,
+        (*requirements, *(["CONNECT-05"] if deals else [])),
+        MUST,
+        plan(
+            worker(),
+            steps=[
+                answers("error", _SYNC, code),
+                *start("m0"),
+                delivered("error"),
+                synced("m0", after="error", within_ms=_WAIT_MS, go_on=True),
+                passing(round(REACT_MS) + 1_000),
+            ],
+        ),
+        is_struck("error", "m0", _SYNC, requirement="CLIENT-11"),
+        rejoins("m0", after="error", requirement=requirements[0], identity=identity),
+        recovers("m0", after="error", requirement=requirements[-1]),
+        *deals,
+    )
+
+
+_ERRORS: tuple[Case, ...] = (
+    _beat(ErrorCode.REBALANCE_IN_PROGRESS, "A worker told of a rebalance joins again as the member it is.", "CLIENT-46"),
+    _beat(ErrorCode.ILLEGAL_GENERATION, "A worker told that its generation has passed joins again as the member it is.", "CLIENT-76"),
+    _beat(ErrorCode.UNKNOWN_MEMBER_ID, "A worker told that it is unknown joins anew.", "CLIENT-48", "CLIENT-55", identity=Identity.EMPTY),
+    _sync(ErrorCode.REBALANCE_IN_PROGRESS, "A worker whose SyncGroup is overtaken by a rebalance joins again.", "CLIENT-31", "CLIENT-36"),
+    _sync(ErrorCode.UNKNOWN_MEMBER_ID, "A worker that is unknown when it syncs joins anew.", "CLIENT-33", "CLIENT-36", identity=Identity.EMPTY),
+    connect_case(
+        "heartbeat-not-coordinator",
+        "A worker told that this is not its coordinator looks for it and goes on as the member it is.",
+        ("CLIENT-49", "CLIENT-04"),
+        MUST,
+        plan(
+            worker(),
+            steps=[
+                *joined_workers("m0"),
+                answers("error", _BEAT, ErrorCode.NOT_COORDINATOR),
+                delivered("error"),
+                requested("m0", _BEAT, after="error", go_on=True),
+                passing(800),
+            ],
+        ),
+        is_struck("error", "m0", _BEAT, requirement="CLIENT-30"),
+        rediscovers("m0", after="error", requirement="CLIENT-04", api=_BEAT),
+        keeps_membership("m0", after="error", requirement="CLIENT-49"),
+    ),
+    connect_case(
+        "join-coordinator-load-in-progress",
+        "A worker that meets a loading coordinator tries again.",
+        ("CLIENT-15",),
+        MUST,
+        plan(
+            worker(),
+            steps=[
+                answers("error", _JOIN, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+                *start("m0"),
+                delivered("error"),
+                synced("m0", after="error", within_ms=_WAIT_MS, go_on=True),
+                passing(300),
+            ],
+        ),
+        is_struck("error", "m0", _JOIN, requirement="CLIENT-11"),
+        recovers("m0", after="error", requirement="CLIENT-15"),
+    ),
+)
+
+_END: tuple[Case, ...] = (
+    connect_case(
+        "leaves-when-stopped",
+        "A worker that is stopped leaves the group.",
+        ("CLIENT-73",),
+        SHOULD,
+        plan(
+            worker(),
+            steps=[*joined_workers("m0"), mark("close"), close("m0", wait=False), event("m0", "shutdown_complete", go_on=True), passing(300)],
+        ),
+        leaves("m0", after="close", requirement="CLIENT-73", whole=True),
+    ),
+)
+
+CASES: tuple[Case, ...] = (*_ERRORS, *_END)

@@ -1,0 +1,135 @@
+"""What the frames of Kafka Connect's workers say: which state a JoinGroup carries, and which assignments a leader sends. Pure.
+
+Bytes that cannot be read are None here; that they cannot is for a checker to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from groupproof.harness.judging.checkers.frame_facts import error_of
+from groupproof.harness.model.evidence import Evidence
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, TopicPartition
+from groupproof.protocol.wire.connect_protocol import (
+    CONNECT_PROTOCOLS,
+    PROTOCOL_TYPE,
+    ConnectAssignment,
+    ConnectError,
+    WorkerState,
+    decode_connect_assignment,
+    decode_worker_state,
+)
+
+__all__ = ["Dealt", "Jobs", "Taken", "assignment_in", "dealt", "dealt_in", "jobs_in_words", "jobs_run", "states_in", "taken"]
+
+Jobs = frozenset[TopicPartition]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dealt:
+    """What a leader's SyncGroup hands out. `version` is that of the agreed protocol; `states` are what the members had said to it."""
+
+    sync: Observation
+    leader: str
+    version: int
+    states: Mapping[str, WorkerState | None]
+    assignments: Mapping[str, ConnectAssignment | None]
+
+    def running(self, member: str) -> Jobs:
+        """Return what a member said that it runs."""
+        state = self.states.get(member)
+        return frozenset() if state is None or state.assignment is None else frozenset(state.assignment.assigned)
+
+    def result(self, member: str) -> Jobs:
+        """Return what a member runs once it has taken its assignment."""
+        assignment = self.assignments.get(member)
+        if assignment is None:
+            return self.running(member)
+        kept: Jobs = frozenset() if self.version == 0 else self.running(member) - frozenset(assignment.revoked)
+        return kept | frozenset(assignment.assigned)
+
+    def results(self) -> Jobs:
+        """Return what the workers run together."""
+        return frozenset[TopicPartition]().union(*(self.result(member) for member in self.states))
+
+    @property
+    def delay_ms(self) -> int:
+        return max((assignment.delay_ms for assignment in self.assignments.values() if assignment is not None), default=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """An assignment that reached a worker."""
+
+    answer: Observation
+    assignment: ConnectAssignment
+
+
+def states_in(join: Observation) -> dict[str, WorkerState | None]:
+    """Return the states that a worker's JoinGroup carries, by the name of their protocol, in its order."""
+    if join.body.get("protocol_type") != PROTOCOL_TYPE:
+        return {}
+    return {protocol["name"]: _state(protocol.get("metadata") or b"") for protocol in join.body.get("protocols") or ()}
+
+
+def assignment_in(answer: Observation) -> ConnectAssignment | None:
+    """Return the assignment in a SyncGroup answer."""
+    return _assignment(answer.body.get("assignment") or b"")
+
+
+def dealt_in(sync: Observation) -> dict[str, ConnectAssignment | None]:
+    """Return the assignments in a leader's SyncGroup, by member id."""
+    return {item["member_id"]: _assignment(item.get("assignment") or b"") for item in sync.body.get("assignments") or ()}
+
+
+def jobs_run(state: WorkerState | None) -> Jobs:
+    """Return what a worker says that it runs."""
+    return frozenset() if state is None or state.assignment is None else frozenset(state.assignment.assigned)
+
+
+def taken(ev: Evidence, client: str, after: str | int | None = None, before: str | int | None = None) -> list[Taken]:
+    """Return the assignments that reached a worker, in order."""
+    answers = (obs for obs in ev.responses(Api.SYNC_GROUP, client, after, before) if error_of(obs) == 0)
+    return [Taken(answer=obs, assignment=assignment) for obs in answers if (assignment := assignment_in(obs)) is not None]
+
+
+def dealt(ev: Evidence, client: str, after: str | int | None = None, before: str | int | None = None) -> Iterator[Dealt]:
+    """Yield what `client` handed out as a leader: its SyncGroups in generations that it was told to lead."""
+    joins = [obs for obs in ev.responses(Api.JOIN_GROUP, client) if error_of(obs) == 0 and obs.body.get("leader") == obs.member]
+    for sync in ev.requests(Api.SYNC_GROUP, client, after, before):
+        led = [join for join in joins if join.generation == sync.generation and join.member == sync.member and join.seq < sync.seq]
+        if not led:
+            continue
+        answer = led[-1]
+        yield Dealt(
+            sync=sync,
+            leader=answer.member or "",
+            version=_version(answer.body.get("protocol_name")),
+            states={member["member_id"]: _state(member.get("metadata") or b"") for member in answer.body.get("members") or ()},
+            assignments=dealt_in(sync),
+        )
+
+
+def jobs_in_words(jobs: Jobs | tuple[TopicPartition, ...]) -> str:
+    """Return connectors and tasks as Connect's logs call them: `c` is a connector, `c-0` its first task."""
+    return ", ".join(connector if task < 0 else f"{connector}-{task}" for connector, task in sorted(jobs)) or "nothing"
+
+
+def _version(protocol: str | None) -> int:
+    return CONNECT_PROTOCOLS.index(protocol) if protocol in CONNECT_PROTOCOLS else 0
+
+
+def _state(blob: bytes) -> WorkerState | None:
+    try:
+        return decode_worker_state(blob)
+    except ConnectError:
+        return None
+
+
+def _assignment(blob: bytes) -> ConnectAssignment | None:
+    try:
+        return decode_connect_assignment(blob)
+    except ConnectError:
+        return None

@@ -1,0 +1,67 @@
+"""The cases for workers of Kafka Connect: that each is well-formed, and that the reference worker passes it in little time, whatever the seed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+
+import pytest
+from ci.judged import row_of
+from tests.harness.running.virtual import judged
+
+from groupproof.harness.cases.catalogue import cases_like, cases_of
+from groupproof.harness.cases.client import CASES as CONSUMERS
+from groupproof.harness.cases.embedded import EMBEDDED_CASES
+from groupproof.harness.judging.unsupported import lack_of
+from groupproof.harness.model.case import Case, plan_of
+from groupproof.harness.model.plan import plan_from_json, plan_to_json
+from groupproof.harness.model.verdicts import Goodbye, Verdict
+from groupproof.protocol.rules.coverage import judged as judged_requirements
+from groupproof.protocol.rules.requirements import by_id
+
+CASES = [case for cases in EMBEDDED_CASES.values() for case in cases]
+WORKERS_MIN = 20
+SECONDS_MAX = 40
+
+
+def test_there_are_enough_cases_each_with_a_name_and_a_title_of_its_own() -> None:
+    assert len(EMBEDDED_CASES["connect"]) >= WORKERS_MIN
+    assert [name for name, count in Counter(case.id for case in CASES).items() if count > 1] == []
+    assert [title for title, count in Counter(case.title for case in CASES).items() if count > 1] == []
+    assert [case.id for case in CASES if not re.fullmatch(r"connect/classic/[a-z0-9]+(-[a-z0-9]+)*", case.id)] == []
+    assert [case.title for case in CASES if not re.fullmatch(r"[A-Z].*[a-z0-9]\.", case.title)] == []
+
+
+def test_a_case_has_the_level_of_a_requirement_of_its_own_and_a_plan_that_a_file_can_hold() -> None:
+    assert [case.id for case in CASES if case.level not in {by_id(requirement).level for requirement in case.requirements}] == []
+    assert [case.id for case in CASES if plan_from_json(json.loads(json.dumps(plan_to_json(plan_of(case)), default=_text))) is None] == []
+
+
+def _text(value: bytes) -> str:
+    return value.hex()
+
+
+def test_a_worker_has_its_own_cases_and_a_consumer_those_of_consumers() -> None:
+    assert cases_of("client", ("connect", "multi")) == EMBEDDED_CASES["connect"]
+    assert cases_of("client", ("classic", "connect")) == CONSUMERS
+    assert cases_of("client") == CONSUMERS
+    assert cases_like("client", [CASES[0].id]) == EMBEDDED_CASES["connect"]
+    assert cases_like("client", [CONSUMERS[0].id]) == CONSUMERS
+
+
+def test_who_is_no_worker_cannot_be_put_through_a_workers_case() -> None:
+    assert lack_of(CASES[0], ["classic", "commit"], "kafka-4.1") == "Its shim declares no connect."
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_the_reference_worker_passes_in_little_time_whatever_the_seed(case: Case) -> None:
+    play, judgement = judged(case, seed=1, draws_names=True)
+    again = judged(case, seed=2)[1]
+
+    assert (judgement.verdict, again.verdict, judgement.reason) == (Verdict.OK, Verdict.OK, "")
+    assert judgement.goodbye is not Goodbye.UNCLEAN, judgement.goodbye_reason
+    assert play.duration_s <= SECONDS_MAX
+    row = row_of(case, [judged(case, seed=1)[0].trace])
+    assert set(case.requirements) <= {*row["judged"]}, "the case lists requirements that it does not judge"
+    assert all(case.id in judged_requirements()["client"][requirement] for requirement in row["judged"]), "run: make docs"
