@@ -3,15 +3,15 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from groupproof.harness.cases.catalogue import cases_of, every_case
+from groupproof.harness.cases.catalogue import cases_of, client_side, every_case
 
 
 def test_each_side_has_its_cases_and_no_id_is_taken_twice() -> None:
     client, coordinator = cases_of("client"), cases_of("coordinator")
 
-    assert {case.side for case in client} == {"client"}
+    assert {case.side for case in (*client, *client_side())} == {"client"}
     assert {case.side for case in coordinator} == {"coordinator"}
-    assert len({case.id for case in every_case()}) == len(every_case()) == len(client) + len(coordinator)
+    assert len({case.id for case in every_case()}) == len(every_case()) == len(client_side()) + len(coordinator)
 
 
 def test_a_client_is_certified_without_the_cases_of_coordinators() -> None:
