@@ -70,6 +70,7 @@ CHOICES: list[tuple[Policy, Story, object, object, Settings]] = [
 """A policy, a story, what it shows of the reference, what it shows of the policy, and the member's settings."""
 
 SHOWN_ELSEWHERE = {
+    "connect": "tests.clients.planted.test_misbehaviours_of_workers",
     "overrides": "tests.clients.member.test_policy",
     "versions": "tests.clients.consumer.test_connection",
     "retry_factor": "tests.clients.member.test_member_core",

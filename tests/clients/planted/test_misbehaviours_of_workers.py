@@ -11,6 +11,7 @@ from groupproof.protocol.rules.requirements import by_id
 def test_every_choice_of_a_worker_but_the_references_is_a_named_bug() -> None:
     choices = set(get_args(get_type_hints(Policy)["connect"]))
 
+    assert Policy(connect="reference") == Policy()
     assert {variant.policy.connect for variant in WORKERS} == choices - {"reference"}
 
 

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 
 import pytest
-from ci.judged import row_of
+from judged import row_of
 from tests.harness.running.virtual import judged
 
 from groupproof.harness.cases.catalogue import cases_like, cases_of

@@ -32,8 +32,8 @@ _WORKER_PROPERTIES: Final = {
     "connect.protocol": ("protocol", str),
     "scheduled.rebalance.max.delay.ms": ("rebalance_max_delay_ms", int),
     "tasks.max": ("tasks_max", int),
-    "groupproof.config.offset": ("config_offset", int),
-    "groupproof.config.end": ("config_end", int),
+    "kit.config.offset": ("config_offset", int),
+    "kit.config.end": ("config_end", int),
 }
 _WORKERS_OWN: Final = ("worker.sync.timeout.ms",)
 """What the reference worker need not be told: it reads its configuration in no time."""

@@ -43,7 +43,7 @@ import org.apache.kafka.connect.util.ConnectorTaskId;
  */
 public final class ConnectShim {
     static final List<Object> CAPABILITIES = List.of("connect", "resubscribe", "multi");
-    static final String OWN = "groupproof.";
+    static final String OWN = "kit.";
 
     public static void main(String[] args) throws Exception {
         for (String noisy : List.of("org.reflections", "org.apache.kafka.connect.runtime.isolation", "org.apache.kafka.clients", "org.apache.kafka.connect.runtime.WorkerConfig"))

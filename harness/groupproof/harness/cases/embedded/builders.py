@@ -46,7 +46,7 @@ def worker(name: str = "m0", *, kind: str = "subject", connectors: tuple[str, ..
     return Member(name=name, kind=kind, settings={"protocol_type": PROTOCOL_TYPE, "topics": list(connectors), "properties": properties})
 
 
-_PROPERTIES: Final = {"config_offset": "groupproof.config.offset", "config_end": "groupproof.config.end"}
+_PROPERTIES: Final = {"config_offset": "kit.config.offset", "config_end": "kit.config.end"}
 
 
 def jobs(*connectors: str, tasks: int = TASKS) -> tuple[TopicPartition, ...]:
