@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from groupproof.harness.model.case import Case
+from groupproof.harness.model.case_dialect import CLASSIC_CAPABILITY
 
 __all__ = ["cases_like", "cases_of", "client_side", "every_case"]
 
@@ -21,7 +22,7 @@ def cases_of(side: str, capabilities: Collection[str] = ()) -> tuple[Case, ...]:
     from groupproof.harness.cases.client import CASES as CLIENT_CASES
     from groupproof.harness.cases.embedded import EMBEDDED_CASES
 
-    kind = next((kind for kind in EMBEDDED_CASES if kind in capabilities and "classic" not in capabilities), None)
+    kind = next((kind for kind in EMBEDDED_CASES if kind in capabilities and CLASSIC_CAPABILITY not in capabilities), None)
     return CLIENT_CASES if kind is None else EMBEDDED_CASES[kind]
 
 

@@ -95,9 +95,9 @@ def candidate(
 
 
 def kind_of(named: str | None) -> str:
-    """Return of which kind a registered client is; any other program is a consumer. Raises `WrongUsage`."""
+    """Return of which kind a registered client is, nothing for a consumer, as any other program is. Raises `WrongUsage`."""
     if named is None:
-        return "classic"
+        return ""
     with _blamed():
         return resolve(named).kind
 

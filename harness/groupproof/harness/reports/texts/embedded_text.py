@@ -1,4 +1,4 @@
-"""The frames of protocols that programs bring into the classic group, in words: who runs which connectors and tasks. Pure."""
+"""The frames of protocols that programs bring into the classic group, in words: who runs which connectors and tasks (Kafka Connect, Kafka Streams). Pure."""
 
 from __future__ import annotations
 
@@ -7,20 +7,33 @@ from collections.abc import Iterator
 from groupproof.harness.judging.checkers.connect_frames import assignment_in, dealt_in, jobs_in_words, states_in
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire.blob_reader import BlobError
 from groupproof.protocol.wire.connect_protocol import PROTOCOL_TYPE, ConnectAssignment
+from groupproof.protocol.wire.streams_protocol import (
+    ASSIGNOR,
+    LATEST_OFFSET,
+    NO_REBALANCE_MS,
+    AssignmentInfo,
+    SubscriptionInfo,
+    decode_assignment_info,
+    decode_subscription_info,
+)
+from groupproof.protocol.wire.subscription import decode_assignment, decode_subscription
 
 __all__ = ["embedded_facts", "is_embedded"]
 
 
 def is_embedded(obs: Observation) -> bool:
-    """Tell whether a frame says that its group speaks such a protocol; SyncGroup says so from version 5 on."""
+    """Tell whether a frame says that its group is one of Kafka Connect's workers; SyncGroup says so from version 5 on."""
     return obs.body.get("protocol_type") == PROTOCOL_TYPE
 
 
 def embedded_facts(obs: Observation) -> Iterator[str]:
-    """Yield what a JoinGroup or SyncGroup of workers says beside what every group's says."""
-    if not is_embedded(obs):
-        return
+    """Yield what a JoinGroup or SyncGroup of such a protocol says beside what every group's says."""
+    yield from _of_workers(obs) if is_embedded(obs) else _of_streams(obs)
+
+
+def _of_workers(obs: Observation) -> Iterator[str]:
     if obs.kind == "request" and obs.api == Api.JOIN_GROUP.title:
         yield from _joined(obs)
     elif obs.kind == "request" and obs.api == Api.SYNC_GROUP.title:
@@ -50,3 +63,36 @@ def _assigned(assignment: ConnectAssignment | None) -> str:
     words += [f"delay {assignment.delay_ms} ms"] if assignment.delay_ms else []
     words += [f"error {assignment.error}"] if assignment.error else []
     return f"{', '.join(words)} at config offset {assignment.offset}"
+
+
+def _of_streams(obs: Observation) -> Iterator[str]:
+    """Yield what the user data of the assignor `stream` says; a SyncGroup answer names the assignor from version 5 on."""
+    try:
+        if obs.kind == "request" and obs.api == Api.JOIN_GROUP.title:
+            blobs = (item.get("metadata") or b"" for item in obs.body.get("protocols") or () if item.get("name") == ASSIGNOR)
+            for blob in blobs:
+                yield _said(decode_subscription_info(decode_subscription(blob).user_data or b""))
+        elif obs.kind == "response" and obs.api == Api.SYNC_GROUP.title and obs.body.get("protocol_name") == ASSIGNOR and not obs.error:
+            yield _given(decode_assignment_info(decode_assignment(obs.body.get("assignment") or b"").user_data or b""))
+    except BlobError as error:
+        yield f"{ASSIGNOR}: {error}"
+
+
+def _said(info: SubscriptionInfo) -> str:
+    words = [f"{ASSIGNOR}: version {info.version} of {info.latest}"]
+    if info.is_known:
+        words += [f"process {info.process[:8]}", *([f"at {info.end_point}"] if info.end_point else [])]
+        words.append(f"runs {', '.join(map(str, info.active)) or 'nothing'}")
+        standby = [f"{task} at {offset_sum}" for task, offset_sum in info.offset_sums if offset_sum != LATEST_OFFSET]
+        words += [f"keeps {', '.join(standby)}"] if standby else []
+    return ", ".join(words)
+
+
+def _given(info: AssignmentInfo) -> str:
+    words = [f"{ASSIGNOR}: version {info.version}, {info.commonly} known to all"]
+    if info.is_known:
+        words.append(f"active {', '.join(map(str, info.active)) or 'nothing'}")
+        words += [f"standby {', '.join(str(task) for task, _ in info.standby)}"] if info.standby else []
+        words += [f"probes again at {info.next_rebalance_ms} ms"] if info.next_rebalance_ms != NO_REBALANCE_MS else []
+        words += [f"error {info.error}"] if info.error else []
+    return ", ".join(words)

@@ -85,10 +85,10 @@ def _answered(obs: Observation) -> Iterator[str]:
         yield "leader" if obs.body.get("leader") == obs.member else f"leader is {short_id(str(obs.body.get('leader')))}"
     elif obs.api == Api.JOIN_GROUP.title and obs.member:
         yield f"member {short_id(obs.member)}"
-    if obs.api == Api.SYNC_GROUP.title and not obs.error and is_embedded(obs):
+    if obs.api == Api.SYNC_GROUP.title and not obs.error:
+        if not is_embedded(obs):
+            yield f"assigned {listed(obs.partitions) or 'nothing'}"
         yield from embedded_facts(obs)
-    elif obs.api == Api.SYNC_GROUP.title and not obs.error:
-        yield f"assigned {listed(obs.partitions) or 'nothing'}"
     if obs.offsets:
         yield _offsets(obs)
     if obs.fault:

@@ -11,6 +11,7 @@ from groupproof.harness.cases.client import CASES
 from groupproof.harness.judging.summary.run_summary import SubjectInfo
 from groupproof.harness.judging.unsupported import lack_of, unimplemented
 from groupproof.harness.model.case import Case
+from groupproof.harness.model.case_dialect import CLASSIC_CAPABILITY
 from groupproof.harness.running.case_runner import CaseStage, Progress, Runner
 from groupproof.harness.running.plans.client_stage import Stage
 from groupproof.harness.running.plans.plan_runner import Limits
@@ -48,7 +49,7 @@ class ClientRun(CertifyRun):
 
     async def measured(self, stage: Stage) -> Stage:
         """Return the stage that knows the client's own rhythm; a person at a debugger has none."""
-        is_consumer = "classic" in self._candidate.subject.hello.capabilities  # the measuring is a consumer's
+        is_consumer = CLASSIC_CAPABILITY in self._candidate.subject.hello.capabilities  # the measuring is a consumer's
         return await stage.in_rhythm() if is_consumer and self.order.hold is None else stage
 
     @asynccontextmanager
