@@ -1,4 +1,4 @@
-"""The Rust shims: what they share by its own tests under cargo, and each client, built by its name, put through `shim check` and a case."""
+"""The Rust shims: the library by its own tests under cargo, and each client, built by its name, put through `shim check` and a case."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def _locked(text: str, crate: str) -> str:
 @needs_cargo
 @pytest.mark.network
 @pytest.mark.slow
-def test_what_the_shims_share_passes_its_own_tests() -> None:
-    ran = _run("cargo", "test", "--locked", "--package", "shim")
-    counted = sum(path.read_text("utf-8").count("#[test]") for path in (RUST / "shim" / "src").glob("*.rs"))
+def test_the_library_passes_its_own_tests() -> None:
+    ran = _run("cargo", "test", "--locked", "--package", "groupproof")
+    counted = sum(path.read_text("utf-8").count("#[test]") for path in (RUST / "groupproof" / "src").glob("*.rs"))
 
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert f"test result: ok. {counted} passed" in ran.stdout

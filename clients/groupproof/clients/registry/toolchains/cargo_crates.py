@@ -34,7 +34,7 @@ MAKE: Final = Tool(
     needed_for="building librdkafka",
     remedy="install make (Debian: apt-get install make)",
 )
-_SHARED: Final = "shim"
+_LIBRARY: Final = "groupproof"
 """The crate that all Rust shims stand on."""
 _LOCK: Final = "Cargo.lock"
 _ABSENT: Final = re.compile(r"failed to select a version|no matching package|is yanked")
@@ -66,7 +66,7 @@ class CargoCrates:
                 shutil.copy(kept, folder / _LOCK)
             _cargo(client, ["fetch", *(["--locked"] if kept.is_file() else [])], folder)
             (folder / "Cargo.toml").unlink()
-            for name in (_SHARED, _package(client)):
+            for name in (_LIBRARY, _package(client)):
                 shutil.rmtree(folder / name)
 
         recipe = digest([*pins, *manifests, _kept_text(client)])
@@ -136,18 +136,18 @@ def _kept_text(client: RegisteredClient) -> str:
 
 
 def _manifests(client: RegisteredClient) -> list[Path]:
-    return [SHIMS / "rust" / name / "Cargo.toml" for name in (_SHARED, _package(client))]
+    return [SHIMS / "rust" / name / "Cargo.toml" for name in (_LIBRARY, _package(client))]
 
 
 def _sources(client: RegisteredClient) -> list[Path]:
     """Return the files that the shim is built of."""
-    code = [path for name in (_SHARED, _package(client)) for path in sorted((SHIMS / "rust" / name / "src").glob("*.rs"))]
+    code = [path for name in (_LIBRARY, _package(client)) for path in sorted((SHIMS / "rust" / name / "src").glob("*.rs"))]
     return [*_manifests(client), *code]
 
 
 def _copy_sources(client: RegisteredClient, folder: Path) -> None:
     """Write a workspace of the shim and what it stands on, which asks for this release and no other."""
-    members = ", ".join(f'"{name}"' for name in (_SHARED, _package(client)))
+    members = ", ".join(f'"{name}"' for name in (_LIBRARY, _package(client)))
     profile = "[profile.release]\nopt-level = 1\ndebug = false\n"
     (folder / "Cargo.toml").write_text(f'[workspace]\nresolver = "2"\nmembers = [{members}]\n\n{profile}', "utf-8")
     for source in _sources(client):

@@ -3,11 +3,11 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use groupproof::{Batch, Client, Done, Generation, Hello, Member, Offsets, Partition, Problem, Subscribe};
 use krafka::consumer::{
     AutoOffsetReset, Consumer, ConsumerRebalanceListener, GroupProtocol, OffsetAndMetadata, PartitionAssignmentStrategy, TopicPartition,
 };
 use krafka::{CloseOptions, GroupMembershipOperation, Kafka, KrafkaError};
-use shim::{Client, Done, Generation, Hello, Member, Offsets, Partition, Problem, Range, Subscribe};
 use tokio::runtime::Runtime;
 
 /// The consumer, which its own listener needs too.
@@ -17,7 +17,6 @@ struct Krafka {
     member: Arc<Member>,
     runtime: Runtime,
     consumer: Consuming,
-    poll_for: OnceLock<Duration>,
 }
 
 struct Listener {
@@ -41,7 +40,7 @@ impl ConsumerRebalanceListener for Listener {
         let gone = own(partitions);
         let to_commit = self.member.revoked(&gone, self.generation().await);
         if let (Some(offsets), Some(consumer)) = (to_commit, self.consumer.get()) {
-            let done = consumer.commit_offsets(heads(&offsets)).await.map_err(|error| named(&error));
+            let done = consumer.commit_offsets(heads(&offsets)).await.map_err(Problem::from);
             self.member.committed(&offsets, &done);
         }
         self.member.revoked_done(&gone);
@@ -53,8 +52,8 @@ impl ConsumerRebalanceListener for Listener {
 }
 
 impl Krafka {
-    fn consumer(&self) -> Result<&Consumer, Problem> {
-        self.consumer.get().ok_or_else(|| Problem::named("ILLEGAL_STATE", "there is no consumer"))
+    fn consumer(&self) -> &Consumer {
+        self.consumer.get().expect("it is there since it subscribed")
     }
 
     async fn connected(&self, fields: &mut Subscribe) -> Result<Consumer, Problem> {
@@ -70,7 +69,7 @@ impl Krafka {
         }
         // The age is for consumers without a group; a member asks anew only when it joins or meets an error (consumer/rebalance/apply.rs).
         fields.ignore("metadata_max_age_ms");
-        let kafka = kafka.connect().await.map_err(|error| named(&error))?;
+        let kafka = kafka.connect().await?;
         let mut builder = kafka
             .consumer(fields.text("group"))
             .enable_auto_commit(fields.flag("auto_commit"))
@@ -98,44 +97,34 @@ impl Krafka {
             builder = builder.group_protocol(GroupProtocol::Consumer);
             fields.ignore("assignors");
         }
-        builder.build().await.map_err(|error| named(&error))
+        Ok(builder.build().await?)
     }
 }
 
 impl Client for Krafka {
-    fn subscribe(&self, fields: &mut Subscribe) -> Result<(), Problem> {
-        let _ = self.poll_for.set(fields.millis("poll_timeout_ms").unwrap_or(Duration::from_millis(100)));
+    fn subscribe(member: Arc<Member>, fields: &mut Subscribe) -> Result<Self, Problem> {
+        let krafka = Krafka { member, runtime: Runtime::new()?, consumer: Consuming::default() };
         let topics = fields.texts("topics");
-        let consumer = self.runtime.block_on(self.connected(fields))?;
-        self.runtime.block_on(consumer.subscribe(&topics)).map_err(|error| named(&error))?;
-        let _ = self.consumer.set(consumer);
-        Ok(())
+        let consumer = krafka.runtime.block_on(krafka.connected(fields))?;
+        krafka.runtime.block_on(consumer.subscribe(&topics))?;
+        let _ = krafka.consumer.set(consumer);
+        Ok(krafka)
     }
 
-    fn poll(&self) -> Option<Result<(), Problem>> {
-        let (consumer, poll_for) = (self.consumer.get()?, *self.poll_for.get()?);
-        let records = match self.runtime.block_on(consumer.poll(poll_for)) {
-            Err(KrafkaError::Wakeup) => return Some(Ok(())),
-            Err(error) if error.is_retriable() => return Some(Err(named(&error))),
+    fn poll(&self, wait: Duration) -> Option<Result<(), Problem>> {
+        let mut records = Batch::default();
+        match self.runtime.block_on(self.consumer().poll(wait)) {
+            Err(KrafkaError::Wakeup) => {}
+            Err(error) if error.is_retriable() => return Some(Err(error.into())),
             Err(error) => return Some(Err(named(&error).fatal())),
-            Ok(records) => records,
-        };
-        let mut ranges: Vec<Range> = Vec::new();
-        for record in records {
-            let (partition, offset) = ((record.topic.to_string(), record.partition), record.offset);
-            match ranges.iter_mut().find(|each| each.partition == partition) {
-                Some(range) => (range.greatest, range.count) = (offset, range.count + 1),
-                None => ranges.push(Range { partition, least: offset, greatest: offset, count: 1 }),
-            }
+            Ok(polled) => polled.iter().for_each(|record| records.add(&record.topic, record.partition, record.offset)),
         }
-        if !ranges.is_empty() {
-            self.member.consumed(&ranges);
-        }
+        self.member.consumed(&records);
         Some(Ok(()))
     }
 
     fn commit(&self, offsets: &Offsets) -> Result<(), Problem> {
-        self.runtime.block_on(self.consumer()?.commit_offsets(heads(offsets))).map_err(|error| named(&error))
+        Ok(self.runtime.block_on(self.consumer().commit_offsets(heads(offsets)))?)
     }
 
     /// A task of its own, as an application that does not wait writes it.
@@ -143,7 +132,7 @@ impl Client for Krafka {
         let (consumer, heads) = (self.consumer.clone(), heads(offsets));
         self.runtime.spawn(async move {
             if let Some(consumer) = consumer.get() {
-                done(consumer.commit_offsets(heads).await.map_err(|error| named(&error)));
+                done(consumer.commit_offsets(heads).await.map_err(Problem::from));
             }
         });
         Ok(())
@@ -151,24 +140,22 @@ impl Client for Krafka {
 
     fn committed(&self, partitions: &[Partition]) -> Result<Offsets, Problem> {
         let asked: Vec<_> = partitions.iter().map(|(topic, number)| (topic.as_str(), *number)).collect();
-        let found = self.runtime.block_on(self.consumer()?.committed(&asked)).map_err(|error| named(&error))?;
+        let found = self.runtime.block_on(self.consumer().committed(&asked))?;
         Ok(found.into_iter().map(|(partition, position)| (partition, position.offset)).collect())
     }
 
     fn resubscribe(&self, topics: &[String]) -> Result<(), Problem> {
-        self.runtime.block_on(self.consumer()?.subscribe(topics)).map_err(|error| named(&error))
+        Ok(self.runtime.block_on(self.consumer().subscribe(topics))?)
     }
 
     fn unsubscribe(&self, leave: Option<bool>) -> Result<(), Problem> {
         if leave == Some(false) {
             return Err(Problem::unimplemented("krafka always leaves its group when it unsubscribes"));
         }
-        self.runtime.block_on(self.consumer()?.unsubscribe()).map_err(|error| named(&error))
+        Ok(self.runtime.block_on(self.consumer().unsubscribe())?)
     }
 
-    fn check_leave(&self, _: Option<bool>) -> Result<(), Problem> {
-        Ok(()) // KIP-1092: either way can be asked for
-    }
+    const CHOOSES_TO_LEAVE: bool = true; // KIP-1092
 
     fn close(&self, leave: Option<bool>) -> Result<(), Problem> {
         let operation = match leave {
@@ -177,7 +164,7 @@ impl Client for Krafka {
             Some(false) => GroupMembershipOperation::RemainInGroup,
         };
         let options = CloseOptions::new().group_membership_operation(operation);
-        self.runtime.block_on(self.consumer()?.close_with(options)).map_err(|error| named(&error))
+        Ok(self.runtime.block_on(self.consumer().close_with(options))?)
     }
 }
 
@@ -222,12 +209,6 @@ fn main() {
         "on-revoked",
         "resubscribe",
     ];
-    let release = shim::release_in(include_str!("../../Cargo.lock"), "krafka");
-    let runtime = Runtime::new().expect("threads can be started");
-    shim::run(Hello { client: "krafka", release, capabilities: &capabilities }, |member| Krafka {
-        member,
-        runtime,
-        consumer: Consuming::default(),
-        poll_for: OnceLock::new(),
-    });
+    let release = groupproof::release_in(include_str!("../../Cargo.lock"), "krafka");
+    groupproof::run::<Krafka>(Hello { client: "krafka", release, capabilities: &capabilities, name_error: |error| error.downcast_ref().map(named) });
 }

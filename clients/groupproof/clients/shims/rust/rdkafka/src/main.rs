@@ -3,13 +3,13 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use groupproof::{Batch, Client, Hello, Member, Offsets, Partition, Problem, Subscribe, Value};
 use rdkafka::client::ClientContext;
 use rdkafka::config::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer, ConsumerContext, Rebalance};
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use rdkafka::message::{BorrowedMessage, Message};
 use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
-use shim::{Client, Hello, Member, Offsets, Partition, Problem, Range, Subscribe, Value};
 
 const SETTINGS: [(&str, &str); 13] = [
     ("bootstrap", "bootstrap.servers"),
@@ -30,39 +30,31 @@ const OF_THE_CLASSIC_GROUP: [&str; 2] = ["session_timeout_ms", "heartbeat_interv
 const CONSUMER_PROTOCOL_SINCE: i32 = 0x020c_0000; // librdkafka 2.12: KIP-848 is no preview any more
 const RECORDS_MAX: usize = 500;
 
-/// What the callbacks and the client share: records that were polled and not told yet.
-struct Told {
+/// What the callbacks and the client share: records that were polled and not reported yet.
+struct Shared {
     member: Arc<Member>,
-    ranges: Mutex<Vec<Range>>,
+    records: Mutex<Batch>,
 }
 
-impl Told {
-    fn note(&self, message: &BorrowedMessage) {
-        let (partition, offset) = ((message.topic().to_owned(), message.partition()), message.offset());
-        let mut ranges = self.ranges.lock().unwrap();
-        match ranges.iter_mut().find(|each| each.partition == partition) {
-            Some(range) => (range.greatest, range.count) = (offset, range.count + 1),
-            None => ranges.push(Range { partition, least: offset, greatest: offset, count: 1 }),
-        }
-    }
-
-    /// Tell the records: an event that follows must not overtake them.
-    fn records(&self) {
-        let ranges = std::mem::take(&mut *self.ranges.lock().unwrap());
-        if !ranges.is_empty() {
-            self.member.consumed(&ranges);
-        }
+impl Shared {
+    /// Report the records: an event that follows must not overtake them.
+    fn report(&self) {
+        let records = std::mem::take(&mut *self.records.lock().unwrap());
+        self.member.consumed(&records);
     }
 
     fn rebalance(&self, consumer: &BaseConsumer<Callbacks>, rebalance: &Rebalance) {
         match rebalance {
-            Rebalance::Assign(list) => self.assigned(&partitions(list)),
+            Rebalance::Assign(list) => {
+                self.report();
+                self.member.assigned(&partitions(list), None);
+            }
             Rebalance::Revoke(list) if consumer.assignment_lost() => {
-                self.records();
+                self.report();
                 self.member.lost(&partitions(list), None);
             }
             Rebalance::Revoke(list) => {
-                self.records();
+                self.report();
                 let gone = partitions(list);
                 if let Some(offsets) = self.member.revoked(&gone, None) {
                     self.member.committed(&offsets, &committed(consumer, &offsets));
@@ -72,14 +64,9 @@ impl Told {
             Rebalance::Error(error) => self.member.problem(&named(error)),
         }
     }
-
-    fn assigned(&self, partitions: &[Partition]) {
-        self.records();
-        self.member.assigned(partitions, None);
-    }
 }
 
-struct Callbacks(Arc<Told>);
+struct Callbacks(Arc<Shared>);
 
 impl ClientContext for Callbacks {}
 
@@ -91,7 +78,7 @@ impl ConsumerContext for Callbacks {
     /// The end of an automatic commit. It is not called for those that the application begins and does not wait for
     /// (fede1024/rust-rdkafka#856), which is why this shim has no `commit-async`: nobody is told how one ends.
     fn commit_callback(&self, result: KafkaResult<()>, offsets: &TopicPartitionList) {
-        self.0.records();
+        self.0.report();
         let first = offsets.elements().iter().find_map(|each| each.error().err());
         let result = result.map_err(|error| named(&error)).and_then(|()| first.map_or(Ok(()), |error| Err(named(&error))));
         if offsets.count() > 0 {
@@ -101,95 +88,59 @@ impl ConsumerContext for Callbacks {
 }
 
 struct Rdkafka {
-    told: Arc<Told>,
-    consumer: Mutex<Option<Arc<BaseConsumer<Callbacks>>>>,
-    choices: Mutex<Choices>,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Choices {
-    poll_for: Duration,
-    is_static: bool,
-}
-
-impl Rdkafka {
-    fn consumer(&self) -> Result<Arc<BaseConsumer<Callbacks>>, Problem> {
-        self.consumer.lock().unwrap().clone().ok_or_else(|| Problem::named("ILLEGAL_STATE", "the consumer is closed"))
-    }
-
-    fn choices(&self) -> Choices {
-        *self.choices.lock().unwrap()
-    }
+    shared: Arc<Shared>,
+    consumer: BaseConsumer<Callbacks>, // which leaves the group when it is dropped
 }
 
 impl Client for Rdkafka {
-    fn subscribe(&self, fields: &mut Subscribe) -> Result<(), Problem> {
-        let config = configured(fields)?;
-        *self.choices.lock().unwrap() =
-            Choices { poll_for: fields.millis("poll_timeout_ms").unwrap_or(Duration::from_millis(100)), is_static: fields.has("instance_id") };
-        let consumer: BaseConsumer<Callbacks> = config.create_with_context(Callbacks(self.told.clone())).map_err(|error| named(&error))?;
-        subscribe_to(&consumer, &fields.texts("topics"))?;
-        *self.consumer.lock().unwrap() = Some(Arc::new(consumer));
-        Ok(())
+    fn subscribe(member: Arc<Member>, fields: &mut Subscribe) -> Result<Self, Problem> {
+        let shared = Arc::new(Shared { member, records: Mutex::default() });
+        let consumer = configured(fields)?.create_with_context(Callbacks(shared.clone()))?;
+        let client = Rdkafka { shared, consumer };
+        client.resubscribe(&fields.texts("topics"))?;
+        Ok(client)
     }
 
     /// Poll once, and take what else is there already.
-    fn poll(&self) -> Option<Result<(), Problem>> {
-        let consumer = self.consumer().ok()?;
-        let mut wait = self.choices().poll_for;
+    fn poll(&self, mut wait: Duration) -> Option<Result<(), Problem>> {
+        let mut polled = Ok(());
         for _ in 0..RECORDS_MAX {
-            match consumer.poll(std::mem::take(&mut wait)) {
+            match self.consumer.poll(std::mem::take(&mut wait)) {
                 None => break,
-                Some(Ok(message)) => self.told.note(&message),
+                Some(Ok(record)) => self.shared.records.lock().unwrap().add(record.topic(), record.partition(), record.offset()),
                 Some(Err(error)) => {
-                    self.told.records();
-                    return Some(Err(named(&error)));
+                    polled = Err(error.into());
+                    break;
                 }
             }
         }
-        self.told.records();
-        Some(Ok(()))
+        self.shared.report();
+        Some(polled)
     }
 
     fn commit(&self, offsets: &Offsets) -> Result<(), Problem> {
-        committed(&*self.consumer()?, offsets)
+        committed(&self.consumer, offsets)
     }
 
     fn committed(&self, partitions: &[Partition]) -> Result<Offsets, Problem> {
-        let asked = list_of(&partitions.iter().map(|each| (each.clone(), -1)).collect());
-        let found = self.consumer()?.committed_offsets(asked, Duration::from_secs(10)).map_err(|error| named(&error))?;
-        Ok(offsets_of(&found))
+        let asked = list_of(&partitions.iter().map(|partition| (partition.clone(), -1)).collect());
+        Ok(offsets_of(&self.consumer.committed_offsets(asked, Duration::from_secs(10))?))
     }
 
     fn resubscribe(&self, topics: &[String]) -> Result<(), Problem> {
-        subscribe_to(&*self.consumer()?, topics)
+        let topics: Vec<&str> = topics.iter().map(String::as_str).collect();
+        Ok(self.consumer.subscribe(&topics)?)
     }
 
     fn unsubscribe(&self, leave: Option<bool>) -> Result<(), Problem> {
         if leave == Some(false) {
             return Err(Problem::unimplemented("librdkafka always leaves its group when it unsubscribes"));
         }
-        let consumer = self.consumer()?;
-        consumer.unsubscribe();
+        self.consumer.unsubscribe();
         let until = Instant::now() + Duration::from_secs(10); // the partitions are given back in the background
-        while !self.told.member.owned().is_empty() && Instant::now() < until {
-            let _ = consumer.poll(Duration::from_millis(50));
+        while !self.shared.member.owned().is_empty() && Instant::now() < until {
+            let _ = self.consumer.poll(Duration::from_millis(50));
         }
-        Ok(())
-    }
-
-    fn check_leave(&self, leave: Option<bool>) -> Result<(), Problem> {
-        match leave {
-            Some(leaves) if leaves == self.choices().is_static => {
-                Err(Problem::unimplemented("librdkafka leaves as a dynamic member, and stays as a static one"))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Dropping the consumer leaves the group.
-    fn close(&self, _: Option<bool>) -> Result<(), Problem> {
-        drop(self.consumer.lock().unwrap().take());
         Ok(())
     }
 }
@@ -239,13 +190,8 @@ fn assignors(names: &[String]) -> Result<String, Problem> {
     Ok(if names.is_empty() { "range".into() } else { names.join(",") })
 }
 
-fn subscribe_to(consumer: &BaseConsumer<Callbacks>, topics: &[String]) -> Result<(), Problem> {
-    let topics: Vec<&str> = topics.iter().map(String::as_str).collect();
-    consumer.subscribe(&topics).map_err(|error| named(&error))
-}
-
 fn committed(consumer: &BaseConsumer<Callbacks>, offsets: &Offsets) -> Result<(), Problem> {
-    consumer.commit(&list_of(offsets), CommitMode::Sync).map_err(|error| named(&error))
+    Ok(consumer.commit(&list_of(offsets), CommitMode::Sync)?)
 }
 
 fn list_of(offsets: &Offsets) -> TopicPartitionList {
@@ -292,10 +238,11 @@ fn main() {
     if rdkafka::util::get_rdkafka_version().0 as i32 >= CONSUMER_PROTOCOL_SINCE {
         capabilities.push("consumer");
     }
-    let release = shim::release_in(include_str!("../../Cargo.lock"), "rdkafka");
-    shim::run(Hello { client: "rust-rdkafka", release, capabilities: &capabilities }, |member| Rdkafka {
-        told: Arc::new(Told { member, ranges: Mutex::default() }),
-        consumer: Mutex::default(),
-        choices: Mutex::default(),
+    let release = groupproof::release_in(include_str!("../../Cargo.lock"), "rdkafka");
+    groupproof::run::<Rdkafka>(Hello {
+        client: "rust-rdkafka",
+        release,
+        capabilities: &capabilities,
+        name_error: |error| error.downcast_ref().map(named),
     });
 }

@@ -1,7 +1,9 @@
+use std::error::Error;
 use std::fmt::{self, Display};
+use std::sync::Arc;
 
 /// Why something that was asked of a client did not come about.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Problem {
     /// The client has no such feature; it says why.
     Unimplemented(String),
@@ -9,6 +11,14 @@ pub enum Problem {
     OutcomeUnknown,
     /// An error with its name: Kafka's where it has one. Fatal is what ends the member, as its client says.
     Refused { name: String, message: String, fatal: bool },
+    /// An error of the client's, which `Hello::name_error` names.
+    Client(Arc<dyn Error + Send + Sync>),
+}
+
+impl<E: Error + Send + Sync + 'static> From<E> for Problem {
+    fn from(error: E) -> Self {
+        Problem::Client(Arc::new(error))
+    }
 }
 
 impl Problem {
@@ -50,6 +60,7 @@ impl Display for Problem {
             Problem::Unimplemented(why) => write!(to, "{why}"),
             Problem::OutcomeUnknown => write!(to, "the client does not tell how the commit went"),
             Problem::Refused { message, .. } => write!(to, "{message}"),
+            Problem::Client(error) => write!(to, "{error}"),
         }
     }
 }
