@@ -32,7 +32,12 @@ def _go_names() -> dict[int, str]:
     return {int(code): name for code, name in re.findall(r'(-?\d+): "([A-Z_]+)"', table)}
 
 
-ERROR_NAMES = {"go": _go_names(), "node": _node_names(), "python": python_names}
+def _rust_names() -> dict[int, str]:
+    table = (LIBRARIES["rust"] / "src" / "problem.rs").read_text("utf-8").partition("const NAMES")[2].partition("];")[0]
+    return {int(code): name for code, name in re.findall(r'\((-?\d+), "([A-Z_]+)"\)', table)}
+
+
+ERROR_NAMES = {"go": _go_names(), "node": _node_names(), "python": python_names, "rust": _rust_names()}
 
 
 @pytest.mark.parametrize("language", LIBRARIES)

@@ -15,9 +15,11 @@ import pytest
 from groupproof.clients.registry.install_cache import default_cache
 from groupproof.clients.registry.provision import ProvisionError, provision
 from groupproof.clients.registry.registered_clients import resolve
+from groupproof.clients.registry.shim_libraries import LIBRARIES
 from groupproof.clients.registry.toolchains.toolchain import SHIMS
 
 RUST = SHIMS / "rust"
+LIBRARY = LIBRARIES["rust"]
 CLIENTS = {"rust-rdkafka": "rdkafka", "krafka": "krafka"}
 
 needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="absent: cargo")
@@ -49,11 +51,11 @@ def _locked(text: str, crate: str) -> str:
 @pytest.mark.network
 @pytest.mark.slow
 def test_the_library_passes_its_own_tests() -> None:
-    ran = _run("cargo", "test", "--locked", "--package", "groupproof")
-    counted = sum(path.read_text("utf-8").count("#[test]") for path in (RUST / "groupproof" / "src").glob("*.rs"))
+    ran = _run("cargo", "test", "--locked", "--package", "groupproof", "--package", "groupproof-testing")
+    counted = [sum(path.read_text("utf-8").count("#[test]") for path in folder.glob("*.rs")) for folder in (LIBRARY / "src", LIBRARY / "testing" / "src")]
 
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert f"test result: ok. {counted} passed" in ran.stdout
+    assert [f"test result: ok. {count} passed" in ran.stdout for count in counted] == [True, True]
 
 
 @pytest.mark.parametrize(("name", "crate"), CLIENTS.items())

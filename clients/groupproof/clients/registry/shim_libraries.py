@@ -15,4 +15,5 @@ LIBRARIES: Final[Mapping[str, Path]] = {
     "node": SHIMS / "node" / "groupproof",
     "java": SHIMS / "java" / "groupproof",
     "python": SHIMS / "python",
+    "rust": SHIMS / "rust" / "groupproof",
 }

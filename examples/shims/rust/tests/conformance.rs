@@ -1,0 +1,3 @@
+fn main() -> std::process::ExitCode {
+    groupproof_testing::conformance(&[env!("CARGO_BIN_EXE_shim")])
+}
