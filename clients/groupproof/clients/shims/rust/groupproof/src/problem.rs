@@ -71,7 +71,7 @@ pub fn code_name(code: i16) -> String {
     known.map_or_else(|| format!("CODE_{code}"), |(_, name)| (*name).to_owned())
 }
 
-const NAMES: [(i16, &str); 45] = [
+const NAMES: [(i16, &str); 46] = [
     (-1, "UNKNOWN_SERVER_ERROR"),
     (1, "OFFSET_OUT_OF_RANGE"),
     (3, "UNKNOWN_TOPIC_OR_PARTITION"),
@@ -98,6 +98,7 @@ const NAMES: [(i16, &str); 45] = [
     (29, "TOPIC_AUTHORIZATION_FAILED"),
     (30, "GROUP_AUTHORIZATION_FAILED"),
     (35, "UNSUPPORTED_VERSION"),
+    (40, "INVALID_CONFIG"),
     (42, "INVALID_REQUEST"),
     (47, "INVALID_PRODUCER_EPOCH"),
     (48, "INVALID_TXN_STATE"),
