@@ -52,7 +52,9 @@ def _locked(text: str, crate: str) -> str:
 @pytest.mark.slow
 def test_the_library_passes_its_own_tests() -> None:
     ran = _run("cargo", "test", "--locked", "--package", "groupproof", "--package", "groupproof-testing")
-    counted = [sum(path.read_text("utf-8").count("#[test]") for path in folder.glob("*.rs")) for folder in (LIBRARY / "src", LIBRARY / "testing" / "src")]
+    counted = [
+        sum(path.read_text("utf-8").count("#[test]") for path in folder.glob("*.rs")) for folder in (LIBRARY / "src", LIBRARY / "testing" / "src")
+    ]
 
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert [f"test result: ok. {count} passed" in ran.stdout for count in counted] == [True, True]

@@ -395,7 +395,45 @@ func TestAfterAFatalErrorAnApplicationPollsNoMoreUntilItIsResumed(t *testing.T) 
 	}
 }
 
-func TestNoPollRunsBesideTheClose(t *testing.T) {
+// slow notes whether a poll was under way when it was closed.
+type slow struct {
+	fake
+	isPolling, wasPolling bool
+}
+
+func (s *slow) Poll(ctx context.Context) error {
+	s.isPolling = true
+	s.Problem(kafkaCode(7)) // a sign of life
+	<-ctx.Done()
+	s.isPolling = false
+	return nil
+}
+
+func (s *slow) Close() error {
+	s.wasPolling = s.isPolling
+	return nil
+}
+
+func TestAPollUnderWayEndsBeforeTheClose(t *testing.T) {
+	client := &slow{}
+	h, out := hosting(client, &client.Member)
+	h.handle(command{id: "1", name: "subscribe"})
+	out.until("REQUEST_TIMED_OUT")
+	h.handle(command{id: "2", name: "close"})
+	if client.wasPolling {
+		t.Error("it was closed under a poll")
+	}
+}
+
+func TestACommitOfNothingIsASuccessThatTheClientIsNotAskedFor(t *testing.T) {
+	client := &fake{failure: kafkaCode(22)}
+	lines := playedBy(t, client, subscribing+`{"id":2,"command":"commit","mode":"sync","offsets":[]}`)
+	if answerTo(t, lines, 2)["ok"] != true || client.committed != nil {
+		t.Error(answerTo(t, lines, 2), client.committed)
+	}
+}
+
+func TestNoPollBeginsBesideTheClose(t *testing.T) {
 	client := &polled{last: func() {}}
 	lines := played(t, client, &client.Member, subscribing+`{"id":2,"command":"pause"}`+"\n"+`{"id":3,"command":"close"}`)
 	if client.closes != 1 || !strings.HasSuffix(namesOf(lines), "2 shutdown_complete 3") {
