@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from groupproof.coordinator.machine.classic_functions import CLASSIC_FUNCTIONS
-from groupproof.coordinator.machine.function_registry import functions_of, registered
+from groupproof.coordinator.machine.function_registry import functions_of, previewed, registered, registered_functions
 from groupproof.protocol.rules.dialect_registry import dialects
 
 OTHER = replace(CLASSIC_FUNCTIONS, dialect=replace(CLASSIC_FUNCTIONS.dialect, name="other", since=None))
@@ -20,3 +20,12 @@ def test_a_dialect_is_registered_with_its_functions_and_gone_with_them() -> None
     assert OTHER.dialect not in dialects()
     with pytest.raises(LookupError, match="the dialect other has no functions here"):
         functions_of(OTHER.dialect)
+
+
+def test_a_dialect_that_is_tried_is_known_meanwhile_and_no_other_can_be() -> None:
+    before = registered_functions()
+    with previewed("consumer"):
+        assert [functions.dialect.name for functions in registered_functions()] == [*(item.dialect.name for item in before), "consumer"]
+    assert registered_functions() == before
+    with pytest.raises(LookupError, match="'share'"):
+        previewed("share")

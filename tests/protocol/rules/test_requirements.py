@@ -14,18 +14,22 @@ from groupproof.protocol.rules.requirements import UnknownRequirement, by_id, ca
 from groupproof.protocol.vocabulary import Level
 
 COUNT = 688
+CONSUMER_COUNT = 550
 IDS_SHA256 = "bf453d4035421bb20cea6d43a520508a9d84797581d9780cefd27e9698c45676"
 CLIENT_COUNT = 68
 PROFILES = {"kafka-1.1", "kafka-2.4+", "datalink", "zookeeper"}
+CONSUMER_PROFILE = re.compile(r"kafka-4\.\d+(\.\d+)?(\+| to 4\.\d+)")
 
 SPEC = resources.files("groupproof.protocol.rules")
 LEVELS: dict[str, Any] = tomllib.loads(SPEC.joinpath("levels.toml").read_text())
 
 
 def test_the_ids_are_final() -> None:
-    ids = [requirement.id for requirement in requirements()]
+    every = [requirement.id for requirement in requirements()]
+    ids = [id for id in every if not id.startswith("CG")]
 
-    assert len(ids) == len(set(ids)) == COUNT
+    assert len(every) == len(set(every)) == COUNT + CONSUMER_COUNT
+    assert len(ids) == COUNT
     assert hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest() == IDS_SHA256, "an id was added, dropped or renamed; ids are final"
 
 
@@ -36,7 +40,7 @@ def test_every_requirement_is_a_sentence_with_a_level_and_a_reason_for_it() -> N
         assert requirement.reason.strip(), requirement.id
         assert requirement.source.strip(), requirement.id
         assert requirement.observe.strip(), requirement.id
-        assert set(requirement.profiles) <= PROFILES, requirement.id
+        assert all(profile in PROFILES or CONSUMER_PROFILE.fullmatch(profile) for profile in requirement.profiles), requirement.id
         assert requirement.profiles, requirement.id
 
 
@@ -114,12 +118,22 @@ def test_families_are_the_ids_without_their_numbers() -> None:
 
 
 def test_the_digest_covers_sentences_and_levels() -> None:
-    both = SPEC.joinpath("requirements.json").read_bytes() + SPEC.joinpath("levels.toml").read_bytes()
+    files = ("requirements.json", "consumer_requirements.json", "levels.toml")
 
-    assert catalogue_sha256() == hashlib.sha256(both).hexdigest()
+    assert catalogue_sha256() == hashlib.sha256(b"".join(SPEC.joinpath(name).read_bytes() for name in files)).hexdigest()
 
 
-def test_the_data_file_holds_one_requirement_a_line_so_that_a_change_is_one_line_of_a_diff() -> None:
-    text = SPEC.joinpath("requirements.json").read_text()
+def test_a_requirement_of_the_consumer_protocol_brings_its_level_its_side_and_where_it_was_measured() -> None:
+    accepted, committed = by_id("CGM-19"), by_id("CGO-03")
+
+    assert (accepted.level, accepted.side, accepted.profiles) == (Level.MUST, "coordinator", ("kafka-4.2+",))
+    assert committed.profiles == ("kafka-4.0 to 4.2",)
+    assert "E01" in accepted.measured
+    assert by_id("CGM-04").reason == LEVELS["consumer"]["INFO"]
+
+
+@pytest.mark.parametrize("name", ["requirements.json", "consumer_requirements.json"])
+def test_the_data_file_holds_one_requirement_a_line_so_that_a_change_is_one_line_of_a_diff(name: str) -> None:
+    text = SPEC.joinpath(name).read_text()
 
     assert len(json.loads(text)) == len(text.splitlines()) - 2

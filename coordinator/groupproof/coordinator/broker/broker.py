@@ -218,7 +218,7 @@ class Broker:
         return fetched.body
 
 
-AT_ONCE = frozenset({Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP})
+AT_ONCE = frozenset({Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.CONSUMER_GROUP_HEARTBEAT})
 """What the coordinator machine is asked alone, so that nothing waits but what it parks."""
 
 

@@ -57,7 +57,7 @@ class Cluster:
         self._coordinators = Coordinators(
             profile=profile, settings=Settings.of(named, profile), nodes=brokers, seed=seed, recorder=recorder, variant=variant
         )  # fmt: skip
-        self._topics = Topics(records)
+        self._topics = Topics(records, on_change=self._tell_topics)
         for name, partitions in (topics or {}).items():
             self._topics.grow(name, partitions)
         self._world = ClusterMetadata(
@@ -73,6 +73,10 @@ class Cluster:
             )
             for node_id in range(brokers)
         ]  # fmt: skip
+
+    def _tell_topics(self) -> None:
+        """Let every coordinator know the topics that there are: some assign partitions themselves (KIP-848)."""
+        self._coordinators.change_topics(self._topics.image())
 
     def _owner_of(self, variant: Variant, nodes: int) -> Callable[[str], int]:
         """Return the coordinator that clients learn for a group."""
@@ -134,6 +138,10 @@ class Cluster:
     def grow(self, topic: str, partitions: int) -> None:
         """Give `topic` that many partitions, creating it when it is new; raise `ValueError` where it has more."""
         self._topics.grow(topic, partitions)
+
+    def configure_group(self, group: str, configs: Mapping[str, str]) -> ErrorCode:
+        """Give a group settings of its own; return the error by which they are refused (IncrementalAlterConfigs of resource type 32)."""
+        return self._coordinators.configure_group(group, configs)
 
     def append(self, topic: str, records: int) -> None:
         """Append so many records to each partition of `topic`; raise `ValueError` for one that is not there. A Fetch that waits sees them when its time is over."""

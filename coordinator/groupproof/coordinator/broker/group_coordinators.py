@@ -17,6 +17,7 @@ from groupproof.coordinator.machine.coordinator import Coordinator
 from groupproof.coordinator.machine.outputs import AppliedRow, Arrival, GroupView, Output, Reply, Transition
 from groupproof.coordinator.machine.settings import Settings
 from groupproof.coordinator.machine.storage import StoredGroups, partition_of
+from groupproof.coordinator.machine.topics_image import TopicImage
 from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.protocol.faults import Move
 from groupproof.protocol.rules import profile as profile_named
@@ -94,6 +95,15 @@ class Coordinators:
     def view(self, group: str) -> GroupView | None:
         """Return the group as its coordinator knows it, or None."""
         return self._machines[self.owner_of(group)].view(group)
+
+    def change_topics(self, topics: Mapping[str, TopicImage]) -> None:
+        """Let every broker know the topics that there are from now on."""
+        for machine in self._machines:
+            machine.change_topics(topics)
+
+    def configure_group(self, group: str, configs: Mapping[str, str]) -> ErrorCode:
+        """Give a group settings of its own at every broker; return the error by which they are refused."""
+        return max(machine.configure_group(group, configs) for machine in self._machines)
 
     def refuse_appends(self, error: ErrorCode) -> None:
         """Let the log of every broker refuse records, or (NONE) take them again."""

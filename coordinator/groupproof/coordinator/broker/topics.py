@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import uuid
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from groupproof.coordinator.machine.topics_image import TopicImage
 from groupproof.protocol.wire.records import Record, RecordsError, encode_batch, placed, read_batches
 
 __all__ = ["LOG_BYTES_MAX", "Log", "OutOfRange", "Topic", "Topics"]
@@ -106,10 +107,11 @@ class Topic:
 
 
 class Topics:
-    """The topics of a cluster by name and by id; every partition made here starts with `records` records."""
+    """The topics of a cluster by name and by id; every partition made here starts with `records` records. `on_change` is called when one comes or grows."""
 
-    def __init__(self, records: int) -> None:
+    def __init__(self, records: int, on_change: Callable[[], None] = lambda: None) -> None:
         self._records = records
+        self._on_change = on_change
         self._topics: dict[str, Topic] = {}
         self._names: dict[str, str] = {}
 
@@ -133,7 +135,12 @@ class Topics:
             raise ValueError(f"topic {name} has {len(topic.partitions)} partitions and cannot shrink to {partitions}")
         for index in range(len(topic.partitions), partitions):
             topic.partitions.append(_filled(name, index, self._records if records is None else records))
+        self._on_change()
         return topic
+
+    def image(self) -> dict[str, TopicImage]:
+        """Return the topics as a coordinator knows them."""
+        return {name: TopicImage(topic.topic_id, len(topic.partitions)) for name, topic in self._topics.items()}
 
     def append(self, name: str, records: int) -> None:
         """Append `records` to each partition of `name`; a topic that is not there is a `ValueError`."""

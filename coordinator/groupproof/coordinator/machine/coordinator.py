@@ -159,6 +159,10 @@ class Coordinator:
             self._engine.group_configs[group_id] = values
         return error
 
+    def restore_group_configs(self, configs: Mapping[str, Mapping[str, int]]) -> None:
+        """Take over the settings that groups had for themselves, whatever the broker's bounds are now."""
+        self._engine.group_configs.update((group_id, dict(values)) for group_id, values in configs.items())
+
     def group_configs(self) -> dict[str, dict[str, int]]:
         """Return the settings that groups have for themselves, by group."""
         return {group_id: dict(values) for group_id, values in self._engine.group_configs.items()}

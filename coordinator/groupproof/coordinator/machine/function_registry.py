@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Final
 
 from groupproof.coordinator.machine.classic_functions import CLASSIC_FUNCTIONS
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.dialect_functions import DialectFunctions
     from groupproof.protocol.rules.dialect import Dialect
 
-__all__ = ["DATALINK_FUNCTIONS", "functions_of", "registered", "registered_functions"]
+__all__ = ["DATALINK_FUNCTIONS", "functions_of", "previewed", "registered", "registered_functions"]
 
 DATALINK_FUNCTIONS: Final = datalink_functions(CLASSIC_FUNCTIONS)
 _FUNCTIONS: Final[dict[Dialect, DialectFunctions]] = {
@@ -43,3 +43,12 @@ def registered(functions: DialectFunctions) -> Iterator[None]:
             yield
         finally:
             del _FUNCTIONS[functions.dialect]
+
+
+def previewed(name: str) -> AbstractContextManager[None]:
+    """Let the kit know the dialect of that name meanwhile, which the coordinator speaks and no profile has by itself yet; raise `LookupError` for another."""
+    from groupproof.coordinator.machine.consumer.consumer_functions import CONSUMER_FUNCTIONS  # which nobody waits for who does not ask for it
+
+    if name != CONSUMER_FUNCTIONS.dialect.name:
+        raise LookupError(f"no dialect called {name!r} is to be tried")
+    return registered(CONSUMER_FUNCTIONS)

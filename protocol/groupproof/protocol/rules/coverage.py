@@ -94,11 +94,12 @@ def unjudged() -> tuple[Gap, ...]:
 
 
 def binding_clients() -> tuple[str, ...]:
-    """Return the MUSTs on the client's side: of Kafka's clients, of Kafka Connect's workers, of DataLink's workers, and of the consumers on ZooKeeper."""
+    """Return the MUSTs on the client's side: of Kafka's clients in both protocols, of Kafka Connect's workers, of DataLink's workers, and of the consumers on ZooKeeper."""
     bound = [
         requirement
         for requirement in requirements()
-        if requirement.level is Level.MUST and (requirement.area == _CLIENT or requirement.family in _OTHER_CLIENTS)
+        if requirement.level is Level.MUST
+        and (requirement.area == _CLIENT or requirement.side == _CLIENT.lower() or requirement.family in _OTHER_CLIENTS)
     ]
     return tuple(requirement.id for requirement in bound)
 

@@ -1,7 +1,7 @@
 """The requirement catalogue: every sentence that a case, a rule or a verdict cites, with its level.
 
-The sentences are package data (`requirements.json`; ids are final), their levels and the reasons too (`levels.toml`, by the contract's rule
-under "Verdicts"). This module is the only way in.
+The sentences are package data (`requirements.json` and, of KIP-848's protocol, `consumer_requirements.json`; ids are final), their levels and the reasons too
+(`levels.toml`, by the contract's rule under "Verdicts"). This module is the only way in.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from groupproof.protocol.vocabulary import Level
 __all__ = ["Requirement", "UnknownRequirement", "by_id", "catalogue_sha256", "nearest", "requirements"]
 
 _NEAREST_MAX = 5
-_FILES = ("requirements.json", "levels.toml")
+_FILES = ("requirements.json", "consumer_requirements.json", "levels.toml")
+_CONSUMER_AREA = "Consumer protocol (KIP-848)"
 
 
 class UnknownRequirement(LookupError):
@@ -38,7 +39,8 @@ class Requirement:
 
     `level` says what breaking it means, `reason` why. `profiles` are those it holds in; `source` where it was read: a seed (one of the five
     documents that the catalogue was made from), Kafka's own sources as `[K release]` or DataLink's as `[DL]`. `observe` says by what it is seen: W the wire,
-    T the trace, V virtual time, L log lines, F an injected fault.
+    T the trace, V virtual time, L log lines, F an injected fault; of KIP-848's protocol, by what it is tried. `side` is whom it binds (client, coordinator, both; empty where the
+    area says it), `measured` on which brokers and in which steps it was seen.
     """
 
     id: str
@@ -50,6 +52,8 @@ class Requirement:
     profiles: tuple[str, ...]
     source: str
     observe: str
+    side: str = ""
+    measured: str = ""
 
     @property
     def family(self) -> str:
@@ -59,9 +63,10 @@ class Requirement:
 
 @cache
 def requirements() -> tuple[Requirement, ...]:
-    """Return all 688, in the catalogue's order."""
+    """Return all of them, in the catalogue's order: those of KIP-848's protocol behind the others."""
     levels = tomllib.loads(_read("levels.toml").decode())
-    return tuple(_requirement(row, levels) for row in json.loads(_read("requirements.json")))
+    older = (_requirement(row, levels) for row in json.loads(_read("requirements.json")))
+    return (*older, *(_consumer_requirement(row, levels) for row in json.loads(_read("consumer_requirements.json"))))
 
 
 def by_id(requirement: str) -> Requirement:
@@ -104,6 +109,30 @@ def _requirement(row: Mapping[str, Any], levels: Mapping[str, Any]) -> Requireme
         source=row["source"],
         observe=row["observe"],
     )
+
+
+def _consumer_requirement(row: Mapping[str, Any], levels: Mapping[str, Any]) -> Requirement:
+    """Return a requirement of KIP-848's protocol, which brings its own level; what is no MUST has the reason of its level."""
+    family = levels["families"][_family(row["id"])]
+    return Requirement(
+        id=row["id"],
+        text=row["statement"],
+        level=Level[row["level"]],
+        reason=family["reason"] if row["level"] == family["level"] else levels["consumer"][row["level"]],
+        area=_CONSUMER_AREA,
+        topic=row["area"],
+        profiles=(_releases(row["since"], row["until"]),),
+        source=row["source"],
+        observe=row["test"],
+        side=row["side"],
+        measured=row["measured"] or "",
+    )
+
+
+def _releases(since: str | None, until: str | None) -> str:
+    """Say in which releases it holds, from `since` to `until`, both inclusive."""
+    first = since or "4.0"
+    return f"kafka-{first}+" if until is None else f"kafka-{first} to {until}"
 
 
 def _family(requirement: str) -> str:

@@ -57,6 +57,7 @@ class Player:
     group: str = ""
     base: dict[str, int] = field(default_factory=dict)
     members: dict[tuple[str, str], _Member] = field(default_factory=dict)
+    classic: dict[tuple[str, str], str] = field(default_factory=dict)
     topics: dict[str, TopicImage] = field(default_factory=dict)
     epoch_before: int = 0
     settings: dict[str, Any] = field(default_factory=lambda: dict(_SETTINGS))
@@ -86,7 +87,7 @@ class Player:
         if plain is not None:
             done: Observed | None = plain(group, words[1:], options)
             return done
-        verb = {"classic-empty": "classic_empty"}.get(words[1], words[1])
+        verb = words[1].replace("-", "_")
         acted: Observed | None = getattr(self, f"_act_{verb}")(group, head, words[2:], options)
         return acted
 
@@ -203,8 +204,7 @@ class Player:
         self.machine.unload(partition, self.now_ms)
         self.machine = self._machine()
         self.machine.change_topics(self.topics)
-        for group_id, config in configs.items():
-            self.machine.configure_group(group_id, {name: str(value) for name, value in config.items()})
+        self.machine.restore_group_configs(configs)
         self.machine.load(partition, stored, self.now_ms)
 
     def _do_settle(self, group: str, words: list[str], options: Mapping[str, str]) -> Observed:
@@ -225,7 +225,7 @@ class Player:
         topics = _commit_topics(words[0], options)
         answer = self._ask(
             messages.OffsetCommitRequest(
-                group_id=group, generation_id=self._epoch(group, name, options), member_id="" if name == "-" else name,
+                group_id=group, generation_id=self._epoch(group, name, options), member_id="" if name == "-" else self.classic.get((group, name), name),
                 group_instance_id=options.get("instance"), topics=topics,
             ),
             int(options.get("version", "9")),
@@ -285,7 +285,8 @@ class Player:
 
     def _act_heartbeat(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> Observed:
         generation = self._epoch(group, name, options)
-        request = messages.HeartbeatRequest(group_id=group, generation_id=generation, member_id=name, group_instance_id=options.get("instance"))
+        member_id = self.classic.get((group, name), name)
+        request = messages.HeartbeatRequest(group_id=group, generation_id=generation, member_id=member_id, group_instance_id=options.get("instance"))
         return Observed(code=self._ask(request, 4).error_code)
 
     def _act_sync(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> Observed:
@@ -305,13 +306,21 @@ class Player:
         )  # fmt: skip
         return Observed(code=self._ask(request, 9).error_code)
 
-    def _act_classic_empty(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> None:
+    def _act_classic_live(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> None:
+        """Let a classic member join, of the protocol type that is named, and sync."""
         request = messages.JoinGroupRequest(
-            group_id=group, session_timeout_ms=10_000, rebalance_timeout_ms=10_000, member_id="", protocol_type="connect",
-            protocols=(messages.JoinProtocol(name="p", metadata=b""),),
+            group_id=group, session_timeout_ms=10_000, rebalance_timeout_ms=10_000, member_id="", protocol_type=words[0] if words else "consumer",
+            protocols=(messages.JoinProtocol(name="p", metadata=b"\0\1\0\0\0\0\0\0\0\0\0\0\0\0"),),
         )  # fmt: skip
-        member_id = self._ask(request, 3).member_id
-        self._ask(messages.LeaveGroupRequest(group_id=group, members=(messages.LeaveMember(member_id=member_id),)), 5)
+        joined = self._ask(request, 3)
+        self._ask(messages.SyncGroupRequest(group_id=group, generation_id=joined.generation_id, member_id=joined.member_id), 3)
+        self.classic[group, name] = joined.member_id
+        self._member(group, name).epoch = joined.generation_id
+
+    def _act_classic_empty(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> None:
+        self._act_classic_live(group, name, ["connect"], options)
+        entry = messages.LeaveMember(member_id=self.classic[group, name])
+        self._ask(messages.LeaveGroupRequest(group_id=group, members=(entry,)), 5)
 
 
 def _commit_topics(text: str, options: Mapping[str, str]) -> tuple[messages.CommitTopic, ...]:
