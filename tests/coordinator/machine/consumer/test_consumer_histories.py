@@ -22,7 +22,10 @@ STEPS = 200
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.requirement("CGI-03", "CGI-04", "CGI-05", "CGI-06", "CGI-10", "CGR-35")
 def test_no_invariant_is_broken_in_a_drawn_history(release: str, seed: int) -> None:
-    History(profile_of(release), seed).run(STEPS)
+    history = History(profile_of(release), seed)
+    history.run(STEPS)
+
+    assert history.heartbeats > 0
 
 
 def test_the_histories_have_groups_that_live() -> None:
