@@ -153,3 +153,12 @@ def test_names_are_gone_through_as_javas_hash_map_does() -> None:
     assert in_hash_order(["Aa", "BB"]) == ["Aa", "BB"]
     assert in_hash_order(["BB", "Aa"]) == ["BB", "Aa"], "who shares a bucket stays in the order of coming"
     assert in_hash_order([str(number) for number in range(13)]) == ["11", "12", *(str(number) for number in range(11))]
+
+
+def test_no_more_members_get_one_more_than_there_are_partitions_over() -> None:
+    """Of 7 partitions one of three members gets a third one, though two could have one in their rack."""
+    owned = {"m0": (("t", 0), ("t", 1)), "m1": (("t", 2), ("t", 3)), "m2": ()}
+    members = [GroupMember(member_id=name, topics=("t",), owned=had, generation=1, rack="b" if name == "m2" else "a") for name, had in owned.items()]
+    cluster = Cluster(partitions={"t": 7}, replica_racks={"t": [frozenset("ab"), *[frozenset("a")] * 6]})
+
+    assert sorted(map(len, sticky_assign(members, cluster).values())) == [2, 2, 3]

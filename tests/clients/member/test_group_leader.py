@@ -124,3 +124,15 @@ def test_of_two_claims_the_leader_believes_the_one_of_the_later_generation(bench
     b.syncing(leader="m-1", members=(claiming("m-1", 1), claiming("m-2", 2)))
 
     assert assigned(b) == {"m-1": [1], "m-2": [0]}
+
+
+def test_a_leader_heeds_the_racks_that_its_members_name(bench: type[Bench]) -> None:
+    b = bench()
+    b.do(b.member.metadata(Cluster(partitions={"t": 2}, replica_racks={"t": (frozenset({"r0"}), frozenset({"r1"}))}), b.now))
+    racks = {"m-1": "r1", "m-2": "r0"}
+    named = tuple(
+        JoinMember(member_id=name, metadata=encode_subscription(Subscription(topics=("t",), rack=rack, version=3))) for name, rack in racks.items()
+    )
+    b.syncing(leader="m-1", members=named)
+
+    assert assigned(b) == {"m-1": [1], "m-2": [0]}

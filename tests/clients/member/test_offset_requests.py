@@ -282,6 +282,17 @@ def test_a_failed_auto_commit_is_tried_again_after_the_backoff(bench: type[Bench
     assert b.times(COMMIT) == [5000, 5100]
 
 
+def test_a_failed_auto_commit_is_tried_again_by_a_poll_alone(bench: type[Bench]) -> None:
+    b = bench(auto_commit=True, auto_commit_interval_ms=5000, session_timeout_ms=60_000)
+    b.stable(0)
+    b.positions = {("t", 0): 5}
+    b.advance(5000, polling=True)
+    b.answer(COMMIT, 14)
+    b.advance(1000)
+
+    assert b.times(COMMIT) == [5000]
+
+
 # Fetches
 
 

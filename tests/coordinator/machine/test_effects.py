@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from groupproof.coordinator.machine.effects import EFFECTS
-from groupproof.protocol.rules import Effect
+from groupproof.coordinator.machine.event import Event
+from groupproof.coordinator.machine.group import Group
+from groupproof.coordinator.machine.members import Member, ParkedRequest
+from groupproof.coordinator.machine.settings import Settings
+from groupproof.coordinator.machine.timers import Timers, session_of
+from groupproof.protocol.rules import ClassicEvent, Effect
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
 if TYPE_CHECKING:
@@ -116,3 +122,20 @@ def test_a_newcomer_of_the_generation_before_extends_no_delay_of_the_next(scene:
     scene.after(3_000)
 
     assert not alone.is_parked
+
+
+def test_a_parked_newcomer_s_timer_ends_with_its_sign_of_life() -> None:
+    """Until 2.4 it kept the newcomer alive for good (MemberMetadata.shouldKeepAlive; KAFKA-9752)."""
+    group, timers = Group(group_id="g"), Timers()
+    member = Member(
+        member_id="m", group_instance_id=None, client_id="c", client_host="h", session_timeout_ms=5, rebalance_timeout_ms=5,
+        protocol_type="consumer", protocols=(), is_new=True,
+    )  # fmt: skip
+    group.members.add(member)
+    group.members.park_join(member, ParkedRequest(1, 5))
+    for name in ("m", "other"):
+        timers.arm(session_of("g", name), 5)
+    event = Event(kind=ClassicEvent.HEARTBEAT, now_ms=1, settings=Settings.of({}, "kafka-2.4"), group_id="g", group=group, member_id="m")
+    EFFECTS[Effect.REFRESH_SESSION_SPARING_NEWCOMERS](cast("Any", SimpleNamespace(timers=timers)), event)
+
+    assert (timers.due_of(session_of("g", "m")), timers.due_of(session_of("g", "other"))) == (None, 5)
