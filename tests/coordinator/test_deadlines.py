@@ -292,3 +292,10 @@ def test_a_deadline_comes_at_its_instant_not_a_millisecond_before(scene_of: Call
         lines.append(said(look()))
 
     assert lines == [deadline.before, deadline.after, deadline.after]
+
+
+@pytest.mark.requirement("TIMER-43")
+def test_a_timer_that_is_due_with_a_request_goes_off_right_behind_it(scene_of: Callable[..., Scene]) -> None:
+    scene = scene_of(group_initial_rebalance_delay_ms=0)
+
+    assert not scene.join(version=2).is_parked

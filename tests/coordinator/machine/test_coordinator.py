@@ -398,10 +398,3 @@ def test_a_coordinator_that_has_nothing_to_draw_ids_from_says_so() -> None:
 
 def test_a_coordinator_that_is_told_no_settings_has_those_of_its_release() -> None:
     assert Coordinator(profile="kafka-1.1", random=Random(1)).settings == Settings.of({}, "kafka-1.1") != Settings.of({}, "kafka-4.1")
-
-
-@pytest.mark.requirement("TIMER-43")
-def test_a_timer_that_is_due_with_a_request_goes_off_right_behind_it(scene_of: Callable[..., Scene]) -> None:
-    scene = scene_of(group_initial_rebalance_delay_ms=0)
-
-    assert not scene.join(version=2).is_parked
