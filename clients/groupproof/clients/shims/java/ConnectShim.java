@@ -1,3 +1,8 @@
+import groupproof.shim.ConsumerSettings;
+import groupproof.shim.PushMember;
+import groupproof.shim.Settings;
+import groupproof.shim.ShimProcess;
+import groupproof.shim.Unimplemented;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
@@ -42,13 +47,13 @@ import org.apache.kafka.connect.util.ConnectorTaskId;
  * what differs between them is reached by reflection.
  */
 public final class ConnectShim {
-    static final List<Object> CAPABILITIES = List.of("connect", "resubscribe", "multi");
+    static final List<String> CAPABILITIES = List.of("connect", "resubscribe");
     static final String OWN = "kit.";
 
     public static void main(String[] args) throws Exception {
         for (String noisy : List.of("org.reflections", "org.apache.kafka.connect.runtime.isolation", "org.apache.kafka.clients", "org.apache.kafka.connect.runtime.WorkerConfig"))
             System.setProperty("org.slf4j.simpleLogger.log." + noisy, "error");
-        Shim.serve("kafka-connect", Shim.Settings.RELEASE, CAPABILITIES, WorkerMember::new);
+        ShimProcess.serve("kafka-connect", ConsumerSettings.RELEASE, CAPABILITIES, WorkerMember::new);
     }
 
     /** One worker. */
@@ -61,17 +66,15 @@ public final class ConnectShim {
         }
 
         @Override
-        Map<String, Object> run(String name, Map<String, Object> command) {
-            if (!name.equals("resubscribe")) throw new Shim.Unimplemented("a worker knows no command '" + name + "'");
-            configuration.change(Shim.strings(command.get("topics")));
-            return Shim.json();
+        protected void resubscribe(List<String> topics) {
+            configuration.change(topics);
         }
 
         @Override
-        void open(Shim.Settings settings) {
+        protected void open(Settings settings) {
             Map<String, String> own = new HashMap<>();
             Map<String, String> config = config(settings, own);
-            configuration = new Configuration(Shim.strings(settings.take("topics", List.of())), own);
+            configuration = new Configuration(settings.takeStrings("topics", List.of()), own);
             String url = "http://" + settings.take("client_id", "worker") + ".invalid:8083/";
             Plugins plugins = plugins();
             plugins.compareAndSwapWithDelegatingLoader();
@@ -89,28 +92,27 @@ public final class ConnectShim {
         }
 
         @Override
-        void stop(boolean forGood) {
-            if (!forGood) throw new Shim.Unimplemented("a worker cannot leave and go on");
+        protected void stop(Boolean leave) {
             herder.stop();
         }
 
-        static Map<String, String> config(Shim.Settings settings, Map<String, String> own) {
+        static Map<String, String> config(Settings settings, Map<String, String> own) {
             Map<String, String> made = new HashMap<>();
             for (String store : List.of("config", "offset", "status")) made.put(store + ".storage.topic", "in-memory-" + store);
             for (String side : List.of("key", "value")) made.put(side + ".converter", "org.apache.kafka.connect.storage.StringConverter");
             made.put("plugin.discovery", "only_scan");
             made.put("producer.enable.idempotence", "false"); // its tasks send nothing, and a producer would ask for an id
             made.put("task.shutdown.graceful.timeout.ms", "1000");
-            made.put("bootstrap.servers", (String) settings.take("bootstrap", ""));
-            made.put("group.id", (String) settings.take("group", ""));
-            made.put("client.id", (String) settings.fields.get("client_id"));
+            made.put("bootstrap.servers", settings.take("bootstrap", ""));
+            made.put("group.id", settings.take("group", ""));
+            made.put("client.id", settings.take("client_id", "worker"));
             number(made, "session.timeout.ms", settings, "session_timeout_ms");
             number(made, "heartbeat.interval.ms", settings, "heartbeat_interval_ms");
             number(made, "rebalance.timeout.ms", settings, "max_poll_interval_ms");
             number(made, "metadata.max.age.ms", settings, "metadata_max_age_ms");
             number(made, "request.timeout.ms", settings, "request_timeout_ms");
             for (String field : List.of("protocol", "protocol_type", "broker_release")) settings.take(field, null);
-            for (Map.Entry<?, ?> each : ((Map<?, ?>) settings.take("properties", Map.of())).entrySet()) {
+            for (Map.Entry<?, ?> each : settings.<Map<?, ?>>take("properties", Map.of()).entrySet()) {
                 String name = (String) each.getKey();
                 boolean isOwn = name.startsWith(OWN) || name.equals("tasks.max");
                 (isOwn ? own : made).put(isOwn ? name.replace(OWN, "") : name, String.valueOf(each.getValue()));
@@ -118,8 +120,8 @@ public final class ConnectShim {
             return made;
         }
 
-        static void number(Map<String, String> made, String name, Shim.Settings settings, String field) {
-            if (settings.fields.containsKey(field)) made.put(name, String.valueOf(settings.take(field, null)));
+        static void number(Map<String, String> made, String name, Settings settings, String field) {
+            if (settings.has(field)) made.put(name, String.valueOf(settings.takeLong(field, 0)));
         }
     }
 
@@ -277,7 +279,7 @@ public final class ConnectShim {
             Object[] arguments = filled(constructor.getParameterTypes(), new ArrayList<>(Arrays.asList(offered)));
             if (arguments != null) return (T) made(constructor, arguments);
         }
-        throw new Shim.Unimplemented("this release makes a " + type.getSimpleName() + " of something else");
+        throw new Unimplemented("this release makes a " + type.getSimpleName() + " of something else");
     }
 
     static Object[] filled(Class<?>[] types, List<Object> offered) {
