@@ -24,8 +24,11 @@ Row = Mapping[str, Any]
     is_flag=True,
     help="Tell instead how many requirements have a witness among the tests, how many a case judges in a subject, and why not the others.",
 )
+@click.option("--outdated", is_flag=True, help="Show the subjects of which the package registry has a newer release than is registered; it is asked.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(what: str, only: tuple[str, ...], skip: tuple[str, ...], level: str, *, side: str | None, coverage: bool, as_json: bool) -> int:
+def command(
+    what: str, only: tuple[str, ...], skip: tuple[str, ...], level: str, *, side: str | None, coverage: bool, outdated: bool, as_json: bool
+) -> int:
     """List cases (the default), requirements, profiles, registered clients or subjects.
 
     The list says where a case judges a requirement: in a client, in a coordinator, or in neither (-).
@@ -37,12 +40,15 @@ def command(what: str, only: tuple[str, ...], skip: tuple[str, ...], level: str,
         return 0
     if side is not None and what not in _SIDED:
         raise click.UsageError(f"{what} have no side; --side is for {' and '.join(_SIDED)}")
-    rows = [row for row in _ROWS[what](only, skip, level) if side is None or row["side"] == side]
+    if outdated and what != "subjects":
+        raise click.UsageError(f"{what} have no registry; --outdated is for subjects")
+    listed = "outdated" if outdated else what
+    rows = [row for row in _ROWS[listed](only, skip, level) if side is None or row["side"] == side]
     if as_json:
         click.echo(json.dumps(rows, ensure_ascii=False, indent=1))
         return 0
-    _print(rows, _COLUMNS[what])
-    click.echo(f"{len(rows)} {what}", err=True)
+    _print(rows, _COLUMNS[listed])
+    click.echo(f"{len(rows)} {what}" + (" have a newer release, or were not asked for" if outdated else ""), err=True)
     return 0
 
 
@@ -141,6 +147,13 @@ def _subjects(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[
     return _filtered([*rows, *_coordinators()], "name", only, skip)
 
 
+def _outdated(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[Row]:
+    from groupproof.harness.commands.work.outdated import outdated, packages
+
+    chosen = {row["name"] for row in _filtered([{"name": subject.name} for subject in packages()], "name", only, skip)}
+    return list(outdated(chosen))
+
+
 def _coordinators() -> list[Row]:
     """Return the coordinators that are known by name, as they are when no release is asked for."""
     from groupproof.harness.subjects.brokers.apache.releases import releases
@@ -205,6 +218,7 @@ _ROWS: dict[str, Callable[[tuple[str, ...], tuple[str, ...], str], list[Row]]] =
     "profiles": _profiles,
     "clients": _clients,
     "subjects": _subjects,
+    "outdated": _outdated,
 }
 _SIDED = ("cases", "subjects")
 _COLUMNS = {
@@ -213,4 +227,5 @@ _COLUMNS = {
     "profiles": ("name", "release", "state", "title"),
     "clients": ("name", "release", "language", "state", "title"),
     "subjects": ("name", "side", "release", "title"),
+    "outdated": ("name", "side", "release", "state"),
 }
