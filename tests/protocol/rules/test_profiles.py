@@ -9,10 +9,10 @@ from groupproof.protocol.rules import profiles as names
 from groupproof.protocol.vocabulary import Api
 
 
-def test_the_newest_profile_is_the_default() -> None:
+def test_the_default_is_the_newest_profile_that_clients_are_certified_by() -> None:
     assert profile() is profile("kafka-4.1")
     assert rows() == rows("kafka-4.1")
-    assert names()[-1] == "kafka-4.1"
+    assert names()[-1] == "kafka-4.4", "it is the default when a run has compared it in both dialects"
 
 
 def test_an_unknown_profile_is_refused_with_those_that_exist() -> None:

@@ -23,11 +23,15 @@ def test_a_profile_differs_in_nothing_from_itself(name: str) -> None:
     assert not _between(name, name)
 
 
+ALIKE = {("kafka-4.2", "kafka-4.3")}
+"""Of the requests that the kit knows 4.3 changed none for classic groups, and no version."""
+
+
 @pytest.mark.parametrize(("one", "other"), list(combinations(profiles(), 2)))
 def test_two_profiles_differ_and_the_other_way_round_in_as_much(one: str, other: str) -> None:
     forth, back = _between(one, other), _between(other, one)
 
-    assert forth
+    assert forth or (one, other) in ALIKE
     assert (len(forth.behaviour), len(forth.versions)) == (len(back.behaviour), len(back.versions))
 
 

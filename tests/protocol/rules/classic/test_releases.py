@@ -92,7 +92,7 @@ def test_the_order_of_checks_before_the_group() -> None:
 
     assert order == {
         "kafka-1.1": "not-active group-id-empty not-coordinator session-timeout",
-        **dict.fromkeys((name for name in profiles()[1:] if line_of(name) is CoordinatorKind.SCALA), scala), **dict.fromkeys(("kafka-3.9-new", "kafka-4.0", "kafka-4.1"), java),
+        **dict.fromkeys((name for name in profiles()[1:] if line_of(name) is CoordinatorKind.SCALA), scala), **dict.fromkeys(("kafka-3.9-new", "kafka-4.0", "kafka-4.1", "kafka-4.2", "kafka-4.3", "kafka-4.4"), java),
         "kafka-3.7-new": "not-active group-id-empty loading not-coordinator session-timeout",
     }  # fmt: skip
 

@@ -25,6 +25,8 @@ _NEWEST: Final = {**dict.fromkeys(_CLASSIC, 8), **dict.fromkeys(_OFFSETS, 2), **
 """How much a newest version says that is the release's: those of the others came with features that a broker may lack."""
 _OLDEST: Final = {**dict.fromkeys(_CLASSIC, 4), **dict.fromkeys(_OFFSETS, 6), **dict.fromkeys(_BESIDE, 1)}
 """How much an oldest version says: Kafka 4.0 took the oldest away (KIP-896), and nobody else has a reason to."""
+_LATEST: Final = (Api.TXN_OFFSET_COMMIT, Api.DELETE_GROUPS)
+"""What tells the newest releases apart, where all the others are of one version."""
 _NAMED_MAX: Final = 4
 
 
@@ -52,13 +54,17 @@ class Guess:
 def guessed(versions: Ranges) -> Guess:
     """Return the release that is most like what a broker speaks; of several the newest."""
     names = [name for name in default_profiles() if name.startswith("kafka-")]
-    best = max(enumerate(names), key=lambda name: (_likeness(versions, api_versions(name[1])), -_distance(versions, api_versions(name[1])), name[0]))
-    return Guess(profile=best[1], versions=versions)
+    return Guess(profile=max(names, key=lambda name: (*_nearness(versions, api_versions(name)), names.index(name))), versions=versions)
 
 
 def matching_profile(versions: Ranges) -> str:
     """Return the profile of the release that is most like what a broker speaks."""
     return guessed(versions).profile
+
+
+def _nearness(versions: Ranges, own: Ranges) -> tuple[int, int, int]:
+    behind = sum(versions[api][1] < own[api][1] for api in _LATEST if api in versions and api in own)
+    return _likeness(versions, own), -_distance(versions, own), -behind
 
 
 def _likeness(versions: Ranges, own: Ranges) -> int:
