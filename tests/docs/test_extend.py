@@ -90,17 +90,17 @@ def test_a_release_changes_no_older_one_and_every_table_stays_total(copy: Copy) 
     after = {path.name: path.read_text() for path in (copy.folder / SNAPSHOTS).iterdir()}
 
     assert (written.returncode, written.stderr) == (0, "")
-    assert after.keys() - before.keys() == {"kafka-4.2.txt"}
+    assert after.keys() - before.keys() == {"kafka-4.5.txt"}
     assert {name for name, text in before.items() if after[name] != text} == set()
     lines = copy.python("-c", TOTAL).stdout.splitlines()
-    assert "kafka-4.2 classic []" in lines
+    assert "kafka-4.5 classic []" in lines
     assert [line for line in lines if not line.endswith(" []")] == []
 
 
 @pytest.mark.slow
 def test_a_cell_of_the_new_release_is_printed_beside_that_of_the_old_one(copy: Copy) -> None:
     copy.follow("A release of Kafka")
-    new, old = (copy.groupproof("explain", "Heartbeat/CompletingRebalance", "--profile", f"kafka-4.{minor}").stdout for minor in (2, 1))
+    new, old = (copy.groupproof("explain", "Heartbeat/CompletingRebalance", "--profile", f"kafka-4.{minor}").stdout for minor in (5, 4))
 
     assert "27" in new
     assert "27" not in old
