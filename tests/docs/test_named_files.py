@@ -47,7 +47,7 @@ ELSEWHERE = {
     ("harness/groupproof/harness/subjects/networks/impairments.py", "toxics/*.go"): "of Toxiproxy",
 }
 RECIPES = {
-    *(change.path for change in changes_of("A client")), "protocol/groupproof/protocol/rules/snapshots/kafka-4.2.txt", "protocol/…/rules/lease",
+    *(change.path for change in changes_of("A client")), "protocol/groupproof/protocol/rules/snapshots/kafka-4.5.txt", "protocol/…/rules/lease",
     "groupproof.protocol.rules.lease.lease_dialect", "groupproof.coordinator.machine.lease_functions",
     "groupproof.harness.judging.checkers.lease_judging", "groupproof.harness.simulation.lease_simulation",
     "groupproof.harness.running.fuzzing.histories.lease_histories",
