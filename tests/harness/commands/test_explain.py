@@ -78,3 +78,10 @@ def test_an_unknown_name_is_answered_with_the_nearest(groupproof: Call) -> None:
 
     assert called.code == 3
     assert "did you mean HB-" in called.complaint
+
+
+def test_a_requirement_that_was_measured_says_on_which_brokers_and_in_which_steps(groupproof: Call) -> None:
+    told = " ".join(groupproof("explain", "CGM-19").out.split())
+
+    assert "Observed by the wire" in told
+    assert "Measured: Apache 4.2.2, 4.3.1, 4.4.0 (steps" in told

@@ -129,6 +129,7 @@ def test_a_requirement_of_the_consumer_protocol_brings_its_level_its_side_and_wh
     assert (accepted.level, accepted.side, accepted.profiles) == (Level.MUST, "coordinator", ("kafka-4.2+",))
     assert committed.profiles == ("kafka-4.0 to 4.2",)
     assert "E01" in accepted.measured
+    assert accepted.observe.startswith("W: ")
     assert by_id("CGM-04").reason == LEVELS["consumer"]["INFO"]
 
 

@@ -144,6 +144,7 @@ def _requirement(name: str) -> list[str] | None:
     lines = [f"{found.id}  ({found.level.value}; {found.area}, {found.topic})", *_wrapped(found.text), ""]
     lines += _wrapped(f"Level: {found.reason}") + _wrapped(f"Source: {found.source}")
     lines += _wrapped(f"Profiles: {', '.join(found.profiles)}") + _wrapped(f"Observed by {_observed(found.observe)}")
+    lines += _wrapped(f"Measured: {found.measured}") if found.measured else []
     lines += _judging(found.id) + _listed("Rows of the coordinator's table", _rows_of(found.id))
     return lines + _listed("Tests that fail if it is not met", _witnesses_of(found.id))
 

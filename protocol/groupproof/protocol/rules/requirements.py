@@ -39,7 +39,7 @@ class Requirement:
 
     `level` says what breaking it means, `reason` why. `profiles` are those it holds in; `source` where it was read: a seed (one of the five
     documents that the catalogue was made from), Kafka's own sources as `[K release]` or DataLink's as `[DL]`. `observe` says by what it is seen: W the wire,
-    T the trace, V virtual time, L log lines, F an injected fault; of KIP-848's protocol, by what it is tried. `side` is whom it binds (client, coordinator, both; empty where the
+    T the trace, V virtual time, L log lines, F an injected fault. `side` is whom it binds (client, coordinator, both; empty where the
     area says it), `measured` on which brokers and in which steps it was seen.
     """
 
@@ -123,7 +123,7 @@ def _consumer_requirement(row: Mapping[str, Any], levels: Mapping[str, Any]) -> 
         topic=row["area"],
         profiles=(_releases(row["since"], row["until"]),),
         source=row["source"],
-        observe=row["test"],
+        observe=f"W: {row['test']}",
         side=row["side"],
         measured=row["measured"] or "",
     )
