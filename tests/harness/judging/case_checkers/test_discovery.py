@@ -78,6 +78,14 @@ def test_neither_lookup_nor_request_is_a_standstill() -> None:
         verdict(REDISCOVERS, Story().member().fault("error").end(1_000))
 
 
+@pytest.mark.parametrize(("beat_ms", "expected"), [(20, Verdict.FAILED), (3_000, Verdict.NON_STRICT)])
+def test_a_commit_that_is_given_up_is_no_standstill_of_a_member_that_goes_on_with_heartbeats(beat_ms: int, expected: Verdict) -> None:
+    story = Story().member().fault("error")
+    story.at(beat_ms).beat()
+
+    assert verdict(rediscovers("m0", after="error", requirement="CLIENT-04", api=Api.OFFSET_COMMIT), story.end(9_000)) is expected
+
+
 @pytest.mark.parametrize(("node", "expected"), [(1, Verdict.OK), (0, Verdict.FAILED)])
 def test_a_client_follows_its_coordinator_to_another_broker(node: int, expected: Verdict) -> None:
     story = Story().member().mark("moved")
