@@ -158,7 +158,12 @@ def test_a_part_is_gone_through_once_and_again_where_it_fails(fault: ShimFault, 
 @pytest.mark.soak
 @pytest.mark.parametrize("fault", [NONE, *FAULTS], ids=lambda fault: fault.name)
 def test_no_case_of_the_catalogue_blames_the_client(fault: ShimFault) -> None:
-    assert [case.case.id for case in adverse(certified(run_faulty(fault), list(CASES)))] == []
+    try:
+        found = certified(run_faulty(fault), list(CASES))
+    except BrokenShim as broken:  # already while the client's rhythm is measured: no case is run
+        assert fault.said in str(broken)
+    else:
+        assert [case.case.id for case in adverse(found)] == []
 
 
 @pytest.mark.soak
