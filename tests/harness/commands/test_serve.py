@@ -87,7 +87,7 @@ def test_a_port_in_use_is_the_environments_fault(groupproof: Call) -> None:
         (["--set", "group.initial.rebalance.delay=0"], "did you mean group.initial.rebalance.delay.ms?"),
         (["--set", "group.initial.rebalance.delay.ms"], "write NAME=VALUE"),
         (["--topic", "t:none"], "write NAME or NAME:PARTITIONS"),
-        (["--profile", "kafka-4"], "did you mean kafka-4.1"),
+        (["--profile", "kafka-4"], "did you mean kafka-4.4"),
         (["--port", "65535"], "choose a lower --port"),
         (["--json"], "are for the report of --judge"),
     ],

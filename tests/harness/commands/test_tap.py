@@ -57,7 +57,7 @@ def test_who_comes_through_is_recorded_struck_and_judged(tmp_path: Path) -> None
         (["--upstream", "nonsense"], "write HOST:PORT"),
         (["--upstream", "h:99999"], "a port is a number from 1 to 65535"),
         (["--upstream", "h:1", "--json"], "--json is for the report of --judge"),
-        (["--upstream", "h:1", "--profile", "kafka-4"], "did you mean kafka-4.1"),
+        (["--upstream", "h:1", "--profile", "kafka-4"], "did you mean kafka-4.4"),
         (["--upstream", "h:1", "--fault", "Hartbeat,cut"], "did you mean Heartbeat"),
         (["--upstream", "h:1", "--properties", "absent"], "--properties absent can't be read"),
     ],

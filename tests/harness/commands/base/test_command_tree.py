@@ -131,6 +131,7 @@ WITHOUT_EXTRAS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (0, ("explain", "HB-03")),
     (0, ("expect", "update", "run", "--file", "known.toml", "--dry-run")),
     (0, ("shim", "check", "groupproof")),
+    (0, ("shim", "library", "python")),
     (0, ("museum", "--list")),
     (0, ("report", "run", "--output", "joined")),
     (0, ("summary", "run")),

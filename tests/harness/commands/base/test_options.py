@@ -36,7 +36,7 @@ def test_what_stands_behind_two_dashes_is_the_programs_own() -> None:
         (["--seed", "today"], "'today' is no seed"),
         (["--hold", "heartbeat/classic/steady"], "the reference runs inside groupproof"),
         (["--shim-level", "1", "--only", "heartbeet"], "matches no case and no requirement"),
-        (["--profile", "kafka-4"], "did you mean kafka-4.1"),
+        (["--profile", "kafka-4"], "did you mean kafka-4.4"),
         (["--profile", "zookeeper"], "there are kafka-1.1"),
         (["--expect", "nowhere.toml"], "can't read the expectations nowhere.toml"),
         (["--level", "may"], "'may' is not one of"),

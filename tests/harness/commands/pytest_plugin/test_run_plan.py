@@ -13,7 +13,7 @@ from groupproof.harness.model.errors import WrongUsage
     ("changed", "said"),
     [
         ({"named": "kafka-pyton"}, "kafka-python"),
-        ({"profile": "kafka-4.9"}, "did you mean kafka-4.1"),
+        ({"profile": "kafka-4.9"}, "did you mean kafka-4.4"),
         ({"only": ("heartbeet/classic",)}, "did you mean heartbeat/classic"),
         ({"side": "coordinator", "named": "kfaek"}, "did you mean kfake"),
         ({"expect": (Path("nowhere.toml"),)}, "can't read the expectations nowhere.toml"),

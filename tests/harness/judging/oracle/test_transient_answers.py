@@ -72,7 +72,7 @@ def test_an_instance_that_returned_may_be_fenced_by_the_next_before_the_group_is
     assert findings_of(at_once, profile="kafka-4.1", settings=SETTINGS) == []
     assert findings_of(later, profile="kafka-4.1", settings=SETTINGS) != []
     (found,) = findings_of(at_once, profile="kafka-3.9", settings=SETTINGS)
-    assert found.observed.startswith("JoinGroup of b (generation 1, Stable): 82 FENCED_INSTANCE_ID. As kafka-4.1 does")
+    assert found.observed.startswith("JoinGroup of b (generation 1, Stable): 82 FENCED_INSTANCE_ID. As kafka-4.4 does")
 
 
 DELETED = DeleteGroupsRequest(groups_names=("g",))
