@@ -61,6 +61,7 @@ class Core:
         self.is_lost = False
         self.was_reset_while_joining = False
         self.rejoin_reason: str | None = ""
+        self.is_rejoin_asked = False  # an answer asked for it, and the member has no reason of its own
         self.failure: Fail | None = None
         self.attempt: int | None = None  # the JoinGroup or SyncGroup whose answer counts
         self.lookups: frozenset[int] = frozenset()
@@ -132,8 +133,9 @@ class Core:
 
     # Elementary moves
 
-    def request_rejoin(self, reason: str) -> None:
+    def request_rejoin(self, reason: str, *, is_asked: bool = False) -> None:
         """Set the rejoin flag and nothing else (CLIENT-65); the first reason stays, for JoinGroup v8 to tell."""
+        self.is_rejoin_asked = is_asked and (self.rejoin_reason is None or self.is_rejoin_asked)
         if self.rejoin_reason is None:
             self.rejoin_reason = reason
 
@@ -217,7 +219,7 @@ class Core:
     def _tell(self, effect: Effect, api: Api, answer: Answer) -> None:
         error, why = answer_named(answer), f"{api.title} was answered {answer_named(answer)}"
         if effect is Effect.REJOIN:
-            self.request_rejoin(why)
+            self.request_rejoin(why, is_asked=True)
         elif effect is Effect.HALT:
             self.is_halted = True
         elif effect is Effect.RAISE:

@@ -63,6 +63,7 @@ class Joining:
         self._assigned: frozenset[TopicPartition] = frozenset()
         self._has_looked_again = False
         self._is_refreshed = False
+        self._topics_in_force: tuple[str, ...] | None = None
 
     @property
     def is_idle(self) -> bool:
@@ -134,6 +135,8 @@ class Joining:
         core = self._core
         self._not_before_ms = max(self._not_before_ms, now_ms + core.policy.rejoin_delay_ms)
         self._has_looked_again = False
+        is_in_force = core.state is MemberState.STABLE and core.is_rejoin_asked and not self.leading.has_outgrown()
+        self._topics_in_force = self._joined_topics if is_in_force else None
         commits = core.settings.auto_commit and core.policy.commits_before_revoke and core.state is MemberState.STABLE
         positions = self._offset_requests.own_positions() if commits else {}
         if positions:
@@ -213,8 +216,7 @@ class Joining:
     def _failed(self, answer: Answer, reaction: Reaction, now_ms: int) -> None:
         """Be ready to join again: at once, unless told to back off or refused too often in a row."""
         core = self._core
-        is_rejoin = self._stage is _Stage.JOINING and core.generation != NO_GENERATION
-        if is_rejoin and Effect.BACK_OFF in reaction and core.policy.failed_rejoin == "heartbeats":
+        if self._stage is _Stage.JOINING and self._can_ask_again() and Effect.BACK_OFF in reaction and core.policy.failed_rejoin == "heartbeats":
             core.state, core.rejoin_reason = MemberState.STABLE, None
             self._stage = _Stage.IDLE
             self._heartbeats.at_once(now_ms + core.backoff_ms())
@@ -232,6 +234,11 @@ class Joining:
         if Effect.BACK_OFF in reaction or self._at_once > core.policy.immediate_rejoins_max:
             self._not_before_ms = now_ms + core.backoff_ms()
 
+    def _can_ask_again(self) -> bool:
+        """Tell whether a Heartbeat's answer can name all reasons to join: the member has an assignment of its subscription, and no reason of its own."""
+        core = self._core
+        return core.generation != NO_GENERATION and core.is_rejoin_asked and self._topics_in_force == core.topics
+
     def _adopt(self, response: JoinGroupResponse, now_ms: int) -> None:
         """Take generation, id and protocol, then sync at once (CLIENT-11)."""
         core = self._core
@@ -239,6 +246,7 @@ class Joining:
         if (response.protocol_type or self._protocol_type) != self._protocol_type or response.protocol_name not in names:
             core.fail(_MISMATCH, f"JoinGroup was answered with protocol {response.protocol_type}/{response.protocol_name}")
             return
+        self._topics_in_force = None
         core.previous_generation = core.generation
         core.member_id, core.generation, core.protocol = response.member_id, response.generation_id, response.protocol_name
         if core.first_generation == NO_GENERATION:

@@ -48,7 +48,7 @@ LEGAL: Final = (
     ),
     Variant(
         name="asks-by-heartbeat-after-a-failed-rejoin",
-        says="After a JoinGroup that met a loading coordinator or none it heartbeats, and joins if the answer still names the rebalance.",
+        says="After a JoinGroup that a Heartbeat asked for and that met a loading coordinator or none it heartbeats, and joins if the answer still names the rebalance.",
         policy=Policy(failed_rejoin="heartbeats"),
         source="kafkajs 2.2.4",
     ),

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from groupproof.clients.member.consumer_settings import MemberSettings
-from groupproof.clients.member.policy import REFERENCE
-from groupproof.clients.planted.variants import variant_named
 from groupproof.coordinator.machine.coordinator import Settings
 from groupproof.harness.simulation.client_process import Process
 from groupproof.harness.simulation.dialect_simulation import DialectSimulation, SimulationGround
@@ -16,7 +14,7 @@ from groupproof.harness.simulation.invariants.all_invariants import Invariants
 from groupproof.harness.simulation.invariants.rebalance_deadlines import Timeouts
 from groupproof.harness.simulation.liveness import Liveness
 from groupproof.harness.simulation.record import CLASSIC_DIGEST
-from groupproof.harness.simulation.settings import GROUP, STATIC_SINCE, TOPIC, Simulation
+from groupproof.harness.simulation.settings import GROUP, STATIC_SINCE, TOPIC, Simulation, policy_of
 from groupproof.protocol.rules import ClassicEvent, profile
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.wire.messages import (
@@ -54,7 +52,7 @@ def _invariants(simulation: Simulation, heap: Heap) -> Invariants:
 
 def _processes(ground: SimulationGround) -> Mapping[str, Process]:
     simulation = ground.simulation
-    policy = REFERENCE if simulation.member_variant is None else variant_named(simulation.member_variant).policy
+    policy = policy_of(simulation)
     return {
         name: Process(
             name, _settings_of(simulation, name, number), policy=policy, heap=ground.heap, network=ground.network, streams=ground.streams,

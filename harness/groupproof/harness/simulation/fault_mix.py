@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
 from groupproof.harness.simulation.faults import FAULTS
 from groupproof.harness.simulation.random_streams import Streams
-from groupproof.harness.simulation.settings import BOUNCES, SWARM, Simulation
+from groupproof.harness.simulation.settings import BOUNCES, SWARM, Simulation, policy_of
 
 if TYPE_CHECKING:
     import random
@@ -39,7 +39,7 @@ def _of_kind(kind: str, simulation: Simulation, streams: Streams) -> list[Schedu
 
 def _rolling(simulation: Simulation, chance: random.Random) -> list[ScheduledFault]:
     """Draw both bounces of an upgrade: nobody takes range away before everyone was given the new assignor. Only who has range alone upgrades."""
-    if simulation.assignors != ("range",):
+    if simulation.assignors != ("range",) or not policy_of(simulation).can_cooperate:
         return []
     names = [f"m{number}" for number in range(simulation.members)]
     turns = [(bounce, name) for bounce in BOUNCES for name in chance.sample(names, len(names))]

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final, Literal
 
+from groupproof.clients.member.policy import REFERENCE, Policy
+from groupproof.clients.planted.variants import variant_named
 from groupproof.harness.simulation.random_streams import Streams
 from groupproof.protocol.vocabulary import COOPERATIVE_STICKY
 
-__all__ = ["BOUNCES", "GROUP", "OTHER_TOPIC", "SWARM", "TOPIC", "InvariantBroken", "Outcome", "Simulation", "Transitions", "Violation", "settled"]
+__all__ = ["BOUNCES", "GROUP", "OTHER_TOPIC", "SWARM", "TOPIC", "InvariantBroken", "Outcome", "Simulation", "Transitions", "Violation", "policy_of", "settled"]
 
 GROUP: Final = "g"
 BOUNCES: Final = {1: (COOPERATIVE_STICKY, "range"), 2: (COOPERATIVE_STICKY,)}
@@ -82,7 +84,10 @@ _MAX_POLLS_MS: Final = (10_000, 60_000, 300_000)
 
 
 def settled(simulation: Simulation, release: tuple[int, ...]) -> Simulation:
-    """Return the simulation with every setting told: those left open are drawn from its seed in a swarm, else Kafka's; `release` is its profile's."""
+    """Return the simulation with every setting told: those left open are drawn from its seed in a swarm, else Kafka's; `release` is its profile's.
+
+    Nothing is drawn that the members' variant cannot do.
+    """
     chosen = _drawn(simulation) if simulation.faults == SWARM else dict(_KAFKAS)
     chosen |= {name: given for name in chosen if (given := getattr(simulation, name)) is not None}
     if simulation.heartbeat_interval_ms is None:
@@ -93,11 +98,18 @@ def settled(simulation: Simulation, release: tuple[int, ...]) -> Simulation:
     return replace(simulation, partitions=partitions, **chosen)
 
 
+def policy_of(simulation: Simulation) -> Policy:
+    """Return how the members behave; raise `UnknownVariant`."""
+    return REFERENCE if simulation.member_variant is None else variant_named(simulation.member_variant).policy
+
+
 def _drawn(simulation: Simulation) -> dict[str, Any]:
-    chance = Streams(simulation.seed).named("settings")
+    chance, policy = Streams(simulation.seed).named("settings"), policy_of(simulation)
+    static_members = chance.choice((0, 0, simulation.members // 2, simulation.members))
     return {
-        "static_members": chance.choice((0, 0, simulation.members // 2, simulation.members)),
-        "assignors": chance.choice(_ASSIGNORS),
+        "static_members": static_members if policy.can_be_static else 0,
+        # Without owned partitions in the subscription (KIP-429) the leader gives a partition away before its owner has revoked it.
+        "assignors": chance.choice([names for names in _ASSIGNORS if policy.can_cooperate or COOPERATIVE_STICKY not in names]),
         "session_timeout_ms": chance.choice(_SESSIONS_MS),
         "heartbeat_interval_ms": 3_000,
         "max_poll_interval_ms": chance.choice(_MAX_POLLS_MS),

@@ -15,8 +15,6 @@ from typing import Any, Final
 import trio
 
 from groupproof.clients.member.consumer_settings import MemberSettings
-from groupproof.clients.member.policy import REFERENCE
-from groupproof.clients.planted.variants import variant_named as member_variant_named
 from groupproof.coordinator.broker.cluster import Cluster
 from groupproof.coordinator.broker.interception import Interception
 from groupproof.coordinator.machine.variant import REFERENCE as REFERENCE_COORDINATOR
@@ -27,7 +25,7 @@ from groupproof.harness.running.simulations.application import Application
 from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
 from groupproof.harness.simulation.faults import APPEND_ERRORS
 from groupproof.harness.simulation.random_streams import Streams
-from groupproof.harness.simulation.settings import BOUNCES, GROUP, OTHER_TOPIC, TOPIC, Simulation, settled
+from groupproof.harness.simulation.settings import BOUNCES, GROUP, OTHER_TOPIC, TOPIC, Simulation, policy_of, settled
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.networks.impairments import Impairments
 from groupproof.harness.subjects.networks.network import LoopbackNetwork, MemoryNetwork, Network
@@ -144,7 +142,7 @@ class _Pair:
 
     def _gather(self, programs: trio.Nursery, addresses: list[Address], connect: Callable[[str], Connect]) -> None:
         simulation, starts = self.simulation, Streams(self.simulation.seed).named("starts")
-        policy = REFERENCE if simulation.member_variant is None else member_variant_named(simulation.member_variant).policy
+        policy = policy_of(simulation)
         for number in range(simulation.members):
             name = f"m{number}"
             application = self.applications[name] = Application(
