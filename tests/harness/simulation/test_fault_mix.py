@@ -37,6 +37,10 @@ def test_who_has_not_range_alone_is_not_upgraded_from_it() -> None:
     assert drawn(settled(short(1, faults=("upgrade",), assignors=("sticky",)), (4, 1))).happenings == ()
 
 
+def test_who_cannot_cooperate_is_not_upgraded_to_it() -> None:
+    assert drawn(settled(short(1, faults=("upgrade",), assignors=("range",), member_variant="subscription-v0"), (4, 1))).happenings == ()
+
+
 def test_named_faults_are_drawn_and_no_others() -> None:
     schedule = drawn(settled(short(1, faults=("move", "crash"), duration_ms=600_000), (4, 1)))
 

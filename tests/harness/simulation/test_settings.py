@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from groupproof.harness.simulation.settings import Simulation, settled
+from groupproof.clients.member.policy import REFERENCE
+from groupproof.harness.simulation.settings import Simulation, policy_of, settled
 
 NEWEST = (4, 1)
 
@@ -50,3 +51,28 @@ def test_a_short_session_has_a_short_heartbeat_interval() -> None:
 
 def test_releases_before_static_membership_have_no_static_members() -> None:
     assert {settled(Simulation(seed=seed), (1, 1)).static_members for seed in range(20)} == {0}
+
+
+@pytest.mark.parametrize("variant", ["subscription-v0", "heartbeats-from-poll-of-0.10.0", "as-kafka-go"])
+def test_a_variant_that_cannot_cooperate_is_given_no_cooperative_assignor(variant: str) -> None:
+    swarms = [settled(Simulation(seed=seed, member_variant=variant), NEWEST) for seed in range(40)]
+
+    assert len({swarm.assignors for swarm in swarms}) > 2
+    assert not any("cooperative-sticky" in (swarm.assignors or ()) for swarm in swarms)
+
+
+def test_a_variant_without_static_membership_has_no_static_members() -> None:
+    swarms = [settled(Simulation(seed=seed, member_variant="join-v3"), NEWEST) for seed in range(20)]
+
+    assert {swarm.static_members for swarm in swarms} == {0}
+
+
+def test_what_is_asked_for_is_kept_whatever_the_variant() -> None:
+    given = settled(Simulation(seed=1, member_variant="subscription-v0", assignors=("cooperative-sticky",), static_members=2), NEWEST)
+
+    assert (given.assignors, given.static_members) == (("cooperative-sticky",), 2)
+
+
+def test_the_members_behave_by_the_variant_or_as_the_reference() -> None:
+    assert policy_of(Simulation(seed=1)) is REFERENCE
+    assert policy_of(Simulation(seed=1, member_variant="subscription-v0")).subscription_version == 0

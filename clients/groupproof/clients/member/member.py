@@ -26,7 +26,7 @@ from groupproof.clients.member.policy import REFERENCE, Policy
 from groupproof.clients.member.rebalance import Joining
 from groupproof.clients.outputs import Callback, Fail, Node, Output, Send
 from groupproof.protocol.rules.classic.member_reactions import UNREACHABLE, Answer, Lapse, Phase, Reaction
-from groupproof.protocol.vocabulary import Api, MemberState, TopicPartition
+from groupproof.protocol.vocabulary import Api, ErrorCode, MemberState, TopicPartition
 from groupproof.protocol.wire.messages import (
     FindCoordinatorResponse,
     GroupResponse,
@@ -69,6 +69,11 @@ class Member:
     @property
     def member_id(self) -> str:
         return self._core.member_id
+
+    @property
+    def protocol(self) -> str | None:
+        """The assignor of the generation, None before the first."""
+        return self._core.protocol
 
     @property
     def generation(self) -> int:
@@ -228,6 +233,8 @@ class Member:
         api = pending.message.api
         if api is Api.HEARTBEAT:
             self._heartbeats.settled(pending, answer, response, reaction, now_ms)
+            if answer == ErrorCode.NONE:
+                self._joining.heartbeat_accepted()
         elif api in (Api.JOIN_GROUP, Api.SYNC_GROUP):
             self._joining.settled(pending, answer, response, reaction, phase, now_ms)
         elif api is Api.FIND_COORDINATOR:

@@ -64,6 +64,7 @@ class Joining:
         self._has_looked_again = False
         self._is_refreshed = False
         self._topics_in_force: tuple[str, ...] | None = None
+        self._asks_again = False
 
     @property
     def is_idle(self) -> bool:
@@ -134,7 +135,7 @@ class Joining:
     def _prepare(self, now_ms: int) -> None:
         core = self._core
         self._not_before_ms = max(self._not_before_ms, now_ms + core.policy.rejoin_delay_ms)
-        self._has_looked_again = False
+        self._has_looked_again = self._asks_again = False
         is_in_force = core.state is MemberState.STABLE and core.is_rejoin_asked and not self.leading.has_outgrown()
         self._topics_in_force = self._joined_topics if is_in_force else None
         commits = core.settings.auto_commit and core.policy.commits_before_revoke and core.state is MemberState.STABLE
@@ -218,7 +219,7 @@ class Joining:
         core = self._core
         if self._stage is _Stage.JOINING and self._can_ask_again() and Effect.BACK_OFF in reaction and core.policy.failed_rejoin == "heartbeats":
             core.state, core.rejoin_reason = MemberState.STABLE, None
-            self._stage = _Stage.IDLE
+            self._stage, self._asks_again = _Stage.IDLE, True
             self._heartbeats.at_once(now_ms + core.backoff_ms())
             return
         if self._stage is _Stage.SYNCING and Effect.REDISCOVER in reaction and core.policy.failed_sync == "syncs":
@@ -233,6 +234,14 @@ class Joining:
         self._at_once = 0 if Effect.BACK_OFF in reaction else self._at_once + 1
         if Effect.BACK_OFF in reaction or self._at_once > core.policy.immediate_rejoins_max:
             self._not_before_ms = now_ms + core.backoff_ms()
+
+    def heartbeat_accepted(self) -> None:
+        """Take the assignment up again that was given back for a rebalance which is over, as a new coordinator says."""
+        core = self._core
+        if self._asks_again and self._stage is _Stage.IDLE and core.state is MemberState.STABLE and core.rejoin_reason is None:
+            self._asks_again = False
+            if core.owned != self._assigned:
+                self._stage = _Stage.ADOPTED
 
     def _can_ask_again(self) -> bool:
         """Tell whether a Heartbeat's answer can name all reasons to join: the member has an assignment of its subscription, and no reason of its own."""

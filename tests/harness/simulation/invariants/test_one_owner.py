@@ -6,6 +6,7 @@ import pytest
 
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.member.member import Member
+from groupproof.clients.member.policy import Policy
 from groupproof.clients.outputs import Callback, CallbackKind
 from groupproof.harness.simulation.invariants.generations import Generation
 from groupproof.harness.simulation.invariants.one_owner import Ownership
@@ -68,6 +69,19 @@ def test_who_ended_owns_nothing() -> None:
 def test_only_a_cooperative_member_joins_with_partitions_in_hand(assignors: tuple[str, ...], may_keep: bool) -> None:
     member = Member(MemberSettings(group="g", topics=("t",), assignors=assignors))
     member._core.owned = frozenset({T0})
+
+    if may_keep:
+        Ownership().joins("m0", member)
+    else:
+        with pytest.raises(InvariantBroken, match="CLIENT-62"):
+            Ownership().joins("m0", member)
+
+
+@pytest.mark.parametrize(("protocol", "may_keep"), [("cooperative-sticky", True), ("range", False)])
+def test_a_member_that_hands_over_as_agreed_is_eager_by_the_assignor_of_its_generation(protocol: str, may_keep: bool) -> None:
+    settings = MemberSettings(group="g", topics=("t",), assignors=("cooperative-sticky", "range"))
+    member = Member(settings, policy=Policy(cooperative_where="agreed"))
+    member._core.owned, member._core.protocol = frozenset({T0}), protocol
 
     if may_keep:
         Ownership().joins("m0", member)

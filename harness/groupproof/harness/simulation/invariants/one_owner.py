@@ -59,8 +59,14 @@ class Ownership:
             self._holders[partition].pop(name, None)
 
     def joins(self, name: str, member: Member) -> None:
-        """Look at a member that sends JoinGroup: one that is eager has given everything back."""
-        if member.owned and any(assignor != COOPERATIVE_STICKY for assignor in member.settings.assignors):
+        """Look at a member that sends JoinGroup: one that is eager has given everything back.
+
+        Java's is eager by a list with an eager assignor in it (ConsumerCoordinator), franz-go's by the assignor that its group agreed on (handleJoinResp).
+        """
+        may_keep = all(assignor == COOPERATIVE_STICKY for assignor in member.settings.assignors)
+        if member.policy.cooperative_where == "agreed":
+            may_keep = member.protocol == COOPERATIVE_STICKY
+        if member.owned and not may_keep:
             raise InvariantBroken("CLIENT-62", f"{name} joins with {len(member.owned)} partitions still in hand")
 
     def assigned(self, generation: Generation) -> None:
