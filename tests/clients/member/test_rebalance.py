@@ -338,3 +338,58 @@ def test_a_client_that_waits_a_tenth_of_the_time_for_its_sync_gives_it_up(bench:
     b.advance(3000)
 
     assert b.member.state is MemberState.UNJOINED
+
+
+def _gives_back_and_joins(b: Bench) -> None:
+    """Poll until what the member owns is revoked and it has joined."""
+    b.poll()
+    while b.callbacks:
+        b.called()
+    b.poll()
+
+
+ASKS = Policy(failed_rejoin="heartbeats")
+
+
+def test_who_asks_by_heartbeat_takes_up_again_what_it_gave_back_for_a_rebalance_that_is_over(bench: type[Bench]) -> None:
+    b = bench(ASKS)
+    b.stable(0)
+    b.answer_heartbeat(27)
+    _gives_back_and_joins(b)
+    b.answer(JOIN, 14)
+    joins = b.count(JOIN)
+    assert b.member.owned == frozenset()
+    b.advance(150)
+    b.answer_heartbeat(0)
+    b.poll()
+
+    callback = b.called()
+    assert (callback.kind, callback.partitions) == (CallbackKind.ASSIGNED, frozenset({("t", 0)}))
+    assert b.count(JOIN) == joins
+
+
+def test_who_asks_by_heartbeat_joins_all_the_same_for_a_reason_of_its_own(bench: type[Bench]) -> None:
+    b = bench(ASKS)
+    b.stable(0)
+    b.do(b.member.resubscribe(("t", "u"), b.now))
+    _gives_back_and_joins(b)
+    joins = b.count(JOIN)
+    b.answer(JOIN, 14)
+    b.advance(150, polling=True)
+
+    assert b.count(JOIN) == joins + 1
+
+
+def test_who_asks_by_heartbeat_joins_all_the_same_before_it_has_an_assignment(bench: type[Bench]) -> None:
+    b = bench(ASKS)
+    b.stable(0)
+    b.answer_heartbeat(27)
+    _gives_back_and_joins(b)
+    b.answer(JOIN, member_id="m-1", generation_id=2, leader="m-0", protocol_name="range")
+    b.answer(SYNC, 27)
+    b.poll()
+    joins = b.count(JOIN)
+    b.answer(JOIN, 14)
+    b.advance(150, polling=True)
+
+    assert b.count(JOIN) == joins + 1

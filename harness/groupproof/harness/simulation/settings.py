@@ -12,7 +12,20 @@ from groupproof.clients.planted.variants import variant_named
 from groupproof.harness.simulation.random_streams import Streams
 from groupproof.protocol.vocabulary import COOPERATIVE_STICKY
 
-__all__ = ["BOUNCES", "GROUP", "OTHER_TOPIC", "SWARM", "TOPIC", "InvariantBroken", "Outcome", "Simulation", "Transitions", "Violation", "policy_of", "settled"]
+__all__ = [
+    "BOUNCES",
+    "GROUP",
+    "OTHER_TOPIC",
+    "SWARM",
+    "TOPIC",
+    "InvariantBroken",
+    "Outcome",
+    "Simulation",
+    "Transitions",
+    "Violation",
+    "policy_of",
+    "settled",
+]
 
 GROUP: Final = "g"
 BOUNCES: Final = {1: (COOPERATIVE_STICKY, "range"), 2: (COOPERATIVE_STICKY,)}
