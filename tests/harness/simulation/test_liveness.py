@@ -40,6 +40,26 @@ def test_a_partition_that_nobody_owns_is_missed() -> None:
         made._settlement.check("now")
 
 
+def test_a_partition_that_came_while_the_static_leader_was_away_is_overlooked_as_by_java() -> None:
+    made = Run(short(166))  # static: the topic grows, the leader leaves, comes back and skips the assignment (KIP-814)
+
+    assert made.go().violations == ()
+    generation = made.invariants.generations.current
+    assert generation.has_resumed
+    assert ("t", made.world.brokers.topics["t"] - 1) not in generation.assigned
+
+    made.world.brokers.topics["t"] += 1  # of this one the leader could know
+    assert _missing(made) == f"ASSIGN-09 t-{made.world.brokers.topics['t'] - 1} has 0 owners"
+
+
+def test_what_no_static_leader_overlooked_is_missed() -> None:
+    made = Run(short(166))
+    made.go()
+    made.invariants.generations.current.has_resumed = False
+
+    assert _missing(made).startswith("ASSIGN-09 t-8 has 0 owners")
+
+
 def test_a_group_that_never_settles_breaks_a_law_at_the_bound() -> None:
     outcome = run(calm(coordinator_variant="nobody-leads", profile="kafka-2.4"))
     bound_ms = outcome.simulation.duration_ms + settles_within_ms(settled(calm(), (4, 1)))

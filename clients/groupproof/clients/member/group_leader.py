@@ -65,6 +65,11 @@ class Leading:
         assignment = self._deviant(ASSIGNORS[assignor](members, core.cluster))
         return [(member, encode_assignment(Blob(partitions=tuple(sorted(owned))))) for member, owned in assignment]
 
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many partitions the leader takes its group's topics to have been assigned with; none of a follower."""
+        return self._counts or {}
+
     def has_outgrown(self) -> bool:
         """Tell whether partition counts of the group's topics changed since the leader assigned them."""
         return self._counts is not None and self._core.policy.rejoins_on_growth and self._snapshot() != self._counts

@@ -111,6 +111,11 @@ class Member:
         """The topics whose metadata the driver must keep fresh."""
         return frozenset(self._core.topics) | self._joining.leading.topics
 
+    @property
+    def assigned_counts(self) -> Mapping[str, int]:
+        """How many partitions this leader takes its group's topics to have been assigned with; none of a follower."""
+        return self._joining.leading.counts
+
     # Inputs
 
     def poll(self, now_ms: int, positions: Mapping[TopicPartition, int]) -> list[Output]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from groupproof.harness.simulation.settings import InvariantBroken, Simulation
@@ -73,10 +74,21 @@ class Liveness(Settlement):
                 owners[partition] = owners.get(partition, 0) + 1
         wanted = {topic for process in self._world.processes.values() for topic in process.topics}
         partitions = [(topic, number) for topic in sorted(wanted) for number in range(self._world.brokers.topics.get(topic, 0))]
-        odd = [partition for partition in partitions if owners.get(partition, 0) != 1]
+        odd = [partition for partition in partitions if owners.get(partition, 0) != 1 and not self._was_overlooked(partition, owners)]
         if odd:
             return "ASSIGN-09", f"{odd[0][0]}-{odd[0][1]} has {owners.get(odd[0], 0)} owners"
         return None
+
+    def _was_overlooked(self, partition: TopicPartition, owners: Mapping[TopicPartition, int]) -> bool:
+        """Tell whether a partition came while the static leader was away.
+
+        Java's takes what it finds when it is back for what it assigned (ConsumerCoordinator.onLeaderElected, skipAssignment: KIP-814).
+        """
+        generation, (topic, number) = self._invariants.generations.current, partition
+        is_new = all(number > assigned for name, assigned in generation.assigned if name == topic)
+        if not is_new or partition in owners or not generation.has_resumed:
+            return False
+        return any(number < process.member.assigned_counts.get(topic, 0) for process in self._world.processes.values())
 
     def may_disturb(self, rule: str, at_ms: int, silent_until_ms: int) -> bool:
         return super().may_disturb(rule, at_ms, silent_until_ms) or rule.startswith(_DISTURBS_LATER)

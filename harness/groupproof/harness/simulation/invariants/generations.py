@@ -14,7 +14,7 @@ from groupproof.coordinator.machine.coordinator import Coordinator, Transition
 from groupproof.harness.simulation.settings import GROUP, InvariantBroken
 from groupproof.protocol.rules import ClassicEvent
 from groupproof.protocol.rules.cells import State
-from groupproof.protocol.vocabulary import VALID_PREVIOUS_STATES, ErrorCode, GroupState
+from groupproof.protocol.vocabulary import VALID_PREVIOUS_STATES, ErrorCode, GroupState, TopicPartition
 from groupproof.protocol.wire.messages import (
     GroupResponse,
     HeartbeatResponse,
@@ -23,6 +23,7 @@ from groupproof.protocol.wire.messages import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from groupproof.protocol.wire.subscription import decode_assignment
 
 if TYPE_CHECKING:
     from groupproof.harness.simulation.pending_request import PendingRequest
@@ -44,6 +45,12 @@ class Generation:
     members: dict[str, str] = field(default_factory=dict)
     sent: dict[str, bytes] | None = None
     late: set[str] = field(default_factory=set)
+    has_resumed: bool = False  # its static leader came back, and was told to skip the assignment (KIP-814)
+
+    @property
+    def assigned(self) -> list[TopicPartition]:
+        """What the leader assigned, whatever it assigned twice as often."""
+        return [partition for blob in (self.sent or {}).values() for partition in (decode_assignment(blob).partitions if blob else ())]
 
     @property
     def is_incomplete(self) -> bool:
@@ -148,6 +155,7 @@ class Generations:
             raise InvariantBroken(
                 "JOIN-06", f"{message.leader} leads generation {current.number}, though {message.member_id}, which led before, is in it"
             )
+        current.has_resumed |= message.skip_assignment
         current.leader, current.protocol = message.leader, message.protocol_name
         identity = self.identity(message.member_id)
         was = current.members.setdefault(identity, message.member_id)

@@ -12,7 +12,6 @@ from groupproof.clients.outputs import Callback, CallbackKind
 from groupproof.harness.simulation.invariants.generations import Generation
 from groupproof.harness.simulation.settings import InvariantBroken
 from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, TopicPartition
-from groupproof.protocol.wire.subscription import decode_assignment
 
 __all__ = ["Ownership"]
 
@@ -71,7 +70,7 @@ class Ownership:
 
     def assigned(self, generation: Generation) -> None:
         """Look at what a leader assigned: no partition twice."""
-        given = Counter(partition for blob in (generation.sent or {}).values() for partition in (decode_assignment(blob).partitions if blob else ()))
+        given = Counter(generation.assigned)
         twice = [partition for partition, times in given.items() if times > 1]
         if twice:
             raise InvariantBroken(
