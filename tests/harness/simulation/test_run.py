@@ -90,8 +90,8 @@ def test_the_reference_breaks_no_law_over_thousands_of_seeds(part: int) -> None:
 
 @pytest.mark.parametrize(
     ("profile", "seed"),
-    [("kafka-1.1", 17), ("kafka-1.1", 28), ("kafka-2.3", 12), ("kafka-2.4", 12)],
-    ids=["KAFKA-7196", "KAFKA-7196-at-once", "KAFKA-9801-leader", "KAFKA-9801-follower"],
+    [("kafka-1.1", 17), ("kafka-1.1", 28), ("kafka-2.3", 12), ("kafka-2.4", 12), ("kafka-3.7-new", 1742027224)],
+    ids=["KAFKA-7196", "KAFKA-7196-at-once", "KAFKA-9801-leader", "KAFKA-9801-follower", "parked-requests-forgotten"],
 )
 def test_what_a_release_itself_did_wrong_breaks_no_law_of_its_profile(profile: str, seed: int) -> None:
     assert run(Simulation(seed=seed, profile=profile)).violations == ()

@@ -17,6 +17,7 @@ from groupproof.harness.simulation.record import CLASSIC_DIGEST
 from groupproof.harness.simulation.settings import GROUP, STATIC_SINCE, TOPIC, Simulation, policy_of
 from groupproof.protocol.rules import ClassicEvent, profile
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
+from groupproof.protocol.rules.classic.classic_terms import Effect
 from groupproof.protocol.wire.messages import (
     HeartbeatRequest,
     JoinGroupRequest,
@@ -34,6 +35,7 @@ _METADATA_MS: Final = 60_000
 _ANSWERS_THE_REMOVED: Final = (2, 2)  # LEAVE-08
 _NEWCOMERS_HAVE_SESSIONS: Final = (2, 5)
 _RETURNS_LATE: Final = f"{ClassicEvent.JOIN_GROUP.value}/CompletingRebalance/instance-returns"  # KAFKA-9801
+_UNLOADS: Final = f"{ClassicEvent.UNLOADED.value}/PreparingRebalance/unloaded"  # the new coordinator of 3.7 forgets what is parked
 _IDS_SINCE: Final = 10  # from this version of OffsetCommit and OffsetFetch on, topics go by id, which the member does not use
 
 
@@ -46,6 +48,7 @@ def _invariants(simulation: Simulation, heap: Heap) -> Invariants:
     )  # fmt: skip
     return Invariants(
         heap, timeouts, retention_ms=settings.offsets_retention_ms, answers_the_removed=release.release >= _ANSWERS_THE_REMOVED,
+        answers_the_unloaded=Effect.ANSWER_PARKED in release.rule(_UNLOADS).effects,
         takes_late=release.release >= STATIC_SINCE and release.rule(_RETURNS_LATE).then is None,
     )  # fmt: skip
 

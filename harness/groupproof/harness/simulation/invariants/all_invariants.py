@@ -26,9 +26,11 @@ _ABOUT_OFFSETS: Final = frozenset({OffsetCommitResponse, OffsetFetchResponse})
 class Invariants(SimulatedInvariants):
     """The invariants of a classic group. Raises `InvariantBroken` at the event that breaks one."""
 
-    def __init__(self, heap: Heap, timeouts: Timeouts, *, retention_ms: int, answers_the_removed: bool, takes_late: bool) -> None:
+    def __init__(
+        self, heap: Heap, timeouts: Timeouts, *, retention_ms: int, answers_the_removed: bool, answers_the_unloaded: bool, takes_late: bool
+    ) -> None:
         self.generations = Generations(takes_late=takes_late)
-        self.answering = Answering(answers_the_removed=answers_the_removed)
+        self.answering = Answering(answers_the_removed=answers_the_removed, answers_the_unloaded=answers_the_unloaded)
         self.deadlines = Deadlines(timeouts, heap, self.answering, self.generations)
         self.offsets = Offsets(heap, self.generations, retention_ms)
         self.ownership = Ownership()

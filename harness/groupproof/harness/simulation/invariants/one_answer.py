@@ -28,8 +28,8 @@ class Answering:
     `answers_the_removed` is False for releases that leave the JoinGroup of a member unanswered that is removed meanwhile (LEAVE-08).
     """
 
-    def __init__(self, *, answers_the_removed: bool) -> None:
-        self._answers_the_removed = answers_the_removed
+    def __init__(self, *, answers_the_removed: bool, answers_the_unloaded: bool = True) -> None:
+        self._answers_the_removed, self._answers_the_unloaded = answers_the_removed, answers_the_unloaded
         self._parked: dict[type, dict[str, int]] = {JoinGroupRequest: {}, SyncGroupRequest: {}}
         self._open: int | None = None
         self._state: State = None
@@ -77,7 +77,7 @@ class Answering:
 
     def unloaded(self, *, drops: bool) -> None:
         for kind, parked in self._parked.items():
-            if parked and not drops and self._answers_the_removed:
+            if parked and not drops and self._answers_the_removed and self._answers_the_unloaded:
                 raise InvariantBroken("EMIG-02", f"{len(parked)} parked {kind.__name__} were not answered as the coordinator moved")
         for parked in self._parked.values():
             parked.clear()
