@@ -21,6 +21,37 @@ type Refusal struct {
 
 func (r Refusal) Error() string { return r.Message }
 
+// Must returns what a call of the client's returned, or ends the command, the poll or the callback's commit with its error: as if the
+// method had returned it. It is for subscribe and for the methods of a Client, not for goroutines of the author's own.
+func Must[T any](value T, err error) T {
+	Check(err)
+	return value
+}
+
+// Check is Must for a call that returns nothing but an error.
+func Check(err error) {
+	if err != nil {
+		panic(failed{err})
+	}
+}
+
+// failed is what Must panics with.
+type failed struct{ error }
+
+// caught returns the error of what is done, whether it returns it or ends with Must.
+func caught(do func() error) (err error) {
+	defer func() {
+		switch reason := recover().(type) {
+		case nil:
+		case failed:
+			err = reason.error
+		default:
+			panic(reason)
+		}
+	}()
+	return do()
+}
+
 // CodeName returns the name of Kafka's error code: that of org.apache.kafka.common.protocol.Errors.
 func CodeName(code int16) string {
 	if name, known := codeNames[code]; known {
@@ -29,11 +60,34 @@ func CodeName(code int16) string {
 	return fmt.Sprintf("CODE_%d", code)
 }
 
+// Coded is the NameError of a client whose errors are Kafka's numbers: shim.Coded[sarama.KError].
+func Coded[E interface {
+	error
+	~int | ~int16 | ~int32
+}](err error) (name string, isFatal bool) {
+	return Named(func(code E) string { return CodeName(int16(code)) })(err)
+}
+
+// Named is the NameError of a client whose errors have a type that knows their name.
+func Named[E error](nameOf func(E) string) func(error) (name string, isFatal bool) {
+	return func(err error) (name string, isFatal bool) {
+		var known E
+		if errors.As(err, &known) {
+			name = nameOf(known)
+		}
+		return name, false
+	}
+}
+
 // nameOf returns the name that an error bears in the contract's lines, and whether the client cannot go on after it.
 func (h Hello) nameOf(err error) (name string, isFatal bool) {
 	var refusal Refusal
 	if errors.As(err, &refusal) {
 		return refusal.Name, refusal.IsFatal
+	}
+	var code Code
+	if errors.As(err, &code) {
+		return CodeName(int16(code)), false
 	}
 	if h.NameError != nil {
 		if name, isFatal = h.NameError(err); name != "" {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -92,7 +93,11 @@ func read(in io.Reader, commands chan<- command, ended chan<- struct{}) {
 
 // handle carries a command out, answers it, and returns whether it was the last one.
 func (h *host) handle(c command) bool {
-	answer, err := h.carryOut(c)
+	var answer Object
+	err := caught(func() (err error) {
+		answer, err = h.carryOut(c)
+		return err
+	})
 	if answer == nil {
 		answer = Object{}
 	}
@@ -138,6 +143,7 @@ func (h *host) subscribe(c command) (Object, error) {
 		return nil, Refusal{Name: "ILLEGAL_STATE", Message: "subscribed already; use resubscribe"}
 	}
 	fields := newSubscribe(c.fields)
+	h.Fields = fields
 	protocol := fields.Text("protocol")
 	if fields.Has("group_protocol") { // Kafka's name for it, which wins
 		protocol = fields.Text("group_protocol")
@@ -193,7 +199,11 @@ func (h *host) poll(poller Poller) {
 func (h *host) pollOnce(poller Poller) error {
 	ctx, cancel := context.WithTimeout(h.ctx, max(h.plan.pollTimeout, time.Millisecond))
 	defer cancel()
-	return poller.Poll(ctx)
+	err := caught(func() error { return poller.Poll(ctx) })
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil // no record came in that time
+	}
+	return err
 }
 
 func (h *host) ofMember(client Client, c command) (Object, error) {
@@ -245,7 +255,7 @@ func (h *host) commit(client Client, c command) (Object, error) {
 	}
 	var err error
 	if len(offsets) > 0 { // nothing was read: a commit of nothing is a success
-		err = client.Commit(offsets)
+		err = caught(func() error { return client.Commit(offsets) })
 	}
 	if isUnimplemented(err) {
 		return nil, err
@@ -308,14 +318,16 @@ func (h *host) close(leave *bool) error {
 	if h.polling != nil {
 		<-h.polling
 	}
-	var err error
-	switch {
-	case client == nil:
-	case mayChoose && leave != nil:
-		err = chooser.CloseLeaving(*leave)
-	default:
-		err = client.Close()
-	}
+	err := caught(func() error {
+		switch {
+		case client == nil:
+			return nil
+		case mayChoose && leave != nil:
+			return chooser.CloseLeaving(*leave)
+		default:
+			return client.Close()
+		}
+	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "close:", err)
 	}

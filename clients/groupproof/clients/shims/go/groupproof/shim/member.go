@@ -10,6 +10,8 @@ import (
 type Member struct {
 	// Gate is shut while the application is paused.
 	Gate Gate
+	// Fields is what `subscribe` asked for.
+	Fields *Subscribe
 
 	out    *lines
 	hello  Hello
@@ -20,7 +22,16 @@ type Member struct {
 	mutex     sync.Mutex
 	owned     map[Partition]bool
 	positions Offsets
+	assigned  chan struct{} // closed by the next Assigned
+	overtakes time.Duration // how long a record may overtake the news that its partition was assigned
+	backsOff  time.Duration // between an error of the client's and the next call
+	strangers map[Partition]bool
 }
+
+const (
+	overtakesMax = time.Second // of a client that has a channel for records and another for its rebalances
+	afterAnError = 100 * time.Millisecond
+)
 
 // plan is what `subscribe` asks of the application itself.
 type plan struct {
@@ -34,18 +45,26 @@ type plan struct {
 
 func newMember(out *lines, hello Hello) *Member {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Member{out: out, hello: hello, ctx: ctx, cancel: cancel, owned: map[Partition]bool{}, positions: Offsets{}}
+	return &Member{
+		out: out, hello: hello, ctx: ctx, cancel: cancel, owned: map[Partition]bool{}, positions: Offsets{},
+		assigned: make(chan struct{}), overtakes: overtakesMax, backsOff: afterAnError, strangers: map[Partition]bool{},
+	}
 }
 
-// Assigned reports the application's callback: these partitions are its own from now on.
-func (m *Member) Assigned(partitions []Partition, generation Generation) {
+// Assigned reports the application's callback: these partitions are its own from now on. The generation is for a client that tells it.
+func (m *Member) Assigned(partitions []Partition, generation ...Generation) {
 	m.mutex.Lock()
 	for _, partition := range partitions {
 		m.owned[partition] = true
 	}
 	m.mutex.Unlock()
-	m.callback("partitions_assigned", partitions, generation)
+	m.callback("partitions_assigned", partitions, generation...)
 	m.write(Object{"name": "callback_done"})
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	close(m.assigned)
+	m.assigned = make(chan struct{})
+	clear(m.strangers)
 }
 
 // Revoked reports that the application gives partitions back, and does in that callback what `on_revoked` asks, by commit. Finally is the
@@ -54,7 +73,7 @@ func (m *Member) Revoked(partitions []Partition, generation Generation, commit f
 	m.callback("partitions_revoked", partitions, generation)
 	time.Sleep(time.Duration(m.plan.onRevoked.SleepMs) * time.Millisecond)
 	if offsets := m.positionsOf(partitions); m.plan.onRevoked.Commit && len(offsets) > 0 {
-		m.Committed(offsets, commit(offsets))
+		m.Committed(offsets, caught(func() error { return commit(offsets) }))
 	}
 	if finally != nil {
 		finally()
@@ -64,8 +83,8 @@ func (m *Member) Revoked(partitions []Partition, generation Generation, commit f
 }
 
 // Lost reports that partitions are somebody else's by now.
-func (m *Member) Lost(partitions []Partition, generation Generation) {
-	m.callback("partitions_lost", partitions, generation)
+func (m *Member) Lost(partitions []Partition, generation ...Generation) {
+	m.callback("partitions_lost", partitions, generation...)
 	m.forget(partitions)
 	m.write(Object{"name": "callback_done"})
 }
@@ -90,11 +109,44 @@ func (m *Member) Consumed(records Batch) {
 }
 
 // Handle is what the handler of a client that pushes calls with a record: it waits while the application is paused, and reports the record.
-// It returns false where done was first (that of Context, where the client has nothing nearer): then the record was never the application's.
+// A record that overtakes the news of its partition waits for Assigned. Handle returns false where done was first (nil is that of Context):
+// then the record was never the application's.
 func (m *Member) Handle(done <-chan struct{}, topic string, partition int32, offset int64) bool {
+	if done == nil {
+		done = m.ctx.Done()
+	}
 	var record Batch
 	record.Add(topic, partition, offset)
-	return m.Gate.Pass(done, func() { m.Consumed(record) })
+	return m.awaitAssigned(done, Partition{topic, partition}) && m.Gate.Pass(done, func() { m.Consumed(record) })
+}
+
+// awaitAssigned waits until the partition is the application's, and returns false where done was first. It does not wait for ever: a
+// record of a partition that the client never assigned, or took away, is reported as it came.
+func (m *Member) awaitAssigned(done <-chan struct{}, partition Partition) bool {
+	late := time.NewTimer(m.overtakes)
+	defer late.Stop()
+	for news := m.newsOf(partition); news != nil; news = m.newsOf(partition) {
+		select {
+		case <-news:
+		case <-late.C:
+			m.mutex.Lock()
+			m.strangers[partition] = true
+			m.mutex.Unlock()
+		case <-done:
+			return false
+		}
+	}
+	return true
+}
+
+// newsOf returns what is closed with the next assignment, or nil where nothing has to be waited for.
+func (m *Member) newsOf(partition Partition) <-chan struct{} {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if m.owned[partition] || m.strangers[partition] {
+		return nil
+	}
+	return m.assigned
 }
 
 // Committed reports how a commit went, or that the client does not let its application know. The library calls it for commands; an author
@@ -117,6 +169,13 @@ func (m *Member) Committed(offsets Offsets, err error) {
 func (m *Member) Problem(err error) {
 	name, isFatal := m.hello.nameOf(err)
 	m.write(Object{"name": "error", "error": name, "message": err.Error(), "fatal": isFatal})
+}
+
+// Problems reports what comes by a channel of errors, until that is closed; it is for a goroutine of its own.
+func Problems[E error](m *Member, from <-chan E) {
+	for err := range from {
+		m.Problem(err)
+	}
 }
 
 // Owned returns the partitions of the application, in order.
@@ -187,10 +246,12 @@ func (m *Member) forget(partitions []Partition) {
 	}
 }
 
-func (m *Member) callback(name string, partitions []Partition, generation Generation) {
+func (m *Member) callback(name string, partitions []Partition, generation ...Generation) {
 	line := Object{"name": name, "partitions": partitionObjects(partitions)}
-	if generation.MemberID != "" {
-		line["member_id"], line["generation"] = generation.MemberID, generation.Number
+	for _, now := range generation {
+		if now.MemberID != "" {
+			line["member_id"], line["generation"] = now.MemberID, now.Number
+		}
 	}
 	m.write(line)
 }

@@ -3,10 +3,12 @@ package shim
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"runtime/debug"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestAPausedApplicationWaitsAtTheGate(t *testing.T) {
@@ -90,6 +92,7 @@ func TestAPausedApplicationHoldsOneThatWasPushed(t *testing.T) {
 func TestAHandlerIsThroughTheGateOrWasNotCalled(t *testing.T) {
 	out := newPrinted()
 	m := newMember(&lines{out: out}, Hello{})
+	m.Assigned([]Partition{{"t", 0}}, Generation{})
 	if !m.Handle(nil, "t", 0, 7) || !strings.Contains(out.text.String(), `"minOffset":7`) {
 		t.Error(out.text.String())
 	}
@@ -97,6 +100,50 @@ func TestAHandlerIsThroughTheGateOrWasNotCalled(t *testing.T) {
 	m.cancel()
 	if m.Handle(m.Context().Done(), "t", 0, 8) || strings.Contains(out.text.String(), `"minOffset":8`) {
 		t.Error(out.text.String())
+	}
+}
+
+func TestARecordWaitsForTheNewsThatItsPartitionIsAssigned(t *testing.T) {
+	out, handled := newPrinted(), make(chan bool)
+	m := newMember(&lines{out: out}, Hello{})
+	m.overtakes = time.Hour
+	go func() { handled <- m.Handle(nil, "t", 1, 7) }()
+	m.Assigned([]Partition{{"t", 0}}, Generation{})
+	m.Assigned([]Partition{{"t", 1}}, Generation{})
+	if !<-handled || text(offsetLists(m.Positions())) != `[["t",1,8]]` {
+		t.Error(out.text.String())
+	}
+	if names := namesOf(out.lines(t)); !strings.HasSuffix(names, "partitions_assigned callback_done records_consumed") {
+		t.Error("it came before its assignment:", names)
+	}
+	go func() { handled <- m.Handle(nil, "t", 2, 0) }()
+	m.cancel()
+	if <-handled {
+		t.Error("the member has closed, and it was read")
+	}
+}
+
+func TestARecordOfAPartitionThatIsNotAssignedIsReportedInTheEnd(t *testing.T) {
+	out := newPrinted()
+	m := newMember(&lines{out: out}, Hello{})
+	m.overtakes = 0
+	if !m.Handle(nil, "t", 0, 7) || len(m.Positions()) != 0 {
+		t.Error("what a client delivers is not hidden, and is nothing that the application owns:", m.Positions())
+	}
+	m.overtakes = time.Hour
+	if !m.Handle(nil, "t", 0, 8) || strings.Count(out.text.String(), "records_consumed") != 2 {
+		t.Error("it is waited for once:", out.text.String())
+	}
+}
+
+func TestWhatComesByAChannelOfErrorsIsReported(t *testing.T) {
+	out, from := newPrinted(), make(chan *Refusal, 2)
+	from <- &Refusal{Name: "A"}
+	from <- &Refusal{Name: "B"}
+	close(from)
+	Problems(newMember(&lines{out: out}, Hello{}), from)
+	if got := namesOf(out.lines(t)); got != "error error" {
+		t.Error(got)
 	}
 }
 
@@ -193,6 +240,28 @@ func TestErrorsBearKafkasNames(t *testing.T) {
 	}
 }
 
+func TestAnErrorIsNamedByItsNumberOrByItself(t *testing.T) {
+	wrapped := fmt.Errorf("commit: %w", kafkaCode(27))
+	for want, by := range map[string]func(error) (string, bool){
+		"REBALANCE_IN_PROGRESS": Coded[kafkaCode],
+		"27":                    Named(func(code kafkaCode) string { return fmt.Sprint(int(code)) }),
+	} {
+		if got, isFatal := by(wrapped); got != want || isFatal {
+			t.Error(got)
+		}
+		if got, _ := by(errors.New("another")); got != "" {
+			t.Error("it is none of the client's:", got)
+		}
+	}
+}
+
+func TestOffsetsAreReadOutOfAnAnswer(t *testing.T) {
+	offsets := OffsetsOf([]int64{5, -1}, func(offset int64) (string, int32, int64) { return "t", int32(offset), offset })
+	if got := text(offsetLists(offsets)); got != `[["t",-1,-1],["t",5,5]]` {
+		t.Error(got)
+	}
+}
+
 func TestPartitionsComeInOrderAndGoBackByTopic(t *testing.T) {
 	if got := text(offsetLists(Offsets{{"t", 10}: 1, {"t", 9}: 2, {"s", 11}: 3})); got != `[["s",11,3],["t",9,2],["t",10,1]]` {
 		t.Error(got)
@@ -204,6 +273,10 @@ func TestPartitionsComeInOrderAndGoBackByTopic(t *testing.T) {
 	heads := OffsetsByTopic[int](Offsets{{"t", 1}: 5}, func(offset int64) string { return text(offset) })
 	if text(heads) != `{"t":{"1":"5"}}` {
 		t.Error(heads)
+	}
+	back := OffsetsFrom(heads, func(head string) int64 { return int64(len(head)) })
+	if text(offsetLists(back)) != `[["t",1,1]]` {
+		t.Error(back)
 	}
 }
 

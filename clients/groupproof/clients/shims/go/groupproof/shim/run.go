@@ -20,7 +20,7 @@ type Client interface {
 }
 
 // Poller is a Client that is polled: Poll is called over and over, through the member's gate. The context ends after poll_timeout_ms, or
-// when the member closes. A client that pushes has no Poll; its handler calls Member.Handle, or Deliver, so that `pause` holds it.
+// when the member closes; an error that says so is none. A client that pushes has no Poll; its handler calls Member.Handle, or Deliver, so that `pause` holds it.
 type Poller interface{ Poll(context.Context) error }
 
 // AsyncCommitter is a Client that commits without waiting (capability `commit-async`); done is called once.

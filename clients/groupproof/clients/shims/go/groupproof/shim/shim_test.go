@@ -18,6 +18,7 @@ import (
 type fake struct {
 	*Member
 	failure   error
+	mustFail  bool // by Must, not by what it returns
 	hangs     chan struct{}
 	committed Offsets
 	closes    int
@@ -28,6 +29,9 @@ func (f *fake) Commit(offsets Offsets) error {
 		<-f.hangs
 	}
 	f.committed = offsets
+	if f.mustFail {
+		Must(1, f.failure)
+	}
 	return f.failure
 }
 
@@ -68,6 +72,7 @@ func (a *able) CloseLeaving(leave bool) error {
 type polled struct {
 	fake
 	failures []error
+	atEnd    error
 	polls    int
 	last     func()
 }
@@ -79,7 +84,7 @@ func (p *polled) Poll(ctx context.Context) error {
 	if p.polls++; p.polls > len(p.failures) {
 		p.last()
 		<-ctx.Done()
-		return nil
+		return p.atEnd
 	}
 	return p.failures[p.polls-1]
 }
@@ -306,8 +311,11 @@ func TestTheEndOfACommitIsSaidTwice(t *testing.T) {
 		{Refusal{Name: "ILLEGAL_STATE", Message: "no session"}, `"message":"no session"`, `"error":"ILLEGAL_STATE"`},
 		{errors.New("a socket"), `"error":"CLIENT_ERROR"`, `"error":"CLIENT_ERROR"`},
 	} {
-		client := &fake{failure: each.failure}
-		lines := playedBy(t, client, subscribing+`{"id":2,"command":"commit","mode":"sync","offsets":[["t",1,9]]}`)
+		returned := playedBy(t, &fake{failure: each.failure}, subscribing+`{"id":2,"command":"commit","mode":"sync","offsets":[["t",1,9]]}`)
+		lines := playedBy(t, &fake{failure: each.failure, mustFail: true}, subscribing+`{"id":2,"command":"commit","mode":"sync","offsets":[["t",1,9]]}`)
+		if text(lines) != text(returned) {
+			t.Errorf("%v: by Must it is %v", each.failure, lines)
+		}
 		event, answer := text(lines[len(lines)-3]), text(answerTo(t, lines, 2))
 		if !strings.Contains(event, `"offsets_committed"`) || !strings.Contains(event, each.event) {
 			t.Errorf("%v: the event is %s", each.failure, event)
@@ -317,6 +325,22 @@ func TestTheEndOfACommitIsSaidTwice(t *testing.T) {
 			t.Errorf("%v: the answer is %s", each.failure, answer)
 		}
 	}
+}
+
+func TestMustEndsItsCommandAndNoOtherPanicIsHidden(t *testing.T) {
+	h := newHost(&lines{out: io.Discard}, hello, func(*Member, *Subscribe) (Client, error) {
+		Check(nil)
+		return Must[Client](nil, Unimplemented("no such client")), nil
+	})
+	if err := caught(func() error { _, err := h.carryOut(command{name: "subscribe"}); return err }); !isUnimplemented(err) {
+		t.Error(err)
+	}
+	defer func() {
+		if reason := recover(); reason != "a mistake" {
+			t.Error("a panic of another kind is not hidden:", reason)
+		}
+	}()
+	_ = caught(func() error { panic("a mistake") })
 }
 
 func TestAPositionIsWhatWasReadElseWhatIsCommitted(t *testing.T) {
@@ -368,7 +392,7 @@ func TestNoiseIsNoCommand(t *testing.T) {
 }
 
 func TestPollsGoOnAfterAnErrorUntilTheEnd(t *testing.T) {
-	client := &polled{failures: []error{kafkaCode(29), nil, kafkaCode(29)}}
+	client := &polled{failures: []error{kafkaCode(29), nil, kafkaCode(29)}, atEnd: fmt.Errorf("fetch: %w", context.Canceled)}
 	h, out := hosting(client, &client.Member)
 	client.last = h.cancel
 	h.handle(command{id: "1", name: "subscribe"})

@@ -47,11 +47,7 @@ func (s *Subscribe) Brokers() []string { return strings.Split(s.Text("bootstrap"
 func (s *Subscribe) Properties() map[string]string {
 	found := map[string]string{}
 	for name, value := range take[map[string]json.RawMessage](s, "properties") {
-		text := ""
-		if json.Unmarshal(value, &text) != nil {
-			text = string(value)
-		}
-		found[name] = text
+		found[name] = asText(value)
 	}
 	return found
 }

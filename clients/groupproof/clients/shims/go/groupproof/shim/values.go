@@ -82,6 +82,27 @@ func OffsetsByTopic[N int | int32, V any](offsets Offsets, head func(int64) V) m
 	return made
 }
 
+// OffsetsFrom returns what OffsetsByTopic was given: the way back.
+func OffsetsFrom[N int | int32, V any](heads map[string]map[N]V, offset func(V) int64) Offsets {
+	found := Offsets{}
+	for topic, rows := range heads {
+		for number, head := range rows {
+			found[Partition{topic, int32(number)}] = offset(head)
+		}
+	}
+	return found
+}
+
+// OffsetsOf returns the offsets in the rows of an answer: read returns those of a row, -1 where nothing is committed.
+func OffsetsOf[R any](rows []R, read func(R) (topic string, partition int32, offset int64)) Offsets {
+	found := Offsets{}
+	for _, row := range rows {
+		topic, number, offset := read(row)
+		found[Partition{topic, number}] = offset
+	}
+	return found
+}
+
 // Choose returns what a client has under these names, such as its assignors; Unimplemented says which it lacks.
 func Choose[T any](kind string, names []string, known map[string]T) ([]T, error) {
 	chosen := []T{}
