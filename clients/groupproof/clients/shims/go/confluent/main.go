@@ -17,11 +17,6 @@ import (
 
 var assignors = map[string]string{"range": "range", "roundrobin": "roundrobin", "cooperative-sticky": "cooperative-sticky"}
 
-var settings = map[string]string{
-	"metadata_max_age_ms": "topic.metadata.refresh.interval.ms", "request_timeout_ms": "socket.timeout.ms", "retry_backoff_ms": "retry.backoff.ms",
-	"reconnect_backoff_ms": "reconnect.backoff.ms", "heartbeat_interval_ms": "heartbeat.interval.ms", "auto_commit_interval_ms": "auto.commit.interval.ms",
-}
-
 const (
 	recordsMax    = 500
 	committedMax  = 10 * time.Second
@@ -48,46 +43,28 @@ func subscribe(m *shim.Member, s *shim.Subscribe) (shim.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &confluent{Member: m}
-	if c.consumer, err = kafka.NewConsumer(&config); err != nil {
-		return nil, err
-	}
+	c := &confluent{Member: m, consumer: shim.Must(kafka.NewConsumer(&config))}
 	return c, c.Resubscribe(s.Texts("topics"))
 }
 
 func configured(s *shim.Subscribe) (kafka.ConfigMap, error) {
-	chosen, err := shim.Choose("assignor", s.Texts("assignors"), assignors)
-	if err != nil {
-		return nil, err
-	}
-	names := strings.Join(chosen, ",")
-	if len(chosen) > 1 && strings.Contains(names, "cooperative-sticky") {
+	names := strings.Join(shim.Must(shim.Choose("assignor", s.Texts("assignors"), assignors)), ",")
+	if strings.Contains(names, ",") && strings.Contains(names, "cooperative-sticky") {
 		return nil, shim.Unimplemented("librdkafka lets nobody mix cooperative and eager assignors")
 	}
-	config := kafka.ConfigMap{
-		"bootstrap.servers": s.Text("bootstrap"), "group.id": s.Text("group"), "client.id": s.Text("client_id"),
-		"partition.assignment.strategy": names, "enable.auto.commit": s.Flag("auto_commit"),
+	config := kafka.ConfigMap{"partition.assignment.strategy": names, "enable.auto.commit": s.Flag("auto_commit")}
+	for name, value := range s.Config(shim.Librdkafka) {
+		config[name] = value
 	}
-	for field, name := range settings {
-		if s.Has(field) {
-			config[name] = millis(s, field)
-		}
+	if s.Text("auto_offset_reset") == "none" {
+		config["auto.offset.reset"] = "error"
 	}
-	if s.Has("auto_offset_reset") {
-		config["auto.offset.reset"] = strings.Replace(s.Text("auto_offset_reset"), "none", "error", 1)
-	}
-	if s.Has("instance_id") {
-		config["group.instance.id"] = s.Text("instance_id")
-	}
-	session, patience := millis(s, "session_timeout_ms"), millis(s, "max_poll_interval_ms")
-	config["session.timeout.ms"], config["max.poll.interval.ms"] = session, max(session, patience)
-	if patience < session { // librdkafka wants it no shorter
+	if session := s.Millis("session_timeout_ms"); s.Millis("max_poll_interval_ms") < session { // librdkafka wants it no shorter
+		config["max.poll.interval.ms"] = int(session.Milliseconds())
 		s.Ignore("max_poll_interval_ms")
 	}
 	return config, nil
 }
-
-func millis(s *shim.Subscribe, field string) int { return int(s.Millis(field).Milliseconds()) }
 
 func (c *confluent) Resubscribe(topics []string) error {
 	return c.consumer.SubscribeTopics(topics, c.rebalanced)
@@ -137,11 +114,7 @@ func (c *confluent) committed(end kafka.OffsetsCommitted) {
 	if errors.As(end.Error, &failure) && failure.Code() == kafka.ErrNoOffset {
 		return
 	}
-	err := end.Error
-	if err == nil {
-		err = firstError(end.Offsets)
-	}
-	c.Member.Committed(offsetsOf(end.Offsets), err)
+	c.Member.Committed(offsetsOf(end.Offsets), shim.ErrorIn(end.Error, end.Offsets))
 }
 
 func (c *confluent) Commit(offsets shim.Offsets) error {
@@ -150,10 +123,7 @@ func (c *confluent) Commit(offsets shim.Offsets) error {
 		asked = append(asked, topicPartition(each, kafka.Offset(offset)))
 	}
 	done, err := c.consumer.CommitOffsets(asked)
-	if err != nil {
-		return err
-	}
-	return firstError(done)
+	return shim.ErrorIn(err, done)
 }
 
 func (c *confluent) Committed(partitions []shim.Partition) (shim.Offsets, error) {
@@ -162,10 +132,7 @@ func (c *confluent) Committed(partitions []shim.Partition) (shim.Offsets, error)
 		asked = append(asked, topicPartition(each, kafka.OffsetInvalid))
 	}
 	found, err := c.consumer.Committed(asked, int(committedMax.Milliseconds()))
-	if err == nil {
-		err = firstError(found)
-	}
-	return offsetsOf(found), err
+	return offsetsOf(found), shim.ErrorIn(err, found)
 }
 
 func (c *confluent) Unsubscribe(leave *bool) error {
@@ -193,24 +160,13 @@ func partitionsOf(listed []kafka.TopicPartition) []shim.Partition {
 }
 
 func offsetsOf(listed []kafka.TopicPartition) shim.Offsets {
-	found := shim.Offsets{}
-	for _, each := range listed {
-		found[shim.Partition{Topic: *each.Topic, Number: each.Partition}] = max(-1, int64(each.Offset))
-	}
-	return found
+	return shim.OffsetsOf(listed, func(each kafka.TopicPartition) (string, int32, int64) {
+		return *each.Topic, each.Partition, max(-1, int64(each.Offset))
+	})
 }
 
 func topicPartition(partition shim.Partition, offset kafka.Offset) kafka.TopicPartition {
 	return kafka.TopicPartition{Topic: &partition.Topic, Partition: partition.Number, Offset: offset}
-}
-
-func firstError(listed []kafka.TopicPartition) error {
-	for _, each := range listed {
-		if each.Error != nil {
-			return each.Error
-		}
-	}
-	return nil
 }
 
 var (

@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"os"
 	"slices"
 	"time"
@@ -29,53 +28,34 @@ func main() {
 	shim.Run(shim.Hello{
 		Client: "franz-go", Module: "github.com/twmb/franz-go",
 		Capabilities: []string{"classic", "commit", "commit-async", "auto-commit", "pause", "static", "cooperative", "on-revoked", "resubscribe"},
-		NameError: func(err error) (string, bool) {
-			var known *kerr.Error
-			if errors.As(err, &known) {
-				return known.Message, false
-			}
-			return "", false
-		},
+		NameError:    shim.Named(func(err *kerr.Error) string { return err.Message }),
 	}, subscribe)
 }
 
 func subscribe(m *shim.Member, s *shim.Subscribe) (shim.Client, error) {
-	chosen, err := shim.Choose("assignor", s.Texts("assignors"), balancers)
-	if err != nil {
-		return nil, err
-	}
 	f := &franz{Member: m, topics: s.Texts("topics")}
-	options := []kgo.Opt{
-		kgo.SeedBrokers(s.Brokers()...), kgo.ClientID(s.Text("client_id")), kgo.ConsumerGroup(s.Text("group")), kgo.ConsumeTopics(f.topics...),
-		kgo.Balancers(chosen...), kgo.SessionTimeout(s.Millis("session_timeout_ms")), kgo.HeartbeatInterval(s.Millis("heartbeat_interval_ms")),
-		// franz-go has no max.poll.interval.ms (twmb/franz-go#708); what it tells the coordinator is the rebalance timeout.
-		kgo.RebalanceTimeout(s.Millis("max_poll_interval_ms")),
-		kgo.WithLogger(kgo.BasicLogger(os.Stderr, kgo.LogLevelInfo, nil)),
-	}
+	isAutomatic := s.Flag("auto_commit")
+	starts := map[string]kgo.Offset{"earliest": kgo.NewOffset().AtStart(), "latest": kgo.NewOffset().AtEnd(), "none": kgo.NoResetOffset()}
+	options := append(f.callbacks(isAutomatic), shim.Options[kgo.Opt](s, shim.Settings{
+		"bootstrap": kgo.SeedBrokers, "client_id": kgo.ClientID, "group": kgo.ConsumerGroup, "topics": kgo.ConsumeTopics, "instance_id": kgo.InstanceID,
+		"session_timeout_ms": kgo.SessionTimeout, "heartbeat_interval_ms": kgo.HeartbeatInterval, "max_poll_interval_ms": kgo.RebalanceTimeout,
+		"metadata_max_age_ms": kgo.MetadataMaxAge, "request_timeout_ms": kgo.RequestTimeoutOverhead,
+		"auto_offset_reset": func(name string) kgo.Opt { return kgo.ConsumeResetOffset(starts[name]) },
+	})...)
+	// franz-go has no max.poll.interval.ms (twmb/franz-go#708); what it tells the coordinator is the rebalance timeout.
 	s.Ignore("max_poll_interval_ms")
-	if s.Has("instance_id") {
-		options = append(options, kgo.InstanceID(s.Text("instance_id")))
-	}
-	switch s.Text("auto_offset_reset") {
-	case "latest":
-		options = append(options, kgo.ConsumeResetOffset(kgo.NewOffset().AtEnd()))
-	case "none":
-		options = append(options, kgo.ConsumeResetOffset(kgo.NoResetOffset()))
-	}
 	if age := s.Millis("metadata_max_age_ms"); age > 0 {
-		options = append(options, kgo.MetadataMaxAge(age), kgo.MetadataMinAge(min(age, 100*time.Millisecond)))
+		options = append(options, kgo.MetadataMinAge(min(age, 100*time.Millisecond)))
 	}
-	if timeout := s.Millis("request_timeout_ms"); timeout > 0 {
-		options = append(options, kgo.RequestTimeoutOverhead(timeout))
-	}
-	isAutomatic, interval := s.Flag("auto_commit"), s.Millis("auto_commit_interval_ms")
-	if !isAutomatic {
+	if interval := s.Millis("auto_commit_interval_ms"); !isAutomatic {
 		options = append(options, kgo.DisableAutoCommit())
 	} else if interval > 0 {
 		options = append(options, kgo.AutoCommitInterval(interval))
 	}
-	f.client, err = kgo.NewClient(append(options, f.callbacks(isAutomatic)...)...)
-	return f, err
+	chosen := shim.Must(shim.Choose("assignor", s.Texts("assignors"), balancers))
+	options = append(options, kgo.Balancers(chosen...), kgo.WithLogger(kgo.BasicLogger(os.Stderr, kgo.LogLevelInfo, nil)))
+	f.client = shim.Must(kgo.NewClient(options...))
+	return f, nil
 }
 
 // callbacks: one that revokes replaces the client's own, so that it does what that does: a blocking commit (config.go, OnPartitionsRevoked).
@@ -115,13 +95,7 @@ func (f *franz) Poll(ctx context.Context) error {
 	var records shim.Batch
 	fetches.EachRecord(func(r *kgo.Record) { records.Add(r.Topic, r.Partition, r.Offset) })
 	f.Consumed(records)
-	var failure error
-	fetches.EachError(func(_ string, _ int32, err error) {
-		if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
-			failure = errors.Join(failure, err)
-		}
-	})
-	return failure
+	return shim.ErrorIn(fetches.Errors())
 }
 
 func (f *franz) Commit(offsets shim.Offsets) error {
@@ -140,26 +114,13 @@ func heads(offsets shim.Offsets) map[string]map[int32]kgo.EpochOffset {
 
 func whenDone(done func(error)) func(*kgo.Client, *kmsg.OffsetCommitRequest, *kmsg.OffsetCommitResponse, error) {
 	return func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, response *kmsg.OffsetCommitResponse, err error) {
-		if err == nil && response != nil {
-			for _, topic := range response.Topics {
-				for _, partition := range topic.Partitions {
-					err = errors.Join(err, kerr.ErrorForCode(partition.ErrorCode))
-				}
-			}
-		}
-		done(err)
+		done(shim.ErrorIn(err, response))
 	}
 }
 
 // Committed returns what the client knows of it: it has read what the group committed when it was assigned the partitions.
-func (f *franz) Committed(partitions []shim.Partition) (shim.Offsets, error) {
-	found, known := shim.Offsets{}, f.client.CommittedOffsets()
-	for _, each := range partitions {
-		if head, is := known[each.Topic][each.Number]; is {
-			found[each] = head.Offset
-		}
-	}
-	return found, nil
+func (f *franz) Committed([]shim.Partition) (shim.Offsets, error) {
+	return shim.OffsetsFrom(f.client.CommittedOffsets(), func(head kgo.EpochOffset) int64 { return head.Offset }), nil
 }
 
 func (f *franz) Resubscribe(topics []string) error {

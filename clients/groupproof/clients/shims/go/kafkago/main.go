@@ -29,20 +29,13 @@ type member struct {
 	transport *kafka.Transport
 	ended     chan struct{}
 
-	mutex      sync.Mutex
-	generation *kafka.Generation
+	generation shim.Current[*kafka.Generation]
 }
 
 func main() {
 	shim.Run(shim.Hello{
 		Client: "kafka-go", Module: "github.com/segmentio/kafka-go", Capabilities: []string{"classic", "commit", "pause", "on-revoked"},
-		NameError: func(err error) (string, bool) {
-			var code kafka.Error
-			if errors.As(err, &code) {
-				return shim.CodeName(int16(code)), false
-			}
-			return "", false
-		},
+		NameError: shim.Coded[kafka.Error],
 	}, subscribe)
 }
 
@@ -118,7 +111,7 @@ func (m *member) live(ctx context.Context, generation *kafka.Generation) {
 			assigned[topic] = append(assigned[topic], each.ID)
 		}
 	}
-	m.current(generation)
+	m.generation.Set(generation)
 	m.Assigned(shim.Partitions(assigned), now)
 	for topic, partitions := range generation.Assignments {
 		for _, each := range partitions {
@@ -130,13 +123,7 @@ func (m *member) live(ctx context.Context, generation *kafka.Generation) {
 	if owned := m.Owned(); len(owned) > 0 {
 		m.Revoked(owned, now, m.Commit, nil)
 	}
-	m.current(nil)
-}
-
-func (m *member) current(generation *kafka.Generation) {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	m.generation = generation
+	m.generation.Clear()
 }
 
 func (m *member) read(ctx context.Context, topic string, assigned kafka.PartitionAssignment) {
@@ -164,35 +151,20 @@ func (m *member) read(ctx context.Context, topic string, assigned kafka.Partitio
 }
 
 func (m *member) Commit(offsets shim.Offsets) error {
-	m.mutex.Lock()
-	generation := m.generation
-	m.mutex.Unlock()
-	if generation == nil {
-		return shim.Refusal{Name: "ILLEGAL_STATE", Message: "kafka-go commits in a generation; there is none now"}
-	}
-	return generation.CommitOffsets(shim.OffsetsByTopic[int](offsets, func(offset int64) int64 { return offset }))
+	return m.generation.Get().CommitOffsets(shim.OffsetsByTopic[int](offsets, func(offset int64) int64 { return offset }))
 }
 
 // Committed asks the coordinator by kafka-go's client, as a consumer group has no call for it.
 func (m *member) Committed(partitions []shim.Partition) (shim.Offsets, error) {
 	asking := &kafka.Client{Addr: kafka.TCP(m.config.Brokers...), Transport: m.transport}
-	response, err := asking.OffsetFetch(context.Background(), &kafka.OffsetFetchRequest{GroupID: m.config.ID, Topics: shim.ByTopic[int](partitions)})
-	if err == nil {
-		err = response.Error
-	}
-	if err != nil {
-		return nil, err
-	}
+	response := shim.Must(asking.OffsetFetch(context.Background(), &kafka.OffsetFetchRequest{GroupID: m.config.ID, Topics: shim.ByTopic[int](partitions)}))
 	found := shim.Offsets{}
 	for topic, rows := range response.Topics {
 		for _, row := range rows {
-			if row.Error != nil {
-				return nil, row.Error
-			}
 			found[shim.Partition{Topic: topic, Number: int32(row.Partition)}] = row.CommittedOffset
 		}
 	}
-	return found, nil
+	return found, shim.ErrorIn(response)
 }
 
 // Close leaves the group, after what is done in the generation has ended.

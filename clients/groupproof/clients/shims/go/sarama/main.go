@@ -26,11 +26,12 @@ type member struct {
 	groupID  string
 	marksAll bool // the application marks what it reads, for the client to commit by itself
 
-	mutex   sync.Mutex
-	topics  []string
-	session sarama.ConsumerGroupSession
-	anew    context.CancelFunc // ends the session for another subscription
-	failed  map[shim.Partition]error
+	session shim.Current[sarama.ConsumerGroupSession]
+
+	mutex  sync.Mutex
+	topics []string
+	anew   context.CancelFunc // ends the session for another subscription
+	failed map[shim.Partition]error
 
 	ended chan struct{}
 }
@@ -40,13 +41,7 @@ func main() {
 	shim.Run(shim.Hello{
 		Client: "sarama", Module: "github.com/IBM/sarama",
 		Capabilities: capabilities,
-		NameError: func(err error) (string, bool) {
-			var code sarama.KError
-			if errors.As(err, &code) {
-				return shim.CodeName(int16(code)), false
-			}
-			return "", false
-		},
+		NameError:    shim.Coded[sarama.KError],
 	}, subscribe)
 }
 
@@ -57,88 +52,59 @@ func subscribe(of *shim.Member, s *shim.Subscribe) (shim.Client, error) {
 	}
 	m := &member{Member: of, failed: map[shim.Partition]error{}, ended: make(chan struct{})}
 	m.topics, m.groupID, m.marksAll = s.Texts("topics"), s.Text("group"), config.Consumer.Offsets.AutoCommit.Enable
-	if m.client, err = sarama.NewClient(s.Brokers(), config); err != nil {
-		return nil, err
-	}
-	if m.group, err = sarama.NewConsumerGroupFromClient(m.groupID, m.client); err != nil {
-		return nil, err
-	}
+	m.client = shim.Must(sarama.NewClient(s.Brokers(), config))
+	m.group = shim.Must(sarama.NewConsumerGroupFromClient(m.groupID, m.client))
 	go m.listen()
-	go m.consume()
+	go func() {
+		defer close(m.ended)
+		m.Repeat(m.consume)
+	}()
 	return m, nil
 }
 
 func configured(s *shim.Subscribe) (*sarama.Config, error) {
 	config := sarama.NewConfig()
+	group, offsets, network := &config.Consumer.Group, &config.Consumer.Offsets, &config.Net
 	config.Version = sarama.MaxVersion // which sarama's applications choose by hand
-	if broker, err := sarama.ParseKafkaVersion(s.Text("broker_release")); err == nil && config.Version.IsAtLeast(broker) {
-		config.Version = broker
-	}
-	config.ClientID = s.Text("client_id")
-	config.Consumer.Return.Errors = true
-	group := &config.Consumer.Group
-	group.Session.Timeout, group.Heartbeat.Interval = s.Millis("session_timeout_ms"), s.Millis("heartbeat_interval_ms")
+	config.Consumer.Return.Errors, offsets.Initial, offsets.AutoCommit.Enable = true, sarama.OffsetOldest, false
+	var timeout time.Duration
+	s.Set(shim.Settings{
+		"client_id": &config.ClientID, "session_timeout_ms": &group.Session.Timeout, "heartbeat_interval_ms": &group.Heartbeat.Interval,
+		"max_poll_interval_ms": &group.Rebalance.Timeout, "metadata_max_age_ms": &config.Metadata.RefreshFrequency, "request_timeout_ms": &timeout,
+		"auto_commit": &offsets.AutoCommit.Enable, "auto_commit_interval_ms": &offsets.AutoCommit.Interval,
+		"auto_offset_reset": shim.Pick(&offsets.Initial, map[string]int64{"earliest": sarama.OffsetOldest, "latest": sarama.OffsetNewest}),
+		"broker_release": shim.Parse(&config.Version, func(release string) (sarama.KafkaVersion, error) {
+			broker, err := sarama.ParseKafkaVersion(release)
+			if !sarama.MaxVersion.IsAtLeast(broker) {
+				broker = sarama.MaxVersion
+			}
+			return broker, err
+		}),
+	})
 	// sarama has no max.poll.interval.ms (IBM/sarama#1795); what it tells the coordinator is the rebalance timeout.
-	group.Rebalance.Timeout = s.Millis("max_poll_interval_ms")
 	s.Ignore("max_poll_interval_ms")
-	chosen, err := shim.Choose("assignor", s.Texts("assignors"), strategies)
-	if err != nil {
-		return nil, err
+	if timeout > 0 {
+		network.DialTimeout, network.ReadTimeout, network.WriteTimeout = timeout, timeout, timeout
 	}
 	made := []sarama.BalanceStrategy{}
-	for _, make := range chosen {
+	for _, make := range shim.Must(shim.Choose("assignor", s.Texts("assignors"), strategies)) {
 		made = append(made, make())
 	}
 	if err := offer(config, made); err != nil {
 		return nil, err
 	}
-	if err := nameInstance(config, s.Text("instance_id")); err != nil {
-		return nil, err
-	}
-	switch s.Text("auto_offset_reset") {
-	case "latest":
-		config.Consumer.Offsets.Initial = sarama.OffsetNewest
-	case "none":
-		s.Ignore("auto_offset_reset")
-		fallthrough
-	default:
-		config.Consumer.Offsets.Initial = sarama.OffsetOldest
-	}
-	config.Consumer.Offsets.AutoCommit.Enable = s.Flag("auto_commit")
-	if interval := s.Millis("auto_commit_interval_ms"); interval > 0 {
-		config.Consumer.Offsets.AutoCommit.Interval = interval
-	}
-	if age := s.Millis("metadata_max_age_ms"); age > 0 {
-		config.Metadata.RefreshFrequency = age
-	}
-	if timeout := s.Millis("request_timeout_ms"); timeout > 0 {
-		config.Net.DialTimeout, config.Net.ReadTimeout, config.Net.WriteTimeout = timeout, timeout, timeout
-	}
-	return config, nil
+	return config, nameInstance(config, s.Text("instance_id"))
 }
 
-// consume calls Consume over and over, as sarama's documentation has it: once for each session.
-func (m *member) consume() {
-	defer close(m.ended)
-	for {
-		ctx, cancel := context.WithCancel(context.Background())
-		m.mutex.Lock()
-		topics := m.topics
-		m.anew = cancel
-		m.mutex.Unlock()
-		err := m.group.Consume(ctx, topics, m)
-		cancel()
-		if errors.Is(err, sarama.ErrClosedConsumerGroup) {
-			return
-		}
-		if m.Context().Err() != nil {
-			return
-		}
-		if err != nil {
-			m.Problem(err)
-			m.Sleep(tellingFor)
-		}
-	}
+// consume calls Consume once, for one session: sarama's documentation has it called over and over.
+func (m *member) consume() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	m.mutex.Lock()
+	topics := m.topics
+	m.anew = cancel
+	m.mutex.Unlock()
+	return m.group.Consume(ctx, topics, m)
 }
 
 // listen reads Errors(): what went wrong beside the calls that return errors.
@@ -161,18 +127,14 @@ func generationOf(session sarama.ConsumerGroupSession) shim.Generation {
 // Setup, Cleanup and ConsumeClaim are the handler. A session is one generation, or, with a cooperative assignor, as many as the membership has.
 
 func (m *member) Setup(session sarama.ConsumerGroupSession) error {
-	m.mutex.Lock()
-	m.session = session
-	m.mutex.Unlock()
+	m.session.Set(session)
 	m.Assigned(shim.Partitions(session.Claims()), generationOf(session))
 	return nil
 }
 
 func (m *member) Cleanup(session sarama.ConsumerGroupSession) error {
 	m.giveBack(session, m.Owned())
-	m.mutex.Lock()
-	m.session = nil
-	m.mutex.Unlock()
+	m.session.Clear()
 	return nil
 }
 
@@ -226,13 +188,10 @@ func (m *member) read(session sarama.ConsumerGroupSession, claim sarama.Consumer
 
 // Commit marks the offsets and has the session commit: that returns nothing, and what went wrong comes, if it does, by Errors().
 func (m *member) Commit(offsets shim.Offsets) error {
+	session := m.session.Get()
 	m.mutex.Lock()
-	session := m.session
 	clear(m.failed)
 	m.mutex.Unlock()
-	if session == nil {
-		return shim.Refusal{Name: "ILLEGAL_STATE", Message: "sarama commits in a session; there is none now"}
-	}
 	for each, offset := range offsets {
 		session.MarkOffset(each.Topic, each.Number, offset, "")
 		session.ResetOffset(each.Topic, each.Number, offset, "") // which MarkOffset does not do backwards
@@ -253,26 +212,9 @@ func (m *member) Commit(offsets shim.Offsets) error {
 
 // Committed asks the coordinator: a consumer group of sarama's has no call for it, its administrator has.
 func (m *member) Committed(partitions []shim.Partition) (shim.Offsets, error) {
-	admin, err := sarama.NewClusterAdminFromClient(m.client)
-	if err != nil {
-		return nil, err
-	}
-	response, err := admin.ListConsumerGroupOffsets(m.groupID, shim.ByTopic[int32](partitions))
-	if err != nil {
-		return nil, err
-	}
-	found := shim.Offsets{}
-	for _, each := range partitions {
-		block := response.GetBlock(each.Topic, each.Number)
-		if block == nil {
-			return nil, response.Err
-		}
-		if block.Err != sarama.ErrNoError {
-			return nil, block.Err
-		}
-		found[each] = block.Offset
-	}
-	return found, nil
+	admin := shim.Must(sarama.NewClusterAdminFromClient(m.client))
+	found := shim.Must(admin.ListConsumerGroupOffsets(m.groupID, shim.ByTopic[int32](partitions)))
+	return shim.OffsetsFrom(found.Blocks, func(block *sarama.OffsetFetchResponseBlock) int64 { return block.Offset }), shim.ErrorIn(found)
 }
 
 func (m *member) Resubscribe(topics []string) error {
