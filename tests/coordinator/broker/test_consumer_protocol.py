@@ -1,4 +1,4 @@
-"""The consumer protocol (KIP-848) on the wire: what a broker of the preview tells and answers."""
+"""The consumer protocol (KIP-848) on the wire: what a broker of 4.1 tells and answers."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
-import pytest
 import trio
 
 from groupproof.coordinator.broker.serve import ServingCluster, serve
-from groupproof.coordinator.machine.function_registry import previewed
-from groupproof.protocol.rules.dialect_registry import dialects
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import frame, read_response, write_request
@@ -58,8 +55,7 @@ async def _conversation(recorder: Recorder) -> list[dict[str, Any]]:
 
 def test_a_member_joins_is_assigned_what_grows_and_commits_by_its_epoch() -> None:
     recorder = Recorder(lambda: 0)
-    with previewed("consumer"):
-        joined, grown, committed, fetched, described = trio.run(_conversation, recorder)
+    joined, grown, committed, fetched, described = trio.run(_conversation, recorder)
 
     assert (joined["member_epoch"], [part["partitions"] for part in joined["assignment"]["topic_partitions"]]) == (1, [(0, 1)])
     assert (grown["member_epoch"], [part["partitions"] for part in grown["assignment"]["topic_partitions"]]) == (2, [(0, 1, 2)])
@@ -76,13 +72,7 @@ async def _versions() -> dict[int, tuple[int, int]]:
         return {entry["api_key"]: (entry["min_version"], entry["max_version"]) for entry in answer["api_keys"]}
 
 
-@pytest.mark.parametrize("is_previewed", [True, False])
-def test_the_heartbeat_is_advertised_where_the_preview_is_asked_for_and_nowhere_else(is_previewed: bool) -> None:
-    if not is_previewed:
-        assert Api.CONSUMER_GROUP_HEARTBEAT not in trio.run(_versions)
-        return
-    with previewed("consumer"):
-        versions = trio.run(_versions)
+def test_the_heartbeat_and_the_description_are_advertised() -> None:
+    versions = trio.run(_versions)
 
     assert (versions[Api.CONSUMER_GROUP_HEARTBEAT], versions[Api.CONSUMER_GROUP_DESCRIBE]) == ((0, 1), (0, 1))
-    assert "consumer" not in [dialect.name for dialect in dialects()]

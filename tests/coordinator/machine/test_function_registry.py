@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from groupproof.coordinator.machine.classic_functions import CLASSIC_FUNCTIONS
-from groupproof.coordinator.machine.function_registry import functions_of, previewed, registered, registered_functions
+from groupproof.coordinator.machine.function_registry import functions_of, registered, registered_functions
 from groupproof.protocol.rules.dialect_registry import dialects
 
 OTHER = replace(CLASSIC_FUNCTIONS, dialect=replace(CLASSIC_FUNCTIONS.dialect, name="other", since=None))
@@ -22,10 +22,6 @@ def test_a_dialect_is_registered_with_its_functions_and_gone_with_them() -> None
         functions_of(OTHER.dialect)
 
 
-def test_a_dialect_that_is_tried_is_known_meanwhile_and_no_other_can_be() -> None:
-    before = registered_functions()
-    with previewed("consumer"):
-        assert [functions.dialect.name for functions in registered_functions()] == [*(item.dialect.name for item in before), "consumer"]
-    assert registered_functions() == before
-    with pytest.raises(LookupError, match="'share'"):
-        previewed("share")
+def test_every_dialect_has_its_functions() -> None:
+    assert {functions.dialect for functions in registered_functions()} == set(dialects())
+    assert [functions_of(dialect).dialect for dialect in dialects()] == [*dialects()]

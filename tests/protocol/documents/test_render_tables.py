@@ -7,7 +7,7 @@ import pytest
 from groupproof.protocol.documents.render_tables import group_markdown, member_markdown
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
 from groupproof.protocol.rules.classic.member_reactions import REACTIONS, UNREACHABLE
-from groupproof.protocol.rules.profiles import profile, profiles
+from groupproof.protocol.rules.profiles import profile, profiles, rows
 from groupproof.protocol.vocabulary import GroupState
 
 
@@ -21,7 +21,7 @@ def _section(document: str, title: str) -> str:
 
 
 def test_every_rule_of_the_table_is_a_row_of_its_inputs_section(document: str) -> None:
-    for kind, _, rule in profile().rules():
+    for kind, _, rule in rows():
         section = _section(document, kind.value)
         assert any(f"| {rule.name} | {rule.guard.value} |" in line and rule.requirement in line for line in section.splitlines()), (kind, rule.name)
 

@@ -17,7 +17,7 @@ OTHER = replace(DATALINK, name="other", relatives=(replace(DATALINK.relatives[0]
 
 def test_a_dialect_is_found_by_its_name() -> None:
     assert [dialect_named(dialect.name) for dialect in dialects()] == [*dialects()]
-    with pytest.raises(LookupError, match="no dialect is called 'modern'; there are classic, datalink"):
+    with pytest.raises(LookupError, match="no dialect is called 'modern'; there are classic, consumer, datalink"):
         dialect_named("modern")
 
 
@@ -43,9 +43,10 @@ def test_a_dialect_that_is_registered_brings_its_profiles_along_and_takes_them_a
 
 def test_a_release_speaks_a_dialect_from_its_first_one_on() -> None:
     with registered(replace(OTHER, relatives=(), since=(4, 1))):
-        assert list(profile("kafka-4.1").tables) == ["classic", "other"]
-        assert list(profile("kafka-4.0").tables) == ["classic"]
-    assert list(profile("kafka-4.1").tables) == ["classic"]
+        assert list(profile("kafka-4.1").tables) == ["classic", "consumer", "other"]
+        assert list(profile("kafka-4.0").tables) == ["classic", "consumer"]
+    assert list(profile("kafka-4.1").tables) == ["classic", "consumer"]
+    assert list(profile("kafka-3.9").tables) == ["classic"]
 
 
 @pytest.mark.parametrize("dialect", [CLASSIC, replace(OTHER, relatives=DATALINK.relatives)], ids=["a dialect's", "a profile's"])
@@ -58,8 +59,8 @@ def test_who_made_something_of_the_dialects_is_told_when_they_change() -> None:
     changes: list[int] = []
     on_change(lambda: changes.append(len(dialects())))
     with registered(OTHER):
-        assert changes == [3]
-    assert changes == [3, 2]
+        assert changes == [4]
+    assert changes == [4, 3]
 
 
 def test_a_rule_is_of_the_dialect_of_its_states_prefix_or_without_a_group_of_its_request() -> None:

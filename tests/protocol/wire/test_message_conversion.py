@@ -154,26 +154,26 @@ def test_an_api_without_typed_messages_is_refused(make: Any) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Ping:
-    api: ClassVar[Api] = Api.CONSUMER_GROUP_HEARTBEAT
+    api: ClassVar[Api] = Api.DESCRIBE_TOPIC_PARTITIONS
     group_id: str = ""
     member_epoch: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pong:
-    api: ClassVar[Api] = Api.CONSUMER_GROUP_HEARTBEAT
+    api: ClassVar[Api] = Api.DESCRIBE_TOPIC_PARTITIONS
     error_code: int = 0
 
 
 def test_classes_that_are_registered_stand_for_their_api_meanwhile() -> None:
     body = {"group_id": "g", "member_epoch": 3, "rack_id": None}
     with registered_messages([(_Ping, _Pong)]):
-        assert Api.CONSUMER_GROUP_HEARTBEAT in GROUP_APIS
-        ping: Any = request_of(Api.CONSUMER_GROUP_HEARTBEAT, body)
+        assert Api.DESCRIBE_TOPIC_PARTITIONS in GROUP_APIS
+        ping: Any = request_of(Api.DESCRIBE_TOPIC_PARTITIONS, body)
         assert ping == _Ping(group_id="g", member_epoch=3)
         assert body_of(ping) == {"group_id": "g", "member_epoch": 3}
-        pong: Any = response_of(Api.CONSUMER_GROUP_HEARTBEAT, {"error_code": 25})
+        pong: Any = response_of(Api.DESCRIBE_TOPIC_PARTITIONS, {"error_code": 25})
         assert pong == _Pong(error_code=25)
-    assert Api.CONSUMER_GROUP_HEARTBEAT not in GROUP_APIS
+    assert Api.DESCRIBE_TOPIC_PARTITIONS not in GROUP_APIS
     with pytest.raises(ValueError, match="has no typed message"):
-        request_of(Api.CONSUMER_GROUP_HEARTBEAT, body)
+        request_of(Api.DESCRIBE_TOPIC_PARTITIONS, body)

@@ -72,10 +72,10 @@ def test_a_dialect_brings_columns_for_frames_that_had_none() -> None:
         request=lambda body, named: ({"group": body["group_id"]}, {}), response=lambda body, request, named: {"member": named("a")}
     )
 
-    with registered_columns({Api.CONSUMER_GROUP_DESCRIBE: columns}):
-        assert request_columns(Api.CONSUMER_GROUP_DESCRIBE, body) == ({"group": "g"}, {"body": body})
-        assert response_columns(Api.CONSUMER_GROUP_DESCRIBE, {}, body, str.upper) == {"member": "A", "error": 0, "body": body}
-    assert request_columns(Api.CONSUMER_GROUP_DESCRIBE, body) == ({}, {"body": {"group_id": "g"}})
+    with registered_columns({Api.DESCRIBE_CLUSTER: columns}):
+        assert request_columns(Api.DESCRIBE_CLUSTER, body) == ({"group": "g"}, {"body": body})
+        assert response_columns(Api.DESCRIBE_CLUSTER, {}, body, str.upper) == {"member": "A", "error": 0, "body": body}
+    assert request_columns(Api.DESCRIBE_CLUSTER, body) == ({}, {"body": {"group_id": "g"}})
 
 
 def test_a_commit_tells_its_offsets() -> None:

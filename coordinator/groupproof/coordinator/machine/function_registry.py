@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from groupproof.coordinator.machine.classic_functions import CLASSIC_FUNCTIONS
 from groupproof.coordinator.machine.datalink_functions import datalink_functions
 from groupproof.protocol.rules import dialect_registry
+from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.dialect_functions import DialectFunctions
     from groupproof.protocol.rules.dialect import Dialect
 
-__all__ = ["DATALINK_FUNCTIONS", "functions_of", "previewed", "registered", "registered_functions"]
+__all__ = ["DATALINK_FUNCTIONS", "functions_of", "registered", "registered_functions"]
 
 DATALINK_FUNCTIONS: Final = datalink_functions(CLASSIC_FUNCTIONS)
 _FUNCTIONS: Final[dict[Dialect, DialectFunctions]] = {
@@ -24,14 +25,24 @@ _FUNCTIONS: Final[dict[Dialect, DialectFunctions]] = {
 
 def functions_of(dialect: Dialect) -> DialectFunctions:
     """Return the functions of a dialect; raise `LookupError` for one that has none."""
-    if dialect not in _FUNCTIONS:
+    functions = _functions()
+    if dialect not in functions:
         raise LookupError(f"the dialect {dialect.name} has no functions here: the coordinator does not speak it")
-    return _FUNCTIONS[dialect]
+    return functions[dialect]
 
 
 def registered_functions() -> tuple[DialectFunctions, ...]:
     """Return the functions of every dialect that the coordinator speaks."""
-    return tuple(_FUNCTIONS.values())
+    return tuple(_functions().values())
+
+
+def _functions() -> dict[Dialect, DialectFunctions]:
+    """Return what is registered, with the consumer dialect's: its assignors and its regular expressions are loaded for the first coordinator that asks."""
+    if CONSUMER not in _FUNCTIONS:
+        from groupproof.coordinator.machine.consumer.consumer_functions import CONSUMER_FUNCTIONS
+
+        _FUNCTIONS[CONSUMER] = CONSUMER_FUNCTIONS
+    return _FUNCTIONS
 
 
 @contextmanager
@@ -43,12 +54,3 @@ def registered(functions: DialectFunctions) -> Iterator[None]:
             yield
         finally:
             del _FUNCTIONS[functions.dialect]
-
-
-def previewed(name: str) -> AbstractContextManager[None]:
-    """Let the kit know the dialect of that name meanwhile, which the coordinator speaks and no profile has by itself yet; raise `LookupError` for another."""
-    from groupproof.coordinator.machine.consumer.consumer_functions import CONSUMER_FUNCTIONS  # which nobody waits for who does not ask for it
-
-    if name != CONSUMER_FUNCTIONS.dialect.name:
-        raise LookupError(f"no dialect called {name!r} is to be tried")
-    return registered(CONSUMER_FUNCTIONS)

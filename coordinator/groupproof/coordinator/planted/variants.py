@@ -17,11 +17,22 @@ from groupproof.coordinator.planted.datalink_readings import READINGS
 from groupproof.coordinator.planted.legal_variants import LEGAL
 from groupproof.coordinator.planted.rule_bugs import BUGS_OF_RULES
 from groupproof.coordinator.planted.rule_mutants import mutants
-from groupproof.protocol.rules import profile
+from groupproof.protocol.rules import ClassicEvent, profile
 
-__all__ = ["BUGS", "LEGAL", "READINGS", "UnknownVariant", "variant_named", "variants"]
+__all__ = ["BUGS", "LEGAL", "OF_OTHER_DIALECTS", "READINGS", "UnknownVariant", "variant_named", "variants"]
 
-BUGS: Final[tuple[Variant, ...]] = (*mutants(profile()), *BUGS_OF_RULES, *BUGS_OF_ANSWERS)
+_CLASSIC_EVENTS: Final = frozenset(event.value for event in ClassicEvent)
+
+
+def _is_classic(mutant: Variant) -> bool:
+    """Tell whether a mutant is of what the classic dialect does with its own groups."""
+    return not mutant.dialect and mutant.name.split("/")[1] in _CLASSIC_EVENTS
+
+
+_MUTANTS: Final = tuple(mutants(profile()))
+BUGS: Final[tuple[Variant, ...]] = (*filter(_is_classic, _MUTANTS), *BUGS_OF_RULES, *BUGS_OF_ANSWERS)
+OF_OTHER_DIALECTS: Final = tuple(mutant for mutant in _MUTANTS if not _is_classic(mutant))
+"""Mutants of the consumer dialect's rules: its measured answers and histories catch them, not yet a case each."""
 
 
 class UnknownVariant(ValueError):
@@ -37,7 +48,7 @@ def variants() -> dict[str, Variant]:
 def variant_named(name: str) -> Variant:
     """Return a variant, or one that a dialect brings for its profiles alone (the readings of DataLink's design are such); raise `UnknownVariant`."""
     of_dialects = (variant for functions in registered_functions() for variant in functions.planted)
-    known = variants() | {variant.name: variant for variant in (*READINGS, *of_dialects)}
+    known = variants() | {variant.name: variant for variant in (*READINGS, *OF_OTHER_DIALECTS, *of_dialects)}
     try:
         return known[name]
     except KeyError:

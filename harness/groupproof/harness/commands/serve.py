@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,13 +48,10 @@ def _setting(value: str) -> tuple[str, str]:
 @click.option("--topic", "topics", type=_topic, metavar="NAME[:N]", multiple=True, help="A topic and its partitions; repeatable.  [default: t:2]")
 @click.option("--records", type=click.IntRange(min=0), default=20, show_default=True, help="How many records each partition holds.")
 @click.option("--set", "settings", type=_setting, metavar="NAME=VALUE", multiple=True, help="A broker setting by Kafka's own name; repeatable.")
-@click.option(
-    "--preview", type=click.Choice(["consumer"]), help="Speak one more protocol, which the kit does not judge yet: KIP-848's, from Kafka 4.0 on."
-)
 @click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="Of the member ids that are given.")
 @click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Where the report goes.  [default: reports/serve]")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on stdout, and nothing else there.")
-def command(*, judge: bool, output: Path | None, as_json: bool, preview: str | None, **given: Any) -> int:
+def command(*, judge: bool, output: Path | None, as_json: bool, **given: Any) -> int:
     """Serve the reference coordinator until Ctrl-C.
 
     With --judge any application can be put in front of it, unmodified; when it ends, 1 says that a group's members broke the protocol, 2
@@ -69,21 +65,13 @@ def command(*, judge: bool, output: Path | None, as_json: bool, preview: str | N
     output = output or Path("reports", "serve")
     if judge:
         check_output(output)
-    with _previewed(preview):
-        serving = _serving(Serve, judge=judge, **given)
-        served = serving.run(lambda now: _announce(now, judge=judge, quiet=as_json))
-        if not judge:
-            return 0
-        if served.is_cut:
-            click.echo("groupproof: more was seen than is kept; only the first part was judged", err=True)
-        return report_watched(summed_up(served, serving, ["groupproof", *sys.argv[1:]]), output, as_json=as_json)
-
-
-def _previewed(dialect: str | None) -> AbstractContextManager[None]:
-    """Let the kit know a dialect that is asked for, meanwhile."""
-    from groupproof.coordinator.machine.function_registry import previewed
-
-    return nullcontext() if dialect is None else previewed(dialect)
+    serving = _serving(Serve, judge=judge, **given)
+    served = serving.run(lambda now: _announce(now, judge=judge, quiet=as_json))
+    if not judge:
+        return 0
+    if served.is_cut:
+        click.echo("groupproof: more was seen than is kept; only the first part was judged", err=True)
+    return report_watched(summed_up(served, serving, ["groupproof", *sys.argv[1:]]), output, as_json=as_json)
 
 
 def _serving(

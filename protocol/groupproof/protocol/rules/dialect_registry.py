@@ -8,6 +8,7 @@ from typing import Final
 
 from groupproof.protocol.rules.cells import NO_GROUP, state_name
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
+from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.datalink.datalink_dialect import DATALINK
 from groupproof.protocol.rules.dialect import Dialect, Relative
 from groupproof.protocol.wire.message_conversion import add_messages
@@ -15,7 +16,7 @@ from groupproof.protocol.wire.observation_columns import add_columns, registered
 
 __all__ = ["dialect_named", "dialect_of_rule", "dialects", "on_change", "registered", "relative_named"]
 
-_DIALECTS: Final[list[Dialect]] = [CLASSIC, DATALINK]
+_DIALECTS: Final[list[Dialect]] = [CLASSIC, CONSUMER, DATALINK]
 _LISTENERS: Final[list[Callable[[], None]]] = []
 
 for _dialect in _DIALECTS:

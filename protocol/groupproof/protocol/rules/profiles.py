@@ -161,8 +161,9 @@ def _others(dialect: Dialect, spoken: tuple[Dialect, ...]) -> tuple[Dialect, ...
 
 
 def rows(name: str = NEWEST) -> tuple[tuple[EventKind, State, Row], ...]:
-    """Return every row of a profile with its input and state."""
-    return tuple(profile(name).rules())
+    """Return every row of a profile's first table with its input and state, but for those of inputs that another dialect brings."""
+    table = profile(name).table
+    return tuple(rule for rule in table.rules() if rule[0] in table.dialect.events)
 
 
 def api_versions(name: str = NEWEST) -> dict[Api, Range]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -43,13 +43,14 @@ class ReleaseDiff:
 def contrast(one: Profile, other: Profile) -> ReleaseDiff:
     """Compare two profiles."""
     found: dict[str, dict[_Place, list[str]]] = {}
-    for says, place, rule in (item for tables in _tables(one, other) for item in (*_orders(*tables), *_cells(*tables))):
+    pairs = list(_tables(one, other))
+    for says, place, rule in (item for tables in pairs for item in (*_orders(*tables), *_cells(*tables))):
         found.setdefault(says, {}).setdefault(place, []).append(rule)
     behaviour = tuple(Difference(says=says, rules=tuple(_places(places))) for says, places in found.items())
     titles = {api.title: api for api in sorted({*one.api_versions, *other.api_versions})}
     versions = {title: (_range(one.api_versions.get(api)), _range(other.api_versions.get(api))) for title, api in titles.items()}
     return ReleaseDiff(
-        one=one.name, other=other.name, behaviour=behaviour, fields=_values(_fields(one), _fields(other)),
+        one=one.name, other=other.name, behaviour=behaviour, fields=_values(_fields(mine.table for mine, _ in pairs), _fields(theirs.table for _, theirs in pairs)),
         settings=_values(one.defaults, other.defaults),
         versions=tuple(f"{title}: {mine} | {theirs}" for title, (mine, theirs) in versions.items() if mine != theirs),
     )  # fmt: skip
@@ -65,13 +66,12 @@ class _Side:
 
 def _tables(one: Profile, other: Profile) -> Iterator[tuple[_Side, _Side]]:
     """Yield the tables to be compared: of each dialect that both speak; of profiles that have none in common, their first ones."""
-    common = [name for name in one.tables if name in other.tables]
-    pairs = [(one.tables[name], other.tables[name]) for name in common] or [(one.table, other.table)]
+    pairs = [(table, other.tables[name]) for name, table in one.tables.items() if name in other.tables] or [(one.table, other.table)]
     yield from ((_Side(one.name, mine), _Side(other.name, theirs)) for mine, theirs in pairs)
 
 
-def _fields(release: Profile) -> Mapping[str, int]:
-    return {name: value for table in release.tables.values() for name, value in table.fields.items()}
+def _fields(tables: Iterable[Table]) -> Mapping[str, int]:
+    return {name: value for table in tables for name, value in table.fields.items()}
 
 
 def _orders(one: _Side, other: _Side) -> Iterator[tuple[str, _Place, str]]:
@@ -92,9 +92,10 @@ def _extra(row: Row) -> str:
 
 def _cells(one: _Side, other: _Side) -> Iterator[tuple[str, _Place, str]]:
     """Yield (what differs, where, rule) for every rule that only one has, or that both have otherwise."""
-    for kind in dict.fromkeys((*one.table.dialect.events, *other.table.dialect.events)):
+    both = [kind for kind in one.table.cells if kind in other.table.cells]  # with the requests of other dialects that both speak
+    for kind in dict.fromkeys((*one.table.dialect.events, *other.table.dialect.events, *both)):
         for state in (None, *dict.fromkeys(state for side in (one, other) for state in side.table.cells.get(kind, {}) if state is not None)):
-            place = (kind.value, state_name(state))
+            place = (kind.value, state_name(state) if state is None else f"{one.table.dialect.state_prefix}{state}")
             yield from ((says, place, rule) for says, rule in _cell(one, other, kind, state))
 
 

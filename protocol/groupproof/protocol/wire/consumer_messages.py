@@ -1,4 +1,4 @@
-"""Version-neutral requests and responses of KIP-848's `consumer` protocol, and the member fields that it adds to OffsetFetch.
+"""Version-neutral requests and responses of KIP-848's `consumer` protocol.
 
 As in `messages`; fields are named as in Kafka's message schemas, in snake case. Topics go by id, written as a UUID.
 """
@@ -10,11 +10,10 @@ from typing import ClassVar
 
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.admin_messages import OPERATIONS_NOT_ASKED
-from groupproof.protocol.wire.messages import FetchGroup, OffsetFetchRequest
 
 __all__ = [
     "ConsumerAssignment", "ConsumerGroupDescribeRequest", "ConsumerGroupDescribeResponse", "ConsumerGroupHeartbeatRequest", "ConsumerGroupHeartbeatResponse",
-    "DescribedAssignment", "DescribedConsumer", "DescribedConsumerGroup", "DescribedPartitions", "MemberFetchGroup", "MemberFetchRequest", "TopicPartitions",
+    "DescribedAssignment", "DescribedConsumer", "DescribedConsumerGroup", "DescribedPartitions", "TopicPartitions",
 ]  # fmt: skip
 
 
@@ -112,18 +111,3 @@ class DescribedConsumerGroup:
 class ConsumerGroupDescribeResponse:
     api: ClassVar[Api] = Api.CONSUMER_GROUP_DESCRIBE
     groups: tuple[DescribedConsumerGroup, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberFetchGroup(FetchGroup):
-    """What is asked of one group, by a member with its epoch (v9); `member_id` None is nobody."""
-
-    member_id: str | None = None
-    member_epoch: int = -1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberFetchRequest(OffsetFetchRequest):
-    """An OffsetFetch as brokers of KIP-848 read it."""
-
-    groups: tuple[MemberFetchGroup, ...]

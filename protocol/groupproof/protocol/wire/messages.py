@@ -296,10 +296,12 @@ class FetchTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchGroup:
-    """`topics` is None to ask for every committed offset of the group."""
+    """`topics` is None to ask for every committed offset of the group. A member of a consumer group asks with its id and epoch (v9, KIP-848)."""
 
     group_id: str
     topics: tuple[FetchTopic, ...] | None = None
+    member_id: str | None = None
+    member_epoch: int = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -254,8 +254,8 @@ class Player:
         topics = None if topic == "all" else (messages.FetchTopic(name=topic, partition_indexes=(int(index),)),)
         member_id = None if name == "null" else "" if name == "-" else name
         epoch = int(options["epoch"].rstrip("!")) if name == "null" else self._epoch(group, name, options)
-        asked = consumer.MemberFetchGroup(group_id=group, topics=topics, member_id=member_id, member_epoch=epoch)
-        answer = self._ask(consumer.MemberFetchRequest(groups=(asked,), require_stable="stable" in words), int(options.get("version", "9")))
+        asked = messages.FetchGroup(group_id=group, topics=topics, member_id=member_id, member_epoch=epoch)
+        answer = self._ask(messages.OffsetFetchRequest(groups=(asked,), require_stable="stable" in words), int(options.get("version", "9")))
         (found,) = answer.groups
         offsets = [[item.name, [[part.partition_index, part.committed_offset, part.error_code] for part in item.partitions]] for item in found.topics]
         return Observed(code=found.error_code, offsets=sorted(offsets, reverse=True) if offsets else None)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from groupproof.coordinator.machine.consumer.consumer_functions import CONSUMER_FUNCTIONS
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
-from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest, MemberFetchRequest
+from groupproof.protocol.wire.consumer_messages import ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest
 
 
 def test_each_word_of_the_dialect_has_its_function_and_no_function_is_without_a_word() -> None:
@@ -13,4 +13,4 @@ def test_each_word_of_the_dialect_has_its_function_and_no_function_is_without_a_
 
 def test_the_requests_are_read_by_their_types() -> None:
     assert ConsumerGroupHeartbeatRequest in CONSUMER_FUNCTIONS.requests
-    assert MemberFetchRequest in CONSUMER_FUNCTIONS.batches
+    assert ConsumerGroupDescribeRequest in CONSUMER_FUNCTIONS.batches

@@ -12,7 +12,7 @@ from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.coordinator.machine.consumer.consumer_guards import CONSUMER_GUARDS
 from groupproof.coordinator.machine.consumer.consumer_settings import checked_config
 from groupproof.coordinator.machine.dialect_functions import DialectFunctions, RequestFunctions
-from groupproof.coordinator.machine.group_batches import BATCHES, Batch
+from groupproof.coordinator.machine.group_batches import Batch
 from groupproof.protocol.rules.classic.classic_terms import Guard
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent
@@ -20,9 +20,7 @@ from groupproof.protocol.wire.consumer_messages import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
     ConsumerGroupHeartbeatRequest,
-    MemberFetchRequest,
 )
-from groupproof.protocol.wire.messages import OffsetFetchRequest
 
 if TYPE_CHECKING:
     from groupproof.protocol.wire.messages import FetchGroup
@@ -48,7 +46,6 @@ def _group(group_id: str, since_ms: int) -> ConsumerGroup:
 
 _BATCHES: Final[Mapping[type[Any], Batch]] = {
     ConsumerGroupDescribeRequest: Batch(ConsumerEvent.DESCRIBE, _described, _join_described),
-    MemberFetchRequest: BATCHES[OffsetFetchRequest],
 }
 
 CONSUMER_FUNCTIONS: Final = DialectFunctions(

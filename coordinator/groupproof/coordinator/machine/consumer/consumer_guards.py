@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
     from groupproof.coordinator.machine.event import Event
     from groupproof.protocol.rules.cells import GuardName
-    from groupproof.protocol.wire.consumer_messages import MemberFetchGroup
+    from groupproof.protocol.wire.messages import FetchGroup
 
 __all__ = ["CONSUMER_GUARDS", "fetches", "members_of_commit"]
 
@@ -168,7 +168,7 @@ def _owns_only_assigned(event: ConsumerGroupEvent, member: ConsumerMember) -> bo
 # Offsets
 
 
-def fetches(event: Event) -> MemberFetchGroup:
+def fetches(event: Event) -> FetchGroup:
     """Return what an OffsetFetch asks of the group."""
     asked: Any = event.fetch
     assert asked is not None, "an OffsetFetch asks something of the group"

@@ -17,9 +17,7 @@ from groupproof.protocol.wire.consumer_messages import (
     ConsumerGroupDescribeResponse,
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
-    MemberFetchRequest,
 )
-from groupproof.protocol.wire.messages import OffsetFetchResponse
 
 __all__ = ["CONSUMER"]
 
@@ -59,7 +57,6 @@ CONSUMER: Final = Dialect(
     messages=(
         (ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse),
         (ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse),
-        (MemberFetchRequest, OffsetFetchResponse),
     ),
     settings=BROKER_SETTINGS,
     state_prefix="consumer.",
