@@ -148,4 +148,4 @@ def test_a_dialect_in_the_house_does_what_it_does_in_a_folder_of_its_own(copy: C
         path.write_text(re.sub(r"with registered\(LEASE_FUNCTIONS[^)]*\):\n        yield", "yield", text))
 
     assert copy.tests(TOY, "tests/protocol/rules/test_dialect.py") == ""
-    assert "held-by-another" in copy.groupproof("explain", "ConsumerGroupHeartbeat/Held", "--profile", "lease-broker").stdout
+    assert "held-by-another" in copy.groupproof("explain", "ShareGroupHeartbeat/Held", "--profile", "lease-broker").stdout

@@ -11,9 +11,7 @@ MADE = {mutant.name: mutant for mutant in mutants(profile())}
 
 
 def test_every_rule_of_a_request_is_left_out_and_answered_otherwise() -> None:
-    requests = [
-        rule_name(*rule) for rule in rows() if rule[0] in (ClassicEvent.HEARTBEAT, ClassicEvent.SYNC_GROUP, ClassicEvent.JOIN_GROUP)
-    ]
+    requests = [rule_name(*rule) for rule in rows() if rule[0] in (ClassicEvent.HEARTBEAT, ClassicEvent.SYNC_GROUP, ClassicEvent.JOIN_GROUP)]
 
     assert [rule for rule in requests if f"gone/{rule}" not in MADE or f"code/{rule}" not in MADE] == []
 

@@ -22,7 +22,7 @@ __all__ = ["LEASE_CASE", "one_holder_at_a_time"]
 def one_holder_at_a_time(evidence: Evidence) -> Iterator[Finding]:
     """Find an epoch of the lease that two members were given."""
     holders: dict[int, str] = {}
-    for answer in evidence.select("response", Api.CONSUMER_GROUP_HEARTBEAT):
+    for answer in evidence.select("response", Api.SHARE_GROUP_HEARTBEAT):
         epoch = answer.member_epoch
         if epoch is None or epoch <= 0:
             continue
@@ -36,7 +36,7 @@ def one_holder_at_a_time(evidence: Evidence) -> Iterator[Finding]:
 
 def _lease(member: str, epoch: int, code: int = ErrorCode.NONE, **given: Any) -> Ask:
     body: Mapping[str, Any] = {"group_id": Group(), "member_id": f"id-{member}", "member_epoch": epoch}
-    return Ask(member=member, api=Api.CONSUMER_GROUP_HEARTBEAT, fields=body, code=code, label=f"lease {member} {epoch}", **given)
+    return Ask(member=member, api=Api.SHARE_GROUP_HEARTBEAT, fields=body, code=code, label=f"lease {member} {epoch}", **given)
 
 
 LEASE_CASE: Final[Case] = replace(

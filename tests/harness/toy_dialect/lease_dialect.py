@@ -1,11 +1,11 @@
-"""The toy dialect `lease`: a group lends one lease to one member at a time. Three states; its request is the heartbeat that KIP-848 has."""
+"""The toy dialect `lease`: a group lends one lease to one member at a time. Three states; its request is the heartbeat that share groups have (KIP-932)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from groupproof.protocol.rules.api_versions import advertised
 from groupproof.protocol.rules.cells import NO_GROUP, AnswerName, Cell, Cells, EffectName, EventKind, GuardName, Place, Row
@@ -15,6 +15,7 @@ from groupproof.protocol.rules.defaults import defaults
 from groupproof.protocol.rules.deltas import Release
 from groupproof.protocol.rules.dialect import Dialect, Relative
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
+from groupproof.protocol.wire.observation_columns import FrameColumns
 
 __all__ = [
     "LEASE",
@@ -44,7 +45,7 @@ LEASE_BROKER: Final = "lease-broker"
 class LeaseRequest:
     """With epoch 0 the member asks for the lease, with -1 it gives the lease back, with its epoch it keeps it."""
 
-    api: ClassVar[Api] = Api.CONSUMER_GROUP_HEARTBEAT
+    api: ClassVar[Api] = Api.SHARE_GROUP_HEARTBEAT
     group_id: str
     member_id: str = ""
     member_epoch: int = 0
@@ -52,7 +53,7 @@ class LeaseRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseResponse:
-    api: ClassVar[Api] = Api.CONSUMER_GROUP_HEARTBEAT
+    api: ClassVar[Api] = Api.SHARE_GROUP_HEARTBEAT
     error_code: int = 0
     member_id: str | None = None
     member_epoch: int = 0
@@ -70,7 +71,7 @@ class LeaseState(StrEnum):
 class LeaseKind(EventKind):
     """What can come to a group, beside what comes to every group: the words of the classic dialect serve for those."""
 
-    LEASE = Api.CONSUMER_GROUP_HEARTBEAT.title
+    LEASE = Api.SHARE_GROUP_HEARTBEAT.title
 
 
 class LeaseGuard(GuardName):
@@ -149,6 +150,18 @@ _UNREACHABLE: Final[Mapping[Place, str]] = {
 
 _RELEASE: Final[Release] = (4, 1)
 
+
+def _request_columns(body: Mapping[str, Any], named: Callable[[str], str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    return {"group": body.get("group_id"), "member": body.get("member_id"), "member_epoch": body.get("member_epoch")}, {}
+
+
+def _response_columns(body: Mapping[str, Any], request: Mapping[str, Any], named: Callable[[str], str]) -> dict[str, Any]:
+    """Tell the epoch, which an error does not give."""
+    return {"member": body.get("member_id") or request.get("member_id"), "member_epoch": None if body.get("error_code") else body.get("member_epoch")}
+
+
+_COLUMNS: Final = FrameColumns(request=_request_columns, response=_response_columns)
+
 LEASE: Final = Dialect(
     name="lease",
     group_says="a group with a lease",
@@ -168,9 +181,10 @@ LEASE: Final = Dialect(
     state_prefix="lease.",
     settings={LEASE_SESSION: 2_000},
     messages=((LeaseRequest, LeaseResponse),),
+    columns={Api.SHARE_GROUP_HEARTBEAT: _COLUMNS},
     relatives=(
         Relative(
-            name=LEASE_BROKER, release=_RELEASE, says="A toy.", api_versions=advertised(_RELEASE), defaults=defaults(_RELEASE), beside=(CLASSIC.name,)
+            name=LEASE_BROKER, release=_RELEASE, says="A toy.", api_versions={**advertised(_RELEASE), Api.SHARE_GROUP_HEARTBEAT: (1, 1)}, defaults=defaults(_RELEASE), beside=(CLASSIC.name,)
         ),
     ),
     elsewhere={

@@ -19,7 +19,7 @@ __all__ = ["LEASE_HISTORIES"]
 
 def _ask(actor: Actor, epoch: Any) -> Ask:
     fields = {"group_id": Group(), "member_id": f"id-{actor.name}", "member_epoch": epoch}
-    return Ask(member=actor.name, api=Api.CONSUMER_GROUP_HEARTBEAT, fields=fields)
+    return Ask(member=actor.name, api=Api.SHARE_GROUP_HEARTBEAT, fields=fields)
 
 
 def _holds(model: ModelState, actor: Actor) -> bool:
@@ -29,7 +29,7 @@ def _holds(model: ModelState, actor: Actor) -> bool:
 
 def _move(weight: int, epoch: Any, *, stray: int) -> Move:
     return Move(
-        api=Api.CONSUMER_GROUP_HEARTBEAT,
+        api=Api.SHARE_GROUP_HEARTBEAT,
         weigh=lambda model, actor: weight if _holds(model, actor) else stray,
         make=lambda drawer, model, actor: _ask(actor, Ref(actor.name, "member_epoch") if epoch is None else epoch),
     )

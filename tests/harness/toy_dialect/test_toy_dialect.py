@@ -58,7 +58,7 @@ def test_each_of_its_rules_has_its_mutants_which_change_its_table_alone() -> Non
     release = profile(LEASE_BROKER)
     made = {mutant.name: mutant for mutant in mutants(release)}
 
-    assert profile_with(release, made["gone/ConsumerGroupHeartbeat/lease.Held/fenced"]).tables["classic"] is release.tables["classic"]
+    assert profile_with(release, made["gone/ShareGroupHeartbeat/lease.Held/fenced"]).tables["classic"] is release.tables["classic"]
     changed = profile_with(release, made["code/Heartbeat/Stable/alive"])
     assert changed.tables["lease"] is release.tables["lease"]
     with pytest.raises(ValueError, match=r"changes the table of classic, which datalink does not speak"):
@@ -88,7 +88,7 @@ def test_its_trace_tells_epochs_and_the_oracle_draws_its_states() -> None:
     assert [move.state_after for move in moves] == ["Free", "Held", "Free", "Held", "Free", "Held"]
     assert [move.rule for move in moves if move.state_before == "Held"] == [
         "SessionEnd/lease.Held/session-ends",
-        "ConsumerGroupHeartbeat/lease.Held/given-back",
+        "ShareGroupHeartbeat/lease.Held/given-back",
     ]
 
 
@@ -140,7 +140,7 @@ def _error(message: Any) -> int:
 def test_its_table_is_a_page_of_the_documents() -> None:
     pages = documents()
 
-    assert "| Held | Free | ConsumerGroupHeartbeat/given-back, SessionEnd/session-ends |" in pages["lease-group.md"]
+    assert "| Held | Free | ShareGroupHeartbeat/given-back, SessionEnd/session-ends |" in pages["lease-group.md"]
     assert "| Held | A member holds the lease. |" in pages["lease-group.md"]
     assert "[lease-group.md](lease-group.md)" in pages["README.md"]
     assert LeaseKind.LEASE.value not in pages["classic-group.md"]

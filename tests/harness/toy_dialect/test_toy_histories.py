@@ -14,7 +14,7 @@ from groupproof.harness.running.fuzzing.histories.history_source import Kind, hi
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import VERSIONS
 
-HEARTBEAT = Api.CONSUMER_GROUP_HEARTBEAT
+HEARTBEAT = Api.SHARE_GROUP_HEARTBEAT
 
 
 def _drawn(count: int = 30) -> list[Script]:

@@ -21,7 +21,7 @@ from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import Api
 
-BEAT = Api.CONSUMER_GROUP_HEARTBEAT
+BEAT = Api.SHARE_GROUP_HEARTBEAT
 
 
 def _trace(variant: Variant | None = None) -> Trace:

@@ -53,7 +53,7 @@ def test_its_trace_tells_epochs_and_timers() -> None:
     run(Simulation(seed=1, members=4, duration_ms=60_000, profile=LEASE_BROKER, session_timeout_ms=10_000, dialect="lease"), recorder=recorder)
 
     trace = recorders[0].trace
-    assert {obs.api for obs in trace if obs.kind == "request"} == {"ConsumerGroupHeartbeat"}
+    assert {obs.api for obs in trace if obs.kind == "request"} == {"ShareGroupHeartbeat"}
     assert max(obs.member_epoch or 0 for obs in trace if obs.kind == "response") > 1
     assert {obs.state_after for obs in trace if obs.kind == "transition"} >= {"Free", "Held"}
 

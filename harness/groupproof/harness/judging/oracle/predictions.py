@@ -23,6 +23,7 @@ from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.rules import api_versions, profiles
 from groupproof.protocol.rules import profile as profile_named
+from groupproof.protocol.rules.cells import EventKind
 from groupproof.protocol.rules.dialect import Table
 from groupproof.protocol.trace import Observation, Trace
 
@@ -175,12 +176,14 @@ def _other_release(history: History, profile: str, settings: Mapping[str, Any], 
 def _rules(release: str, history: History) -> tuple[object, ...]:
     """Return all of a release's table that can bear upon the requests of a history."""
     kept_by, asked = profile_named(release), {exchange.api.title for exchange in history.exchanges}
-    return tuple(_bearing(table, asked) for table in kept_by.tables.values()), kept_by.defaults, kept_by.line
+    requests = frozenset(request for dialect in kept_by.dialects for request in dialect.requests)
+    met = (table for table in kept_by.tables.values() if any(request.value in asked for request in table.dialect.requests))
+    return tuple(_bearing(table, asked, requests) for table in met), kept_by.defaults, kept_by.line
 
 
-def _bearing(table: Table, asked: Collection[str]) -> tuple[object, ...]:
-    """Return what of a table bears upon requests of the APIs `asked`."""
-    cells = {kind: states for kind, states in table.cells.items() if kind not in table.dialect.requests or kind.value in asked}
+def _bearing(table: Table, asked: Collection[str], requests: Collection[EventKind]) -> tuple[object, ...]:
+    """Return what of a table bears upon requests of the APIs `asked`, of all `requests` that there are."""
+    cells = {kind: states for kind, states in table.cells.items() if kind not in requests or kind.value in asked}
     checks = {kind: rows for kind, rows in table.before_group.items() if kind.value in asked}
     return table.dialect.name, cells, checks, table.fields, table.appends
 

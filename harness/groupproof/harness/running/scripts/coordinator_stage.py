@@ -13,6 +13,7 @@ from groupproof.harness.judging.case_result import Play
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.judging.script_judgement import has_failed, judge_script_run
 from groupproof.harness.model.case import Case, script_of, seed_of
+from groupproof.harness.model.case_dialect import dialect_of_case
 from groupproof.harness.model.common_versions import unspoken
 from groupproof.harness.model.errors import RunError
 from groupproof.harness.model.prerequisites import needs_of
@@ -23,6 +24,7 @@ from groupproof.harness.running.run_clock import clock_from_now
 from groupproof.harness.running.scripts.cluster_pool import ClusterKeeper, ClusterSpec, PooledCluster, cases_by_cluster, cluster_spec_of, opened
 from groupproof.harness.running.scripts.script_runner import STEPS_S, perform
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
+from groupproof.protocol.rules import profile as profile_named
 from groupproof.protocol.trace import Recorder, Trace
 
 __all__ = ["BrokerStage", "ClusterSpec", "PooledCluster", "Stages", "called", "cases_by_cluster", "cluster_spec_of", "opened"]
@@ -100,7 +102,7 @@ class BrokerStage:
 
     async def _perform(self, case: Case, cluster: PooledCluster, recorder: Recorder, key: str) -> None:
         script = script_of(case)
-        missing = unspoken(needs_of(case), cluster.where.ranges, cluster.where.readable)
+        missing = _unspoken_dialect(case, self.profile) or unspoken(needs_of(case), cluster.where.ranges, cluster.where.readable)
         hindrances = cluster.hindrances(script)
         if missing or hindrances:
             _note(recorder, "unimplemented" if missing else "unmet", why="; ".join(missing or hindrances))
@@ -156,6 +158,12 @@ def called(subject: BrokerSubject) -> tuple[str, str | None]:
     """Return what reports and traces call a coordinator, and its release: of an address that tells no release, the address."""
     version = subject.release or subject.version
     return (subject.name, version) if version else (subject.spec, None)
+
+
+def _unspoken_dialect(case: Case, profile: str) -> list[str]:
+    """Return why the release has no rules for the case: brokers of 3.7 to 3.9 advertise KIP-848's heartbeat, and refuse it unless it is switched on."""
+    dialect = dialect_of_case(case.id)
+    return [] if dialect in profile_named(profile).tables else [f"{profile} does not speak the dialect {dialect}"]
 
 
 def _patience(trace: Trace, error: RunError | None) -> float:
