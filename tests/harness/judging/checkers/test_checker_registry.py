@@ -15,7 +15,7 @@ from groupproof.harness.model.dialect_parts import registered
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
-BEAT = Api.CONSUMER_GROUP_HEARTBEAT
+BEAT = Api.SHARE_GROUP_HEARTBEAT
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +57,7 @@ def test_a_transition_is_of_the_dialect_of_its_rule_and_a_link_of_all() -> None:
     story = Story()
     moves = [
         story.see("transition", rule=rule)
-        for rule in ("ConsumerGroupHeartbeat/none/created", "SessionEnd/lease.Held/session-ends", "Heartbeat/Stable/alive")
+        for rule in ("ShareGroupHeartbeat/none/created", "SessionEnd/lease.Held/session-ends", "Heartbeat/Stable/alive")
     ]
     link = story.see("event", who="link", connection=1, body={"name": "closed"})
 
