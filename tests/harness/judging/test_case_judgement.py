@@ -176,7 +176,7 @@ def test_a_refused_command_is_unimplemented_unless_the_shim_claimed_it(capabilit
 
 def test_a_case_of_another_dialect_is_held_to_what_that_dialect_brings() -> None:
     story = Story().member()
-    story.answer(story.request(Api.CONSUMER_GROUP_HEARTBEAT, member="id-m0", member_epoch=7), member="id-m0", member_epoch=7)
+    story.answer(story.request(Api.SHARE_GROUP_HEARTBEAT, member="id-m0", member_epoch=7), member="id-m0", member_epoch=7)
     universal = (says(FAILED),)
     of_leases = replace(case(says(OK)), id="lease/lease/a")
 

@@ -47,7 +47,7 @@ def test_a_classic_member_leaves_by_a_request_of_its_own(leaves: bool, goodbye: 
 def test_a_member_with_an_epoch_leaves_by_a_heartbeat(epoch: int, goodbye: Goodbye) -> None:
     story = Story()
     for named in (0, epoch):
-        story.request(Api.CONSUMER_GROUP_HEARTBEAT, member="id-m0", member_epoch=named)
+        story.request(Api.SHARE_GROUP_HEARTBEAT, member="id-m0", member_epoch=named)
 
     partings = _followed(_closed(story))
     assert (partings.has_members, partings.requests, partings.goodbye()[0]) == (True, 2, goodbye)

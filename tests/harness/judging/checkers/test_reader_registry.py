@@ -28,6 +28,6 @@ def test_a_dialect_brings_its_reader_for_as_long_as_it_is_registered() -> None:
         answered=lambda *_: None,
     )
     with registered(LEASE_FUNCTIONS, mine):
-        assert readers_by_api()["ConsumerGroupHeartbeat"] is mine
+        assert readers_by_api()["ShareGroupHeartbeat"] is mine
         assert readers_by_api()["JoinGroup"] is CLASSIC_READER
-    assert "ConsumerGroupHeartbeat" not in readers_by_api()
+    assert "ShareGroupHeartbeat" not in readers_by_api()
