@@ -5,13 +5,17 @@ from __future__ import annotations
 import errno
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import trio
 from tests.chaos.spark.loads import START, ThreadJob, Until, loaded, order
 
+from groupproof.chaos.spark.load.load_run import too_few_slots
 from groupproof.chaos.spark.load.load_summary import both_sides, summary_lines, summed_up
 from groupproof.chaos.spark.load.resume import COORDINATOR, MEMBERS, LoadSession
+from groupproof.chaos.spark.load.task_channel import Task
 from groupproof.chaos.spark.members.load_order import TaskOrder
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.protocol.trace_columns import read_parquet, write_parquet
@@ -93,14 +97,31 @@ def test_a_second_run_goes_on_with_the_plan_where_the_first_stood(tmp_path: Path
     assert [obs.body["name"] for obs in observations if obs.kind == "event" and obs.body["name"] == "started"] == ["started"]
 
 
-@pytest.mark.slow
+class FullJob(ThreadJob):
+    """No task is ever given a slot; the job ends when it is cancelled."""
+
+    async def run(self, orders: Sequence[TaskOrder]) -> None:
+        self._cancelled = trio.Event()
+        await self._cancelled.wait()
+        self.ended.set()
+
+    async def cancel(self) -> None:
+        self._cancelled.set()
+
+
 def test_a_task_without_a_slot_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groupproof.chaos.spark.load.load_run._SLOTS_S", 1.0)
-    job = ThreadJob(lambda task_order: job._play(task_order) if task_order.task == 0 else None)
+    monkeypatch.setattr("groupproof.chaos.spark.load.load_run._SLOTS_S", 0.1)
+    monkeypatch.setattr("groupproof.chaos.spark.load.load_run._STOP_S", 0.1)
 
-    ended = loaded(tmp_path, order(), START, job)
+    ended = loaded(tmp_path, order(), START, FullJob())
 
-    assert "1 of 2 tasks were given a slot by threads within 1 s; it has too few cores: say --tasks" in str(ended.trouble)
+    assert "0 of 2 tasks were given a slot by threads within 0.1 s; it has too few cores: say --tasks" in str(ended.trouble)
+
+
+def test_tasks_with_a_slot_are_counted() -> None:
+    told = too_few_slots([Task(0, is_there=True), Task(1), Task(2, is_there=True)], "threads", 300.0)
+
+    assert told == "2 of 3 tasks were given a slot by threads within 300 s; it has too few cores: say --tasks"
 
 
 @pytest.mark.slow

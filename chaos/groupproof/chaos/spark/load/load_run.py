@@ -26,7 +26,7 @@ from groupproof.harness.running.signals import mind_signals
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject, RunningCluster
 from groupproof.harness.subjects.networks.broker_address import Address
 
-__all__ = ["BROKERS_OF_ITS_OWN", "Load", "LoadResult"]
+__all__ = ["BROKERS_OF_ITS_OWN", "Load", "LoadResult", "too_few_slots"]
 
 BROKERS_OF_ITS_OWN: Final = "groupproof"
 """The coordinator's name that means the reference, in a process of its own."""
@@ -141,12 +141,7 @@ class Load:
                 for event in (registry.all_there, self._over):
                     nursery.start_soon(_cancelling, event, nursery.cancel_scope)
         if not registry.all_there.is_set() and not self._over.is_set():
-            there = sum(task.is_there for task in registry.tasks)
-            self._failed(
-                BrokenEnvironment(
-                    f"{there} of {self.order.tasks} tasks were given a slot by {self.job.where} within {_SLOTS_S:g} s; it has too few cores: say --tasks"
-                )
-            )
+            self._failed(BrokenEnvironment(too_few_slots(registry.tasks, self.job.where, _SLOTS_S)))
         return not self._over.is_set()
 
     async def _watch(self, registry: TaskRegistry, hand: LoadServerProcess | None, start_ns: int) -> None:
@@ -210,3 +205,9 @@ async def _serve(bind: str, registry: TaskRegistry, task_status: trio.TaskStatus
 async def _cancelling(event: trio.Event, scope: trio.CancelScope) -> None:
     await event.wait()
     scope.cancel()
+
+
+def too_few_slots(tasks: Sequence[Task], where: str, within_s: float) -> str:
+    """Return the sentence about tasks that `where` gave no slot within `within_s` seconds."""
+    there = sum(task.is_there for task in tasks)
+    return f"{there} of {len(tasks)} tasks were given a slot by {where} within {within_s:g} s; it has too few cores: say --tasks"
