@@ -31,6 +31,14 @@ def test_a_process_that_is_down_and_a_member_without_a_process_are_missed() -> N
     assert _missing(made).startswith("HB-11 the group has 4 members, m1-")
 
 
+def test_a_member_that_commits_before_it_leaves_is_missed() -> None:
+    made = ran(calm(), SETTLED_MS)
+    made.world.processes["m1"].leave()
+
+    assert made.world.processes["m1"].member.is_settled  # type: ignore[attr-defined]  # a client process
+    assert _missing(made).startswith("CLIENT-30 m1 not settled")
+
+
 def test_a_partition_that_nobody_owns_is_missed() -> None:
     made = ran(calm(), SETTLED_MS)
     made.world.brokers.topics["t"] += 1

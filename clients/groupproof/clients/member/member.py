@@ -107,6 +107,11 @@ class Member:
         return self._core.state is MemberState.STABLE and self._joining.is_idle and self.calling is None
 
     @property
+    def is_closing(self) -> bool:
+        """Tell whether the member gives its assignment up and leaves."""
+        return self._clean_close.is_under_way
+
+    @property
     def metadata_topics(self) -> frozenset[str]:
         """The topics whose metadata the driver must keep fresh."""
         return frozenset(self._core.topics) | self._joining.leading.topics
