@@ -35,7 +35,7 @@ def test_a_member_that_commits_before_it_leaves_is_missed() -> None:
     made = ran(calm(), SETTLED_MS)
     made.world.processes["m1"].leave()
 
-    assert made.world.processes["m1"].member.is_settled  # type: ignore[attr-defined]  # a client process
+    assert made.world.processes["m1"].member.is_settled
     assert _missing(made).startswith("CLIENT-30 m1 not settled")
 
 

@@ -58,7 +58,9 @@ class Liveness(Settlement):
         generations = self._invariants.generations
         if generations.state is not GroupState.STABLE:
             return "INV-12", f"the group is in {generations.state}"
-        absent = [name for name, process in self._world.processes.items() if not process.is_up or process.member.is_closing or not process.member.is_settled]
+        absent = [
+            name for name, process in self._world.processes.items() if not process.is_up or process.member.is_closing or not process.member.is_settled
+        ]
         if absent:
             return "CLIENT-30", f"{_listed(absent)} not settled in generation {generations.current.number}"
         here = set(self._invariants.deadlines.member_ids())
