@@ -164,18 +164,20 @@ public abstract class Member {
         emit("offsets_committed", Partitions.committed(offsets, error));
     }
 
-    /** Reports records; the application is then as slow as it was asked to be. */
-    final void reportRecords(Iterable<? extends ConsumerRecord<?, ?>> records) {
+    /** Reports records, and returns whether there were any. */
+    final boolean reportRecords(Iterable<? extends ConsumerRecord<?, ?>> records) {
         Map<String, Object> ranges = Partitions.ranges(records);
-        if (ranges.isEmpty()) return;
+        if (ranges.isEmpty()) return false;
         synchronized (this) {
             for (ConsumerRecord<?, ?> record : records) {
                 consumed.put(new TopicPartition(record.topic(), record.partition()), new OffsetAndMetadata(record.offset() + 1));
             }
         }
         emit("records_consumed", ranges);
+        return true;
     }
 
+    /** Is the application at work on records: as slow as it was asked to be. */
     final void work() {
         if (handlerDelay > 0) pauseFor(handlerDelay);
     }

@@ -54,8 +54,7 @@ public abstract class PollingMember extends Member {
 
     private void pollOnce() {
         try {
-            reportRecords(poll(pollTimeout));
-            work();
+            if (reportRecords(poll(pollTimeout))) work();
         } catch (Exception error) {
             error.printStackTrace();
             Problem problem = Problem.of(error);

@@ -21,7 +21,7 @@ public abstract class PushMember extends Member {
     /** The application's handler. */
     public final void received(List<? extends ConsumerRecord<?, ?>> records) {
         gate.pass(() -> reportRecords(records));
-        work();
+        if (!records.isEmpty()) work();
     }
 
     protected void pause() throws Exception {

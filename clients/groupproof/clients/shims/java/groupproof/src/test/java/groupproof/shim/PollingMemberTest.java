@@ -13,14 +13,16 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.FencedInstanceIdException;
 import org.apache.kafka.common.errors.RebalanceInProgressException;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 class PollingMemberTest {
     private static final TopicPartition T0 = new TopicPartition("t", 0);
     private static final List<String> ALL = List.of("pause", "on-revoked", "commit");
 
-    /** A client in memory: its first poll brings partition 0 and five records; topic `fenced` makes each poll throw. */
+    /** A client in memory: its first poll brings partition 0 and five records; topic `fenced` makes each poll throw, topic `quiet` brings none. */
     private static final class Scripted extends PollingMember {
         boolean isFenced;
+        boolean isQuiet;
         int polls;
 
         Scripted(String key) {
@@ -29,7 +31,9 @@ class PollingMemberTest {
 
         @Override
         protected void open(Settings settings) {
-            isFenced = settings.takeStrings("topics", List.of()).contains("fenced");
+            List<String> topics = settings.takeStrings("topics", List.of());
+            isFenced = topics.contains("fenced");
+            isQuiet = topics.contains("quiet");
             settings.take("group", "");
             beginPolling(settings);
         }
@@ -38,7 +42,7 @@ class PollingMemberTest {
         protected List<ConsumerRecord<byte[], byte[]>> poll(long timeoutMs) throws Exception {
             polls++;
             if (isFenced) throw new FencedInstanceIdException("fenced");
-            if (polls > 1) {
+            if (polls > 1 || isQuiet) {
                 Thread.sleep(1);
                 return List.of();
             }
@@ -93,6 +97,17 @@ class PollingMemberTest {
         assertEquals(5L, lines.get(4).get("count"));
         assertEquals(List.of(Json.of("topic", "t", "partition", 0L, "minOffset", 0L, "maxOffset", 4L, "count", 5L)), lines.get(4).get("partitions"));
         assertEquals(List.of(Json.of("topic", "t", "partition", 0L)), answer(lines, 2).get("partitions"));
+    }
+
+    @Test
+    @Timeout(30)
+    void aSlowHandlerIsSlowWithRecordsOnly() throws Exception {
+        Scripted[] made = new Scripted[1];
+        ScriptedProcess scripted = new ScriptedProcess(ALL, key -> made[0] = new Scripted(key));
+        scripted.process.read(reader(SUBSCRIBE.replace("[\"t\"]", "[\"quiet\"]").replace("\"made_up\":1", "\"handler_delay_ms\":60000")));
+        awaitAnswer(scripted, 1);
+        while (made[0].polls < 3) Thread.onSpinWait();
+        assertTrue(names(scripted.run()).contains("shutdown_complete"));
     }
 
     @Test
