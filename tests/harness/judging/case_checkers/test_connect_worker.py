@@ -6,6 +6,7 @@ from tests.traces import ID, Story, findings, verdict
 from groupproof.harness.judging.case_checkers.connect_worker import (
     describes_itself,
     follows_up,
+    keeps_membership_in_reach,
     leaves_while_behind,
     names_its_jobs,
     offers,
@@ -131,3 +132,32 @@ def test_a_worker_behind_leaves_and_stays_out() -> None:
     assert verdict(leaves_while_behind("m0", after="ahead"), there) is Verdict.FAILED
     assert verdict(stays_in("m0", after="ahead", requirement="CONNECT-14"), there) is Verdict.OK
     assert verdict(stays_in("m0", after="ahead", requirement="CONNECT-14"), gone) is Verdict.FAILED
+
+
+def moved(*, rejoins_at: float | None, member: str = ID) -> Story:
+    """A worker that heartbeats every 3 s is told that its coordinator is not there."""
+    story = Story()
+    story.kit("command", "m0", command="subscribe", fields={"heartbeat_interval_ms": 3_000})
+    story.member().fault("error")
+    if rejoins_at is None:
+        story.at(500).beat()
+    else:
+        story.at(rejoins_at).join(member=member, generation=2)
+    return story.end(9_000)
+
+
+@pytest.mark.parametrize(
+    ("rejoins_at", "member", "expected"),
+    [
+        (None, ID, Verdict.OK),
+        (3_500, ID, Verdict.OK),  # the lookup took longer than a heartbeat interval: the worker has given its work up
+        (500, ID, Verdict.NON_STRICT),
+        (3_500, "", Verdict.NON_STRICT),
+    ],
+)
+def test_a_worker_joins_again_only_after_a_heartbeat_interval_without_its_coordinator(
+    rejoins_at: float | None, member: str, expected: Verdict
+) -> None:
+    judge = keeps_membership_in_reach("m0", after="error", requirement="CLIENT-49")
+
+    assert verdict(judge, moved(rejoins_at=rejoins_at, member=member)) is expected

@@ -5,10 +5,10 @@ from __future__ import annotations
 from groupproof.harness.cases.client.builders import MUST, SHOULD, code_name
 from groupproof.harness.cases.embedded.builders import connect_case, jobs, joined_workers, synced, worker
 from groupproof.harness.judging.case_checkers.connect_leader import assigns_everything
-from groupproof.harness.judging.case_checkers.connect_worker import names_its_jobs
+from groupproof.harness.judging.case_checkers.connect_worker import keeps_membership_in_reach, names_its_jobs
 from groupproof.harness.judging.case_checkers.discovery import rediscovers
 from groupproof.harness.judging.case_checkers.leave_group import leaves
-from groupproof.harness.judging.case_checkers.reactions import REACT_MS, Identity, is_struck, keeps_membership, recovers, rejoins
+from groupproof.harness.judging.case_checkers.reactions import REACT_MS, Identity, is_struck, recovers, rejoins
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan_builders import answers, close, delivered, event, mark, passing, plan, requested, start
 from groupproof.protocol.vocabulary import Api, ErrorCode
@@ -90,7 +90,7 @@ _ERRORS: tuple[Case, ...] = (
         ),
         is_struck("error", "m0", _BEAT, requirement="CLIENT-30"),
         rediscovers("m0", after="error", requirement="CLIENT-04", api=_BEAT),
-        keeps_membership("m0", after="error", requirement="CLIENT-49"),
+        keeps_membership_in_reach("m0", after="error", requirement="CLIENT-49"),
     ),
     connect_case(
         "join-coordinator-load-in-progress",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from groupproof.harness.judging.case_checkers.findings import TimedJudge, overdue
+from groupproof.harness.judging.case_checkers.reactions import keeps_membership
 from groupproof.harness.judging.case_checkers.trace_queries import moment
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
 from groupproof.harness.judging.checkers.connect_frames import Jobs, Taken, jobs_in_words, jobs_run, states_in, taken
@@ -12,12 +13,15 @@ from groupproof.harness.judging.checkers.frame_facts import SLACK_MS, knew
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.harness.model.evidence import Evidence, NotReached
-from groupproof.harness.model.verdicts import Finding
+from groupproof.harness.model.verdicts import Finding, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.connect_protocol import CONNECT_PROTOCOLS, PROTOCOL_TYPE
 
-__all__ = ["describes_itself", "follows_up", "leaves_while_behind", "names_its_jobs", "offers", "says_offset", "stays_in", "waits_out_the_delay"]
+__all__ = [
+    "describes_itself", "follows_up", "keeps_membership_in_reach", "leaves_while_behind", "names_its_jobs", "offers", "says_offset", "stays_in",
+    "waits_out_the_delay",
+]  # fmt: skip
 
 
 def offers(client: str, *protocols: str, requirement: str = "CONNECT-01") -> Judge:
@@ -188,6 +192,27 @@ def stays_in(client: str, *, after: str, requirement: str) -> Judge:
         yield claim.failed("It left the group.", left[0]) if left else claim.ok("It did.", moment(ev, after))
 
     return judge
+
+
+def keeps_membership_in_reach(client: str, *, after: str, requirement: str) -> Judge:
+    """Judge that the worker keeps its membership, unless it was without its coordinator for a heartbeat interval.
+
+    Then it stops its tasks and joins again as the member it is, "to avoid running tasks while not being a member" (`WorkerCoordinator.poll`,
+    KAFKA-9184). On a busy machine a lookup can take so long; it is the same worker as where it takes less.
+    """
+    claim = Claim(requirement=requirement, expected="The worker keeps its membership while its coordinator is in reach.")
+    kept = keeps_membership(client, after=after, requirement=requirement)
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
+        gave_up = join is not None and bool(join.member) and elapsed_ms(moment(ev, after), join) >= ev.terms(client).heartbeat_ms
+        for finding in kept.judge(ev):
+            if gave_up and join is not None and finding.seq == join.seq and finding.verdict is Verdict.NON_STRICT:
+                yield claim.ok("It was without its coordinator for a heartbeat interval, and joined again as the member it is.", join)
+            else:
+                yield finding
+
+    return TimedJudge(judge, kept.after, kept.within_ms)
 
 
 def _joins(ev: Evidence, client: str) -> list[Observation]:
