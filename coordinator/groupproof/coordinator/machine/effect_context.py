@@ -50,6 +50,10 @@ class EffectContext(Protocol):
         """Add a new group of the dialect whose request it is, and record its creation."""
         ...
 
+    def put(self, event: Event, group: AnyGroup, reason: str) -> None:
+        """Let a group take the place of the one that the event came to, under its id, and record that it was made."""
+        ...
+
     def partition(self, group_id: str) -> PartitionState:
         """Return the partition of `__consumer_offsets` that holds the group."""
         ...

@@ -102,11 +102,14 @@ class Engine:
 
     def create(self, event: Event) -> None:
         """Add a new group of the dialect whose request it is, and record its creation."""
-        group = self.tables.home[event.kind].group(event.group_id, event.now_ms)
+        self.put(event, self.tables.home[event.kind].group(event.group_id, event.now_ms), "created")
+
+    def put(self, event: Event, group: AnyGroup, reason: str) -> None:
+        """Let a group take the place of the one that the event came to, under its id, and record that it was made."""
         self.adopt(group)
         event.group = group
-        rule = f"{event.kind.value}/none/created"
-        self.out.append(Transition(group_id=group.group_id, generation=group.generation, before=None, after=group.state, rule=rule, reason="created"))
+        rule = f"{event.kind.value}/none/{reason}"
+        self.out.append(Transition(group_id=group.group_id, generation=group.generation, before=None, after=group.state, rule=rule, reason=reason))
 
     def adopt(self, group: AnyGroup) -> None:
         """Take a group in, and let its open choices be made here."""

@@ -7,7 +7,7 @@ functions behind the words are the machine's (`groupproof.coordinator`), which h
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -145,7 +145,7 @@ def table_of(
         appends.update(delta.appends)
     reasons.update(unreachable or {})
     for other in beside:
-        cells = {**cells, **{event: {**cells.get(event, {}), **states} for event, states in other.elsewhere.get(dialect.name, {}).items()}}
+        cells = {**cells, **{event: {**cells.get(event, {}), **states} for event, states in _brought(other, dialect, release, line).items()}}
     return Table(
         dialect=dialect, before_group=before_group, fields=fields, appends=appends,
         cells={
@@ -154,6 +154,14 @@ def table_of(
         },
         unreachable={where: reason for where, reason in reasons.items() if not cells.get(where[0], {}).get(where[1])},
     )  # fmt: skip
+
+
+def _brought(other: Dialect, dialect: Dialect, release: Release, line: CoordinatorKind) -> Cells:
+    """Return the cells that another dialect brings to the groups of this one, as they were at a release."""
+    cells = other.elsewhere.get(dialect.name, {})
+    for delta in newer_deltas(other, release, line):
+        cells = undone(replace(delta, was=delta.elsewhere.get(dialect.name, ())), cells)
+    return cells
 
 
 def undone(delta: Delta, cells: Cells) -> Cells:
@@ -173,12 +181,13 @@ def missing_cells(table: Table, beside: tuple[Dialect, ...] = ()) -> list[Place]
 
     A cell that does not end in an unconditional row counts as lacking.
 
-    To a group of the dialect comes each of its events, and each request of the dialects `beside` that is about one group; without a group its own
-    events alone, as what the others ask then is theirs to answer.
+    To a group of the dialect comes each of its events, each request of the dialects `beside` that is about one group, and what else they bring; without a
+    group its own events alone, as what the others ask then is theirs to answer.
     """
     foreign = [event for other in beside for event in other.requests if event not in table.dialect.events]
     wanted = {(event, state) for event in table.dialect.events for state in table.dialect.all_states}
     wanted |= {(event, state) for event in foreign for state in table.dialect.states}
+    wanted |= {(event, state) for other in beside for event, states in other.elsewhere.get(table.dialect.name, {}).items() for state in states}
     otherwise = table.dialect.otherwise
     present = {(event, state) for event, states in table.cells.items() for state, cell in states.items() if cell[-1].guard is otherwise}
     return sorted((wanted - present - table.unreachable.keys()) | (present & table.unreachable.keys()) | (present - wanted), key=str)

@@ -42,6 +42,10 @@ class Observed:
     targets: Mapping[str, Any] | None = None
     offsets: Any = None
     listed: Any = None
+    count: int | None = None
+    up: str | None = None
+    types: Any = None
+    leader: str | None = None
 
     def differs(self, answer: str) -> str:
         """Return what of the measured answer is otherwise here, empty where nothing is."""
@@ -66,6 +70,14 @@ class Observed:
             yield "offsets", _plain(found[1]), self.offsets
         if (found := re.search(r"(\[.*\])$", answer)) and self.listed is not None:
             yield "listed", found[1], self.listed
+        if (found := re.search(r"nmem (\d+)", answer)) and self.count is not None:
+            yield "members", int(found[1]), self.count
+        if (found := re.search(r"up (-?\w+)", answer)) and self.up is not None:
+            yield "up", found[1], self.up
+        if (found := re.search(r"types (\[.*\])$", answer)) and self.types is not None:
+            yield "types", json.loads(found[1]), self.types
+        if (found := re.search(r"leader (\w+)", answer)) and self.leader is not None:
+            yield "leader", found[1], self.leader
 
 
 def assignment_of(text: str) -> Mapping[str, tuple[int, ...]] | None:

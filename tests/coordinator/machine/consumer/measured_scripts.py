@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import UUID, uuid5
 
+from tests.coordinator.machine.consumer.classic_acts import ClassicActs, PlayedMember
 from tests.coordinator.machine.consumer.measured_answers import Observed, assignment_of
 
 from groupproof.coordinator.machine.coordinator import Coordinator
-from groupproof.coordinator.machine.outputs import Arrival, Reply
+from groupproof.coordinator.machine.outputs import Arrival, Output, Reply
 from groupproof.coordinator.machine.settings import Settings
 from groupproof.coordinator.machine.storage import partition_of
 from groupproof.coordinator.machine.topics_image import TopicImage
@@ -41,14 +42,8 @@ def scripts() -> Iterator[tuple[str, list[str]]]:
             yield step, words
 
 
-@dataclass(slots=True)
-class _Member:
-    epoch: int = 0
-    owned: dict[str, tuple[int, ...]] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class Player:
+@dataclass
+class Player(ClassicActs):
     """A coordinator of one release, its clock, and the members as they know themselves."""
 
     profile: str
@@ -56,8 +51,9 @@ class Player:
     now_ms: int = 0
     group: str = ""
     base: dict[str, int] = field(default_factory=dict)
-    members: dict[tuple[str, str], _Member] = field(default_factory=dict)
+    members: dict[tuple[str, str], PlayedMember] = field(default_factory=dict)
     classic: dict[tuple[str, str], str] = field(default_factory=dict)
+    replies: dict[int, Any] = field(default_factory=dict)
     topics: dict[str, TopicImage] = field(default_factory=dict)
     epoch_before: int = 0
     settings: dict[str, Any] = field(default_factory=lambda: dict(_SETTINGS))
@@ -93,19 +89,21 @@ class Player:
 
     def _pass(self, ms: int) -> None:
         self.now_ms += ms
-        self.machine.advance(self.now_ms)
+        self._note(self.machine.advance(self.now_ms))
 
     def _ask(self, message: Any, version: int, client: str = "c") -> Any:
         self._serial += 1
-        outputs = self.machine.handle(message, Arrival(self._serial, version, client, "/h"), self.now_ms)
-        replies = [output.message for output in outputs if isinstance(output, Reply) and output.token == self._serial]
-        return replies[0] if replies else None
+        self._note(self.machine.handle(message, Arrival(self._serial, version, client, "/h"), self.now_ms))
+        return self.replies.get(self._serial)
+
+    def _note(self, outputs: Iterable[Output]) -> None:
+        self.replies.update({cast("int", output.token): output.message for output in outputs if isinstance(output, Reply)})
 
     def _name_of(self, topic_id: str) -> str:
         return next((name for name, topic in self.topics.items() if topic.topic_id == topic_id), topic_id)
 
-    def _member(self, group: str, name: str) -> _Member:
-        return self.members.setdefault((group, name), _Member())
+    def _member(self, group: str, name: str) -> PlayedMember:
+        return self.members.setdefault((group, name), PlayedMember())
 
     # Heartbeats
 
@@ -132,7 +130,7 @@ class Player:
     def _beat(self, group: str, name: str, epoch: int, options: Mapping[str, str]) -> Observed:
         member = self._member(group, name)
         request = consumer.ConsumerGroupHeartbeatRequest(
-            group_id=group, member_id="" if name == "-" else name * (300 // len(name)) if "id" in options else name, member_epoch=epoch,
+            group_id=group, member_id=name * (300 // len(name)) if "id" in options else self._id(group, name), member_epoch=epoch,
             instance_id=options.get("instance"), rack_id=options.get("rack"), rebalance_timeout_ms=int(options.get("timeout", "-1")),
             subscribed_topic_names=_names(options.get("names")), subscribed_topic_regex=options.get("regex"), server_assignor=options.get("assignor"),
             topic_partitions=self._owned(member, options.get("owned")),
@@ -140,7 +138,7 @@ class Player:
         answer = self._ask(request, int(options.get("version", "1")), options.get("client", "c"))
         return self._observed(group, member, epoch, answer)
 
-    def _observed(self, group: str, member: _Member, epoch: int, answer: Any) -> Observed:
+    def _observed(self, group: str, member: PlayedMember, epoch: int, answer: Any) -> Observed:
         if answer.error_code:
             return Observed(code=answer.error_code)
         assignment = None
@@ -153,7 +151,7 @@ class Player:
         base = self.base.setdefault(group, answer.member_epoch)
         return Observed(code=0, epoch=answer.member_epoch - base, assignment=assignment, tells_assignment=True)
 
-    def _owned(self, member: _Member, text: str | None) -> tuple[consumer.TopicPartitions, ...] | None:
+    def _owned(self, member: PlayedMember, text: str | None) -> tuple[consumer.TopicPartitions, ...] | None:
         if text is None or text == "null":
             return None
         if text == "own":
@@ -225,7 +223,7 @@ class Player:
         topics = _commit_topics(words[0], options)
         answer = self._ask(
             messages.OffsetCommitRequest(
-                group_id=group, generation_id=self._epoch(group, name, options), member_id="" if name == "-" else self.classic.get((group, name), name),
+                group_id=group, generation_id=self._epoch(group, name, options), member_id=self._id(group, name),
                 group_instance_id=options.get("instance"), topics=topics,
             ),
             int(options.get("version", "9")),
@@ -237,7 +235,7 @@ class Player:
         answer = self._ask(
             messages.TxnOffsetCommitRequest(
                 transactional_id="x", group_id=group, producer_id=1, generation_id=self._epoch(group, name, options),
-                member_id="" if name == "-" else name, topics=_commit_topics(words[0], options),
+                member_id=self._id(group, name), topics=_commit_topics(words[0], options),
             ),
             4,
         )  # fmt: skip
@@ -252,7 +250,7 @@ class Player:
     def _act_fetch(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> Observed:
         topic, _, index = words[0].partition("-")
         topics = None if topic == "all" else (messages.FetchTopic(name=topic, partition_indexes=(int(index),)),)
-        member_id = None if name == "null" else "" if name == "-" else name
+        member_id = None if name == "null" else self._id(group, name)
         epoch = int(options["epoch"].rstrip("!")) if name == "null" else self._epoch(group, name, options)
         asked = messages.FetchGroup(group_id=group, topics=topics, member_id=member_id, member_epoch=epoch)
         answer = self._ask(messages.OffsetFetchRequest(groups=(asked,), require_stable="stable" in words), int(options.get("version", "9")))
@@ -268,7 +266,11 @@ class Player:
 
     def _do_describegroups(self, group: str, words: list[str], options: Mapping[str, str]) -> Observed:
         (described,) = self._ask(messages.DescribeGroupsRequest(groups=(group,)), int(options["version"])).groups
-        return Observed(code=described.error_code, state=described.group_state)
+        return Observed(code=described.error_code, state=described.group_state, count=len(described.members))
+
+    def _do_describes(self, group: str, words: list[str], options: Mapping[str, str]) -> Observed:
+        described = self._ask(consumer.ConsumerGroupDescribeRequest(group_ids=tuple(words[0].split(","))), 1).groups
+        return Observed(code=None, listed=f"[{', '.join(f'[{found.error_code}, {found.group_state}]' for found in described)}]")
 
     def _do_list(self, group: str, words: list[str], options: Mapping[str, str]) -> Observed:
         types = (options["type"],) if "type" in options else ()
@@ -282,45 +284,6 @@ class Player:
         if not observed.code:
             self.base.pop(group, None)
         return observed
-
-    def _act_heartbeat(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> Observed:
-        generation = self._epoch(group, name, options)
-        member_id = self.classic.get((group, name), name)
-        request = messages.HeartbeatRequest(group_id=group, generation_id=generation, member_id=member_id, group_instance_id=options.get("instance"))
-        return Observed(code=self._ask(request, 4).error_code)
-
-    def _act_sync(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> Observed:
-        request = messages.SyncGroupRequest(
-            group_id=group, generation_id=self._epoch(group, name, options), member_id=name, protocol_type="consumer", protocol_name="range"
-        )
-        return Observed(code=self._ask(request, 5).error_code)
-
-    def _act_leavegroup(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> Observed:
-        entry = messages.LeaveMember(member_id=name, group_instance_id=options.get("instance"))
-        return Observed(code=self._ask(messages.LeaveGroupRequest(group_id=group, members=(entry,)), 5).error_code)
-
-    def _act_joingroup(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> Observed:
-        request = messages.JoinGroupRequest(
-            group_id=group, session_timeout_ms=10_000, rebalance_timeout_ms=10_000, member_id="" if name == "-" else name,
-            protocols=(messages.JoinProtocol(name="range", metadata=b"\0\1\0\0\0\0\0\0\0\0\0\0\0\0"),),
-        )  # fmt: skip
-        return Observed(code=self._ask(request, 9).error_code)
-
-    def _act_classic_live(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> None:
-        """Let a classic member join, of the protocol type that is named, and sync."""
-        request = messages.JoinGroupRequest(
-            group_id=group, session_timeout_ms=10_000, rebalance_timeout_ms=10_000, member_id="", protocol_type=words[0] if words else "consumer",
-            protocols=(messages.JoinProtocol(name="p", metadata=b"\0\1\0\0\0\0\0\0\0\0\0\0\0\0"),),
-        )  # fmt: skip
-        joined = self._ask(request, 3)
-        self._ask(messages.SyncGroupRequest(group_id=group, generation_id=joined.generation_id, member_id=joined.member_id), 3)
-        self.classic[group, name] = joined.member_id
-        self._member(group, name).epoch = joined.generation_id
-
-    def _act_classic_empty(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> None:
-        self._act_classic_live(group, name, ["connect"], options)
-        entry = messages.LeaveMember(member_id=self.classic[group, name])
-        self._ask(messages.LeaveGroupRequest(group_id=group, members=(entry,)), 5)
 
 
 def _commit_topics(text: str, options: Mapping[str, str]) -> tuple[messages.CommitTopic, ...]:

@@ -22,6 +22,7 @@ from groupproof.protocol.wire.consumer_messages import (
     DescribedPartitions,
     TopicPartitions,
 )
+from groupproof.protocol.wire.messages import SyncGroupResponse
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.consumer.consumer_event import ConsumerGroupEvent
@@ -31,8 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CONSUMER_ANSWERS", "error_answer"]
 
+CLASSIC_MEMBER: Final = 0
 CONSUMER_MEMBER: Final = 1
-"""The member type of ConsumerGroupDescribe v1; a classic member's is 0 (KIP-1099)."""
+"""The member types of ConsumerGroupDescribe v1 (KIP-1099)."""
 
 
 def _heartbeat(event: ConsumerGroupEvent) -> ConsumerGroupHeartbeatResponse:
@@ -54,6 +56,14 @@ def _is_due(event: ConsumerGroupEvent, member: ConsumerMember) -> bool:
 def _assignment(assigned: Assigned) -> ConsumerAssignment:
     return ConsumerAssignment(
         topic_partitions=tuple(TopicPartitions(topic_id=topic_id, partitions=tuple(sorted(indexes))) for topic_id, indexes in assigned.items())
+    )
+
+
+def _classic_share(event: Event) -> SyncGroupResponse:
+    """The protocol is as the request names it (`classicGroupSyncToConsumerGroup`)."""
+    assert event.assignment is not None, "an effect of the row wrote the share down"
+    return SyncGroupResponse(
+        protocol_type=event.sync.protocol_type, protocol_name=event.sync.protocol_name, assignment=event.assignment[event.member_id]
     )
 
 
@@ -81,7 +91,7 @@ def _described_member(event: ConsumerGroupEvent, member: ConsumerMember) -> Desc
         member_id=member.member_id, instance_id=member.instance_id, rack_id=member.rack_id, member_epoch=member.epoch, client_id=member.client_id,
         client_host=member.client_host, subscribed_topic_names=tuple(sorted(member.names)), subscribed_topic_regex=member.regex or None,
         assignment=_described_partitions(event, assigned), target_assignment=_described_partitions(event, group.target.get(member.member_id, {})),
-        member_type=CONSUMER_MEMBER,
+        member_type=CONSUMER_MEMBER if member.classic is None else CLASSIC_MEMBER,
     )  # fmt: skip
 
 
@@ -120,5 +130,6 @@ CONSUMER_ANSWERS: Final[Mapping[AnswerName, Callable[[Any], Any]]] = {
     ConsumerAnswer.DESCRIBED: _described,
     ConsumerAnswer.NOT_A_CONSUMER_GROUP: _not_found,
     ConsumerAnswer.COMMITTED_BY_EPOCH: committed_by_epoch,
+    ConsumerAnswer.CLASSIC_SHARE: _classic_share,
     **{form: FORMS[form] for form in CONSUMER.answers if isinstance(form, Form)},
 }

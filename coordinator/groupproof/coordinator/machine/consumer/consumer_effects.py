@@ -15,13 +15,15 @@ from groupproof.coordinator.machine.consumer.reconciliation import Reconciler
 from groupproof.coordinator.machine.consumer.regexes import matching
 from groupproof.coordinator.machine.consumer.target_assignment import chosen_assignor, target_of
 from groupproof.coordinator.machine.effects import EFFECTS
+from groupproof.coordinator.machine.consumer.classic_effects import CLASSIC_EFFECTS
+from groupproof.coordinator.machine.consumer.leavers import leavers_of
+from groupproof.coordinator.machine.consumer.member_timers import end_timers, revocation_of
+from groupproof.coordinator.machine.consumer.migration import MIGRATIONS, joins_again
 from groupproof.coordinator.machine.timers import TimerKey, session_of
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent, Effect
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEffect, ConsumerEvent
 from groupproof.protocol.rules.consumer.group_configs import REGEX_REFRESH_LEAST_MS
-from groupproof.protocol.vocabulary import ErrorCode
-from groupproof.protocol.wire.messages import LeaveGroupRequest, LeaveMember, LeftMember
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.consumer.consumer_event import ConsumerGroupEvent
@@ -36,10 +38,6 @@ __all__ = ["CONSUMER_EFFECTS", "times_of"]
 def times_of(engine: EffectContext, group_id: str) -> GroupTimes:
     """Return what the group goes by at this moment."""
     return group_times(engine.settings, engine.group_configs.get(group_id, {}), raises=bool(engine.fields["configs_are_raised"]))
-
-
-def _revocation_of(group_id: str, member_id: str) -> TimerKey:
-    return TimerKey(ConsumerEvent.REVOCATION_DEADLINE, group_id, member_id)
 
 
 # Groups come and go
@@ -66,7 +64,7 @@ def _replace_consumer_group(engine: EffectContext, event: ConsumerGroupEvent) ->
 
 def _forget(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     for member_id in group_of(event).members:
-        _end_timers(engine, event.group_id, member_id)
+        end_timers(engine, event.group_id, member_id)
     engine.timers.cancel(TimerKey(ConsumerEvent.REGEX_RESOLUTION, event.group_id))
     del engine.groups[event.group_id]
 
@@ -122,11 +120,10 @@ def _reconcile(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     if member.is_settled(group.assignment_epoch) and not enforces:
         group.note_progress(member)
         return
-    owned = event.heartbeat.topic_partitions
     step = Reconciler(
         target=group.target.get(member.member_id, {}),
         target_epoch=group.assignment_epoch,
-        owned=None if owned is None else {topic.topic_id: frozenset(topic.partitions) for topic in owned},
+        owned=event.owned,
         is_owned=lambda topic_id, index: (topic_id, index) in group.owners,
         subscribed=_topic_ids(engine, group, member) if drops_topics else None,
         enforces=enforces,
@@ -135,7 +132,13 @@ def _reconcile(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     ).step(member)
     if step is not None:
         group.take(member, step)
-        _watch_revocation(engine, event, member)
+        if member.classic is None:  # a classic member has its times to join again and to sync instead
+            _watch_revocation(engine, event, member)
+
+
+def _reconcile_unless_stale(engine: EffectContext, event: ConsumerGroupEvent) -> None:
+    if not joins_again(engine, event):
+        _reconcile(engine, event)
 
 
 def _topic_ids(engine: EffectContext, group: ConsumerGroup, member: ConsumerMember) -> frozenset[str]:
@@ -145,7 +148,7 @@ def _topic_ids(engine: EffectContext, group: ConsumerGroup, member: ConsumerMemb
 
 def _watch_revocation(engine: EffectContext, event: ConsumerGroupEvent, member: ConsumerMember) -> None:
     """Arm the rebalance timer with the order to revoke, not with the target that is behind it (CGM-47)."""
-    key = _revocation_of(event.group_id, member.member_id)
+    key = revocation_of(event.group_id, member.member_id)
     if member.progress is MemberProgress.UNREVOKED_PARTITIONS:
         member.ordered_at = member.epoch
         engine.timers.arm(key, event.now_ms + max(0, member.rebalance_timeout_ms))
@@ -163,6 +166,8 @@ def _refresh_session(engine: EffectContext, event: ConsumerGroupEvent) -> None:
 def _order_resolution(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     """Kafka resolves on another thread: the answer does not wait for it (CGX-19)."""
     group = group_of(event)
+    if event.kind is ConsumerEvent.CLASSIC_JOIN and not engine.fields["join_drops_regex"]:
+        return
     if group.regexes and _resolution_is_due(engine, group, event):
         engine.timers.arm(TimerKey(ConsumerEvent.REGEX_RESOLUTION, event.group_id), event.now_ms)
 
@@ -210,47 +215,17 @@ def _leave_for_now(engine: EffectContext, event: ConsumerGroupEvent) -> None:
 
 
 def _remove(engine: EffectContext, event: ConsumerGroupEvent) -> None:
-    """By member id, or by the instance id where one is named; the group epoch goes up by one (CGM-33)."""
-    group = group_of(event)
-    member = group.members.get(event.member_id) or group.holder_of(event.instance_id)
-    assert member is not None, f"{event.member_id!r} is no member of {event.group_id!r}"
-    _remove_member(engine, group, member)
-
-
-def _remove_member(engine: EffectContext, group: ConsumerGroup, member: ConsumerMember) -> None:
-    _end_timers(engine, group.group_id, member.member_id)
-    group.remove(member)
+    """However many go at once, the group epoch goes up by one (CGM-33, `consumerGroupFenceMembers`)."""
+    group, leavers = group_of(event), leavers_of(event)
+    for member in leavers:
+        end_timers(engine, group.group_id, member.member_id)
+        group.remove(member)
+    if not leavers:
+        return
     group.look_at(engine.topics)
     group.generation += 1
     if not group.members and not engine.fields["empty_group_waits"]:
         group.assigned_ms = None
-
-
-def _end_timers(engine: EffectContext, group_id: str, member_id: str) -> None:
-    engine.timers.cancel(session_of(group_id, member_id))
-    engine.timers.cancel(_revocation_of(group_id, member_id))
-
-
-def _leave_each(engine: EffectContext, event: ConsumerGroupEvent) -> None:
-    request = event.request
-    assert isinstance(request, LeaveGroupRequest)
-    event.left = tuple(_left(engine, group_of(event), named) for named in request.members)
-
-
-def _left(engine: EffectContext, group: ConsumerGroup, named: LeaveMember) -> LeftMember:
-    """Remove who is named by a classic LeaveGroup, whatever protocol it speaks (CGG-46 to CGG-48)."""
-    error = ErrorCode.NONE
-    holder = group.holder_of(named.group_instance_id)
-    member = group.members.get(named.member_id) if named.member_id else holder
-    if named.group_instance_id is not None and holder is None:
-        member = None
-    if member is None:
-        error = ErrorCode.UNKNOWN_MEMBER_ID
-    elif holder is not None and holder is not member:
-        error = ErrorCode.FENCED_INSTANCE_ID
-    else:
-        _remove_member(engine, group, member)
-    return LeftMember(member_id=named.member_id, group_instance_id=named.group_instance_id, error_code=error)
 
 
 def _restart_timers(engine: EffectContext, event: ConsumerGroupEvent) -> None:
@@ -274,14 +249,16 @@ CONSUMER_EFFECTS: Final[Mapping[EffectName, Callable[[Any, Any], None]]] = {
     ConsumerEffect.ORDER_RESOLUTION: _order_resolution,
     ConsumerEffect.LEAVE_FOR_NOW: _leave_for_now,
     ConsumerEffect.REMOVE: _remove,
-    ConsumerEffect.LEAVE_EACH: _leave_each,
     ConsumerEffect.RESOLVE: _resolve,
     ConsumerEffect.CHECK_STATE: _check_state,
     ConsumerEffect.STORE: _store,
     ConsumerEffect.RESTART_TIMERS: _restart_timers,
     ConsumerEffect.FORGET: _forget,
     ConsumerEffect.LOOK_UP: _look_up,
+    ConsumerEffect.RECONCILE_UNLESS_STALE: _reconcile_unless_stale,
     **EPOCH_COMMITS,
+    **CLASSIC_EFFECTS,
+    **MIGRATIONS,
     **{effect: EFFECTS[effect] for effect in CONSUMER.effects if isinstance(effect, Effect)},
 }
 

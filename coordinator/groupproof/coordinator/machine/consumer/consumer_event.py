@@ -32,7 +32,8 @@ class ConsumerGroupEvent(_Views, Event):
 
     The first step of a heartbeat sets `beating` to the member and `assigned_before` to what it had; `is_resubscribed` tells that its topics changed,
     `bumps` that the group epoch is due for it, `is_new` that the group did not have the member
-    before, `replaced` whose place it took.
+    before, `replaced` whose place it took. `owned` are the partitions that the member reports, None where it reports nothing; `epoch_before` is the group
+    epoch before a JoinGroup.
     The last four are for the answer: the heartbeat interval, the topics' names by id, the assignor, and whether what is to be revoked counts as assigned.
     """
 
@@ -43,6 +44,8 @@ class ConsumerGroupEvent(_Views, Event):
     bumps: bool = field(default=False, init=False)
     is_new: bool = field(default=False, init=False)
     replaced: str | None = field(default=None, init=False)
+    owned: Mapping[str, frozenset[int]] | None = field(default=None, init=False)
+    epoch_before: int = field(default=0, init=False)
     interval_ms: int = field(default=0, init=False)
     topic_names: Mapping[str, str] = field(default_factory=dict, init=False)
     assignor: str = field(default="", init=False)

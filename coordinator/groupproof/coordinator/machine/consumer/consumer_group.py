@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
 
-from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember, partitions_of
+from groupproof.coordinator.machine.consumer.consumer_members import ClassicSide, ConsumerMember, partitions_of
 from groupproof.coordinator.machine.group import IllegalTransition
 from groupproof.coordinator.machine.outputs import GroupProgress, GroupView, MemberView
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
@@ -44,7 +44,7 @@ class ConsumerGroup:
 
     `owners` names the member of each partition that is assigned or still to be revoked; `settled` are the members that have reached the target.
     `topics` are the subscribed topics that there were when the group looked last; `is_stale` says that it has to look again.
-    `topics_of_regex` is what each regular expression matched, `resolved_ms` and `resolved_version` when, and among which topics.
+    `classic` are the members that speak the classic protocol. `topics_of_regex` is what each regular expression matched, `resolved_ms` and `resolved_version` when, and among which topics.
     """
 
     dialect: ClassVar[Dialect] = CONSUMER
@@ -62,6 +62,7 @@ class ConsumerGroup:
     target: dict[str, Share] = field(default_factory=dict)
     owners: dict[tuple[str, int], str] = field(default_factory=dict)
     settled: set[str] = field(default_factory=set)
+    classic: set[str] = field(default_factory=set)
     names: Counter[str] = field(default_factory=Counter)
     regexes: Counter[str] = field(default_factory=Counter)
     topics: dict[str, TopicImage] = field(default_factory=dict)
@@ -98,8 +99,29 @@ class ConsumerGroup:
         self.members_max = max(self.members_max, len(self.members))
         if member.instance_id is not None:
             self.instances[member.instance_id] = member.member_id
+        self.speak(member, member.classic)
         self._count_names(member.names, 1)
         self._count_regex(member.regex, 1)
+
+    def speak(self, member: ConsumerMember, classic: ClassicSide | None) -> None:
+        """Take note of the protocol that the member speaks, the classic one unless `classic` is None."""
+        member.classic = classic
+        if classic is None:
+            self.classic.discard(member.member_id)
+        else:
+            self.classic.add(member.member_id)
+
+    def supports_any(self, names: Collection[str]) -> bool:
+        """Tell whether one of these protocols is one that every classic member supports (`supportsClassicProtocols`)."""
+        sides = [side for member_id in self.classic if (side := self.members[member_id].classic) is not None]
+        return any(all(any(protocol.name == name for protocol in side.protocols) for side in sides) for name in names)
+
+    def is_waiting(self, member: ConsumerMember) -> bool:
+        """Tell whether the member waits for a partition that another one has still (`waitingOnUnreleasedPartition`)."""
+        target = self.target.get(member.member_id, {})
+        return any(
+            (topic_id, index) in self.owners and index not in member.assigned.get(topic_id, {}) for topic_id, indexes in target.items() for index in indexes
+        )
 
     def resubscribe(self, member: ConsumerMember, names: frozenset[str], regex: str) -> None:
         """Take over what the member subscribes to."""
@@ -116,6 +138,7 @@ class ConsumerGroup:
         del self.members[member.member_id]
         self.target.pop(member.member_id, None)
         self.settled.discard(member.member_id)
+        self.classic.discard(member.member_id)
         for instance_id in [instance_id for instance_id, member_id in self.instances.items() if member_id == member.member_id]:
             del self.instances[instance_id]
         self._own(member, partitions_of(member.assigned) | partitions_of(member.pending), set())
@@ -140,6 +163,13 @@ class ConsumerGroup:
         member.previous_epoch, member.epoch = member.epoch, step.epoch
         member.progress, member.assigned, member.pending = step.progress, step.assigned, step.pending
         self._own(member, before, partitions_of(step.assigned) | partitions_of(step.pending))
+        self.note_progress(member)
+
+    def give(self, member: ConsumerMember, share: Share) -> None:
+        """Let the member have a share, and be settled with it: what a classic group had assigned."""
+        self.target[member.member_id] = share
+        member.assigned = {topic_id: dict.fromkeys(indexes, member.epoch) for topic_id, indexes in share.items()}
+        self._own(member, set(), partitions_of(member.assigned))
         self.note_progress(member)
 
     def note_progress(self, member: ConsumerMember) -> None:
@@ -219,6 +249,7 @@ class ConsumerGroup:
         assert self.assignment_epoch <= self.generation, (
             f"{self.group_id}: target {self.assignment_epoch} above the group's {self.generation} (CGI-05)"
         )
+        assert len(self.classic) <= len(self.members), f"{self.group_id}: {len(self.classic)} of {len(self.members)} members are classic"
         assert len(self.settled) <= len(self.members), f"{self.group_id}: {len(self.settled)} of {len(self.members)} members are settled"
         assert self.state is self.inferred_state() or self.state is ConsumerState.DEAD, (
             f"{self.group_id} is {self.state}, and not {self.inferred_state()}"

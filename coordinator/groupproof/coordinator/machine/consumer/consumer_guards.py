@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from groupproof.coordinator.machine.consumer.classic_guards import CLASSIC_GUARDS
 from groupproof.coordinator.machine.consumer.consumer_event import group_of
 from groupproof.coordinator.machine.consumer.consumer_members import AWAY, LEFT
 from groupproof.coordinator.machine.consumer.consumer_settings import consumer_settings
@@ -134,7 +135,7 @@ def _stranger(event: ConsumerGroupEvent) -> bool:
 
 def _instance_held(event: ConsumerGroupEvent) -> bool:
     holder = group_of(event).holder_of(event.instance_id)
-    return _joins(event) and holder is not None and not holder.is_away
+    return _joins(event) and holder is not None and not holder.is_away and holder.classic is None
 
 
 def _instance_unknown(event: ConsumerGroupEvent) -> bool:
@@ -192,12 +193,16 @@ def _commits_as_stranger(event: ConsumerGroupEvent) -> bool:
 
 
 def _commits_in_old_version(event: ConsumerGroupEvent) -> bool:
-    return event.version < EPOCH_COMMITS_SINCE
+    return event.version < EPOCH_COMMITS_SINCE and group_of(event).members[event.member_id].classic is None
 
 
 def _ahead_by(event: ConsumerGroupEvent) -> int:
     member_id, epoch = members_of_commit(event)
     return epoch - group_of(event).members[member_id].epoch
+
+
+def _is_classic(event: ConsumerGroupEvent) -> bool:
+    return members_of_commit(event)[0] in group_of(event).classic
 
 
 def _fetches_as_nobody(event: ConsumerGroupEvent) -> bool:
@@ -245,11 +250,15 @@ CONSUMER_GUARDS: Final[Mapping[GuardName, Callable[[Any], bool]]] = {
     ConsumerGuard.EPOCH_NEWER: lambda event: _ahead_by(event) > 0,
     ConsumerGuard.EPOCH_OLDER: lambda event: _ahead_by(event) < 0,
     ConsumerGuard.EPOCH_OTHER: lambda event: _ahead_by(event) != 0,
+    ConsumerGuard.CLASSIC_EPOCH_NEWER: lambda event: _is_classic(event) and _ahead_by(event) > 0,
+    ConsumerGuard.CLASSIC_EPOCH_OLDER: lambda event: _is_classic(event) and _ahead_by(event) < 0,
+    ConsumerGuard.CLASSIC_EPOCH_OTHER: lambda event: _is_classic(event) and _ahead_by(event) != 0,
     ConsumerGuard.FETCHES_AS_NOBODY: _fetches_as_nobody,
     ConsumerGuard.FETCHES_WITHOUT_NAME: lambda event: fetches(event).member_id is None,
     ConsumerGuard.HAS_NO_MEMBERS: lambda event: not group_of(event).members,
     ConsumerGuard.GROUP_EPOCH_AHEAD: lambda event: group_of(event).generation > group_of(event).assignment_epoch,
     ConsumerGuard.MEMBER_UNSETTLED: lambda event: len(group_of(event).settled) < len(group_of(event).members),
     ConsumerGuard.REVOCATION_OVER: _revocation_over,
+    **CLASSIC_GUARDS,
     **{guard: GUARDS[guard] for guard in CONSUMER.guards if isinstance(guard, Guard)},
 }

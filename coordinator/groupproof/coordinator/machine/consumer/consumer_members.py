@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-__all__ = ["AWAY", "LEFT", "Assigned", "ConsumerMember", "MemberProgress", "partitions_of"]
+if TYPE_CHECKING:
+    from groupproof.protocol.wire.messages import JoinProtocol
+
+__all__ = ["AWAY", "LEFT", "Assigned", "ClassicSide", "ConsumerMember", "MemberProgress", "partitions_of"]
 
 AWAY: Final = -2
 """The epoch of a static member that has left and will be back (KIP-848, LEAVE_GROUP_STATIC_MEMBER_EPOCH)."""
@@ -27,9 +30,21 @@ class MemberProgress(Enum):
     UNRELEASED_PARTITIONS = "UNRELEASED_PARTITIONS"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassicSide:
+    """What a member of the classic protocol brought with its last JoinGroup (Kafka's `ClassicMemberMetadata`); the first protocol is the one it goes by."""
+
+    session_timeout_ms: int
+    protocols: tuple[JoinProtocol, ...]
+
+    @property
+    def protocol(self) -> JoinProtocol:
+        return self.protocols[0]
+
+
 @dataclass(slots=True, kw_only=True)
 class ConsumerMember:
-    """A member. `pending` are the partitions that it is to revoke, `ordered_at` its epoch when it heard of that, None where it has nothing to revoke.
+    """A member; `classic` is None for one that sends heartbeats of KIP-848. `pending` are the partitions that it is to revoke, `ordered_at` its epoch when it heard of that, None where it has nothing to revoke.
 
     An empty `regex` is none.
     """
@@ -49,6 +64,7 @@ class ConsumerMember:
     assigned: Assigned = field(default_factory=dict)
     pending: Assigned = field(default_factory=dict)
     ordered_at: int | None = None
+    classic: ClassicSide | None = None
 
     @property
     def is_away(self) -> bool:

@@ -12,6 +12,7 @@ from groupproof.protocol.rules.consumer.group_configs import (
     ASSIGNORS,
     GROUP_CONFIGS,
     MAX_SIZE,
+    MIGRATION_POLICY,
     PROTOCOLS,
     REGEX_REFRESH_INTERVAL,
     GroupConfig,
@@ -30,8 +31,19 @@ class ConsumerSettings:
     members_max: int
     assignors: tuple[str, ...]
     protocols: frozenset[str]
+    migration_policy: str
     regex_refresh_interval_ms: int
     values: Mapping[str, int]
+
+    @property
+    def upgrades(self) -> bool:
+        """Tell whether a classic group with members may become a consumer group (`ConsumerGroupMigrationPolicy`)."""
+        return self.migration_policy in ("upgrade", "bidirectional")
+
+    @property
+    def downgrades(self) -> bool:
+        """Tell whether a consumer group whose members are all classic becomes a classic group."""
+        return self.migration_policy in ("downgrade", "bidirectional")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +62,7 @@ def _read(brought: tuple[tuple[str, int | str], ...]) -> ConsumerSettings:
         members_max=int(values[MAX_SIZE]),
         assignors=_listed(str(values[ASSIGNORS])),
         protocols=frozenset(_listed(str(values[PROTOCOLS]))),
+        migration_policy=str(values[MIGRATION_POLICY]).lower(),
         regex_refresh_interval_ms=int(values[REGEX_REFRESH_INTERVAL]),
         values={name: value for name, value in values.items() if isinstance(value, int)},
     )

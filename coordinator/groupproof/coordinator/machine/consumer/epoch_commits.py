@@ -21,6 +21,7 @@ from groupproof.protocol.wire.messages import (
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.consumer.consumer_event import ConsumerGroupEvent
+    from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
     from groupproof.coordinator.machine.effect_context import EffectContext
     from groupproof.protocol.rules.cells import EffectName
     from groupproof.protocol.wire.messages import CommitPartition
@@ -32,12 +33,20 @@ def _code(event: ConsumerGroupEvent, topic: str, partition: CommitPartition) -> 
     member_id, epoch = members_of_commit(event)
     group = group_of(event)
     image = group.topics.get(topic)
-    since = None if image is None else group.members[member_id].assigned.get(image.topic_id, {}).get(partition.partition_index)
+    member = group.members[member_id]
+    since = None if image is None else _since(member, image.topic_id, partition.partition_index)
     if since is None or epoch < since:
-        return ErrorCode.STALE_MEMBER_EPOCH if isinstance(event.request, OffsetCommitRequest) else ErrorCode.ILLEGAL_GENERATION
+        is_stale = isinstance(event.request, OffsetCommitRequest) and member.classic is None
+        return ErrorCode.STALE_MEMBER_EPOCH if is_stale else ErrorCode.ILLEGAL_GENERATION
     if is_too_long(partition.committed_metadata, event.settings.offset_metadata_max_bytes):
         return ErrorCode.OFFSET_METADATA_TOO_LARGE
     return event.refusal
+
+
+def _since(member: ConsumerMember, topic_id: str, index: int) -> int | None:
+    """Return the epoch at which the member was given the partition, which it may be about to revoke (`createAssignmentEpochValidator`)."""
+    since = member.assigned.get(topic_id, {}).get(index)
+    return member.pending.get(topic_id, {}).get(index) if since is None else since
 
 
 def committed_by_epoch(event: ConsumerGroupEvent) -> OffsetCommitResponse | TxnOffsetCommitResponse:

@@ -7,27 +7,34 @@ from typing import TYPE_CHECKING
 from groupproof.coordinator.machine.consumer.consumer_event import group_of
 from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
 from groupproof.coordinator.machine.consumer.consumer_settings import consumer_settings
-from groupproof.coordinator.machine.timers import TimerKey, session_of
-from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent
+from groupproof.coordinator.machine.consumer.member_timers import end_timers
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.consumer.consumer_event import ConsumerGroupEvent
     from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
     from groupproof.coordinator.machine.effect_context import EffectContext
+    from groupproof.coordinator.machine.event import Event
 
-__all__ = ["take_up"]
+__all__ = ["member_of_instance", "new_member", "new_member_id", "take_up"]
 
 
 def take_up(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     """Find the member or add it, and take over what the request says of it; note what changed for the steps that follow."""
     group = group_of(event)
-    if not event.member_id:
-        assert event.arrival is not None, "a heartbeat arrives"
-        event.member_id = engine.choices.member_id("", event.arrival).lstrip("-")
-    member = _known(engine, event) or _new(event)
+    event.member_id = event.member_id or new_member_id(engine, event)
+    member = _known(engine, event) or new_member(event)
     event.beating, event.assigned_before = member, member.assigned
+    owned = event.heartbeat.topic_partitions
+    event.owned = None if owned is None else {topic.topic_id: frozenset(topic.partitions) for topic in owned}
+    group.speak(member, None)
     _update_identity(engine, event, member)
     _update_subscription(engine, group, event, member)
+
+
+def new_member_id(engine: EffectContext, event: Event) -> str:
+    """Return an id as the coordinator makes them: a UUID without the client's name before it."""
+    assert event.arrival is not None, "who is given an id has asked for something"
+    return engine.choices.member_id("", event.arrival).lstrip("-")
 
 
 def _known(engine: EffectContext, event: ConsumerGroupEvent) -> ConsumerMember | None:
@@ -35,10 +42,10 @@ def _known(engine: EffectContext, event: ConsumerGroupEvent) -> ConsumerMember |
     holder = group.holder_of(event.instance_id)
     if holder is None or event.member_epoch != 0:
         return group.members.get(event.member_id)
-    return _returned(engine, event, holder)
+    return member_of_instance(engine, event, holder)
 
 
-def _returned(engine: EffectContext, event: ConsumerGroupEvent, holder: ConsumerMember) -> ConsumerMember:
+def member_of_instance(engine: EffectContext, event: ConsumerGroupEvent, holder: ConsumerMember) -> ConsumerMember:
     """Give the place that waits for the instance to the member that comes: with its share, at epoch 0 (CGS-18, CGS-21)."""
     group = group_of(event)
     if holder.member_id == event.member_id:
@@ -47,16 +54,16 @@ def _returned(engine: EffectContext, event: ConsumerGroupEvent, holder: Consumer
     successor = ConsumerMember(
         member_id=event.member_id, instance_id=holder.instance_id, rack_id=holder.rack_id, rebalance_timeout_ms=holder.rebalance_timeout_ms,
         assignor=holder.assignor, names=holder.names, regex=holder.regex, progress=holder.progress, assigned=holder.assigned, pending=holder.pending,
+        classic=holder.classic,
     )  # fmt: skip
-    engine.timers.cancel(session_of(event.group_id, holder.member_id))
-    engine.timers.cancel(TimerKey(ConsumerEvent.REVOCATION_DEADLINE, event.group_id, holder.member_id))
+    end_timers(engine, event.group_id, holder.member_id)
     group.replace(holder, successor)
     event.replaced = holder.member_id
     event.is_new = True
     return successor
 
 
-def _new(event: ConsumerGroupEvent) -> ConsumerMember:
+def new_member(event: ConsumerGroupEvent) -> ConsumerMember:
     member = ConsumerMember(member_id=event.member_id)
     group_of(event).add(member)
     event.is_new = True

@@ -1,11 +1,13 @@
 """What the requests of the classic dialect meet in a consumer group: those of members, those for offsets, and those of admins.
 
-A group has members of one protocol here: a classic member cannot join a consumer group that has members (Kafka's migration policy `disabled`).
+A consumer group may have classic members (KIP-848's online migration). Kafka serves them in `classicGroupJoinToConsumerGroup` and its neighbours: a
+JoinGroup does what a heartbeat at epoch 0 does, a SyncGroup gives what the coordinator assigned, a Heartbeat says when to join again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from groupproof.protocol.rules.cells import Cell, Cells, Place, Row, State
@@ -13,7 +15,7 @@ from groupproof.protocol.rules.classic.classic_terms import ClassicEvent, Effect
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerAnswer, ConsumerEffect, ConsumerGuard, ConsumerState
 from groupproof.protocol.vocabulary import ErrorCode
 
-__all__ = ["CLASSIC_REQUESTS", "LIVE", "UNREACHABLE_REQUESTS"]
+__all__ = ["CLASSIC_JOIN", "CLASSIC_REQUESTS", "LIVE", "UNREACHABLE_REQUESTS"]
 
 EMPTY, ASSIGNING, RECONCILING, STABLE, DEAD = ConsumerState
 LIVE: Final = (ASSIGNING, RECONCILING, STABLE)
@@ -21,20 +23,84 @@ LIVE: Final = (ASSIGNING, RECONCILING, STABLE)
 
 UNKNOWN_MEMBER: Final = ErrorCode.UNKNOWN_MEMBER_ID
 STALE_EPOCH: Final = ErrorCode.STALE_MEMBER_EPOCH
+FENCED_INSTANCE: Final = ErrorCode.FENCED_INSTANCE_ID
+UNFIT: Final = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+_BLANK: Final = (Effect.BLANK_MEMBER_ID,)
 _GONE = (Row("dead", Guard.ALWAYS, ErrorCode.NOT_COORDINATOR, "CGH-41", note="the partition has moved away"),)
-
-
-def _everywhere(*rows: Row) -> Mapping[State, Cell]:
-    return {**dict.fromkeys((EMPTY, *LIVE), rows), DEAD: _GONE}
 
 
 _JOIN: Final[Mapping[State, Cell]] = {
     EMPTY: (
         Row("replaces", Guard.ALWAYS, None, "CGG-76", effects=(ConsumerEffect.REPLACE_CONSUMER_GROUP,), note="under every migration policy (CGG-04)"),
     ),
-    **dict.fromkeys(LIVE, (Row("consumer-group", Guard.ALWAYS, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "CGG-19"),)),
+    **dict.fromkeys(LIVE, (
+        Row("classic-off", ConsumerGuard.CLASSIC_OFF, UNFIT, "CGG-19", effects=_BLANK),
+        Row("group-full", ConsumerGuard.FULL, ErrorCode.GROUP_MAX_SIZE_REACHED, "CGG-68", effects=_BLANK),
+        Row("protocols-unfit", ConsumerGuard.PROTOCOLS_UNFIT, UNFIT, "CGG-20", effects=_BLANK, note="or no protocol (CGG-21), or none in common (CGG-22)"),
+        Row("member-id-needed", Guard.MEMBER_ID_NEEDED, ErrorCode.MEMBER_ID_REQUIRED, "CGG-23", effects=(ConsumerEffect.NAME_MEMBER,)),
+        Row("instance-unknown", ConsumerGuard.JOINING_INSTANCE_UNKNOWN, UNKNOWN_MEMBER, "CGG-63", effects=_BLANK),
+        Row("instance-fenced", ConsumerGuard.JOINING_INSTANCE_FENCED, FENCED_INSTANCE, "CGG-62", effects=_BLANK),
+        Row("unreadable", ConsumerGuard.SUBSCRIPTION_UNREADABLE, ErrorCode.UNKNOWN_SERVER_ERROR, "CGG-30", effects=_BLANK,
+            note="an IllegalStateException in every release"),
+        Row("joins", Guard.ALWAYS, None, "CGG-25", effects=(ConsumerEffect.JOIN_AS_CLASSIC,), note="with any member id (CGG-24)"),
+    )),
     DEAD: _GONE,
-}
+}  # fmt: skip
+
+CLASSIC_JOIN: Final[Cell] = (
+    Row("downgrades", ConsumerGuard.DOWNGRADES_BY_RETURN, None, "CGG-64",
+        effects=(ConsumerEffect.TAKE_UP_CLASSIC, ConsumerEffect.BUMP, ConsumerEffect.RECONCILE_UNLESS_STALE, ConsumerEffect.DOWNGRADE_BY_RETURN,
+                 ConsumerEffect.ANSWER_JOIN)),
+    Row("joins", Guard.ALWAYS, None, "CGG-39",
+        effects=(ConsumerEffect.TAKE_UP_CLASSIC, ConsumerEffect.BUMP, ConsumerEffect.ASSIGN, ConsumerEffect.RECONCILE, ConsumerEffect.AWAIT_SYNC,
+                 ConsumerEffect.ORDER_RESOLUTION, ConsumerEffect.ANSWER_JOIN, ConsumerEffect.STORE, ConsumerEffect.CHECK_STATE)),
+)  # fmt: skip
+"""What a JoinGroup that passed the checks does: the steps of a heartbeat, with timers of its own (`classicGroupJoinToConsumerGroup`)."""
+
+_MEMBER: Final = (
+    Row("instance-unknown", ConsumerGuard.HOLDER_UNKNOWN, UNKNOWN_MEMBER, "CGG-34"),
+    Row("instance-fenced", ConsumerGuard.HOLDER_FENCED, FENCED_INSTANCE, "CGG-62"),
+    Row("no-classic-member", ConsumerGuard.NO_CLASSIC_MEMBER, UNKNOWN_MEMBER, "CGG-34"),
+    Row("other-epoch", ConsumerGuard.OTHER_EPOCH, ErrorCode.ILLEGAL_GENERATION, "CGG-35"),
+)
+"""`validateConsumerGroupMember`, and what Heartbeat and SyncGroup check behind it."""
+
+_SYNC: Final[Mapping[State, Cell]] = {
+    EMPTY: (Row("no-classic-member", Guard.ALWAYS, UNKNOWN_MEMBER, "CGG-33"),),
+    **dict.fromkeys(LIVE, (
+        *(replace(row, requirement={"CGG-34": "CGG-33", "CGG-35": "CGG-31"}.get(row.requirement, row.requirement)) for row in _MEMBER),
+        Row("protocol-differs", ConsumerGuard.PROTOCOL_UNLIKE_JOIN, UNFIT, "CGG-32"),
+        Row("joins-first", ConsumerGuard.MUST_REJOIN_FIRST, ErrorCode.REBALANCE_IN_PROGRESS, "CGG-40", effects=(ConsumerEffect.AWAIT_REJOIN,)),
+        Row("synced", Guard.ALWAYS, ConsumerAnswer.CLASSIC_SHARE, "CGG-30",
+            effects=(ConsumerEffect.NOTE_SHARE, ConsumerEffect.END_RESYNC, ConsumerEffect.REFRESH_CLASSIC_SESSION),
+            note="what it has, though more may be free (CGG-71)"),
+    )),
+    DEAD: _GONE,
+}  # fmt: skip
+
+_HEARTBEAT: Final[Mapping[State, Cell]] = {
+    EMPTY: (Row("no-classic-member", Guard.ALWAYS, UNKNOWN_MEMBER, "CGG-34"),),
+    **dict.fromkeys(LIVE, (
+        *_MEMBER,
+        Row("joins-again", ConsumerGuard.MUST_REJOIN, ErrorCode.REBALANCE_IN_PROGRESS, "CGG-14",
+            effects=(ConsumerEffect.REFRESH_CLASSIC_SESSION, ConsumerEffect.AWAIT_REJOIN), note="CGG-37"),
+        Row("alive", Guard.ALWAYS, ErrorCode.NONE, "CGG-36", effects=(ConsumerEffect.REFRESH_CLASSIC_SESSION,), note="CGG-38"),
+    )),
+    DEAD: _GONE,
+}  # fmt: skip
+
+_LEAVES = Row(
+    "leaves", Guard.ALWAYS, Form.EACH_ENTRY, "CGG-47",
+    effects=(ConsumerEffect.NOTE_LEAVERS, ConsumerEffect.REMOVE, ConsumerEffect.STORE, ConsumerEffect.CHECK_STATE),
+)  # fmt: skip
+_LEAVE: Final[Mapping[State, Cell]] = {
+    EMPTY: (_LEAVES,),
+    **dict.fromkeys(LIVE, (
+        Row("last-leaves", ConsumerGuard.DOWNGRADES, Form.EACH_ENTRY, "CGG-54", effects=(ConsumerEffect.NOTE_LEAVERS, ConsumerEffect.DOWNGRADE)),
+        _LEAVES,
+    )),
+    DEAD: _GONE,
+}  # fmt: skip
 
 _COMMIT: Final[Mapping[State, Cell]] = {
     EMPTY: (
@@ -44,6 +110,7 @@ _COMMIT: Final[Mapping[State, Cell]] = {
     **dict.fromkeys(LIVE, (
         Row("stranger", ConsumerGuard.COMMITS_AS_STRANGER, UNKNOWN_MEMBER, "CGO-10", note="before the version (CGO-12), and without a member (CGO-13)"),
         Row("old-version", ConsumerGuard.COMMITS_IN_OLD_VERSION, ErrorCode.UNSUPPORTED_VERSION, "CGO-11"),
+        Row("classic-epoch-newer", ConsumerGuard.CLASSIC_EPOCH_NEWER, ErrorCode.ILLEGAL_GENERATION, "CGG-44"),
         Row("epoch-newer", ConsumerGuard.EPOCH_NEWER, STALE_EPOCH, "CGO-02"),
         Row("epoch-older", ConsumerGuard.EPOCH_OLDER, ConsumerAnswer.COMMITTED_BY_EPOCH, "CGO-04", effects=(ConsumerEffect.STORE_COMMITTED_BY_EPOCH,),
             note="KIP-1251 (4.3)"),
@@ -79,6 +146,7 @@ _FETCH: Final[Mapping[State, Cell]] = {
         _FETCHED,
         _NAMELESS,
         Row("stranger", ConsumerGuard.COMMITS_AS_STRANGER, UNKNOWN_MEMBER, "CGO-31"),
+        Row("classic-epoch-other", ConsumerGuard.CLASSIC_EPOCH_OTHER, ErrorCode.ILLEGAL_GENERATION, "CGG-45"),
         Row("epoch-other", ConsumerGuard.EPOCH_OTHER, STALE_EPOCH, "CGO-30"),
         Row("fetches", Guard.ALWAYS, Form.STORED_OFFSETS, "CGO-29"),
     )),
@@ -103,9 +171,9 @@ _DELETE_GROUP: Final[Mapping[State, Cell]] = {
 
 CLASSIC_REQUESTS: Final[Cells] = {
     ClassicEvent.JOIN_GROUP: _JOIN,
-    ClassicEvent.SYNC_GROUP: _everywhere(Row("no-classic-member", Guard.ALWAYS, UNKNOWN_MEMBER, "CGG-33")),
-    ClassicEvent.HEARTBEAT: _everywhere(Row("no-classic-member", Guard.ALWAYS, UNKNOWN_MEMBER, "CGG-34")),
-    ClassicEvent.LEAVE_GROUP: _everywhere(Row("leaves", Guard.ALWAYS, Form.EACH_ENTRY, "CGG-47", effects=(ConsumerEffect.LEAVE_EACH, ConsumerEffect.STORE, ConsumerEffect.CHECK_STATE))),
+    ClassicEvent.SYNC_GROUP: _SYNC,
+    ClassicEvent.HEARTBEAT: _HEARTBEAT,
+    ClassicEvent.LEAVE_GROUP: _LEAVE,
     ClassicEvent.OFFSET_COMMIT: _COMMIT,
     ClassicEvent.OFFSET_FETCH: _FETCH,
     ClassicEvent.TXN_OFFSET_COMMIT: _TXN_COMMIT,

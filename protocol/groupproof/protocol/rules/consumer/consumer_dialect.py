@@ -23,7 +23,9 @@ __all__ = ["CONSUMER"]
 
 EMPTY, ASSIGNING, RECONCILING, STABLE, DEAD = ConsumerState
 _ROWS: Final = [row for cell in (*BEFORE_GROUP.values(), *(cell for cells in CELLS.values() for cell in cells.values())) for row in cell]
-_OLDER: Final = [row for delta in CONSUMER_DELTAS for change in delta.was for row in change.rows]
+_OLDER: Final = [
+    row for delta in CONSUMER_DELTAS for changes in (delta.was, *delta.elsewhere.values()) for change in changes for row in change.rows
+]  # fmt: skip
 _ELSEWHERE: Final = [row for cells in IN_CLASSIC_GROUPS.values() for cell in cells.values() for row in cell]
 _EVERY: Final = (*_ROWS, *_OLDER, *_ELSEWHERE)
 _OWN_EVENTS: Final[tuple[EventKind, ...]] = (
@@ -36,7 +38,10 @@ CONSUMER: Final = Dialect(
     states=ConsumerState,
     events=_OWN_EVENTS,
     requests=(ConsumerEvent.HEARTBEAT, ConsumerEvent.DESCRIBE),
-    timers=frozenset({ClassicEvent.SESSION_END, ConsumerEvent.REVOCATION_DEADLINE, ConsumerEvent.REGEX_RESOLUTION, ClassicEvent.CLEANUP}),
+    timers=frozenset({
+        ClassicEvent.SESSION_END, ConsumerEvent.REVOCATION_DEADLINE, ConsumerEvent.REJOIN_DEADLINE, ConsumerEvent.RESYNC_DEADLINE, ConsumerEvent.REGEX_RESOLUTION,
+        ClassicEvent.CLEANUP,
+    }),
     guards=(*ConsumerGuard, *dict.fromkeys(row.guard for row in _EVERY if isinstance(row.guard, Guard))),
     otherwise=CLASSIC.otherwise,
     answers=(*ConsumerAnswer, *dict.fromkeys(row.answer for row in _EVERY if isinstance(row.answer, AnswerName) and isinstance(row.answer, Form))),

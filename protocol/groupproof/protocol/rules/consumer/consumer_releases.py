@@ -8,6 +8,7 @@ from typing import Final
 from groupproof.protocol.rules.cells import Row
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
 from groupproof.protocol.rules.consumer.classic_requests import LIVE
+from groupproof.protocol.rules.consumer.consumer_table import OWN_ID_WAS_FENCED
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerGuard
 from groupproof.protocol.rules.deltas import Change, Delta
 from groupproof.protocol.vocabulary import ErrorCode
@@ -19,13 +20,17 @@ __all__ = ["CONSUMER_DELTAS", "NEWEST_CONSUMER_FIELDS"]
 # `regex_drop_bumps`: an empty regular expression does, too. `revokes_dropped_topics`: a topic that a member drops is taken away ahead of the next target.
 # `outdated_order_keeps_epoch`: the acknowledgement of an order that the newest target goes beyond does not move the member on. `own_pending_is_free`:
 # a member may be given what it has just given up. `old_instance_leads`: the instance id that a member had before leads to it still.
+# `join_drops_regex`: a JoinGroup ends the member's subscription by regular expression. `old_target_joins_again`: a group that is downgraded by a static
+# member's return joins again where its target is older than its epoch, otherwise where the subscription changed.
 # `describes_pending`: ConsumerGroupDescribe shows what is to be revoked as assigned. `configs_are_raised`: a stored group config below the broker's minimum is raised to it.
 NEWEST_CONSUMER_FIELDS: Final[Mapping[str, int]] = {
     "first_group_epoch": 1, "assignment_waits": 1, "empty_group_waits": 0, "assignor_change_bumps": 1, "regex_drop_bumps": 1, "revokes_dropped_topics": 1,
     "outdated_order_keeps_epoch": 1, "own_pending_is_free": 1, "old_instance_leads": 0, "describes_pending": 1, "configs_are_raised": 1,
+    "join_drops_regex": 1, "old_target_joins_again": 1,
 }  # fmt: skip
 
 _STALE = Row("epoch-older", ConsumerGuard.EPOCH_OLDER, ErrorCode.STALE_MEMBER_EPOCH, "CGO-03")
+_CLASSIC_STALE = Row("classic-epoch-older", ConsumerGuard.CLASSIC_EPOCH_OLDER, ErrorCode.ILLEGAL_GENERATION, "CGG-72")
 _ILLEGAL = Row("epoch-older", ConsumerGuard.EPOCH_OLDER, ErrorCode.ILLEGAL_GENERATION, "CGO-43")
 
 CONSUMER_DELTAS: Final[tuple[Delta, ...]] = (
@@ -33,31 +38,39 @@ CONSUMER_DELTAS: Final[tuple[Delta, ...]] = (
         since=(4, 4),
         what="a new member id may take the place of an instance that is away in a full group; another assignor of one member bumps the group epoch; the old instance id of "
         "a member that joined again with another one is unknown; a group that has become Empty does not wait for the assignment interval",
-        guards={ConsumerGuard.FULL: ConsumerGuard.FULL_FOR_NEW_IDS},
+        guards={ConsumerGuard.FULL: ConsumerGuard.FULL_FOR_NEW_IDS, ConsumerGuard.UPGRADED_FULL: ConsumerGuard.UPGRADED_FULL_FOR_NEW_IDS},
         fields={"assignor_change_bumps": 0, "old_instance_leads": 1, "empty_group_waits": 1},
     ),
     Delta(
         since=(4, 3),
         what="a new group begins at epoch 1 (KAFKA-20268); targets keep the assignment interval apart (KIP-1263); a commit with an older epoch is accepted by the epoch at "
-        "which the partition was assigned (KIP-1251); descriptions show what is to be revoked; stored group configs are raised to the broker's minimum",
+        "which the partition was assigned (KIP-1251); descriptions show what is to be revoked; stored group configs are raised to the broker's minimum; "
+        "a classic member is sent back to JoinGroup by a newer target, no more by a newer group epoch; a downgraded group joins again where its target is old",
         was=(
-            Change(kind=ClassicEvent.OFFSET_COMMIT, states=LIVE, name="epoch-older", rows=(_STALE,)),
+            Change(kind=ClassicEvent.OFFSET_COMMIT, states=LIVE, name="epoch-older", rows=(_CLASSIC_STALE, _STALE)),
             Change(kind=ClassicEvent.TXN_OFFSET_COMMIT, states=LIVE, name="epoch-older", rows=(_ILLEGAL,)),
         ),
-        fields={"first_group_epoch": 0, "assignment_waits": 0, "describes_pending": 0, "configs_are_raised": 0},
+        guards={
+            ConsumerGuard.MUST_REJOIN: ConsumerGuard.MUST_REJOIN_FOR_EPOCH,
+            ConsumerGuard.MUST_REJOIN_FIRST: ConsumerGuard.MUST_REJOIN_FIRST_FOR_EPOCH,
+        },
+        fields={"first_group_epoch": 0, "assignment_waits": 0, "describes_pending": 0, "configs_are_raised": 0, "old_target_joins_again": 0},
     ),
     Delta(
         since=(4, 2),
         what="a dynamic member may join again at epoch 0 (KAFKA-19233); the acknowledgement of an outdated order leaves the epoch as it is; an empty regular expression "
-        "bumps the group epoch; dropped topics are taken away at once; a member is given back what it gave up itself in the same answer, as in 4.0.2",
+        "bumps the group epoch; dropped topics are taken away at once; a member is given back what it gave up itself in the same answer, as in 4.0.2; "
+        "a classic member may switch by a join with its own member id; the policy `disabled` keeps classic members out (in 4.2.2); a JoinGroup drops the regular expression",
+        was=(Change(kind=ClassicEvent.JOIN_GROUP, states=LIVE, name="classic-off"),),
+        elsewhere={"classic": (OWN_ID_WAS_FENCED,)},
         guards={ConsumerGuard.EPOCH_FENCED: ConsumerGuard.EPOCH_FENCED_AT_0_TOO},
-        fields={"outdated_order_keeps_epoch": 0, "regex_drop_bumps": 0, "revokes_dropped_topics": 0, "own_pending_is_free": 0},
+        fields={"outdated_order_keeps_epoch": 0, "regex_drop_bumps": 0, "revokes_dropped_topics": 0, "own_pending_is_free": 0, "join_drops_regex": 0},
     ),
     Delta(
         since=(4, 1),
         what="what a member gave up itself, and is to have again, it is given one heartbeat later (the mend is in 4.0.2 and 4.2, not in 4.1.1); "
         "a regular expression may name a group as Perl does (RE2/J 1.8)",
         guards={ConsumerGuard.REGEX_INVALID: ConsumerGuard.REGEX_INVALID_OR_NAMES},
-        fields={"own_pending_is_free": 1},
+        fields={"own_pending_is_free": 1, "join_drops_regex": 1},
     ),
 )

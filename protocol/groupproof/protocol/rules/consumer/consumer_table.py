@@ -7,15 +7,17 @@ what classic requests meet in such a group.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from groupproof.protocol.rules.cells import NO_GROUP, Cell, Cells, EventKind, Place, Row, State
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent, Effect, Guard
-from groupproof.protocol.rules.consumer.classic_requests import CLASSIC_REQUESTS, LIVE, UNREACHABLE_REQUESTS
+from groupproof.protocol.rules.consumer.classic_requests import CLASSIC_JOIN, CLASSIC_REQUESTS, LIVE, UNREACHABLE_REQUESTS
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerAnswer, ConsumerEffect, ConsumerEvent, ConsumerGuard, ConsumerState
+from groupproof.protocol.rules.deltas import Change
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
-__all__ = ["BEFORE_GROUP", "CELLS", "IN_CLASSIC_GROUPS", "UNREACHABLE"]
+__all__ = ["BEFORE_GROUP", "CELLS", "IN_CLASSIC_GROUPS", "OWN_ID_WAS_FENCED", "UNREACHABLE"]
 
 EMPTY, ASSIGNING, RECONCILING, STABLE, DEAD = ConsumerState
 INVALID: Final = ErrorCode.INVALID_REQUEST
@@ -74,6 +76,7 @@ _LEAVES: Final = (
 _LEAVING: Final = (
     Row("leaves-for-now", ConsumerGuard.LEAVES_FOR_NOW, ConsumerAnswer.LEFT, "CGS-11",
         effects=(ConsumerEffect.LEAVE_FOR_NOW, ConsumerEffect.STORE, ConsumerEffect.CHECK_STATE)),
+    Row("last-leaves", ConsumerGuard.DOWNGRADES, ConsumerAnswer.LEFT, "CGG-52", effects=(ConsumerEffect.DOWNGRADE,)),
     Row("leaves", ConsumerGuard.LEAVES, ConsumerAnswer.LEFT, "CGM-29",
         effects=(ConsumerEffect.REMOVE, ConsumerEffect.STORE, ConsumerEffect.CHECK_STATE)),
 )  # fmt: skip
@@ -110,7 +113,26 @@ _DESCRIBE: Final[Mapping[State, Cell]] = {
 }
 
 _CLASSIC_LIVE: Final = (GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE, GroupState.STABLE)
-_NO_CONSUMER_GROUP = Row("classic-group", Guard.ALWAYS, NOT_FOUND, "CGH-47", note="of a join only where the migration is off (CGG-02)")
+_ABORTS: Final = (ConsumerEffect.ABORT_PARKED,)
+_UPGRADE: Final = (
+    Row("leaves-nothing", ConsumerGuard.LEAVES, NOT_FOUND, "CGH-47"),
+    Row("no-group", ConsumerGuard.IS_ESTABLISHED, NOT_FOUND, "CGH-47"),
+    Row("upgrades-off", ConsumerGuard.UPGRADES_OFF, NOT_FOUND, "CGG-02"),
+    Row("other-type", Guard.NOT_CONSUMER, NOT_FOUND, "CGG-05"),
+    Row("too-many", ConsumerGuard.TOO_MANY_TO_UPGRADE, NOT_FOUND, "CGG-07"),
+    Row("no-protocol-yet", ConsumerGuard.NO_PROTOCOL_YET, ErrorCode.UNKNOWN_SERVER_ERROR, "CGG-15", effects=_ABORTS,
+        note="a NoSuchElementException in every release, thrown behind `completeAllJoinFutures`"),
+    Row("unreadable", ConsumerGuard.UNREADABLE, NOT_FOUND, "CGG-09", effects=_ABORTS, note="or with user data of a custom assignor (CGG-10)"),
+    Row("group-full", ConsumerGuard.UPGRADED_FULL, ErrorCode.GROUP_MAX_SIZE_REACHED, "CGG-08", effects=_ABORTS),
+    replace(_BAD_REGEX, effects=_ABORTS),
+    Row("upgrades", Guard.ALWAYS, None, "CGG-01", effects=(ConsumerEffect.UPGRADE,)),
+)  # fmt: skip
+"""What a heartbeat meets in a classic group with members, in the order of `getOrMaybeCreateConsumerGroup` and `convertToConsumerGroup`."""
+
+_OWN_ID_FENCED = Row("own-id-fenced", ConsumerGuard.OWN_ID_JOINS, FENCED_EPOCH, "CGG-51", effects=_ABORTS)
+OWN_ID_WAS_FENCED: Final = Change(kind=ConsumerEvent.HEARTBEAT, states=_CLASSIC_LIVE, name="regex-invalid", rows=(_OWN_ID_FENCED,), keeps=True)
+"""Up to 4.1 a classic member cannot switch by a join with its own member id."""
+
 IN_CLASSIC_GROUPS: Final[Cells] = {
     ConsumerEvent.HEARTBEAT: {
         GroupState.EMPTY: (
@@ -119,11 +141,16 @@ IN_CLASSIC_GROUPS: Final[Cells] = {
             _BAD_REGEX,
             Row("replaces", Guard.ALWAYS, ConsumerAnswer.HEARTBEAT, "CGG-03", effects=(ConsumerEffect.REPLACE_CLASSIC_GROUP, *_STEPS)),
         ),
-        **dict.fromkeys(_CLASSIC_LIVE, (_NO_CONSUMER_GROUP,)),
+        **dict.fromkeys(_CLASSIC_LIVE, _UPGRADE),
         GroupState.DEAD: (Row("dead", Guard.ALWAYS, ErrorCode.NOT_COORDINATOR, "CGH-41"),),
     },
     ConsumerEvent.DESCRIBE: {
         state: (Row("classic-group", Guard.ALWAYS, ConsumerAnswer.NOT_A_CONSUMER_GROUP, "CGD-12"),) for state in GroupState
+    },
+    ConsumerEvent.DOWNGRADED: {
+        GroupState.STABLE: (
+            Row("joins-again", Guard.ALWAYS, None, "CGG-55", then=GroupState.PREPARING_REBALANCE, after=(Effect.AWAIT_JOINS,), because="downgraded"),
+        ),
     },
 }  # fmt: skip
 """What the requests of the dialect meet in a classic group."""
@@ -131,11 +158,15 @@ IN_CLASSIC_GROUPS: Final[Cells] = {
 # Timers and consequences ---------------------------------------------------------------------------------------------------------
 
 _REMOVES: Final = (ConsumerEffect.REMOVE, ConsumerEffect.STORE, ConsumerEffect.CHECK_STATE)
-_SESSION_ENDS = (Row("session-ends", Guard.ALWAYS, None, "CGM-40", effects=_REMOVES),)
+_LAST_GOES = Row("last-goes", ConsumerGuard.DOWNGRADES, None, "CGG-54", effects=(ConsumerEffect.DOWNGRADE,))
+_SESSION_ENDS = (_LAST_GOES, Row("session-ends", Guard.ALWAYS, None, "CGM-40", effects=_REMOVES))
 _REVOCATION_ENDS = (
     Row("revoked", ConsumerGuard.REVOCATION_OVER, None, "CGM-50"),
+    _LAST_GOES,
     Row("revokes-too-late", Guard.ALWAYS, None, "CGM-46", effects=_REMOVES),
 )
+_REJOIN_ENDS = (_LAST_GOES, Row("rejoins-too-late", Guard.ALWAYS, None, "CGG-40", effects=_REMOVES))
+_RESYNC_ENDS = (_LAST_GOES, Row("syncs-too-late", Guard.ALWAYS, None, "CGG-41", effects=_REMOVES))
 _RESOLUTION = (Row("resolved", Guard.ALWAYS, None, "CGX-20", effects=(ConsumerEffect.RESOLVE, ConsumerEffect.STORE, ConsumerEffect.CHECK_STATE)),)
 
 
@@ -161,6 +192,9 @@ CELLS: Final[Cells] = {
     **CLASSIC_REQUESTS,
     ClassicEvent.SESSION_END: dict.fromkeys(LIVE, _SESSION_ENDS),
     ConsumerEvent.REVOCATION_DEADLINE: dict.fromkeys(LIVE, _REVOCATION_ENDS),
+    ConsumerEvent.REJOIN_DEADLINE: dict.fromkeys(LIVE, _REJOIN_ENDS),
+    ConsumerEvent.RESYNC_DEADLINE: dict.fromkeys(LIVE, _RESYNC_ENDS),
+    ConsumerEvent.CLASSIC_JOIN: dict.fromkeys(LIVE, CLASSIC_JOIN),
     ConsumerEvent.REGEX_RESOLUTION: dict.fromkeys((EMPTY, *LIVE), _RESOLUTION),
     ConsumerEvent.STATE_CHECK: {state: _check(state) for state in (EMPTY, *LIVE)},
     ClassicEvent.TXN_MARKER: dict.fromkeys((EMPTY, *LIVE), (
@@ -185,7 +219,8 @@ CELLS: Final[Cells] = {
 }  # fmt: skip
 
 _NEED_A_GROUP: Final = (
-    ClassicEvent.SESSION_END, ConsumerEvent.REVOCATION_DEADLINE, ConsumerEvent.REGEX_RESOLUTION, ConsumerEvent.STATE_CHECK, ClassicEvent.TXN_MARKER,
+    ClassicEvent.SESSION_END, ConsumerEvent.REVOCATION_DEADLINE, ConsumerEvent.REJOIN_DEADLINE, ConsumerEvent.RESYNC_DEADLINE, ConsumerEvent.CLASSIC_JOIN,
+    ConsumerEvent.REGEX_RESOLUTION, ConsumerEvent.STATE_CHECK, ClassicEvent.TXN_MARKER,
     ClassicEvent.RETENTION, ClassicEvent.CLEANUP, ClassicEvent.LOADED, ClassicEvent.UNLOADED,
 )  # fmt: skip
 _FORGOTTEN: Final = "a group that is gone has neither timers nor members"
@@ -194,6 +229,8 @@ UNREACHABLE: Final[Mapping[Place, str]] = {
     **{(kind, NO_GROUP): "timers and consequences need a group" for kind in _NEED_A_GROUP},
     **{(kind, DEAD): _FORGOTTEN for kind in _NEED_A_GROUP},
     (ClassicEvent.SESSION_END, EMPTY): "there is no member",
-    (ConsumerEvent.REVOCATION_DEADLINE, EMPTY): "there is no member",
+    **{(kind, EMPTY): "there is no member" for kind in (ConsumerEvent.REVOCATION_DEADLINE, ConsumerEvent.REJOIN_DEADLINE, ConsumerEvent.RESYNC_DEADLINE)},
+    (ConsumerEvent.CLASSIC_JOIN, EMPTY): "a JoinGroup puts a classic group in the place of an empty consumer group",
+    **{(ConsumerEvent.DOWNGRADED, state): "it comes to a classic group" for state in (NO_GROUP, *ConsumerState)},
     **UNREACHABLE_REQUESTS,
 }

@@ -43,6 +43,10 @@ class ConsumerEvent(EventKind):
     REVOCATION_DEADLINE = "RevocationDeadline"  # the rebalance timeout of a member that is to revoke
     REGEX_RESOLUTION = "RegexResolution"  # the group's regular expressions are matched with the topics there are
     STATE_CHECK = "StateCheck"  # something changed: which state is the group in?
+    CLASSIC_JOIN = "ClassicJoin"  # a JoinGroup that passed the checks: its member is taken up like one that sends heartbeats
+    REJOIN_DEADLINE = "RejoinDeadline"  # the rebalance timeout of a classic member that is to join again
+    RESYNC_DEADLINE = "ResyncDeadline"  # the rebalance timeout of a classic member that has joined and is to sync
+    DOWNGRADED = "Downgraded"  # a classic group was made of a consumer group, and its members have to join again
 
 
 class ConsumerGuard(GuardName):
@@ -71,18 +75,49 @@ class ConsumerGuard(GuardName):
     FULL = "the group has group.consumer.max.size members, and the member id is none of theirs, nor the instance id"
     FULL_FOR_NEW_IDS = "the group has group.consumer.max.size members, and the member id is none of theirs"
     STRANGER = "the epoch is above 0, dynamic, and the member id is not in the group"
-    INSTANCE_HELD = "the epoch is 0, and a member that is not away holds the instance id"
+    INSTANCE_HELD = "the epoch is 0, and a member of the consumer protocol that is not away holds the instance id"
     INSTANCE_UNKNOWN = "the epoch is above 0, and the instance id is not in the group"
     INSTANCE_FENCED = "the epoch is above 0, and the instance id belongs to another member id"
     EPOCH_FENCED = "the epoch is neither the member's nor 0, nor its previous one with no more partitions than it was assigned"
     EPOCH_FENCED_AT_0_TOO = "the epoch is not the member's, nor its previous one with no more partitions than it was assigned"
+    # upgrades: a join at a classic group with members
+    UPGRADES_OFF = "group.consumer.migration.policy is neither `upgrade` nor `bidirectional`"
+    TOO_MANY_TO_UPGRADE = "the classic group has more than group.consumer.max.size members"
+    NO_PROTOCOL_YET = "the classic group has not chosen a protocol: its first join phase runs"
+    UNREADABLE = "a member's subscription or assignment cannot be read, or the assignment has user data"
+    UPGRADED_FULL = "the classic group has group.consumer.max.size members, and the member id is none of theirs, nor the instance id"
+    UPGRADED_FULL_FOR_NEW_IDS = "the classic group has group.consumer.max.size members, and the member id is none of theirs"
+    OWN_ID_JOINS = "no instance id is given, and the member id is that of a classic member"
+    # downgrades
+    DOWNGRADES = "without who goes some members remain, all of them classic and at most group.max.size, and the policy is `downgrade` or `bidirectional`"
+    DOWNGRADES_BY_RETURN = (
+        "the instance id belongs to the last member of the consumer protocol, the group has at most group.max.size members, and the policy is `downgrade` or `bidirectional`"
+    )
+    # classic members
+    CLASSIC_OFF = "group.consumer.migration.policy is `disabled`"
+    PROTOCOLS_UNFIT = "the protocol type is not `consumer`, or no protocol is one that every classic member supports"
+    JOINING_INSTANCE_UNKNOWN = "a member id is given, and an instance id that is not in the group"
+    JOINING_INSTANCE_FENCED = "a member id is given, and an instance id that belongs to another one"
+    SUBSCRIPTION_UNREADABLE = "the subscription of the first protocol cannot be read"
+    HOLDER_UNKNOWN = "an instance id is given that is not in the group"
+    HOLDER_FENCED = "an instance id is given that belongs to another member id"
+    NO_CLASSIC_MEMBER = "the member id is not in the group, or speaks the consumer protocol"
+    OTHER_EPOCH = "the generation is not the member's epoch"
+    MUST_REJOIN = "the member is behind the target, has partitions to revoke, or all that it waits for is free"
+    MUST_REJOIN_FOR_EPOCH = "the member is behind the group epoch, has partitions to revoke, or all that it waits for is free"
+    MUST_REJOIN_FIRST = "the member is behind the target, and has nothing to revoke"
+    MUST_REJOIN_FIRST_FOR_EPOCH = "the member is behind the group epoch, and has nothing to revoke"
+    PROTOCOL_UNLIKE_JOIN = "a protocol type is given that is not `consumer`, or a protocol that is not the first of the member's JoinGroup"
     # offsets
     NO_MEMBERSHIP = "the epoch is negative"
     COMMITS_AS_STRANGER = "the member id is not in the group"
-    COMMITS_IN_OLD_VERSION = "the request is OffsetCommit v8 or older"
+    COMMITS_IN_OLD_VERSION = "the request is OffsetCommit v8 or older, and the member speaks the consumer protocol"
     EPOCH_NEWER = "the epoch is above the member's"
     EPOCH_OTHER = "the epoch is not the member's"
     EPOCH_OLDER = "the epoch is below the member's"
+    CLASSIC_EPOCH_NEWER = "the member is classic, and the generation above its epoch"
+    CLASSIC_EPOCH_OTHER = "the member is classic, and the generation not its epoch"
+    CLASSIC_EPOCH_OLDER = "the member is classic, and the generation below its epoch"
     FETCHES_AS_NOBODY = "the request is OffsetFetch v8 or older, or names no member and an epoch below 0"
     FETCHES_WITHOUT_NAME = "no member is named, but an epoch is"
     # state
@@ -101,8 +136,10 @@ class ConsumerAnswer(AnswerName):
     DESCRIBED = "0 with the state, both epochs, the assignor, and each member"
     NOT_A_CONSUMER_GROUP = "69 with a message"
     COMMITTED_BY_EPOCH = (
-        "0 for each partition that was assigned at this epoch or before; for others 113, in a transaction 22; 12 where the metadata is too long"
+        "0 for each partition that was assigned at this epoch or before; for others 113, in a transaction or of a classic member 22; "
+        "12 where the metadata is too long"
     )
+    CLASSIC_SHARE = "0 with the member's partitions, in the version of its subscription"
 
 
 class ConsumerEffect(EffectName):
@@ -118,8 +155,22 @@ class ConsumerEffect(EffectName):
     REFRESH_SESSION = "restart the member's session timer"
     ORDER_RESOLUTION = "resolve the group's regular expressions next, if one is new, or topics are and the last time is long ago"
     LEAVE_FOR_NOW = "the member's epoch is -2; what it was to revoke is free"
-    LEAVE_EACH = "remove each member named, or the instance's, and note the code of the others"
-    REMOVE = "remove the member with its share of the target, its partitions and its timers; group epoch + 1"
+    NOTE_LEAVERS = "note the code of each member named, or of the instance's"
+    REMOVE = "remove who goes, with share of the target, partitions and timers; group epoch + 1 if anybody did"
+    UPGRADE = "answer everything parked 27; make a consumer group of the classic one, at the epoch of its generation, then the request anew"
+    ABORT_PARKED = "answer everything parked 27"
+    DOWNGRADE = "make a classic group of those who remain, at the generation of the group epoch, with the target as their assignments; then Downgraded"
+    NAME_MEMBER = "hand out a member id, which is kept nowhere"
+    JOIN_AS_CLASSIC = "ClassicJoin"
+    TAKE_UP_CLASSIC = "take over what the JoinGroup says of the member, which is added if it is new; the instance's place goes to it"
+    RECONCILE_UNLESS_STALE = "take the member a step towards the target, unless the group is to join again"
+    DOWNGRADE_BY_RETURN = "make a classic group of all, at the generation of the group epoch before; then Downgraded, if the group is to join again"
+    AWAIT_SYNC = "end the member's time to join again; restart its session, and its time to sync"
+    ANSWER_JOIN = "answer the JoinGroup with the member's epoch as generation, its first protocol, no leader and no members"
+    REFRESH_CLASSIC_SESSION = "restart the session timer, at the timeout of the member's JoinGroup"
+    AWAIT_REJOIN = "arm the member's time to join again, at its rebalance timeout, unless it runs"
+    NOTE_SHARE = "write the member's partitions down as an assignment"
+    END_RESYNC = "end the member's time to sync"
     RESOLVE = "match the regular expressions with the topics; group epoch + 1 if that changed"
     CHECK_STATE = "StateCheck"
     STORE = "store the group"

@@ -13,6 +13,7 @@ __all__ = [
     "GROUP_CONFIGS",
     "HEARTBEAT_INTERVAL",
     "MAX_SIZE",
+    "MIGRATION_POLICY",
     "PROTOCOLS",
     "REGEX_REFRESH_INTERVAL",
     "REGEX_REFRESH_LEAST_MS",
@@ -24,6 +25,7 @@ SESSION_TIMEOUT: Final = "group.consumer.session.timeout.ms"
 HEARTBEAT_INTERVAL: Final = "group.consumer.heartbeat.interval.ms"
 ASSIGNMENT_INTERVAL: Final = "group.consumer.assignment.interval.ms"
 MAX_SIZE: Final = "group.consumer.max.size"
+MIGRATION_POLICY: Final = "group.consumer.migration.policy"
 ASSIGNORS: Final = "group.consumer.assignors"
 REGEX_REFRESH_INTERVAL: Final = "group.consumer.regex.refresh.interval.ms"
 PROTOCOLS: Final = "group.coordinator.rebalance.protocols"
@@ -42,6 +44,7 @@ BROKER_SETTINGS: Final[Mapping[str, int | str]] = {
     "group.consumer.min.assignment.interval.ms": 0,
     "group.consumer.max.assignment.interval.ms": 15_000,
     MAX_SIZE: 2_147_483_647,
+    MIGRATION_POLICY: "bidirectional",
     ASSIGNORS: "uniform,range",
     REGEX_REFRESH_INTERVAL: 600_000,
     PROTOCOLS: "classic,consumer",

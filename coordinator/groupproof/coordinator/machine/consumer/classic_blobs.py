@@ -1,0 +1,66 @@
+"""What a consumer group reads of its classic members' bytes and writes for them: subscriptions and assignments, topics by name. Pure.
+
+Kafka reads them by `ConsumerProtocol`, which refuses bytes that end where a field of their version is due.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+from groupproof.protocol.wire.subscription import (
+    Assignment,
+    Subscription,
+    SubscriptionError,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+)
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.consumer.consumer_group import Share
+    from groupproof.coordinator.machine.group import Group
+    from groupproof.coordinator.machine.members import Member
+    from groupproof.coordinator.machine.topics_image import TopicsImage
+    from groupproof.protocol.vocabulary import TopicPartition
+
+__all__ = ["assignment_of", "has_readable_members", "partitions_by_id", "share_in_bytes", "subscription_of"]
+
+
+def subscription_of(metadata: bytes) -> Subscription | None:
+    """Return the subscription, None where Kafka cannot read it."""
+    try:
+        subscription = decode_subscription(metadata)
+    except SubscriptionError:
+        return None
+    return None if subscription.is_truncated else subscription
+
+
+def assignment_of(member: Member) -> Assignment | None:
+    """Return the assignment of a classic member, None where Kafka cannot read it, or would lose the user data of a custom assignor (CGG-10)."""
+    try:
+        assignment = decode_assignment(member.assignment)
+    except SubscriptionError:
+        return None
+    return None if assignment.user_data else assignment
+
+
+def has_readable_members(group: Group) -> bool:
+    """Tell whether a consumer group can be made of the classic one (`ConsumerGroup.fromClassicGroup`)."""
+    return all(assignment_of(member) is not None and subscription_of(member.metadata(group.protocol_name)) is not None for member in group.members)
+
+
+def partitions_by_id(partitions: Collection[TopicPartition], topics: TopicsImage) -> Share:
+    """Return partitions by the id of their topic; a topic that there is not is left out."""
+    found: dict[str, list[int]] = {}
+    for name, index in partitions:
+        if (topic := topics.by_name.get(name)) is not None:
+            found.setdefault(topic.topic_id, []).append(index)
+    return {topic_id: tuple(sorted(set(indexes))) for topic_id, indexes in found.items()}
+
+
+def share_in_bytes(share: Mapping[str, Collection[int]], topics: TopicsImage, metadata: bytes) -> bytes:
+    """Return partitions as an assignment of the version that the member's subscription has (CGG-30)."""
+    names = {topic.topic_id: name for name, topic in topics.by_name.items() if topic.topic_id in share}
+    partitions = tuple((names[topic_id], index) for topic_id, indexes in share.items() if topic_id in names for index in sorted(indexes))
+    return encode_assignment(Assignment(partitions=partitions, version=int.from_bytes(metadata[:2], signed=True)))
