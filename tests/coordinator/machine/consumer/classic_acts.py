@@ -70,7 +70,9 @@ class ClassicActs:
         member.epoch = answer.generation_id
         epoch = answer.generation_id - self.base[group] if group in self.base else None
         is_up = answer.generation_id > self.mark
-        return Observed(code=0, epoch=epoch, count=len(answer.members), up=str(is_up), leader="self" if answer.leader == answer.member_id else answer.leader)
+        return Observed(
+            code=0, epoch=epoch, count=len(answer.members), up=str(is_up), leader="self" if answer.leader == answer.member_id else answer.leader
+        )
 
     def _act_parked(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> Observed:
         """Return what a parked request was answered."""
@@ -94,7 +96,10 @@ class ClassicActs:
 
     def _act_heartbeat(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> Observed:
         request = messages.HeartbeatRequest(
-            group_id=group, generation_id=self._epoch(group, name, options), member_id=self._id(group, name), group_instance_id=options.get("instance")
+            group_id=group,
+            generation_id=self._epoch(group, name, options),
+            member_id=self._id(group, name),
+            group_instance_id=options.get("instance"),
         )
         return Observed(code=self._ask(request, 4).error_code)
 
@@ -119,7 +124,9 @@ class ClassicActs:
     def _do_types(self, group: str, words: list[str], options: Mapping[str, str]) -> Observed:
         """Say of what type the members are, of each whether it is the one of that name; and how far the epoch is above the mark."""
         described = self._described(group)
-        types = sorted([member.member_id == options["of"], member.member_type] if "of" in options else member.member_type for member in described.members)
+        types = sorted(
+            [member.member_id == options["of"], member.member_type] if "of" in options else member.member_type for member in described.members
+        )
         return Observed(state=described.group_state, up=str(described.group_epoch - self.mark), types=types)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,32 +52,28 @@ class Observed:
         return "; ".join(f"{name}: measured {wanted}, here {own}" for name, wanted, own in self._compared(answer) if wanted != own)
 
     def _compared(self, answer: str) -> Iterator[tuple[str, Any, Any]]:
-        if (found := re.match(r"(-?\d+)\b", answer)) and self.code is not None:
-            yield "code", int(found[1]), int(self.code)
         if (found := re.search(r"\be(?:\+(\d+))?(?= |$)", answer)) and self.code == 0 and self.epoch is not None:
             yield "epoch", int(found[1] or 0), self.epoch
-        if (found := re.search(r"epoch (-\d)", answer)) and self.epoch is not None:
-            yield "epoch", int(found[1]), self.epoch
         if (found := re.search(r"asg ((?:[\w]+\[[\d,]*\] ?)+|null|\[\])", answer)) and self.tells_assignment:
             yield "assignment", assignment_of(found[1].strip()), self.assignment
-        if (found := re.search(r"state (\w+)", answer)) and self.state is not None:
-            yield "state", found[1], self.state
-        if (found := re.search(r"bumps (\d+)", answer)) and self.bumps is not None:
-            yield "bumps", int(found[1]), self.bumps
         if "{" in answer and self.targets is not None:
             yield "targets", _targets(answer), self.targets
-        if (found := re.search(r"(\[\[.*\]\])$", answer)) and self.offsets is not None:
-            yield "offsets", _plain(found[1]), self.offsets
-        if (found := re.search(r"(\[.*\])$", answer)) and self.listed is not None:
-            yield "listed", found[1], self.listed
-        if (found := re.search(r"nmem (\d+)", answer)) and self.count is not None:
-            yield "members", int(found[1]), self.count
-        if (found := re.search(r"up (-?\w+)", answer)) and self.up is not None:
-            yield "up", found[1], self.up
-        if (found := re.search(r"types (\[.*\])$", answer)) and self.types is not None:
-            yield "types", json.loads(found[1]), self.types
-        if (found := re.search(r"leader (\w+)", answer)) and self.leader is not None:
-            yield "leader", found[1], self.leader
+        for name, pattern, read, own in self._words():
+            if own is not None and (found := re.search(pattern, answer)):
+                yield name, read(found[1]), own
+
+    def _words(self) -> Iterator[tuple[str, str, Callable[[str], Any], Any]]:
+        """Yield what is said in one word each: its name, where it stands in a measured answer, how to read it, and what was observed here."""
+        yield "code", r"^(-?\d+)\b", int, self.code
+        yield "epoch", r"epoch (-\d)", int, self.epoch
+        yield "state", r"state (\w+)", str, self.state
+        yield "bumps", r"bumps (\d+)", int, self.bumps
+        yield "offsets", r"(\[\[.*\]\])$", _plain, self.offsets
+        yield "listed", r"(\[.*\])$", str, self.listed
+        yield "members", r"nmem (\d+)", int, self.count
+        yield "up", r"up (-?\w+)", str, self.up
+        yield "types", r"types (\[.*\])$", json.loads, self.types
+        yield "leader", r"leader (\w+)", str, self.leader
 
 
 def assignment_of(text: str) -> Mapping[str, tuple[int, ...]] | None:

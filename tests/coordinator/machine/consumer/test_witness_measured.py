@@ -24,7 +24,7 @@ def _differences() -> Mapping[str, str]:
         for release in RELEASES:
             for step, observed in answers_of(profile_of(release)):
                 if difference := observed.differs(answers[step][release]):
-                    found[step] = f"{release}: {difference}"
+                    found[step.rpartition("/")[2]] = f"{release}: {difference}"
     return found
 
 
@@ -55,15 +55,20 @@ def _is_played(requirement: Requirement, played: set[str]) -> bool:
     "CGX-25", "CGX-26", "CGX-27", "CGX-28", "CGX-29", "CGX-32", "CGO-01", "CGO-02", "CGO-03", "CGO-04", "CGO-05", "CGO-06", "CGO-07", "CGO-08",
     "CGO-09", "CGO-10", "CGO-11", "CGO-12", "CGO-13", "CGO-14", "CGO-15", "CGO-16", "CGO-17", "CGO-18", "CGO-19", "CGO-20", "CGO-21", "CGO-22",
     "CGO-24", "CGO-29", "CGO-30", "CGO-31", "CGO-32", "CGO-33", "CGO-34", "CGO-35", "CGO-36", "CGO-37", "CGO-40", "CGO-41", "CGO-42", "CGO-43",
-    "CGO-44", "CGO-45", "CGO-46", "CGO-47", "CGO-48", "CGO-49", "CGO-50", "CGO-51", "CGO-52", "CGO-53", "CGD-01", "CGD-03", "CGD-05", "CGD-06",
-    "CGD-07", "CGD-08", "CGD-09", "CGD-10", "CGD-11", "CGD-13", "CGD-17", "CGD-18", "CGD-19", "CGD-20", "CGD-21", "CGD-22", "CGD-23", "CGD-24",
-    "CGD-25", "CGD-26", "CGD-27", "CGD-28", "CGD-29", "CGD-32", "CGD-33", "CGD-34", "CGD-36", "CGD-37", "CGD-40", "CGG-05", "CGG-06", "CGG-33",
-    "CGG-34", "CGG-47", "CGG-48", "CGG-59", "CGG-73", "CGL-01", "CGL-03", "CGL-04", "CGL-07", "CGL-08", "CGL-09", "CGL-10", "CGL-12", "CGL-13",
-    "CGI-01", "CGI-02", "CGI-03", "CGI-04", "CGI-05", "CGI-06", "CGI-07", "CGI-08", "CGI-09", "CGI-10", "CGI-11", "CGI-12", "CGI-14", "CGI-15",
-    "CGI-16",
+    "CGO-44", "CGO-45", "CGO-46", "CGO-47", "CGO-48", "CGO-49", "CGO-50", "CGO-51", "CGO-52", "CGO-53", "CGD-01", "CGD-02", "CGD-03", "CGD-04",
+    "CGD-05", "CGD-06", "CGD-07", "CGD-08", "CGD-09", "CGD-10", "CGD-11", "CGD-12", "CGD-13", "CGD-16", "CGD-17", "CGD-18", "CGD-19", "CGD-20",
+    "CGD-21", "CGD-22", "CGD-23", "CGD-24", "CGD-25", "CGD-26", "CGD-27", "CGD-28", "CGD-29", "CGD-30", "CGD-31", "CGD-32", "CGD-33", "CGD-34",
+    "CGD-35", "CGD-36", "CGD-37", "CGD-38", "CGD-39", "CGD-40", "CGG-01", "CGG-02", "CGG-03", "CGG-04", "CGG-05", "CGG-06", "CGG-09", "CGG-10",
+    "CGG-11", "CGG-12", "CGG-13", "CGG-14", "CGG-15", "CGG-16", "CGG-17", "CGG-18", "CGG-19", "CGG-20", "CGG-21", "CGG-22", "CGG-23", "CGG-24",
+    "CGG-25", "CGG-26", "CGG-27", "CGG-28", "CGG-30", "CGG-31", "CGG-32", "CGG-33", "CGG-34", "CGG-35", "CGG-36", "CGG-37", "CGG-38", "CGG-39",
+    "CGG-40", "CGG-41", "CGG-42", "CGG-43", "CGG-44", "CGG-45", "CGG-46", "CGG-47", "CGG-48", "CGG-49", "CGG-50", "CGG-51", "CGG-52", "CGG-53",
+    "CGG-54", "CGG-55", "CGG-56", "CGG-57", "CGG-58", "CGG-59", "CGG-60", "CGG-61", "CGG-62", "CGG-63", "CGG-64", "CGG-65", "CGG-66", "CGG-67",
+    "CGG-68", "CGG-69", "CGG-71", "CGG-72", "CGG-73", "CGG-74", "CGG-75", "CGG-76", "CGL-01", "CGL-02", "CGL-03", "CGL-04", "CGL-07", "CGL-08",
+    "CGL-09", "CGL-10", "CGL-11", "CGL-12", "CGL-13", "CGI-01", "CGI-02", "CGI-03", "CGI-04", "CGI-05", "CGI-06", "CGI-07", "CGI-08", "CGI-09",
+    "CGI-10", "CGI-11", "CGI-12", "CGI-14", "CGI-15", "CGI-16",
 )  # fmt: skip
 def test_every_requirement_whose_steps_are_played_is_kept_in_each_of_them(request: pytest.FixtureRequest) -> None:
-    played, differences = {step for step, _ in scripts()}, _differences()
+    played, differences = {step.rpartition("/")[2] for step, _ in scripts()}, _differences()  # a step of several policies has one name
     marked = {id for mark in request.node.iter_markers("requirement") for id in mark.args}
 
     broken = {item.id: differences.keys() & _steps(item) for item in requirements() if item.id in marked and differences.keys() & _steps(item)}

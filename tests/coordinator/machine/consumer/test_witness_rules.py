@@ -77,7 +77,10 @@ def test_an_empty_classic_group_becomes_a_consumer_group_by_a_join_and_keeps_its
 
 @pytest.mark.requirement("CGG-19")
 def test_a_classic_member_cannot_join_a_consumer_group_with_members_where_the_migration_is_off() -> None:
-    assert last("kafka-4.2", "A join", "X joingroup").code == 23
+    off = "restart group.consumer.migration.policy=disabled"
+
+    assert last("kafka-4.2", off, "A join", "X joingroup").code == 23
+    assert last("kafka-4.1", off, "A join", "X joingroup").code == 79
 
 
 @pytest.mark.requirement("CGD-16")

@@ -6,9 +6,23 @@ from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
 from groupproof.protocol.vocabulary import ErrorCode
 
 
-def test_classic_members_have_no_place_in_a_consumer_group() -> None:
+def test_an_empty_consumer_group_has_no_classic_member() -> None:
     for kind in (ClassicEvent.SYNC_GROUP, ClassicEvent.HEARTBEAT):
-        assert {row.answer for state in LIVE for row in CLASSIC_REQUESTS[kind][state]} == {ErrorCode.UNKNOWN_MEMBER_ID}
+        assert [row.answer for row in CLASSIC_REQUESTS[kind][ConsumerState.EMPTY]] == [ErrorCode.UNKNOWN_MEMBER_ID]
+
+
+def test_who_asks_is_looked_at_before_the_epoch_and_the_epoch_before_the_rebalance() -> None:
+    for kind, last in ((ClassicEvent.SYNC_GROUP, "joins-first"), (ClassicEvent.HEARTBEAT, "joins-again")):
+        names = [row.name for row in CLASSIC_REQUESTS[kind][ConsumerState.STABLE]]
+        assert [names.index(name) for name in ("instance-unknown", "instance-fenced", "no-classic-member", "other-epoch")] == [0, 1, 2, 3]
+        assert names.index("other-epoch") < names.index(last)
+
+
+def test_the_policy_is_looked_at_first_in_a_join_and_the_subscription_last() -> None:
+    names = [row.name for row in CLASSIC_REQUESTS[ClassicEvent.JOIN_GROUP][ConsumerState.STABLE]]
+
+    assert names[:4] == ["classic-off", "group-full", "protocols-unfit", "member-id-needed"]
+    assert names[-2:] == ["unreadable", "joins"]
 
 
 def test_a_stranger_is_refused_before_the_version_is_looked_at() -> None:

@@ -60,7 +60,7 @@ def _assignment(assigned: Assigned) -> ConsumerAssignment:
 
 
 def _classic_share(event: Event) -> SyncGroupResponse:
-    """The protocol is as the request names it (`classicGroupSyncToConsumerGroup`)."""
+    """Name the protocol as the request does (`classicGroupSyncToConsumerGroup`)."""
     assert event.assignment is not None, "an effect of the row wrote the share down"
     return SyncGroupResponse(
         protocol_type=event.sync.protocol_type, protocol_name=event.sync.protocol_name, assignment=event.assignment[event.member_id]

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from groupproof.coordinator.machine.consumer.classic_effects import CLASSIC_EFFECTS
 from groupproof.coordinator.machine.consumer.consumer_event import group_of
 from groupproof.coordinator.machine.consumer.consumer_group import StoredConsumerGroup
 from groupproof.coordinator.machine.consumer.consumer_members import AWAY, MemberProgress
 from groupproof.coordinator.machine.consumer.consumer_settings import GroupTimes, consumer_settings, group_times
 from groupproof.coordinator.machine.consumer.epoch_commits import EPOCH_COMMITS
+from groupproof.coordinator.machine.consumer.leavers import leavers_of
+from groupproof.coordinator.machine.consumer.member_timers import end_timers, revocation_of
 from groupproof.coordinator.machine.consumer.member_updates import take_up
+from groupproof.coordinator.machine.consumer.migration import MIGRATIONS, joins_again
 from groupproof.coordinator.machine.consumer.reconciliation import Reconciler
 from groupproof.coordinator.machine.consumer.regexes import matching
 from groupproof.coordinator.machine.consumer.target_assignment import chosen_assignor, target_of
 from groupproof.coordinator.machine.effects import EFFECTS
-from groupproof.coordinator.machine.consumer.classic_effects import CLASSIC_EFFECTS
-from groupproof.coordinator.machine.consumer.leavers import leavers_of
-from groupproof.coordinator.machine.consumer.member_timers import end_timers, revocation_of
-from groupproof.coordinator.machine.consumer.migration import MIGRATIONS, joins_again
 from groupproof.coordinator.machine.timers import TimerKey, session_of
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent, Effect
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER

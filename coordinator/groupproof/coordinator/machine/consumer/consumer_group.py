@@ -120,7 +120,9 @@ class ConsumerGroup:
         """Tell whether the member waits for a partition that another one has still (`waitingOnUnreleasedPartition`)."""
         target = self.target.get(member.member_id, {})
         return any(
-            (topic_id, index) in self.owners and index not in member.assigned.get(topic_id, {}) for topic_id, indexes in target.items() for index in indexes
+            (topic_id, index) in self.owners and index not in member.assigned.get(topic_id, {})
+            for topic_id, indexes in target.items()
+            for index in indexes
         )
 
     def resubscribe(self, member: ConsumerMember, names: frozenset[str], regex: str) -> None:

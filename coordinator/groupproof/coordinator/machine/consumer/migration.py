@@ -96,7 +96,7 @@ def joins_again(engine: EffectContext, event: ConsumerGroupEvent) -> bool:
 
 
 def _downgrade(engine: EffectContext, event: Event) -> None:
-    """The classic generation is the group epoch as it is: the removal of who goes bumps nothing (CGG-56, CGG-57)."""
+    """Begin with the group epoch as it is: the removal of who goes bumps nothing (CGG-56, CGG-57)."""
     group = group_of(event)
     gone = {member.member_id for member in leavers_of(event)}
     _convert(engine, event, [member for member in group.members.values() if member.member_id not in gone], group.generation)

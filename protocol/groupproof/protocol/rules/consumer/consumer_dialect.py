@@ -38,10 +38,16 @@ CONSUMER: Final = Dialect(
     states=ConsumerState,
     events=_OWN_EVENTS,
     requests=(ConsumerEvent.HEARTBEAT, ConsumerEvent.DESCRIBE),
-    timers=frozenset({
-        ClassicEvent.SESSION_END, ConsumerEvent.REVOCATION_DEADLINE, ConsumerEvent.REJOIN_DEADLINE, ConsumerEvent.RESYNC_DEADLINE, ConsumerEvent.REGEX_RESOLUTION,
-        ClassicEvent.CLEANUP,
-    }),
+    timers=frozenset(
+        {
+            ClassicEvent.SESSION_END,
+            ConsumerEvent.REVOCATION_DEADLINE,
+            ConsumerEvent.REJOIN_DEADLINE,
+            ConsumerEvent.RESYNC_DEADLINE,
+            ConsumerEvent.REGEX_RESOLUTION,
+            ClassicEvent.CLEANUP,
+        }
+    ),
     guards=(*ConsumerGuard, *dict.fromkeys(row.guard for row in _EVERY if isinstance(row.guard, Guard))),
     otherwise=CLASSIC.otherwise,
     answers=(*ConsumerAnswer, *dict.fromkeys(row.answer for row in _EVERY if isinstance(row.answer, AnswerName) and isinstance(row.answer, Form))),

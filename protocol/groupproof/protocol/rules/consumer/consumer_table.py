@@ -229,7 +229,10 @@ UNREACHABLE: Final[Mapping[Place, str]] = {
     **{(kind, NO_GROUP): "timers and consequences need a group" for kind in _NEED_A_GROUP},
     **{(kind, DEAD): _FORGOTTEN for kind in _NEED_A_GROUP},
     (ClassicEvent.SESSION_END, EMPTY): "there is no member",
-    **{(kind, EMPTY): "there is no member" for kind in (ConsumerEvent.REVOCATION_DEADLINE, ConsumerEvent.REJOIN_DEADLINE, ConsumerEvent.RESYNC_DEADLINE)},
+    **{
+        (kind, EMPTY): "there is no member"
+        for kind in (ConsumerEvent.REVOCATION_DEADLINE, ConsumerEvent.REJOIN_DEADLINE, ConsumerEvent.RESYNC_DEADLINE)
+    },
     (ConsumerEvent.CLASSIC_JOIN, EMPTY): "a JoinGroup puts a classic group in the place of an empty consumer group",
     **{(ConsumerEvent.DOWNGRADED, state): "it comes to a classic group" for state in (NO_GROUP, *ConsumerState)},
     **UNREACHABLE_REQUESTS,

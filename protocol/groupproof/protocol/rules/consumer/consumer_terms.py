@@ -89,10 +89,10 @@ class ConsumerGuard(GuardName):
     UPGRADED_FULL_FOR_NEW_IDS = "the classic group has group.consumer.max.size members, and the member id is none of theirs"
     OWN_ID_JOINS = "no instance id is given, and the member id is that of a classic member"
     # downgrades
-    DOWNGRADES = "without who goes some members remain, all of them classic and at most group.max.size, and the policy is `downgrade` or `bidirectional`"
-    DOWNGRADES_BY_RETURN = (
-        "the instance id belongs to the last member of the consumer protocol, the group has at most group.max.size members, and the policy is `downgrade` or `bidirectional`"
+    DOWNGRADES = (
+        "without who goes some members remain, all of them classic and at most group.max.size, and the policy is `downgrade` or `bidirectional`"
     )
+    DOWNGRADES_BY_RETURN = "the instance id belongs to the last member of the consumer protocol, the group has at most group.max.size members, and the policy is `downgrade` or `bidirectional`"
     # classic members
     CLASSIC_OFF = "group.consumer.migration.policy is `disabled`"
     PROTOCOLS_UNFIT = "the protocol type is not `consumer`, or no protocol is one that every classic member supports"
@@ -159,7 +159,9 @@ class ConsumerEffect(EffectName):
     REMOVE = "remove who goes, with share of the target, partitions and timers; group epoch + 1 if anybody did"
     UPGRADE = "answer everything parked 27; make a consumer group of the classic one, at the epoch of its generation, then the request anew"
     ABORT_PARKED = "answer everything parked 27"
-    DOWNGRADE = "make a classic group of those who remain, at the generation of the group epoch, with the target as their assignments; then Downgraded"
+    DOWNGRADE = (
+        "make a classic group of those who remain, at the generation of the group epoch, with the target as their assignments; then Downgraded"
+    )
     NAME_MEMBER = "hand out a member id, which is kept nowhere"
     JOIN_AS_CLASSIC = "ClassicJoin"
     TAKE_UP_CLASSIC = "take over what the JoinGroup says of the member, which is added if it is new; the instance's place goes to it"

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pytest
+from tests.coordinator.machine.consumer.measured_scripts import Player, last
+
+
+def _play(*lines: str, profile: str = "kafka-4.4") -> Player:
+    player = Player(profile)
+    player.group = "g"
+    for line in lines:
+        step, *words = line.split(" ")
+        player.play(step, words) if step == "wait" else player.play("-", line.split(" "))
+    return player
+
+
+def test_a_classic_join_is_answered_without_leader_and_members_with_the_first_protocol() -> None:
+    player = _play("A join", "wait 1100", "K joingroup id=self protocols=roundrobin,range")
+    answer = player.replies[player.members["g", "K"].token]
+
+    assert (answer.protocol_type, answer.protocol_name, answer.leader, answer.members) == ("consumer", "roundrobin", "", ())
+    assert answer.member_id == "K"
+
+
+def test_a_member_that_joins_by_joingroup_is_classic_from_then_on_and_one_that_beats_is_not() -> None:
+    player = _play("A join", "wait 1100", "A joingroup id=self")
+    assert [member.member_type for member in player._described("g").members] == [0]
+
+    player.play("-", ["A", "join"])
+    assert [member.member_type for member in player._described("g").members] == [1]
+
+
+@pytest.mark.parametrize(("profile", "left"), [("kafka-4.0", {}), ("kafka-4.1", {"rx1"}), ("kafka-4.2", {})])
+def test_a_joingroup_ends_the_subscription_by_regex_but_not_in_4_1(profile: str, left: set[str]) -> None:
+    player = _play("B join", "A join names=null regex=rx.*", "wait 1100", "A beat", "A joingroup id=self", profile=profile)
+    (member,) = [member for member in player._described("g").members if member.member_id == "A"]
+
+    assert bool(member.subscribed_topic_regex) == bool(left)
+
+
+def test_the_rebalance_timer_of_kip_848_is_not_armed_for_a_classic_member() -> None:
+    told = ("K classic-live timeout=1500 session=60000 assign=t[0,1,2,3]", "A join", "K joingroup timeout=1500 session=60000", "K sync")
+
+    assert last("kafka-4.4", *told, "wait 3000", "K sync").code == 0

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import pytest
+from tests.coordinator.machine.consumer.measured_scripts import last
+
+from groupproof.coordinator.machine.consumer.classic_guards import CLASSIC_GUARDS
+from groupproof.coordinator.machine.consumer.consumer_guards import CONSUMER_GUARDS
+
+JOINED = ("A join", "wait 1100", "K joingroup id=self", "K sync")
+
+
+def test_each_guard_of_classic_members_is_one_of_the_dialect() -> None:
+    assert CLASSIC_GUARDS.keys() <= CONSUMER_GUARDS.keys()
+
+
+@pytest.mark.parametrize(
+    ("request_line", "code"),
+    [
+        ("K sync type=connect", 23),
+        ("K sync protocol=roundrobin", 23),
+        ("K sync epoch=-1", 22),
+        ("A sync", 25),
+        ("K heartbeat instance=i9", 25),
+        ("L joingroup id=self protocols=roundrobin,range", 0),
+        ("L joingroup id=self protocols=roundrobin", 23),
+        ("L joingroup id=self type=connect", 23),
+    ],
+)
+def test_what_a_classic_member_gets_wrong_is_named(request_line: str, code: int) -> None:
+    assert last("kafka-4.4", *JOINED, request_line).code == code
+
+
+@pytest.mark.parametrize(("profile", "code"), [("kafka-4.2", 27), ("kafka-4.3", 0)])
+def test_a_newer_group_epoch_without_a_newer_target_sends_a_member_back_up_to_4_2(profile: str, code: int) -> None:
+    waits = ("A join", "K joingroup id=self", "K sync", "B join", "B leave")
+
+    assert last(profile, *waits, "K heartbeat").code == code

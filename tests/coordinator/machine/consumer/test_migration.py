@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import pytest
+from tests.coordinator.machine.consumer.dialect_at_hand import profile_of
+from tests.coordinator.machine.consumer.measured_answers import RELEASES
+from tests.coordinator.machine.consumer.measured_scripts import Player
+
+from groupproof.coordinator.machine.outputs import Arrival, Transition
+from groupproof.protocol.wire.messages import DescribeGroupsRequest, LeaveGroupRequest, LeaveMember
+
+LIVE = "K classic-live assign=t[0,1,2,3]"
+
+
+def _play(*lines: str, profile: str = "kafka-4.4") -> Player:
+    player = Player(profile)
+    player.group = "g"
+    for line in lines:
+        step, *words = line.split(" ")
+        player.play(step, words) if step == "wait" else player.play("-", line.split(" "))
+    return player
+
+
+def test_both_conversions_are_recorded_as_a_group_that_is_made_at_the_epoch_of_the_other() -> None:
+    player = _play(LIVE, "A join")
+    entry = LeaveMember(member_id="A")
+    outputs = player.machine.handle(LeaveGroupRequest(group_id="g", members=(entry,)), Arrival(999, 5, "c", "/h"), player.now_ms + 1)
+    moves = [(output.before, str(output.after), output.generation) for output in outputs if isinstance(output, Transition)]
+
+    assert moves == [(None, "Stable", 2), ("Stable", "PreparingRebalance", 2)]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_what_the_target_gives_is_what_the_downgraded_group_has_assigned(release: str) -> None:
+    player = _play("A join instance=i1", "wait 1100", "K joingroup instance=i1", profile=profile_of(release))
+    (group,) = player._ask(DescribeGroupsRequest(groups=("g",)), 6).groups
+
+    assert group.group_state == "Stable"
+    assert len(group.members[0].member_assignment) > 0
+    assert group.members[0].group_instance_id == "i1"
+
+
+def test_a_static_member_comes_back_into_a_downgraded_group_without_a_rebalance_and_syncs() -> None:
+    player = _play("A join instance=i1", "wait 1100", "K joingroup instance=i1")
+    observed = player.play("-", ["K", "sync", "instance=i1"])
+
+    assert observed is not None
+    assert observed.assignment == {"t": (0, 1, 2, 3)}
+
+
+def test_another_subscription_of_a_returning_member_lets_the_downgraded_group_join_again() -> None:
+    player = _play("A join instance=i1", "wait 1100", "K joingroup instance=i1 names=u")
+    (group,) = player._ask(DescribeGroupsRequest(groups=("g",)), 6).groups
+
+    assert group.group_state == "PreparingRebalance"
+
+
+def test_what_is_stored_of_a_converted_group_is_the_group_as_it_is_now() -> None:
+    upgraded = _play(LIVE, "A join", "restart", "describe")
+    assert upgraded._described("g").group_state == "Reconciling"
+
+    downgraded = _play(LIVE, "A join", "A leave", "restart")
+    (group,) = downgraded._ask(DescribeGroupsRequest(groups=("g",)), 6).groups
+    assert (group.group_state, len(group.members)) == ("Stable", 1)
+
+
+def test_the_timers_of_the_other_protocol_are_over_with_the_conversion() -> None:
+    player = _play(
+        "K classic-live timeout=2000 session=60000 assign=t[0,1,2,3]", "L joingroup version=3 timeout=2000 session=60000", "A join", "wait 2100"
+    )
+
+    assert {member.member_type for member in player._described("g").members} == {0, 1}
+    assert len(player._described("g").members) == 3
