@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,7 +26,7 @@ class PlayedMember:
     token: int = 0
 
 
-class ClassicActs:
+class ClassicActs(ABC):
     """`joingroup` without `id=self` asks with the id that the member was given, or without one."""
 
     base: dict[str, int]
@@ -35,17 +36,17 @@ class ClassicActs:
     mark: int = 0
     _serial: int = 0
 
-    def _ask(self, message: Any, version: int, client: str = "c") -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def _ask(self, message: Any, version: int, client: str = "c") -> Any: ...
 
-    def _described(self, group: str) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def _described(self, group: str) -> Any: ...
 
-    def _member(self, group: str, name: str) -> PlayedMember:
-        raise NotImplementedError
+    @abstractmethod
+    def _member(self, group: str, name: str) -> PlayedMember: ...
 
-    def _epoch(self, group: str, name: str, options: Mapping[str, str]) -> int:
-        raise NotImplementedError
+    @abstractmethod
+    def _epoch(self, group: str, name: str, options: Mapping[str, str]) -> int: ...
 
     def _id(self, group: str, name: str) -> str:
         return "" if name == "-" else self.classic.get((group, name), name)

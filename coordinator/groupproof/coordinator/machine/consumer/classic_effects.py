@@ -93,7 +93,8 @@ def _await_sync(engine: EffectContext, event: ConsumerGroupEvent) -> None:
 def _answer_join(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     """Name no leader: nobody is to compute an assignment (CGG-26, CGG-27)."""
     member = event.consumer
-    assert event.arrival is not None and member.classic is not None, "a classic member asked"  # noqa: PT018
+    assert event.arrival is not None, "a JoinGroup arrives"
+    assert member.classic is not None, "who joins by a JoinGroup is classic"
     engine.reply(
         event.arrival.token,
         JoinGroupResponse(
