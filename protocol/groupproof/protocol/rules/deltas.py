@@ -47,7 +47,7 @@ class Delta:
     """What held before release `since`, and what came with it (`what`, with its KIP or issue).
 
     `appends` are the answers to requests whose record the log refuses, by request and the log's error. With `line` it held in that coordinator
-    alone. `elsewhere` are changes of the cells that the dialect brings to groups of others, by the dialect's name: states of two dialects may have one name.
+    alone. A change of states of another dialect is one of the cells that this one brings to groups of that.
     """
 
     since: Release
@@ -60,7 +60,6 @@ class Delta:
     appends: Mapping[EventKind, Mapping[int, int]] = field(default_factory=dict)
     unreachable: Mapping[tuple[EventKind, State], str] = field(default_factory=dict)
     line: CoordinatorKind | None = None
-    elsewhere: Mapping[str, tuple[Change, ...]] = field(default_factory=dict)
 
 
 def gone(kind: EventKind, states: tuple[State, ...], *names: str) -> tuple[Change, ...]:

@@ -138,7 +138,7 @@ def table_of(
     before_group, reasons = dict(dialect.before_group), dict(dialect.unreachable)
     fields, appends = dict(dialect.fields), dict(dialect.appends)
     for delta in newer_deltas(dialect, release, line, deltas):
-        cells = undone(delta, cells)
+        cells = undone(_about(delta, dialect), cells)
         before_group.update(delta.before_group)
         fields.update(delta.fields)
         reasons.update(delta.unreachable)
@@ -160,8 +160,15 @@ def _brought(other: Dialect, dialect: Dialect, release: Release, line: Coordinat
     """Return the cells that another dialect brings to the groups of this one, as they were at a release."""
     cells = other.elsewhere.get(dialect.name, {})
     for delta in newer_deltas(other, release, line):
-        cells = undone(replace(delta, was=delta.elsewhere.get(dialect.name, ())), cells)
+        cells = undone(_about(delta, dialect), cells)
     return cells
+
+
+def _about(delta: Delta, dialect: Dialect) -> Delta:
+    """Return what the delta says of groups of the dialect; a state tells by its class whose it is, as states of two dialects may have one name."""
+    return replace(
+        delta, was=tuple(change for change in delta.was if all(state is NO_GROUP or isinstance(state, dialect.states) for state in change.states))
+    )
 
 
 def undone(delta: Delta, cells: Cells) -> Cells:

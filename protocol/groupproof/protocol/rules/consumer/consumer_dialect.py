@@ -23,9 +23,7 @@ __all__ = ["CONSUMER"]
 
 EMPTY, ASSIGNING, RECONCILING, STABLE, DEAD = ConsumerState
 _ROWS: Final = [row for cell in (*BEFORE_GROUP.values(), *(cell for cells in CELLS.values() for cell in cells.values())) for row in cell]
-_OLDER: Final = [
-    row for delta in CONSUMER_DELTAS for changes in (delta.was, *delta.elsewhere.values()) for change in changes for row in change.rows
-]  # fmt: skip
+_OLDER: Final = [row for delta in CONSUMER_DELTAS for change in delta.was for row in change.rows]
 _ELSEWHERE: Final = [row for cells in IN_CLASSIC_GROUPS.values() for cell in cells.values() for row in cell]
 _EVERY: Final = (*_ROWS, *_OLDER, *_ELSEWHERE)
 _OWN_EVENTS: Final[tuple[EventKind, ...]] = (

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from groupproof.protocol.rules.cells import Row
-from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
 from groupproof.protocol.rules.consumer.classic_requests import LIVE
 from groupproof.protocol.rules.consumer.consumer_table import OWN_ID_WAS_FENCED
@@ -62,8 +61,7 @@ CONSUMER_DELTAS: Final[tuple[Delta, ...]] = (
         what="a dynamic member may join again at epoch 0 (KAFKA-19233); the acknowledgement of an outdated order leaves the epoch as it is; an empty regular expression "
         "bumps the group epoch; dropped topics are taken away at once; a member is given back what it gave up itself in the same answer, as in 4.0.2; "
         "a classic member may switch by a join with its own member id; the policy `disabled` keeps classic members out (in 4.2.2); a JoinGroup drops the regular expression",
-        was=(Change(kind=ClassicEvent.JOIN_GROUP, states=LIVE, name="classic-off"),),
-        elsewhere={CLASSIC.name: (OWN_ID_WAS_FENCED,)},
+        was=(Change(kind=ClassicEvent.JOIN_GROUP, states=LIVE, name="classic-off"), OWN_ID_WAS_FENCED),
         guards={ConsumerGuard.EPOCH_FENCED: ConsumerGuard.EPOCH_FENCED_AT_0_TOO},
         fields={"outdated_order_keeps_epoch": 0, "regex_drop_bumps": 0, "revokes_dropped_topics": 0, "own_pending_is_free": 0, "join_drops_regex": 0},
     ),
