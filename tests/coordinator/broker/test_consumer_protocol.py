@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
+import pytest
 import trio
 
 from groupproof.coordinator.broker.serve import ServingCluster, serve
@@ -20,9 +21,9 @@ JOIN = {
 
 
 @asynccontextmanager
-async def _cluster(recorder: Recorder) -> AsyncIterator[ServingCluster]:
+async def _cluster(recorder: Recorder, profile: str = "kafka-4.1") -> AsyncIterator[ServingCluster]:
     async with trio.open_nursery() as nursery:
-        yield await nursery.start(partial(serve, ports=(0,), profile="kafka-4.1", topics={"t": 2}, recorder=recorder))
+        yield await nursery.start(partial(serve, ports=(0,), profile=profile, topics={"t": 2}, recorder=recorder))
         nursery.cancel_scope.cancel()
 
 
@@ -76,3 +77,86 @@ def test_the_heartbeat_and_the_description_are_advertised() -> None:
     versions = trio.run(_versions)
 
     assert (versions[Api.CONSUMER_GROUP_HEARTBEAT], versions[Api.CONSUMER_GROUP_DESCRIBE]) == ((0, 1), (0, 1))
+
+
+async def _talk(profile: str, *asked: tuple[Api, int, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    async with _cluster(Recorder(lambda: 0), profile) as serving, await trio.open_tcp_stream(*serving.addresses[0]) as stream:
+        return [await _asked(stream, api, version, body) for api, version, body in asked]
+
+
+def _configs(group: str, **values: str | None) -> tuple[Api, int, Mapping[str, Any]]:
+    """Return a request that sets configs of a group, or, with None, deletes them."""
+    changes = tuple({"name": name.replace("_", "."), "config_operation": int(value is None), "value": value} for name, value in values.items())
+    resource = {"resource_type": 32, "resource_name": group, "configs": changes}
+    return Api.INCREMENTAL_ALTER_CONFIGS, 1, {"resources": (resource,), "validate_only": False}
+
+
+def _description(kind: int, name: str) -> tuple[Api, int, Mapping[str, Any]]:
+    return Api.DESCRIBE_CONFIGS, 4, {"resources": ({"resource_type": kind, "resource_name": name, "configuration_keys": None},)}
+
+
+def _codes(answers: list[dict[str, Any]]) -> list[int]:
+    return [answer["responses"][0]["error_code"] for answer in answers if "responses" in answer]
+
+
+@pytest.mark.requirement("CGD-29", "CGD-30", "CGD-31", "CGD-32", "CGD-33", "CGD-34", "CGD-36", "CGD-37")
+@pytest.mark.parametrize(("profile", "code"), [("kafka-4.1", 40), ("kafka-4.4", 0)])
+def test_configs_of_a_group_are_set_within_the_brokers_bounds(profile: str, code: int) -> None:
+    answers = trio.run(
+        partial(
+            _talk, profile, _configs("g", consumer_session_timeout_ms="44999"), _configs("g", consumer_session_timeout_ms="60001"),
+            _configs("g", consumer_heartbeat_interval_ms="4999"), _configs("g", consumer_colour="1"), _configs("", consumer_session_timeout_ms="50000"),
+            _configs("g", consumer_assignment_interval_ms="0"), _configs("g", consumer_session_timeout_ms="50000"),
+        )
+    )  # fmt: skip
+
+    assert _codes(answers) == [40, 40, 40, 40, 42, code, 0]
+
+
+@pytest.mark.requirement("CGM-52", "CGD-40")
+def test_a_member_goes_by_the_configs_of_its_group_and_a_deleted_one_is_the_brokers_again() -> None:
+    beat = (Api.CONSUMER_GROUP_HEARTBEAT, 1, {"group_id": "g", "member_id": "a", "member_epoch": 1})
+    joined, _, beaten, described, _, again, of_broker = trio.run(
+        partial(
+            _talk, "kafka-4.1", (Api.CONSUMER_GROUP_HEARTBEAT, 1, JOIN), _configs("g", consumer_heartbeat_interval_ms="7000"), beat,
+            _description(32, "g"), _configs("g", consumer_heartbeat_interval_ms=None), beat, _description(4, "0"),
+        )
+    )  # fmt: skip
+
+    assert [answer["heartbeat_interval_ms"] for answer in (joined, beaten, again)] == [5_000, 7_000, 5_000]
+    told = {entry["name"]: (entry["value"], entry["config_source"]) for entry in described["results"][0]["configs"]}
+    assert told == {"consumer.session.timeout.ms": ("45000", 5), "consumer.heartbeat.interval.ms": ("7000", 8)}
+    settings = {entry["name"]: entry["value"] for entry in of_broker["results"][0]["configs"]}
+    assert (settings["group.consumer.session.timeout.ms"], settings["group.max.session.timeout.ms"]) == ("45000", "1800000")
+
+
+@pytest.mark.requirement("CGO-25", "CGO-26", "CGO-27", "CGO-38", "CGO-39")
+def test_offsets_go_by_the_ids_of_topics_from_v10_on() -> None:
+    nobody = "00000000-0000-0000-0000-00000000beef"
+
+    async def conversation() -> list[dict[str, Any]]:
+        async with _cluster(Recorder(lambda: 0), "kafka-4.2") as serving, await trio.open_tcp_stream(*serving.addresses[0]) as stream:
+            topics = (await _asked(stream, Api.METADATA, 12, {"topics": None}))["topics"]
+            (known,) = [topic["topic_id"] for topic in topics if topic["name"] == "t"]
+            joined = await _asked(stream, Api.CONSUMER_GROUP_HEARTBEAT, 1, JOIN)
+
+            def commit(topic: str, epoch: int) -> Mapping[str, Any]:
+                offsets = ({"topic_id": topic, "partitions": ({"partition_index": 0, "committed_offset": 7},)},)
+                return {"group_id": "g", "member_id": "a", "generation_id": epoch, "topics": offsets}
+
+            epoch = joined["member_epoch"]
+            told = [await _asked(stream, Api.OFFSET_COMMIT, 10, commit(*asked)) for asked in ((known, epoch), (nobody, epoch), (nobody, epoch + 8))]
+            asked = tuple({"topic_id": topic, "partition_indexes": (0,)} for topic in (known, nobody))
+            group = {"group_id": "g", "member_id": "a", "member_epoch": epoch}
+            for topics_asked in (asked, None):
+                told.append(await _asked(stream, Api.OFFSET_FETCH, 10, {"groups": ({**group, "topics": topics_asked},)}))
+            return [{"id": known}, *told]
+
+    known, *commits, fetched, everything = trio.run(conversation)
+
+    ids = [(topic["topic_id"], topic["partitions"][0]["error_code"]) for answer in commits for topic in answer["topics"]]
+    assert ids == [(known["id"], 0), (nobody, 100), (nobody, 100)]
+    (group,), (whole,) = fetched["groups"], everything["groups"]
+    offsets = [(topic["topic_id"], topic["partitions"][0]["committed_offset"], topic["partitions"][0]["error_code"]) for topic in group["topics"]]
+    assert (group["error_code"], offsets) == (0, [(known["id"], 7, 0), (nobody, -1, 100)])
+    assert [(topic["topic_id"], topic["partitions"][0]["committed_offset"]) for topic in whole["topics"]] == [(known["id"], 7)]

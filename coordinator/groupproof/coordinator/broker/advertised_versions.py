@@ -24,8 +24,11 @@ Ranges = dict[Api, tuple[int, int]]
 
 def accepted(profile: str) -> Ranges:
     """Return the versions that are answered; raise `UnknownProfile`."""
-    served = SERVED | {request.api for dialect in profile_named(profile).dialects for request, _ in dialect.messages}
-    return {api: both for api, own in api_versions(profile).items() if api in served and (both := _intersection(own, VERSIONS[api]))}
+    dialects = profile_named(profile).dialects
+    served = SERVED | {request.api for dialect in dialects for request, _ in dialect.messages}
+    beside = {api: own for dialect in dialects for api, own in dialect.apis_beside.items()}
+    ranges = {**beside, **{api: own for api, own in api_versions(profile).items() if api in served}}
+    return {api: both for api, own in ranges.items() if (both := _intersection(own, VERSIONS[api]))}
 
 
 def advertised(profile: str) -> Ranges:

@@ -7,6 +7,7 @@ once. Nothing here knows of bytes or faults: that is the connection's affair.
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import trio
 
 from groupproof.coordinator.broker.broker_host import BrokerHost
+from groupproof.coordinator.broker.config_requests import alter_configs, describe_configs
 from groupproof.coordinator.broker.metadata import (
     api_versions,
     describe_cluster,
@@ -31,12 +33,13 @@ from groupproof.coordinator.broker.record_requests import (
     offset_for_leader_epoch,
     produce,
 )
+from groupproof.coordinator.broker.topic_ids import BY_ID_SINCE, named_request
 from groupproof.coordinator.broker.unknown_partitions import OFFSET_REQUESTS, existing_part, refused_wholly, with_unknown
 from groupproof.coordinator.machine.outputs import Arrival
 from groupproof.coordinator.machine.variant import ConnectionVariant
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import body_of
-from groupproof.protocol.wire.message_conversion import GROUP_APIS
+from groupproof.protocol.wire.message_conversion import GROUP_APIS, request_of
 from groupproof.protocol.wire.messages import FindCoordinatorRequest, LeaveGroupRequest, LeaveMember
 
 if TYPE_CHECKING:
@@ -119,6 +122,8 @@ class Broker:
         With `taken_up_twice` it is taken up twice, before that is called; the second answer is dropped.
         """
         api = arrived.wire.api
+        if arrived.wire.version >= BY_ID_SINCE.get(api, sys.maxsize):
+            return await self._coordinate_by_id(arrived, peer, taken_up_twice)
         if api in GROUP_APIS and api is not Api.FIND_COORDINATOR:
             return await self._coordinate(arrived.wire.message, arrived, peer, taken_up_twice)
         self.recorder.record("processed", **arrived.columns)
@@ -164,6 +169,11 @@ class Broker:
                 return await ticket.wait()
         finally:
             self.coordinators.abandon(ticket)
+
+    async def _coordinate_by_id(self, arrived: IncomingRequest, peer: Peer, twice: Callable[[], None] | None) -> Body:
+        """Ask the coordinator by names about topics that the request names by ids."""
+        named = named_request(arrived.wire.api, arrived.wire.body, self.world.topics)
+        return named.answered(await self._coordinate(request_of(arrived.wire.api, named.body), arrived, peer, twice))
 
     async def _coordinate(self, message: GroupRequest, arrived: IncomingRequest, peer: Peer, twice: Callable[[], None] | None) -> Body:
         if not isinstance(message, OFFSET_REQUESTS):
@@ -237,5 +247,7 @@ _ANSWERS: dict[Api, Callable[[Broker, Body, int], Body]] = {
     Api.OFFSET_FOR_LEADER_EPOCH: lambda broker, body, version: offset_for_leader_epoch(broker.world, broker.node_id, body),
     Api.PRODUCE: lambda broker, body, version: produce(broker.world, broker.node_id, body),
     Api.INIT_PRODUCER_ID: lambda broker, body, version: init_producer_id(broker.world, body),
+    Api.INCREMENTAL_ALTER_CONFIGS: lambda broker, body, version: alter_configs(broker.coordinators, body),
+    Api.DESCRIBE_CONFIGS: lambda broker, body, version: describe_configs(broker.coordinators, body),
     Api.CREATE_TOPICS: lambda broker, body, version: create_topics(broker.world, body),
 }

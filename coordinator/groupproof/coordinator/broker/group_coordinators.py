@@ -62,6 +62,7 @@ class Coordinators:
     """One machine for each node, and the node that owns each offsets partition; `run` keeps their timers."""
 
     def __init__(self, *, profile: str, settings: Settings, nodes: int, seed: int, recorder: Recorder, variant: Variant = REFERENCE) -> None:
+        self.settings = settings
         self._variant = variant
         self._timers = profile_named(profile).timers
         self.partitions = settings.offsets_topic_num_partitions
@@ -101,9 +102,17 @@ class Coordinators:
         for machine in self._machines:
             machine.change_topics(topics)
 
-    def configure_group(self, group: str, configs: Mapping[str, str]) -> ErrorCode:
-        """Give a group settings of its own at every broker; return the error by which they are refused."""
-        return max(machine.configure_group(group, configs) for machine in self._machines)
+    def configure_group(self, group: str, configs: Mapping[str, str], *, only_checks: bool = False) -> ErrorCode:
+        """Give a group settings of its own at every broker, unless they are only to be checked; return the error by which they are refused."""
+        return max(machine.configure_group(group, configs, only_checks=only_checks) for machine in self._machines)
+
+    def group_configs(self, group: str) -> Mapping[str, int]:
+        """Return the settings that a group has for itself."""
+        return self._machines[0].group_configs().get(group, {})
+
+    def group_config_defaults(self) -> Mapping[str, int]:
+        """Return the settings that a group may have for itself, with the broker's own values."""
+        return self._machines[0].group_config_defaults()
 
     def refuse_appends(self, error: ErrorCode) -> None:
         """Let the log of every broker refuse records, or (NONE) take them again."""

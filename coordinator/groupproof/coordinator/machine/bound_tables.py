@@ -15,7 +15,7 @@ from groupproof.protocol.vocabulary import ErrorCode
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.any_group import AnyGroup
-    from groupproof.coordinator.machine.dialect_functions import CheckConfig, DialectFunctions, RequestFunctions
+    from groupproof.coordinator.machine.dialect_functions import CheckConfig, ConfigDefaults, DialectFunctions, RequestFunctions
     from groupproof.coordinator.machine.effect_context import EffectContext
     from groupproof.coordinator.machine.event import Event
     from groupproof.coordinator.machine.group_batches import Batch
@@ -69,6 +69,7 @@ class BoundTables:
     fields: Mapping[str, int]
     appends: Mapping[EventKind, Mapping[int, int]]
     check_config: CheckConfig
+    config_defaults: ConfigDefaults
 
 
 @lru_cache(maxsize=64)
@@ -98,6 +99,7 @@ def bound_tables(profile: Profile, variant: Variant) -> BoundTables:
         fields=fields,
         appends={kind: answers for table in tables for kind, answers in table.appends.items()},
         check_config=next((function.check_config for function in functions.values() if function.check_config is not None), _no_config),
+        config_defaults=next((function.config_defaults for function in functions.values() if function.config_defaults is not None), lambda *_: {}),
     )
 
 

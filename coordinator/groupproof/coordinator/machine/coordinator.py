@@ -152,16 +152,21 @@ class Coordinator:
         for group in self._engine.groups.values():
             self._engine.tables.functions[group.dialect].hear_of_topics(group, changed)
 
-    def configure_group(self, group_id: str, configs: Mapping[str, str]) -> ErrorCode:
-        """Give a group settings of its own, instead of those that it had; return the error by which they are refused (IncrementalAlterConfigs)."""
+    def configure_group(self, group_id: str, configs: Mapping[str, str], *, only_checks: bool = False) -> ErrorCode:
+        """Give a group settings of its own, instead of those that it had, unless they are only to be checked; return the error by which they are refused
+        (IncrementalAlterConfigs)."""
         error, values = self._engine.tables.check_config(self.settings, self._engine.fields, group_id, configs)
-        if not error:
+        if not error and not only_checks:
             self._engine.group_configs[group_id] = values
         return error
 
     def restore_group_configs(self, configs: Mapping[str, Mapping[str, int]]) -> None:
         """Take over the settings that groups had for themselves, whatever the broker's bounds are now."""
         self._engine.group_configs.update((group_id, dict(values)) for group_id, values in configs.items())
+
+    def group_config_defaults(self) -> dict[str, int]:
+        """Return the settings that a group may have for itself, with what one goes by that has none."""
+        return self._engine.tables.config_defaults(self.settings, self._engine.fields)
 
     def group_configs(self) -> dict[str, dict[str, int]]:
         """Return the settings that groups have for themselves, by group."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from groupproof.protocol.rules.dialect import Dialect
     from groupproof.protocol.vocabulary import ErrorCode
 
-__all__ = ["CheckConfig", "DialectFunctions", "RequestFunctions"]
+__all__ = ["CheckConfig", "ConfigDefaults", "DialectFunctions", "RequestFunctions"]
 
 
 class CheckConfig(Protocol):
@@ -25,6 +25,12 @@ class CheckConfig(Protocol):
     def __call__(
         self, settings: Settings, fields: Mapping[str, int], group_id: str, configs: Mapping[str, str], /
     ) -> tuple[ErrorCode, dict[str, int]]: ...
+
+
+class ConfigDefaults(Protocol):
+    """Tells the settings that a group may have for itself, with the broker's values."""
+
+    def __call__(self, settings: Settings, fields: Mapping[str, int], /) -> dict[str, int]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +55,7 @@ class DialectFunctions:
     code in the shape of a request's answer. `gate` are the guards that hold only where the coordinator cannot look at the group; `quiet` the kinds that
     are not recorded where their row does nothing. `planted` are its bugs and its legal deviations beside those that are made from the rules.
     `restored` makes a group of what was stored of it, by the type of the record. `hear_of_topics` tells a group which topics changed; `check_config` reads the settings
-    that one group is to have for itself, or says why it may not have them, where groups of the dialect may have any.
+    that one group is to have for itself, or says why it may not have them, where groups of the dialect may have any; `config_defaults` are what a group goes by without.
     """
 
     dialect: Dialect
@@ -67,3 +73,4 @@ class DialectFunctions:
     restored: Mapping[type[Any], Callable[[Any], AnyGroup]] = field(default_factory=dict)
     hear_of_topics: Callable[[Any, frozenset[str]], None] = lambda group, names: None
     check_config: CheckConfig | None = None
+    config_defaults: ConfigDefaults | None = None

@@ -50,6 +50,11 @@ class Settings:
         value: int | str = dict(self.brought)[name]
         return value
 
+    def by_name(self) -> dict[str, int | str]:
+        """Return all of them by their dotted names."""
+        own = {name: getattr(self, name.replace(".", "_")) for name in OWN_NAMES}
+        return {**own, **dict(self.brought)}
+
     @classmethod
     def of(cls, named: Mapping[str, Any], profile: str = "kafka-4.1") -> Settings:
         """Return the profile's defaults with `named` (Kafka's dotted names) over them; raise `UnknownSetting`."""

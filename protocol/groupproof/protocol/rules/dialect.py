@@ -58,7 +58,8 @@ class Dialect:
     `settings` are the broker settings that it alone reads, by Kafka's dotted names, with their defaults.
 
     `since` is the first release of Kafka that speaks it, None where none does; `relatives` are others who speak it. `elsewhere` are the cells that its
-    requests bring to the groups of other dialects, by the dialect's name: a broker that speaks both needs them.
+    requests bring to the groups of other dialects, by the dialect's name: a broker that speaks both needs them. `apis_beside` are what brokers that speak it
+    serve beside the requests to groups, such as those for the settings of one group.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Dialect:
     since: Release | None = None
     relatives: tuple[Relative, ...] = ()
     elsewhere: Mapping[str, Cells] = field(default_factory=dict)
+    apis_beside: Mapping[Api, Range] = field(default_factory=dict)
 
     @property
     def all_states(self) -> tuple[State, ...]:

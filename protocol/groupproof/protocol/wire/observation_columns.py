@@ -43,7 +43,7 @@ def request_columns(api: Api, body: Body, named: Named = str) -> tuple[Columns, 
     if brought is not None:
         who, what = brought.request(body, named)
     else:
-        who, what = describe(body) if describe else ({}, {})
+        who, what = describe(_named_by(body, named) if api in _BY_ID else body) if describe else ({}, {})
     if api is Api.FETCH:
         what = _fetched(body, named)
     what["body"] = body if _is_whole(api) else _compact(api, body)
@@ -57,10 +57,24 @@ def response_columns(api: Api, request: Body, body: Body, named: Named = str) ->
     if brought is not None:
         columns = brought.response(body, request, named)
     elif describe:
-        columns = describe(body, request)
+        columns = describe(_named_by(body, named) if api in _BY_ID else body, request)
     columns["error"] = error_of(api, body)
     columns["body"] = body if _is_whole(api) else _compact(api, body)
     return columns
+
+
+_BY_ID: Final = frozenset({Api.OFFSET_COMMIT, Api.OFFSET_FETCH})
+
+
+def _named_by(body: Body, named: Named) -> Body:
+    """Return the body with names where it has ids alone, in the lists of topics that OffsetCommit and OffsetFetch have (v10)."""
+    if body.get("groups"):
+        return {**body, "groups": [_named_by(group, named) for group in body["groups"]]}
+    return {**body, "topics": [_named_topic(topic, named) for topic in body["topics"]]} if body.get("topics") else body
+
+
+def _named_topic(topic: Body, named: Named) -> Body:
+    return topic if topic.get("name") or not topic.get("topic_id") else {**topic, "name": named(str(topic["topic_id"]))}
 
 
 def _is_whole(api: Api) -> bool:

@@ -10,7 +10,7 @@ from groupproof.coordinator.machine.consumer.consumer_effects import CONSUMER_EF
 from groupproof.coordinator.machine.consumer.consumer_event import ConsumerGroupEvent
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup, StoredConsumerGroup
 from groupproof.coordinator.machine.consumer.consumer_guards import CONSUMER_GUARDS
-from groupproof.coordinator.machine.consumer.consumer_settings import checked_config
+from groupproof.coordinator.machine.consumer.consumer_settings import checked_config, config_defaults
 from groupproof.coordinator.machine.dialect_functions import DialectFunctions, RequestFunctions
 from groupproof.coordinator.machine.group_batches import Batch
 from groupproof.protocol.rules.classic.classic_terms import Guard
@@ -65,4 +65,5 @@ CONSUMER_FUNCTIONS: Final = DialectFunctions(
     restored={StoredConsumerGroup: ConsumerGroup.restored},
     hear_of_topics=ConsumerGroup.hear_of_topics,
     check_config=checked_config,
+    config_defaults=config_defaults,
 )

@@ -19,7 +19,7 @@ from groupproof.protocol.rules.consumer.group_configs import (
 )
 from groupproof.protocol.vocabulary import ErrorCode
 
-__all__ = ["ConsumerSettings", "GroupTimes", "checked_config", "consumer_settings", "group_times"]
+__all__ = ["ConsumerSettings", "GroupTimes", "checked_config", "config_defaults", "consumer_settings", "group_times"]
 
 _SETTINGS_MAX: Final = 64
 
@@ -91,6 +91,12 @@ def group_times(settings: Settings, configs: Mapping[str, int], *, raises: bool)
         value(GROUP_CONFIGS[name]) for name in ("consumer.session.timeout.ms", "consumer.heartbeat.interval.ms", "consumer.assignment.interval.ms")
     )
     return GroupTimes(session_timeout_ms=session, heartbeat_interval_ms=heartbeat, assignment_interval_ms=assignment)
+
+
+def config_defaults(settings: Settings, fields: Mapping[str, int]) -> dict[str, int]:
+    """Return what a group goes by that has no configs of its own, by the names of those that the release has."""
+    broker = consumer_settings(settings).values
+    return {name: broker[config.broker] for name, config in GROUP_CONFIGS.items() if not config.field or fields[config.field]}
 
 
 def checked_config(settings: Settings, fields: Mapping[str, int], group_id: str, configs: Mapping[str, str]) -> tuple[ErrorCode, dict[str, int]]:

@@ -12,6 +12,7 @@ from groupproof.protocol.rules.consumer.consumer_table import BEFORE_GROUP, CELL
 from groupproof.protocol.rules.consumer.consumer_terms import STATE_SAYS, ConsumerAnswer, ConsumerEffect, ConsumerEvent, ConsumerGuard, ConsumerState
 from groupproof.protocol.rules.consumer.group_configs import BROKER_SETTINGS
 from groupproof.protocol.rules.dialect import Dialect
+from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.consumer_messages import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
@@ -71,4 +72,5 @@ CONSUMER: Final = Dialect(
     state_prefix="consumer.",
     since=(4, 0),
     elsewhere={CLASSIC.name: IN_CLASSIC_GROUPS},
+    apis_beside={Api.INCREMENTAL_ALTER_CONFIGS: (0, 1), Api.DESCRIBE_CONFIGS: (1, 4)},
 )
