@@ -8,12 +8,12 @@ from itertools import product
 import pytest
 
 from groupproof.protocol.rules import ClassicEvent, known_profiles, profile
-from groupproof.protocol.rules.cells import AnswerName, Cells, EventKind, Row
+from groupproof.protocol.rules.cells import AnswerName, Cells, EventKind, Place, Row
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.classic.classic_terms import Guard
 from groupproof.protocol.rules.deltas import Change, CoordinatorKind, Delta
 from groupproof.protocol.rules.dialect import Dialect, missing_cells, newer_deltas, table_of, undone
-from groupproof.protocol.rules.dialect_registry import dialects
+from groupproof.protocol.rules.dialect_registry import dialect_named, dialects
 from groupproof.protocol.vocabulary import GroupState
 
 NEWEST = (99,)
@@ -31,24 +31,28 @@ def test_each_table_of_each_profile_is_total(name: str, dialect: str) -> None:
 
 @pytest.mark.parametrize("dialect", dialects(), ids=lambda dialect: str(dialect.name))
 def test_every_word_of_a_dialect_is_used_in_one_of_its_tables_and_no_other_word(dialect: Dialect) -> None:
-    tables = [table for name in known_profiles() for table in profile(name).tables.values() if table.dialect is dialect]
-    foreign = [states for other in dialects() if other is not dialect for states in other.elsewhere.get(dialect.name, {}).values()]
-    brought = {row for states in foreign for cell in states.values() for row in cell}
+    releases = [release for name in known_profiles() if dialect in (release := profile(name)).dialects]
+    tables = [release.tables[dialect.name] for release in releases]
+    foreign = {place for other in dialects() if other is not dialect for place in _brought_to(dialect, other)}
+    abroad = [(release.tables[name], set(_brought_to(dialect_named(name), dialect))) for release in releases for name in dialect.elsewhere]
     rows = [
-        *(row for table in tables for _, _, row in table.rules() if row not in brought),
+        *(row for table in tables for event, state, row in table.rules() if (event, state) not in foreign),
+        *(row for table, places in abroad for event, state, row in table.rules() if (event, state) in places),
         *(row for table in tables for cell in table.before_group.values() for row in cell),
-        *(row for cells in dialect.elsewhere.values() for states in cells.values() for cell in states.values() for row in cell),
     ]
 
-    asked_of_others = {
-        event for name in known_profiles() for other in profile(name).dialects for event in other.requests if dialect in profile(name).dialects
-    }
-    assert (
-        set(dialect.events) <= {event for table in tables for event, states in table.cells.items() if states} <= {*dialect.events, *asked_of_others}
-    )
+    asked_of_others = {event for release in releases for other in release.dialects for event in other.requests} | {event for event, _ in foreign}
+    present = {event for table in tables for event, states in table.cells.items() if states}
+    assert set(dialect.events) <= present | {event for _, places in abroad for event, _ in places}
+    assert present <= {*dialect.events, *asked_of_others}
     assert {row.guard for row in rows} == set(dialect.guards)
     assert {row.answer for row in rows if isinstance(row.answer, AnswerName)} == set(dialect.answers)
     assert {effect for row in rows for effect in (*row.effects, *row.after)} == set(dialect.effects)
+
+
+def _brought_to(host: Dialect, guest: Dialect) -> list[Place]:
+    """Return the cells of the host's table that the guest brings."""
+    return [(event, state) for event, states in guest.elsewhere.get(host.name, {}).items() for state in states]
 
 
 def test_a_cell_that_is_neither_there_nor_explained_is_missing() -> None:
