@@ -160,3 +160,14 @@ def test_offsets_go_by_the_ids_of_topics_from_v10_on() -> None:
     offsets = [(topic["topic_id"], topic["partitions"][0]["committed_offset"], topic["partitions"][0]["error_code"]) for topic in group["topics"]]
     assert (group["error_code"], offsets) == (0, [(known["id"], 7, 0), (nobody, -1, 100)])
     assert [(topic["topic_id"], topic["partitions"][0]["committed_offset"]) for topic in whole["topics"]] == [(known["id"], 7)]
+
+
+@pytest.mark.requirement("CGO-28")
+@pytest.mark.parametrize("api", [Api.OFFSET_COMMIT, Api.OFFSET_FETCH])
+def test_before_4_2_offsets_by_id_are_a_version_that_nobody_knows_and_the_connection_ends(api: Api) -> None:
+    async def ask() -> bytes:
+        async with _cluster(Recorder(lambda: 0)) as serving, await trio.open_tcp_stream(*serving.addresses[0]) as stream:
+            await stream.send_all(frame(write_request(api, 10, 1, "c", {"group_id": "g"} if api is Api.OFFSET_COMMIT else {"groups": ()})))
+            return await stream.receive_some()
+
+    assert trio.run(ask) == b""
