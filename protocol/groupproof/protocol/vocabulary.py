@@ -140,7 +140,7 @@ MEMBERSHIP_ENDS: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEG
 """Errors after which a client is in no generation any more (CLIENT-47, CLIENT-48, CLIENT-57); after ILLEGAL_GENERATION it keeps its member id."""
 
 COOPERATIVE_STICKY: Final = "cooperative-sticky"
-COOPERATIVE: Final = frozenset({COOPERATIVE_STICKY})
+COOPERATIVE: Final = frozenset({COOPERATIVE_STICKY, "stream"})
 """The assignors whose members keep what they own through a rebalance (KIP-429)."""
 
 INSTANCE_ID_SINCE: Final[Mapping[Api, int]] = {Api.JOIN_GROUP: 5, Api.SYNC_GROUP: 3, Api.HEARTBEAT: 3, Api.LEAVE_GROUP: 3, Api.OFFSET_COMMIT: 7}

@@ -33,6 +33,7 @@ class ConnectWorker:
     """One worker. `is_cut_off` once it cannot read the configuration as far as its leader: it has no place in the group until it can."""
 
     protocol_type: Final = PROTOCOL_TYPE
+    assigned: Final = frozenset[TopicPartition]()
 
     def __init__(self, core: Core, settings: WorkerSettings) -> None:
         self._core, self._settings = core, settings

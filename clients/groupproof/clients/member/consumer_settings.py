@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from groupproof.clients.member.connect_settings import WorkerSettings
+from groupproof.clients.member.streams_settings import ThreadSettings
 
 __all__ = ["MemberSettings"]
 
@@ -38,6 +39,7 @@ class MemberSettings:
     max_poll_records: int = 500
     rack: str | None = None
     worker: WorkerSettings | None = None  # a worker of Kafka Connect, whose connectors are `topics`
+    thread: ThreadSettings | None = None  # a thread of Kafka Streams
 
     def __post_init__(self) -> None:
         if self.heartbeat_interval_ms >= self.session_timeout_ms:

@@ -54,8 +54,7 @@ class Leading:
         A leader told to skip the assignment (JoinGroup v9, a static leader's restart) sends none, but watches the topics all the same.
         """
         core = self._core
-        if self._is_leader:
-            self._counts = self._snapshot()
+        self.watch()
         if not self._is_leader and not core.policy.follower_assigns:
             return []
         if self._skips:
@@ -64,6 +63,11 @@ class Leading:
         assignor = "sticky" if core.policy.leader_assigns == "at-once" else core.protocol or ""
         assignment = self._deviant(ASSIGNORS[assignor](members, core.cluster))
         return [(member, encode_assignment(Blob(partitions=tuple(sorted(owned))))) for member, owned in assignment]
+
+    def watch(self) -> None:
+        """Take note, as the leader, of the partitions that are assigned now."""
+        if self._is_leader:
+            self._counts = self._snapshot()
 
     @property
     def counts(self) -> Mapping[str, int]:

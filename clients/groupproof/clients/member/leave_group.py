@@ -99,7 +99,10 @@ class CleanClose:
         core = self._core
         self.stage = _Stage.LEAVING
         left_ms = max(1, self._deadline_ms - now_ms)
-        self._leaves = leave_group(core, now_ms, "the consumer is being closed", forced=self._forced, timeout_ms=left_ms)
+        forced = self._forced
+        if forced is None and core.settings.thread is not None:  # KAFKA-8399: a thread that is started again soon finds its tasks where they were
+            forced = core.policy.streams == "leaves-on-close"
+        self._leaves = leave_group(core, now_ms, "the consumer is being closed", forced=forced, timeout_ms=left_ms)
         core.owned = frozenset()
         core.is_lost = False
 

@@ -10,7 +10,7 @@ import struct
 
 from groupproof.clients.member.member_core import Core
 from groupproof.clients.outputs import CallbackKind
-from groupproof.protocol.vocabulary import COOPERATIVE, TopicPartition
+from groupproof.protocol.vocabulary import COOPERATIVE, COOPERATIVE_STICKY, TopicPartition
 from groupproof.protocol.wire.subscription import Subscription, encode_subscription
 
 __all__ = ["HandOver"]
@@ -33,11 +33,12 @@ class HandOver:
             return core.protocol in COOPERATIVE
         return any(listed) if where == "any-listed" else all(listed)
 
-    def subscription(self, assignor: str) -> bytes:
+    def subscription(self, assignor: str, user_data: bytes | None = None) -> bytes:
         """Return the metadata of one protocol in JoinGroup: topics, what is owned, the generation it was got in, the rack."""
         core = self._core
         topics = tuple(reversed(core.topics)) if core.policy.topics_reversed else core.topics
-        user_data = struct.pack(">i", core.generation) if assignor in COOPERATIVE else core.policy.subscription_user_data
+        if user_data is None:
+            user_data = struct.pack(">i", core.generation) if assignor == COOPERATIVE_STICKY else core.policy.subscription_user_data
         subscription = encode_subscription(
             Subscription(
                 topics=topics if core.policy.topics_listed == "all" else topics[:1],

@@ -9,8 +9,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
-from groupproof.clients.member.connect_worker import ConnectWorker
 from groupproof.clients.member.coordinator_lookup import Finder
+from groupproof.clients.member.embedded_protocol import embedded_protocol
 from groupproof.clients.member.group_leader import Leading
 from groupproof.clients.member.heartbeats import Heartbeats
 from groupproof.clients.member.leave_group import leave_group
@@ -53,7 +53,7 @@ class Joining:
         self._core, self._offset_requests, self._finder, self._heartbeats = core, requests, finder, heartbeats
         self._hand_over = HandOver(core)
         self.leading = Leading(core)
-        self._worker = None if core.settings.worker is None else ConnectWorker(core, core.settings.worker)
+        self._embedded = embedded_protocol(core, self._hand_over, self.leading)
         self._stage = _Stage.IDLE
         self._not_before_ms = self._synced_ms = 0
         self._at_once = 0
@@ -81,8 +81,8 @@ class Joining:
         if core.is_calling() or core.is_unpolled or not core.is_taking_part:
             return
         self._resume_if_reset()
-        if self._worker is not None and self._worker.due(now_ms):
-            core.request_rejoin("the scheduled rebalance delay has passed")
+        if self._embedded is not None and self._embedded.due(now_ms):
+            core.request_rejoin("the time of the scheduled rebalance has come")
         if self._stage is _Stage.ADOPTED:
             self._put_in_force()
         if not core.is_calling() and not self.is_parked and self._hand_over.lose():
@@ -101,8 +101,8 @@ class Joining:
 
     def next_ms(self) -> int | None:
         """Return when `step` has something to do, if it waits for nothing but time."""
-        if self._worker is not None and self._stage is _Stage.IDLE and self._core.is_taking_part:
-            return self._worker.next_ms()
+        if self._embedded is not None and self._stage is _Stage.IDLE and self._core.is_taking_part:
+            return self._embedded.next_ms()
         is_waiting = self._stage in (_Stage.READY, _Stage.AGAIN) and not self._core.is_calling() and self._core.has_coordinator
         return self._not_before_ms if is_waiting and self._core.is_taking_part and not self._waits_for_a_commit() else None
 
@@ -175,7 +175,7 @@ class Joining:
             rebalance_timeout_ms=settings.session_timeout_ms if is_session else settings.rebalance_timeout_ms,
             member_id=core.member_id if policy.joins_with_id else "",
             group_instance_id=core.instance_id,
-            protocol_type=policy.protocol_type if self._worker is None else self._worker.protocol_type,
+            protocol_type=policy.protocol_type if self._embedded is None else self._embedded.protocol_type,
             protocols=protocols,
             reason=("the subscription or its partitions changed" if core.rejoin_reason is None else core.rejoin_reason)[:REASON_CHARS_MAX],
         )
@@ -184,8 +184,8 @@ class Joining:
             core.attempt = core.send(request, now_ms, timeout_ms=timeout_ms)
 
     def _listed(self) -> tuple[JoinProtocol, ...]:
-        if self._worker is not None:
-            return self._worker.protocols()
+        if self._embedded is not None:
+            return self._embedded.protocols()
         return tuple(JoinProtocol(name=name, metadata=self._hand_over.subscription(name)) for name in self._core.settings.assignors)
 
     def _counts(self) -> dict[str, int]:
@@ -251,7 +251,7 @@ class Joining:
     def _adopt(self, response: JoinGroupResponse, now_ms: int) -> None:
         """Take generation, id and protocol, then sync at once (CLIENT-11)."""
         core = self._core
-        names = core.settings.assignors if self._worker is None else self._worker.names
+        names = core.settings.assignors if self._embedded is None else self._embedded.names
         if (response.protocol_type or self._protocol_type) != self._protocol_type or response.protocol_name not in names:
             core.fail(_MISMATCH, f"JoinGroup was answered with protocol {response.protocol_type}/{response.protocol_name}")
             return
@@ -264,7 +264,7 @@ class Joining:
         self._heartbeats.reset(now_ms)
         self._stage = _Stage.LEADING
         try:
-            (self._worker or self.leading).joined(response)
+            (self._embedded or self.leading).joined(response)
         except BlobError as error:
             self._cannot_lead(error, now_ms)
             return
@@ -276,7 +276,7 @@ class Joining:
 
     @property
     def _protocol_type(self) -> str:
-        return "consumer" if self._worker is None else self._worker.protocol_type
+        return "consumer" if self._embedded is None else self._embedded.protocol_type
 
     def _cannot_lead(self, error: BlobError, now_ms: int) -> None:
         """Fail for what cannot be read; a leader with the bug that reads less than there is tries for ever, as released ones do."""
@@ -294,7 +294,7 @@ class Joining:
             self._stage, core.state = _Stage.READY, MemberState.UNJOINED
             return
         self._stage, self._synced_ms = _Stage.SYNCING, now_ms
-        assignments = self.leading.assignments() if self._worker is None else self._worker.assignments(now_ms)
+        assignments = self.leading.assignments() if self._embedded is None else self._embedded.assignments(now_ms)
         if not core.policy.syncs:
             return
         core.attempt = core.send(
@@ -330,16 +330,17 @@ class Joining:
             return
         again = None
         try:
-            if self._worker is None:
+            if self._embedded is None:
                 self._assigned = frozenset(decode_assignment(response.assignment).partitions)
             else:
-                again = self._worker.accept(response.assignment, now_ms)
+                again = self._embedded.accept(response.assignment, now_ms)
+                self._assigned = self._embedded.assigned
         except BlobError as error:
             core.fail(_MISMATCH, f"the assignment cannot be read: {error}")
             return
         if core.policy.takes == "everything":
             self._assigned = frozenset((topic, number) for topic in core.topics for number in range(core.cluster.partitions.get(topic, 0)))
-        if not self._assigned and self._worker is None and core.policy.empty_assignment != "accepted":
+        if not self._assigned and self._embedded is None and core.policy.empty_assignment != "accepted":
             self._refuse_empty()
             return
         core.state = MemberState.STABLE
@@ -353,7 +354,7 @@ class Joining:
         if again is not None:
             core.request_rejoin(again)
             self._not_before_ms = now_ms + core.backoff_ms()
-        if self._worker is not None and self._worker.is_cut_off:  # DistributedHerder.readConfigToEnd
+        if self._embedded is not None and self._embedded.is_cut_off:  # DistributedHerder.readConfigToEnd
             leave_group(core, now_ms, "taking too long to read the log")
             core.is_subscribed = core.policy.connect == "comes-back-behind"
 

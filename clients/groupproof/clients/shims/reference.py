@@ -29,7 +29,7 @@ __all__ = ["CAPABILITIES", "main", "run_shim"]
 
 CAPABILITIES: Final = (
     "classic", "commit", "commit-async", "auto-commit", "pause", "poll-deadline", "static", "cooperative", "on-revoked", "resubscribe", "multi",
-    "connect",
+    "connect", "streams",
 )  # fmt: skip
 _COMMANDS: Final = frozenset(
     {"resubscribe", "pause", "resume", "commit", "assignment", "position", "committed", "unsubscribe", "close"}

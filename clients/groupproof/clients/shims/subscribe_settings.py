@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -11,8 +12,10 @@ from groupproof.clients.assignors.range_and_roundrobin import ASSIGNORS
 from groupproof.clients.member.connect_settings import WorkerSettings
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.member.policy import Policy
+from groupproof.clients.member.streams_settings import ThreadSettings
 from groupproof.protocol.vocabulary import COOPERATIVE
 from groupproof.protocol.wire.connect_protocol import PROTOCOL_TYPE
+from groupproof.protocol.wire.streams_protocol import ASSIGNOR
 
 __all__ = ["NotImplementedHere", "Subscribe", "WrongField"]
 
@@ -34,6 +37,12 @@ _WORKER_PROPERTIES: Final = {
     "tasks.max": ("tasks_max", int),
     "kit.config.offset": ("config_offset", int),
     "kit.config.end": ("config_end", int),
+}
+_THREAD_PROPERTIES: Final = {
+    "num.standby.replicas": ("standbys", int),
+    "kit.stateful": ("is_stateful", lambda text: str(text).lower() == "true"),
+    "kit.latest": ("latest", int),
+    "kit.error": ("error", int),
 }
 _WORKERS_OWN: Final = ("worker.sync.timeout.ms",)
 """What the reference worker need not be told: it reads its configuration in no time."""
@@ -83,11 +92,11 @@ class Subscribe:
         properties = dict(fields.get("properties") or {})
         variant = properties.pop(VARIANT_PROPERTY, None)
         is_worker = fields.get("protocol_type") == PROTOCOL_TYPE
-        worker = _worker(fields, properties) if is_worker else None
+        embedded = {"worker": _worker(fields, properties) if is_worker else None, "thread": _thread(fields, properties)}
         known, unknown = _properties({name: value for name, value in properties.items() if not is_worker or name not in _WORKERS_OWN})
         ignored = sorted(fields.keys() - _OTHERS - set(_PLAIN) | (asked.keys() & own.keys()) | (fields.keys() & _CONSUMERS if is_worker else set()))
         return cls(
-            settings=_settings(fields, known | {"worker": worker}),
+            settings=_settings(fields, known | embedded),
             bootstrap=tuple(_address(part) for part in str(fields["bootstrap"]).split(",")),
             client_id=fields.get("client_id") or "groupproof",
             poll_timeout_ms=int(fields.get("poll_timeout_ms") or 100),
@@ -112,7 +121,7 @@ class Subscribe:
 
 def _settings(fields: Mapping[str, Any], properties: Mapping[str, Any]) -> MemberSettings:
     assignors = tuple(fields.get("assignors") or ("range",))
-    lacking = [name for name in assignors if name not in ASSIGNORS]
+    lacking = [name for name in assignors if name not in ASSIGNORS and assignors != (ASSIGNOR,)]
     if lacking:
         raise NotImplementedHere(f"assignor {lacking[0]}: this member has {', '.join(ASSIGNORS)}")
     plain = {name: fields[name] for name in _PLAIN if fields.get(name) is not None}
@@ -127,6 +136,17 @@ def _worker(fields: Mapping[str, Any], properties: dict[str, Any]) -> WorkerSett
     try:
         known = {name: kind(properties.pop(own)) for own, (name, kind) in _WORKER_PROPERTIES.items() if own in properties}
         return WorkerSettings(url=f"http://{fields.get('client_id') or 'groupproof'}.invalid:8083/", **known)
+    except (TypeError, ValueError) as error:
+        raise WrongField(str(error)) from error
+
+
+def _thread(fields: Mapping[str, Any], properties: dict[str, Any]) -> ThreadSettings | None:
+    """Take what is a thread's of Kafka Streams out of the properties, where the one assignor is that of Streams."""
+    if tuple(fields.get("assignors") or ()) != (ASSIGNOR,):
+        return None
+    try:
+        known = {name: kind(properties.pop(own)) for own, (name, kind) in _THREAD_PROPERTIES.items() if own in properties}
+        return ThreadSettings(process=hashlib.md5(str(fields.get("client_id")).encode(), usedforsecurity=False).hexdigest(), **known)
     except (TypeError, ValueError) as error:
         raise WrongField(str(error)) from error
 

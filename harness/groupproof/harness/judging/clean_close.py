@@ -16,6 +16,7 @@ from groupproof.harness.judging.crashes import has_crashed_closing, how_it_ended
 from groupproof.harness.model.verdicts import Goodbye
 from groupproof.protocol.trace import ExchangeId, Observation, Trace
 from groupproof.protocol.vocabulary import Api, ErrorCode, TopicPartition
+from groupproof.protocol.wire.streams_protocol import ASSIGNOR
 
 __all__ = ["goodbye_of"]
 
@@ -78,7 +79,8 @@ def _judged(name: str, departure: _Departure) -> Iterator[tuple[Goodbye, str]]:
 def _leaves(departure: _Departure) -> bool:
     if departure.forced is not None:
         return departure.forced
-    return departure.settings.get("instance_id") is None
+    is_thread = departure.settings.get("assignors") == [ASSIGNOR]  # Kafka Streams stays a member when it closes (KAFKA-8399)
+    return departure.settings.get("instance_id") is None and not is_thread
 
 
 def _lost(departure: _Departure) -> str:

@@ -17,6 +17,7 @@ from groupproof.harness.judging.setting_claims import refuted_settings
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, Api
+from groupproof.protocol.wire.streams_protocol import ASSIGNOR
 
 __all__ = ["GROUP_TITLES", "broken_claims", "unattributed"]
 
@@ -120,7 +121,7 @@ def _uses(capability: str, value: Any) -> bool:
 
 def _request(asked: Mapping[str, _ClientSettings], obs: Observation) -> Iterator[str]:
     if obs.client is None or obs.client not in asked:
-        if asked and not any("client_id" in request.ignored for request in asked.values()):
+        if asked and not any("client_id" in request.ignored or _is_beside(name, request, obs) for name, request in asked.items()):
             yield f"client_id: requests came as {obs.client!r}, which no member was told to be ({', '.join(sorted(asked))})"
         return
     settings = asked[obs.client]
@@ -128,6 +129,11 @@ def _request(asked: Mapping[str, _ClientSettings], obs: Observation) -> Iterator
         yield f"group: {obs.client} speaks for group {obs.group!r}, asked was {settings.fields['group']!r}"
     if obs.api == Api.JOIN_GROUP.title and settings.fields.get("protocol", CLASSIC.name) == CLASSIC.name:
         yield from _join(settings, obs)
+
+
+def _is_beside(name: str, settings: _ClientSettings, obs: Observation) -> bool:
+    """Tell whether a request comes of what an application of Kafka Streams has beside its member: a restore consumer, an administrator, a producer."""
+    return settings.fields.get("assignors") == [ASSIGNOR] and str(obs.client).startswith(f"{name}-")
 
 
 def _join(settings: _ClientSettings, obs: Observation) -> Iterator[str]:

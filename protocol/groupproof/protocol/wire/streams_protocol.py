@@ -18,8 +18,9 @@ from groupproof.protocol.vocabulary import TopicPartition
 from groupproof.protocol.wire.blob_reader import BlobError, BlobReader
 
 __all__ = [
-    "ASSIGNOR", "LATEST_OFFSET", "NO_REBALANCE_MS", "STREAMS_VERSION_MAX", "AssignmentInfo", "HostPartitions", "StreamsError", "SubscriptionInfo", "Task",
-    "decode_assignment_info", "decode_subscription_info", "encode_assignment_info", "encode_subscription_info",
+    "ASSIGNMENT_ERROR", "ASSIGNOR", "INCOMPLETE_SOURCE_TOPICS", "LATEST_OFFSET", "NO_ERROR", "NO_REBALANCE_MS", "PROBEABLE_SINCE", "SHUTDOWN_REQUESTED",
+    "STREAMS_VERSION_MAX", "VERSION_PROBING", "AssignmentInfo", "HostPartitions", "StreamsError", "SubscriptionInfo", "Task", "decode_assignment_info",
+    "decode_subscription_info", "encode_assignment_info", "encode_subscription_info",
 ]  # fmt: skip
 
 _Item = TypeVar("_Item")
@@ -30,6 +31,16 @@ ASSIGNOR: Final = "stream"
 STREAMS_VERSION_MAX: Final = 11
 """The newest version of both whose fields are known here (Kafka 3.2; that of 4.3 is the same)."""
 
+PROBEABLE_SINCE: Final = 3
+"""The first version by which members of several releases find a common one (KIP-268)."""
+
+# Kafka's AssignorError: in an assignment what came of it, in a subscription what the member asks of all.
+NO_ERROR: Final = 0
+INCOMPLETE_SOURCE_TOPICS: Final = 1
+VERSION_PROBING: Final = 2
+ASSIGNMENT_ERROR: Final = 3
+SHUTDOWN_REQUESTED: Final = 4
+
 LATEST_OFFSET: Final = -2
 """The offset sum of an active task that runs: its lag is none."""
 
@@ -39,7 +50,7 @@ UNKNOWN_SUM: Final = -3
 NO_REBALANCE_MS: Final = 2**63 - 1
 """The time of the next probing rebalance where there is to be none."""
 
-_PROBING_SINCE, _END_POINT_SINCE, _ERROR_SINCE, _DICTIONARY_SINCE, _STANDBYS_SINCE, _SUMS_SINCE = 3, 2, 4, 5, 6, 7
+_END_POINT_SINCE, _ERROR_SINCE, _DICTIONARY_SINCE, _STANDBYS_SINCE, _SUMS_SINCE = 2, 4, 5, 6, 7
 _UNIQUE_SINCE, _CODE_SINCE, _NAMED_SINCE, _TAGS_SINCE = 8, 9, 10, 11
 
 
@@ -106,7 +117,7 @@ class AssignmentInfo:
 def encode_subscription_info(info: SubscriptionInfo) -> bytes:
     """Return the user data in `info.version`; fields that this version lacks are left out."""
     version, out = info.version, bytearray(_INT32.pack(info.version))
-    out += _INT32.pack(info.latest) if version >= _PROBING_SINCE else b""
+    out += _INT32.pack(info.latest) if version >= PROBEABLE_SINCE else b""
     out += bytes.fromhex(info.process)
     if version < _SUMS_SINCE:
         for is_active in (True, False):
@@ -123,7 +134,7 @@ def decode_subscription_info(user_data: bytes) -> SubscriptionInfo:
     """Read user data of any version from 1 on; of a later one than `STREAMS_VERSION_MAX` the versions alone. Raise `StreamsError`."""
     reading = BlobReader(user_data, "subscription info", StreamsError)
     version = _version(reading)
-    latest = reading.int32("latest version") if version >= _PROBING_SINCE else -1
+    latest = reading.int32("latest version") if version >= PROBEABLE_SINCE else -1
     if version > STREAMS_VERSION_MAX:
         return SubscriptionInfo(version=version, latest=latest)
     process = reading.raw(16, "process id").hex()
@@ -146,7 +157,7 @@ def encode_assignment_info(info: AssignmentInfo) -> bytes:
     """Return the user data in `info.version`; fields that this version lacks are left out."""
     version, out = info.version, bytearray(_INT32.pack(info.version))
     task = _named_task if version >= _NAMED_SINCE else _task
-    out += _INT32.pack(info.commonly) if version >= _PROBING_SINCE else b""
+    out += _INT32.pack(info.commonly) if version >= PROBEABLE_SINCE else b""
     out += _listed(info.active, task) + _listed(info.standby, lambda item: task(item[0]) + _listed(item[1], _partition))
     if version >= _DICTIONARY_SINCE:
         out += _by_dictionary(info, has_standbys=version >= _STANDBYS_SINCE)
@@ -161,7 +172,7 @@ def decode_assignment_info(user_data: bytes) -> AssignmentInfo:
     """Read user data of any version from 1 on; of a later one than `STREAMS_VERSION_MAX` the versions alone. Raise `StreamsError`."""
     reading = BlobReader(user_data, "assignment info", StreamsError)
     version = _version(reading)
-    commonly = reading.int32("commonly supported version") if version >= _PROBING_SINCE else -1
+    commonly = reading.int32("commonly supported version") if version >= PROBEABLE_SINCE else -1
     if version > STREAMS_VERSION_MAX:
         return AssignmentInfo(version=version, commonly=commonly)
 

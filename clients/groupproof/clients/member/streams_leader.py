@@ -1,0 +1,134 @@
+"""The leader of a group of Kafka Streams: which member runs which tasks (Kafka: StreamsPartitionAssignor.assign, KIP-429, KIP-441).
+
+A member is a process of its own here. Tasks stay where they are as far as the balance allows. A task that moves is given to nobody until its owner has
+given it back: who is to have it is told to come again at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from groupproof.clients.member.policy import Policy
+from groupproof.protocol.vocabulary import TopicPartition
+from groupproof.protocol.wire.streams_protocol import (
+    INCOMPLETE_SOURCE_TOPICS,
+    NO_ERROR,
+    NO_REBALANCE_MS,
+    SHUTDOWN_REQUESTED,
+    AssignmentInfo,
+    SubscriptionInfo,
+    Task,
+)
+
+__all__ = ["AT_ONCE_MS", "Dealer", "StreamsClient", "task_of"]
+
+AT_ONCE_MS = 0
+"""The time of the next rebalance where it is due at once."""
+
+Given = tuple[tuple[TopicPartition, ...], AssignmentInfo]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamsClient:
+    """A member as the leader sees it: what its user data says, and which partitions it owns."""
+
+    info: SubscriptionInfo
+    owned: frozenset[TopicPartition]
+
+
+def task_of(partition: TopicPartition, topics: Sequence[str]) -> Task:
+    """Return the task of a partition: each topic is a subtopology, numbered as the topics are listed."""
+    return Task(topics.index(partition[0]), partition[1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dealer:
+    """Deals the tasks of one generation. `latest` is the newest version that the leader knows."""
+
+    policy: Policy
+    topics: Sequence[str]
+    latest: int
+    standbys: int
+
+    def deal(self, members: Mapping[str, StreamsClient], counts: Mapping[str, int]) -> dict[str, Given]:
+        """Return what each member is given: its partitions, and the user data beside them."""
+        if (error := self._error(members, counts)) != NO_ERROR:
+            failed = AssignmentInfo(version=self.latest, commonly=self.latest, error=error)
+            return {name: ((), failed) for name in members}
+        used, commonly = self._versions(members)
+        partitions = [(topic, number) for topic in self.topics for number in range(counts.get(topic, 0))]
+        owners = self._owners(partitions, members)
+        standbys = self._standby_tasks(owners, members)
+        return {name: self._given(name, owners, standbys[name], members, used, commonly) for name in members}
+
+    def _error(self, members: Mapping[str, StreamsClient], counts: Mapping[str, int]) -> int:
+        wants_the_end = any(client.info.error == SHUTDOWN_REQUESTED for client in members.values())
+        if wants_the_end and self.policy.streams != "leads-on-after-shutdown":
+            return SHUTDOWN_REQUESTED
+        is_missing = any(not counts.get(topic) for topic in self.topics)
+        return INCOMPLETE_SOURCE_TOPICS if is_missing and self.policy.streams != "assigns-without-topics" else NO_ERROR
+
+    def _versions(self, members: Mapping[str, StreamsClient]) -> tuple[int, int]:
+        """Return the lowest version that was used, and the lowest of the newest that are known (KIP-268)."""
+        if self.policy.streams == "assigns-in-its-own-version":
+            return self.latest, self.latest
+        used = min(self.latest, *(client.info.version for client in members.values()))
+        known = (client.info.latest if client.info.latest > 0 else client.info.version for client in members.values())
+        return used, used if self.policy.streams == "forgets-the-common-version" else min(self.latest, *known)
+
+    def _owners(self, partitions: Sequence[TopicPartition], members: Mapping[str, StreamsClient]) -> dict[TopicPartition, str]:
+        """Give every partition to a member: to its owner while that has no more than its share, the rest to who has fewest."""
+        share = -(-len(partitions) // len(members))
+        owners: dict[TopicPartition, str] = {}
+        for name in sorted(members):
+            kept = [partition for partition in partitions if partition in members[name].owned and partition not in owners]
+            owners.update(dict.fromkeys(kept[:share], name))
+        for partition in partitions:
+            if partition not in owners:
+                counts = {name: sum(owner == name for owner in owners.values()) for name in members}
+                owners[partition] = min(sorted(members), key=counts.__getitem__)
+        return owners
+
+    def _standby_tasks(self, owners: Mapping[TopicPartition, str], members: Mapping[str, StreamsClient]) -> dict[str, set[TopicPartition]]:
+        """Give each task to other members than its owner as a standby."""
+        kept: dict[str, set[TopicPartition]] = {name: set() for name in members}
+        if self.policy.streams == "gives-no-standbys":
+            return kept
+        for partition, owner in owners.items():
+            others = [name for name in sorted(members) if name != owner or self.policy.streams == "standbys-at-the-owner"]
+            if self.policy.streams == "standbys-at-the-owner":
+                others.sort(key=lambda name: name != owner)
+            else:
+                others.sort(key=lambda name: len(kept[name]))
+            for name in others[: self.standbys]:
+                kept[name].add(partition)
+        return kept
+
+    def _given(
+        self,
+        name: str,
+        owners: Mapping[TopicPartition, str],
+        standbys: Iterable[TopicPartition],
+        members: Mapping[str, StreamsClient],
+        used: int,
+        commonly: int,
+    ) -> Given:
+        mine = sorted(partition for partition, owner in owners.items() if owner == name)
+        held = frozenset[TopicPartition]().union(*(client.owned for other, client in members.items() if other != name))
+        waiting = [] if self.policy.streams == "gives-what-is-owned" else [partition for partition in mine if partition in held]
+        now = self._deviant([partition for partition in mine if partition not in waiting], owners)
+        tasks = [task_of(partition, self.topics) for partition in now]
+        info = AssignmentInfo(
+            version=used,
+            commonly=commonly,
+            active=tuple(reversed(tasks)) if self.policy.streams == "muddles-its-tasks" else tuple(tasks),
+            standby=tuple((task_of(partition, self.topics), (partition,)) for partition in sorted(standbys)),
+            next_rebalance_ms=AT_ONCE_MS if waiting and self.policy.streams != "calls-nobody-back" else NO_REBALANCE_MS,
+        )
+        return tuple(now), info
+
+    def _deviant(self, now: list[TopicPartition], owners: Mapping[TopicPartition, str]) -> list[TopicPartition]:
+        if self.policy.streams == "drops-a-task":
+            return [partition for partition in now if partition != max(owners)]
+        return sorted(owners) if self.policy.streams == "gives-all-to-all" else now

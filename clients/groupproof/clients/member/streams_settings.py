@@ -1,0 +1,27 @@
+"""What a member needs to be a thread of Kafka Streams: Kafka's settings of an application, and the versions that its release knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from groupproof.protocol.wire.streams_protocol import NO_ERROR, STREAMS_VERSION_MAX
+
+__all__ = ["ThreadSettings"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadSettings:
+    """Each topic of the member is a subtopology. `latest` is the newest version of the user data that its release knows, which may be one that is yet to
+    come; `error` is what it says of itself from the start (KIP-671). Raises `ValueError`."""
+
+    process: str
+    is_stateful: bool = False
+    standbys: int = 0
+    latest: int = STREAMS_VERSION_MAX
+    error: int = NO_ERROR
+
+    def __post_init__(self) -> None:
+        if self.latest < 1:
+            raise ValueError(f"versions begin with 1, not {self.latest}")
+        if self.standbys < 0:
+            raise ValueError("num.standby.replicas must not be negative")

@@ -1,0 +1,149 @@
+"""A thread of Kafka Streams: what it says of its tasks in JoinGroup, and what it does with its assignment (Kafka: StreamsPartitionAssignor, StreamThread).
+
+It is a consumer whose assignor brings user data of its own. It processes nothing: a task is the partition that it reads.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from groupproof.clients.member.group_leader import Leading
+from groupproof.clients.member.member_core import Core
+from groupproof.clients.member.partition_handover import HandOver
+from groupproof.clients.member.streams_leader import Dealer, StreamsClient, task_of
+from groupproof.clients.member.streams_settings import ThreadSettings
+from groupproof.protocol.vocabulary import TopicPartition
+from groupproof.protocol.wire.messages import JoinGroupResponse, JoinProtocol
+from groupproof.protocol.wire.streams_protocol import (
+    ASSIGNOR,
+    LATEST_OFFSET,
+    NO_ERROR,
+    PROBEABLE_SINCE,
+    SHUTDOWN_REQUESTED,
+    VERSION_PROBING,
+    AssignmentInfo,
+    SubscriptionInfo,
+    Task,
+    decode_assignment_info,
+    decode_subscription_info,
+    encode_assignment_info,
+    encode_subscription_info,
+)
+from groupproof.protocol.wire.subscription import Assignment, decode_assignment, decode_subscription, encode_assignment
+
+__all__ = ["StreamsThread"]
+
+_UNIQUE_MAX: Final = 128
+
+
+class StreamsThread:
+    """One thread. `assigned` are the partitions that its newest assignment gives it."""
+
+    protocol_type: Final = "consumer"
+    names: Final = (ASSIGNOR,)
+    is_cut_off: Final = False
+
+    def __init__(self, core: Core, settings: ThreadSettings, hand_over: HandOver, leading: Leading) -> None:
+        self._core, self._settings, self._hand_over, self._leading = core, settings, hand_over, leading
+        self._used = settings.latest
+        self._unique = 0
+        self._standby: tuple[Task, ...] = ()
+        self._members: dict[str, StreamsClient] = {}
+        self._rejoin_ms: int | None = None
+        self.assigned: frozenset[TopicPartition] = frozenset()
+
+    def protocols(self) -> tuple[JoinProtocol, ...]:
+        """Return what JoinGroup offers: one assignor, whose user data differs in each."""
+        self._rejoin_ms = None
+        if self._core.policy.streams != "repeats-its-user-data":
+            self._unique = (self._unique + 1) % _UNIQUE_MAX  # so that the broker rebalances (KAFKA-10455)
+        return (JoinProtocol(name=ASSIGNOR, metadata=self._hand_over.subscription(ASSIGNOR, encode_subscription_info(self._info()))),)
+
+    def joined(self, response: JoinGroupResponse) -> None:
+        """Take the members, as their leader; raise `BlobError`."""
+        self._leading.joined(response)
+        is_leader = response.leader == response.member_id
+        self._members = {member.member_id: _client(member.metadata) for member in response.members} if is_leader else {}
+
+    def assignments(self, now_ms: int) -> list[tuple[str, bytes]]:
+        """Return each member's assignment for the leader's SyncGroup, nothing for a follower's."""
+        del now_ms
+        if not self._members:
+            return []
+        self._leading.watch()
+        dealer = Dealer(policy=self._core.policy, topics=self._core.topics, latest=self._settings.latest, standbys=self._standbys)
+        dealt = dealer.deal(self._members, self._core.cluster.partitions)
+        return [
+            (name, encode_assignment(Assignment(partitions=partitions, user_data=encode_assignment_info(info))))
+            for name, (partitions, info) in sorted(dealt.items())
+        ]
+
+    def accept(self, blob: bytes, now_ms: int) -> str | None:
+        """Take an assignment, and return why the thread joins again at once, if it does; raise `BlobError`."""
+        policy = self._core.policy
+        read = decode_assignment(blob)
+        info = decode_assignment_info(read.user_data or b"")
+        self.assigned = frozenset(read.partitions)
+        if info.error not in (NO_ERROR, VERSION_PROBING) or (info.error == VERSION_PROBING and policy.streams == "dies-of-probing"):
+            return self._ended(info.error)
+        if info.error == VERSION_PROBING:
+            return None
+        self._standby = tuple(task for task, _ in info.standby)
+        if self._takes_version(info):
+            return "the group agreed on another version" if policy.streams != "stays-quiet-after-probing" else None
+        self._rejoin_ms = info.next_rebalance_ms if policy.streams != "forgets-the-next-rebalance" else None
+        if policy.streams == "rejoins-without-need":
+            self._rejoin_ms = now_ms
+        return None
+
+    def due(self, now_ms: int) -> bool:
+        """Tell whether the time of the next rebalance has come."""
+        return self._rejoin_ms is not None and now_ms >= self._rejoin_ms
+
+    def next_ms(self) -> int | None:
+        return self._rejoin_ms
+
+    @property
+    def _standbys(self) -> int:
+        return self._settings.standbys if self._settings.is_stateful else 0
+
+    def _info(self) -> SubscriptionInfo:
+        policy, settings = self._core.policy, self._settings
+        version = settings.latest if policy.streams == "keeps-its-version" else self._used
+        return SubscriptionInfo(
+            version=version,
+            latest=version if policy.streams == "forgets-what-it-knows" else settings.latest,
+            process=f"{self._unique:032x}" if policy.streams == "changes-its-process" else settings.process,
+            offset_sums=self._offset_sums(),
+            unique=self._unique,
+            error=settings.error,
+        )
+
+    def _offset_sums(self) -> tuple[tuple[Task, int], ...]:
+        policy = self._core.policy
+        if not self._settings.is_stateful or policy.streams == "forgets-its-tasks":
+            return ()
+        topics = self._core.topics
+        active = [task_of(partition, topics) for partition in sorted(self._core.owned) if partition[0] in topics]
+        standby = [] if policy.streams == "forgets-its-standbys" else [task for task in self._standby if task not in active]
+        return tuple((task, LATEST_OFFSET) for task in active) + tuple((task, 0) for task in standby)
+
+    def _takes_version(self, info: AssignmentInfo) -> bool:
+        """Take up another version where the assignment says so: tell whether it is one (StreamsPartitionAssignor.maybeUpdateSubscriptionVersion)."""
+        is_another = info.version >= PROBEABLE_SINCE and (info.commonly > self._used or info.version < self._used)
+        if is_another and not (self._core.policy.streams == "never-upgrades" and info.commonly > self._used):
+            self._used = info.commonly
+        return is_another
+
+    def _ended(self, error: int) -> None:
+        """End, as an application does that cannot go on: without a word to the group, whose session takes care of the rest."""
+        if self._core.policy.streams != "goes-on-after-errors" and not (self._core.policy.streams == "ignores-shutdown" and error == SHUTDOWN_REQUESTED):
+            self._core.fail(_ERRORS.get(error, f"ASSIGNOR_ERROR_{error}"), f"the leader answered with error {error}")
+
+
+def _client(metadata: bytes) -> StreamsClient:
+    said = decode_subscription(metadata)
+    return StreamsClient(info=decode_subscription_info(said.user_data or b""), owned=frozenset(said.owned))
+
+
+_ERRORS: Final = {1: "INCOMPLETE_SOURCE_TOPIC_METADATA", 3: "ASSIGNMENT_ERROR", SHUTDOWN_REQUESTED: "SHUTDOWN_REQUESTED"}

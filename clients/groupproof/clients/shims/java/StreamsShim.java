@@ -1,0 +1,142 @@
+import groupproof.shim.ConsumerSettings;
+import groupproof.shim.PushMember;
+import groupproof.shim.Settings;
+import groupproof.shim.ShimProcess;
+import java.io.File;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.streams.KafkaStreams;
+import org.apache.kafka.streams.StreamsBuilder;
+import org.apache.kafka.streams.Topology;
+import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler;
+import org.apache.kafka.streams.kstream.Consumed;
+import org.apache.kafka.streams.kstream.Materialized;
+import org.apache.kafka.streams.processor.internals.DefaultKafkaClientSupplier;
+import org.apache.kafka.streams.state.Stores;
+
+/**
+ * An application of Kafka Streams behind the shim contract: a real KafkaStreams with one thread for each member, releases 3.2 to 4.x, which all speak version 11 of its user data.
+ *
+ * <p>Each topic of `subscribe` is a subtopology that reads it and writes nothing; with `kit.stateful` it is a table in memory, whose changelog is
+ * the topic itself, so that no internal topic is needed. What reads the group's topics is the thread's main consumer, which gets the member's client id.
+ */
+public final class StreamsShim {
+    static final List<String> CAPABILITIES = List.of("streams", "static");
+    static final String OWN = "kit.";
+    static final Duration CLOSE_MAX = Duration.ofSeconds(8);
+    // What the contract's fields are called in Kafka Streams, beside those that its consumer knows.
+    static final Map<String, String> NAMES = Map.of("bootstrap", "bootstrap.servers", "group", "application.id");
+
+    public static void main(String[] args) throws Exception {
+        for (String noisy : List.of("org.apache.kafka.clients", "org.apache.kafka.common", "org.apache.kafka.streams.StreamsConfig"))
+            System.setProperty("org.slf4j.simpleLogger.log." + noisy, "error");
+        ShimProcess.serve("kafka-streams", ConsumerSettings.RELEASE, CAPABILITIES, StreamsMember::new);
+    }
+
+    /** One instance of the application. */
+    static final class StreamsMember extends PushMember {
+        KafkaStreams streams;
+        File state;
+        String clientId;
+
+        StreamsMember(String key) {
+            super(key);
+        }
+
+        @Override
+        protected void open(Settings settings) throws Exception {
+            state = Files.createTempDirectory("groupproof-streams").toFile();
+            clientId = settings.take("client_id", "streams");
+            Map<String, String> own = new HashMap<>();
+            Properties config = config(settings, own);
+            Topology topology = topology(settings.takeStrings("topics", List.of()), Boolean.parseBoolean(own.get("stateful")), config);
+            streams = new KafkaStreams(topology, config, new NamedClients(clientId));
+            streams.setUncaughtExceptionHandler((StreamsUncaughtExceptionHandler) error -> {
+                failed(error, true);
+                return Boolean.parseBoolean(own.get("shuts-the-application-down"))
+                        ? StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse.SHUTDOWN_APPLICATION
+                        : StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
+            });
+            streams.setStateListener((now, before) -> {
+                if (now == KafkaStreams.State.ERROR) failed("STREAMS_ERROR", "the application is in state ERROR");
+            });
+            streams.start();
+        }
+
+        @Override
+        protected void stop(Boolean leave) {
+            streams.close(CLOSE_MAX);
+            delete(state);
+        }
+
+        Properties config(Settings settings, Map<String, String> own) {
+            Properties made = new Properties();
+            made.put("client.id", clientId);
+            made.put("state.dir", state.getPath());
+            made.put("num.stream.threads", "1");
+            made.put("topology.optimization", "all");
+            made.put("default.key.serde", Serdes.ByteArraySerde.class.getName());
+            made.put("default.value.serde", Serdes.ByteArraySerde.class.getName());
+            made.put("producer.enable.idempotence", "false"); // it writes nothing, and a producer would ask for an id
+            NAMES.forEach((field, name) -> made.put(name, settings.<String>take(field, "")));
+            number(made, "commit.interval.ms", settings, "auto_commit_interval_ms");
+            number(made, "metadata.max.age.ms", settings, "metadata_max_age_ms");
+            number(made, "request.timeout.ms", settings, "request_timeout_ms");
+            number(made, "poll.ms", settings, "poll_timeout_ms");
+            for (String field : List.of("session_timeout_ms", "heartbeat_interval_ms", "max_poll_interval_ms", "auto_offset_reset", "retry_backoff_ms"))
+                if (settings.has(field)) made.put("main.consumer." + field.replace("_ms", ".ms").replace('_', '.'), String.valueOf((Object) settings.take(field, null)));
+            if (settings.has("instance_id")) made.put("group.instance.id", settings.take("instance_id", ""));
+            for (String field : List.of("protocol", "protocol_type", "group_protocol", "assignors", "auto_commit")) settings.take(field, null);
+            settings.<Map<String, Object>>take("properties", Map.of()).forEach((name, value) -> {
+                if (name.startsWith(OWN)) own.put(name.substring(OWN.length()), String.valueOf(value));
+                else made.put(name, String.valueOf(value));
+            });
+            return made;
+        }
+
+        static void number(Properties made, String name, Settings settings, String field) {
+            if (settings.has(field)) made.put(name, String.valueOf(settings.takeLong(field, 0)));
+        }
+
+        /** A subtopology for each topic. */
+        static Topology topology(List<String> topics, boolean isStateful, Properties config) {
+            StreamsBuilder builder = new StreamsBuilder();
+            Consumed<byte[], byte[]> bytes = Consumed.with(Serdes.ByteArray(), Serdes.ByteArray());
+            for (String topic : topics) {
+                if (isStateful)
+                    builder.table(topic, bytes, Materialized.<byte[], byte[]>as(Stores.inMemoryKeyValueStore(topic + "-store")).withKeySerde(Serdes.ByteArray()).withValueSerde(Serdes.ByteArray()));
+                else builder.stream(topic, bytes).foreach((key, value) -> {});
+            }
+            return builder.build(config);
+        }
+    }
+
+    /** Gives the consumer that is the group's member the client id that the kit knows it by. */
+    static final class NamedClients extends DefaultKafkaClientSupplier {
+        final String clientId;
+
+        NamedClients(String clientId) {
+            this.clientId = clientId;
+        }
+
+        @Override
+        public Consumer<byte[], byte[]> getConsumer(Map<String, Object> config) {
+            config.put("client.id", clientId);
+            return new KafkaConsumer<>(config, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+        }
+    }
+
+    static void delete(File folder) {
+        File[] inside = folder.listFiles();
+        if (inside != null) for (File each : inside) delete(each);
+        folder.delete();
+    }
+}

@@ -1,0 +1,141 @@
+"""A member of Kafka Streams as any member of a classic group: errors, a moved coordinator. Its tasks it keeps meanwhile, but where it was put out."""
+
+from __future__ import annotations
+
+from groupproof.harness.cases.client.builders import MUST, code_name
+from groupproof.harness.cases.embedded.streams_builders import PARTITIONS, WAIT_MS, application, streams_case, synced, working
+from groupproof.harness.judging.case_checkers.discovery import rediscovers
+from groupproof.harness.judging.case_checkers.reactions import REACT_MS, Identity, is_struck, keeps_membership, recovers, rejoins
+from groupproof.harness.judging.case_checkers.streams_member import names_its_tasks, rejoins_uncommitted
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.plan_builders import answers, delivered, passing, plan, requested, start
+from groupproof.protocol.vocabulary import Api, ErrorCode
+
+__all__ = ["CASES"]
+
+_BEAT, _SYNC, _JOIN, _COMMIT = Api.HEARTBEAT, Api.SYNC_GROUP, Api.JOIN_GROUP, Api.OFFSET_COMMIT
+_TOPICS = {"t": PARTITIONS}
+
+
+def _beat(code: ErrorCode, title: str, *requirements: str, identity: Identity = Identity.KEPT) -> Case:
+    keeps = code is ErrorCode.REBALANCE_IN_PROGRESS
+    return streams_case(
+        f"heartbeat-{code_name(code)}",
+        title,
+        (*requirements, *(["STREAMS-04"] if keeps else [])),
+        MUST,
+        plan(
+            application(),
+            topics=_TOPICS,
+            steps=[
+                *working(),
+                answers("error", _BEAT, code),
+                delivered("error"),
+                synced("m0", after="error", within_ms=WAIT_MS, go_on=True),
+                passing(300),
+            ],
+        ),
+        is_struck("error", "m0", _BEAT, requirement="CLIENT-30"),
+        rejoins("m0", after="error", requirement=requirements[0], identity=identity),
+        recovers("m0", after="error", requirement=requirements[-1]),
+        *([names_its_tasks("m0", after="error")] if keeps else []),
+    )
+
+
+def _sync(code: ErrorCode, title: str, *requirements: str, identity: Identity = Identity.KEPT) -> Case:
+    return streams_case(
+        f"sync-{code_name(code)}",
+        title,
+        requirements,
+        MUST,
+        plan(
+            application(),
+            topics=_TOPICS,
+            steps=[
+                answers("error", _SYNC, code),
+                *start("m0"),
+                delivered("error", within_ms=WAIT_MS),
+                synced("m0", after="error", within_ms=WAIT_MS, go_on=True),
+                passing(round(REACT_MS) + 1_000),
+            ],
+        ),
+        is_struck("error", "m0", _SYNC, requirement="CLIENT-11", within_ms=WAIT_MS),
+        rejoins("m0", after="error", requirement=requirements[0], identity=identity),
+        recovers("m0", after="error", requirement=requirements[-1]),
+    )
+
+
+def _commit(code: ErrorCode, title: str) -> Case:
+    return streams_case(
+        f"commit-{code_name(code)}",
+        title,
+        ("STREAMS-19", "CLIENT-30"),
+        MUST,
+        plan(
+            application(),
+            topics=_TOPICS,
+            steps=[
+                answers("error", _COMMIT, code, client="m0"),
+                *start("m0"),
+                delivered("error", within_ms=WAIT_MS),
+                synced("m0", after="error", within_ms=WAIT_MS, go_on=True),
+                passing(300),
+            ],
+        ),
+        rejoins_uncommitted("m0", after="error"),
+        recovers("m0", after="error", requirement="CLIENT-30"),
+    )
+
+
+CASES: tuple[Case, ...] = (
+    _beat(ErrorCode.REBALANCE_IN_PROGRESS, "A member of Kafka Streams that is told of a rebalance joins again as the member it is, with its tasks.", "CLIENT-46"),
+    _beat(ErrorCode.ILLEGAL_GENERATION, "A member of Kafka Streams that is told that its generation has passed joins again as the member it is.", "CLIENT-76"),
+    _beat(
+        ErrorCode.UNKNOWN_MEMBER_ID, "A member of Kafka Streams that is told that it is unknown joins anew.", "CLIENT-48", "CLIENT-55", identity=Identity.EMPTY
+    ),
+    _sync(ErrorCode.REBALANCE_IN_PROGRESS, "A member of Kafka Streams whose SyncGroup is overtaken by a rebalance joins again.", "CLIENT-31", "CLIENT-36"),
+    _sync(
+        ErrorCode.UNKNOWN_MEMBER_ID, "A member of Kafka Streams that is unknown when it syncs joins anew.", "CLIENT-33", "CLIENT-36", identity=Identity.EMPTY
+    ),
+    _commit(ErrorCode.ILLEGAL_GENERATION, "A member whose commit is refused for an old generation gives its tasks up and joins again."),
+    _commit(ErrorCode.UNKNOWN_MEMBER_ID, "A member whose commit is refused as a stranger's gives its tasks up and joins again."),
+    streams_case(
+        "heartbeat-not-coordinator",
+        "A member of Kafka Streams that is told that this is not its coordinator looks for it and goes on as the member it is.",
+        ("CLIENT-49", "CLIENT-04"),
+        MUST,
+        plan(
+            application(),
+            topics=_TOPICS,
+            steps=[
+                *working(),
+                answers("error", _BEAT, ErrorCode.NOT_COORDINATOR),
+                delivered("error"),
+                requested("m0", _BEAT, after="error", go_on=True),
+                passing(800),
+            ],
+        ),
+        is_struck("error", "m0", _BEAT, requirement="CLIENT-30"),
+        rediscovers("m0", after="error", requirement="CLIENT-04", api=_BEAT),
+        keeps_membership("m0", after="error", requirement="CLIENT-49"),
+    ),
+    streams_case(
+        "join-coordinator-load-in-progress",
+        "A member of Kafka Streams that meets a loading coordinator tries again.",
+        ("CLIENT-15",),
+        MUST,
+        plan(
+            application(),
+            topics=_TOPICS,
+            steps=[
+                answers("error", _JOIN, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+                *start("m0"),
+                delivered("error", within_ms=WAIT_MS),
+                synced("m0", after="error", within_ms=WAIT_MS, go_on=True),
+                passing(300),
+            ],
+        ),
+        is_struck("error", "m0", _JOIN, requirement="CLIENT-11", within_ms=WAIT_MS),
+        recovers("m0", after="error", requirement="CLIENT-15"),
+    ),
+)

@@ -1,0 +1,228 @@
+"""A member of Kafka Streams: what it says of its tasks, and what it does with an assignment."""
+
+from __future__ import annotations
+
+from groupproof.harness.cases.client.builders import MUST, SHOULD
+from groupproof.harness.cases.embedded.streams_builders import PARTITIONS, WAIT_MS, application, assigns, rejoins_at_leisure, streams_case, synced, working
+from groupproof.harness.judging.case_checkers.reactions import REACT_MS
+from groupproof.harness.judging.case_checkers.streams_member import (
+    comes_back_at_once,
+    commits_what_goes,
+    describes_itself,
+    differs_each_time,
+    ends,
+    is_one_process,
+    joins_in_version,
+    names_its_tasks,
+    stays_a_member,
+    stays_when_closed,
+    waits,
+)
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.plan_builders import close, delivered, event, mark, passing, plan, requested, start
+from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire.streams_protocol import ASSIGNMENT_ERROR, INCOMPLETE_SOURCE_TOPICS, SHUTDOWN_REQUESTED, VERSION_PROBING, Task
+
+__all__ = ["CASES"]
+
+_TOPICS = {"t": PARTITIONS}
+_OLDER, _NEWER = 8, 9
+_FAR_MS = 4_102_444_800_000  # in the year 2100
+_PAST_MS = 1_000
+_UNKNOWN_ERROR = 99
+_ENDING_MS = 3_500
+_QUIET_MS = 2_500
+
+_SAID: tuple[Case, ...] = (
+    streams_case(
+        "describes-itself",
+        "A member offers the assignor of Kafka Streams alone, says which version it uses and knows, and says so otherwise each time.",
+        ("STREAMS-01", "STREAMS-02", "STREAMS-03"),
+        MUST,
+        plan(application(), topics=_TOPICS, steps=[*working(), *rejoins_at_leisure(), passing(300)]),
+        describes_itself("m0"),
+        is_one_process("m0"),
+        differs_each_time("m0"),
+    ),
+    streams_case(
+        "names-its-tasks",
+        "A member that joins again names the tasks that it runs.",
+        ("STREAMS-04",),
+        MUST,
+        plan(application(), topics=_TOPICS, steps=[*working(), *rejoins_at_leisure(), passing(300)]),
+        names_its_tasks("m0", after="rebalance"),
+    ),
+    streams_case(
+        "names-its-standbys",
+        "A member that joins again names the standby tasks that it keeps, with how far they are.",
+        ("STREAMS-04",),
+        MUST,
+        plan(
+            application(),
+            topics=_TOPICS,
+            steps=[
+                assigns("shared", active=(0, 1, 2), standby=(3,)),
+                *working(),
+                passing(_QUIET_MS),
+                *rejoins_at_leisure(),
+                passing(300),
+            ],
+        ),
+        names_its_tasks("m0", Task(0, 3), after="rebalance"),
+    ),
+)
+
+_VERSIONS: tuple[Case, ...] = (
+    streams_case(
+        "takes-an-older-version",
+        "A member that is assigned tasks in an older version than it used joins again at once in the one that all know.",
+        ("STREAMS-06",),
+        MUST,
+        plan(
+            application(),
+            topics=_TOPICS,
+            steps=[
+                assigns("older", version=_OLDER, commonly=_OLDER),
+                *start("m0"),
+                delivered("older", within_ms=WAIT_MS),
+                requested("m0", Api.JOIN_GROUP, after="older", within_ms=WAIT_MS, go_on=True),
+                passing(300),
+            ],
+        ),
+        joins_in_version("m0", _OLDER, after="older", requirement="STREAMS-06"),
+    ),
+    streams_case(
+        "takes-a-newer-version",
+        "A member that is told that all know a newer version than it used joins again at once in that.",
+        ("STREAMS-07", "STREAMS-06"),
+        MUST,
+        plan(
+            application(),
+            topics=_TOPICS,
+            steps=[
+                assigns("older", version=_OLDER, commonly=_OLDER),
+                *start("m0"),
+                delivered("older", within_ms=WAIT_MS),
+                assigns("newer", version=_OLDER, commonly=_NEWER),
+                delivered("newer", within_ms=WAIT_MS),
+                requested("m0", Api.JOIN_GROUP, after="newer", within_ms=WAIT_MS, go_on=True),
+                passing(300),
+            ],
+        ),
+        joins_in_version("m0", _OLDER, after="older", requirement="STREAMS-06"),
+        joins_in_version("m0", _NEWER, after="newer", requirement="STREAMS-07"),
+    ),
+)
+
+_NEXT: tuple[Case, ...] = (
+    streams_case(
+        "comes-for-its-tasks",
+        "A member whose assignment names a time that has come for the next rebalance joins again at once.",
+        ("STREAMS-10",),
+        MUST,
+        plan(
+            application(),
+            topics=_TOPICS,
+            steps=[
+                assigns("called", active=(0, 1), next_rebalance_ms=_PAST_MS),
+                *start("m0"),
+                delivered("called", within_ms=WAIT_MS),
+                requested("m0", Api.JOIN_GROUP, after="called", within_ms=WAIT_MS, go_on=True),
+                passing(300),
+            ],
+        ),
+        comes_back_at_once("m0", after="called"),
+    ),
+    streams_case(
+        "waits-for-the-next-rebalance",
+        "A member whose assignment names a time that is far off for the next rebalance does not join again before.",
+        ("STREAMS-10",),
+        MUST,
+        plan(
+            application(),
+            topics=_TOPICS,
+            steps=[assigns("later", next_rebalance_ms=_FAR_MS), *start("m0"), delivered("later", within_ms=WAIT_MS), passing(_QUIET_MS)],
+        ),
+        waits("m0", after="later"),
+        stays_a_member("m0", after="later", requirement="STREAMS-10"),
+    ),
+    streams_case(
+        "commits-what-goes",
+        "A member from which tasks are taken commits what it processed of them, and joins again.",
+        ("STREAMS-17", "STREAMS-09"),
+        MUST,
+        plan(
+            application(commit_ms=30_000),
+            topics=_TOPICS,
+            steps=[
+                mark("start-m0"),
+                *start("m0"),
+                synced("m0", after="start-m0"),
+                passing(_QUIET_MS),
+                assigns("taken", active=(0, 1)),
+                *rejoins_at_leisure(),
+                delivered("taken"),
+                requested("m0", Api.JOIN_GROUP, after="taken", within_ms=WAIT_MS, go_on=True),
+                passing(300),
+            ],
+        ),
+        commits_what_goes("m0", ("t", 2), ("t", 3), after="taken"),
+        comes_back_at_once("m0", after="taken", requirement="STREAMS-09"),
+    ),
+)
+
+
+def _failed(name: str, title: str, error: int, requirement: str) -> Case:
+    return streams_case(
+        name,
+        title,
+        (requirement,),
+        MUST,
+        plan(
+            application(),
+            topics=_TOPICS,
+            steps=[
+                *working(),
+                assigns("failed", active=(), error=error),
+                *rejoins_at_leisure(),
+                delivered("failed"),
+                event("m0", "error", after="failed", within_ms=round(REACT_MS), go_on=True),
+                passing(_ENDING_MS),
+            ],
+        ),
+        ends("m0", after="failed", requirement=requirement),
+    )
+
+
+_ERRORS: tuple[Case, ...] = (
+    _failed("source-topics-missing", "A member that is answered that source topics are missing ends.", INCOMPLETE_SOURCE_TOPICS, "STREAMS-13"),
+    _failed("assignment-failed", "A member that is answered that the assignment failed ends.", ASSIGNMENT_ERROR, "STREAMS-13"),
+    _failed("unknown-error", "A member that is answered with an error that it does not know ends.", _UNKNOWN_ERROR, "STREAMS-13"),
+    _failed("shutdown-requested", "A member that is answered that a shutdown was requested ends.", SHUTDOWN_REQUESTED, "STREAMS-15"),
+    streams_case(
+        "version-probing-code",
+        "A member that is answered with the code of version probing goes on.",
+        ("STREAMS-16",),
+        SHOULD,
+        plan(
+            application(),
+            topics=_TOPICS,
+            steps=[*working(), assigns("probing", active=(), error=VERSION_PROBING), *rejoins_at_leisure(), delivered("probing"), passing(round(REACT_MS) + 1_000)],
+        ),
+        stays_a_member("m0", after="probing", requirement="STREAMS-16"),
+    ),
+    streams_case(
+        "stays-when-closed",
+        "A member that is closed stays in the group until its session is over.",
+        ("STREAMS-18",),
+        SHOULD,
+        plan(
+            application(),
+            topics=_TOPICS,
+            steps=[*working(), mark("close"), close("m0", wait=False), event("m0", "shutdown_complete", within_ms=WAIT_MS, go_on=True), passing(300)],
+        ),
+        stays_when_closed("m0", after="close"),
+    ),
+)
+
+CASES: tuple[Case, ...] = (*_SAID, *_VERSIONS, *_NEXT, *_ERRORS)

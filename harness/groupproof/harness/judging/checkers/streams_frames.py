@@ -1,0 +1,116 @@
+"""What the frames of Kafka Streams say: what a JoinGroup says of its tasks, what a leader deals, what an answer gives. Pure.
+
+Bytes that cannot be read are None here; that they cannot is for a checker to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from groupproof.harness.judging.checkers.frame_facts import error_of, knew, subscriptions_of
+from groupproof.harness.model.evidence import Evidence
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, TopicPartition
+from groupproof.protocol.wire.blob_reader import BlobError
+from groupproof.protocol.wire.streams_protocol import (
+    ASSIGNOR,
+    AssignmentInfo,
+    SubscriptionInfo,
+    Task,
+    decode_assignment_info,
+    decode_subscription_info,
+)
+from groupproof.protocol.wire.subscription import Assignment, Subscription, decode_assignment, decode_subscription
+
+__all__ = ["Dealt", "Given", "dealt", "given", "given_in", "info_in", "subscription_in", "tasks_in_words"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What one member is given."""
+
+    partitions: tuple[TopicPartition, ...]
+    info: AssignmentInfo
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dealt:
+    """What a leader's SyncGroup deals. `said` is the user data that the members had sent to it, `owned` what they said to own."""
+
+    sync: Observation
+    leader: str
+    said: Mapping[str, SubscriptionInfo | None]
+    owned: Mapping[str, frozenset[TopicPartition]]
+    given: Mapping[str, Given | None]
+
+    @property
+    def infos(self) -> list[AssignmentInfo]:
+        return [item.info for item in self.given.values() if item is not None]
+
+    def active(self) -> frozenset[Task]:
+        """Return the tasks that are active somewhere."""
+        return frozenset(task for info in self.infos for task in info.active)
+
+
+def info_in(join: Observation) -> SubscriptionInfo | None:
+    """Return the user data of a JoinGroup's `stream`."""
+    said = subscription_in(join)
+    return None if said is None else _said(said)
+
+
+def subscription_in(join: Observation) -> Subscription | None:
+    """Return the subscription of a JoinGroup's `stream`."""
+    blob = next((protocol.get("metadata") or b"" for protocol in join.body.get("protocols") or () if protocol.get("name") == ASSIGNOR), b"")
+    try:
+        return decode_subscription(blob)
+    except BlobError:
+        return None
+
+
+def given_in(answer: Observation) -> Given | None:
+    """Return what a SyncGroup answer gives."""
+    return _given(answer.body.get("assignment") or b"")
+
+
+def given(ev: Evidence, client: str, join: Observation) -> Given | None:
+    """Return the newest assignment that a member knew when it sent a JoinGroup: in one process an answer may be recorded after what it caused."""
+    answers = (ev.answer(sync) for sync in ev.requests(Api.SYNC_GROUP, client, before=join.seq))
+    known = [answer for answer in answers if answer is not None and error_of(answer) == 0 and knew(answer, join)]
+    return given_in(known[-1]) if known else None
+
+
+def dealt(ev: Evidence, client: str, after: str | int | None = None, before: str | int | None = None) -> Iterator[Dealt]:
+    """Yield what `client` dealt as a leader: its SyncGroups in generations that it was told to lead."""
+    joins = [obs for obs in ev.responses(Api.JOIN_GROUP, client) if error_of(obs) == 0 and obs.body.get("leader") == obs.member]
+    for sync in ev.requests(Api.SYNC_GROUP, client, after, before):
+        led = [join for join in joins if join.generation == sync.generation and join.member == sync.member and join.seq < sync.seq]
+        if not led:
+            continue
+        said = subscriptions_of(led[-1])
+        yield Dealt(
+            sync=sync,
+            leader=led[-1].member or "",
+            said={member: _said(subscription) for member, subscription in said.items()},
+            owned={member: frozenset(subscription.owned) for member, subscription in said.items()},
+            given={item["member_id"]: _given(item.get("assignment") or b"") for item in sync.body.get("assignments") or ()},
+        )
+
+
+def tasks_in_words(tasks: Iterable[Task]) -> str:
+    return ", ".join(map(str, sorted(tasks))) or "nothing"
+
+
+def _said(subscription: Subscription) -> SubscriptionInfo | None:
+    try:
+        return decode_subscription_info(subscription.user_data or b"")
+    except BlobError:
+        return None
+
+
+def _given(blob: bytes) -> Given | None:
+    try:
+        read: Assignment = decode_assignment(blob)
+        return Given(partitions=tuple(read.partitions), info=decode_assignment_info(read.user_data or b""))
+    except BlobError:
+        return None
