@@ -5,12 +5,18 @@ import groupproof.shim.ShimProcess;
 import java.io.File;
 import java.nio.file.Files;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.streams.KafkaStreams;
@@ -58,7 +64,7 @@ public final class StreamsShim {
             Map<String, String> own = new HashMap<>();
             Properties config = config(settings, own);
             Topology topology = topology(settings.takeStrings("topics", List.of()), Boolean.parseBoolean(own.get("stateful")), config);
-            streams = new KafkaStreams(topology, config, new NamedClients(clientId));
+            streams = new KafkaStreams(topology, config, new NamedClients(this));
             streams.setUncaughtExceptionHandler((StreamsUncaughtExceptionHandler) error -> {
                 failed(error, true);
                 return Boolean.parseBoolean(own.get("shuts-the-application-down"))
@@ -119,18 +125,60 @@ public final class StreamsShim {
         }
     }
 
-    /** Gives the consumer that is the group's member the client id that the kit knows it by. */
+    /** Gives the thread's main consumer the client id that the kit knows the member by, and has it report. */
     static final class NamedClients extends DefaultKafkaClientSupplier {
-        final String clientId;
+        final StreamsMember member;
 
-        NamedClients(String clientId) {
-            this.clientId = clientId;
+        NamedClients(StreamsMember member) {
+            this.member = member;
         }
 
         @Override
         public Consumer<byte[], byte[]> getConsumer(Map<String, Object> config) {
-            config.put("client.id", clientId);
-            return new KafkaConsumer<>(config, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+            config.put("client.id", member.clientId);
+            return new ReportingConsumer(config, member);
+        }
+    }
+
+    /** Kafka's consumer, which reports what its thread is given and what is taken from it once the thread has done its part. */
+    static final class ReportingConsumer extends KafkaConsumer<byte[], byte[]> {
+        final StreamsMember member;
+
+        ReportingConsumer(Map<String, Object> config, StreamsMember member) {
+            super(config, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+            this.member = member;
+        }
+
+        @Override
+        public void subscribe(Collection<String> topics, ConsumerRebalanceListener threads) {
+            super.subscribe(topics, new ConsumerRebalanceListener() {
+                @Override
+                public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
+                    threads.onPartitionsAssigned(partitions);
+                    member.assigned(partitions);
+                }
+
+                @Override
+                public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
+                    threads.onPartitionsRevoked(partitions);
+                    member.revoked(partitions);
+                }
+
+                @Override
+                public void onPartitionsLost(Collection<TopicPartition> partitions) {
+                    threads.onPartitionsLost(partitions);
+                    member.lost(partitions);
+                }
+            });
+        }
+
+        @Override
+        public ConsumerRecords<byte[], byte[]> poll(Duration timeout) {
+            ConsumerRecords<byte[], byte[]> records = super.poll(timeout);
+            List<ConsumerRecord<byte[], byte[]>> each = new ArrayList<>();
+            records.forEach(each::add);
+            member.received(each);
+            return records;
         }
     }
 

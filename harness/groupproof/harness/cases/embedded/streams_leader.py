@@ -26,6 +26,7 @@ _REPLY_MS = round(REACT_MS) + 1_000
 _SESSION_MS = 6_000
 _OLDER, _FUTURE = 8, 12
 _ENDING_MS = 3_500
+_TOLD_MS = 8_000
 
 
 def _second(*, count: int = 2) -> list[Step]:
@@ -141,6 +142,6 @@ CASES: tuple[Case, ...] = (
             ],
         ),
         answers_error("m0", SHUTDOWN_REQUESTED, after="second", requirement="STREAMS-14"),
-        ends("m0", after="second", requirement="STREAMS-15"),
+        ends("m0", after="second", requirement="STREAMS-15", within_ms=_TOLD_MS),
     ),
 )

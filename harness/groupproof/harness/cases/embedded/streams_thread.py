@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groupproof.harness.cases.client.builders import MUST, SHOULD
-from groupproof.harness.cases.embedded.streams_builders import PARTITIONS, WAIT_MS, application, assigns, rejoins_at_leisure, streams_case, synced, working
+from groupproof.harness.cases.embedded.streams_builders import PARTITIONS, WAIT_MS, application, assigns, rejoins_at_leisure, streams_case, working
 from groupproof.harness.judging.case_checkers.reactions import REACT_MS
 from groupproof.harness.judging.case_checkers.streams_member import (
     comes_back_at_once,
@@ -19,7 +19,7 @@ from groupproof.harness.judging.case_checkers.streams_member import (
     waits,
 )
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.plan_builders import close, delivered, event, mark, passing, plan, requested, start
+from groupproof.harness.model.plan_builders import append, close, consumed, delivered, event, mark, passing, plan, requested, start
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.streams_protocol import ASSIGNMENT_ERROR, INCOMPLETE_SOURCE_TOPICS, SHUTDOWN_REQUESTED, VERSION_PROBING, Task
 
@@ -32,6 +32,7 @@ _PAST_MS = 1_000
 _UNKNOWN_ERROR = 99
 _ENDING_MS = 3_500
 _QUIET_MS = 2_500
+_SELDOM_MS = 5_000
 
 _SAID: tuple[Case, ...] = (
     streams_case(
@@ -152,13 +153,14 @@ _NEXT: tuple[Case, ...] = (
         ("STREAMS-17", "STREAMS-09"),
         MUST,
         plan(
-            application(commit_ms=30_000),
+            application(commit_ms=_SELDOM_MS),
             topics=_TOPICS,
             steps=[
-                mark("start-m0"),
-                *start("m0"),
-                synced("m0", after="start-m0"),
-                passing(_QUIET_MS),
+                *working(),
+                mark("more"),
+                append("t", PARTITIONS, 5),
+                consumed("m0", after="more"),
+                passing(1_000),
                 assigns("taken", active=(0, 1)),
                 *rejoins_at_leisure(),
                 delivered("taken"),

@@ -8,14 +8,14 @@ from collections.abc import Collection, Iterator
 from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue
 from groupproof.harness.judging.case_checkers.trace_queries import moment, report_due
 from groupproof.harness.judging.checkers.claim import Claim, tolerated_ms, waited
-from groupproof.harness.judging.checkers.streams_frames import given, given_in, info_in, subscription_in, tasks_in_words
+from groupproof.harness.judging.checkers.streams_frames import Given, given, info_in, subscription_in, tasks_in_words
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
-from groupproof.protocol.wire.streams_protocol import ASSIGNOR, LATEST_OFFSET, SubscriptionInfo, Task
+from groupproof.protocol.wire.streams_protocol import ASSIGNOR, SubscriptionInfo, Task
 
 __all__ = [
     "commits_what_goes", "comes_back_at_once", "describes_itself", "differs_each_time", "ends", "is_one_process", "joins_in_version", "names_its_tasks",
@@ -76,8 +76,11 @@ def differs_each_time(client: str, *, requirement: str = "STREAMS-03") -> Judge:
 
 
 def names_its_tasks(client: str, *standby: Task, after: str, requirement: str = "STREAMS-04") -> Judge:
-    """Judge that the next JoinGroup names the tasks that its newest assignment gave the member: active ones as running, these standby tasks with a sum."""
-    claim = Claim(requirement=requirement, expected="The member names its tasks with how far they are: active ones as running, standby ones with their sum.")
+    """Judge that the next JoinGroup names the tasks that its newest assignment gave the member, and no others; these are standby tasks.
+
+    A task may still be restored, and is then named with its sum or not at all: it runs for sure once the member has committed for it.
+    """
+    claim = Claim(requirement=requirement, expected="The member names its tasks, with how far they are.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         join = _next_join(ev, client, after)
@@ -87,17 +90,28 @@ def names_its_tasks(client: str, *standby: Task, after: str, requirement: str = 
             return
         if mine is None:
             raise NotReached(f"{client} was given no tasks before")
-        active, others = frozenset(info.active), {task: offset for task, offset in info.offset_sums if offset != LATEST_OFFSET}
-        if active != frozenset(mine.info.active):
-            yield claim.failed("It names other active tasks.", join, detail=f"{tasks_in_words(active)}, not {tasks_in_words(mine.info.active)}")
-        elif others.keys() != set(standby):
-            yield claim.failed("It names other standby tasks.", join, detail=f"{tasks_in_words(others)}, not {tasks_in_words(standby)}")
-        elif any(offset < 0 for offset in others.values()):
-            yield claim.failed("It names a standby task without its sum.", join, detail=str(others))
+        running = _committed_tasks(ev, client, mine, join)
+        if not running:
+            raise NotReached(f"{client} committed for none of its tasks before")
+        named = frozenset(task for task, _ in info.offset_sums)
+        if foreign := named - set(mine.info.active) - set(standby):
+            yield claim.failed("It names tasks that it was not given.", join, detail=tasks_in_words(foreign))
+        elif missing := running - named:
+            yield claim.failed("It leaves out tasks that it runs.", join, detail=tasks_in_words(missing))
+        elif missing := frozenset(standby) - named:
+            yield claim.failed("It leaves out standby tasks.", join, detail=tasks_in_words(missing), proof=Proof.LIVENESS)
+        elif said := set(standby) & set(info.active):
+            yield claim.failed("It names standby tasks as running.", join, detail=tasks_in_words(said))
         else:
             yield claim.ok("It does.", join)
 
     return judge
+
+
+def _committed_tasks(ev: Evidence, client: str, mine: Given, before: Observation) -> frozenset[Task]:
+    commits = ev.requests(Api.OFFSET_COMMIT, client, before=before.seq)
+    committed = {(topic, number) for obs in commits for topic, number, _ in obs.offsets}
+    return frozenset(task for partition, task in zip(sorted(mine.partitions), mine.info.active, strict=False) if partition in committed)
 
 
 def joins_in_version(client: str, version: int, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Judge:
@@ -203,20 +217,24 @@ def stays_when_closed(client: str, *, after: str, requirement: str = "STREAMS-18
 
 
 def commits_what_goes(client: str, *partitions: TopicPartition, after: str, requirement: str = "STREAMS-17") -> Judge:
-    """Judge that what the member processed of the partitions that it loses is committed before it joins again: who gets them goes on from there."""
+    """Judge that what the member was given of the partitions that it loses is committed before it joins again: who gets them goes on from there.
+
+    A thread processes all that a poll gave it before it polls again, which is where it loses tasks.
+    """
     claim = Claim(requirement=requirement, expected="The member commits what it processed of the tasks that it gives up, before it joins again.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        answer = moment(ev, after)
         join = _next_join(ev, client, after)
-        commits = (obs for obs in ev.requests(Api.OFFSET_COMMIT, client, before=join.seq))
-        committed = {(topic, number) for obs in commits for topic, number, offset in obs.offsets if offset > 0}
-        missing = sorted(set(partitions) - committed)
-        if missing:
-            last = ev.requests(Api.JOIN_GROUP, client, after, ev.closing)[0]
-            yield claim.failed("It gave tasks up that it had not committed.", last, detail=", ".join(f"{topic}-{number}" for topic, number in missing))
-        else:
-            yield claim.ok("It did.", answer)
+        reached: dict[TopicPartition, int] = {}
+        for event in ev.events("records_consumed", client, before=after):
+            reached.update({(item["topic"], item["partition"]): item["maxOffset"] + 1 for item in event.body.get("partitions") or ()})
+        if not set(partitions) <= reached.keys():
+            raise NotReached(f"{client} was given no records of what it lost")
+        committed: dict[TopicPartition, int] = {}
+        for obs in ev.requests(Api.OFFSET_COMMIT, client, before=join.seq):
+            committed.update({(topic, number): offset for topic, number, offset in obs.offsets})
+        behind = [f"{topic}-{number}" for topic, number in partitions if committed.get((topic, number), 0) < reached[topic, number]]
+        yield claim.failed("It gave tasks up that it had not committed.", join, detail=", ".join(behind)) if behind else claim.ok("It did.", join)
 
     return judge
 
