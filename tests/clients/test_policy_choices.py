@@ -71,6 +71,7 @@ CHOICES: list[tuple[Policy, Story, object, object, Settings]] = [
 
 SHOWN_ELSEWHERE = {
     "connect": "tests.clients.planted.test_misbehaviours_of_workers",
+    "streams": "tests.clients.planted.test_misbehaviours_of_threads",
     "overrides": "tests.clients.member.test_policy",
     "versions": "tests.clients.consumer.test_connection",
     "retry_factor": "tests.clients.member.test_member_core",

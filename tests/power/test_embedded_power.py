@@ -1,4 +1,4 @@
-"""Power over workers of Kafka Connect: every planted bug is caught, every case can be failed, and the reference worker passes each.
+"""Power over workers of Kafka Connect and threads of Kafka Streams: every planted bug is caught, every case can be failed, and the reference passes each.
 
 `caught_of_embedded.toml` is read as `caught.toml` is by `test_power.py`.
 """
@@ -12,7 +12,7 @@ import pytest
 from tests.harness.running.virtual import judged
 from tests.power.sentences import blame_of
 
-from groupproof.clients.planted.variants import VARIANTS, WORKERS
+from groupproof.clients.planted.variants import THREADS, VARIANTS, WORKERS
 from groupproof.harness.cases.embedded import EMBEDDED_CASES
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.verdicts import Level, Verdict
@@ -30,8 +30,8 @@ def judgement_on(case: str, misbehaviour: str | None = None) -> Judgement:
     return judged(BY_ID[case], variant=misbehaviour, draws_names=True)[1]
 
 
-def test_every_misbehaviour_of_a_worker_is_caught_and_every_case_can_be_failed() -> None:
-    assert CAUGHT.keys() == {misbehaviour.name for misbehaviour in WORKERS}
+def test_every_misbehaviour_is_caught_and_every_case_can_be_failed() -> None:
+    assert CAUGHT.keys() == {misbehaviour.name for misbehaviour in (*WORKERS, *THREADS)}
     assert FAILED_BY.keys() == BY_ID.keys()
 
 
@@ -45,7 +45,7 @@ def test_a_misbehaviour_is_caught_and_what_is_said_of_it_is_true(misbehaviour: s
 
 
 @pytest.mark.parametrize("case", BY_ID)
-def test_the_reference_worker_passes(case: str) -> None:
+def test_the_reference_passes(case: str) -> None:
     judgement = judgement_on(case)
 
     assert judgement.verdict is Verdict.OK, judgement.reason

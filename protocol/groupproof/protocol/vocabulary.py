@@ -141,7 +141,7 @@ MEMBERSHIP_ENDS: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEG
 
 COOPERATIVE_STICKY: Final = "cooperative-sticky"
 COOPERATIVE: Final = frozenset({COOPERATIVE_STICKY, "stream"})
-"""The assignors whose members keep what they own through a rebalance (KIP-429)."""
+"""The assignors whose members keep what they own through a rebalance (KIP-429); `stream` is that of Kafka Streams, since 2.4."""
 
 INSTANCE_ID_SINCE: Final[Mapping[Api, int]] = {Api.JOIN_GROUP: 5, Api.SYNC_GROUP: 3, Api.HEARTBEAT: 3, Api.LEAVE_GROUP: 3, Api.OFFSET_COMMIT: 7}
 """The version of each request that brought the group instance id (KIP-345)."""

@@ -1,4 +1,4 @@
-"""The cases for workers of Kafka Connect: that each is well-formed, and that the reference worker passes it in little time, whatever the seed."""
+"""The cases for workers of Kafka Connect and for Kafka Streams: that each is well-formed, and that the reference passes it in little time, whatever the seed."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from groupproof.protocol.rules.coverage import judged as judged_requirements
 from groupproof.protocol.rules.requirements import by_id
 
 CASES = [case for cases in EMBEDDED_CASES.values() for case in cases]
-WORKERS_MIN = 20
+KIND_MIN = 20
 SECONDS_MAX = 40
 
 
 def test_there_are_enough_cases_each_with_a_name_and_a_title_of_its_own() -> None:
-    assert len(EMBEDDED_CASES["connect"]) >= WORKERS_MIN
+    assert min(len(cases) for cases in EMBEDDED_CASES.values()) >= KIND_MIN
     assert [name for name, count in Counter(case.id for case in CASES).items() if count > 1] == []
     assert [title for title, count in Counter(case.title for case in CASES).items() if count > 1] == []
-    assert [case.id for case in CASES if not re.fullmatch(r"connect/classic/[a-z0-9]+(-[a-z0-9]+)*", case.id)] == []
+    assert [case.id for case in CASES if not re.fullmatch(r"(connect|streams)/classic/[a-z0-9]+(-[a-z0-9]+)*", case.id)] == []
     assert [case.title for case in CASES if not re.fullmatch(r"[A-Z].*[a-z0-9]\.", case.title)] == []
 
 
@@ -42,11 +42,12 @@ def _text(value: bytes) -> str:
     return value.hex()
 
 
-def test_a_worker_has_its_own_cases_and_a_consumer_those_of_consumers() -> None:
-    assert cases_of("client", ("connect", "multi")) == EMBEDDED_CASES["connect"]
+def test_a_worker_or_a_thread_has_its_own_cases_and_a_consumer_those_of_consumers() -> None:
+    for kind, cases in EMBEDDED_CASES.items():
+        assert cases_of("client", (kind, "multi")) == cases
+        assert cases_like("client", [cases[0].id]) == cases
     assert cases_of("client", ("classic", "connect")) == CONSUMERS
     assert cases_of("client") == CONSUMERS
-    assert cases_like("client", [CASES[0].id]) == EMBEDDED_CASES["connect"]
     assert cases_like("client", [CONSUMERS[0].id]) == CONSUMERS
 
 
@@ -55,7 +56,7 @@ def test_who_is_no_worker_cannot_be_put_through_a_workers_case() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-def test_the_reference_worker_passes_in_little_time_whatever_the_seed(case: Case) -> None:
+def test_the_reference_passes_in_little_time_whatever_the_seed(case: Case) -> None:
     play, judgement = judged(case, seed=1, draws_names=True)
     again = judged(case, seed=2)[1]
 

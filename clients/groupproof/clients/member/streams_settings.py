@@ -12,16 +12,19 @@ __all__ = ["ThreadSettings"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadSettings:
     """Each topic of the member is a subtopology. `latest` is the newest version of the user data that its release knows, which may be one that is yet to
-    come; `error` is what it says of itself from the start (KIP-671). Raises `ValueError`."""
+    come, `first` the version that it begins with (0: the newest); `error` is what it says of itself from the start (KIP-671). Raises `ValueError`."""
 
     process: str
     is_stateful: bool = False
     standbys: int = 0
     latest: int = STREAMS_VERSION_MAX
+    first: int = 0
     error: int = NO_ERROR
 
     def __post_init__(self) -> None:
         if self.latest < 1:
             raise ValueError(f"versions begin with 1, not {self.latest}")
+        if not 0 <= self.first <= self.latest:
+            raise ValueError(f"a release that knows version {self.latest} does not begin with {self.first}")
         if self.standbys < 0:
             raise ValueError("num.standby.replicas must not be negative")

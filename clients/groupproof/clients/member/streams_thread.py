@@ -34,6 +34,7 @@ from groupproof.protocol.wire.subscription import Assignment, decode_assignment,
 __all__ = ["StreamsThread"]
 
 _UNIQUE_MAX: Final = 128
+_SOON_MS: Final = 500
 
 
 class StreamsThread:
@@ -45,7 +46,7 @@ class StreamsThread:
 
     def __init__(self, core: Core, settings: ThreadSettings, hand_over: HandOver, leading: Leading) -> None:
         self._core, self._settings, self._hand_over, self._leading = core, settings, hand_over, leading
-        self._used = settings.latest
+        self._used = (settings.first or settings.latest) - (core.policy.streams == "begins-with-an-older-version")
         self._unique = 0
         self._standby: tuple[Task, ...] = ()
         self._members: dict[str, StreamsClient] = {}
@@ -93,7 +94,7 @@ class StreamsThread:
             return "the group agreed on another version" if policy.streams != "stays-quiet-after-probing" else None
         self._rejoin_ms = info.next_rebalance_ms if policy.streams != "forgets-the-next-rebalance" else None
         if policy.streams == "rejoins-without-need":
-            self._rejoin_ms = now_ms
+            self._rejoin_ms = now_ms + _SOON_MS
         return None
 
     def due(self, now_ms: int) -> bool:

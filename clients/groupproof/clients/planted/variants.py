@@ -1,7 +1,7 @@
 """Named deviations from the reference member: what released clients may do differently, and bugs planted to prove that the kit finds them.
 
 `LEGAL` variants are clients that no case may fail. `MISBEHAVIOURS` each break a requirement; a case must catch each of them. `WORKERS` are those of a worker
-of Kafka Connect, which the cases for workers catch.
+of Kafka Connect, which the cases for workers catch, `THREADS` those of a thread of Kafka Streams.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from typing import Final
 from groupproof.clients.planted.legal_variants import LEGAL
 from groupproof.clients.planted.misbehaviours_of_choices import CHOICES
 from groupproof.clients.planted.misbehaviours_of_reactions import REACTIONS
+from groupproof.clients.planted.misbehaviours_of_threads import THREADS
 from groupproof.clients.planted.misbehaviours_of_workers import WORKERS
 from groupproof.clients.planted.variant import Variant
 
-__all__ = ["LEGAL", "MISBEHAVIOURS", "VARIANTS", "WORKERS", "UnknownVariant", "Variant", "variant_named"]
+__all__ = ["LEGAL", "MISBEHAVIOURS", "THREADS", "VARIANTS", "WORKERS", "UnknownVariant", "Variant", "variant_named"]
 
 MISBEHAVIOURS: Final[tuple[Variant, ...]] = (*REACTIONS, *CHOICES)
-VARIANTS: Final[dict[str, Variant]] = {variant.name: variant for variant in (*LEGAL, *MISBEHAVIOURS, *WORKERS)}
+VARIANTS: Final[dict[str, Variant]] = {variant.name: variant for variant in (*LEGAL, *MISBEHAVIOURS, *WORKERS, *THREADS)}
 
 
 class UnknownVariant(Exception):

@@ -42,6 +42,7 @@ _THREAD_PROPERTIES: Final = {
     "num.standby.replicas": ("standbys", int),
     "kit.stateful": ("is_stateful", lambda text: str(text).lower() == "true"),
     "kit.latest": ("latest", int),
+    "kit.first": ("first", int),
     "kit.error": ("error", int),
 }
 _WORKERS_OWN: Final = ("worker.sync.timeout.ms",)

@@ -43,7 +43,7 @@ __all__ = [
 SIDES: Final = ("client", "coordinator")
 
 _CLIENT: Final = "Client"
-_OTHER_CLIENTS: Final = frozenset({"CONNECT", "WORKER", "ZK"})
+_OTHER_CLIENTS: Final = frozenset({"CONNECT", "STREAMS", "WORKER", "ZK"})
 
 READINGS: Final = tuple(f"DISC-{number:02}" for number in range(1, 52))
 
@@ -94,7 +94,7 @@ def unjudged() -> tuple[Gap, ...]:
 
 
 def binding_clients() -> tuple[str, ...]:
-    """Return the MUSTs on the client's side: of Kafka's clients in both protocols, of Kafka Connect's workers, of DataLink's workers, and of the consumers on ZooKeeper."""
+    """Return the MUSTs on the client's side: of Kafka's clients in both protocols, of Kafka Connect's workers, of Kafka Streams, of DataLink's workers, and of the consumers on ZooKeeper."""
     bound = [
         requirement
         for requirement in requirements()

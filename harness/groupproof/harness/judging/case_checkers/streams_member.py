@@ -1,4 +1,4 @@
-"""What a member of Kafka Streams says of itself in JoinGroup, and what it does with an assignment (STREAMS-01 to STREAMS-19)."""
+"""What a member of Kafka Streams says of itself in JoinGroup, and what it does with an assignment (STREAMS-01 to STREAMS-20)."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def differs_each_time(client: str, *, requirement: str = "STREAMS-03") -> Judge:
     return judge
 
 
-def names_its_tasks(client: str, *standby: Task, after: str, requirement: str = "STREAMS-04") -> Judge:
-    """Judge that the next JoinGroup names the tasks that its newest assignment gave the member, and no others; these are standby tasks.
+def names_its_tasks(client: str, *, after: str, has_standbys: bool = False, requirement: str = "STREAMS-04") -> Judge:
+    """Judge that the next JoinGroup names the tasks that its newest assignment gave the member, and no others.
 
     A task may still be restored, and is then named with its sum or not at all: it runs for sure once the member has committed for it.
     """
@@ -90,17 +90,19 @@ def names_its_tasks(client: str, *standby: Task, after: str, requirement: str = 
             return
         if mine is None:
             raise NotReached(f"{client} was given no tasks before")
-        running = _committed_tasks(ev, client, mine, join)
+        running, standby = _committed_tasks(ev, client, mine, join), frozenset(task for task, _ in mine.info.standby)
+        if has_standbys and not standby:
+            raise NotReached(f"{client} was given no standby tasks before")
         if not running:
             raise NotReached(f"{client} committed for none of its tasks before")
         named = frozenset(task for task, _ in info.offset_sums)
-        if foreign := named - set(mine.info.active) - set(standby):
+        if foreign := named - set(mine.info.active) - standby:
             yield claim.failed("It names tasks that it was not given.", join, detail=tasks_in_words(foreign))
         elif missing := running - named:
             yield claim.failed("It leaves out tasks that it runs.", join, detail=tasks_in_words(missing))
-        elif missing := frozenset(standby) - named:
+        elif missing := standby - named:
             yield claim.failed("It leaves out standby tasks.", join, detail=tasks_in_words(missing), proof=Proof.LIVENESS)
-        elif said := set(standby) & set(info.active):
+        elif said := standby & set(info.active):
             yield claim.failed("It names standby tasks as running.", join, detail=tasks_in_words(said))
         else:
             yield claim.ok("It does.", join)
@@ -149,7 +151,7 @@ def comes_back_at_once(client: str, *, after: str, requirement: str = "STREAMS-1
     return TimedJudge(judge, after, within_ms)
 
 
-def waits(client: str, *, after: str, requirement: str = "STREAMS-10") -> Judge:
+def waits(client: str, *, after: str, requirement: str = "STREAMS-20") -> Judge:
     """Judge that the member does not join again before the time of its next rebalance, which is far off: that were needless."""
     claim = Claim(requirement=requirement, expected="The member does not join again before the time of the next rebalance.")
 
