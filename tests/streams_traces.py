@@ -27,7 +27,16 @@ def task(number: int) -> Task:
     return Task(0, number)
 
 
-def says(*, version: int = 11, latest: int = 11, owned: Iterable[int] = (), running: Iterable[int] = (), restoring: Iterable[int] = (), unique: int = 0, process: str = "0" * 32) -> bytes:
+def says(
+    *,
+    version: int = 11,
+    latest: int = 11,
+    owned: Iterable[int] = (),
+    running: Iterable[int] = (),
+    restoring: Iterable[int] = (),
+    unique: int = 0,
+    process: str = "0" * 32,
+) -> bytes:
     """Return a member's subscription."""
     sums = (*((task(number), LATEST_OFFSET) for number in running), *((task(number), 5) for number in restoring))
     info = SubscriptionInfo(version=version, latest=latest, offset_sums=sums, unique=unique, process=process)
@@ -36,7 +45,14 @@ def says(*, version: int = 11, latest: int = 11, owned: Iterable[int] = (), runn
 
 
 def gives(
-    active: Iterable[int] = (), *, standby: Iterable[int] = (), version: int = 11, commonly: int = 11, next_ms: int = NO_REBALANCE_MS, error: int = 0, tasks: Iterable[int] | None = None
+    active: Iterable[int] = (),
+    *,
+    standby: Iterable[int] = (),
+    version: int = 11,
+    commonly: int = 11,
+    next_ms: int = NO_REBALANCE_MS,
+    error: int = 0,
+    tasks: Iterable[int] | None = None,
 ) -> bytes:
     """Return a member's assignment; its `tasks` are those of its partitions unless they are named."""
     partitions = tuple(("t", number) for number in active)

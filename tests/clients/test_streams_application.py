@@ -13,7 +13,7 @@ from groupproof.protocol.vocabulary import Api
 if TYPE_CHECKING:
     from tests.clients.conftest import Pair
 
-APPLICATION = {"assignors": ["stream"], "auto_commit": True, "auto_commit_interval_ms": 60_000}
+APPLICATION: dict[str, Any] = {"assignors": ["stream"], "auto_commit": True, "auto_commit_interval_ms": 60_000}
 
 
 async def started(pair: Pair, *members: str) -> None:
@@ -28,7 +28,9 @@ def test_what_a_member_gives_up_it_has_committed_before_another_gets_it(tell: Ca
     async def story(pair: Pair) -> None:
         await started(pair, "a", "b")
         gone = {("t", 2), ("t", 3)}
-        await pair.until(lambda: gone <= {(item["topic"], item["partition"]) for event in pair.events("b", "partitions_assigned") for item in event["partitions"]})
+        await pair.until(
+            lambda: gone <= {(item["topic"], item["partition"]) for event in pair.events("b", "partitions_assigned") for item in event["partitions"]}
+        )
         committed = {(topic, number): offset for obs in pair.requests(Api.OFFSET_COMMIT, "a") for topic, number, offset in obs.offsets}
         last = pair.requests(Api.JOIN_GROUP, "a")[-1]
 

@@ -47,7 +47,9 @@ def test_a_task_stays_where_it_is_as_far_as_the_balance_allows() -> None:
     ("own", "version", "latest", "agreed"),
     [(11, 11, 11, (11, 11)), (11, 8, 8, (8, 8)), (11, 8, 11, (8, 11)), (9, 12, 12, (9, 9))],
 )
-def test_the_lowest_version_that_was_used_is_written_and_the_lowest_that_is_known_named(own: int, version: int, latest: int, agreed: tuple[int, int]) -> None:
+def test_the_lowest_version_that_was_used_is_written_and_the_lowest_that_is_known_named(
+    own: int, version: int, latest: int, agreed: tuple[int, int]
+) -> None:
     dealt = deal({"a": client(version=own, latest=own), "b": client(version=version, latest=latest)}, latest=own)
 
     assert {(info.version, info.commonly) for _, info in dealt.values()} == {agreed}

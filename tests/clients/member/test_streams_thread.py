@@ -93,7 +93,12 @@ def test_a_thread_comes_back_when_the_time_has_come_and_a_join_ends_that() -> No
 @pytest.mark.requirement("STREAMS-13", "STREAMS-15")
 @pytest.mark.parametrize(
     ("error", "name"),
-    [(INCOMPLETE_SOURCE_TOPICS, "INCOMPLETE_SOURCE_TOPIC_METADATA"), (ASSIGNMENT_ERROR, "ASSIGNMENT_ERROR"), (SHUTDOWN_REQUESTED, "SHUTDOWN_REQUESTED"), (99, "ASSIGNOR_ERROR_99")],
+    [
+        (INCOMPLETE_SOURCE_TOPICS, "INCOMPLETE_SOURCE_TOPIC_METADATA"),
+        (ASSIGNMENT_ERROR, "ASSIGNMENT_ERROR"),
+        (SHUTDOWN_REQUESTED, "SHUTDOWN_REQUESTED"),
+        (99, "ASSIGNOR_ERROR_99"),
+    ],
 )
 def test_a_thread_ends_by_an_error(error: int, name: str) -> None:
     core, thread = made()
@@ -117,7 +122,12 @@ def test_a_leader_deals_what_the_cluster_has_and_a_follower_nothing() -> None:
     (protocol,) = thread.protocols()
     thread.joined(
         JoinGroupResponse(
-            generation_id=1, protocol_type="consumer", protocol_name="stream", leader="m", member_id="m", members=(JoinMember(member_id="m", metadata=protocol.metadata),)
+            generation_id=1,
+            protocol_type="consumer",
+            protocol_name="stream",
+            leader="m",
+            member_id="m",
+            members=(JoinMember(member_id="m", metadata=protocol.metadata),),
         )
     )
     ((name, blob),) = thread.assignments(0)

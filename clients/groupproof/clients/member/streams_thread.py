@@ -86,8 +86,8 @@ class StreamsThread:
         info = decode_assignment_info(read.user_data or b"")
         self.assigned = frozenset(read.partitions)
         if info.error not in (NO_ERROR, VERSION_PROBING) or (info.error == VERSION_PROBING and policy.streams == "dies-of-probing"):
-            return self._ended(info.error)
-        if info.error == VERSION_PROBING:
+            self._end(info.error)
+        if info.error != NO_ERROR:
             return None
         self._standby = tuple(task for task, _ in info.standby)
         if self._takes_version(info):
@@ -136,9 +136,11 @@ class StreamsThread:
             self._used = info.commonly
         return is_another
 
-    def _ended(self, error: int) -> None:
+    def _end(self, error: int) -> None:
         """End, as an application does that cannot go on: without a word to the group, whose session takes care of the rest."""
-        if self._core.policy.streams != "goes-on-after-errors" and not (self._core.policy.streams == "ignores-shutdown" and error == SHUTDOWN_REQUESTED):
+        if self._core.policy.streams != "goes-on-after-errors" and not (
+            self._core.policy.streams == "ignores-shutdown" and error == SHUTDOWN_REQUESTED
+        ):
             self._core.fail(_ERRORS.get(error, f"ASSIGNOR_ERROR_{error}"), f"the leader answered with error {error}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
@@ -38,7 +38,7 @@ _WORKER_PROPERTIES: Final = {
     "kit.config.offset": ("config_offset", int),
     "kit.config.end": ("config_end", int),
 }
-_THREAD_PROPERTIES: Final = {
+_THREAD_PROPERTIES: Final[Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
     "num.standby.replicas": ("standbys", int),
     "kit.stateful": ("is_stateful", lambda text: str(text).lower() == "true"),
     "kit.latest": ("latest", int),

@@ -93,7 +93,8 @@ def test_tasks_are_not_judged_where_none_ran() -> None:
 
 
 @pytest.mark.parametrize(
-    ("blob", "expected"), [(says(version=8), Verdict.OK), (says(), Verdict.FAILED), (says(version=8, latest=8), Verdict.FAILED), (None, Verdict.FAILED)]
+    ("blob", "expected"),
+    [(says(version=8), Verdict.OK), (says(), Verdict.FAILED), (says(version=8, latest=8), Verdict.FAILED), (None, Verdict.FAILED)],
 )
 def test_a_member_joins_again_in_the_version_that_all_know(blob: bytes | None, expected: Verdict) -> None:
     story = joined(says()).mark("older")

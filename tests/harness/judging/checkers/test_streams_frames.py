@@ -12,7 +12,7 @@ def test_what_a_leader_deals_is_read_with_what_the_members_said_before() -> None
     leads(story, {ID: says(owned=(0,)), OTHER: says(version=8)}, {ID: (0,), OTHER: (1,)}, version=8)
     (deal,) = dealt(story.evidence, "m0")
 
-    assert (deal.leader, deal.active()) == (ID, {task(0), task(1)})
+    assert (deal.leader, deal.active()) == (ID, frozenset({task(0), task(1)}))
     assert {name: info.version for name, info in deal.said.items() if info is not None} == {ID: 11, OTHER: 8}
     assert deal.owned == {ID: {("t", 0)}, OTHER: frozenset()}
     assert [info.version for info in deal.infos] == [8, 8]

@@ -67,7 +67,13 @@ def synced(name: str, *, after: str, count: int = 1, within_ms: int = JOIN_MS, g
 def working(name: str = "m0") -> list[Step]:
     """Start an application and wait until its tasks run: they commit what they have read."""
     started = f"start-{name}"
-    return [mark(started), *start(name), synced(name, after=started), requested(name, Api.OFFSET_COMMIT, after=started, within_ms=JOIN_MS), passing(_RESTORED_MS)]
+    return [
+        mark(started),
+        *start(name),
+        synced(name, after=started),
+        requested(name, Api.OFFSET_COMMIT, after=started, within_ms=JOIN_MS),
+        passing(_RESTORED_MS),
+    ]
 
 
 def rejoins_at_leisure(name: str = "rebalance", client: str = "m0") -> list[Step]:

@@ -88,14 +88,35 @@ def _commit(code: ErrorCode, title: str) -> Case:
 
 
 CASES: tuple[Case, ...] = (
-    _beat(ErrorCode.REBALANCE_IN_PROGRESS, "A member of Kafka Streams that is told of a rebalance joins again as the member it is, with its tasks.", "CLIENT-46"),
-    _beat(ErrorCode.ILLEGAL_GENERATION, "A member of Kafka Streams that is told that its generation has passed joins again as the member it is.", "CLIENT-76"),
     _beat(
-        ErrorCode.UNKNOWN_MEMBER_ID, "A member of Kafka Streams that is told that it is unknown joins anew.", "CLIENT-48", "CLIENT-55", identity=Identity.EMPTY
+        ErrorCode.REBALANCE_IN_PROGRESS,
+        "A member of Kafka Streams that is told of a rebalance joins again as the member it is, with its tasks.",
+        "CLIENT-46",
     ),
-    _sync(ErrorCode.REBALANCE_IN_PROGRESS, "A member of Kafka Streams whose SyncGroup is overtaken by a rebalance joins again.", "CLIENT-31", "CLIENT-36"),
+    _beat(
+        ErrorCode.ILLEGAL_GENERATION,
+        "A member of Kafka Streams that is told that its generation has passed joins again as the member it is.",
+        "CLIENT-76",
+    ),
+    _beat(
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        "A member of Kafka Streams that is told that it is unknown joins anew.",
+        "CLIENT-48",
+        "CLIENT-55",
+        identity=Identity.EMPTY,
+    ),
     _sync(
-        ErrorCode.UNKNOWN_MEMBER_ID, "A member of Kafka Streams that is unknown when it syncs joins anew.", "CLIENT-33", "CLIENT-36", identity=Identity.EMPTY
+        ErrorCode.REBALANCE_IN_PROGRESS,
+        "A member of Kafka Streams whose SyncGroup is overtaken by a rebalance joins again.",
+        "CLIENT-31",
+        "CLIENT-36",
+    ),
+    _sync(
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        "A member of Kafka Streams that is unknown when it syncs joins anew.",
+        "CLIENT-33",
+        "CLIENT-36",
+        identity=Identity.EMPTY,
     ),
     _commit(ErrorCode.ILLEGAL_GENERATION, "A member whose commit is refused for an old generation gives its tasks up and joins again."),
     _commit(ErrorCode.UNKNOWN_MEMBER_ID, "A member whose commit is refused as a stranger's gives its tasks up and joins again."),

@@ -209,7 +209,13 @@ _ERRORS: tuple[Case, ...] = (
         plan(
             application(),
             topics=_TOPICS,
-            steps=[*working(), assigns("probing", active=(), error=VERSION_PROBING), *rejoins_at_leisure(), delivered("probing"), passing(round(REACT_MS) + 1_000)],
+            steps=[
+                *working(),
+                assigns("probing", active=(), error=VERSION_PROBING),
+                *rejoins_at_leisure(),
+                delivered("probing"),
+                passing(round(REACT_MS) + 1_000),
+            ],
         ),
         stays_a_member("m0", after="probing", requirement="STREAMS-16"),
     ),

@@ -25,7 +25,8 @@ def agrees_on_versions(client: str, *, after: str, requirement: str = "STREAMS-0
     The leader's own newest bounds both.
     """
     claim = Claim(
-        requirement=requirement, expected="The leader assigns in the lowest version used, and names the lowest of the newest versions that members know."
+        requirement=requirement,
+        expected="The leader assigns in the lowest version used, and names the lowest of the newest versions that members know.",
     )
 
     def judge(ev: Evidence) -> Iterator[Finding]:
@@ -56,7 +57,9 @@ def _versioned(claim: Claim, deal: Dealt) -> Finding:
 
 def deals_once(client: str, *, requirement: str = "STREAMS-08") -> Judge:
     """Judge that no task is active at two members, and that the partitions that a member is given are those of its tasks, in their order."""
-    claim = Claim(requirement=requirement, expected="Each task is active at one member at most, which is given the partitions of its tasks in their order.")
+    claim = Claim(
+        requirement=requirement, expected="Each task is active at one member at most, which is given the partitions of its tasks in their order."
+    )
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         for deal in _rounds(ev, client, None):
@@ -92,14 +95,23 @@ def deals_everything(client: str, tasks: int, *, after: str, requirement: str = 
 
 def calls_back(client: str, *, after: str, requirement: str = "STREAMS-09") -> Judge:
     """Judge that a task that moves is withheld while its owner has it, that a member is told to come again at once then, and that something moved at all."""
-    claim = Claim(requirement=requirement, expected="A task that moves is given to nobody until its owner has given it back, and a member is told to come for it at once.")
+    claim = Claim(
+        requirement=requirement,
+        expected="A task that moves is given to nobody until its owner has given it back, and a member is told to come for it at once.",
+    )
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         moved = False
         for deal in _rounds(ev, client, after):
             held = frozenset[TopicPartition]().union(*deal.owned.values())
             now = frozenset(partition for item in deal.given.values() if item is not None for partition in item.partitions)
-            early = [partition for name, item in deal.given.items() if item is not None for partition in item.partitions if _is_others(deal, name, partition)]
+            early = [
+                partition
+                for name, item in deal.given.items()
+                if item is not None
+                for partition in item.partitions
+                if _is_others(deal, name, partition)
+            ]
             if early:
                 yield claim.failed("It gave away what another member owns.", deal.sync, detail=str(early))
                 return
@@ -130,7 +142,9 @@ def deals_standbys(client: str, tasks: int, *, after: str, requirement: str = "S
             if both := [task for info in deal.infos for task, _ in info.standby if task in info.active]:
                 yield claim.failed("It gave a member a standby of a task that it runs.", deal.sync, detail=tasks_in_words(both))
                 return
-        whole = next((deal.sync for deal in _rounds(ev, client, after) if len({task for info in deal.infos for task, _ in info.standby}) == tasks), None)
+        whole = next(
+            (deal.sync for deal in _rounds(ev, client, after) if len({task for info in deal.infos for task, _ in info.standby}) == tasks), None
+        )
         never, late = "Tasks are without a standby.", "They got one late."
         yield overdue(ev, claim, whole, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It has.", whole)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue
 from groupproof.harness.judging.case_checkers.trace_queries import moment, report_due
-from groupproof.harness.judging.checkers.claim import Claim, tolerated_ms, waited
+from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.streams_frames import Given, given, info_in, subscription_in, tasks_in_words
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.client_timeouts import REACT_MS
@@ -18,8 +18,18 @@ from groupproof.protocol.vocabulary import Api, TopicPartition
 from groupproof.protocol.wire.streams_protocol import ASSIGNOR, SubscriptionInfo, Task
 
 __all__ = [
-    "commits_what_goes", "comes_back_at_once", "describes_itself", "differs_each_time", "ends", "is_one_process", "joins_in_version", "names_its_tasks",
-    "rejoins_uncommitted", "stays_a_member", "stays_when_closed", "waits",
+    "comes_back_at_once",
+    "commits_what_goes",
+    "describes_itself",
+    "differs_each_time",
+    "ends",
+    "is_one_process",
+    "joins_in_version",
+    "names_its_tasks",
+    "rejoins_uncommitted",
+    "stays_a_member",
+    "stays_when_closed",
+    "waits",
 ]  # fmt: skip
 
 
