@@ -13,9 +13,9 @@ import pytest
 from groupproof.protocol.rules.requirements import UnknownRequirement, by_id, catalogue_sha256, nearest, requirements
 from groupproof.protocol.vocabulary import Level
 
-COUNT = 688
+COUNT = 708
 CONSUMER_COUNT = 550
-IDS_SHA256 = "bf453d4035421bb20cea6d43a520508a9d84797581d9780cefd27e9698c45676"
+IDS_SHA256 = "9cb5a0a2db8b4ad1fdd2e6777da1ea8a4b15b57412a05ffa37e72d2ed8262f02"
 CLIENT_COUNT = 68
 PROFILES = {"kafka-1.1", "kafka-2.4+", "datalink", "zookeeper"}
 CONSUMER_PROFILE = re.compile(r"kafka-4\.\d+(\.\d+)?(\+| to 4\.\d+)")

@@ -76,10 +76,10 @@ def differs_each_time(client: str, *, requirement: str = "STREAMS-03") -> Judge:
     claim = Claim(requirement=requirement, expected="The user data of each JoinGroup differs from that of the one before.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        told = [(join, said.user_data) for join in _joins(ev, client) if (said := subscription_in(join)) is not None]
-        if len(told) < 2:
+        sent = [(join, said.user_data) for join in _joins(ev, client) if (said := subscription_in(join)) is not None]
+        if len(sent) < 2:
             raise NotReached(f"{client} joined once")
-        for (_, before), (join, user_data) in itertools.pairwise(told):
+        for (_, before), (join, user_data) in itertools.pairwise(sent):
             yield claim.failed("It sent the same user data again.", join) if user_data == before else claim.ok("It does.", join)
 
     return judge
@@ -177,15 +177,15 @@ def ends(client: str, *, after: str, requirement: str, within_ms: float = REACT_
     claim = Claim(requirement=requirement, expected="The member ends and tells its application.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        told = report_due(ev, client, after)
+        report = report_due(ev, client, after)
         join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
-        if told is not None and (again := _goes_on(ev, client, told)) is not None:
+        if report is not None and (again := _goes_on(ev, client, report)) is not None:
             yield claim.failed("It told its application, and goes on as a member.", again)
-        elif told is None and join is not None:
+        elif report is None and join is not None:
             yield claim.failed("It joined again.", join)
         else:
             never, late = "Its application was never told.", "Its application was told late."
-            yield overdue(ev, claim, told, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", told)
+            yield overdue(ev, claim, report, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", report)
 
     return TimedJudge(judge, after, within_ms)
 
@@ -194,9 +194,9 @@ _ENDING_MS = 2_000.0
 """How long a thread may take to end once its application was told: it closes its tasks first."""
 
 
-def _goes_on(ev: Evidence, client: str, told: Observation) -> Observation | None:
-    requests = (*ev.requests(Api.JOIN_GROUP, client, told.seq, ev.closing), *ev.requests(Api.HEARTBEAT, client, told.seq, ev.closing))
-    return next((request for request in requests if request.at_ms - told.at_ms > _ENDING_MS), None)
+def _goes_on(ev: Evidence, client: str, report: Observation) -> Observation | None:
+    requests = (*ev.requests(Api.JOIN_GROUP, client, report.seq, ev.closing), *ev.requests(Api.HEARTBEAT, client, report.seq, ev.closing))
+    return next((request for request in requests if request.at_ms - report.at_ms > _ENDING_MS), None)
 
 
 def stays_a_member(client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Judge:
@@ -204,9 +204,9 @@ def stays_a_member(client: str, *, after: str, requirement: str, within_ms: floa
     claim = Claim(requirement=requirement, expected="The member goes on as one.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        told = report_due(ev, client, after)
-        if told is not None:
-            yield claim.tolerated("It told its application of an error.", told)
+        report = report_due(ev, client, after)
+        if report is not None:
+            yield claim.tolerated("It told its application of an error.", report)
             return
         beat = next(iter(ev.requests(Api.HEARTBEAT, client, after, ev.closing)), None)
         never, late = "No Heartbeat came.", "Its Heartbeat came late."
