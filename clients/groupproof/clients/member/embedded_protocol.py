@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Protocol
 
 from groupproof.clients.member.connect_worker import ConnectWorker
-from groupproof.clients.member.group_leader import Leading
 from groupproof.clients.member.member_core import Core
 from groupproof.clients.member.partition_handover import HandOver
-from groupproof.clients.member.streams_thread import StreamsThread
+from groupproof.clients.member.streams_thread import StreamsThread, TopicWatch
 from groupproof.protocol.vocabulary import TopicPartition
 from groupproof.protocol.wire.messages import JoinGroupResponse, JoinProtocol
 
@@ -52,7 +51,7 @@ class EmbeddedProtocol(Protocol):
         """Return that time."""
 
 
-def embedded_protocol(core: Core, hand_over: HandOver, leading: Leading) -> EmbeddedProtocol | None:
+def embedded_protocol(core: Core, hand_over: HandOver, leading: TopicWatch) -> EmbeddedProtocol | None:
     """Return what the member's settings bring, nothing of a consumer's."""
     settings = core.settings
     if settings.worker is not None:

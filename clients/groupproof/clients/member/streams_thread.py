@@ -5,9 +5,8 @@ It is a consumer whose assignor brings user data of its own. It processes nothin
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Protocol
 
-from groupproof.clients.member.group_leader import Leading
 from groupproof.clients.member.member_core import Core
 from groupproof.clients.member.partition_handover import HandOver
 from groupproof.clients.member.streams_leader import Dealer, StreamsClient, task_of
@@ -31,10 +30,18 @@ from groupproof.protocol.wire.streams_protocol import (
 )
 from groupproof.protocol.wire.subscription import Assignment, decode_assignment, decode_subscription, encode_assignment
 
-__all__ = ["StreamsThread"]
+__all__ = ["StreamsThread", "TopicWatch"]
 
 _UNIQUE_MAX: Final = 128
 _SOON_MS: Final = 500
+
+
+class TopicWatch(Protocol):
+    """Who watches, as any leader does, the topics that it has assigned, and has the member join again when they grow."""
+
+    def joined(self, response: JoinGroupResponse) -> None: ...
+
+    def watch(self) -> None: ...
 
 
 class StreamsThread:
@@ -44,7 +51,7 @@ class StreamsThread:
     names: Final = (ASSIGNOR,)
     is_cut_off: Final = False
 
-    def __init__(self, core: Core, settings: ThreadSettings, hand_over: HandOver, leading: Leading) -> None:
+    def __init__(self, core: Core, settings: ThreadSettings, hand_over: HandOver, leading: TopicWatch) -> None:
         self._core, self._settings, self._hand_over, self._leading = core, settings, hand_over, leading
         self._used = (settings.first or settings.latest) - (core.policy.streams == "begins-with-an-older-version")
         self._unique = 0
