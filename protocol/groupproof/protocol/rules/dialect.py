@@ -162,7 +162,8 @@ def _brought(other: Dialect, dialect: Dialect, release: Release, line: Coordinat
     """Return the cells that another dialect brings to the groups of this one, as they were at a release."""
     cells = other.elsewhere.get(dialect.name, {})
     for delta in newer_deltas(other, release, line):
-        cells = undone(_about(delta, dialect), cells)
+        about = _about(delta, dialect)
+        cells = undone(replace(about, was=tuple(change for change in about.was if change.kind in cells)), cells)
     return cells
 
 
