@@ -92,6 +92,9 @@ class History:
         instance_id = self._random.choice((None, None, *self.away, f"i{self._serial}"))
         old = self.away.pop(instance_id, None) if instance_id is not None else None
         names = old.names if old is not None else self._random.choice((("t",), ("t", "u"), ("u",)))
+        self._come(instance_id, names)
+
+    def _come(self, instance_id: str | None, names: tuple[str, ...]) -> None:
         member = self.members[f"m{self._serial}"] = _Member(f"m{self._serial}", instance_id, names)
         self._send(member)
 
