@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.coordinator.machine.consumer.classic_program import ClassicProgram
 from tests.coordinator.machine.consumer.consumer_histories import GROUP, BrokenInvariant, History, Partition
 
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
@@ -46,26 +47,10 @@ _WEIGHTS = {
 
 
 @dataclass(slots=True)
-class _Classic:
-    """A classic member as it knows itself. It keeps its partitions through a rebalance, and gives up what it lost before it joins again (KIP-429)."""
-
-    client_id: str
-    instance_id: str | None
-    names: tuple[str, ...]
-    member_id: str = ""
-    generation: int = -1
-    token: int | None = None  # of a JoinGroup or SyncGroup without an answer yet
-    joins: bool = True  # it has to send a JoinGroup
-    leads: tuple[Any, ...] | None = None  # the members' list, where it leads
-    is_parked_sync: bool = False
-    held: set[Partition] = field(default_factory=set)
-
-
-@dataclass(slots=True)
 class MixedHistory(History):
     """`conversions` counts the groups that turned, by the way they went."""
 
-    classic: dict[str, _Classic] = field(default_factory=dict)
+    classic: dict[str, ClassicProgram] = field(default_factory=dict)
     replies: dict[int, Any] = field(default_factory=dict)
     conversions: dict[str, int] = field(default_factory=lambda: {"upgraded": 0, "downgraded": 0})
     syncs: int = 0
@@ -86,7 +71,7 @@ class MixedHistory(History):
 
     # What classic members do
 
-    def _one_classic(self) -> _Classic | None:
+    def _one_classic(self) -> ClassicProgram | None:
         return self._random.choice([*self.classic.values()]) if self.classic else None
 
     def _classic_join(self) -> None:
@@ -95,7 +80,7 @@ class MixedHistory(History):
             name = f"k{self._serial}"
             instance_id = self._random.choice((None, None, *self.away, f"i{self._serial}"))
             old = self.away.pop(instance_id, None) if instance_id is not None else None
-            self.classic[name] = _Classic(name, instance_id, old.names if old is not None else self._random.choice(_SUBSCRIPTIONS))
+            self.classic[name] = ClassicProgram(name, instance_id, old.names if old is not None else self._random.choice(_SUBSCRIPTIONS))
             self._classic_send(self.classic[name])
 
     def _classic_beat(self) -> None:
@@ -138,7 +123,7 @@ class MixedHistory(History):
 
     # Frames
 
-    def _classic_send(self, member: _Classic) -> None:
+    def _classic_send(self, member: ClassicProgram) -> None:
         """Send what is next: nothing while an answer is awaited, JoinGroup, SyncGroup, or a Heartbeat."""
         if member.token is not None:
             return
@@ -152,7 +137,7 @@ class MixedHistory(History):
             )
             self._heard(member, self._post(request, 4).error_code)
 
-    def _send_join(self, member: _Classic) -> None:
+    def _send_join(self, member: ClassicProgram) -> None:
         metadata = encode_subscription(Subscription(topics=member.names, owned=self._named(member.held), generation=member.generation, version=2))
         request = messages.JoinGroupRequest(
             group_id=GROUP, session_timeout_ms=SESSION_MS, rebalance_timeout_ms=REBALANCE_MS, member_id=member.member_id,
@@ -161,7 +146,7 @@ class MixedHistory(History):
         self._post(request, 9, member)
         member.token = self._serial
 
-    def _send_sync(self, member: _Classic) -> None:
+    def _send_sync(self, member: ClassicProgram) -> None:
         assignments = () if member.leads is None else self._shares(member.leads)
         request = messages.SyncGroupRequest(
             group_id=GROUP, generation_id=member.generation, member_id=member.member_id, group_instance_id=member.instance_id,
@@ -170,7 +155,7 @@ class MixedHistory(History):
         self._post(request, 5, member)
         member.token = self._serial
 
-    def _heard(self, member: _Classic, code: int) -> None:
+    def _heard(self, member: ClassicProgram, code: int) -> None:
         if code == 27:
             member.joins = True
         elif code == 22:
@@ -189,7 +174,7 @@ class MixedHistory(History):
             answer, member.token = self.replies.pop(member.token), None
             self._joined(member, answer) if isinstance(answer, messages.JoinGroupResponse) else self._synced(member, answer)
 
-    def _joined(self, member: _Classic, answer: messages.JoinGroupResponse) -> None:
+    def _joined(self, member: ClassicProgram, answer: messages.JoinGroupResponse) -> None:
         if answer.error_code in (23, 81):
             del self.classic[member.client_id]
             return
@@ -201,7 +186,7 @@ class MixedHistory(History):
         member.joins, member.is_parked_sync = False, True
         member.leads = answer.members if answer.leader == answer.member_id and answer.members else None
 
-    def _synced(self, member: _Classic, answer: messages.SyncGroupResponse) -> None:
+    def _synced(self, member: ClassicProgram, answer: messages.SyncGroupResponse) -> None:
         member.is_parked_sync = False
         if answer.error_code:
             self._heard(member, answer.error_code)
@@ -333,7 +318,7 @@ class MixedHistory(History):
     def _ask(self, message: Any) -> Any:
         return self._post(message, 1)
 
-    def _post(self, message: Any, version: int, member: _Classic | None = None) -> Any:
+    def _post(self, message: Any, version: int, member: ClassicProgram | None = None) -> Any:
         self._serial += 1
         token, before = self._serial, set(self._machine.member_ids(GROUP))
         self.shares = self._classic_shares()
