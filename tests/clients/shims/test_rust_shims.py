@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.project import ROOT
 
 from groupproof.clients.registry.install_cache import default_cache
 from groupproof.clients.registry.provision import ProvisionError, provision
@@ -28,6 +29,14 @@ needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="absent: 
 def _run(*argv: str, cwd: Path = RUST) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "CARGO_TARGET_DIR": str(default_cache() / "rust" / "compiled-tests")}
     return subprocess.run(argv, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=900)
+
+
+@needs_cargo
+def test_the_shims_and_the_pages_shim_are_formatted() -> None:
+    sources = [path for folder in (RUST, ROOT / "examples/shims/rust") for path in folder.rglob("*.rs") if "target" not in path.parts]
+
+    assert len(sources) > 10
+    assert _run("rustfmt", "--check", "--edition", "2021", *map(str, sources)).stdout == ""
 
 
 def _groupproof(*arguments: str) -> subprocess.CompletedProcess[str]:

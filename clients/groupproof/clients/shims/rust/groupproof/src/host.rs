@@ -224,7 +224,7 @@ impl<C: Client> Host<C> {
             return Ok(json!({}));
         }
         self.is_closed.store(true, Ordering::SeqCst);
-        self.member.gate.remove();
+        self.member.close();
         if let Some(polling) = state.polling.take() {
             let _ = polling.join();
         }

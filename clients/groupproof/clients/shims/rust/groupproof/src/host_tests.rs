@@ -8,29 +8,9 @@ use std::time::Duration;
 use serde_json::{json, Value};
 
 use super::{read, serve, Event, Host};
+use crate::lines::written::Written;
 use crate::lines::Lines;
 use crate::{Batch, Client, Done, Member, Offsets, Partition, Problem, Subscribe};
-
-#[derive(Clone, Default)]
-struct Written(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Written {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Written {
-    fn lines(&self) -> Vec<Value> {
-        let bytes = self.0.lock().unwrap().clone();
-        String::from_utf8(bytes).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
-}
 
 /// Is assigned t-0 when it subscribes; each poll reads one record, the third one fails for good. Its commits end as `refuses` says.
 struct Fake {
@@ -289,11 +269,12 @@ fn records_are_reported_by_partition_and_none_are_not() {
 fn a_handler_is_through_the_gate_or_was_not_called() {
     let written = Written::default();
     let member = Member::new(Lines::new(written.clone()), name_error);
+    member.assigned(&[t0()], None);
     assert!(member.handle("t", 0, 7));
     member.gate.shut();
     member.gate.remove();
     assert!(!member.handle("t", 0, 8));
-    assert_eq!(written.lines().len(), 1);
+    assert_eq!(written.lines().len(), 3);
 }
 
 #[test]

@@ -18,4 +18,4 @@ pub use member::{Batch, Generation, Member, Offsets, Partition};
 pub use problem::{code_name, Problem};
 pub use release::release_in;
 pub use serde_json::{json, Value};
-pub use subscribe::Subscribe;
+pub use subscribe::{Field, Subscribe, LIBRDKAFKA};

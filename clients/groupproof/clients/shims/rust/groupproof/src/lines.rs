@@ -20,3 +20,33 @@ impl Lines {
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
 }
+
+/// What a shim has written, for tests.
+#[cfg(test)]
+pub(crate) mod written {
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
+
+    use serde_json::Value;
+
+    #[derive(Clone, Default)]
+    pub(crate) struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Written {
+        pub(crate) fn lines(&self) -> Vec<Value> {
+            let bytes = self.0.lock().unwrap().clone();
+            String::from_utf8(bytes).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        }
+    }
+}

@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
-use std::sync::Mutex;
+use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 use serde_json::{json, Value};
@@ -45,6 +45,14 @@ impl Batch {
     }
 }
 
+impl<T: AsRef<str>> FromIterator<(T, i32, i64)> for Batch {
+    fn from_iter<I: IntoIterator<Item = (T, i32, i64)>>(records: I) -> Self {
+        let mut batch = Batch::default();
+        records.into_iter().for_each(|(topic, number, offset)| batch.add(topic.as_ref(), number, offset));
+        batch
+    }
+}
+
 /// A membership, where the client tells it to its application.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Generation {
@@ -59,11 +67,18 @@ pub struct Member {
     /// Shut while the application is paused.
     pub gate: Gate,
     state: Mutex<State>,
+    news: Condvar,       // of an assignment, or of the end
+    overtakes: Duration, // how long a record may overtake the news that its partition was assigned
 }
+
+/// Of a client that has a channel for records and another for its rebalances.
+const OVERTAKES_MAX: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 struct State {
     owned: BTreeSet<Partition>,
+    strangers: BTreeSet<Partition>, // that were waited for in vain
+    is_closed: bool,
     positions: Offsets,
     is_static: bool,
     handler_delay: Duration,
@@ -72,7 +87,7 @@ struct State {
 
 impl Member {
     pub(crate) fn new(lines: Lines, name_error: fn(&(dyn Error + 'static)) -> Option<Problem>) -> Self {
-        Member { lines, name_error, gate: Gate::default(), state: Mutex::default() }
+        Member { lines, name_error, gate: Gate::default(), state: Mutex::default(), news: Condvar::new(), overtakes: OVERTAKES_MAX }
     }
 
     /// Note what `subscribe` asks of the application: who it is, how slow it is, and what it does in its callback.
@@ -94,6 +109,8 @@ impl Member {
         self.state.lock().unwrap().owned.extend(partitions.iter().cloned());
         self.callback("partitions_assigned", partitions, generation);
         self.write(json!({"name": "callback_done"}));
+        self.state.lock().unwrap().strangers.clear();
+        self.news.notify_all();
     }
 
     /// Report that the application gives partitions back, and do in that callback what `on_revoked` asks. Returns what it is to commit
@@ -104,6 +121,14 @@ impl Member {
         std::thread::sleep(Duration::from_millis(on_revoked["sleep_ms"].as_u64().unwrap_or(0)));
         let offsets = self.positions_of(partitions);
         (on_revoked["commit"] == true && !offsets.is_empty()).then_some(offsets)
+    }
+
+    /// Report that the application gives partitions back, doing what `on_revoked` asks by this commit: `revoked` and `revoked_done` in one.
+    pub fn give_back(&self, partitions: &[Partition], generation: Option<Generation>, commit: impl FnOnce(&Offsets) -> Result<(), Problem>) {
+        if let Some(offsets) = self.revoked(partitions, generation) {
+            self.committed(&offsets, &commit(&offsets));
+        }
+        self.revoked_done(partitions);
     }
 
     /// Report the end of the callback of a revocation.
@@ -139,12 +164,30 @@ impl Member {
         std::thread::sleep(delay);
     }
 
-    /// What the handler of a client that pushes calls with a record: it waits while the application is paused, and reports the record. It
-    /// returns false where the member closed first: then the record was never the application's.
+    /// What the handler of a client that pushes calls with a record: it waits while the application is paused, and reports the record. A
+    /// record that overtakes the news of its partition waits for `assigned`. `handle` returns false where the member closed first: then the
+    /// record was never the application's.
     pub fn handle(&self, topic: &str, number: i32, offset: i64) -> bool {
-        let mut record = Batch::default();
-        record.add(topic, number, offset);
-        self.gate.pass(|| self.consumed(&record))
+        self.await_assigned(&(topic.to_owned(), number)) && self.gate.pass(|| self.consumed(&Batch::from_iter([(topic, number, offset)])))
+    }
+
+    /// Wait until the partition is the application's; false where the member closed first. It does not wait for ever: a record of a partition
+    /// that the client never assigned, or took away, is reported as it came.
+    fn await_assigned(&self, partition: &Partition) -> bool {
+        let is_awaited = |state: &mut State| !state.is_closed && !state.owned.contains(partition) && !state.strangers.contains(partition);
+        let state = self.state.lock().unwrap();
+        let (mut state, waited) = self.news.wait_timeout_while(state, self.overtakes, is_awaited).unwrap();
+        if waited.timed_out() {
+            state.strangers.insert(partition.clone());
+        }
+        !state.is_closed
+    }
+
+    /// Let nobody wait any more: the member closes.
+    pub(crate) fn close(&self) {
+        self.state.lock().unwrap().is_closed = true;
+        self.news.notify_all();
+        self.gate.remove();
     }
 
     /// Report how a commit went, or that the client does not tell it.
@@ -227,3 +270,7 @@ pub(crate) fn listed(partitions: &[Partition]) -> Value {
 pub(crate) fn offset_lists(offsets: &Offsets) -> Value {
     offsets.iter().map(|((topic, number), offset)| json!([topic, number, offset])).collect()
 }
+
+#[cfg(test)]
+#[path = "member_tests.rs"]
+mod tests;

@@ -36,6 +36,12 @@ impl Problem {
         Problem::named(code_name(code), message)
     }
 
+    /// An error by a number that a client has: Kafka's where it is one, that is -1 or greater than 0.
+    pub fn of_code(code: impl TryInto<i16>, message: impl Display) -> Option<Self> {
+        let code = code.try_into().ok().filter(|code| *code == -1 || *code > 0)?;
+        Some(Problem::coded(code, message))
+    }
+
     /// An error of the client's own, which has no name.
     pub fn other(error: impl Display) -> Self {
         Problem::named("CLIENT_ERROR", error)
@@ -130,6 +136,14 @@ mod tests {
             (code_name(27), code_name(-1), code_name(999)),
             ("REBALANCE_IN_PROGRESS".into(), "UNKNOWN_SERVER_ERROR".into(), "CODE_999".into())
         );
+    }
+
+    #[test]
+    fn a_number_of_the_clients_own_is_none_of_kafkas() {
+        let named = |code: i32| Problem::of_code(code, "it failed").map(|problem| format!("{problem:?}"));
+        assert!(named(27).unwrap().contains("REBALANCE_IN_PROGRESS"));
+        assert!(named(-1).unwrap().contains("UNKNOWN_SERVER_ERROR"));
+        assert_eq!((named(0), named(-185), named(1 << 20)), (None, None, None));
     }
 
     #[test]

@@ -3,15 +3,24 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use groupproof::{Batch, Client, Done, Generation, Hello, Member, Offsets, Partition, Problem, Subscribe};
+use groupproof::{Client, Done, Generation, Hello, Member, Offsets, Partition, Problem, Subscribe};
 use krafka::consumer::{
-    AutoOffsetReset, Consumer, ConsumerRebalanceListener, GroupProtocol, OffsetAndMetadata, PartitionAssignmentStrategy, TopicPartition,
+    AutoOffsetReset, Consumer, ConsumerBuilder, ConsumerRebalanceListener, GroupProtocol, OffsetAndMetadata, PartitionAssignmentStrategy,
+    TopicPartition,
 };
-use krafka::{CloseOptions, GroupMembershipOperation, Kafka, KrafkaError};
+use krafka::{CloseOptions, GroupMembershipOperation, Kafka, KafkaBuilder, KrafkaError};
 use tokio::runtime::Runtime;
 
 /// The consumer, which its own listener needs too.
 type Consuming = Arc<OnceLock<Consumer>>;
+
+const ASSIGNORS: [(&str, PartitionAssignmentStrategy); 3] = [
+    ("range", PartitionAssignmentStrategy::Range),
+    ("roundrobin", PartitionAssignmentStrategy::RoundRobin),
+    ("cooperative-sticky", PartitionAssignmentStrategy::CooperativeSticky),
+];
+const RESETS: [(&str, AutoOffsetReset); 3] =
+    [("earliest", AutoOffsetReset::Earliest), ("latest", AutoOffsetReset::Latest), ("none", AutoOffsetReset::None)];
 
 struct Krafka {
     member: Arc<Member>,
@@ -57,16 +66,14 @@ impl Krafka {
     }
 
     async fn connected(&self, fields: &mut Subscribe) -> Result<Consumer, Problem> {
-        let assignors = assignors(&fields.texts("assignors"))?;
+        let assignors = fields.choose("assignors", &ASSIGNORS)?;
         let is_classic = fields.text("group_protocol") != "consumer" && fields.text("protocol") != "consumer";
         let mut kafka = Kafka::builder(fields.text("bootstrap")).client_id(fields.text("client_id"));
         if let Some(timeout) = fields.millis("request_timeout_ms") {
             kafka = kafka.request_timeout(timeout).connect_timeout(timeout.min(Duration::from_secs(10)));
             // it wants the second no longer
         }
-        if let Some(age) = fields.millis("metadata_max_age_ms") {
-            kafka = kafka.metadata_max_age(age);
-        }
+        kafka = fields.set(kafka, "metadata_max_age_ms", KafkaBuilder::metadata_max_age);
         // The age is for consumers without a group; a member asks anew only when it joins or meets an error (consumer/rebalance/apply.rs).
         fields.ignore("metadata_max_age_ms");
         let kafka = kafka.connect().await?;
@@ -74,20 +81,10 @@ impl Krafka {
             .consumer(fields.text("group"))
             .enable_auto_commit(fields.flag("auto_commit"))
             .rebalance_listener(Listener { member: self.member.clone(), consumer: self.consumer.clone() })
-            .auto_offset_reset(match fields.text("auto_offset_reset").as_str() {
-                "earliest" => AutoOffsetReset::Earliest,
-                "none" => AutoOffsetReset::None,
-                _ => AutoOffsetReset::Latest,
-            });
-        if let Some(interval) = fields.millis("max_poll_interval_ms") {
-            builder = builder.max_poll_interval(interval);
-        }
-        if let Some(interval) = fields.millis("auto_commit_interval_ms") {
-            builder = builder.auto_commit_interval(interval);
-        }
-        if fields.has("instance_id") {
-            builder = builder.group_instance_id(fields.text("instance_id"));
-        }
+            .auto_offset_reset(fields.pick("auto_offset_reset", &RESETS).unwrap_or(AutoOffsetReset::Latest));
+        builder = fields.set(builder, "max_poll_interval_ms", ConsumerBuilder::max_poll_interval);
+        builder = fields.set(builder, "auto_commit_interval_ms", ConsumerBuilder::auto_commit_interval);
+        builder = fields.set(builder, "instance_id", |b, id: String| b.group_instance_id(id));
         if is_classic {
             builder = builder.partition_assignment_strategies(assignors);
             if let (Some(session), Some(beat)) = (fields.millis("session_timeout_ms"), fields.millis("heartbeat_interval_ms")) {
@@ -112,14 +109,12 @@ impl Client for Krafka {
     }
 
     fn poll(&self, wait: Duration) -> Option<Result<(), Problem>> {
-        let mut records = Batch::default();
         match self.runtime.block_on(self.consumer().poll(wait)) {
             Err(KrafkaError::Wakeup) => {}
             Err(error) if error.is_retriable() => return Some(Err(error.into())),
             Err(error) => return Some(Err(named(&error).fatal())),
-            Ok(polled) => polled.iter().for_each(|record| records.add(&record.topic, record.partition, record.offset)),
+            Ok(polled) => self.member.consumed(&polled.iter().map(|record| (&record.topic, record.partition, record.offset)).collect()),
         }
-        self.member.consumed(&records);
         Some(Ok(()))
     }
 
@@ -166,16 +161,6 @@ impl Client for Krafka {
         let options = CloseOptions::new().group_membership_operation(operation);
         Ok(self.runtime.block_on(self.consumer().close_with(options))?)
     }
-}
-
-fn assignors(names: &[String]) -> Result<Vec<PartitionAssignmentStrategy>, Problem> {
-    let chosen = names.iter().map(|name| match name.as_str() {
-        "range" => Ok(PartitionAssignmentStrategy::Range),
-        "roundrobin" => Ok(PartitionAssignmentStrategy::RoundRobin),
-        "cooperative-sticky" => Ok(PartitionAssignmentStrategy::CooperativeSticky),
-        _ => Err(Problem::unimplemented(format!("krafka has no assignor {name}"))),
-    });
-    chosen.collect()
 }
 
 fn own(partitions: &[TopicPartition]) -> Vec<Partition> {

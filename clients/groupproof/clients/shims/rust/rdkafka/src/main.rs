@@ -3,29 +3,15 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use groupproof::{Batch, Client, Hello, Member, Offsets, Partition, Problem, Subscribe, Value};
+use groupproof::{Batch, Client, Hello, Member, Offsets, Partition, Problem, Subscribe, Value, LIBRDKAFKA};
 use rdkafka::client::ClientContext;
 use rdkafka::config::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer, ConsumerContext, Rebalance};
-use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
-use rdkafka::message::{BorrowedMessage, Message};
+use rdkafka::error::{KafkaError, KafkaResult};
+use rdkafka::message::Message;
 use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 
-const SETTINGS: [(&str, &str); 13] = [
-    ("bootstrap", "bootstrap.servers"),
-    ("group", "group.id"),
-    ("client_id", "client.id"),
-    ("instance_id", "group.instance.id"),
-    ("session_timeout_ms", "session.timeout.ms"),
-    ("heartbeat_interval_ms", "heartbeat.interval.ms"),
-    ("auto_commit", "enable.auto.commit"),
-    ("auto_commit_interval_ms", "auto.commit.interval.ms"),
-    ("auto_offset_reset", "auto.offset.reset"),
-    ("metadata_max_age_ms", "topic.metadata.refresh.interval.ms"),
-    ("request_timeout_ms", "socket.timeout.ms"),
-    ("retry_backoff_ms", "retry.backoff.ms"),
-    ("reconnect_backoff_ms", "reconnect.backoff.ms"),
-];
+const ASSIGNORS: [(&str, &str); 3] = [("range", "range"), ("roundrobin", "roundrobin"), ("cooperative-sticky", "cooperative-sticky")];
 const OF_THE_CLASSIC_GROUP: [&str; 2] = ["session_timeout_ms", "heartbeat_interval_ms"]; // refused with group.protocol=consumer
 const CONSUMER_PROTOCOL_SINCE: i32 = 0x020c_0000; // librdkafka 2.12: KIP-848 is no preview any more
 const RECORDS_MAX: usize = 500;
@@ -55,11 +41,7 @@ impl Shared {
             }
             Rebalance::Revoke(list) => {
                 self.report();
-                let gone = partitions(list);
-                if let Some(offsets) = self.member.revoked(&gone, None) {
-                    self.member.committed(&offsets, &committed(consumer, &offsets));
-                }
-                self.member.revoked_done(&gone);
+                self.member.give_back(&partitions(list), None, |offsets| committed(consumer, offsets));
             }
             Rebalance::Error(error) => self.member.problem(&named(error)),
         }
@@ -149,16 +131,16 @@ fn configured(fields: &mut Subscribe) -> Result<ClientConfig, Problem> {
     let mut config = ClientConfig::new();
     let is_classic = fields.text("group_protocol") != "consumer" && fields.text("protocol") != "consumer";
     if is_classic {
-        config.set("partition.assignment.strategy", assignors(&fields.texts("assignors"))?);
+        config.set("partition.assignment.strategy", assignors(&fields.choose("assignors", &ASSIGNORS)?)?);
     } else if rdkafka::util::get_rdkafka_version().0 as i32 >= CONSUMER_PROTOCOL_SINCE {
         config.set("group.protocol", "consumer");
     } else {
         return Err(Problem::unimplemented("this release has the classic protocol alone"));
     }
-    for (field, setting) in SETTINGS {
-        if fields.has(field) && (is_classic || !OF_THE_CLASSIC_GROUP.contains(&field)) {
-            config.set(setting, text_of(&fields.take(field)));
-        }
+    let is_known = |field: &str| is_classic || !OF_THE_CLASSIC_GROUP.contains(&field);
+    let names: Vec<_> = LIBRDKAFKA.iter().copied().filter(|(field, _)| is_known(field)).collect();
+    for (setting, value) in fields.config(&names) {
+        config.set(setting, value);
     }
     let session = fields.millis("session_timeout_ms").filter(|_| is_classic).unwrap_or_default();
     let interval = fields.millis("max_poll_interval_ms").unwrap_or(Duration::from_secs(300));
@@ -179,12 +161,8 @@ fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-fn assignors(names: &[String]) -> Result<String, Problem> {
-    let known = ["range", "roundrobin", "cooperative-sticky"];
-    if let Some(missing) = names.iter().find(|name| !known.contains(&name.as_str())) {
-        return Err(Problem::unimplemented(format!("librdkafka has no assignor {missing}")));
-    }
-    if names.len() > 1 && names.iter().any(|name| name == "cooperative-sticky") {
+fn assignors(names: &[&str]) -> Result<String, Problem> {
+    if names.len() > 1 && names.contains(&"cooperative-sticky") {
         return Err(Problem::unimplemented("librdkafka lets nobody mix cooperative and eager assignors"));
     }
     Ok(if names.is_empty() { "range".into() } else { names.join(",") })
@@ -217,9 +195,7 @@ fn named(error: &KafkaError) -> Problem {
     let message = format!("{error:?}");
     let problem = match error.rdkafka_error_code() {
         None => Problem::other(message),
-        Some(RDKafkaErrorCode::Unknown) => Problem::coded(-1, message),
-        Some(code) if code as i32 > 0 => Problem::coded(code as i32 as i16, message),
-        Some(code) => Problem::named(upper_snake(&format!("{code:?}")), message),
+        Some(code) => Problem::of_code(code as i32, &message).unwrap_or_else(|| Problem::named(upper_snake(&format!("{code:?}")), message)),
     };
     if matches!(error, KafkaError::MessageConsumptionFatal(_)) {
         problem.fatal()

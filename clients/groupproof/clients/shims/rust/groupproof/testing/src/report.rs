@@ -60,7 +60,8 @@ mod tests {
     use super::{judged, Outcome};
 
     const PASSED: &str = r#"<testcase classname="join.classic" name="first"><system-out>OK</system-out></testcase>"#;
-    const FAILED: &str = "<testcase classname=\"join.classic\" name=\"second\"><failure type=\"FAILED\" message=\"It left.\">\ntrace: a\n</failure></testcase>";
+    const FAILED: &str =
+        "<testcase classname=\"join.classic\" name=\"second\"><failure type=\"FAILED\" message=\"It left.\">\ntrace: a\n</failure></testcase>";
     const BROKEN: &str = r#"<testcase classname="join.classic" name="second"><error type="BROKEN" message="It lied."/></testcase>"#;
     const LACKING: &str = r#"<testcase classname="static.classic" name="first"><skipped type="UNIMPLEMENTED" message="no static"/></testcase>"#;
 
