@@ -51,7 +51,9 @@ def provision(client: RegisteredClient, cache: Path, say: Say) -> Launch:
     with _release_must_exist(client):
         installed = toolchain.install(client, cache, say)
     start = toolchain.start(client, installed, toolchain.build(client, installed, cache, say))
-    return Launch(argv=start.argv, env=start.env, level=client.level, multi=client.multi, members_max=client.members_max, arguments=client.arguments)
+    several = client.hosts_several
+    members_max = client.members_max if several else 1
+    return Launch(argv=start.argv, env=start.env, level=client.level, multi=several, members_max=members_max, arguments=client.arguments)
 
 
 def level0_arguments(arguments: Iterable[Argument], fields: Mapping[str, Any]) -> list[str]:

@@ -58,7 +58,8 @@ class Environment:
     it can speak to. `build_tags` choose among the files of a shim that Go compiles; `stands_for` is the module that it imports, where the
     release was published under another name. `native` says that parts in C are built here, and `build_env` which variables (`NAME=value`)
     that needs; `sources` names the packages of Python that have no wheels. With `dependencies` a release of Java brings what it asks for
-    itself, in the versions that it was published with.
+    itself, in the versions that it was published with. `alone` gives each member a process, though the shim can have several in one: a release
+    whose error ends its process would end the members of other cases with it.
     """
 
     releases: SpecifierSet
@@ -71,6 +72,7 @@ class Environment:
     sources: tuple[str, ...] = ()
     native: bool = False
     dependencies: bool = False
+    alone: bool = False
 
     def build_variables(self) -> dict[str, str]:
         """Return `build_env` by name."""
@@ -116,6 +118,11 @@ class RegisteredClient:
                 return environment
         oldest = min(self.releases, key=Version)
         raise WrongPairing(f"{self} cannot be run by this kit; its releases from {oldest} on can")
+
+    @property
+    def hosts_several(self) -> bool:
+        """Tell whether a process of this release has several members."""
+        return self.multi and not self.environment.alone
 
     @property
     def is_listed(self) -> bool:
@@ -229,7 +236,7 @@ def _table(path: Path) -> dict[str, Any]:
 def _environment(data: Mapping[str, Any]) -> Environment:
     specifiers: dict[str, Any] = {key: SpecifierSet(data.get(key, "")) for key in ("releases", "runtime", "brokers")}
     lists: dict[str, Any] = {key: tuple(data.get(key, ())) for key in ("pins", "build_tags", "build_env", "sources")}
-    rest: dict[str, Any] = {key: data[key] for key in ("stands_for", "native", "dependencies") if key in data}
+    rest: dict[str, Any] = {key: data[key] for key in ("stands_for", "native", "dependencies", "alone") if key in data}
     return Environment(**specifiers, **lists, **rest)
 
 

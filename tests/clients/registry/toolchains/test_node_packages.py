@@ -109,6 +109,11 @@ def test_a_package_with_parts_in_c_runs_its_install_scripts_with_the_headers_of_
     assert argv[-1] == "--single"
 
 
+def test_a_release_that_may_end_its_process_has_one_member_in_it(notes: Path, tmp_path: Path) -> None:
+    assert _argv("kafkajs@2.0.2", tmp_path)[-1] == "--single"
+    assert _argv("kafkajs@2.2.4", tmp_path)[-1] != "--single"
+
+
 def test_what_is_built_for_one_node_is_not_taken_for_another(notes: Path, tmp_path: Path) -> None:
     for tool in ("cc", "make"):
         fake_program(tmp_path / "bin" / tool, "exit 0")

@@ -61,7 +61,7 @@ class NodePackages:
         return entry(cache, f"node/shim-{client.name}-{client.release}-{recipe}", build, say)
 
     def start(self, client: RegisteredClient, installed: Path, built: Path) -> StartCommand:
-        alone = () if client.multi else ("--single",)
+        alone = () if client.hosts_several else ("--single",)
         return StartCommand(argv=(_node_of(client, installed.parents[1]), str(built / Path(str(client.shim)).name), *alone))
 
 
