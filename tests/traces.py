@@ -151,7 +151,7 @@ class Story(Written):
     def find(self, client: str = "m0", *, error: int = 0, **columns: Any) -> Observation:
         return self.said(Api.FIND_COORDINATOR, client, error=error, **{"body": {"coordinator_keys": ("g",)}, **columns})
 
-    def member(self, client: str = "m0", *, member: str = ID, gets: Iterable[TopicPartition] = ()) -> Story:
+    def member(self, client: str = "m0", *, member: str = ID, gets: Iterable[TopicPartition] = ()) -> Self:
         """Tell how `client` became the only member, in generation 1."""
         self.join(client, gets=member)
         self.sync(client, member=member, gets=gets)
@@ -170,17 +170,17 @@ class Story(Written):
         item = [{"topic": topic, "partition": partition, "offset": offset} for topic, partition, offset in offsets]
         return self.tell("offsets_committed", client, offsets=item, success=success)
 
-    def mark(self, name: str) -> Story:
+    def mark(self, name: str) -> Self:
         self.kit("mark", mark=name)
         return self
 
-    def fault(self, name: str, *stages: str) -> Story:
+    def fault(self, name: str, *stages: str) -> Self:
         """Tell of a fault's receipts; unless said, all three up to delivered."""
         for stage in stages or ("armed", "triggered", "delivered"):
             self.see("fault", fault=name, detail=stage, body={"stage": stage})
         return self
 
-    def end(self, ms: float | None = None) -> Story:
+    def end(self, ms: float | None = None) -> Self:
         """End the judged part, at `ms` if that is said."""
         if ms is not None:
             self.at(ms)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from groupproof.harness.cases.catalogue import every_case
+from groupproof.harness.cases.catalogue import cases_of, every_case
 from groupproof.harness.judging.unsupported import lack_of, unimplemented
 from groupproof.harness.model.verdicts import Goodbye, Verdict
 
@@ -26,11 +26,9 @@ def test_a_case_that_was_never_run_is_unimplemented_and_shows_no_goodbye() -> No
 
 
 def test_brokers_from_before_static_members_and_size_limits_are_asked_for_neither() -> None:
-    lacks = {case.id: lack_of(case, case.needs, "kafka-2.1") for case in every_case() if case.side == "client"}
+    lacks = {case.id: lack_of(case, case.needs, "kafka-2.1") for case in cases_of("client")}
     by_name = {name: lack for name, lack in lacks.items() if lack}
 
     assert by_name["join/classic/group-max-size-reached"] == "kafka-2.1 has no group.max.size (KIP-389 came with 2.2)."
-    assert {name for name, lack in by_name.items() if "KIP-345" in lack} == {
-        case.id for case in every_case() if case.side == "client" and "static" in case.needs
-    }
-    assert not any(lack_of(case, case.needs, "kafka-2.3") for case in every_case() if case.side == "client")
+    assert {name for name, lack in by_name.items() if "KIP-345" in lack} == {case.id for case in cases_of("client") if "static" in case.needs}
+    assert not any(lack_of(case, case.needs, "kafka-2.3") for case in cases_of("client"))

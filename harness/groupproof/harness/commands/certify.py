@@ -39,13 +39,14 @@ def client(ctx: click.Context, /, subject: str | None, **given: Any) -> int:
 
 
 def _certify_client(subject: str | None, program: tuple[str, ...], options: RunOptions) -> int:
-    from groupproof.harness.cases.catalogue import cases_of
+    from groupproof.harness.cases.catalogue import DIALECT_CAPABILITIES, cases_of
     from groupproof.harness.commands.base.certification import Certification
     from groupproof.harness.running.hold import Hold
     from groupproof.harness.running.runs.client_run import ClientRun
     from groupproof.harness.subjects.client_registry import candidate, default_profile, kind_of
 
-    cases = cases_of("client", (kind_of(subject),))
+    kind = kind_of(subject)
+    cases = cases_of("client", (kind,) if kind else DIALECT_CAPABILITIES)
     certification = Certification(options, "client", cases)
     profile = options.profile or default_profile(subject)
     found = candidate(

@@ -57,7 +57,7 @@ def _ended_early(case: Case, trace: Trace) -> Judgement | None:
     if broken := next(_kit(trace, "broken"), None):
         return _breakage(broken)
     if refused := next(_kit(trace, "refused"), None):
-        return _refusal(trace, refused)
+        return _refusal(trace, refused, dialect_of_case(case.id))
     if crash := crash_in(case, trace):
         return crash
     if claims := (*broken_claims(trace), *lies_in(case, trace)):
@@ -80,12 +80,13 @@ def _breakage(broken: Observation) -> Judgement:
     return Judgement(verdict=Verdict.BROKEN, reason=reason)
 
 
-def _refusal(trace: Trace, refused: Observation) -> Judgement:
+def _refusal(trace: Trace, refused: Observation, dialect: str) -> Judgement:
+    """Return what a command comes to that was refused. What a client can do in the classic dialect it may lack in another: there that is no lie."""
     command, reason = refused.body["command"], refused.body["reason"]
     if not refused.body["unimplemented"]:
         return Judgement(verdict=Verdict.BROKEN, reason=f"{command} was refused: {reason}")
     claimed = next((obs.body["capabilities"] for obs in _kit(trace, "hello") if obs.client == refused.client), ())
-    if _CAPABILITIES.get(command) in claimed:
+    if _CAPABILITIES.get(command) in claimed and dialect in ("", CLASSIC_CHECKERS.dialect.name):
         return Judgement(verdict=Verdict.BROKEN, reason=f"the shim claims {_CAPABILITIES[command]}, yet answers unimplemented to {command}: {reason}")
     return Judgement(verdict=Verdict.UNIMPLEMENTED, reason=f"{command}: {reason}")
 

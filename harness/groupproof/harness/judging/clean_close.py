@@ -13,7 +13,9 @@ from typing import Any
 
 from groupproof.harness.judging.checkers.group_tracker import GroupTracker
 from groupproof.harness.judging.crashes import has_crashed_closing, how_it_ended
+from groupproof.harness.model.case_dialect import dialect_asked
 from groupproof.harness.model.verdicts import Goodbye
+from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.trace import ExchangeId, Observation, Trace
 from groupproof.protocol.vocabulary import Api, ErrorCode, TopicPartition
 from groupproof.protocol.wire.streams_protocol import ASSIGNOR
@@ -23,7 +25,8 @@ __all__ = ["goodbye_of"]
 # After these answers a member has nobody to say goodbye to.
 _UNREACHABLE = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.GROUP_AUTHORIZATION_FAILED})
 _EARLIER = " #"
-_MEMBERSHIP = frozenset(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT))
+_BEAT = Api.CONSUMER_GROUP_HEARTBEAT.title
+_MEMBERSHIP = frozenset({_BEAT, *(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT))})
 
 
 @dataclass(slots=True)
@@ -79,6 +82,8 @@ def _judged(name: str, departure: _Departure) -> Iterator[tuple[Goodbye, str]]:
 def _leaves(departure: _Departure) -> bool:
     if departure.forced is not None:
         return departure.forced
+    if dialect_asked(departure.settings) != CLASSIC.name:
+        return True  # KIP-848: a static member says that it will be back, with epoch -2
     is_thread = departure.settings.get("assignors") == [ASSIGNOR]  # Kafka Streams stays a member when it closes (KAFKA-8399)
     return departure.settings.get("instance_id") is None and not is_thread
 
@@ -134,7 +139,7 @@ def _follow_exit(departure: _Departure, obs: Observation) -> None:
 
 
 def _follow(departure: _Departure, obs: Observation, group: GroupTracker) -> None:
-    if obs.kind == "request" and obs.api == Api.LEAVE_GROUP.title:
+    if obs.kind == "request" and _is_leave(obs):
         departure.has_left = True
     elif obs.kind == "request" and obs.api in _MEMBERSHIP:
         departure.connection = obs.connection
@@ -154,10 +159,19 @@ def _follow_answer(departure: _Departure, obs: Observation, *, is_member: bool) 
         departure.committed.update(committing)
     if obs.error in _UNREACHABLE or not obs.error:
         departure.is_reachable = not obs.error
-    if not obs.error and not departure.is_closed and obs.api == Api.JOIN_GROUP.title:
+    if not obs.error and not departure.is_closed and _lets_in(obs):
         departure.has_left = False
     # What comes after the close, such as a late answer to its JoinGroup, obliges a member to nothing more.
     departure.owes_leave = is_member and departure.is_reachable and (departure.owes_leave or not departure.is_closed)
+
+
+def _is_leave(obs: Observation) -> bool:
+    """Tell whether a request takes its leave: LeaveGroup, or a heartbeat with an epoch below 0 (KIP-848)."""
+    return obs.api == Api.LEAVE_GROUP.title or (obs.api == _BEAT and (obs.member_epoch or 0) < 0)
+
+
+def _lets_in(obs: Observation) -> bool:
+    return obs.api == Api.JOIN_GROUP.title or (obs.api == _BEAT and (obs.member_epoch or 0) > 0)
 
 
 def _follow_event(departure: _Departure, obs: Observation) -> None:

@@ -10,8 +10,9 @@ from typing import Any, Protocol
 
 from groupproof.harness.judging.checkers.group_tracker import GroupTracker
 from groupproof.harness.judging.checkers.ownership_tracker import REPORTERS
+from groupproof.harness.judging.reconciling import Reconciling
 from groupproof.harness.judging.settling import Settling
-from groupproof.harness.model.plan import Condition, GroupSettled, Matches, Stable
+from groupproof.harness.model.plan import Condition, GroupSettled, Matches, Reconciled, Stable
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import GroupState
 
@@ -28,6 +29,8 @@ def watch(condition: Condition, subjects: frozenset[str]) -> Watcher:
     """Return a watcher; `subjects` are the members that report `partitions_assigned`, the reference's do too."""
     if isinstance(condition, GroupSettled):
         return Settling(condition.members, condition.topics, condition.after)
+    if isinstance(condition, Reconciled):
+        return _ReconciledWatcher(condition)
     return _SeenWatcher(condition) if isinstance(condition, Matches) else _StableWatcher(condition, subjects)
 
 
@@ -69,6 +72,18 @@ class _SeenWatcher:
         if self._since.is_expected and _matches(self._condition, obs):
             self._count += 1
         return self._since.is_open and self._count >= self._condition.count
+
+
+class _ReconciledWatcher:
+    def __init__(self, condition: Reconciled) -> None:
+        self._since = _Since(condition.after)
+        self._group = Reconciling(condition.members, condition.topics)
+
+    def feed(self, obs: Observation) -> bool:
+        if self._since.feed(obs):
+            self._group.since_seq = obs.seq
+        self._group.follow(obs)
+        return self._since.is_open and not self._group.missing()
 
 
 _COLUMNS = ("api", "client", "fault", "error", "member", "state_after")
@@ -134,6 +149,8 @@ def describe(condition: Condition) -> str:
         return f"group stable with {', '.join(condition.members)}{since}"
     if isinstance(condition, GroupSettled):
         return f"group settled with {', '.join(condition.members)}{since}"
+    if isinstance(condition, Reconciled):
+        return f"group reconciled with {', '.join(condition.members)}{since}"
     names = ("client", "api", "event", "fault", "error", "member", "state_after")
     wanted = [f"{name}={getattr(condition, name)}" for name in names if getattr(condition, name) is not None]
     wanted += [f"{name}={value}" for name, value in condition.where.items()]

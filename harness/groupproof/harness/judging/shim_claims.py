@@ -14,6 +14,7 @@ from typing import Any
 
 from groupproof.harness.judging.record_claims import refuted_records
 from groupproof.harness.judging.setting_claims import refuted_settings
+from groupproof.harness.model.case_dialect import dialect_asked
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, Api
@@ -22,7 +23,17 @@ from groupproof.protocol.wire.streams_protocol import ASSIGNOR
 __all__ = ["GROUP_TITLES", "broken_claims", "unattributed"]
 
 GROUP_TITLES = frozenset(
-    api.title for api in (Api.FIND_COORDINATOR, Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.OFFSET_COMMIT, Api.OFFSET_FETCH)
+    api.title
+    for api in (
+        Api.FIND_COORDINATOR,
+        Api.JOIN_GROUP,
+        Api.SYNC_GROUP,
+        Api.HEARTBEAT,
+        Api.LEAVE_GROUP,
+        Api.OFFSET_COMMIT,
+        Api.OFFSET_FETCH,
+        Api.CONSUMER_GROUP_HEARTBEAT,
+    )
 )
 
 _FIELD_OF = {"static": "instance_id", "cooperative": "assignors", "auto-commit": "auto_commit", "on-revoked": "on_revoked"}
@@ -127,7 +138,7 @@ def _request(asked: Mapping[str, _ClientSettings], obs: Observation) -> Iterator
     settings = asked[obs.client]
     if obs.group not in (None, settings.fields["group"]) and "group" not in settings.ignored:
         yield f"group: {obs.client} speaks for group {obs.group!r}, asked was {settings.fields['group']!r}"
-    if obs.api == Api.JOIN_GROUP.title and settings.fields.get("protocol", CLASSIC.name) == CLASSIC.name:
+    if obs.api == Api.JOIN_GROUP.title and dialect_asked(settings.fields) == CLASSIC.name:
         yield from _join(settings, obs)
 
 

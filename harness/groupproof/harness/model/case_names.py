@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from groupproof.harness.model.plan import DEFAULT_NAMES, Append, Arm, Await, Command, GroupSettled, Grow, Matches, Member, Plan, Step
+from groupproof.harness.model.plan import DEFAULT_NAMES, Append, Arm, Await, Command, GroupSettled, Grow, Matches, Member, Plan, Reconciled, Step
 from groupproof.protocol.faults import Action, Answer, Fault
 from groupproof.protocol.java_hash import java_hash
 from groupproof.protocol.trace import Observation, Trace
@@ -187,7 +187,7 @@ def _await(step: Await, put: _Put) -> Await:
     until = step.until
     if isinstance(until, Matches):
         until = replace(until, **put({"error": until.error, "where": until.where}))
-    elif isinstance(until, GroupSettled):
+    elif isinstance(until, GroupSettled | Reconciled):
         until = replace(until, topics=put(until.topics))
     return replace(step, until=until)
 

@@ -21,7 +21,7 @@ REACT_MS: Final = 6_000.0
 
 _GAPS_KEPT: Final = 16
 _GAPS_MIN: Final = 3
-_JOIN, _BEAT = Api.JOIN_GROUP.title, Api.HEARTBEAT.title
+_JOIN, _BEAT, _EPOCH_BEAT = Api.JOIN_GROUP.title, Api.HEARTBEAT.title, Api.CONSUMER_GROUP_HEARTBEAT.title
 
 
 @dataclass(slots=True)
@@ -66,7 +66,9 @@ class Terms:
             self.ignored, self.subscribed = frozenset(obs.body.get("ignored") or ()), obs
         elif obs.kind == "request" and obs.api == _JOIN and obs.body.get("session_timeout_ms"):
             self.join, self._beat = obs, None
-        elif obs.kind == "request" and obs.api == _BEAT:
+        elif obs.kind == "request" and obs.api == _EPOCH_BEAT and obs.member_epoch == 0:
+            self.join, self._beat = obs, None  # KIP-848: the session is the coordinator's
+        elif obs.kind == "request" and obs.api in (_BEAT, _EPOCH_BEAT):
             self._follow_heartbeat(obs)
 
     def _follow_heartbeat(self, beat: Observation) -> None:

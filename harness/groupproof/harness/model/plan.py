@@ -33,6 +33,7 @@ __all__ = [
     "MoveCoordinator",
     "Pass",
     "Plan",
+    "Reconciled",
     "Release",
     "Stable",
     "Start",
@@ -100,7 +101,18 @@ class GroupSettled:
     kind: ClassVar[str] = "settled"
 
 
-Condition = Matches | Stable | GroupSettled
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reconciled:
+    """Holds when `members`, of a group with member epochs (KIP-848), share the partitions of `topics` at one epoch, each has said that it owns its part, its
+    application knows it, and each had a heartbeat answered without an error since `after`."""
+
+    members: tuple[str, ...]
+    topics: Mapping[str, int]
+    after: str | None = None
+    kind: ClassVar[str] = "reconciled"
+
+
+Condition = Matches | Stable | GroupSettled | Reconciled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

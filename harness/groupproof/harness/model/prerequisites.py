@@ -10,7 +10,9 @@ import re
 from typing import Final
 
 from groupproof.harness.model.case import Case, plan_of, script_of
+from groupproof.harness.model.case_dialect import dialect_of_case
 from groupproof.harness.model.script import Ask
+from groupproof.protocol.rules import profile as profile_named
 from groupproof.protocol.rules.classic.releases import RELEASES
 from groupproof.protocol.vocabulary import Api, api_named
 
@@ -60,6 +62,9 @@ _SIZE_LIMIT_SINCE: Final = (2, 2)
 
 def unheard_of(case: Case, profile: str) -> str:
     """Return what a client case is about that the brokers of a profile do not know; empty where they know all of it, and for a profile that is no release."""
+    dialect = dialect_of_case(case.id)
+    if profile in RELEASES and dialect and dialect not in {spoken.name for spoken in profile_named(profile).dialects}:
+        return f"The brokers of {profile} do not speak the protocol {dialect}."
     release = RELEASES.get(profile, _STATIC_SINCE)
     if "static" in case.needs and release < _STATIC_SINCE:
         return f"{profile} has no static members (KIP-345 came with 2.3)."

@@ -67,6 +67,7 @@ static const struct {
     {"auto_offset_reset", "auto.offset.reset", false},
     {"metadata_max_age_ms", "topic.metadata.refresh.interval.ms", false},
     {"request_timeout_ms", "socket.timeout.ms", false},
+    {"assignor", "group.remote.assignor", false},
     {"retry_backoff_ms", "retry.backoff.ms", false},
     {"reconnect_backoff_ms", "reconnect.backoff.ms", false},
 };

@@ -1,7 +1,7 @@
 // A shim of level 1 around @platformatic/kafka, whose records come by a Node stream.
 import { Member, Unimplemented, cannotRunHere, installed, rangeShares, run } from './groupproof/index.mjs'
 
-const CAPABILITIES = ['classic', 'commit', 'commit-async', 'auto-commit', 'pause', 'static', 'resubscribe']
+const CAPABILITIES = ['classic', 'consumer', 'commit', 'commit-async', 'auto-commit', 'pause', 'static', 'resubscribe']
 const RECONSUME_MS = 1000 // before an application whose stream broke makes another
 
 // 2.12 asks for Node 22.22; in an older one it breaks at the first method that is not there.
@@ -27,26 +27,18 @@ class Platformatic extends Member {
   #stream = null
   #consuming
   #isCooperative = false
+  #isConsumer = false
   #hasLeft = false
 
   async start(settings) {
-    const assignors = settings.takeAssignors(['range', 'roundrobin', ...(isCooperative ? ['cooperative-sticky'] : [])])
-    if (assignors.length > 1 && assignors.includes('cooperative-sticky')) {
-      throw new Unimplemented('beside an eager assignor nobody could tell which was agreed on: this client does not say') // and so not what is revoked
-    }
-    this.#isCooperative = assignors.includes('cooperative-sticky')
-    const session = settings.take('session_timeout_ms', 10_000)
-    const rebalance = settings.take('max_poll_interval_ms', 60_000)
-    if (rebalance < session) settings.ignore('max_poll_interval_ms') // this client takes no rebalance timeout below its session timeout
+    const older = settings.take('protocol', 'classic')
+    const isConsumer = settings.take('group_protocol', older) === 'consumer'
+    this.#isConsumer = isConsumer
     this.#consumer = new Consumer({
       bootstrapBrokers: settings.take('bootstrap').split(','),
-      sessionTimeout: session,
-      rebalanceTimeout: Math.max(rebalance, session),
-      protocols: assignors.map((name) => ({ name, version: 1 })),
-      ...(assignors[0] === 'range' && { partitionAssigner: range }),
+      ...(isConsumer ? this.#serverSide(settings) : this.#clientSide(settings)),
       ...settings.takeAll({
-        group: 'groupId', client_id: 'clientId', instance_id: 'groupInstanceId', heartbeat_interval_ms: 'heartbeatInterval',
-        metadata_max_age_ms: 'metadataMaxAge',
+        group: 'groupId', client_id: 'clientId', instance_id: 'groupInstanceId', metadata_max_age_ms: 'metadataMaxAge',
         request_timeout_ms: 'requestTimeout', // no documented option, but one that its connections take
       }),
     })
@@ -64,11 +56,45 @@ class Platformatic extends Member {
     this.#consume() // nobody waits for the join: the command is answered when the client has its settings
   }
 
+  /** KIP-848: the brokers have the session and the interval, and assign. */
+  #serverSide(settings) {
+    const rebalance = settings.take('max_poll_interval_ms', 60_000)
+    const session = Math.min(rebalance, 10_000) // it takes no rebalance timeout below its session timeout, which nothing hangs on here
+    return {
+      groupProtocol: 'consumer', rebalanceTimeout: rebalance, sessionTimeout: session, heartbeatInterval: Math.min(session, 3_000),
+      ...settings.takeAll({ assignor: 'groupRemoteAssignor' }),
+    }
+  }
+
+  #clientSide(settings) {
+    const assignors = settings.takeAssignors(['range', 'roundrobin', ...(isCooperative ? ['cooperative-sticky'] : [])])
+    if (assignors.length > 1 && assignors.includes('cooperative-sticky')) {
+      throw new Unimplemented('beside an eager assignor nobody could tell which was agreed on: this client does not say') // and so not what is revoked
+    }
+    this.#isCooperative = assignors.includes('cooperative-sticky')
+    const session = settings.take('session_timeout_ms', 10_000)
+    const rebalance = settings.take('max_poll_interval_ms', 60_000)
+    if (rebalance < session) settings.ignore('max_poll_interval_ms') // this client takes no rebalance timeout below its session timeout
+    return {
+      sessionTimeout: session,
+      rebalanceTimeout: Math.max(rebalance, session),
+      protocols: assignors.map((name) => ({ name, version: 1 })),
+      ...(assignors[0] === 'range' && { partitionAssigner: range }),
+      ...settings.takeAll({ heartbeat_interval_ms: 'heartbeatInterval' }),
+    }
+  }
+
   // This client has no callbacks of a rebalance, only these events. An eager member has given up what it had when a rebalance begins; a cooperative one keeps it.
   #listen() {
     const flattened = (assignments) => (assignments ?? []).flatMap(({ topic, partitions }) => partitions.map((partition) => ({ topic, partition })))
     this.#consumer.on('error', (error) => this.failed(error))
     this.#consumer.on('consumer:heartbeat:error', ({ error }) => this.failed(error))
+    if (this.#isConsumer) {
+      // It says nothing of the partitions that come and go. They are its own by the time that it heartbeats next, which tells the coordinator.
+      this.#consumer.on('consumer:heartbeat:start', () => this.#change(flattened(this.#consumer.assignments)))
+      this.#consumer.on('consumer:group:leave', () => this.revoked())
+      return
+    }
     this.#consumer.on('consumer:group:rebalance', () => this.#isCooperative ? this.#compare(flattened(this.#consumer.assignments)) : this.revoked())
     this.#consumer.on('consumer:group:leave', () => this.revoked())
     this.#consumer.on('consumer:group:join', ({ memberId, generationId, assignments }) => {
@@ -76,6 +102,13 @@ class Platformatic extends Member {
       if (this.#isCooperative) this.assignedBeside(flattened(assignments), fields)
       else this.assigned(flattened(assignments), fields)
     })
+  }
+
+  #change(partitions) {
+    this.#compare(partitions)
+    const known = new Set(this.assignment.map(({ topic, partition }) => `${topic}-${partition}`))
+    const fresh = partitions.filter(({ topic, partition }) => !known.has(`${topic}-${partition}`))
+    if (fresh.length > 0) this.added(fresh, { member_id: this.#consumer.memberId })
   }
 
   #compare(partitions) {
@@ -138,6 +171,9 @@ class Platformatic extends Member {
   }
 
   async changeTopics(topics) {
+    if (this.#isConsumer && this.#consuming.topics.some((topic) => !topics.includes(topic))) {
+      throw new Unimplemented('with KIP-848 this client gives up no topic that it has consumed')
+    }
     this.#consuming = { ...this.#consuming, topics }
     await this.#stream?.close()
     if (!this.#hasLeft) return
@@ -146,6 +182,7 @@ class Platformatic extends Member {
   }
 
   async leaveGroup() {
+    if (this.#isConsumer) throw new Unimplemented('with KIP-848 this client leaves its group when it is closed, and no sooner')
     this.#hasLeft = true
     await this.#stream?.close()
     await this.#consumer.leaveGroup(true)

@@ -27,7 +27,7 @@ SETTINGS = {
     "session_timeout_ms": "session.timeout.ms", "heartbeat_interval_ms": "heartbeat.interval.ms", "max_poll_interval_ms": "max.poll.interval.ms",
     "auto_commit": "enable.auto.commit", "auto_commit_interval_ms": "auto.commit.interval.ms", "auto_offset_reset": "auto.offset.reset",
     "metadata_max_age_ms": "topic.metadata.refresh.interval.ms", "request_timeout_ms": "socket.timeout.ms",
-    "retry_backoff_ms": "retry.backoff.ms", "reconnect_backoff_ms": "reconnect.backoff.ms",
+    "retry_backoff_ms": "retry.backoff.ms", "assignor": "group.remote.assignor", "reconnect_backoff_ms": "reconnect.backoff.ms",
 }  # fmt: skip
 CLASSIC_ONLY = ("session_timeout_ms", "heartbeat_interval_ms", "assignors")
 RECORDS_MAX = 500
@@ -69,9 +69,9 @@ class ConfluentMember(PollingMember):
                 subscribe.ignore(field)
         else:
             settings["partition.assignment.strategy"] = ",".join(_assignors(subscribe.take("assignors", ["range"])))
-        if settings.get("max.poll.interval.ms", 300_000) < settings.get("session.timeout.ms", 45_000):
-            settings["max.poll.interval.ms"] = settings["session.timeout.ms"]
-            subscribe.ignore("max_poll_interval_ms")
+            if settings.get("max.poll.interval.ms", 300_000) < (session := settings.get("session.timeout.ms", 45_000)):
+                settings["max.poll.interval.ms"] = session
+                subscribe.ignore("max_poll_interval_ms")
         settings.update(subscribe.take("properties", {}))
         return settings
 
@@ -191,7 +191,8 @@ def _offsets(offsets: Mapping[Partition, int] | None) -> dict[str, Any]:
 
 
 def _problem_of(error: Any) -> Problem:
-    return ERROR_NAMES.get(error.code(), error.name()), error.str(), error.fatal()
+    is_fatal = error.fatal() or error.code() == KafkaError._FATAL
+    return ERROR_NAMES.get(error.code(), error.name()), error.str(), is_fatal
 
 
 if __name__ == "__main__":

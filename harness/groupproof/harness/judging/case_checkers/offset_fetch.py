@@ -15,7 +15,7 @@ from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["goes_on_reading", "unless_asked_twice"]
+__all__ = ["READ_MS", "goes_on_reading", "unless_asked_twice"]
 
 READ_MS = 6_000
 """Within which a client has asked again for the offsets that it was refused, whatever its backoff."""

@@ -50,6 +50,6 @@ def _assignors_of(join: Observation) -> list[str]:
 _ON_THE_WIRE: Final[Mapping[str, Callable[[Observation], Any]]] = {
     "session_timeout_ms": lambda join: join.body.get("session_timeout_ms"),
     "max_poll_interval_ms": lambda join: join.body.get("rebalance_timeout_ms"),
-    "instance_id": lambda join: join.body.get("group_instance_id"),
+    "instance_id": lambda join: join.body.get("group_instance_id") or join.instance,
     "assignors": _assignors_of,
 }

@@ -25,6 +25,7 @@ from groupproof.harness.model.plan import (
     MoveCoordinator,
     Pass,
     Plan,
+    Reconciled,
     Release,
     Stable,
     Start,
@@ -125,6 +126,8 @@ def condition_in_words(condition: Condition) -> str:
         return f"the group is stable with {', '.join(condition.members)}{after}"
     if isinstance(condition, GroupSettled):
         return f"{', '.join(condition.members)} share all partitions, know it and heartbeat{after}"
+    if isinstance(condition, Reconciled):
+        return f"{', '.join(condition.members)} share all partitions at one epoch, and have said so{after}"
     return f"{_condition_text(condition)}{f' {condition.count} times' if condition.count > 1 else ''}{after}"
 
 

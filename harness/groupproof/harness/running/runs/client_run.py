@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from groupproof.harness.cases.catalogue import DIALECT_CAPABILITIES
 from groupproof.harness.cases.client import CASES
 from groupproof.harness.judging.summary.run_summary import SubjectInfo
 from groupproof.harness.judging.unsupported import lack_of, unimplemented
@@ -43,9 +45,18 @@ class ClientRun(CertifyRun):
         others = company(is_virtual=subject.is_virtual)
         async with subject.opened(), others.opened():
             self._hello = subject.hello
+            self._keep_to_dialects(subject.hello)
             self._on_hello(subject.hello)
             async with self.staged() as stage:
                 await self.rule(stage)
+
+    def _keep_to_dialects(self, hello: Hello) -> None:
+        """Leave out the cases of a dialect that the client does not declare, but for those that somebody asked for: they are UNIMPLEMENTED."""
+        wanted = self.order.wanted.only
+        absent = {name for name in DIALECT_CAPABILITIES if name not in hello.capabilities and name != CLASSIC_CAPABILITY}
+        self._catalogue = [case for case in self._catalogue if not case.needs & absent]
+        if not wanted:
+            self.order = replace(self.order, cases=[case for case in self.order.cases if not case.needs & absent])
 
     async def measured(self, stage: Stage) -> Stage:
         """Return the stage that knows the client's own rhythm; a person at a debugger has none."""

@@ -27,7 +27,7 @@ type franz struct {
 func main() {
 	shim.Run(shim.Hello{
 		Client: "franz-go", Module: "github.com/twmb/franz-go",
-		Capabilities: []string{"classic", "commit", "commit-async", "auto-commit", "pause", "static", "cooperative", "on-revoked", "resubscribe"},
+		Capabilities: append(dialects, "commit", "commit-async", "auto-commit", "pause", "static", "cooperative", "on-revoked", "resubscribe"),
 		NameError:    shim.Named(func(err *kerr.Error) string { return err.Message }),
 	}, subscribe)
 }
@@ -38,8 +38,8 @@ func subscribe(m *shim.Member, s *shim.Subscribe) (shim.Client, error) {
 	starts := map[string]kgo.Offset{"earliest": kgo.NewOffset().AtStart(), "latest": kgo.NewOffset().AtEnd(), "none": kgo.NoResetOffset()}
 	options := append(f.callbacks(isAutomatic), shim.Options[kgo.Opt](s, shim.Settings{
 		"bootstrap": kgo.SeedBrokers, "client_id": kgo.ClientID, "group": kgo.ConsumerGroup, "topics": kgo.ConsumeTopics, "instance_id": kgo.InstanceID,
-		"session_timeout_ms": kgo.SessionTimeout, "heartbeat_interval_ms": kgo.HeartbeatInterval, "max_poll_interval_ms": kgo.RebalanceTimeout,
-		"metadata_max_age_ms": kgo.MetadataMaxAge, "request_timeout_ms": kgo.RequestTimeoutOverhead,
+		"max_poll_interval_ms": kgo.RebalanceTimeout,
+		"metadata_max_age_ms":  kgo.MetadataMaxAge, "request_timeout_ms": kgo.RequestTimeoutOverhead,
 		"auto_offset_reset": func(name string) kgo.Opt { return kgo.ConsumeResetOffset(starts[name]) },
 	})...)
 	// franz-go has no max.poll.interval.ms (twmb/franz-go#708); what it tells the coordinator is the rebalance timeout.
@@ -52,10 +52,30 @@ func subscribe(m *shim.Member, s *shim.Subscribe) (shim.Client, error) {
 	} else if interval > 0 {
 		options = append(options, kgo.AutoCommitInterval(interval))
 	}
-	chosen := shim.Must(shim.Choose("assignor", s.Texts("assignors"), balancers))
-	options = append(options, kgo.Balancers(chosen...), kgo.WithLogger(kgo.BasicLogger(os.Stderr, kgo.LogLevelInfo, nil)))
+	options = append(append(options, protocolOf(s)...), kgo.WithLogger(kgo.BasicLogger(os.Stderr, kgo.LogLevelInfo, nil)))
 	f.client = shim.Must(kgo.NewClient(options...))
 	return f, nil
+}
+
+// The server's assignors, by the balancers that stand for them; a client that names none is given uniform.
+var serverAssignors = map[string]kgo.GroupBalancer{"uniform": kgo.StickyBalancer(), "range": kgo.RangeBalancer()}
+
+// protocolOf takes what a member of a classic group is to say, or that the brokers assign (KIP-848).
+func protocolOf(s *shim.Subscribe) []kgo.Opt {
+	dialect := s.Text("protocol")
+	if s.Has("group_protocol") {
+		dialect = s.Text("group_protocol")
+	}
+	if dialect != "consumer" {
+		chosen := shim.Must(shim.Choose("assignor", s.Texts("assignors"), balancers))
+		settings := shim.Settings{"session_timeout_ms": kgo.SessionTimeout, "heartbeat_interval_ms": kgo.HeartbeatInterval}
+		return append(shim.Options[kgo.Opt](s, settings), kgo.Balancers(chosen...))
+	}
+	names := []string{"uniform"}
+	if s.Has("assignor") {
+		names = []string{s.Text("assignor")}
+	}
+	return append(serverSide(), kgo.Balancers(shim.Must(shim.Choose("server assignor", names, serverAssignors))...))
 }
 
 // callbacks: one that revokes replaces the client's own, so that it does what that does: a blocking commit (config.go, OnPartitionsRevoked).

@@ -1,0 +1,199 @@
+"""Commits and positions of a member of KIP-848 (CGP-01 to CGP-16): their epoch, each error, and that no error makes a client begin at auto.offset.reset."""
+
+from __future__ import annotations
+
+from groupproof.harness.cases.client.builders import MUST, code_name
+from groupproof.harness.cases.consumer.builders import INTERVAL_MS, LONG_MS, case, joined, plan, reconciled, subject
+from groupproof.harness.judging.case_checkers.epoch_commits import (
+    asks_again_or_tells,
+    commit_is_answered,
+    commit_is_told,
+    commits_with_epoch,
+    reads_on_from,
+    retries_commit,
+)
+from groupproof.harness.judging.case_checkers.reactions import is_struck
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.plan import Plan
+from groupproof.harness.model.plan_builders import answers, append, close, commit, consumed, delivered, mark, passing, start
+from groupproof.protocol.vocabulary import Api, ErrorCode
+
+__all__ = ["CASES"]
+
+_COMMIT, _FETCH = Api.OFFSET_COMMIT, Api.OFFSET_FETCH
+_TEN = (("t", 0, 10), ("t", 1, 10))
+_NAMED = {("t", 0): 10, ("t", 1): 10}
+
+
+def _refused(code: int, *, count: int | None = 1) -> Plan:
+    return plan(
+        subject(),
+        session_ms=15_000,
+        steps=[
+            *joined("m0"),
+            answers("error", _COMMIT, code, count=count),
+            commit("m0", *_TEN, wait=False, within_ms=20_000),
+            delivered("error"),
+            passing(LONG_MS),
+        ],
+    )
+
+
+def _reported(code: int, title: str, requirement: str) -> Case:
+    return case(
+        f"commit/{code_name(code)}",
+        title,
+        (requirement, "CGP-01"),
+        MUST,
+        _refused(code),
+        is_struck("error", "m0", _COMMIT, requirement="CGP-01"),
+        commit_is_told("m0", after="error", requirement=requirement),
+        commit_is_answered("m0", after="error", requirement=requirement),
+        commits_with_epoch("m0"),
+        needs=["commit"],
+    )
+
+
+def _retried(code: int, title: str) -> Case:
+    return case(
+        f"commit/{code_name(code)}",
+        title,
+        ("CGP-08", "CGP-04"),
+        MUST,
+        _refused(code),
+        is_struck("error", "m0", _COMMIT, requirement="CGP-01"),
+        retries_commit("m0", after="error", requirement="CGP-08"),
+        commit_is_answered("m0", after="error", requirement="CGP-08"),
+        commits_with_epoch("m0"),
+        needs=["commit"],
+    )
+
+
+_COMMITS: tuple[Case, ...] = (
+    case(
+        "commit/epoch",
+        "A commit carries the member's id and its epoch, before and after others have come.",
+        ("CGP-01", "CGP-04"),
+        MUST,
+        plan(
+            subject(),
+            subject("m1"),
+            topics={"t": 4},
+            steps=[
+                *joined("m0", topics={"t": 4}),
+                commit("m0"),
+                *start("m1"),
+                reconciled("m0", "m1", topics={"t": 4}),
+                passing(2 * INTERVAL_MS),
+                mark("later"),
+                commit("m0"),
+                passing(300),
+            ],
+        ),
+        commits_with_epoch("m0"),
+        needs=["commit"],
+    ),
+    case(
+        "commit/auto-by-interval",
+        "A member that commits by itself does so with its id and its epoch.",
+        ("CGP-01", "CGP-04"),
+        MUST,
+        plan(subject(auto_commit=True, auto_commit_interval_ms=500), steps=[*joined("m0"), passing(2_500)]),
+        commits_with_epoch("m0"),
+        needs=["auto-commit"],
+        spares=["auto_commit_interval_ms"],
+    ),
+    _reported(ErrorCode.STALE_MEMBER_EPOCH, "A commit whose epoch is stale is told to the application, or sent again with the newest.", "CGP-06"),
+    _reported(
+        ErrorCode.UNKNOWN_MEMBER_ID, "A commit of a member that is unknown is told to the application, and costs no membership by itself.", "CGP-07"
+    ),
+    _reported(ErrorCode.GROUP_ID_NOT_FOUND, "A commit to a group that is gone is told to the application.", "CGP-07"),
+    _reported(ErrorCode.GROUP_AUTHORIZATION_FAILED, "A commit that is not authorised is told to the application.", "CGP-07"),
+    _retried(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "A commit that meets a loading coordinator is sent again."),
+    _retried(ErrorCode.NOT_COORDINATOR, "A commit that meets another broker than the coordinator is sent again."),
+    _retried(ErrorCode.COORDINATOR_NOT_AVAILABLE, "A commit that meets no coordinator is sent again."),
+)
+
+
+def _positions(code: int) -> Plan:
+    """Return a plan in which a member commits half of what it read, closes, comes back, and is refused what the group has committed.
+
+    The session is short: one that takes another id after UNKNOWN_MEMBER_ID has to wait until the old one is gone, which no coordinator made it leave.
+    """
+    return plan(
+        subject(),
+        session_ms=3_000,
+        steps=[
+            *joined("m0"),
+            commit("m0", *_TEN),
+            close("m0"),
+            answers("error", _FETCH, code),
+            mark("back"),
+            *start("m0"),
+            delivered("error", within_ms=15_000),
+            consumed("m0", after="error", count=2, within_ms=LONG_MS, go_on=True),
+            append("t", 2, 5),
+            passing(4_000),
+        ],
+    )
+
+
+def _read_on(code: int, title: str) -> Case:
+    """Return a case in which a passing trouble meets the question for the positions."""
+    return case(
+        f"fetch/{code_name(code)}",
+        title,
+        ("CGP-10", "CGP-11"),
+        MUST,
+        _positions(code),
+        is_struck("error", "m0", _FETCH, requirement="CGP-11", within_ms=12_000),
+        reads_on_from("m0", after="back", positions=_NAMED),
+        needs=["commit"],
+    )
+
+
+def _as_member(code: int, title: str) -> Case:
+    """Return a case in which the member that asks is refused as one."""
+    return case(
+        f"fetch/{code_name(code)}",
+        title,
+        ("CGP-10", "CGP-09"),
+        MUST,
+        _positions(code),
+        is_struck("error", "m0", _FETCH, requirement="CGP-11", within_ms=12_000),
+        reads_on_from("m0", after="back", positions=_NAMED, reads=None),
+        asks_again_or_tells("m0", after="error", requirement="CGP-09"),
+        needs=["commit"],
+    )
+
+
+_OFFSETS: tuple[Case, ...] = (
+    case(
+        "fetch/from-commit",
+        "A member begins where its group has committed, and not where it had read to or at auto.offset.reset.",
+        ("CGP-11", "CGP-10"),
+        MUST,
+        plan(
+            subject(),
+            session_ms=15_000,
+            steps=[
+                *joined("m0"),
+                commit("m0", *_TEN),
+                close("m0"),
+                mark("back"),
+                *start("m0"),
+                consumed("m0", after="back", count=2, go_on=True),
+                passing(1_000),
+            ],
+        ),
+        reads_on_from("m0", after="back", positions=_NAMED),
+        needs=["commit"],
+    ),
+    _as_member(ErrorCode.STALE_MEMBER_EPOCH, "A member whose epoch is stale as it asks for its positions does not begin at auto.offset.reset."),
+    _read_on(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "A member that asks a loading coordinator for its positions asks again."),
+    _read_on(ErrorCode.NOT_COORDINATOR, "A member that asks another broker for its positions asks the coordinator."),
+    _read_on(ErrorCode.COORDINATOR_NOT_AVAILABLE, "A member that finds no coordinator for its positions asks again."),
+    _as_member(ErrorCode.UNKNOWN_MEMBER_ID, "A member that is unknown as it asks for its positions does not begin at auto.offset.reset."),
+)
+
+CASES: tuple[Case, ...] = (*_COMMITS, *_OFFSETS)

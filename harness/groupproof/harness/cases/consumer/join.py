@@ -1,0 +1,195 @@
+"""Joining a group of KIP-848: what the first heartbeats say, and every error that a join may be answered with (CGC-01 to CGC-17, CGT-01 to CGT-30)."""
+
+from __future__ import annotations
+
+from groupproof.harness.cases.client.builders import MUST, SHOULD, UNHEARD_OF, code_name
+from groupproof.harness.cases.consumer.builders import BEAT, INTERVAL_MS, LONG_MS, case, joined, plan, reconciled, rejoining, subject
+from groupproof.harness.judging.case_checkers.epoch_hand_over import names_only_what_is_new
+from groupproof.harness.judging.case_checkers.epoch_join import (
+    acknowledges,
+    carries_instance,
+    have_ids_of_their_own,
+    joins_in_full,
+    names_assignor,
+    names_rebalance_timeout,
+    says_little_when_idle,
+)
+from groupproof.harness.judging.case_checkers.epoch_reactions import joins_anew, shows_or_tries, spaces_its_tries
+from groupproof.harness.judging.case_checkers.epoch_rhythm import never_two_in_flight, stays_alive
+from groupproof.harness.judging.case_checkers.reactions import is_struck
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.plan import Plan
+from groupproof.harness.model.plan_builders import answers, delivered, grow, heal, mark, passing, start
+from groupproof.protocol.vocabulary import ErrorCode
+
+__all__ = ["CASES"]
+
+_CONTENT: tuple[Case, ...] = (
+    case(
+        "join/first-heartbeat",
+        "A member joins with an id of its own, its rebalance timeout, its subscription, and the word that it owns nothing.",
+        ("CGC-07", "CGC-04"),
+        MUST,
+        plan(subject(), steps=[*joined("m0"), passing(300)]),
+        joins_in_full("m0"),
+        names_assignor("m0", None),
+    ),
+    case(
+        "join/rebalance-timeout",
+        "A member's rebalance timeout is its max.poll.interval.ms.",
+        ("CGC-08",),
+        SHOULD,
+        plan(subject(max_poll_interval_ms=41_000), steps=[*joined("m0")]),
+        names_rebalance_timeout("m0", 41_000),
+    ),
+    case(
+        "join/server-assignor",
+        "A member that is told which of the server's assignors to ask for asks for it when it joins.",
+        ("CGC-10",),
+        MUST,
+        plan(subject(assignor="range"), steps=[*joined("m0")]),
+        names_assignor("m0", "range"),
+    ),
+    case(
+        "join/acknowledges",
+        "A member says that it owns what it was assigned as soon as its application has it, and then sends no more than it must.",
+        ("CGC-16", "CGC-29", "CGC-12"),
+        MUST,
+        plan(
+            subject(topics=["t", "u"]),
+            topics={"t": 2, "u": 3},
+            steps=[*joined("m0", topics={"t": 2, "u": 3}), mark("idle"), passing(5 * INTERVAL_MS)],
+        ),
+        acknowledges("m0"),
+        says_little_when_idle("m0", after="idle"),
+        never_two_in_flight("m0"),
+    ),
+    case(
+        "join/empty-assignment",
+        "A member that is assigned nothing stays a member, heartbeats, and takes up what becomes free.",
+        ("CGT-01",),
+        MUST,
+        plan(
+            subject(),
+            subject("m1"),
+            topics={"t": 1},
+            session_ms=2_000,
+            steps=[*joined("m0", "m1", topics={"t": 1}, idle=["m0", "m1"]), mark("idle"), passing(4_000)],
+        ),
+        stays_alive("m0", after="idle", session_ms=2_000, requirement="CGT-01"),
+        stays_alive("m1", after="idle", session_ms=2_000, requirement="CGT-01"),
+        joins_in_full("m1"),
+    ),
+    case(
+        "join/topic-that-comes-later",
+        "A member that subscribes to a topic which is not there yet is assigned it when it comes.",
+        ("CGT-01", "CGC-16"),
+        MUST,
+        plan(
+            subject(topics=["t", "u"], metadata_max_age_ms=1_000),
+            topics={"t": 1},
+            steps=[
+                *start("m0"),
+                reconciled("m0", topics={"t": 1}, within_ms=10_000, go_on=True),
+                mark("grown"),
+                grow("u", 2),
+                reconciled("m0", topics={"t": 1, "u": 2}, after="grown", go_on=True),
+                passing(1_500),
+            ],
+        ),
+        acknowledges("m0", within_ms=8_000),
+        names_only_what_is_new("m0"),
+        spares=["metadata_max_age_ms"],
+    ),
+    case(
+        "join/static-member",
+        "A static member says which it is when it joins.",
+        ("CGC-02",),
+        MUST,
+        plan(subject(instance_id="one"), steps=[*joined("m0"), passing(300)]),
+        carries_instance("m0", "one", leaving=False),
+        needs=["static"],
+    ),
+    case(
+        "join/two-members",
+        "Two members of a group have ids of their own.",
+        ("CGC-05",),
+        MUST,
+        plan(subject(), subject("m1"), steps=[*joined("m0", "m1")]),
+        have_ids_of_their_own("m0", "m1"),
+    ),
+)
+
+
+def _refused(code: int) -> Plan:
+    """Return a plan that answers the first join with an error, once."""
+    return plan(
+        subject(),
+        steps=[
+            answers("error", BEAT, code),
+            *start("m0"),
+            delivered("error"),
+            rejoining("m0", after="error"),
+            reconciled("m0", after="error", go_on=True),
+            passing(300),
+        ],
+    )
+
+
+def _again(code: int, title: str, requirement: str) -> Case:
+    return case(
+        f"join/{code_name(code)}",
+        title,
+        (requirement, "CGC-06"),
+        MUST,
+        _refused(code),
+        is_struck("error", "m0", BEAT, requirement="CGC-07"),
+        joins_anew("m0", after="error", requirement=requirement),
+        joins_in_full("m0"),
+        spaces_its_tries("m0", after="error", requirement=requirement),
+    )
+
+
+def _for_good(code: int, title: str, requirement: str, *, instance: str | None = None) -> Case:
+    """Return a case in which every join is answered so."""
+    wanted = {} if instance is None else {"instance_id": instance}
+    return case(
+        f"join/{code_name(code)}",
+        title,
+        (requirement,),
+        MUST,
+        plan(
+            subject(**wanted),
+            steps=[answers("error", BEAT, code, count=None), *start("m0"), delivered("error"), passing(LONG_MS), heal("error"), passing(500)],
+        ),
+        is_struck("error", "m0", BEAT, requirement="CGC-07"),
+        shows_or_tries("m0", after="error", requirement=requirement),
+        spaces_its_tries("m0", after="error", requirement=requirement),
+        needs=[] if instance is None else ["static"],
+    )
+
+
+_ERRORS: tuple[Case, ...] = (
+    _again(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "A member whose join meets a loading coordinator joins again, as the member it is.", "CGT-23"),
+    _again(ErrorCode.NOT_COORDINATOR, "A member whose join meets another broker than its coordinator looks for that and joins again.", "CGT-22"),
+    _again(ErrorCode.COORDINATOR_NOT_AVAILABLE, "A member whose join meets no coordinator looks for it and joins again.", "CGT-22"),
+    _again(ErrorCode.FENCED_MEMBER_EPOCH, "A member whose join is fenced joins again.", "CGT-18"),
+    _for_good(
+        ErrorCode.GROUP_AUTHORIZATION_FAILED, "A member that may not join tells its application, and does not storm the coordinator.", "CGT-25"
+    ),
+    _for_good(ErrorCode.INVALID_REQUEST, "A member whose join is invalid tells its application.", "CGT-25"),
+    _for_good(ErrorCode.GROUP_MAX_SIZE_REACHED, "A member that finds its group full tells its application.", "CGT-25"),
+    _for_good(ErrorCode.UNSUPPORTED_ASSIGNOR, "A member whose assignor the server lacks tells its application.", "CGT-25"),
+    _for_good(ErrorCode.INVALID_REGULAR_EXPRESSION, "A member whose regular expression is refused tells its application.", "CGT-25"),
+    _for_good(
+        ErrorCode.UNRELEASED_INSTANCE_ID,
+        "A static member whose instance another has tells its application, or tries again.",
+        "CGT-27",
+        instance="one",
+    ),
+    _for_good(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "A member that may not read a topic tells its application.", "CGT-25"),
+    _for_good(ErrorCode.GROUP_ID_NOT_FOUND, "A member whose group is of another kind tells its application.", "CGT-25"),
+    _for_good(UNHEARD_OF, "A member whose join is answered with an unheard-of error does not loop on it in silence.", "CGT-30"),
+)
+
+CASES: tuple[Case, ...] = (*_CONTENT, *_ERRORS)

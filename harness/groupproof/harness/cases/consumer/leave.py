@@ -1,0 +1,242 @@
+"""Leaving a group of KIP-848: in which order, by which epoch, and what of a leave that is refused or lost (CGV-01 to CGV-15, CGV-22)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from groupproof.harness.cases.client.builders import MUST
+from groupproof.harness.cases.consumer.builders import BEAT, INTERVAL_MS, case, joined, left, plan, reconciled, rejoining, subject, triggered
+from groupproof.harness.judging.case_checkers.epoch_join import carries_instance, joins_in_full
+from groupproof.harness.judging.case_checkers.epoch_leave import (
+    BACK_SOON,
+    closes_in_time,
+    comes_back_as,
+    commits_before_leaving,
+    has_partitions_again,
+    is_quiet_after_leaving,
+    leaves,
+    returns_partitions_first,
+)
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.plan import Step
+from groupproof.harness.model.plan_builders import answers, close, command, cuts, event, holds, mark, passing, start, strikes
+from groupproof.protocol.faults import Drop
+from groupproof.protocol.vocabulary import ErrorCode
+
+__all__ = ["CASES"]
+
+
+def _closing(epoch: int = -1) -> list[Step]:
+    return [*joined("m0"), passing(2 * INTERVAL_MS), mark("closing"), close("m0"), left("m0", after="closing", epoch=epoch), passing(2 * INTERVAL_MS)]
+
+
+_ORDERLY: tuple[Case, ...] = (
+    case(
+        "leave/close",
+        "A member that closes gives its partitions up, leaves with epoch -1, and is silent then.",
+        ("CGV-01", "CGV-08", "CGV-11"),
+        MUST,
+        plan(subject(), steps=_closing()),
+        leaves("m0", after="closing"),
+        returns_partitions_first("m0", after="closing"),
+        is_quiet_after_leaving("m0", after="closing"),
+    ),
+    case(
+        "leave/close-auto-commit",
+        "A member that commits by itself has committed what it read before it leaves.",
+        ("CGV-07",),
+        MUST,
+        plan(subject(auto_commit=True, auto_commit_interval_ms=60_000), steps=_closing()),
+        commits_before_leaving("m0", after="closing"),
+        leaves("m0", after="closing"),
+        needs=["auto-commit"],
+        spares=["auto_commit_interval_ms"],
+    ),
+    case(
+        "leave/close-without-partitions",
+        "A member without partitions leaves as any other.",
+        ("CGV-01",),
+        MUST,
+        plan(
+            subject(),
+            subject("m1"),
+            topics={"t": 1},
+            steps=[
+                *joined("m0", "m1", topics={"t": 1}, idle=["m0", "m1"]),
+                mark("closing"),
+                close("m1"),
+                left("m1", after="closing"),
+                close("m0"),
+                left("m0", after="closing"),
+                passing(500),
+            ],
+        ),
+        leaves("m1", after="closing"),
+        leaves("m0", after="closing"),
+    ),
+    case(
+        "leave/unsubscribe",
+        "A member that unsubscribes leaves, and joins anew when it subscribes again.",
+        ("CGV-14", "CGV-15"),
+        MUST,
+        plan(
+            subject(),
+            steps=[
+                *joined("m0"),
+                mark("leaving"),
+                command("m0", "unsubscribe"),
+                left("m0", after="leaving"),
+                passing(3 * INTERVAL_MS),
+                mark("back"),
+                command("m0", "resubscribe", topics=["t"]),
+                rejoining("m0", after="back"),
+                reconciled("m0", after="back", go_on=True),
+                passing(300),
+            ],
+        ),
+        leaves("m0", after="leaving", requirement="CGV-14"),
+        returns_partitions_first("m0", after="leaving"),
+        is_quiet_after_leaving("m0", after="leaving", before="back"),
+        joins_in_full("m0"),
+        needs=["resubscribe"],
+    ),
+    case(
+        "leave/static-close",
+        "A static member that closes says with epoch -2 that it will be back, and which it is.",
+        ("CGV-02", "CGC-02"),
+        MUST,
+        plan(subject(instance_id="one"), session_ms=15_000, steps=_closing(BACK_SOON)),
+        leaves("m0", after="closing", epoch=BACK_SOON, requirement="CGV-02"),
+        carries_instance("m0", "one"),
+        is_quiet_after_leaving("m0", after="closing"),
+        needs=["static"],
+    ),
+    case(
+        "leave/static-return",
+        "A static member that closed and comes back has its partitions again, as a new member.",
+        ("CGV-23", "CGV-02"),
+        MUST,
+        plan(
+            subject(instance_id="one"),
+            session_ms=20_000,
+            steps=[
+                *joined("m0"),
+                mark("closing"),
+                close("m0"),
+                mark("back"),
+                *start("m0"),
+                reconciled("m0", after="back", within_ms=15_000, go_on=True),
+                passing(300),
+            ],
+        ),
+        has_partitions_again("m0", after="back"),
+        comes_back_as("m0", after="back"),
+        needs=["static"],
+    ),
+)
+
+
+_QUIET_MS = 5_000
+"""An interval so long that the next heartbeat of a settled member is its leave."""
+
+
+def _troubled(name: str, title: str, fault: Step, *, within_ms: int = 8_000, **settings: Any) -> Case:
+    """Return a case in which something becomes of the leave."""
+    ending = event("m0", "shutdown_complete", after="closing", within_ms=round(within_ms * 1.2), go_on=True)
+    return case(
+        f"leave/{name}",
+        title,
+        ("CGV-12", "CGV-01"),
+        MUST,
+        plan(
+            subject(**settings),
+            interval_ms=_QUIET_MS,
+            session_ms=15_000,
+            steps=[
+                *joined("m0"),
+                fault,
+                mark("closing"),
+                close("m0", wait=False, within_ms=within_ms),
+                left("m0", after="closing"),
+                ending,
+                passing(300),
+            ],
+        ),
+        leaves("m0", after="closing"),
+        closes_in_time("m0", after="closing", within_ms=within_ms),
+        is_quiet_after_leaving("m0", after="closing"),
+    )
+
+
+_TROUBLE: tuple[Case, ...] = (
+    _troubled(
+        "refused-loading",
+        "A close goes on though the leave meets a loading coordinator.",
+        answers("error", BEAT, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+    ),
+    _troubled("refused-elsewhere", "A close goes on though the leave meets another broker.", answers("error", BEAT, ErrorCode.NOT_COORDINATOR)),
+    _troubled(
+        "refused-unknown",
+        "A close goes on though the coordinator does not know the member that leaves.",
+        answers("error", BEAT, ErrorCode.UNKNOWN_MEMBER_ID),
+    ),
+    _troubled("refused-fenced", "A close goes on though the member that leaves is fenced.", answers("error", BEAT, ErrorCode.FENCED_MEMBER_EPOCH)),
+    _troubled("refused-group-gone", "A close takes a leave for done whose group is gone.", answers("error", BEAT, ErrorCode.GROUP_ID_NOT_FOUND)),
+    _troubled("cut-answer", "A close goes on though the connection ends at the leave.", cuts("error", BEAT)),
+    _troubled(
+        "lost-answer",
+        "A close goes on though the leave is never answered.",
+        strikes("error", BEAT, Drop(), direction="response"),
+        within_ms=12_000,
+        request_timeout_ms=2_000,
+    ),
+    case(
+        "leave/heartbeat-in-flight",
+        "A member that closes while a heartbeat waits for its answer leaves all the same.",
+        ("CGV-09",),
+        MUST,
+        plan(
+            subject(),
+            session_ms=15_000,
+            steps=[
+                *joined("m0"),
+                holds("held", BEAT, ms=2_500),
+                triggered("held"),
+                mark("closing"),
+                close("m0", wait=False),
+                left("m0", after="closing"),
+                event("m0", "shutdown_complete", after="closing", within_ms=10_000, go_on=True),
+                passing(300),
+            ],
+        ),
+        leaves("m0", after="closing", requirement="CGV-09"),
+        is_quiet_after_leaving("m0", after="closing"),
+    ),
+    case(
+        "leave/while-handing-over",
+        "A member that closes while its application gives partitions up leaves when that is done.",
+        ("CGV-01", "CGV-08"),
+        MUST,
+        plan(
+            subject(on_revoked={"sleep_ms": 1_500, "commit": False}),
+            subject("m1"),
+            topics={"t": 4},
+            session_ms=15_000,
+            steps=[
+                *joined("m0", topics={"t": 4}),
+                mark("newcomer"),
+                *start("m1"),
+                event("m0", "partitions_revoked", after="newcomer", go_on=True),
+                mark("closing"),
+                close("m0", wait=False, within_ms=12_000),
+                left("m0", after="closing"),
+                reconciled("m1", topics={"t": 4}, after="closing", go_on=True),
+            ],
+        ),
+        leaves("m0", after="closing", within_ms=7_000),
+        is_quiet_after_leaving("m0", after="closing"),
+        needs=["on-revoked"],
+    ),
+)
+
+CASES: tuple[Case, ...] = (*_ORDERLY, *_TROUBLE)

@@ -1,0 +1,339 @@
+"""Partitions that change hands in a group of KIP-848: in which order, what is read on, and what a lost answer costs (CGT-02 to CGT-17, CGP-11 to CGP-14)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from groupproof.harness.cases.client.builders import MUST
+from groupproof.harness.cases.consumer.builders import BEAT, LONG_MS, case, joined, left, plan, reconciled, rejoining, subject
+from groupproof.harness.judging.case_checkers.epoch_hand_over import (
+    calls_back_before,
+    commits_before,
+    keeps_reading,
+    names_only_what_is_new,
+    reads_no_more,
+)
+from groupproof.harness.judging.case_checkers.epoch_join import acknowledges, learns_assignment, subscribes_to
+from groupproof.harness.judging.case_checkers.epoch_reactions import joins_anew
+from groupproof.harness.judging.case_checkers.epoch_rhythm import never_two_in_flight, stays_alive
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.plan import Step
+from groupproof.harness.model.plan_builders import (
+    answers,
+    append,
+    close,
+    command,
+    cuts,
+    delivered,
+    grow,
+    holds,
+    mark,
+    passing,
+    start,
+    strikes,
+)
+from groupproof.protocol.faults import Drop
+from groupproof.protocol.vocabulary import ErrorCode
+
+__all__ = ["CASES"]
+
+_FOUR = {"t": 4}
+
+FETCH_MS = 6_000
+"""A fetch that waits for records sees those that are appended when its time is over: 5 s, where the client has no setting for it (franz-go)."""
+
+
+def _newcomer(*more: Step | list[Step]) -> list[Step]:
+    """Return the steps by which a second member comes to a first that has read everything."""
+    steps: list[Step] = [
+        *joined("m0", topics=_FOUR),
+        passing(500),
+        mark("newcomer"),
+        *start("m1"),
+        reconciled("m0", "m1", topics=_FOUR, after="newcomer", go_on=True),
+    ]
+    for step in more:
+        steps += [step] if not isinstance(step, list) else step
+    return steps
+
+
+_HAND_OVER: tuple[Case, ...] = (
+    case(
+        "rebalance/hand-over",
+        "A member that is to give partitions up does so before it says so, fetches them no more, and reads the others on.",
+        ("CGT-06", "CGT-07", "CGP-14"),
+        MUST,
+        plan(subject(), subject("m1"), topics=_FOUR, steps=[*_newcomer(append("t", 4, 5)), passing(FETCH_MS)]),
+        acknowledges("m0", after="newcomer", requirement="CGT-07"),
+        acknowledges("m1", after="newcomer"),
+        calls_back_before("m0", after="newcomer"),
+        reads_no_more("m0", after="newcomer"),
+        keeps_reading("m0", after="newcomer"),
+        names_only_what_is_new("m0"),
+        never_two_in_flight("m0"),
+    ),
+    case(
+        "rebalance/hand-over-auto-commit",
+        "A member that commits by itself has committed what it read before it says that it gave partitions up.",
+        ("CGT-05",),
+        MUST,
+        plan(subject(auto_commit=True, auto_commit_interval_ms=60_000), subject("m1"), topics=_FOUR, steps=[*_newcomer(), passing(500)]),
+        commits_before("m0", after="newcomer"),
+        calls_back_before("m0", after="newcomer"),
+        needs=["auto-commit"],
+        spares=["auto_commit_interval_ms"],
+    ),
+    case(
+        "rebalance/hand-over-commits-in-callback",
+        "A member whose application commits as it gives partitions up says so when it has.",
+        ("CGT-06", "CGT-05"),
+        MUST,
+        plan(subject(on_revoked={"sleep_ms": 0, "commit": True}), subject("m1"), topics=_FOUR, steps=[*_newcomer(), passing(500)]),
+        commits_before("m0", after="newcomer"),
+        calls_back_before("m0", after="newcomer"),
+        needs=["on-revoked", "commit"],
+    ),
+    case(
+        "rebalance/slow-hand-over",
+        "A member whose application is slow in giving partitions up heartbeats meanwhile, and says so only when it has.",
+        ("CGT-06", "CGC-28"),
+        MUST,
+        plan(
+            subject(on_revoked={"sleep_ms": 3_000, "commit": False}),
+            subject("m1"),
+            topics=_FOUR,
+            session_ms=2_000,
+            steps=[*_newcomer(), passing(300)],
+        ),
+        calls_back_before("m0", after="newcomer"),
+        stays_alive("m0", after="newcomer", session_ms=2_000),
+        acknowledges("m0", after="newcomer", requirement="CGT-07", at_once_ms=5_000),
+        needs=["on-revoked"],
+    ),
+    case(
+        "rebalance/takes-over",
+        "A member takes up what another that closed has left, and tells its application of that alone.",
+        ("CGT-09", "CGC-16"),
+        MUST,
+        plan(
+            subject(),
+            subject("m1"),
+            topics=_FOUR,
+            steps=[
+                *joined("m0", "m1", topics=_FOUR),
+                mark("closing"),
+                close("m1"),
+                reconciled("m0", topics=_FOUR, after="closing", go_on=True),
+                append("t", 4, 3),
+                passing(1_500),
+            ],
+        ),
+        acknowledges("m0", after="closing"),
+        names_only_what_is_new("m0"),
+    ),
+    case(
+        "rebalance/three-members",
+        "Three members that come one after the other share the partitions, and none is read by two.",
+        ("CGT-03", "CGT-07"),
+        MUST,
+        plan(
+            subject(),
+            subject("m1"),
+            subject("m2"),
+            topics={"t": 6},
+            steps=[mark("together"), *joined("m0", "m1", "m2", topics={"t": 6}), passing(1_500)],
+        ),
+        acknowledges("m0"),
+        acknowledges("m1"),
+        acknowledges("m2"),
+        names_only_what_is_new("m0"),
+        reads_no_more("m0", after="together"),
+    ),
+    case(
+        "rebalance/told-again-while-handing-over",
+        "A member that is asked for more partitions while its application gives some up gives those up too.",
+        ("CGT-15", "CGT-07"),
+        MUST,
+        plan(
+            subject(on_revoked={"sleep_ms": 2_000, "commit": False}),
+            subject("m1"),
+            subject("m2"),
+            topics={"t": 6},
+            steps=[
+                *joined("m0", topics={"t": 6}),
+                mark("newcomers"),
+                *start("m1"),
+                passing(900),
+                *start("m2"),
+                reconciled("m0", "m1", "m2", topics={"t": 6}, after="newcomers", within_ms=25_000, go_on=True),
+                passing(300),
+            ],
+        ),
+        calls_back_before("m0", after="newcomers"),
+        acknowledges("m0", after="newcomers", requirement="CGT-15", at_once_ms=5_000, within_ms=9_000),
+        names_only_what_is_new("m0"),
+        needs=["on-revoked"],
+    ),
+    case(
+        "rebalance/fenced-while-handing-over",
+        "A member that is fenced while its application gives partitions up joins again, and drops what is left of that.",
+        ("CGT-16", "CGT-18"),
+        MUST,
+        plan(
+            subject(on_revoked={"sleep_ms": 2_500, "commit": False}),
+            subject("m1"),
+            topics=_FOUR,
+            steps=[
+                *joined("m0", topics=_FOUR),
+                mark("newcomer"),
+                *start("m1"),
+                passing(1_000),
+                answers("error", BEAT, ErrorCode.FENCED_MEMBER_EPOCH, client="m0"),
+                delivered("error"),
+                rejoining("m0", after="error", within_ms=LONG_MS),
+                reconciled("m0", "m1", topics=_FOUR, after="error", go_on=True),
+                passing(300),
+            ],
+        ),
+        joins_anew("m0", after="error", requirement="CGT-18", within_ms=7_000),
+        names_only_what_is_new("m0"),
+        needs=["on-revoked"],
+    ),
+)
+
+
+def _lost_assignment(name: str, title: str, fault: Step, **settings: Any) -> Case:
+    """Return a case in which the answer that brings new partitions is lost."""
+    return case(
+        f"rebalance/{name}",
+        title,
+        ("CGC-19", "CGC-16"),
+        MUST,
+        plan(
+            subject(**settings),
+            subject("m1"),
+            topics=_FOUR,
+            interval_ms=1_500,
+            session_ms=5_000,
+            steps=[
+                *joined("m0", "m1", topics=_FOUR),
+                mark("closing"),
+                close("m1", wait=False),
+                left("m1", after="closing"),
+                fault,
+                delivered("lost"),
+                reconciled("m0", topics=_FOUR, after="lost", within_ms=15_000, go_on=True),
+                passing(300),
+            ],
+        ),
+        learns_assignment("m0", after="lost", partitions=4),
+    )
+
+
+_SUBSCRIPTION: tuple[Case, ...] = (
+    case(
+        "rebalance/subscribes-to-more",
+        "A member that subscribes to one more topic says so, and is assigned it beside what it has.",
+        ("CGC-11", "CGT-09"),
+        MUST,
+        plan(
+            subject(),
+            topics={"t": 2, "u": 2},
+            steps=[
+                *joined("m0"),
+                mark("more"),
+                command("m0", "resubscribe", topics=["t", "u"]),
+                reconciled("m0", topics={"t": 2, "u": 2}, after="more", go_on=True),
+                passing(500),
+            ],
+        ),
+        subscribes_to("m0", ("t", "u"), after="more", within_ms=3_000),
+        acknowledges("m0", after="more"),
+        names_only_what_is_new("m0"),
+        needs=["resubscribe"],
+    ),
+    case(
+        "rebalance/subscribes-to-less",
+        "A member that subscribes to one topic less says so, and gives up what it had of it.",
+        ("CGC-11", "CGT-07"),
+        MUST,
+        plan(
+            subject(topics=["t", "u"]),
+            topics={"t": 2, "u": 2},
+            steps=[
+                *joined("m0", topics={"t": 2, "u": 2}),
+                mark("less"),
+                command("m0", "resubscribe", topics=["t"]),
+                reconciled("m0", topics={"t": 2}, after="less", go_on=True),
+                passing(500),
+            ],
+        ),
+        subscribes_to("m0", ("t",), after="less", within_ms=3_000),
+        calls_back_before("m0", after="less"),
+        needs=["resubscribe"],
+    ),
+    case(
+        "rebalance/subscribes-to-another",
+        "A member that subscribes to another topic instead gives up what it had and takes the other.",
+        ("CGC-11", "CGT-07"),
+        MUST,
+        plan(
+            subject(),
+            topics={"t": 2, "u": 2},
+            steps=[
+                *joined("m0"),
+                mark("other"),
+                command("m0", "resubscribe", topics=["u"]),
+                reconciled("m0", topics={"u": 2}, after="other", go_on=True),
+                passing(500),
+            ],
+        ),
+        subscribes_to("m0", ("u",), after="other", within_ms=3_000),
+        calls_back_before("m0", after="other"),
+        needs=["resubscribe"],
+    ),
+    case(
+        "rebalance/topic-grows",
+        "A member takes up the partitions by which its topic grows.",
+        ("CGC-16", "CGT-09"),
+        MUST,
+        plan(
+            subject(metadata_max_age_ms=1_000),
+            steps=[*joined("m0"), mark("grown"), grow("t", 4), reconciled("m0", topics=_FOUR, after="grown", go_on=True), passing(500)],
+        ),
+        acknowledges("m0", after="grown", within_ms=8_000),
+        names_only_what_is_new("m0"),
+        spares=["metadata_max_age_ms"],
+    ),
+    case(
+        "rebalance/refused-subscription",
+        "A new subscription that is refused by a loading coordinator is sent again.",
+        ("CGC-18",),
+        MUST,
+        plan(
+            subject(),
+            topics={"t": 2, "u": 2},
+            steps=[
+                *joined("m0"),
+                answers("error", BEAT, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, count=2),
+                command("m0", "resubscribe", topics=["t", "u"]),
+                delivered("error"),
+                reconciled("m0", topics={"t": 2, "u": 2}, after="error", go_on=True),
+                passing(500),
+            ],
+        ),
+        learns_assignment("m0", after="error", partitions=4, requirement="CGC-18"),
+        needs=["resubscribe"],
+    ),
+)
+
+_LOST: tuple[Case, ...] = (
+    _lost_assignment("lost-assignment", "A member whose new assignment is lost with its connection is told it once more.", cuts("lost", BEAT, client="m0")),
+    _lost_assignment(
+        "unanswered-assignment", "A member whose new assignment never arrives gives the heartbeat up, and is told it once more.",
+        strikes("lost", BEAT, Drop(), direction="response", client="m0"), request_timeout_ms=2_000,
+    ),
+    _lost_assignment("late-assignment", "A member whose new assignment comes late takes it up.", holds("lost", BEAT, ms=2_500, client="m0")),
+)  # fmt: skip
+
+CASES: tuple[Case, ...] = (*_HAND_OVER, *_SUBSCRIPTION, *_LOST)

@@ -1,0 +1,97 @@
+"""What judges ask of the heartbeats of KIP-848 in a trace: which request joined, acknowledged or left, and how it was answered. Nothing here judges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from groupproof.harness.judging.checkers.frame_facts import error_of
+from groupproof.harness.model.evidence import Evidence
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, TopicPartition
+
+__all__ = ["BEAT", "Beat", "beats", "owned_before", "standing"]
+
+BEAT = Api.CONSUMER_GROUP_HEARTBEAT
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """One heartbeat with its answer, None where it had none."""
+
+    request: Observation
+    answer: Observation | None
+
+    @property
+    def epoch(self) -> int:
+        return self.request.member_epoch or 0
+
+    @property
+    def member(self) -> str:
+        return self.request.member or ""
+
+    @property
+    def is_join(self) -> bool:
+        return self.epoch == 0
+
+    @property
+    def is_leave(self) -> bool:
+        return self.epoch < 0
+
+    @property
+    def is_accepted(self) -> bool:
+        return self.answer is not None and error_of(self.answer) == 0
+
+    @property
+    def owned(self) -> frozenset[TopicPartition] | None:
+        """Return what the client says it owns; None where it says that nothing changed."""
+        return None if self.request.body.get("topic_partitions") is None else frozenset(self.request.partitions)
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        listed = self.request.body.get("subscribed_topic_names")
+        return None if listed is None else tuple(listed)
+
+    @property
+    def is_full(self) -> bool:
+        """Tell whether it carries all that a coordinator asks for before it repeats the whole assignment (CGM-25)."""
+        subscribes = self.names is not None or self.request.body.get("subscribed_topic_regex") is not None
+        return subscribes and self.request.body.get("rebalance_timeout_ms", -1) != -1 and self.owned is not None
+
+    @property
+    def target(self) -> frozenset[TopicPartition] | None:
+        """Return the assignment that its answer gives; None where it gives none."""
+        if self.answer is None or not self.is_accepted or self.answer.body.get("assignment") is None:
+            return None
+        return frozenset(self.answer.partitions)
+
+
+def beats(ev: Evidence, client: str, after: str | int | None = None, before: str | int | None = None) -> list[Beat]:
+    """Return the heartbeats that a client sent between two instants, in order."""
+    return [Beat(request, ev.answer(request)) for request in ev.requests(BEAT, client, after, before)]
+
+
+def standing(ev: Evidence, client: str, before: str | int) -> Beat | None:
+    """Return the heartbeat whose answer gave the client the membership that it has at an instant; None where it has none."""
+    last = ev.at(before) if isinstance(before, str) else before
+    mine: Beat | None = None
+    for beat in beats(ev, client, before=last):
+        if beat.is_leave:
+            mine = None
+        elif beat.is_accepted and beat.answer is not None and beat.answer.seq < last:
+            mine = beat
+    return mine
+
+
+def owned_before(ev: Evidence, client: str, before: int) -> frozenset[TopicPartition]:
+    """Return what the client had said to own, the last time that it said so before an instant, in the membership that it has then."""
+    said: frozenset[TopicPartition] = frozenset()
+    for beat in _lived(beats(ev, client, before=before)):
+        said = beat.owned if beat.owned is not None else said
+    return said
+
+
+def _lived(sent: list[Beat]) -> Iterator[Beat]:
+    """Yield the heartbeats of the newest membership: from the last join on."""
+    last = max((at for at, beat in enumerate(sent) if beat.is_join), default=0)
+    yield from sent[last:]

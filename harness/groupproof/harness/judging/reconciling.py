@@ -1,0 +1,107 @@
+"""Whether a group with member epochs (KIP-848) has reconciled, from the frames and the applications alone; pure. For a plan that waits, and behind a tap too.
+
+One heartbeat does everything: its answer gives the epoch and the target, and what a later one says that its member owns acknowledges it. A member has its part
+when what it said last, in a heartbeat that was answered without an error, is its whole target, and its application was told the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from groupproof.harness.judging.checkers.ownership_tracker import OwnershipTracker
+from groupproof.protocol.trace import ExchangeId, Observation
+from groupproof.protocol.vocabulary import Api, ErrorCode, TopicPartition
+
+__all__ = ["EpochMember", "Reconciling", "follow_heartbeats"]
+
+_BEAT = Api.CONSUMER_GROUP_HEARTBEAT.title
+_OUT = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH})
+
+
+@dataclass(slots=True)
+class EpochMember:
+    """One client as its heartbeats show it: `epoch` -1 where it is no member, `target` None until an answer gave one, `said` what it owns by its own word.
+
+    `beat_seq` is the newest answer without an error. What a request says counts once it was answered so.
+    """
+
+    member: str = ""
+    epoch: int = -1
+    target: frozenset[TopicPartition] | None = None
+    said: frozenset[TopicPartition] | None = None
+    beat_seq: int = -1
+    _asked: dict[ExchangeId, Observation] = field(default_factory=dict)
+
+    def follow(self, obs: Observation) -> None:
+        """Take the next heartbeat, or its answer."""
+        if obs.kind == "request":
+            self._asked[obs.exchange_id] = obs
+            if (obs.member_epoch or 0) < 0:
+                self._end()
+        elif obs.kind == "response" and (asked := self._asked.pop(obs.exchange_id, None)) is not None:
+            self._answered(asked, obs)
+
+    def _answered(self, asked: Observation, answer: Observation) -> None:
+        if answer.error in _OUT:
+            self._end()
+        if answer.error or (asked.member_epoch or 0) < 0:
+            return
+        if asked.member_epoch == 0:
+            self.target = None
+        self.member, self.epoch, self.beat_seq = answer.member or "", answer.member_epoch or 0, answer.seq
+        if asked.body.get("topic_partitions") is not None:
+            self.said = frozenset(asked.partitions)
+        if answer.body.get("assignment") is not None:
+            self.target = frozenset(answer.partitions)
+
+    def _end(self) -> None:
+        self.epoch, self.target, self.said = -1, None, None
+
+    @property
+    def has_said_all(self) -> bool:
+        """Tell whether it has acknowledged its target; a member without partitions need not (CGC-21)."""
+        return self.target is not None and self.target == (self.said or frozenset())
+
+
+def follow_heartbeats(members: dict[str, EpochMember], obs: Observation) -> None:
+    """Take the next observation of a trace into what is known of each client."""
+    if obs.client is not None and obs.api == _BEAT and obs.kind in ("request", "response"):
+        members.setdefault(obs.client, EpochMember()).follow(obs)
+
+
+class Reconciling:
+    """Takes every observation of a trace in order. `since_seq`: after that each member must have had a heartbeat answered without an error."""
+
+    def __init__(self, members: tuple[str, ...], topics: Mapping[str, int]) -> None:
+        self.since_seq = -1
+        self._members = members
+        self._wanted = {(topic, partition) for topic, count in topics.items() for partition in range(count)}
+        self._known: dict[str, EpochMember] = {}
+        self._hands = OwnershipTracker()
+        for name in members:
+            self._hands.reports_by_difference(name, is_so=True)
+
+    def follow(self, obs: Observation) -> None:
+        follow_heartbeats(self._known, obs)
+        self._hands.follow(obs)
+
+    def missing(self) -> str:
+        """Return what is not yet so, in words; empty when the group has reconciled."""
+        for name in self._members:
+            mine = self._known.get(name, EpochMember())
+            if mine.epoch <= 0 or mine.beat_seq <= self.since_seq:
+                return f"{name} has had no heartbeat answered"
+            if not mine.has_said_all:
+                return f"{name} has not said that it owns what it was given"
+            if self._hands.now.get(name, {}).keys() != mine.target:
+                return f"the application of {name} does not know its partitions"
+        if len({self._known[name].epoch for name in self._members}) > 1:
+            return "the members are not at one epoch"
+        return self._uneven()
+
+    def _uneven(self) -> str:
+        owned = [partition for name in self._members for partition in self._known[name].target or ()]
+        if len(owned) > len(set(owned)):
+            return "a partition has two owners"
+        return "" if set(owned) == self._wanted else f"{len(self._wanted - set(owned))} partitions have no owner"

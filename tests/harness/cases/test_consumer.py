@@ -1,0 +1,73 @@
+"""Every case of the consumer dialect as data: well-formed, and waiting as long as its judges ask."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+
+from tests.harness.cases.waits import silent_ms
+
+from groupproof.harness.cases.catalogue import DIALECT_CAPABILITIES, cases_like, cases_of
+from groupproof.harness.cases.client import CASES as CLASSIC_CASES
+from groupproof.harness.cases.consumer import CONSUMER_CASES
+from groupproof.harness.judging.case_checkers.findings import TimedJudge
+from groupproof.harness.judging.checkers.claim import tolerated_ms
+from groupproof.harness.judging.unsupported import lack_of
+from groupproof.harness.model.case import plan_of
+from groupproof.harness.model.plan import plan_from_json, plan_to_json
+from groupproof.protocol.rules.requirements import by_id
+
+AREAS = {"join", "heartbeat", "poll", "rebalance", "commit", "fetch", "leave", "move"}
+CASES_MIN = 100
+
+
+def test_there_are_enough_cases_each_with_a_name_and_a_title_of_its_own() -> None:
+    assert len(CONSUMER_CASES) >= CASES_MIN
+    assert [id for id, count in Counter(case.id for case in CONSUMER_CASES).items() if count > 1] == []
+    assert [title for title, count in Counter(case.title for case in (*CLASSIC_CASES, *CONSUMER_CASES)).items() if count > 1] == []
+    assert [case.id for case in CONSUMER_CASES if not re.fullmatch(rf"({'|'.join(AREAS)})/consumer/[a-z0-9]+(-[a-z0-9]+)*", case.id)] == []
+    assert [case.title for case in CONSUMER_CASES if not re.fullmatch(r"[A-Z].*[a-z0-9]\.", case.title)] == []
+
+
+def test_a_case_names_requirements_that_exist_and_one_of_its_level() -> None:
+    assert [case.id for case in CONSUMER_CASES if case.level not in {by_id(requirement).level for requirement in case.requirements}] == []
+
+
+def test_a_plan_waits_as_long_as_its_judges_ask() -> None:
+    waits = {
+        (case.id, repr(judge)): (silent_ms(plan_of(case), judge.after, from_arming=judge.from_arming), tolerated_ms(judge.within_ms))
+        for case in CONSUMER_CASES
+        for judge in case.judges
+        if isinstance(judge, TimedJudge)
+    }
+
+    assert waits
+    assert {judge: wait for judge, wait in waits.items() if wait[0] < wait[1]} == {}
+
+
+def test_a_plan_survives_a_schedule_file() -> None:
+    wrong = [case.id for case in CONSUMER_CASES if plan_from_json(json.loads(json.dumps(plan_to_json(plan_of(case))))) != case.plan]
+
+    assert wrong == []
+
+
+def test_every_subject_speaks_the_dialect_and_the_cases_are_shown_and_not_counted_yet() -> None:
+    members = [member for case in CONSUMER_CASES for member in plan_of(case).members]
+
+    assert {member.settings["group_protocol"] for member in members} == {"consumer"}
+    assert all(case.preview for case in CONSUMER_CASES)
+
+
+def test_a_client_has_the_cases_of_the_dialects_that_it_declares() -> None:
+    assert cases_of("client", DIALECT_CAPABILITIES) == (*CLASSIC_CASES, *CONSUMER_CASES)
+    assert cases_of("client", ("classic", "commit")) == CLASSIC_CASES
+    assert cases_like("client", [CONSUMER_CASES[0].id]) == (*CLASSIC_CASES, *CONSUMER_CASES)
+
+
+def test_without_the_dialect_a_case_is_unimplemented() -> None:
+    case = CONSUMER_CASES[0]
+
+    assert lack_of(case, ("classic",), "kafka-4.1") == "Its shim declares no consumer."
+    assert lack_of(case, ("consumer",), "kafka-3.9") == "The brokers of kafka-3.9 do not speak the protocol consumer."
+    assert lack_of(case, ("consumer",), "kafka-4.1") == ""

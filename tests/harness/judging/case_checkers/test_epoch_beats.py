@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from tests.epoch_traces import BOTH, EpochStory
+from tests.traces import ID
+
+from groupproof.harness.judging.case_checkers.epoch_beats import beats, owned_before, standing
+
+
+def test_a_heartbeat_is_read_with_its_answer() -> None:
+    story = EpochStory().settled()
+    story.ask(1)
+    story.hb(-1)
+
+    join, said, open_, leave = beats(story.evidence, "m0")
+
+    assert (join.is_join, join.member, join.owned, join.names, join.is_full, join.target) == (True, ID, frozenset(), ("t",), True, frozenset(BOTH))
+    assert (said.owned, said.is_full, said.target, said.is_accepted) == (frozenset(BOTH), False, None, True)
+    assert (open_.answer, open_.is_accepted, open_.owned) == (None, False, None)
+    assert leave.is_leave
+
+
+def test_a_membership_stands_from_its_answer_until_the_client_leaves_or_is_refused() -> None:
+    story = EpochStory().settled().mark("settled")
+    story.hb(1, gets=2)
+    story.mark("moved").hb(-1)
+    story.mark("gone")
+    ev = story.evidence
+
+    assert [beat.answer.member_epoch for name in ("settled", "moved") if (beat := standing(ev, "m0", name)) is not None and beat.answer] == [1, 2]
+    assert standing(ev, "m0", "gone") is None
+    assert standing(ev, "m1", "gone") is None
+
+
+def test_what_a_member_owns_is_what_it_said_last_since_it_joined() -> None:
+    story = EpochStory().settled()
+    story.hb(1)
+    again = story.hb(0)
+
+    assert owned_before(story.evidence, "m0", again.seq) == frozenset(BOTH)
+    assert owned_before(story.evidence, "m0", again.seq + 1) == frozenset()
