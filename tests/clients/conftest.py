@@ -63,7 +63,7 @@ class Pair:
     def __init__(self, cluster: Cluster, bootstrap: str) -> None:
         self.cluster = cluster
         self.said: list[Line] = []
-        self._bootstrap = bootstrap
+        self.bootstrap = bootstrap
         self._lines, self.to_obey = trio.open_memory_channel[str](100)
         self._ids = 0
         self._changed = trio.Event()
@@ -94,7 +94,7 @@ class Pair:
         for member in members:
             properties = {} if variant is None else {"groupproof.variant": variant}
             answer = await self.ask(
-                member, "subscribe", bootstrap=self._bootstrap, client_id=member, **(DEFAULTS | {"properties": properties} | settings)
+                member, "subscribe", bootstrap=self.bootstrap, client_id=member, **(DEFAULTS | {"properties": properties} | settings)
             )
             assert answer.get("ok"), answer
 

@@ -70,6 +70,7 @@ CHOICES: list[tuple[Policy, Story, object, object, Settings]] = [
 """A policy, a story, what it shows of the reference, what it shows of the policy, and the member's settings."""
 
 SHOWN_ELSEWHERE = {
+    "epochs": "tests.clients.member.consumer.test_epoch_heartbeats",
     "connect": "tests.clients.planted.test_misbehaviours_of_workers",
     "streams": "tests.clients.planted.test_misbehaviours_of_threads",
     "overrides": "tests.clients.member.test_policy",

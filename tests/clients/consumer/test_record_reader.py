@@ -10,7 +10,7 @@ import pytest
 from groupproof.clients.consumer.cluster_view import ClusterView
 from groupproof.clients.consumer.record_reader import RecordReader
 from groupproof.clients.member.policy import Policy
-from groupproof.clients.outputs import OffsetFetchResult, Output
+from groupproof.clients.outputs import Fail, OffsetFetchResult, Output
 from groupproof.protocol.vocabulary import Api, TopicPartition
 from groupproof.protocol.wire.records import Record, encode_batch
 
@@ -43,6 +43,7 @@ class Desk:
         self.leaders = leaders
         self.is_reachable = True
         self.metadata_wanted = 0
+        self.reported: list[Fail] = []
         self.wanted: list[tuple[frozenset[TopicPartition], Callable[[OffsetFetchResult], None]]] = []
         self.sent: list[tuple[Api, Mapping[str, Any], Answered]] = []
         self.reading = RecordReader(self.bench.member, view, self)
@@ -64,6 +65,9 @@ class Desk:
 
     def want_metadata(self) -> None:
         self.metadata_wanted += 1
+
+    def report(self, failure: Fail) -> None:
+        self.reported.append(failure)
 
     def committed(self, offsets: Mapping[TopicPartition, int], error: str | None = None) -> None:
         _, take = self.wanted.pop(0)

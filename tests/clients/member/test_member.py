@@ -9,25 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groupproof.clients.assignors.assignment import Cluster
-from groupproof.clients.member.member import error_of
 from groupproof.clients.member.policy import REFERENCE, Policy
 from groupproof.clients.outputs import CallbackKind, CloseResult, Drop, Fail, NeedMetadata
 from groupproof.clients.planted.variants import LEGAL
 from groupproof.protocol.vocabulary import Api, MemberState
 from groupproof.protocol.wire.messages import (
-    CommittedPartition,
-    CommittedTopic,
-    Coordinator,
-    FetchedGroup,
-    FetchedPartition,
-    FetchedTopic,
-    FindCoordinatorResponse,
     HeartbeatResponse,
-    JoinGroupResponse,
-    LeaveGroupResponse,
-    LeftMember,
-    OffsetCommitResponse,
-    OffsetFetchResponse,
 )
 
 if TYPE_CHECKING:
@@ -87,40 +74,6 @@ def test_what_is_in_flight_to_a_lost_coordinator_is_unanswered(bench: type[Bench
 
     assert len(b.of(Drop)) == 1
     assert b.count(COMMIT) == 2
-
-
-@pytest.mark.parametrize(
-    ("message", "code"),
-    [
-        (HeartbeatResponse(error_code=27), 27),
-        (FindCoordinatorResponse(coordinators=(Coordinator(key="g", error_code=15),)), 15),
-        (FindCoordinatorResponse(coordinators=()), 0),
-        (LeaveGroupResponse(members=(LeftMember(member_id="m", error_code=25),)), 25),
-        (LeaveGroupResponse(error_code=16), 16),
-        (
-            OffsetCommitResponse(
-                topics=(
-                    CommittedTopic(
-                        name="t", partitions=(CommittedPartition(partition_index=0), CommittedPartition(partition_index=1, error_code=12))
-                    ),
-                )
-            ),
-            12,
-        ),
-        (OffsetFetchResponse(groups=(FetchedGroup(group_id="g", error_code=14),)), 14),
-        (
-            OffsetFetchResponse(
-                groups=(
-                    FetchedGroup(group_id="g", topics=(FetchedTopic(name="t", partitions=(FetchedPartition(partition_index=0, error_code=3),)),)),
-                )
-            ),
-            3,
-        ),
-        (JoinGroupResponse(), 0),
-    ],
-)
-def test_the_code_that_decides_is_the_first_that_is_not_zero(message: Any, code: int) -> None:
-    assert error_of(message) == code
 
 
 # Any history

@@ -69,7 +69,7 @@ def test_a_command_for_a_member_that_is_not_there_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("fields", "key"),
-    [({}, "error"), ({"protocol": "consumer"}, "unimplemented"), ({"properties": {"groupproof.variant": "zzz"}}, "error")],
+    [({}, "error"), ({"protocol": "share"}, "unimplemented"), ({"properties": {"groupproof.variant": "zzz"}}, "error")],
 )
 def test_a_subscription_that_cannot_be_is_refused(fields: dict[str, Any], key: str) -> None:
     least = {"bootstrap": "a:1", "group": "g", "topics": ["t"]} if fields else {}

@@ -62,7 +62,7 @@ def test_a_field_that_makes_no_sense_is_named(fields: dict[str, Any], said: str)
         Subscribe.of(LEAST | fields)
 
 
-@pytest.mark.parametrize(("fields", "said"), [({"protocol": "consumer"}, "classic"), ({"assignors": ["uniform"]}, "cooperative-sticky")])
+@pytest.mark.parametrize(("fields", "said"), [({"protocol": "share"}, "classic and consumer"), ({"assignors": ["uniform"]}, "cooperative-sticky")])
 def test_a_feature_that_is_not_there_is_told(fields: dict[str, Any], said: str) -> None:
     with pytest.raises(NotImplementedHere, match=said):
         Subscribe.of(LEAST | fields)

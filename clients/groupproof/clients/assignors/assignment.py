@@ -24,10 +24,11 @@ class GroupMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """How many partitions each topic has (0: it does not exist), and the racks of each partition's replicas where they are known."""
+    """How many partitions each topic has (0: it does not exist), the racks of each partition's replicas where they are known, and the names of topics by their ids."""
 
     partitions: Mapping[str, int] = field(default_factory=dict)
     replica_racks: Mapping[str, Sequence[frozenset[str]]] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def racks_of(self, topic: str, partition: int) -> frozenset[str]:
         racks = self.replica_racks.get(topic, ())

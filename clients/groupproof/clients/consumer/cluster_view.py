@@ -24,7 +24,8 @@ class ClusterView:
         """Take a Metadata answer; a topic in error has no partition."""
         self.nodes = {entry["node_id"]: (entry["host"], entry["port"]) for entry in body["brokers"]}
         racks = {entry["node_id"]: entry.get("rack") for entry in body["brokers"]}
-        partitions = {topic["name"]: sorted(topic["partitions"], key=lambda entry: int(entry["partition_index"])) for topic in body["topics"]}
+        topics = [topic for topic in body["topics"] if topic["name"]]
+        partitions = {topic["name"]: sorted(topic["partitions"], key=lambda entry: int(entry["partition_index"])) for topic in topics}
         self.leaders = {
             (name, entry["partition_index"]): entry["leader_id"]
             for name, entries in partitions.items()
@@ -34,6 +35,7 @@ class ClusterView:
         self.cluster = Cluster(
             partitions={name: len(entries) for name, entries in partitions.items()},
             replica_racks={name: [_racks(entry, racks) for entry in entries] for name, entries in partitions.items()},
+            names={topic["topic_id"]: topic["name"] for topic in topics if topic.get("topic_id")},
         )
         self.is_complete = all(len(entries) > 0 for entries in partitions.values())
 

@@ -19,9 +19,9 @@ from groupproof.clients.consumer.broker_connections import ANY, FETCH, Brokers
 from groupproof.clients.consumer.cluster_view import ClusterView
 from groupproof.clients.consumer.connection import Connect, NoCommonVersion, Observer
 from groupproof.clients.consumer.fetch_positions import Delivery
+from groupproof.clients.consumer.member_kinds import AnyMember, answer_of, member_of, plain_body
 from groupproof.clients.consumer.record_reader import RecordReader
 from groupproof.clients.member.consumer_settings import MemberSettings
-from groupproof.clients.member.member import Member
 from groupproof.clients.member.policy import REFERENCE, Policy
 from groupproof.clients.outputs import (
     Callback,
@@ -37,7 +37,6 @@ from groupproof.clients.outputs import (
     Send,
 )
 from groupproof.protocol.vocabulary import Api, TopicPartition
-from groupproof.protocol.wire.message_codec import body_of, response_of
 
 __all__ = ["Consumer", "ConsumerError", "now_ms"]
 
@@ -74,7 +73,7 @@ class Consumer:
         seed: int = 0,
         observer: Observer | None = None,
     ) -> None:
-        self.member = Member(settings, policy=policy, draw=random.Random(f"{seed}/{client_id}").random)
+        self.member: AnyMember = member_of(settings, policy=policy, draw=random.Random(f"{seed}/{client_id}").random)
         self._settings, self._policy = settings, policy
         self._connect, self._bootstrap, self._client_id = connect, bootstrap, client_id
         self._listener, self._told, self._observer = listener, report, observer
@@ -240,7 +239,9 @@ class Consumer:
     async def _refresh_metadata(self) -> bool:
         """Ask once; return whether every topic that is wanted was found."""
         topics = sorted(self.member.metadata_topics)
-        asked = {"topics": tuple({"name": topic} for topic in topics), "allow_auto_topic_creation": False}
+        by_id = sorted(self.member.metadata_topic_ids)
+        wanted = (*({"name": topic} for topic in topics), *({"name": None, "topic_id": topic_id} for topic_id in by_id))
+        asked = {"topics": wanted, "allow_auto_topic_creation": False}
         answer: list[dict[str, Any] | None] = []
         done = trio.Event()
 
@@ -256,7 +257,7 @@ class Consumer:
         self._view.learn(answer[0])
         self._running.learn(self._view.nodes)
         self.perform(self.member.metadata(self._view.cluster, now_ms()))
-        return self._view.is_complete
+        return self._view.is_complete and not self.member.metadata_topic_ids
 
     # The member's outputs
 
@@ -297,9 +298,9 @@ class Consumer:
             if body is None:
                 self.perform(self.member.unanswered(request_id, now_ms()))
             else:
-                self.perform(self.member.response(request_id, response_of(api, body), now_ms()))
+                self.perform(self.member.response(request_id, answer_of(api, body), now_ms()))
 
-        self._send(output.to, output.lane, api, body_of(output.message), answered)
+        self._send(output.to, output.lane, api, plain_body(output.message), answered)
 
     def _send(self, to: Node | None, lane: str, api: Api, body: Mapping[str, Any], answered: Callable[[dict[str, Any] | None], None]) -> None:
         self._running.send(to, lane, api, body, answered)
@@ -313,6 +314,9 @@ class Consumer:
 
     def want_metadata(self) -> None:
         self._metadata_due.set()
+
+    def report(self, failure: Fail) -> None:
+        self._told(failure)
 
     def now_ms(self) -> int:
         return now_ms()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from groupproof.clients.consumer.cluster_view import ClusterView
 from groupproof.clients.consumer.fetch_positions import Delivery, Fetching, grouped
-from groupproof.clients.member.member import Member
-from groupproof.clients.outputs import OffsetFetchResult, Output
+from groupproof.clients.outputs import Fail, OffsetFetchResult, Output
 from groupproof.protocol.vocabulary import Api, TopicPartition
+
+if TYPE_CHECKING:
+    from groupproof.clients.consumer.member_kinds import AnyMember
 
 __all__ = ["ReaderHost", "RecordReader"]
 
@@ -33,11 +35,13 @@ class ReaderHost(Protocol):
 
     def want_metadata(self) -> None: ...
 
+    def report(self, failure: Fail) -> None: ...
+
 
 class RecordReader:
     """Looks after the positions of what the member owns, and keeps one Fetch in flight to each leader while the application polls."""
 
-    def __init__(self, member: Member, view: ClusterView, host: ReaderHost) -> None:
+    def __init__(self, member: AnyMember, view: ClusterView, host: ReaderHost) -> None:
         self.fetching = Fetching()
         self._member, self._view, self._host = member, view, host
         self._settings, self._policy = member.settings, member.policy
@@ -59,7 +63,7 @@ class RecordReader:
         if self._host.now_ms() < self._not_before_ms:
             return
         self._pursue_positions()
-        for node_id, body in self.fetching.requests(self._readable() | self._reach(), self._view.leaders, self._settings.fetch_max_wait_ms):
+        for node_id, body in self.fetching.requests(self._fetchable(), self._view.leaders, self._settings.fetch_max_wait_ms):
             if not self._host.send_to_node(node_id, Api.FETCH, body, self._taker(node_id)):
                 self._take_records(node_id, None)
 
@@ -73,9 +77,13 @@ class RecordReader:
             return self._member.owned
         return frozenset(partition for partition in self._view.leaders if partition[0] in self._settings.topics)
 
+    def _fetchable(self) -> frozenset[TopicPartition]:
+        """Return what is asked for: what is read, but for what is being given up."""
+        return self._readable() | (self._reach() - (self._member.owned - self._member.readable))
+
     def _readable(self) -> frozenset[TopicPartition]:
         """Return what may be delivered: nothing but what is owned, unless a bug is planted."""
-        owned = self._member.owned
+        owned = self._member.readable
         if self._policy.delivers_revoked or (self._policy.delivers_while_joining and not self._member.is_settled):
             return owned | self._gave_away
         return owned
@@ -97,6 +105,10 @@ class RecordReader:
         if fetched.error is not None:
             self._looking_up.clear()
             if fetched.error == _OVERDUE:  # the coordinator could not be reached for so long: it is asked again, as each poll of Java's does
+                return
+            if self._settings.by_epochs:  # reported, and asked again: a position is never made up (CGP-10)
+                self._host.report(Fail(error=fetched.error, message=f"OffsetFetch was answered {fetched.error}", fatal=False))
+                self._try_later()
                 return
             self._fail(fetched.error, f"OffsetFetch was answered {fetched.error}")
             return

@@ -38,6 +38,9 @@ class MemberSettings:
     fetch_max_wait_ms: int = 500
     max_poll_records: int = 500
     rack: str | None = None
+    by_epochs: bool = False  # speaks KIP-848's protocol, not the classic one
+    topic_regex: str | None = None  # RE2/J, instead of topics; with `by_epochs` alone
+    remote_assignor: str | None = None  # the broker's; with `by_epochs` alone
     worker: WorkerSettings | None = None  # a worker of Kafka Connect, whose connectors are `topics`
     thread: ThreadSettings | None = None  # a thread of Kafka Streams
 

@@ -90,21 +90,28 @@ class CleanClose:
     def _hand_over(self) -> None:
         """Call revoked while the member still holds its generation, else lost (Kafka: onLeavePrepare)."""
         core = self._core
-        self.stage = _Stage.CALLING
+        self.calls_back()
         is_lost = core.is_lost or core.generation == NO_GENERATION or not core.member_id
         if core.owned:
             core.call(CallbackKind.LOST if is_lost else CallbackKind.REVOKED, core.owned)
 
     def _leave(self, now_ms: int) -> None:
         core = self._core
-        self.stage = _Stage.LEAVING
-        left_ms = max(1, self._deadline_ms - now_ms)
+        left_ms = self.awaits_leave(now_ms)
         forced = self._forced
         if forced is None and core.settings.thread is not None:  # KAFKA-8399: a thread that is started again soon finds its tasks where they were
             forced = core.policy.streams == "leaves-on-close"
         self._leaves = leave_group(core, now_ms, "the consumer is being closed", forced=forced, timeout_ms=left_ms)
         core.owned = frozenset()
         core.is_lost = False
+
+    def calls_back(self) -> None:
+        self.stage = _Stage.CALLING
+
+    def awaits_leave(self, now_ms: int) -> int:
+        """Wait for the answer of the leave from now on; return for how long."""
+        self.stage = _Stage.LEAVING
+        return max(1, self._deadline_ms - now_ms)
 
     def _is_leaving(self) -> bool:
         return any(self._core.requests.is_pending(leave) for leave in self._leaves)

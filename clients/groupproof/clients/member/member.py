@@ -15,6 +15,7 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Final
 
 from groupproof.clients.assignors.assignment import Cluster
+from groupproof.clients.member.answer_codes import error_of
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.member.coordinator_lookup import Finder
 from groupproof.clients.member.heartbeats import Heartbeats
@@ -27,21 +28,11 @@ from groupproof.clients.member.rebalance import Joining
 from groupproof.clients.outputs import Callback, Fail, Node, Output, Send
 from groupproof.protocol.rules.classic.member_reactions import UNREACHABLE, Answer, Lapse, Phase, Reaction
 from groupproof.protocol.vocabulary import Api, ErrorCode, MemberState, TopicPartition
-from groupproof.protocol.wire.messages import (
-    FindCoordinatorResponse,
-    GroupResponse,
-    HeartbeatResponse,
-    JoinGroupResponse,
-    LeaveGroupResponse,
-    OffsetCommitResponse,
-    OffsetFetchResponse,
-    SyncGroupResponse,
-)
+from groupproof.protocol.wire.messages import GroupResponse
 
 _ELSEWHERE: Final = (15, 16)
-_ONE_CODE: Final = (HeartbeatResponse, JoinGroupResponse, SyncGroupResponse)
 
-__all__ = ["Member", "error_of"]
+__all__ = ["Member"]
 
 
 class Member:
@@ -93,6 +84,11 @@ class Member:
         return self._core.owned
 
     @property
+    def readable(self) -> frozenset[TopicPartition]:
+        """The partitions to read, which are all that are owned."""
+        return self._core.owned
+
+    @property
     def calling(self) -> Callback | None:
         """The callback that runs now; the application polls nothing meanwhile."""
         return self._core.calling
@@ -115,6 +111,11 @@ class Member:
     def metadata_topics(self) -> frozenset[str]:
         """The topics whose metadata the driver must keep fresh."""
         return frozenset(self._core.topics) | self._joining.leading.topics
+
+    @property
+    def metadata_topic_ids(self) -> frozenset[str]:
+        """The ids of topics that the driver must find the names of: the classic protocol has none."""
+        return frozenset()
 
     @property
     def assigned_counts(self) -> Mapping[str, int]:
@@ -292,26 +293,3 @@ def _is_more_than_sent(outputs: list[Output]) -> bool:
         if type(output) is not Send:
             return True
     return False
-
-
-def error_of(message: GroupResponse) -> int:
-    """Return the code that decides: of several, the first that is not 0."""
-    if isinstance(message, _ONE_CODE):
-        return message.error_code
-    return next(filter(None, _codes(message)), 0)
-
-
-def _codes(message: GroupResponse) -> list[int]:
-    if isinstance(message, FindCoordinatorResponse):
-        return [coordinator.error_code for coordinator in message.coordinators]
-    if isinstance(message, LeaveGroupResponse):
-        return [message.error_code, *(member.error_code for member in message.members)]
-    if isinstance(message, OffsetCommitResponse):
-        return [partition.error_code for topic in message.topics for partition in topic.partitions]
-    if isinstance(message, OffsetFetchResponse):
-        groups = message.groups
-        return [
-            *(group.error_code for group in groups),
-            *(partition.error_code for group in groups for topic in group.topics for partition in topic.partitions),
-        ]
-    return []

@@ -45,6 +45,7 @@ class Core:
         self.generation = NO_GENERATION
         self.previous_generation = NO_GENERATION
         self.first_generation = NO_GENERATION
+        self.memberships = 0
         self.protocol: str | None = None
         self.state = MemberState.UNJOINED
         self.coordinator: Node | None = None
@@ -111,6 +112,7 @@ class Core:
             generation=self.generation,
             deadline_ms=now_ms + (self.settings.request_timeout_ms if timeout_ms is None else timeout_ms),
             tag=tag,
+            membership=self.memberships,
         )
         if policy.connects_anew and api is Api.JOIN_GROUP and to is not None and not self.requests.any_to(to):
             self.out.append(Drop(to=to))

@@ -26,7 +26,7 @@ from groupproof.protocol.wire.messages import (
     OffsetFetchResponse,
 )
 
-__all__ = ["ERRANDS_MAX", "OffsetRequests"]
+__all__ = ["ERRANDS_MAX", "OffsetRequest", "OffsetRequests"]
 
 ERRANDS_MAX: Final = 2_000
 """So many commits and fetches may be under way at once; one more ends with an error."""
@@ -36,7 +36,9 @@ _UNTOLD: Final = ("rebalance", "close")
 
 
 @dataclass(slots=True, kw_only=True)
-class _OffsetRequest:
+class OffsetRequest:
+    """A commit or fetch until it ends."""
+
     token: Hashable
     mode: str  # sync, async, auto, rebalance, close; fetch
     offsets: Mapping[TopicPartition, int]
@@ -58,7 +60,7 @@ class OffsetRequests:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self.under_way: list[_OffsetRequest] = []
+        self.under_way: list[OffsetRequest] = []
         self._auto_ms: int | None = None
         self._auto_committed: dict[TopicPartition, int] = {}
         self._commits = 0
@@ -91,7 +93,7 @@ class OffsetRequests:
         if offsets:
             self._add(token, offsets, now_ms, mode, timeout_ms)
         else:
-            self._tell(_OffsetRequest(token=token, mode=mode, offsets={}, deadline_ms=now_ms), None)
+            self._tell(OffsetRequest(token=token, mode=mode, offsets={}, deadline_ms=now_ms), None)
 
     def fetch(self, token: Hashable, partitions: frozenset[TopicPartition], now_ms: int) -> None:
         """Ask for committed offsets; ends in `Fetched`."""
@@ -99,7 +101,7 @@ class OffsetRequests:
 
     def _add(self, token: Hashable, offsets: Mapping[TopicPartition, int], now_ms: int, mode: str, timeout_ms: int | None) -> None:
         timeout_ms = self._core.settings.default_api_timeout_ms if timeout_ms is None else timeout_ms
-        request = _OffsetRequest(token=token, mode=mode, offsets=dict(offsets), deadline_ms=now_ms + timeout_ms)
+        request = OffsetRequest(token=token, mode=mode, offsets=dict(offsets), deadline_ms=now_ms + timeout_ms)
         if len(self.under_way) >= ERRANDS_MAX:
             self._tell(request, f"TOO_MANY_REQUESTS ({ERRANDS_MAX} are under way)")
             return
@@ -144,7 +146,7 @@ class OffsetRequests:
         return self._auto_ms if is_waiting and self._core.state is MemberState.STABLE else None
 
     def settled(self, pending: RequestInFlight, answer: Answer, response: object, reaction: Reaction, now_ms: int) -> None:
-        request = next((request for request in self.under_way if request.request_id == pending.request_id), None)
+        request = self.request_in_flight(pending.request_id)
         if request is None or Effect.IGNORE in reaction:  # ignored: and waits on, for an answer that has come
             return
         request.request_id = None
@@ -156,7 +158,11 @@ class OffsetRequests:
             self._end(request, answer_named(answer))
             self._auto_failed(request, now_ms)
 
-    def _try(self, errand: _OffsetRequest, now_ms: int) -> None:
+    def request_in_flight(self, request_id: int) -> OffsetRequest | None:
+        """Return what the request in flight was sent for."""
+        return next((request for request in self.under_way if request.request_id == request_id), None)
+
+    def _try(self, errand: OffsetRequest, now_ms: int) -> None:
         core = self._core
         if core.failure is not None:
             self._end(errand, core.failure.error)
@@ -176,7 +182,7 @@ class OffsetRequests:
             if core.policy.commit_reported == "sent" and errand.api is Api.OFFSET_COMMIT:
                 self._end(errand, None)
 
-    def _is_held(self, request: _OffsetRequest) -> bool:
+    def _is_held(self, request: OffsetRequest) -> bool:
         core = self._core
         is_joining = core.is_managed and core.state in (MemberState.PREPARING_REBALANCE, MemberState.COMPLETING_REBALANCE)
         return is_joining and core.policy.commits_while_joining == "held" and request.mode in _MANAGED
@@ -190,7 +196,7 @@ class OffsetRequests:
             return error_named(ErrorCode.REBALANCE_IN_PROGRESS)
         return error_named(ErrorCode.ILLEGAL_GENERATION if core.member_id else ErrorCode.UNKNOWN_MEMBER_ID)
 
-    def _commit_request(self, request: _OffsetRequest) -> OffsetCommitRequest:
+    def _commit_request(self, request: OffsetRequest) -> OffsetCommitRequest:
         core = self._core
         kind = core.policy.commit_generation
         by_topic = groupby(sorted(request.offsets.items()), key=lambda item: item[0][0])
@@ -208,21 +214,21 @@ class OffsetRequests:
             ),
         )
 
-    def _fetch_request(self, request: _OffsetRequest) -> OffsetFetchRequest:
+    def _fetch_request(self, request: OffsetRequest) -> OffsetFetchRequest:
         by_topic = groupby(sorted(request.offsets), key=lambda partition: partition[0])
         topics = tuple(FetchTopic(name=topic, partition_indexes=tuple(index for _, index in item)) for topic, item in by_topic)
         return OffsetFetchRequest(groups=(FetchGroup(group_id=self._core.settings.group, topics=topics),))
 
-    def _auto_failed(self, request: _OffsetRequest, now_ms: int) -> None:
+    def _auto_failed(self, request: OffsetRequest, now_ms: int) -> None:
         """Try a failed auto-commit again after the backoff, not after its interval."""
         if request.mode == "auto":
             self._auto_ms = now_ms + self._core.backoff_ms()
 
-    def _end(self, request: _OffsetRequest, error: str | None, response: object = None) -> None:
+    def _end(self, request: OffsetRequest, error: str | None, response: object = None) -> None:
         self.under_way.remove(request)
         self._tell(request, error, response)
 
-    def _tell(self, request: _OffsetRequest, error: str | None, response: object = None) -> None:
+    def _tell(self, request: OffsetRequest, error: str | None, response: object = None) -> None:
         core = self._core
         if request.mode == "fetch":
             core.out.append(OffsetFetchResult(token=request.token, offsets=_fetched(response), error=error))

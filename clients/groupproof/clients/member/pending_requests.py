@@ -13,7 +13,7 @@ __all__ = ["RequestInFlight", "Requests", "earliest"]
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class RequestInFlight:
-    """One request without its answer; `member_id` and `generation` are the member's when it was sent."""
+    """One request without its answer; `member_id`, `generation` and `membership` are the member's when it was sent."""
 
     request_id: int
     message: GroupRequest
@@ -23,6 +23,7 @@ class RequestInFlight:
     generation: int
     deadline_ms: int
     tag: Hashable = None
+    membership: int = 0  # which of its memberships, of a member of the `consumer` protocol
 
 
 class Requests:

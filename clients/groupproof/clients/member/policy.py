@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
+from groupproof.clients.member.epoch_policy import REFERENCE_EPOCHS, EpochPolicy
 from groupproof.protocol.rules.classic.member_reactions import Answer, Effect, Phase, Reaction, reaction
 from groupproof.protocol.vocabulary import INSTANCE_ID_SINCE, Api, ErrorCode
 
@@ -48,6 +49,7 @@ class Policy:
     """The choices of one client. The first value of each `Literal` is the reference's; factors multiply the reference's own times."""
 
     overrides: tuple[Override, ...] = ()
+    epochs: EpochPolicy = REFERENCE_EPOCHS  # of a member of the `consumer` protocol
 
     # Discovery and connections. Lanes: the coordinator's connection apart from Fetch's, one for everything, or joins apart from the rest.
     lanes: Literal["split", "shared", "joins"] = "split"
@@ -189,8 +191,11 @@ class Policy:
         return self.subscription_version >= _OWNED_SINCE
 
     def reaction(self, api: Api, answer: Answer, phase: Phase) -> Reaction:
-        """Return the table's reaction, or the deviation from it."""
-        cell = reaction(api, answer, phase)
+        """Return the classic table's reaction, or the deviation from it."""
+        return self.bend(reaction(api, answer, phase), api, answer, phase)
+
+    def bend(self, cell: Reaction, api: Api, answer: Answer, phase: Phase) -> Reaction:
+        """Return a table's reaction, or the deviation from it."""
         if not self.overrides:
             return cell
         override = next((override for override in self.overrides if override.applies(api, answer, phase)), None)

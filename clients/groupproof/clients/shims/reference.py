@@ -28,7 +28,7 @@ from groupproof.clients.shims.subscribe_settings import NotImplementedHere, Subs
 __all__ = ["CAPABILITIES", "main", "run_shim"]
 
 CAPABILITIES: Final = (
-    "classic", "commit", "commit-async", "auto-commit", "pause", "poll-deadline", "static", "cooperative", "on-revoked", "resubscribe", "multi",
+    "classic", "consumer", "regex", "commit", "commit-async", "auto-commit", "pause", "poll-deadline", "static", "cooperative", "on-revoked", "resubscribe", "multi",
     "connect", "streams",
 )  # fmt: skip
 _COMMANDS: Final = frozenset(

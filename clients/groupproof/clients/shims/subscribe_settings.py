@@ -54,9 +54,16 @@ _PLAIN: Final = (
     "auto_offset_reset", "metadata_max_age_ms", "request_timeout_ms",
 )  # fmt: skip
 _OTHERS: Final = frozenset({
-    "broker_release", "group_protocol", "handler_delay_ms", "id", "command", "member", "bootstrap", "group", "topics", "client_id", "protocol", "protocol_type", "assignors", "poll_timeout_ms", "on_revoked",
+    "broker_release", "group_protocol", "handler_delay_ms", "id", "command", "member", "bootstrap", "group", "topics", "client_id", "protocol", "protocol_type", "assignors", "assignor", "pattern", "poll_timeout_ms", "on_revoked",
     "properties",
 })  # fmt: skip
+
+
+_DIALECTS: Final = {
+    "classic": frozenset({"pattern", "assignor"}),
+    "consumer": frozenset({"assignors", "session_timeout_ms", "heartbeat_interval_ms"}),
+}
+"""The protocols that the member speaks, each with the fields that have no place in it (CGC-34)."""
 
 
 class WrongField(Exception):
@@ -85,17 +92,20 @@ class Subscribe:
         """Raise `WrongField` or `NotImplementedHere`. What is in `own` is as it is, whatever was asked, and is listed as ignored."""
         fields = {**asked, **own}
         dialect = fields.get("group_protocol") or fields.get("protocol") or "classic"
-        if dialect != "classic":
-            raise NotImplementedHere(f"group.protocol {dialect}: this member speaks the classic protocol")
-        missing = [name for name in ("bootstrap", "group", "topics") if not fields.get(name)]
+        if dialect not in _DIALECTS:
+            raise NotImplementedHere(f"group.protocol {dialect}: this member speaks {' and '.join(_DIALECTS)}")
+        subscription = "pattern" if dialect == "consumer" and fields.get("pattern") else "topics"
+        missing = [name for name in ("bootstrap", "group", subscription) if not fields.get(name)]
         if missing:
             raise WrongField(f"subscribe lacks {', '.join(missing)}")
+        fields = {name: value for name, value in fields.items() if name not in _DIALECTS[dialect]} | {"group_protocol": dialect}
         properties = dict(fields.get("properties") or {})
         variant = properties.pop(VARIANT_PROPERTY, None)
         is_worker = fields.get("protocol_type") == PROTOCOL_TYPE
         embedded = {"worker": _worker(fields, properties) if is_worker else None, "thread": _thread(fields, properties)}
         known, unknown = _properties({name: value for name, value in properties.items() if not is_worker or name not in _WORKERS_OWN})
-        ignored = sorted(fields.keys() - _OTHERS - set(_PLAIN) | (asked.keys() & own.keys()) | (fields.keys() & _CONSUMERS if is_worker else set()))
+        own_kinds = fields.keys() & _CONSUMERS if is_worker else asked.keys() & _DIALECTS[dialect]
+        ignored = sorted(fields.keys() - _OTHERS - set(_PLAIN) | (asked.keys() & own.keys()) | own_kinds)
         return cls(
             settings=_settings(fields, known | embedded),
             bootstrap=tuple(_address(part) for part in str(fields["bootstrap"]).split(",")),
@@ -126,8 +136,13 @@ def _settings(fields: Mapping[str, Any], properties: Mapping[str, Any]) -> Membe
     if lacking:
         raise NotImplementedHere(f"assignor {lacking[0]}: this member has {', '.join(ASSIGNORS)}")
     plain = {name: fields[name] for name in _PLAIN if fields.get(name) is not None}
+    plain |= {
+        "by_epochs": fields["group_protocol"] == "consumer",
+        "topic_regex": fields.get("pattern") or None,
+        "remote_assignor": fields.get("assignor") or None,
+    }
     try:
-        return MemberSettings(group=fields["group"], topics=tuple(fields["topics"]), assignors=assignors, **plain, **properties)
+        return MemberSettings(group=fields["group"], topics=tuple(fields.get("topics") or ()), assignors=assignors, **plain, **properties)
     except (TypeError, ValueError) as error:
         raise WrongField(str(error)) from error
 

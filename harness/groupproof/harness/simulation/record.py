@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from groupproof.clients.member.member import error_of
+from groupproof.clients.member.answer_codes import error_of
 from groupproof.clients.outputs import Callback
 from groupproof.coordinator.machine.coordinator import AppliedRow, Output, Transition
 from groupproof.harness.simulation.fault_schedule import ScheduledFault

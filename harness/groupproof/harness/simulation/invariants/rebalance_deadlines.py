@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from groupproof.clients.member.member import error_of
+from groupproof.clients.member.answer_codes import error_of
 from groupproof.coordinator.machine.coordinator import Coordinator, Transition
 from groupproof.harness.simulation.heap import Heap
 from groupproof.harness.simulation.invariants.generations import Generations

@@ -61,6 +61,8 @@ class Effect(Enum):
     REJOIN = "join again"
     BACK_OFF = "wait retry.backoff.ms before the next try"
     RETRY = "send the request again (an asynchronous commit fails instead)"
+    RETRY_OWN = "send the member's own commit again, with its newest epoch; fail an application's (KIP-848)"
+    SAY_ALL = "send every field with the next heartbeat (KIP-848)"
     FAIL = "fail the request to whoever asked for it"
     REPORT = "tell the application, and go on"
     HALT = "stop heartbeating"

@@ -1,0 +1,43 @@
+"""The error code that decides what an answer means, wherever its API puts it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from groupproof.protocol.wire.messages import (
+    FindCoordinatorResponse,
+    GroupResponse,
+    HeartbeatResponse,
+    JoinGroupResponse,
+    LeaveGroupResponse,
+    OffsetCommitResponse,
+    OffsetFetchResponse,
+    SyncGroupResponse,
+)
+
+__all__ = ["error_of"]
+
+_ONE_CODE: Final = (HeartbeatResponse, JoinGroupResponse, SyncGroupResponse)
+
+
+def error_of(message: GroupResponse) -> int:
+    """Return the code that decides: of several, the first that is not 0."""
+    if isinstance(message, _ONE_CODE):
+        return message.error_code
+    return next(filter(None, _codes(message)), 0)
+
+
+def _codes(message: GroupResponse) -> list[int]:
+    if isinstance(message, FindCoordinatorResponse):
+        return [coordinator.error_code for coordinator in message.coordinators]
+    if isinstance(message, LeaveGroupResponse):
+        return [message.error_code, *(member.error_code for member in message.members)]
+    if isinstance(message, OffsetCommitResponse):
+        return [partition.error_code for topic in message.topics for partition in topic.partitions]
+    if isinstance(message, OffsetFetchResponse):
+        groups = message.groups
+        return [
+            *(group.error_code for group in groups),
+            *(partition.error_code for group in groups for topic in group.topics for partition in topic.partitions),
+        ]
+    return []

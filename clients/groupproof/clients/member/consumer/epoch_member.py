@@ -1,0 +1,349 @@
+"""The reference member of KIP-848's `consumer` protocol, as a pure machine with the inputs and outputs of the classic one.
+
+What an answer means is looked up in `rules/consumer/consumer_reactions.py`, as `Policy` bends it; what clients may choose stands in `EpochPolicy`.
+
+    member = EpochMember(MemberSettings(group="g", topics=("t",), by_epochs=True), draw=random.random)
+    for output in member.poll(now_ms=0, positions={}):
+        ...  # Send(FindCoordinatorRequest)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, Final
+
+from groupproof.clients.assignors.assignment import Cluster
+from groupproof.clients.member.answer_codes import error_of
+from groupproof.clients.member.consumer.epoch_core import EpochCore, EpochState
+from groupproof.clients.member.consumer.epoch_heartbeats import EpochHeartbeats
+from groupproof.clients.member.consumer.epoch_leave import EpochClose, leave_consumer_group
+from groupproof.clients.member.consumer.epoch_offsets import EpochOffsetRequests
+from groupproof.clients.member.consumer.local_assignment import LocalAssignment
+from groupproof.clients.member.consumer_settings import MemberSettings
+from groupproof.clients.member.coordinator_lookup import Finder
+from groupproof.clients.member.member_core import NO_GENERATION
+from groupproof.clients.member.pending_requests import RequestInFlight, earliest
+from groupproof.clients.member.policy import REFERENCE, Policy
+from groupproof.clients.outputs import Callback, CallbackKind, Fail, Node, Output
+from groupproof.protocol.rules.classic.member_reactions import Answer, Effect, Lapse, Phase, Reaction
+from groupproof.protocol.vocabulary import Api, TopicPartition
+from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatResponse
+
+__all__ = ["EpochMember"]
+
+_ELSEWHERE: Final = (15, 16)
+_STEPS_MAX: Final = 10
+
+
+class EpochMember:
+    """One member. Every input returns the outputs it caused; inputs never raise for what a peer sent."""
+
+    def __init__(self, settings: MemberSettings, *, policy: Policy = REFERENCE, draw: Callable[[], float] = lambda: 0.5) -> None:
+        self._core = core = EpochCore(settings, policy, draw)
+        self._finder = Finder(core)
+        self._offset_requests = EpochOffsetRequests(core)
+        self._heartbeats = EpochHeartbeats(core)
+        self._local = LocalAssignment(core, self._offset_requests, self._heartbeats)
+        self._clean_close = EpochClose(core, self._offset_requests, self._heartbeats)
+        self._poll_ends_ms: int | None = None
+        self._is_losing = False
+        self._has_reported_failure = False
+
+    # What the member is
+
+    @property
+    def settings(self) -> MemberSettings:
+        return self._core.settings
+
+    @property
+    def policy(self) -> Policy:
+        return self._core.policy
+
+    @property
+    def member_id(self) -> str:
+        return self._core.member_id
+
+    @property
+    def generation(self) -> int:
+        """The member epoch: 0 while it joins, -1 where it is no member."""
+        return self._core.epoch
+
+    @property
+    def state(self) -> EpochState:
+        return self._core.epoch_state
+
+    @property
+    def coordinator(self) -> Node | None:
+        return self._core.coordinator
+
+    @property
+    def owned(self) -> frozenset[TopicPartition]:
+        """The partitions that the application holds, by the callbacks it was given."""
+        return self._core.owned
+
+    @property
+    def readable(self) -> frozenset[TopicPartition]:
+        """The partitions to read: what is owned, but for what is being given up."""
+        return self._core.owned if self._core.choices.reads_while_revoking else self._core.owned - self._local.going
+
+    @property
+    def calling(self) -> Callback | None:
+        """The callback that runs now; the application polls nothing meanwhile."""
+        return self._core.calling
+
+    @property
+    def failure(self) -> Fail | None:
+        return self._core.failure
+
+    @property
+    def is_settled(self) -> bool:
+        """Tell whether the member is in the group and hands nothing over; what it waits for may be with others still."""
+        return self._core.is_member and self._local.is_idle and self.calling is None
+
+    @property
+    def metadata_topics(self) -> frozenset[str]:
+        """The topics whose metadata the driver must keep fresh."""
+        core = self._core
+        assigned = (core.names.get(topic_id) for topic_id, _ in core.target or ())
+        return frozenset(core.topics) | {name for name in assigned if name is not None} | {name for name, _ in core.owned}
+
+    @property
+    def metadata_topic_ids(self) -> frozenset[str]:
+        """The ids of topics that the driver must find the names of."""
+        return self._core.unresolved
+
+    # Inputs
+
+    def poll(self, now_ms: int, positions: Mapping[TopicPartition, int]) -> list[Output]:
+        """Do what the application's poll does; `positions` are the offsets it would read next, for the commits that the member does by itself."""
+        core = self._core
+        core.positions = positions
+        self._poll_ends_ms = now_ms + core.settings.max_poll_interval_ms
+        core.is_unpolled = False
+        if core.is_taking_part:
+            self._begin_if_none(now_ms)
+            self._offset_requests.auto_commit(now_ms)
+        self._step_callbacks(now_ms)
+        self._tell_failure()
+        return self._outcome(now_ms)
+
+    def tick(self, now_ms: int) -> list[Output]:
+        """Give up what is overdue, and do what the timers ask for."""
+        for pending in self._core.requests.overdue(now_ms):
+            self._react(pending, Lapse.TIMED_OUT, None, now_ms)
+        return self._outcome(now_ms)
+
+    def response(self, request_id: int, message: Any, now_ms: int) -> list[Output]:
+        """Take an answer; one to a request that is no longer in flight is ignored."""
+        pending = self._core.requests.take(request_id)
+        if pending is not None:
+            answer = message.error_code if isinstance(message, ConsumerGroupHeartbeatResponse) else error_of(message)
+            if answer not in _ELSEWHERE and pending.to is not None:
+                self._finder.proven()
+            self._react(pending, answer, message, now_ms)
+        return self._outcome(now_ms)
+
+    def unanswered(self, request_id: int, now_ms: int) -> list[Output]:
+        """Take it that a request's connection is gone, or could not be made, before the answer came."""
+        pending = self._core.requests.take(request_id)
+        if pending is not None:
+            self._react(pending, Lapse.DISCONNECTED, None, now_ms)
+        return self._outcome(now_ms)
+
+    def disconnected(self, to: Node, now_ms: int) -> list[Output]:
+        """Take it that a connection to `to` is gone, after its requests got `unanswered`."""
+        if to == self._core.coordinator:
+            self._core.forget_coordinator()
+        return self._outcome(now_ms)
+
+    def metadata(self, cluster: Cluster, now_ms: int) -> list[Output]:
+        """Take the newest view of the topics, with the names of their ids."""
+        self._core.learn(cluster)
+        return self._outcome(now_ms)
+
+    def callback_done(self, now_ms: int) -> list[Output]:
+        """Go on: the application's callback returned."""
+        self._core.called()
+        self._step_callbacks(now_ms)
+        return self._outcome(now_ms)
+
+    def resubscribe(self, topics: tuple[str, ...], now_ms: int) -> list[Output]:
+        """Change the subscription, or take part again after `unsubscribe`; the next poll joins then (CGV-15)."""
+        core = self._core
+        core.topics = topics
+        core.is_subscribed = True
+        if core.is_member and core.choices.resubscribes == "at-once":
+            self._heartbeats.at_once(now_ms)
+        return self._outcome(now_ms)
+
+    def commit(self, token: Hashable, offsets: Mapping[TopicPartition, int], now_ms: int, *, is_sync: bool) -> list[Output]:
+        """Commit for the application; ends in `Committed` with this token."""
+        shift = self._core.policy.commit_shift
+        shifted = {partition: offset + shift for partition, offset in offsets.items()} if shift else offsets
+        self._offset_requests.commit(token, shifted, now_ms, mode="sync" if is_sync else "async")
+        return self._outcome(now_ms)
+
+    def fail(self, error: str, message: str, now_ms: int) -> list[Output]:
+        """End the member's part for a reason of the driver's own: what the application's poll would raise."""
+        self._core.fail(error, message)
+        return self._outcome(now_ms)
+
+    def fetch_offsets(self, token: Hashable, partitions: frozenset[TopicPartition], now_ms: int) -> list[Output]:
+        """Ask for committed offsets; ends in `Fetched` with this token."""
+        self._offset_requests.fetch(token, partitions, now_ms)
+        return self._outcome(now_ms)
+
+    def unsubscribe(self, now_ms: int, *, leave: bool | None = None) -> list[Output]:
+        """Give everything back and leave; ends in `Closed(closed=False)`. `leave` forces it either way (KIP-1092)."""
+        self._clean_close.begin(now_ms, closes=False, forced=leave)
+        return self._outcome(now_ms)
+
+    def close(self, now_ms: int, *, leave: bool | None = None) -> list[Output]:
+        """Close for good; ends in `Closed(closed=True)`."""
+        self._clean_close.begin(now_ms, closes=True, forced=leave)
+        return self._outcome(now_ms)
+
+    # Deadlines
+
+    def next_deadline_ms(self) -> int | None:
+        """Return when `tick` has something to do, or None."""
+        core = self._core
+        finder_ms = self._finder.next_ms() if core.coordinator is None and self._needs_coordinator() else None
+        parts_ms = self._heartbeats.next_ms(), self._offset_requests.next_ms(), self._clean_close.next_ms(), self._poll_end_ms()
+        return earliest(core.requests.next_deadline_ms(), *parts_ms, finder_ms)
+
+    def next_poll_ms(self) -> int | None:
+        """Return when a `poll` has something to do that `tick` must leave to it, or None."""
+        return self._offset_requests.next_poll_ms() if self._core.is_taking_part else None
+
+    # Within: joining, losing, the poll deadline
+
+    def _begin_if_none(self, now_ms: int) -> None:
+        core = self._core
+        if core.epoch_state is EpochState.UNSUBSCRIBED or (core.epoch_state is EpochState.STALE and not core.owned):
+            self._join(now_ms)
+
+    def _join(self, now_ms: int) -> None:
+        self._local.abandon()
+        self._core.begin_membership()
+        self._heartbeats.join(now_ms)
+
+    def _step_callbacks(self, now_ms: int) -> None:
+        """Go on with what runs callbacks: the loss of everything, or a reconciliation."""
+        core = self._core
+        if core.epoch_state in (EpochState.FENCED, EpochState.STALE, EpochState.FATAL):
+            self._lose(now_ms)
+        elif core.is_taking_part and not core.is_unpolled:
+            self._local.step(now_ms)
+
+    def _lose(self, now_ms: int) -> None:
+        """Run the lost-callback for what is left, then join again at epoch 0 with the same member id, without a pause (CGT-18, CGT-21)."""
+        core, kind = self._core, self._core.choices.lost_callback
+        if core.calling is not None or (core.is_unpolled and core.failure is None):
+            return
+        if core.choices.keeps_what_was_lost:
+            pass
+        elif core.owned and kind != "none":
+            core.call(CallbackKind.LOST if kind == "lost" else CallbackKind.REVOKED, core.owned)
+            return
+        else:
+            core.owned = frozenset()
+        if core.is_taking_part and core.choices.joins_again:
+            self._join(now_ms)
+
+    def _has_nothing_to_lose(self) -> bool:
+        """Tell whether a fenced member can join again whether or not the application polls: it owns nothing that a callback would have to take."""
+        return self._core.epoch_state is EpochState.FENCED and not self._core.owned
+
+    def _fenced(self) -> None:
+        """Be no member any more; who was about to leave neither joins again nor leaves (CGV-22)."""
+        core = self._core
+        core.end_membership(EpochState.FENCED if core.is_subscribed else EpochState.UNSUBSCRIBED)
+        self._heartbeats.forget()
+        self._local.abandon()
+
+    def _end_if_failed(self) -> None:
+        """Be no member any more after a fatal error, and leave nothing behind but the session (CGT-31, CGT-32, CGV-13)."""
+        core = self._core
+        if core.failure is not None and core.epoch_state is not EpochState.FATAL and not core.choices.beats_after_failure:
+            core.end_membership(EpochState.FATAL)
+            self._heartbeats.forget()
+            self._local.abandon()
+
+    def _poll_end_ms(self) -> int | None:
+        core = self._core
+        is_counting = core.is_taking_part and not core.is_unpolled and (core.is_member or core.epoch_state is EpochState.JOINING)
+        return self._poll_ends_ms if is_counting and core.choices.poll_end != "never" else None
+
+    def _end_polls(self, now_ms: int) -> None:
+        """Leave: the application has not polled for max.poll.interval.ms; its next poll loses everything and joins again (CGV-16 to CGV-20)."""
+        ends_ms = self._poll_end_ms()
+        if ends_ms is not None and now_ms >= ends_ms:
+            self._core.is_unpolled = True
+            leave_consumer_group(self._core, self._heartbeats, now_ms, EpochState.STALE)
+            self._local.abandon()
+
+    # Within: answers
+
+    def _react(self, pending: RequestInFlight, answer: Answer, response: Any, now_ms: int) -> None:
+        """Do what the table says, the shared effects first, then the part that sent the request."""
+        core, api = self._core, pending.message.api
+        phase = core.phase(pending)
+        reaction = core.reaction(api, answer, phase)
+        for effect in reaction.effects:
+            core.apply(effect, pending, answer, response, now_ms)
+        if api is Api.CONSUMER_GROUP_HEARTBEAT:
+            self._heartbeat_settled(pending, answer, response, reaction, phase, now_ms)
+        elif api is Api.FIND_COORDINATOR:
+            self._finder.settled(pending, answer, response, reaction, now_ms)
+            if core.coordinator is not None:
+                self._heartbeats.coordinator_found(now_ms)
+        else:
+            self._offset_requests.settled(pending, answer, response, reaction, now_ms)
+
+    def _heartbeat_settled(self, pending: RequestInFlight, answer: Answer, response: Any, reaction: Reaction, phase: Phase, now_ms: int) -> None:
+        self._heartbeats.settled(pending, answer, response, reaction, phase, now_ms)
+        if Effect.ACCEPT in reaction and phase is not Phase.STALE and isinstance(response, ConsumerGroupHeartbeatResponse):
+            self._local.take(response.assignment)
+            self._local.acknowledged()
+        elif Effect.LOSE in reaction and self._core.epoch != NO_GENERATION:
+            self._fenced()
+
+    # Within: the outcome
+
+    def _outcome(self, now_ms: int) -> list[Output]:
+        """Let the parts go on after an input, and return what is to be done."""
+        core = self._core
+        for _ in range(_STEPS_MAX):
+            before = len(core.out)
+            self._step(now_ms)
+            if len(core.out) == before:
+                break
+        out, core.out = core.out, []
+        return out
+
+    def _step(self, now_ms: int) -> None:
+        core = self._core
+        self._end_polls(now_ms)
+        self._end_if_failed()
+        self._offset_requests.step(now_ms)
+        if core.choices.reconciles_from == "background" or core.failure is not None or self._has_nothing_to_lose():
+            self._step_callbacks(now_ms)
+        self._heartbeats.step(now_ms)
+        if self._clean_close.stage is not None:
+            self._clean_close.step(now_ms)
+        while core.stranded:
+            self._react(core.stranded.popleft(), Lapse.DISCONNECTED, None, now_ms)
+        if core.coordinator is None and self._needs_coordinator():
+            self._finder.seek(now_ms)
+
+    def _needs_coordinator(self) -> bool:
+        core = self._core
+        is_due = core.is_taking_part or core.is_member or not self._offset_requests.is_idle
+        return core.policy.looks_up and is_due
+
+    def _tell_failure(self) -> None:
+        core = self._core
+        if core.failure is not None and not self._has_reported_failure:
+            self._has_reported_failure = True
+            core.out.append(core.failure)

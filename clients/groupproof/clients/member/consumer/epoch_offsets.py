@@ -1,0 +1,60 @@
+"""Commits and offset fetches of a `consumer` member: with its member id and its newest epoch, also when they are tried again (CGP-01 to CGP-10)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from groupproof.clients.member.consumer.epoch_core import EpochCore
+from groupproof.clients.member.member_core import NO_GENERATION
+from groupproof.clients.member.offset_requests import OffsetRequest, OffsetRequests
+from groupproof.clients.member.pending_requests import RequestInFlight
+from groupproof.protocol.rules.classic.member_reactions import Answer, Effect, Reaction
+from groupproof.protocol.vocabulary import ErrorCode, error_named
+from groupproof.protocol.wire.messages import OffsetCommitRequest, OffsetFetchRequest
+
+__all__ = ["EpochOffsetRequests"]
+
+_OWN: Final = ("rebalance", "close")
+
+
+class EpochOffsetRequests(OffsetRequests):
+    """The commits and fetches under way. Commits go on while the member reconciles; one that is no member any more commits nothing (CGP-15)."""
+
+    def __init__(self, core: EpochCore) -> None:
+        super().__init__(core)
+        self._member = core
+
+    def settled(self, pending: RequestInFlight, answer: Answer, response: object, reaction: Reaction, now_ms: int) -> None:
+        if Effect.RETRY_OWN in reaction:
+            request = self.request_in_flight(pending.request_id)
+            is_own = request is not None and request.mode in _OWN and self._member.is_member
+            reaction = Reaction((Effect.BACK_OFF, Effect.RETRY) if is_own else (Effect.FAIL,), reaction.requirements)
+        super().settled(pending, answer, response, reaction, now_ms)
+
+    def _is_held(self, request: OffsetRequest) -> bool:
+        return False
+
+    def _refusal(self) -> str | None:
+        core = self._member
+        if core.is_member or not core.is_managed or core.policy.commits_when_unstable:
+            return None
+        return error_named(ErrorCode.UNKNOWN_MEMBER_ID)
+
+    def _commit_request(self, request: OffsetRequest) -> OffsetCommitRequest:
+        core = self._member
+        made = super()._commit_request(request)
+        epoch = {
+            "newest": core.epoch, "first": core.first_generation, "none": NO_GENERATION, "previous": core.previous_generation,
+        }[core.choices.commit_epoch]  # fmt: skip
+        if not core.is_member or epoch == NO_GENERATION:
+            return replace(made, generation_id=NO_GENERATION, member_id="", group_instance_id=None)
+        return replace(made, generation_id=epoch)
+
+    def _fetch_request(self, request: OffsetRequest) -> OffsetFetchRequest:
+        core = self._member
+        made = super()._fetch_request(request)
+        if not core.is_member or core.choices.fetches_as == "nobody":
+            return made
+        groups = tuple(replace(group, member_id=core.member_id, member_epoch=core.epoch) for group in made.groups)
+        return replace(made, groups=groups, require_stable=True)

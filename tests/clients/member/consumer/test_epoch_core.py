@@ -1,0 +1,32 @@
+"""The core: member ids, and names that are never forgotten."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from tests.clients.member.consumer.epoch_bench import EpochBench
+
+from groupproof.clients.assignors.assignment import Cluster
+from groupproof.clients.member.consumer.epoch_core import EpochCore
+from groupproof.clients.member.consumer_settings import MemberSettings
+from groupproof.clients.member.policy import REFERENCE
+
+SETTINGS = MemberSettings(group="g", topics=("t",), by_epochs=True)
+
+
+@pytest.mark.requirement("CGC-05", "CGV-23")
+def test_member_ids_are_drawn_as_kafka_writes_uuids() -> None:
+    ids = {EpochCore(SETTINGS, REFERENCE, random.Random(seed).random).member_id for seed in range(500)}
+    assert len(ids) == 500
+    assert all(len(member_id) == 22 and not member_id.startswith("-") for member_id in ids)
+
+
+def test_the_name_of_a_topic_outlives_metadata_without_it() -> None:
+    b = EpochBench()
+    b.joined(0)
+    b.do(b.member.metadata(Cluster(), b.now))
+    b.next_beat()
+    b.beaten(2, 0, 1)
+    b.poll_through()
+    assert b.member.owned == {("t", 0), ("t", 1)}

@@ -1,0 +1,106 @@
+"""The end of a membership: close, unsubscribe, and what forces either."""
+
+from __future__ import annotations
+
+import pytest
+from tests.clients.member.consumer.epoch_bench import BEAT, COMMIT, EpochBench
+
+from groupproof.clients.outputs import CallbackKind, CloseResult
+
+
+def ended(b: EpochBench) -> list[bool]:
+    return [output.closed for output in b.of(CloseResult)]
+
+
+@pytest.mark.requirement("CGV-01", "CGV-06", "CGV-07", "CGV-08", "CGV-11")
+def test_close_commits_revokes_and_leaves_in_this_order() -> None:
+    b = EpochBench(auto_commit=True)
+    b.joined(0, 1)
+    b.positions = {("t", 0): 5, ("t", 1): 6}
+    b.poll()
+    start = len(b.course)
+    b.do(b.member.close(b.now))
+    assert b.message(COMMIT).generation_id == 1
+    b.answer(COMMIT)
+    assert b.called().kind is CallbackKind.REVOKED
+    assert b.course[start:] == ["OffsetCommit", "revoked", "ConsumerGroupHeartbeat"]
+    assert (b.beat.member_epoch, b.beat.member_id) == (-1, b.member.member_id)
+    assert ended(b) == []
+    b.answer(BEAT, member_epoch=-1)
+    assert ended(b) == [True]
+    b.advance(20_000)
+    assert b.beat.member_epoch == -1
+
+
+@pytest.mark.requirement("CGV-02", "CGV-03", "CGV-04")
+@pytest.mark.parametrize(
+    ("instance_id", "leave", "epoch"), [("i0", None, -2), ("i0", True, -1), ("i0", False, -2), (None, True, -1), (None, False, None)]
+)
+def test_the_leave_of_each_kind_of_member(instance_id: str | None, leave: bool | None, epoch: int | None) -> None:  # parameters
+    b = EpochBench(instance_id=instance_id)
+    b.joined(0)
+    before = b.count(BEAT)
+    b.do(b.member.close(b.now, leave=leave))
+    b.called()
+    left = b.beats[before:]
+    assert [(beat.member_epoch, beat.instance_id) for beat in left] == ([] if epoch is None else [(epoch, instance_id)])
+
+
+@pytest.mark.requirement("CGV-09")
+def test_the_leave_does_not_wait_for_a_heartbeat_in_flight() -> None:
+    b = EpochBench()
+    b.joined()
+    b.next_beat()
+    b.do(b.member.close(b.now))
+    assert [beat.member_epoch for beat in b.beats[-2:]] == [1, -1]
+
+
+@pytest.mark.requirement("CGV-12")
+def test_a_leave_that_is_not_answered_does_not_hold_the_close_up() -> None:
+    b = EpochBench(close_timeout_ms=2_000)
+    b.joined()
+    b.do(b.member.close(b.now))
+    b.advance(2_000)
+    assert (ended(b), b.beat.member_epoch, [beat.member_epoch for beat in b.beats].count(-1)) == ([True], -1, 1)
+
+
+@pytest.mark.requirement("CGV-13")
+def test_who_never_joined_does_not_leave() -> None:
+    b = EpochBench()
+    b.poll()
+    b.do(b.member.close(b.now))
+    assert (b.count(BEAT), ended(b)) == (0, [True])
+
+
+def test_who_waits_for_the_answer_to_its_join_leaves() -> None:
+    b = EpochBench()
+    b.joining()
+    b.do(b.member.close(b.now))
+    assert [beat.member_epoch for beat in b.beats] == [0, -1]
+
+
+@pytest.mark.requirement("CGV-14", "CGV-15")
+def test_after_unsubscribe_a_subscription_joins_anew() -> None:
+    b = EpochBench()
+    b.joined(0)
+    b.do(b.member.unsubscribe(b.now))
+    b.called()
+    b.answer(BEAT, member_epoch=-1)
+    assert ended(b) == [False]
+    b.poll_through()
+    assert b.beat.member_epoch == -1
+    b.do(b.member.resubscribe(("u",), b.now))
+    b.poll_through()
+    assert (b.beat.member_epoch, b.beat.subscribed_topic_names) == (0, ("u",))
+
+
+@pytest.mark.requirement("CGV-22")
+def test_who_is_fenced_while_it_prepares_to_leave_does_neither() -> None:
+    b = EpochBench()
+    b.joined(0)
+    b.next_beat()
+    b.do(b.member.close(b.now))
+    b.beaten(error=110)
+    before = b.count(BEAT)
+    b.called()
+    assert (b.count(BEAT), ended(b)) == (before, [True])

@@ -1,0 +1,139 @@
+"""What the member does with each answer: errors, losses, epochs."""
+
+from __future__ import annotations
+
+import pytest
+from tests.clients.member.consumer.epoch_bench import BEAT, COMMIT, FIND, EpochBench, parts
+
+from groupproof.clients.member.consumer.epoch_core import EpochState
+from groupproof.clients.outputs import CallbackKind
+
+FATAL = (30, 35, 42, 69, 81, 82, 111, 112, 113, 128, 9_999)
+
+
+@pytest.mark.requirement("CGT-18", "CGT-19", "CGT-21", "CGC-06")
+@pytest.mark.parametrize("code", [110, 25])
+def test_a_fenced_member_loses_everything_and_joins_with_the_same_id(code: int) -> None:
+    b = EpochBench()
+    b.joined(0, 1)
+    member_id = b.member.member_id
+    b.next_beat()
+    b.beaten(error=code)
+    (lost,) = b.poll_through()
+    assert (lost.kind, lost.partitions) == (CallbackKind.LOST, parts(0, 1))
+    assert (b.beat.member_id, b.beat.member_epoch, b.beat.subscribed_topic_names, b.beat.topic_partitions) == (member_id, 0, ("t",), ())
+    assert b.times(BEAT)[-1] == b.now
+    assert b.failures == []
+
+
+@pytest.mark.requirement("CGT-19", "CGT-18")
+@pytest.mark.parametrize("code", [110, 25])
+def test_a_join_that_is_refused_as_unknown_is_tried_again(code: int) -> None:
+    b = EpochBench()
+    b.joining()
+    b.beaten(error=code)
+    assert (b.count(BEAT), b.beat.member_epoch) == (2, 0)
+
+
+@pytest.mark.requirement("CGT-25", "CGT-26", "CGT-27", "CGT-29", "CGT-30", "CGT-31", "CGT-32", "CGV-13")
+@pytest.mark.parametrize("code", FATAL)
+def test_a_fatal_error_is_told_and_ends_everything(code: int) -> None:
+    b = EpochBench()
+    b.joined(0)
+    b.next_beat()
+    b.beaten(error=code)
+    before = b.count(BEAT)
+    callbacks = b.poll_through()
+    assert [(callback.kind, callback.partitions) for callback in callbacks] == [(CallbackKind.LOST, parts(0))]
+    assert [failure.fatal for failure in b.failures] == [True]
+    b.advance(20_000, polling=True)
+    b.do(b.member.close(b.now))
+    assert (b.count(BEAT), b.member.state) == (before, EpochState.FATAL)
+
+
+@pytest.mark.requirement("CGT-25", "CGT-27")
+@pytest.mark.parametrize("code", FATAL)
+def test_a_fatal_answer_to_a_join_is_told_and_not_tried_again(code: int) -> None:
+    b = EpochBench(instance_id="i0")
+    b.joining()
+    b.beaten(error=code)
+    b.poll_through()
+    b.advance(20_000, polling=True)
+    assert ([failure.fatal for failure in b.failures], b.count(BEAT)) == ([True], 1)
+
+
+@pytest.mark.requirement("CGT-22", "CGT-24")
+@pytest.mark.parametrize("code", [15, 16, None])
+def test_another_coordinator_costs_no_partition(code: int | None) -> None:
+    b = EpochBench()
+    b.joined(0)
+    b.next_beat()
+    if code is None:
+        b.lose(BEAT)
+    else:
+        b.beaten(error=code)
+    before = b.count(BEAT)
+    b.advance(5_000, polling=True)
+    assert b.count(BEAT) == before, "without a coordinator nobody hears it"
+    b.answer(FIND)
+    b.advance(200)
+    assert (b.count(BEAT), b.beat.member_epoch, b.member.owned) == (before + 1, 1, parts(0))
+
+
+@pytest.mark.requirement("CGT-23", "CGC-20")
+def test_a_coordinator_that_loads_is_asked_again_after_a_pause() -> None:
+    b = EpochBench()
+    b.joined(0)
+    b.next_beat()
+    b.beaten(error=14)
+    asked = b.times(BEAT)[-1]
+    b.advance(200)
+    assert b.times(BEAT)[-1] == asked + b.member.settings.retry_backoff_ms
+    assert (b.count(FIND), b.member.owned, b.failures) == (1, parts(0), [])
+
+
+@pytest.mark.requirement("CGT-28")
+def test_a_topic_that_it_may_not_read_is_told_and_it_stays_a_member() -> None:
+    b = EpochBench()
+    b.joined(0)
+    b.next_beat()
+    b.beaten(error=29)
+    b.advance(200, polling=True)
+    assert [(failure.error, failure.fatal) for failure in b.failures] == [("TOPIC_AUTHORIZATION_FAILED", False)]
+    assert (b.beat.member_epoch, b.beat.subscribed_topic_names, b.member.owned) == (1, ("t",), parts(0))
+
+
+@pytest.mark.requirement("CGV-16", "CGV-17", "CGV-19", "CGV-20")
+def test_without_polls_it_leaves_and_the_next_poll_loses_and_joins() -> None:
+    b = EpochBench(max_poll_interval_ms=3_500)
+    b.joined(0)
+    for _ in range(3):
+        b.next_beat()
+        b.beaten()
+    b.advance(1_000)
+    assert (b.beat.member_epoch, b.member.state) == (-1, EpochState.STALE)
+    member_id, before = b.member.member_id, b.count(BEAT)
+    b.advance(20_000)
+    assert b.count(BEAT) == before
+    (lost,) = b.poll_through()
+    assert (lost.kind, lost.partitions) == (CallbackKind.LOST, parts(0))
+    assert (b.beat.member_epoch, b.beat.member_id) == (0, member_id)
+
+
+@pytest.mark.requirement("CGT-33")
+def test_an_answer_that_comes_after_the_leave_is_ignored() -> None:
+    b = EpochBench()
+    b.joined(0)
+    b.next_beat()
+    b.do(b.member.unsubscribe(b.now))
+    b.called()
+    b.beaten(7, 1, 2)  # the answer to the heartbeat before
+    assert (b.member.generation, b.member.owned, b.beat.member_epoch) == (-1, frozenset(), -1)
+    assert not b.callbacks
+
+
+def test_metadata_is_wanted_of_what_is_subscribed_and_assigned() -> None:
+    b = EpochBench(topics=(), topic_regex="t.*")
+    b.joined(0)
+    assert b.member.metadata_topics == {"t"}
+    assert (b.member.is_settled, b.member.calling, b.member.coordinator is not None, b.count(COMMIT)) == (True, None, True, 0)

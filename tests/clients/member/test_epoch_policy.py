@@ -1,0 +1,14 @@
+"""The choices of clients: the reference has the first of each."""
+
+from __future__ import annotations
+
+import typing
+
+from groupproof.clients.member.epoch_policy import REFERENCE_EPOCHS, EpochPolicy
+
+
+def test_the_reference_is_the_first_of_each_choice() -> None:
+    hints = typing.get_type_hints(EpochPolicy)
+    choices = {name: typing.get_args(hint) for name, hint in hints.items() if typing.get_args(hint)}
+    assert len(choices) > 20
+    assert {name: getattr(REFERENCE_EPOCHS, name) for name in choices} == {name: values[0] for name, values in choices.items()}
