@@ -7,14 +7,14 @@ import typing
 import pytest
 
 from groupproof.clients.member.policy import REFERENCE, Policy
-from groupproof.clients.planted.variants import LEGAL, MISBEHAVIOURS, VARIANTS, WORKERS, UnknownVariant, variant_named
+from groupproof.clients.planted.variants import LEGAL, MISBEHAVIOURS, THREADS, VARIANTS, WORKERS, UnknownVariant, variant_named
 from groupproof.protocol.rules.requirements import requirements
 
 
 def test_there_are_enough_of_both_and_names_are_used_once() -> None:
     assert len(LEGAL) >= 15
     assert len(MISBEHAVIOURS) >= 45
-    assert len(VARIANTS) == len(LEGAL) + len(MISBEHAVIOURS) + len(WORKERS)
+    assert len(VARIANTS) == len(LEGAL) + len(MISBEHAVIOURS) + len(WORKERS) + len(THREADS)
 
 
 def test_a_variant_deviates_says_so_and_names_requirements_that_exist() -> None:

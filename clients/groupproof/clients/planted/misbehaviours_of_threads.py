@@ -8,13 +8,14 @@ from groupproof.clients.member.policy import Override, Policy
 from groupproof.clients.planted.variant import Variant
 from groupproof.protocol.rules.classic.member_reactions import Effect
 from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.wire.streams_protocol import ASSIGNOR
 
 __all__ = ["THREADS"]
 
 
 def _bug(name: Any, says: str, breaks: str, policy: Policy | None = None) -> Variant:
     policy = Policy(streams=name) if policy is None else policy
-    return Variant(name=f"thread-{name}", says=says, policy=policy, breaks=tuple(breaks.split()))
+    return Variant(name=f"thread-{name}", says=says, policy=policy, breaks=tuple(breaks.split()), settings={"assignors": [ASSIGNOR]})
 
 
 _REFUSED: Final = (ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID)
