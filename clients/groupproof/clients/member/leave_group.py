@@ -100,7 +100,7 @@ class CleanClose:
         left_ms = self.awaits_leave(now_ms)
         forced = self._forced
         if forced is None and core.settings.thread is not None:  # KAFKA-8399: a thread that is started again soon finds its tasks where they were
-            forced = core.policy.streams == "leaves-on-close"
+            forced = core.policy.streams == ("leaves-on-close" if core.settings.instance_id is None else "leaves-when-static")
         self._leaves = leave_group(core, now_ms, "the consumer is being closed", forced=forced, timeout_ms=left_ms)
         core.owned = frozenset()
         core.is_lost = False

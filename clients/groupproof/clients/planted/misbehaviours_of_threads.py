@@ -43,6 +43,7 @@ THREADS: Final = (
     _bug("gives-up-uncommitted", "Gives tasks up without a commit of what it processed.", "STREAMS-17", Policy(commits_before_revoke=False)),
     _bug("keeps-quiet-after-handing-over", "Gives tasks up, and does not join again.", "STREAMS-09", Policy(cooperative_rejoins=False)),
     _bug("leaves-on-close", "Leaves the group when it is closed.", "STREAMS-18"),
+    _bug("leaves-when-static", "Leaves the group when it is closed though it is a static member.", "STATIC-15 STATIC-16"),
     _bug("commits-on-as-a-stranger", "Repeats a commit that was refused for its generation or its id.", "STREAMS-19", Policy(overrides=(_TRIES_AGAIN,))),
     # What it deals out
     _bug("assigns-in-its-own-version", "As leader, writes assignments in its own newest version, whatever members used.", "STREAMS-05"),

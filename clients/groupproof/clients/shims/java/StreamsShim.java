@@ -52,6 +52,7 @@ public final class StreamsShim {
         KafkaStreams streams;
         File state;
         String clientId;
+        String instanceId;
 
         StreamsMember(String key) {
             super(key);
@@ -99,7 +100,7 @@ public final class StreamsShim {
             number(made, "poll.ms", settings, "poll_timeout_ms");
             for (String field : List.of("session_timeout_ms", "heartbeat_interval_ms", "max_poll_interval_ms", "auto_offset_reset", "retry_backoff_ms"))
                 if (settings.has(field)) made.put("main.consumer." + field.replace("_ms", ".ms").replace('_', '.'), String.valueOf((Object) settings.take(field, null)));
-            if (settings.has("instance_id")) made.put("group.instance.id", settings.take("instance_id", ""));
+            instanceId = settings.take("instance_id", null); // the application would add the number of its thread
             for (String field : List.of("protocol", "protocol_type", "group_protocol", "assignors", "auto_commit")) settings.take(field, null);
             settings.<Map<String, Object>>take("properties", Map.of()).forEach((name, value) -> {
                 if (name.startsWith(OWN)) own.put(name.substring(OWN.length()), String.valueOf(value));
@@ -136,6 +137,7 @@ public final class StreamsShim {
         @Override
         public Consumer<byte[], byte[]> getConsumer(Map<String, Object> config) {
             config.put("client.id", member.clientId);
+            if (member.instanceId != null) config.put("group.instance.id", member.instanceId);
             return new ReportingConsumer(config, member);
         }
     }

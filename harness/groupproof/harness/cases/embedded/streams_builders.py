@@ -28,7 +28,7 @@ WAIT_MS: Final = 12_000
 _RESTORED_MS: Final = 600
 
 
-def streams_case(name: str, title: str, requirements: Iterable[str], level: Level, plan: Plan, *judges: Judge) -> Case:
+def streams_case(name: str, title: str, requirements: Iterable[str], level: Level, plan: Plan, *judges: Judge, needs: Iterable[str] = ()) -> Case:
     """Return a case for applications of Kafka Streams."""
     return Case(
         id=case_id("streams", CLASSIC, name),
@@ -37,11 +37,20 @@ def streams_case(name: str, title: str, requirements: Iterable[str], level: Leve
         level=level,
         plan=plan,
         judges=judges,
-        needs=frozenset({"streams"}),
+        needs=frozenset({"streams", *needs}),
     )
 
 
-def application(name: str = "m0", *, kind: str = "subject", topics: tuple[str, ...] = ("t",), commit_ms: int = COMMIT_MS, **settings: Any) -> Member:
+def application(
+    name: str = "m0",
+    *,
+    kind: str = "subject",
+    topics: tuple[str, ...] = ("t",),
+    commit_ms: int = COMMIT_MS,
+    instance: str | None = None,
+    session_ms: int | None = None,
+    **settings: Any,
+) -> Member:
     """Return an application with one thread, whose tasks each have a table; its properties are Kafka's own, with _ for a dot."""
     own = {"kit_stateful": "true", **settings}
     fields: dict[str, Any] = {
@@ -51,7 +60,8 @@ def application(name: str = "m0", *, kind: str = "subject", topics: tuple[str, .
         "auto_commit_interval_ms": commit_ms,
         "properties": {setting.replace("_", "."): str(value) for setting, value in own.items()},
     }
-    return Member(name=name, kind=kind, settings=fields)
+    own_terms = {"instance_id": instance, "session_timeout_ms": session_ms}
+    return Member(name=name, kind=kind, settings=fields | {field: value for field, value in own_terms.items() if value is not None})
 
 
 def peer(**settings: Any) -> Member:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.builders import MUST, code_name
+from groupproof.harness.cases.client.builders import MUST, SHOULD, code_name
 from groupproof.harness.cases.embedded.streams_builders import PARTITIONS, WAIT_MS, application, streams_case, synced, working
 from groupproof.harness.judging.case_checkers.discovery import rediscovers
-from groupproof.harness.judging.case_checkers.reactions import REACT_MS, Identity, is_struck, keeps_membership, recovers, rejoins
-from groupproof.harness.judging.case_checkers.streams_member import names_its_tasks, rejoins_uncommitted
+from groupproof.harness.judging.case_checkers.fields import names_its_instance, starts_in_generation
+from groupproof.harness.judging.case_checkers.leave_group import leaves_others_alone
+from groupproof.harness.judging.case_checkers.reactions import REACT_MS, Identity, is_struck, keeps_membership, recovers, rejoins, stays_out
+from groupproof.harness.judging.case_checkers.streams_member import ends, names_its_tasks, rejoins_uncommitted
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.plan_builders import answers, delivered, passing, plan, requested, start
+from groupproof.harness.model.plan_builders import answers, append, close, delivered, event, mark, passing, plan, requested, start
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["CASES"]
 
 _BEAT, _SYNC, _JOIN, _COMMIT = Api.HEARTBEAT, Api.SYNC_GROUP, Api.JOIN_GROUP, Api.OFFSET_COMMIT
 _TOPICS = {"t": PARTITIONS}
+_RETURN_MS = 25_000  # a session in which a process that starts slowly is back
 
 
 def _beat(code: ErrorCode, title: str, *requirements: str, identity: Identity = Identity.KEPT) -> Case:
@@ -86,6 +89,60 @@ def _commit(code: ErrorCode, title: str) -> Case:
         recovers("m0", after="error", requirement="CLIENT-30"),
     )
 
+
+_STATIC: tuple[Case, ...] = (
+    streams_case(
+        "static-member-returns",
+        "A static member of Kafka Streams that is closed and comes back within its session takes its place without a rebalance.",
+        ("STATIC-16", "STATIC-01"),
+        SHOULD,
+        plan(
+            application("a0", kind="reference"),
+            application("m0", instance="i0", session_ms=_RETURN_MS),
+            application("m1", instance="i0", session_ms=_RETURN_MS),
+            topics=_TOPICS,
+            steps=[
+                *working("a0"),
+                mark("start-m0"),
+                *start("m0"),
+                synced("m0", after="start-m0"),
+                passing(1_500),
+                append("t", PARTITIONS, 5),
+                requested("m0", _COMMIT, after="start-m0", within_ms=WAIT_MS),
+                mark("restart"),
+                close("m0"),
+                *start("m1"),
+                synced("m1", after="restart", within_ms=_RETURN_MS),
+                passing(700),
+            ],
+        ),
+        names_its_instance("m1", "i0"),
+        starts_in_generation("m1", of="m0", requirement="STATIC-16"),
+        leaves_others_alone("a0", after="restart", requirement="STATIC-16"),
+        needs=["static"],
+    ),
+    streams_case(
+        "static-member-fenced",
+        "A static member of Kafka Streams whose Heartbeat is fenced ends and gives way.",
+        ("CLIENT-57", "STATIC-10"),
+        MUST,
+        plan(
+            application(instance="i0"),
+            topics=_TOPICS,
+            steps=[
+                *working(),
+                answers("fenced", _BEAT, ErrorCode.FENCED_INSTANCE_ID, count=None),
+                delivered("fenced"),
+                event("m0", "error", after="fenced", within_ms=round(REACT_MS), go_on=True),
+                passing(3_500),
+            ],
+        ),
+        is_struck("fenced", "m0", _BEAT, requirement="CLIENT-57"),
+        ends("m0", after="fenced", requirement="CLIENT-57"),
+        stays_out("m0", after="fenced", requirement="STATIC-10"),
+        needs=["static"],
+    ),
+)
 
 CASES: tuple[Case, ...] = (
     _beat(
@@ -159,4 +216,5 @@ CASES: tuple[Case, ...] = (
         is_struck("error", "m0", _JOIN, requirement="CLIENT-11", within_ms=WAIT_MS),
         recovers("m0", after="error", requirement="CLIENT-15"),
     ),
+    *_STATIC,
 )
