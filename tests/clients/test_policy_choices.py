@@ -87,6 +87,7 @@ SHOWN_ELSEWHERE = {
     "revokes": "tests.clients.member.test_partition_handover",
     "cooperative_revokes": "tests.clients.member.test_partition_handover",
     "follower_assigns": "tests.clients.member.test_group_leader",
+    "ends_assignment_early": "tests.clients.member.test_group_leader",
     "leader_assigns": "tests.clients.member.test_group_leader",
     "heartbeats": "tests.clients.member.test_heartbeats",
     "heartbeat_right_after_sync": "tests.clients.member.test_heartbeats",

@@ -107,6 +107,13 @@ def test_a_follower_that_assigns_shows(bench: type[Bench]) -> None:
     assert assigned(b) == {"m-1": [0, 1]}
 
 
+def test_a_leader_may_end_its_assignments_before_their_user_data(bench: type[Bench]) -> None:
+    b = bench(Policy(ends_assignment_early=True))
+    b.syncing(leader="m-1", members=MEMBERS[:1])
+
+    assert [decode_assignment(item.assignment).is_truncated for item in b.message(SYNC).assignments] == [True]
+
+
 def test_a_follower_reads_nobodys_subscription(bench: type[Bench]) -> None:
     b = bench()
     b.syncing(leader="m-0", members=(JoinMember(member_id="m-0", metadata=b"not one"),))

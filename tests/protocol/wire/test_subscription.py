@@ -115,6 +115,17 @@ def test_bytes_after_an_assignment_are_ignored() -> None:
     assert decode_assignment(encode_assignment(Assignment(partitions=(("t", 0),))) + b"more").partitions == (("t", 0),)
 
 
+def test_an_assignment_that_ends_before_its_user_data_is_read_and_written_as_it_is() -> None:
+    whole = encode_assignment(Assignment(partitions=(("t", 0),), version=1))
+    early = whole[:-4]
+
+    assert decode_assignment(early) == Assignment(partitions=(("t", 0),), version=1, is_truncated=True)
+    assert encode_assignment(decode_assignment(early)) == early
+    assert not decode_assignment(whole).is_truncated
+    with pytest.raises(SubscriptionError, match="user data"):
+        decode_assignment(whole[:-2])
+
+
 def test_an_empty_blob_is_an_empty_assignment_but_no_subscription() -> None:
     assert decode_assignment(b"") == Assignment()
     with pytest.raises(SubscriptionError, match="subscription ends before its version, after 0 bytes"):

@@ -62,7 +62,8 @@ class Leading:
         members = self._members or [GroupMember(member_id=core.member_id, topics=core.topics)]
         assignor = "sticky" if core.policy.leader_assigns == "at-once" else core.protocol or ""
         assignment = self._deviant(ASSIGNORS[assignor](members, core.cluster))
-        return [(member, encode_assignment(Blob(partitions=tuple(sorted(owned))))) for member, owned in assignment]
+        early = core.policy.ends_assignment_early
+        return [(member, encode_assignment(Blob(partitions=tuple(sorted(owned)), is_truncated=early))) for member, owned in assignment]
 
     def watch(self) -> None:
         """Take note, as the leader, of the partitions that are assigned now."""

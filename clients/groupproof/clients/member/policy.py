@@ -72,6 +72,7 @@ class Policy:
     subscription_user_data: bytes | None = None
     subscriptions_unread: Literal["none", "newer", "later", "user-data"] = "none"  # newer than 0; later than any there is
     ends_subscription_early: bool = False  # before the owned partitions, whatever version it says
+    ends_assignment_early: bool = False  # before the user data, which every version has
     topics_reversed: bool = False
     topics_listed: Literal["all", "first"] = "all"
     protocol_type: str = "consumer"

@@ -35,6 +35,8 @@ CHOICES: Final = (
     _bug("rebalance-timeout-of-session", "Sends its session timeout as its rebalance timeout.", "CLIENT-23", rebalance_timeout="session"),
     _bug("wrong-protocol-type", "Joins with a protocol type of its own.", "CLIENT-11", protocol_type="consumers"),
     _bug("subscribes-to-first-topic", "Names only the first of its topics in its subscription.", "ASSIGN-10 CLIENT-74", topics_listed="first"),
+    _bug("ends-its-assignments-early", "Sends assignments as leader that end before their user data.", "CLIENT-12",
+         ends_assignment_early=True, text="pykafka 2.8.0"),
     _bug("ends-its-subscription-early", "Says version 1 in its subscription and sends the bytes of version 0.", "ASSIGN-13",
          subscription_version=1, ends_subscription_early=True, text="kafka-go 0.4.51, platformatic <= 2.11"),
     _bug("rejoins-on-every-metadata", "Starts a rebalance at each refresh of the metadata.", "CLIENT-74", rejoins_on_any_metadata=True),

@@ -104,11 +104,11 @@ def joined(*members: str, idle: Collection[str] = ()) -> list[Step]:
     """Start members one after the other, and wait each time until the group is stable with all started so far, and works.
 
     A leader may assign nothing in its first generation, when it has no metadata yet, and rejoin at once: only a member that is given
-    records has settled. `idle` members are given none.
+    records has settled. `idle` members are given none; where one gives its membership up for that, the plan goes on without it.
     """
     steps: list[Step] = []
     for count, member in enumerate(members, 1):
-        steps += [Start(member=member), stable(*members[:count])]
+        steps += [Start(member=member), stable(*members[:count], go_on=member in idle)]
         if member not in idle:
             steps += [consumed(member), stable(*members[:count])]
     return steps

@@ -5,6 +5,7 @@ version and ignores what follows them (KIP-429 for owned partitions, KIP-792 for
 
 A subscription that ends where a field of a later version begins is read as well: kafka-go (segmentio/kafka-go#1156) and platformatic up to 2.11 say
 version 1 and send the bytes of version 0. Brokers read its topics as those of version 0, sarama and franz-go take it; a Java leader does not.
+So is an assignment that ends before its user data, which every version has: pykafka sends that, and a Java member does not read it.
 """
 
 from __future__ import annotations
@@ -53,11 +54,12 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """What the leader gives a member."""
+    """What the leader gives a member; `is_truncated` where the blob ends before the user data, which stands there also when it is null."""
 
     partitions: tuple[TopicPartition, ...] = ()
     user_data: bytes | None = None
     version: int = 0
+    is_truncated: bool = False
 
 
 def encode_subscription(subscription: Subscription) -> bytes:
@@ -103,7 +105,8 @@ def decode_subscription(blob: bytes) -> Subscription:
 
 def encode_assignment(assignment: Assignment) -> bytes:
     """Return the blob; all versions have the same fields."""
-    return _INT16.pack(assignment.version) + _partitions(assignment.partitions) + _nullable_bytes(assignment.user_data)
+    user_data = b"" if assignment.is_truncated else _nullable_bytes(assignment.user_data)
+    return _INT16.pack(assignment.version) + _partitions(assignment.partitions) + user_data
 
 
 def decode_assignment(blob: bytes) -> Assignment:
@@ -113,6 +116,8 @@ def decode_assignment(blob: bytes) -> Assignment:
     reading = _Reading(blob, "assignment", SubscriptionError)
     version = reading.version()
     partitions = reading.partitions()
+    if reading.is_at_end:
+        return Assignment(partitions=partitions, version=version, is_truncated=True)
     return Assignment(partitions=partitions, user_data=reading.nullable_bytes("user data"), version=version)
 
 

@@ -44,6 +44,18 @@ def test_a_member_whose_subscription_cannot_be_read_is_left_out_like_any_other()
     assert led({ID: [("t", 0)]}, b"garbage") == ["The leader left a member out of its SyncGroup."]
 
 
+@pytest.mark.parametrize(("early", "expected"), [("m1-1", 1), (ID, 0)])
+def test_an_assignment_for_another_that_ends_before_its_user_data_is_named(early: str, expected: int) -> None:
+    story = Story()
+    story.join(members={ID: ["t"], "m1-1": ["t"]})
+    sync = story.sync(assigns={ID: [("t", 0)], "m1-1": [("t", 1)]})
+    for item in sync.body["assignments"]:
+        item["assignment"] = item["assignment"][:-4] if item["member_id"] == early else item["assignment"]
+
+    found = [finding.observed for finding in findings_of(LeadersAssignSoundly(), story.at(1_000).end().trace)]
+    assert found == ["An assignment ends before its user data: a member of the Java client cannot read it."] * expected
+
+
 def test_a_follower_that_assigns_is_named() -> None:
     story = Story()
     story.join(leader="m1-1")

@@ -199,7 +199,7 @@ _BUSY: tuple[Case, ...] = (
                 moves("moved", Api.SYNC_GROUP, state="lost", client="m0"),
                 *start("m0"),
                 delivered("moved", within_ms=15_000),
-                stable("m0", after="moved", within_ms=12_000),
+                stable("m0", after="moved", within_ms=13_500),
             ],
         ),
         goes_to_another("m0", Api.JOIN_GROUP, after="moved", requirement="CLIENT-07"),

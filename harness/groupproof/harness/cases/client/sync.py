@@ -27,6 +27,7 @@ from groupproof.harness.model.plan_builders import (
     mark,
     passing,
     plan,
+    requested,
     stable,
     start,
     strikes,
@@ -42,7 +43,7 @@ _SYNC = Api.SYNC_GROUP
 _POLL_MS = GHOST_SESSION_MS - 1_000
 
 
-def _failing(code: int, within_ms: int = 12_000, direction: str = "request") -> Plan:
+def _failing(code: int, within_ms: int = 12_000, direction: str = "request", *, rejoins_first: bool = False) -> Plan:
     """Return a plan whose first SyncGroup is answered with an error, and that gives the member time to get over it.
 
     With direction "response" the coordinator takes the SyncGroup up first: until 2.5 it never removes a newcomer that sent none (KAFKA-9752).
@@ -53,6 +54,8 @@ def _failing(code: int, within_ms: int = 12_000, direction: str = "request") -> 
             answers("error", _SYNC, code, direction=direction),
             *start("m0"),
             delivered("error", within_ms=15_000),
+            # Who syncs again instead may be a member before its JoinGroup is overdue.
+            *([requested("m0", Api.JOIN_GROUP, after="error", go_on=True)] if rejoins_first else []),
             stable("m0", after="error", within_ms=within_ms),
         ],
     )
@@ -72,7 +75,7 @@ def _rejoins(
         title,
         (requirement, "CLIENT-31"),
         MUST,
-        _failing(code, direction=direction),
+        _failing(code, direction=direction, rejoins_first=not or_syncs),
         is_struck("error", "m0", _SYNC, requirement="CLIENT-11", within_ms=12_000),
         rejoins("m0", after="error", requirement=requirement, identity=identity, or_syncs=or_syncs),
         recovers("m0", after="error", requirement="CLIENT-31"),

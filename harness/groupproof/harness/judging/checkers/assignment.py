@@ -10,7 +10,14 @@ from typing import Final
 
 from groupproof.harness.judging.checkers.checker import Checker, Newest, Waiting
 from groupproof.harness.judging.checkers.claim import Claim
-from groupproof.harness.judging.checkers.frame_facts import SLACK_MS, MembershipGrant, assignments_of, members_of, subscriptions_of
+from groupproof.harness.judging.checkers.frame_facts import (
+    SLACK_MS,
+    MembershipGrant,
+    assignments_of,
+    members_of,
+    subscriptions_of,
+    truncated_assignments,
+)
 from groupproof.harness.judging.checkers.membership import MembershipHistory, joins_of
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation, Partitions
@@ -70,7 +77,7 @@ class _Neglect:
 
 class LeadersAssignSoundly(_Syncs):
     """No partition goes to two members (ASSIGN-09), to a stranger, to a member that does not want its topic, or past its cooperative owner (KIP-429);
-    nobody is forgotten (CLIENT-12)."""
+    nobody is forgotten, and what another is given can be read (CLIENT-12)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -90,6 +97,10 @@ class LeadersAssignSoundly(_Syncs):
             yield once.failed("The leader assigned partitions of a topic that the member does not subscribe to.", sync)
         if join.protocol in COOPERATIVE and (taken := partitions_moved_from_owners(sync, join)):
             yield once.failed("The leader gave a partition away that its owner still held.", sync, detail=str(taken))
+        if set(truncated_assignments(sync)) - {sync.member}:
+            # ConsumerProtocol.deserializeAssignment throws a SchemaException; who leads reads its own as it wrote it.
+            readable = Claim(requirement="CLIENT-12", expected="The leader's SyncGroup has an assignment that each member can read.")
+            yield readable.failed("An assignment ends before its user data: a member of the Java client cannot read it.", sync)
         if missing := members - set(assigned):
             everyone = Claim(requirement="CLIENT-12", expected="The leader's SyncGroup has an assignment for every member of the group.")
             yield everyone.tolerated("The leader left a member out of its SyncGroup.", sync)

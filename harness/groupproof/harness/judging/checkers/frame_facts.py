@@ -31,6 +31,7 @@ __all__ = [
     "partitions_of",
     "subscription_of",
     "subscriptions_of",
+    "truncated_assignments",
 ]  # fmt: skip
 
 GROUP_REQUESTS = (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT, Api.LEAVE_GROUP)
@@ -89,6 +90,18 @@ def knew(answer: Observation, request: Observation) -> bool:
 def assignments_of(sync: Observation) -> dict[str, Partitions]:
     """Return what a SyncGroup request assigns to each member id; an entry that does not parse assigns nothing."""
     return {assignment["member_id"]: _decoded(assignment.get("assignment") or b"") for assignment in sync.body.get("assignments") or ()}
+
+
+def truncated_assignments(sync: Observation) -> list[str]:
+    """Return the member ids whose assignment in a SyncGroup request ends before its user data."""
+    return [item["member_id"] for item in sync.body.get("assignments") or () if _is_truncated(item.get("assignment") or b"")]
+
+
+def _is_truncated(blob: bytes) -> bool:
+    try:
+        return decode_assignment(blob).is_truncated
+    except SubscriptionError:
+        return False
 
 
 def _decoded(blob: bytes) -> Partitions:
