@@ -37,7 +37,12 @@ def _rust_names() -> dict[int, str]:
     return {int(code): name for code, name in re.findall(r'\((-?\d+), "([A-Z_]+)"\)', table)}
 
 
-ERROR_NAMES = {"go": _go_names(), "node": _node_names(), "python": python_names, "rust": _rust_names()}
+def _c_names() -> dict[int, str]:
+    table = (LIBRARIES["c"] / "values.c").read_text("utf-8").partition("names[] = {")[2].partition("};")[0]
+    return {int(code): name for code, name in re.findall(r'\{(-?\d+), "([A-Z_]+)"\}', table)}
+
+
+ERROR_NAMES = {"c": _c_names(), "go": _go_names(), "node": _node_names(), "python": python_names, "rust": _rust_names()}
 
 
 @pytest.mark.parametrize("language", LIBRARIES)

@@ -6,16 +6,22 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, Final
 
 import pytest
+from tests.project import ROOT
 
 from groupproof.clients.registry.install_cache import default_cache
 from groupproof.clients.registry.provision import ProvisionError, provision
 from groupproof.clients.registry.registered_clients import resolve
+from groupproof.clients.registry.shim_libraries import LIBRARIES
 from groupproof.clients.registry.toolchains.toolchain import SHIMS
 
 C = SHIMS / "c"
+LIBRARY = LIBRARIES["c"]
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="absent: cc")
 
@@ -39,8 +45,7 @@ def _program(subject: str) -> str:
 def reader(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return a program that reads JSON and writes it again."""
     program = tmp_path_factory.mktemp("json") / "reader"
-    strict = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
-    built = _run("cc", *strict, "-o", str(program), str(C / "json.c"), str(C / "json_test.c"))
+    built = _run("cc", *STRICT, "-o", str(program), str(LIBRARY / "json.c"), str(LIBRARY / "json_test.c"))
     assert built.returncode == 0, built.stderr
     return str(program)
 
@@ -70,6 +75,134 @@ def test_what_is_read_is_what_was_written(reader: str, value: object, ascii_only
 @pytest.mark.parametrize("line", ["", "{", '{"a":1,}', '{"a" 1}', "[1,]", "[1 2]", '"open', '"\\x"', "nul", "{} {}", "[" * 40 + "]" * 40])
 def test_what_is_no_json_is_not_read(reader: str, line: str) -> None:
     assert _run(reader, said=line + "\n").stdout == "none\n"
+
+
+@pytest.fixture(scope="module")
+def fake(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a shim of a client in memory that stands on the library."""
+    program = tmp_path_factory.mktemp("fake") / "fake"
+    sources = [path for path in LIBRARY.glob("*.c") if path.stem != "json_test"]
+    built = _run("cc", *STRICT, "-o", str(program), *map(str, sources), "-lpthread")
+    assert built.returncode == 0, built.stderr
+    return str(program)
+
+
+def _said(fake: str, *commands: Mapping[str, object], options: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Return what the shim says to these commands, from its hello to the end of its stdin."""
+    asked = "".join(json.dumps({"id": place, **command}) + "\n" for place, command in enumerate(commands))
+    ran = _run(fake, *options, said=asked)
+    assert ran.returncode == 0, ran.stderr
+    return [json.loads(line) for line in ran.stdout.splitlines()]
+
+
+def _answers(said: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [line for line in said if "id" in line]
+
+
+def _names(said: list[dict[str, Any]]) -> list[str | int]:
+    return [line["name"] if "name" in line else line["id"] for line in said]
+
+
+SUBSCRIBE: Final[Mapping[str, object]] = {"command": "subscribe", "group": "g", "protocol": "classic", "instance_id": None}
+
+
+@needs_cc
+def test_the_library_says_who_it_is_and_what_nobody_took(fake: str) -> None:
+    hello, *rest = _said(fake, {**SUBSCRIBE, "rack": "r", "client_id": "c"})
+
+    assert hello == {"name": "hello", "contract": 1, "client": "fake", "version": "1.2.3", "language": "c", "capabilities": ["classic", "commit"]}
+    assert _answers(rest) == [{"id": 0, "ok": True, "ignored": ["rack", "client_id"]}]
+    assert _names(rest)[-3:] == ["partitions_revoked", "callback_done", "shutdown_complete"]
+
+
+@needs_cc
+def test_a_table_of_settings_takes_what_the_client_has(fake: str) -> None:
+    fields = {**SUBSCRIBE, "client_id": "c", "session_timeout_ms": 6000}
+
+    assert _answers(_said(fake, fields, options=["table"])) == [{"id": 0, "ok": True, "ignored": ["client_id", "session_timeout_ms"]}]
+
+
+@needs_cc
+@pytest.mark.parametrize(
+    ("refuses", "event", "answer"),
+    [
+        ("0", {"success": True}, {"ok": True, "offsets": [["t", 1, 9]]}),
+        (
+            "27",
+            {"success": False, "error": "REBALANCE_IN_PROGRESS"},
+            {"error": "REBALANCE_IN_PROGRESS", "message": "the broker said so", "fatal": False},
+        ),
+        ("-150", {"success": False, "error": "_OWN"}, {"error": "_OWN", "message": "the broker said so", "fatal": False}),
+        ("unknown", {"outcome": "unknown"}, {"ok": True, "outcome": "unknown", "offsets": [["t", 1, 9]]}),
+    ],
+)
+def test_the_event_of_a_commit_precedes_its_answer(fake: str, refuses: str, event: dict[str, Any], answer: dict[str, Any]) -> None:
+    said = _said(fake, {**SUBSCRIBE, "refuses": refuses}, {"command": "commit", "mode": "sync", "offsets": [["t", 1, 9]]})
+    told = next(line for line in said if line.get("name") == "offsets_committed")
+
+    assert event.items() <= told.items()
+    assert told["offsets"] == [{"topic": "t", "partition": 1, "offset": 9}]
+    assert _answers(said)[1] == {"id": 1, **answer}
+    assert said.index(told) < said.index(_answers(said)[1])
+
+
+@needs_cc
+def test_a_record_that_was_pushed_waits_for_the_news_of_its_partition(fake: str) -> None:
+    said = _said(fake, {**SUBSCRIBE, "pushes": True}, {"command": "pause"}, {"command": "commit"}, {"command": "position"})
+
+    assert _names(said)[1:4] == ["partitions_assigned", "callback_done", "records_consumed"]
+    # Of t-0, which was not read unless a poll came before the pause, the position is what is committed or what was read.
+    assert _answers(said)[2]["offsets"][-1] == ["t", 1, 8]
+    assert ["t", 1, 8] in _answers(said)[3]["offsets"]
+
+
+@needs_cc
+@pytest.mark.parametrize(
+    ("command", "unimplemented"),
+    [
+        ({"command": "frobnicate"}, "this shim knows no such command"),
+        ({"command": "unsubscribe"}, "this client leaves its group when it is closed"),
+        ({"command": "commit", "mode": "async"}, "this client's commits wait for their end"),
+        ({"command": "close", "leave": False}, "this client leaves its group as a dynamic member, and stays as a static one"),
+    ],
+)
+def test_what_the_client_has_not_is_unimplemented_and_the_member_stays_open(fake: str, command: dict[str, object], unimplemented: str) -> None:
+    answers = _answers(_said(fake, SUBSCRIBE, command, {"command": "resubscribe", "topics": ["u"]}))
+
+    assert answers[1:] == [{"id": 1, "unimplemented": unimplemented}, {"id": 2, "ok": True}]
+
+
+@needs_cc
+def test_a_member_subscribes_once_and_is_none_before(fake: str) -> None:
+    said = _said(
+        fake, {"command": "position"}, {"command": "subscribe", "group": "", "protocol": "classic"}, SUBSCRIBE, SUBSCRIBE, {"command": "close"}
+    )
+    answers = _answers(said)
+
+    assert [answer.get("error") for answer in answers] == ["ILLEGAL_STATE", "INVALID_GROUP_ID", None, "ILLEGAL_STATE", None]
+    assert _names(said)[-2:] == ["shutdown_complete", 4]
+
+
+@needs_cc
+def test_a_protocol_that_nobody_claimed_is_unimplemented(fake: str) -> None:
+    assert _answers(_said(fake, {**SUBSCRIBE, "group_protocol": "consumer"})) == [{"id": 0, "unimplemented": "this client has no such protocol"}]
+
+
+@needs_cc
+@pytest.mark.network
+@pytest.mark.slow
+def test_the_pages_shim_keeps_the_contract(tmp_path: Path) -> None:
+    _program("librdkafka")
+    client = resolve("librdkafka")
+    installed = next((default_cache() / "c").glob(f"librdkafka-{client.release}-*"))
+    sources = [ROOT / "examples/shims/c/shim.c", *(LIBRARY / f"{part}.c" for part in ("host", "member", "values", "json"))]
+    linked = [*map(str, (installed / "lib").glob("librdkafka*")), "-lpthread", f"-Wl,-rpath,{installed / 'lib'}", "-Wl,--allow-shlib-undefined"]
+    includes = [f"-I{installed / 'include'}", f"-I{LIBRARY}"]
+    built = _run("cc", *STRICT, "-Wno-unused-parameter", *includes, "-o", str(tmp_path / "shim"), *map(str, sources), *linked)
+    assert built.returncode == 0, built.stderr
+    checked = _groupproof("shim", "check", "--", str(tmp_path / "shim"))
+
+    assert checked.stdout.endswith("no problem found\n"), checked.stdout + checked.stderr
 
 
 @needs_cc

@@ -11,6 +11,7 @@ from groupproof.clients.registry.toolchains.toolchain import SHIMS
 __all__ = ["LIBRARIES"]
 
 LIBRARIES: Final[Mapping[str, Path]] = {
+    "c": SHIMS / "c" / "groupproof",
     "go": SHIMS / "go" / "groupproof",
     "node": SHIMS / "node" / "groupproof",
     "java": SHIMS / "java" / "groupproof",

@@ -53,7 +53,7 @@ class LibrdkafkaLibraries:
         return entry(cache, f"{self.stem(client)}-{client.release}-{digest([*pins, _FLAGS, *_WITHOUT])}", install, say)
 
     def build(self, client: RegisteredClient, installed: Path, cache: Path, say: Say) -> Path:
-        sources = [path for path in sorted((SHIMS / "c").glob("*.[ch]")) if not path.stem.endswith("_test")]
+        sources = [path for path in sorted((SHIMS / "c").rglob("*.[ch]")) if not path.stem.endswith("_test")]
 
         def build(folder: Path) -> None:
             say(f"building the shim of {client}")

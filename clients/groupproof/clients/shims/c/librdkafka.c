@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "json.h"
+#include "groupproof/groupproof.h"
 #include "rdkafka.h"
 
 enum { RECORDS_MAX = 500, COMMITTED_MS_MAX = 10000, UNSUBSCRIBE_MS_MAX = 10000, LINE_MAX_BYTES = 1 << 20, TEXT_MAX = 512 };
@@ -52,36 +52,8 @@ static struct {
     int ranges_count;
 } member;
 
-static const struct {
-    const char *field, *setting;
-    bool is_classic_only; /* librdkafka refuses it with group.protocol=consumer */
-} settings[] = {
-    {"bootstrap", "bootstrap.servers", false},
-    {"group", "group.id", false},
-    {"client_id", "client.id", false},
-    {"instance_id", "group.instance.id", false},
-    {"session_timeout_ms", "session.timeout.ms", true},
-    {"heartbeat_interval_ms", "heartbeat.interval.ms", true},
-    {"auto_commit", "enable.auto.commit", false},
-    {"auto_commit_interval_ms", "auto.commit.interval.ms", false},
-    {"auto_offset_reset", "auto.offset.reset", false},
-    {"metadata_max_age_ms", "topic.metadata.refresh.interval.ms", false},
-    {"request_timeout_ms", "socket.timeout.ms", false},
-    {"assignor", "group.remote.assignor", false},
-    {"retry_backoff_ms", "retry.backoff.ms", false},
-    {"reconnect_backoff_ms", "reconnect.backoff.ms", false},
-};
-
-/* Kafka's names, where those of librdkafka, or of an older release of it, are others. */
-static const struct {
-    int code;
-    const char *name;
-} kafka_names[] = {
-    {-1, "UNKNOWN_SERVER_ERROR"}, {2, "CORRUPT_MESSAGE"}, {3, "UNKNOWN_TOPIC_OR_PARTITION"}, {6, "NOT_LEADER_OR_FOLLOWER"},
-    {13, "NETWORK_EXCEPTION"}, {14, "COORDINATOR_LOAD_IN_PROGRESS"}, {15, "COORDINATOR_NOT_AVAILABLE"}, {16, "NOT_COORDINATOR"},
-    {17, "INVALID_TOPIC_EXCEPTION"}, {56, "KAFKA_STORAGE_ERROR"}, {79, "MEMBER_ID_REQUIRED"}, {81, "GROUP_MAX_SIZE_REACHED"},
-    {82, "FENCED_INSTANCE_ID"}, {88, "UNSTABLE_OFFSET_COMMIT"}, {110, "FENCED_MEMBER_EPOCH"}, {113, "STALE_MEMBER_EPOCH"},
-};
+/* librdkafka refuses them with group.protocol=consumer. */
+static const char *const of_the_classic_group[] = {"session_timeout_ms", "heartbeat_interval_ms"};
 
 /* ---- the lines ---- */
 
@@ -152,11 +124,14 @@ static problem refusal(const char *error, const char *message) {
     return made;
 }
 
+/* Kafka's name, where that of librdkafka, or of an older release of it, is another. */
 static const char *name_of(rd_kafka_resp_err_t code) {
-    for (size_t place = 0; place < sizeof kafka_names / sizeof *kafka_names; place++)
-        if (kafka_names[place].code == (int)code)
-            return kafka_names[place].name;
-    return rd_kafka_err2name(code);
+    const char *name = gp_code_name(code);
+    if (code == RD_KAFKA_RESP_ERR_INVALID_MSG)
+        return "CORRUPT_MESSAGE";
+    if (code == RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION)
+        return "INVALID_TOPIC_EXCEPTION";
+    return name != NULL ? name : rd_kafka_err2name(code);
 }
 
 static problem problem_of(rd_kafka_resp_err_t code, const char *message) {
@@ -440,9 +415,11 @@ static bool set(rd_kafka_conf_t *conf, const char *setting, const char *value, p
 }
 
 static const char *setting_of(const char *field, bool is_classic) {
-    for (size_t place = 0; place < sizeof settings / sizeof *settings; place++)
-        if (strcmp(settings[place].field, field) == 0)
-            return is_classic || !settings[place].is_classic_only ? settings[place].setting : NULL;
+    if (!is_classic && (strcmp(field, of_the_classic_group[0]) == 0 || strcmp(field, of_the_classic_group[1]) == 0))
+        return NULL;
+    for (const gp_setting *known = gp_librdkafka; known->field != NULL; known++)
+        if (strcmp(known->field, field) == 0)
+            return known->setting;
     return NULL;
 }
 
