@@ -4,7 +4,8 @@ The runner (`script_runner.py`) carries a script out against any broker and reco
 whether the release's profile gives it. A script is a schedule file when written as JSON. Times are milliseconds.
 
 Bodies are in the newest shape of the API, as the wire takes them. A value that is known only in the run is written as a `Ref` (what a
-member was last given), `Group` or `Topic` (names that differ from run to run), or `Subscribed` and `Assigned` (bytes that hold such names).
+member was last given), `Group` or `Topic` (names that differ from run to run), `SubscriptionBytes` and `AssignmentBytes` (bytes that hold such names),
+or `PartitionsById`, `OwnedById`, `TopicId` and `TopicPattern` (topics by their ids, or in a regular expression).
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ __all__ = [
     "AwaitClose",
     "Cut",
     "Group",
+    "GrowTopic",
     "MoveGroup",
+    "OwnedById",
+    "PartitionsById",
     "Pass",
     "Raw",
     "ReadAgain",
@@ -33,6 +37,8 @@ __all__ = [
     "StopReading",
     "SubscriptionBytes",
     "Topic",
+    "TopicId",
+    "TopicPattern",
     "script_from_json",
     "script_to_json",
 ]  # fmt: skip
@@ -85,6 +91,34 @@ class AssignmentBytes:
     partitions: tuple[tuple[str, int], ...] = ()
     user_data: bytes = b""
     version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TopicId:
+    """The id of the topic that the script calls `name`; one that no topic has where there is none so called."""
+
+    name: str = "t"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPattern:
+    """A regular expression in which `{t}` stands for the name of the topic that the script calls t."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionsById:
+    """Partitions as (topic, partition) by the script's names, as KIP-848's requests list them: by topic id."""
+
+    partitions: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedById:
+    """The partitions that `member` was last assigned by an answer with epochs, as KIP-848's requests list them."""
+
+    member: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +216,17 @@ class MoveGroup:
     kind: ClassVar[str] = "move_group"
 
 
-ScriptStep = Ask | AwaitAnswer | Pass | Cut | Raw | AwaitClose | StopReading | ReadAgain | MoveGroup
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrowTopic:
+    """Give the run's own `topic` so many partitions, and make it where it is not there; wait until the brokers tell of it."""
+
+    topic: str
+    partitions: int
+    within_ms: int = 10_000
+    kind: ClassVar[str] = "grow_topic"
+
+
+ScriptStep = Ask | AwaitAnswer | Pass | Cut | Raw | AwaitClose | StopReading | ReadAgain | MoveGroup | GrowTopic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,13 +239,21 @@ class Script:
     brokers: int = 1
 
     @property
+    def own_topics(self) -> frozenset[str]:
+        """Return the topics that the script makes in its course: no other run has them."""
+        return frozenset(step.topic for step in self.steps if isinstance(step, GrowTopic))
+
+    @property
     def is_rough(self) -> bool:
         """Whether it sends what no client does: bytes as they are, or a JoinGroup that offers nothing. Brokers are known to end of that."""
         return any(isinstance(step, Raw) or (isinstance(step, Ask) and not step.fields.get("protocols", (None,))) for step in self.steps)
 
 
-_STEPS: dict[str, type[Any]] = {step.kind: step for step in (Ask, AwaitAnswer, Pass, Cut, Raw, AwaitClose, StopReading, ReadAgain, MoveGroup)}
-_MARKERS: dict[str, type[Any]] = {"ref": Ref, "group": Group, "topic": Topic, "subscribed": SubscriptionBytes, "assigned": AssignmentBytes}
+_STEPS: dict[str, type[Any]] = {step.kind: step for step in (Ask, AwaitAnswer, Pass, Cut, Raw, AwaitClose, StopReading, ReadAgain, MoveGroup, GrowTopic)}
+_MARKERS: dict[str, type[Any]] = {
+    "ref": Ref, "group": Group, "topic": Topic, "subscribed": SubscriptionBytes, "assigned": AssignmentBytes, "topic_id": TopicId,
+    "topic_pattern": TopicPattern, "partitions": PartitionsById, "owned": OwnedById,
+}  # fmt: skip
 _MARKED = {marker: name for name, marker in _MARKERS.items()}
 
 

@@ -8,40 +8,56 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from groupproof.harness.model.script import AssignmentBytes, Group, Ref, SubscriptionBytes, Topic
+from groupproof.harness.model.script import AssignmentBytes, Group, OwnedById, PartitionsById, Ref, SubscriptionBytes, Topic, TopicId, TopicPattern
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.subscription import Assignment, Subscription, encode_assignment, encode_subscription
 
-__all__ = ["GROUP_PREFIX", "Memory", "Names", "topic_named", "topics_of"]
+__all__ = ["GROUP_PREFIX", "NO_TOPIC_ID", "Memory", "Names", "topic_named", "topics_of"]
 
 GROUP_PREFIX = "groupproof-"
 
 _SLUG_CHARS_MAX = 60
 _COUNTERS = frozenset({"generation", "member_epoch"})
 _UNFIT = re.compile(r"[^a-z0-9]+")
+_PLACE = re.compile(r"\{([a-z]\w*)\}")
 
 
-def topic_named(partitions: int, prefix: str = GROUP_PREFIX) -> str:
-    """Return the topic of so many partitions that all cases share."""
-    return f"{prefix}t{partitions}"
+NO_TOPIC_ID = "00000000-0000-0000-0000-00000000dead"
+"""An id that no topic has."""
+
+
+def topic_named(partitions: int, prefix: str = GROUP_PREFIX, nth: int = 1) -> str:
+    """Return the `nth` topic of so many partitions that all cases share."""
+    return f"{prefix}t{partitions}" if nth == 1 else f"{prefix}t{partitions}-{nth}"
+
+
+def _real_names(topics: Mapping[str, int], prefix: str) -> dict[str, str]:
+    """Return which shared topic each of a script's is: two of the same size are two."""
+    counts: dict[int, int] = {}
+    named: dict[str, str] = {}
+    for name, partitions in topics.items():
+        counts[partitions] = counts.get(partitions, 0) + 1
+        named[name] = topic_named(partitions, prefix, counts[partitions])
+    return named
 
 
 def topics_of(topics: Mapping[str, int], prefix: str = GROUP_PREFIX) -> dict[str, int]:
     """Return the shared topics, with their partitions, that a script with `topics` needs."""
-    return {topic_named(partitions, prefix): partitions for partitions in topics.values()}
+    return {real: topics[name] for name, real in _real_names(topics, prefix).items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Names:
     """The real names in one run of one case: groups are its own (`key` tells runs apart), topics are shared and were there before.
 
-    A topic that the script does not declare keeps its name: there is none so called.
+    Those that it makes in its course, `own`, are its own as groups are. Any other that it does not declare keeps its name: there is none so called.
     """
 
     case: str
     key: str
     topics: Mapping[str, int]
     prefix: str = GROUP_PREFIX
+    own: frozenset[str] = frozenset()
 
     def group(self, name: str) -> str:
         slug = _UNFIT.sub("-", self.case.lower()).strip("-")[:_SLUG_CHARS_MAX]
@@ -52,7 +68,13 @@ class Names:
         return zlib.crc32(self.group(member).encode())
 
     def topic(self, name: str) -> str:
-        return topic_named(self.topics[name], self.prefix) if name in self.topics else name
+        if name in self.own:
+            return self.group(name)
+        return _real_names(self.topics, self.prefix).get(name, name)
+
+    def pattern(self, text: str) -> str:
+        """Return a regular expression with the real names in it, which hold no character that means anything there but the full stop."""
+        return _PLACE.sub(lambda found: self.topic(found[1]).replace(".", "\\."), text)
 
     def partitions(self, partitions: tuple[tuple[str, int], ...]) -> tuple[tuple[str, int], ...]:
         return tuple((self.topic(topic), index) for topic, index in partitions)
@@ -67,22 +89,26 @@ class _Membership:
     leader: str = ""
     protocol_name: str | None = None
     member_epoch: int = 0
+    assigned: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
 class Memory:
-    """What the members of one run were given, and with it the values that a script's markers stand for."""
+    """What the members of one run were given, and with it the values that a script's markers stand for; `topic_ids` are by the topics' real names."""
 
     names: Names
+    topic_ids: dict[str, str] = field(default_factory=dict)
     _members: dict[str, _Membership] = field(default_factory=dict)
 
     def answered(self, api: Api, member: str, body: Mapping[str, Any]) -> None:
-        """Take an answer in: to JoinGroup, or one with a member epoch (an error gives none, and takes none away)."""
+        """Take an answer in: to JoinGroup, or one with a member epoch (an error gives none, and takes none away; neither does a leave)."""
         if api is Api.JOIN_GROUP:
             self.joined(member, body)
-        elif "member_epoch" in body and not body.get("error_code"):
+        elif body.get("member_epoch", -1) >= 0 and not body.get("error_code"):
             given = self._members.setdefault(member, _Membership())
             given.member_id, given.member_epoch = body.get("member_id") or given.member_id, body["member_epoch"]
+            if body.get("assignment") is not None:
+                given.assigned = tuple(body["assignment"]["topic_partitions"])
 
     def joined(self, member: str, body: Mapping[str, Any]) -> None:
         """Take an answer to JoinGroup in: an id whenever there is one, the rest where there is a generation."""
@@ -110,7 +136,25 @@ class Memory:
             return self.names.topic(value.name)
         if isinstance(value, SubscriptionBytes):
             return self._subscription(value)
-        return self._assignment(value) if isinstance(value, AssignmentBytes) else value
+        return self._assignment(value) if isinstance(value, AssignmentBytes) else self._by_id(value)
+
+    def _by_id(self, value: Any) -> Any:
+        if isinstance(value, TopicId):
+            return self._topic_id(value.name)
+        if isinstance(value, TopicPattern):
+            return self.names.pattern(value.text)
+        if isinstance(value, PartitionsById):
+            return self._partitions(value)
+        return self._members.get(value.member, _Membership()).assigned if isinstance(value, OwnedById) else value
+
+    def _topic_id(self, name: str) -> str:
+        return self.topic_ids.get(self.names.topic(name), NO_TOPIC_ID)
+
+    def _partitions(self, named: PartitionsById) -> tuple[Mapping[str, Any], ...]:
+        indexes: dict[str, list[int]] = {}
+        for topic, index in named.partitions:
+            indexes.setdefault(self._topic_id(topic), []).append(index)
+        return tuple({"topic_id": topic_id, "partitions": tuple(found)} for topic_id, found in indexes.items())
 
     def _ref(self, ref: Ref) -> Any:
         if ref.what == "producer_id":

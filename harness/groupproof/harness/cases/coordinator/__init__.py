@@ -7,6 +7,7 @@ from typing import Final
 from groupproof.harness.cases.coordinator import (
     admin,
     channel,
+    consumer,
     deadline,
     delay,
     fencing,
@@ -53,5 +54,6 @@ CASES: Final[tuple[Case, ...]] = (
     *move.CASES,
     *channel.CASES,
     *many.CASES,
+    *consumer.CASES,
 )
 """Every coordinator case, in the order in which reports list them."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
+from groupproof.coordinator.machine.topics_image import TopicImage
 from groupproof.harness.judging.oracle.answer_diff import as_answered
 from groupproof.protocol.trace import ExchangeId, Observation, Trace
 from groupproof.protocol.vocabulary import Api, api_named
@@ -19,7 +20,7 @@ from groupproof.protocol.wire.message_codec import WireError, read_request, writ
 from groupproof.protocol.wire.message_conversion import GROUP_APIS
 from groupproof.protocol.wire.messages import GroupRequest
 
-__all__ = ["CoordinatorMove", "Exchange", "History", "histories"]
+__all__ = ["CoordinatorMove", "Exchange", "History", "TopicChange", "histories"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,14 +77,29 @@ class CoordinatorMove:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TopicChange:
+    """Topics came or grew, somewhere between two instants; `images` are the ones that did, by name, as they were then."""
+
+    begun_ms: float
+    done_ms: float
+    images: Mapping[str, TopicImage]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """All that one group was asked, in the order of `ready_ms`; `topics` with their partitions, None where that is not known."""
+    """All that one group was asked, in the order of `ready_ms`; `topics` with their partitions, None where that is not known.
+
+    Where their ids are known, `topic_images` are the topics of the beginning by name, and `topic_titles` what the script calls each of any time, by id.
+    """
 
     group: str
     exchanges: tuple[Exchange, ...]
     moves: tuple[CoordinatorMove, ...]
     end_ms: float
     topics: Mapping[str, int] | None = None
+    topic_images: Mapping[str, TopicImage] = field(default_factory=dict)
+    topic_changes: tuple[TopicChange, ...] = ()
+    topic_titles: Mapping[str, str] = field(default_factory=dict)
 
 
 def histories(trace: Trace) -> list[History]:
@@ -124,7 +140,10 @@ def _history(
             is_stray=ends.is_stray(group, request), is_unread=ends.is_unread(request, answer), settled_ms=ends.settled_ms(request),
         ))  # fmt: skip
     made.sort(key=lambda exchange: (exchange.ready_ms, turns[exchange.number]))
-    return History(group=group, exchanges=tuple(made), moves=ends.moves(group), end_ms=ends.end_ms, topics=ends.topics)
+    return History(
+        group=group, exchanges=tuple(made), moves=ends.moves(group), end_ms=ends.end_ms, topics=ends.topics, topic_images=ends.topic_images,
+        topic_changes=ends.topic_changes, topic_titles=ends.topic_titles,
+    )  # fmt: skip
 
 
 class _Waits:
@@ -159,9 +178,9 @@ class _Ends:
         self.last_seq = last = 0 if end is None else end.seq
         closed = [obs for obs in trace if obs.who == "link" and obs.body.get("name") == "closed" and obs.seq <= last]
         self._closed = {obs.connection: (obs.at_ms, str(obs.body.get("by", ""))) for obs in reversed(closed)}
-        self.topics: Mapping[str, int] | None = next(
-            (obs.body["topics"] for obs in kit if obs.body.get("name") == "ground" and "topics" in obs.body), None
-        )
+        ground: Mapping[str, Any] = next((obs.body for obs in kit if obs.body.get("name") == "ground"), {})
+        self.topics: Mapping[str, int] | None = ground.get("topics")
+        self.topic_images = _images(ground.get("topic_ids", {}))
         settled = (obs for obs in kit if obs.body.get("name") == "settled")
         self._settled = {(obs.body.get("connection"), obs.body.get("correlation")): obs.at_ms for obs in settled}
         self._steps = [obs for obs in kit if obs.body.get("name") == "step"]
@@ -169,7 +188,16 @@ class _Ends:
         again = [obs.seq for obs in self._steps if obs.body.get("step") == "read_again"]
         self._unread = [(stop, next((seq for seq in again if seq > stop), len(trace))) for stop in stops]
         self._moved = [obs for obs in kit if obs.body.get("name") == "moved"]
+        self.topic_changes = tuple(self._topic_change(obs) for obs in kit if obs.body.get("name") == "topics")
+        known = (self.topic_images, *(change.images for change in self.topic_changes))
+        titles = ground.get("topic_titles", {})
+        self.topic_titles = {image.topic_id: titles.get(name, name) for images in known for name, image in images.items()}
         self._nodes = [obs for obs in kit if obs.body.get("name") in ("coordinator", "moved")]
+
+    def _topic_change(self, told: Observation) -> TopicChange:
+        """Return the change that was told of: it began with the step that asked for it."""
+        steps = (obs.at_ms for obs in reversed(self._steps) if obs.seq < told.seq and obs.body.get("step") == "grow_topic")
+        return TopicChange(begun_ms=next(steps, told.at_ms), done_ms=told.at_ms, images=_images(told.body["topics"]))
 
     def settled_ms(self, request: Observation) -> float | None:
         return self._settled.get(request.exchange_id)
@@ -203,6 +231,10 @@ class _Ends:
         return any(stopped < until and request.seq < again for stopped, again in self._unread)
 
 
+def _images(told: Mapping[str, Any]) -> dict[str, TopicImage]:
+    return {name: TopicImage(topic_id, partitions) for name, (topic_id, partitions) in told.items()}
+
+
 def _message(request: Observation) -> GroupRequest | None:
     """Return what the broker read: the recorded body as its version says it; None for an API that no group answers."""
     api = api_named(request.api or "")
@@ -217,8 +249,13 @@ def _message(request: Observation) -> GroupRequest | None:
 
 # Parts of requests and answers -----------------------------------------------------------------------------------------------------
 
-_LISTS: Final = {Api.OFFSET_FETCH: "groups", Api.DESCRIBE_GROUPS: "groups", Api.DELETE_GROUPS: "groups_names"}
-_ANSWER_LISTS: Final = {Api.OFFSET_FETCH: "groups", Api.DESCRIBE_GROUPS: "groups", Api.DELETE_GROUPS: "results", Api.LIST_GROUPS: "groups"}
+_LISTS: Final = {
+    Api.OFFSET_FETCH: "groups", Api.DESCRIBE_GROUPS: "groups", Api.DELETE_GROUPS: "groups_names", Api.CONSUMER_GROUP_DESCRIBE: "group_ids",
+}  # fmt: skip
+_ANSWER_LISTS: Final = {
+    Api.OFFSET_FETCH: "groups", Api.DESCRIBE_GROUPS: "groups", Api.DELETE_GROUPS: "results", Api.LIST_GROUPS: "groups",
+    Api.CONSUMER_GROUP_DESCRIBE: "groups",
+}  # fmt: skip
 
 
 def _groups_of(message: GroupRequest) -> list[str]:

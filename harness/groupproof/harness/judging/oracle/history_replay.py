@@ -12,14 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from groupproof.coordinator.broker.unknown_partitions import OFFSET_REQUESTS, OffsetRequest, existing_part, refused_wholly, with_unknown
 from groupproof.coordinator.machine.coordinator import AppliedRow, Arrival, Coordinator, Output, Reply, Settings, Transition, partition_of
 from groupproof.coordinator.machine.outputs import GroupProgress
 from groupproof.harness.judging.oracle.answer_diff import Difference, as_answered, differences
 from groupproof.harness.judging.oracle.exchanges import CoordinatorMove, Exchange, History
-from groupproof.harness.judging.oracle.machine_step import ImpossibleChoice, answers_by_rule, breaks_off, followed, topics_with
+from groupproof.harness.judging.oracle.machine_step import ImpossibleChoice, answers_by_rule, breaks_off, followed
 from groupproof.harness.judging.oracle.recorded_choices import RecordedChoices
 from groupproof.harness.judging.oracle.tolerance import Tolerance, untimely
+from groupproof.harness.judging.oracle.topics_seen import TopicsSeen
 from groupproof.harness.judging.oracle.transient_answers import Moment, is_passing
 from groupproof.protocol.rules import profile as profile_named
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
@@ -94,7 +94,7 @@ _CANDIDATES_MAX: Final = 4
 _BROKEN_OFF: Final = (
     "the leader's list names an instance, which its JoinGroup is too old for, and the broker left the group half answered (KAFKA-14422)"
 )
-_READS: Final = frozenset({Api.DESCRIBE_GROUPS, Api.LIST_GROUPS, Api.OFFSET_FETCH})
+_READS: Final = frozenset({Api.DESCRIBE_GROUPS, Api.CONSUMER_GROUP_DESCRIBE, Api.LIST_GROUPS, Api.OFFSET_FETCH})
 _NOT_THERE: Final = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
 
 
@@ -122,7 +122,8 @@ class HistoryReplay:
         self._elsewhere = Coordinator(profile=profile, settings=settings, choices=self._foresight, partitions=())
         self._answers = answers_by_rule(profile)
         self._profile = profile_named(profile)
-        self._topics = None if history.topics is None else topics_with(history.topics)
+        self._topics = TopicsSeen(history, self._profile)
+        self._machine.change_topics(self._topics.images)
         self._queue = list(history.exchanges)
         self._moves = list(history.moves)
         self._parked: dict[int, Step] = {}
@@ -149,7 +150,7 @@ class HistoryReplay:
         journal = self._journal
         return ReplayResult(
             steps=tuple(journal.steps.values()), forks=tuple(journal.forks), transitions=tuple(journal.transitions),
-            names=dict(self._foresight.owners), divergence=divergence,
+            names={**self._history.topic_titles, **self._foresight.owners}, divergence=divergence,
         )  # fmt: skip
 
     def _way(self, what: str, number: int, ways: int, count: int = 0) -> int:
@@ -174,6 +175,12 @@ class HistoryReplay:
         self._queue.remove(chosen)
         return chosen
 
+    def _hear_of_topics(self, exchange: Exchange) -> None:
+        """Let the machine know the topics as its broker does by now."""
+        for known_ms in self._topics.changes_until(exchange.ready_ms, lambda ways: self._way("topics", exchange.number, ways)):
+            self._pass_timers(known_ms)
+            self._machine.change_topics(self._topics.images)
+
     def _is_taken_up(self, exchange: Exchange) -> bool:
         """Tell whether the broker saw the request at all, which is not known where its sender hung up."""
         if exchange.answer is not None or exchange.closed_by is None:
@@ -189,6 +196,7 @@ class HistoryReplay:
     def _take_up(self, exchange: Exchange) -> None:
         while self._moves and self._moves[0].done_ms <= exchange.ready_ms:
             self._move(self._moves.pop(0))
+        self._hear_of_topics(exchange)
         if not self._is_taken_up(exchange):
             return
         at_ms = self._come_to(exchange)
@@ -246,16 +254,13 @@ class HistoryReplay:
         self._journal.steps[exchange.number] = step
         self._parked[exchange.number] = step
         arrival = Arrival(token=exchange.number, api_version=exchange.version, client_id=exchange.client, client_host="/127.0.0.1")
-        message = exchange.message
         if self._is_loading(exchange):
             self._note_beside(step, "loading", "FIND-10", exchange.answer or {})
             return
-        if isinstance(message, OFFSET_REQUESTS) and self._topics is not None and all(topic.name for topic in message.topics):
-            whole, message = message, self._existing(message)
-            refused = refused_wholly(whole, message)
-            if refused is not None:
-                self._note_beside(step, "unknown-partitions", "ERR-02", as_answered(exchange.api, exchange.version, body_of(refused)))
-                return
+        message, refused = self._topics.asked_of_group(exchange.message)
+        if refused is not None:
+            self._note_beside(step, "unknown-partitions", "ERR-02", as_answered(exchange.api, exchange.version, body_of(refused)))
+            return
         self._perform(followed(machine.handle, message, arrival, at_ms, fires=False), at_ms, exchange)
         if step.due_ms is None:
             step.after = machine.standing(self._history.group)
@@ -349,15 +354,9 @@ class HistoryReplay:
             step.rule, step.requirement = applied.rule, applied.requirement
 
     def _reply(self, step: Step, message: GroupResponse, at_ms: int, cause: Exchange | None) -> None:
-        exchange, asked = step.exchange, step.exchange.message
-        if isinstance(asked, OFFSET_REQUESTS) and self._topics is not None:
-            message = with_unknown(asked, message, known=self._existing(asked), repeats_topics=bool(self._profile.fields["deletions_repeat_topics"]))
-        self._answered(step, as_answered(exchange.api, exchange.version, body_of(message)), at_ms, cause)
-
-    def _existing(self, message: OffsetRequest) -> OffsetRequest:
-        """Return what a request asks of partitions that there are."""
-        assert self._topics is not None
-        return existing_part(message, self._topics, by_partition=bool(self._profile.fields["commits_check_partitions"]))
+        exchange = step.exchange
+        whole = self._topics.completed(exchange.message, message)
+        self._answered(step, as_answered(exchange.api, exchange.version, body_of(whole)), at_ms, cause)
 
     def _answered(self, step: Step, expected: Mapping[str, Any], at_ms: int, cause: Exchange | None) -> None:
         """Hold the answer that is due now against the one that came."""

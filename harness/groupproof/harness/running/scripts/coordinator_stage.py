@@ -107,7 +107,7 @@ class BrokerStage:
         if missing or hindrances:
             _note(recorder, "unimplemented" if missing else "unmet", why="; ".join(missing or hindrances))
             return
-        names = Names(case=case.id, key=f"{self.token}{key}", topics=script.topics, prefix=self.prefix)
+        names = Names(case=case.id, key=f"{self.token}{key}", topics=script.topics, prefix=self.prefix, own=script.own_topics)
         name, version = called(self.subject)
         held = {"settings": dict(cluster.settings), "profile": self.profile, "subject": {"name": name, "version": version}}
         if known := cluster.where.cluster.known:

@@ -6,7 +6,7 @@ answered a Heartbeat of nobody's for the same group that was sent a while after 
 In the trace the requests and answers are who `member`, with the frames in `raw` and the exchange's label in `detail`; connections are who
 `link`; who `kit` are: `ground` (what was there: settings, versions, names), `coordinator` (who coordinates a group), `step`, `settled` (a
 request that is not answered has been taken up), `timeout` (`waiting`), `unanswered` (the connection ended where an answer was due), `garbage`
-(an answer that cannot be read), `lost` (the case has failed: nothing long is waited for), `unimplemented`, `unmet`, `moved`, `end`, `closed`.
+(an answer that cannot be read), `lost` (the case has failed: nothing long is waited for), `unimplemented`, `unmet`, `moved`, `topics` (came or grew), `end`, `closed`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from groupproof.harness.model.script import (
     AwaitClose,
     Cut,
     Group,
+    GrowTopic,
     MoveGroup,
     Pass,
     Raw,
@@ -38,6 +39,7 @@ from groupproof.harness.model.script_bindings import Memory, Names
 from groupproof.harness.running.scripts.script_connection import Exchange, ScriptLink
 from groupproof.harness.subjects.brokers.cluster import CannotStop
 from groupproof.harness.subjects.brokers.cluster_map import BrokerAddress, ClusterMap, NoSuchBroker, beat_of_nobody
+from groupproof.harness.subjects.brokers.topic_admin import has_partitions
 from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NotSpoken
 from groupproof.protocol.trace import Recorder, Trace
 from groupproof.protocol.vocabulary import Api
@@ -55,6 +57,7 @@ PATIENCE = 4
 
 PATIENCE_S = 10.0
 BARRIER_S = 10.0
+LOOK_S = 0.05
 STEPS_S = 120.0
 
 
@@ -102,7 +105,7 @@ class _Performance:
         self._groups: set[str] = set()
 
     async def run(self, steps_s: float, ground: Mapping[str, Any]) -> None:
-        self._note("ground", **self._ground(), **ground)
+        self._note("ground", **self._ground(), **await self._topic_ids(), **ground)
         async with trio.open_nursery() as self._nursery:
             try:
                 with trio.move_on_after(steps_s) as limit:
@@ -123,6 +126,15 @@ class _Performance:
         nodes = {str(node.node_id): [node.host, node.port] for node in self._where.nodes}
         body = {"brokers": self._script.brokers, "nodes": nodes, "topics": topics, "versions": versions}
         return {**body, **({"unreadable": unreadable} if unreadable else {})}
+
+    async def _topic_ids(self) -> dict[str, Any]:
+        """Return the ids of the topics, where the script has to do with them, and what it calls the topics."""
+        if not any(isinstance(step, Ask) and step.api is Api.CONSUMER_GROUP_HEARTBEAT for step in self._script.steps):
+            return {}
+        titles = {self._names.topic(name): name for name in (*self._script.topics, *self._script.own_topics)}
+        told = await self._where.topic_ids([self._names.topic(name) for name in self._script.topics])
+        self._memory.topic_ids |= {name: topic_id for name, (topic_id, _) in told.items()}
+        return {"topic_ids": told, "topic_titles": titles}
 
     async def _steps(self) -> None:
         try:
@@ -345,6 +357,23 @@ class _Performance:
         self._note("timeout", waiting=f"another coordinator for {group}", within_ms=step.within_ms)
 
 
+    async def _grow(self, step: GrowTopic) -> None:
+        name = self._names.topic(step.topic)
+        with trio.move_on_after(step.within_ms / 1000):
+            try:
+                await has_partitions(self._where.cluster, name, step.partitions, is_new=name not in self._memory.topic_ids)
+            except BrokenEnvironment as why:
+                self._note("unmet", setting="topics that can be made", why=str(why))
+                raise _Stop from why
+            while (told := await self._where.topic_ids([name])).get(name, ("", 0))[1] != step.partitions:
+                await trio.sleep(LOOK_S)
+            self._memory.topic_ids[name] = told[name][0]
+            self._note("topics", topics=told)
+            return
+        self._note("timeout", waiting=f"the brokers to tell of {step.partitions} partitions of {step.topic}", within_ms=step.within_ms)
+        raise _Stop
+
+
 def _groups(value: Any) -> Iterator[str]:
     """Yield the names of the groups in a request's fields."""
     if isinstance(value, Group):
@@ -367,4 +396,5 @@ _DO: dict[type[Any], Callable[[_Performance, Any], Awaitable[None]]] = {
     StopReading: _Performance._stop_reading,
     ReadAgain: _Performance._read_again,
     MoveGroup: _Performance._move,
+    GrowTopic: _Performance._grow,
 }

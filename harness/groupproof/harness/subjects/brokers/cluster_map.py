@@ -34,6 +34,9 @@ ALIVE_S = 5.0
 METADATA_NEWEST = 8
 """Every version names the brokers; librdkafka's mock cluster answers the newest one with a byte too many."""
 
+METADATA_WITH_IDS = 12
+"""The first version by which topics have ids and can be asked for by name (KIP-516)."""
+
 RETRY_S = 0.05
 
 _NOT_YET = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
@@ -105,6 +108,15 @@ class ClusterMap:
         """The ranges without what is `unreadable`."""
         without = {api: (self.ranges[api][0], min(versions) - 1) for api, versions in self.unreadable.items() if api in self.ranges}
         return {**self.ranges, **without}
+
+    async def topic_ids(self, names: Collection[str]) -> dict[str, tuple[str, int]]:
+        """Return the id and the number of partitions of each topic that is there; of none where the brokers tell no ids."""
+        if not names or not self.speaks(Api.METADATA, METADATA_WITH_IDS):
+            return {}
+        body = {"topics": tuple({"topic_id": None, "name": name} for name in names), "allow_auto_topic_creation": False}
+        with self._bounded(FOUND_S, "Metadata") as limit:
+            answer = await self._answer(Api.METADATA, body, newest=METADATA_WITH_IDS, limit=limit)
+        return {topic["name"]: (topic["topic_id"], len(topic["partitions"])) for topic in answer["topics"] if not topic["error_code"]}
 
     # Brokers
 

@@ -8,13 +8,14 @@ from typing import Final
 import trio
 
 from groupproof.harness.model.errors import BrokenEnvironment
-from groupproof.harness.subjects.brokers.readiness import Connect, controller_of
+from groupproof.harness.subjects.brokers.cluster import MovableCluster, RunningCluster
+from groupproof.harness.subjects.brokers.readiness import Connect, controller_of, create_topics
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.networks.request_connection import GONE, NotSpoken, asking
 from groupproof.protocol.vocabulary import Api, ErrorCode, TopicPartition, error_named
 from groupproof.protocol.wire.records import Record, encode_batch
 
-__all__ = ["fill_topics", "grow_topic"]
+__all__ = ["fill_topics", "grow_topic", "has_partitions"]
 
 _NAMING_UNTIL: Final = 12
 """The newest version of Produce that calls topics by their names."""
@@ -48,6 +49,16 @@ async def fill_topics(connect: Connect, bootstrap: Address, topics: Mapping[str,
             raise BrokenEnvironment(f"{len(left)} partitions could not be filled with records within {_LED_S:.0f} s: {said}")
         if left:
             await trio.sleep(_PAUSE_S)
+
+
+async def has_partitions(cluster: RunningCluster, topic: str, partitions: int, *, is_new: bool) -> None:
+    """Make a topic with so many partitions, or let it grow to them; raise `BrokenEnvironment` with the broker's words."""
+    if isinstance(cluster, MovableCluster):
+        cluster.grow(topic, partitions)
+    elif is_new:
+        await create_topics(cluster.connect, cluster.addresses[0], {topic: partitions}, replicas=1)
+    else:
+        await grow_topic(cluster.connect, cluster.addresses[0], topic, partitions)
 
 
 async def grow_topic(connect: Connect, bootstrap: Address, topic: str, partitions: int) -> None:

@@ -1,0 +1,22 @@
+"""The coordinator cases of KIP-848's protocol, by area."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from groupproof.harness.cases.coordinator.consumer import classic_requests, epochs, members, offsets, reconciliation, shape, static, subscriptions
+from groupproof.harness.model.case import Case
+
+__all__ = ["CASES"]
+
+CASES: Final[tuple[Case, ...]] = (
+    *shape.CASES,
+    *epochs.CASES,
+    *reconciliation.CASES,
+    *subscriptions.CASES,
+    *members.CASES,
+    *static.CASES,
+    *offsets.CASES,
+    *classic_requests.CASES,
+)
+"""Every case of the dialect, in the order in which reports list them."""

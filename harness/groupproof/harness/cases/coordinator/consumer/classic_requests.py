@@ -1,0 +1,151 @@
+"""What the requests of the classic protocol meet in a group of consumers, and those of KIP-848 in a classic group (CGG-01 to CGG-48, CGH-47)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from groupproof.harness.cases.coordinator.consumer.consumer_builders import CLASSIC_ALONE, consumer_case, shared
+from groupproof.harness.model import script_builders as classic
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.consumer_script_builders import beat, commit, describe, fetch, join, leave
+from groupproof.harness.model.script import Ref
+
+__all__ = ["CASES"]
+
+_GENERATION: Final = Ref("a", "member_epoch")
+_AS_A: Final = {"member_id": "a", "generation_id": _GENERATION}
+_AS_STRANGER: Final = {"member_id": "nobody", "generation_id": _GENERATION}
+_SYNC_AS_A: Final = {**_AS_A, "protocol_name": "range"}
+_EMPTIED: Final = (*classic.stable("k"), classic.leave("k", code=0))
+
+_IN_CONSUMER_GROUPS: Final = (
+    consumer_case(
+        "classic-request/heartbeat",
+        "answers the Heartbeat of a consumer, and of a stranger, with 25",
+        ("CGG-34",),
+        join("a"),
+        classic.beat("a", **_AS_A, code=25),
+        classic.beat("z", **_AS_STRANGER, code=25),
+        classic.beat("z", **_AS_STRANGER, instance="i9", code=25),
+        beat("a", code=0),
+    ),
+    consumer_case(
+        "classic-request/sync",
+        "answers the SyncGroup of a consumer, and of a stranger, with 25",
+        ("CGG-33",),
+        join("a"),
+        classic.sync("a", **_SYNC_AS_A, code=25),
+        classic.sync("z", **{**_SYNC_AS_A, "member_id": "nobody"}, code=25),
+        beat("a", code=0),
+    ),
+    consumer_case(
+        "classic-request/leave",
+        "removes a consumer that a LeaveGroup names",
+        ("CGG-48", "CGG-46"),
+        shared(),
+        classic.leave("z", members=({"member_id": "b", "group_instance_id": None},)),
+        describe("z", code=0),
+        beat("b", code=25),
+        beat("a", code=0),
+    ),
+    consumer_case(
+        "classic-request/leave-of-a-stranger",
+        "answers the LeaveGroup of a stranger, and of an unknown instance, with 25 in its entry",
+        ("CGG-47",),
+        join("a"),
+        classic.leave("z", members=({"member_id": "nobody", "group_instance_id": None},)),
+        classic.leave("z", members=({"member_id": "", "group_instance_id": "i9"},)),
+        beat("a", code=0),
+    ),
+    consumer_case(
+        "classic-request/leave-by-instance",
+        "removes a static consumer that a LeaveGroup names by its instance",
+        ("CGG-46", "CGG-48"),
+        join("a", instance="i1"),
+        classic.leave("z", members=({"member_id": "", "group_instance_id": "i1"},)),
+        describe("z", code=0),
+        beat("a", instance="i1", code=25),
+    ),
+)
+
+_IN_CLASSIC_GROUPS: Final = (
+    consumer_case(
+        "classic-group/heartbeat",
+        "answers a heartbeat with an epoch, and a leave, to a classic group with 69",
+        ("CGH-47",),
+        classic.stable("k"),
+        beat("a", epoch=3, code=69),
+        leave("a", code=69),
+        classic.beat("k", code=0),
+    ),
+    consumer_case(
+        "classic-group/described",
+        "describes no classic group by ConsumerGroupDescribe: 69",
+        ("CGD-12",),
+        classic.stable("k"),
+        describe("z"),
+    ),
+    consumer_case(
+        "classic-group/empty-one-is-joined",
+        "makes an empty classic group one of consumers for the first that joins, and keeps its offsets",
+        ("CGG-03", "CGG-13"),
+        classic.stable("k"),
+        classic.commit("k", {("t", 0): 7}, code=0),
+        classic.leave("k", code=0),
+        join("a", code=0),
+        describe("z", code=0),
+        fetch("a", code=0),
+        commit("a", code=0),
+    ),
+    consumer_case(
+        "classic-group/empty-one-of-another-type-is-joined",
+        "makes an empty classic group of any type one of consumers",
+        ("CGG-06", "CGG-03"),
+        classic.stable("k", protocol_type="connect"),
+        classic.leave("k", code=0),
+        join("a", code=0),
+        describe("z", code=0),
+    ),
+    consumer_case(
+        "classic-group/empty-one-and-a-malformed-join",
+        "leaves an empty classic group as it is for a join that it refuses",
+        ("CGH-24", "CGH-47"),
+        _EMPTIED,
+        join("a", regex="(", code=128),
+        join("a", timeout=-1, code=42),
+        beat("a", epoch=2, code=69),
+        describe("z"),
+        classic.describe("z"),
+    ),
+)
+
+_OFF: Final = (
+    consumer_case(
+        "off/join",
+        "answers a join with 35 where the protocol is switched off",
+        ("CGH-39",),
+        join("a", code=35),
+        beat("a", epoch=3, code=35),
+        leave("a", code=35),
+        settings=CLASSIC_ALONE,
+    ),
+    consumer_case(
+        "off/shape-is-not-looked-at",
+        "answers a malformed join with 35 where the protocol is switched off",
+        ("CGH-39",),
+        join("a", timeout=-1, code=35),
+        join("a", group_id="", code=35),
+        settings=CLASSIC_ALONE,
+    ),
+    consumer_case(
+        "off/describe",
+        "answers a description with 35 where the protocol is switched off",
+        ("CGH-39",),
+        classic.stable("k"),
+        describe("z"),
+        classic.beat("k", code=0),
+        settings=CLASSIC_ALONE,
+    ),
+)
+
+CASES: Final[tuple[Case, ...]] = (*_IN_CONSUMER_GROUPS, *_IN_CLASSIC_GROUPS, *_OFF)

@@ -1,0 +1,94 @@
+"""How the coordinator cases of KIP-848's protocol are made: their settings, and the states that many of them start from.
+
+Each distinct set of settings is one more broker to start, so that there are few: `QUICK` computes targets at once, `SMALL` also has short sessions and
+groups of three at most, `PACED` has the pause between targets as it is shipped (KIP-1263).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from groupproof.harness.cases.coordinator.builders import APART_MS, PROMPT, Steps, case, passing
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.consumer_script_builders import acknowledge, beat, join, leave
+from groupproof.harness.model.script import ScriptStep
+from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
+
+__all__ = [
+    "ASSIGNMENT_PAUSE", "CLASSIC_ALONE", "GONE_BY", "HALF", "PACED", "QUICK", "SESSION_MS", "SIZE_MAX", "SMALL", "STATES", "GroupInState", "consumer_case", "hand_over",
+    "ordered", "pair", "shared",
+]  # fmt: skip
+
+SESSION_MS: Final = 3_000
+SIZE_MAX: Final = 3
+
+QUICK: Final[Mapping[str, Any]] = {**PROMPT, "group.consumer.assignment.interval.ms": 0}
+SMALL: Final[Mapping[str, Any]] = {
+    **QUICK, "group.consumer.min.session.timeout.ms": 1_000, "group.consumer.session.timeout.ms": SESSION_MS,
+    "group.consumer.min.heartbeat.interval.ms": 500, "group.consumer.heartbeat.interval.ms": 1_000, "group.consumer.max.size": SIZE_MAX,
+}  # fmt: skip
+PACED: Final[Mapping[str, Any]] = PROMPT
+CLASSIC_ALONE: Final[Mapping[str, Any]] = {**PROMPT, "group.coordinator.rebalance.protocols": "classic"}
+
+ASSIGNMENT_PAUSE: Final = passing(1_000 + APART_MS)
+"""Longer than brokers wait from one target to the next, as they are shipped."""
+
+HALF: Final = passing(SESSION_MS * 6 // 10)
+"""More than half a session: two of them are more than one, with time to spare on either side."""
+
+GONE_BY: Final = passing(SESSION_MS + 2 * APART_MS)
+"""Longer than a session."""
+
+
+def consumer_case(
+    id: str,
+    title: str,
+    requirements: Iterable[str],
+    *steps: Steps,
+    settings: Mapping[str, Any] = QUICK,
+    topics: Mapping[str, int] | None = None,
+) -> Case:
+    """Return a case of the dialect; `t` is a topic of four partitions unless `topics` are given."""
+    return case(id, title, requirements, *steps, settings=settings, topics={"t": 4} if topics is None else topics, dialect=CONSUMER)
+
+
+# States to start from --------------------------------------------------------------------------------------------------------------
+
+
+def pair(first: str = "a", second: str = "b", **given: Any) -> tuple[ScriptStep, ...]:
+    """Bring a new group to Reconciling: the first member has all of t, the second has joined, and the first has heard nothing of it."""
+    return (join(first, **given), join(second, **given))
+
+
+def ordered(first: str = "a", second: str = "b", **given: Any) -> tuple[ScriptStep, ...]:
+    """Bring a new group to where the first member is told to revoke what the second is to have."""
+    return (*pair(first, second, **given), beat(first))
+
+
+def hand_over(first: str = "a", second: str = "b", **given: Any) -> tuple[ScriptStep, ...]:
+    """Bring a new group to where the first member has given up what the second is to have, and the second does not know yet."""
+    return (*ordered(first, second, **given), acknowledge(first))
+
+
+def shared(first: str = "a", second: str = "b", **given: Any) -> tuple[ScriptStep, ...]:
+    """Bring a new group to Stable with two members, who share t."""
+    return (*hand_over(first, second, **given), beat(second))
+
+
+@dataclass(frozen=True, slots=True)
+class GroupInState:
+    """A group to put a request to: in words, how it comes about, and which of its members is `a`."""
+
+    words: str
+    steps: tuple[ScriptStep, ...]
+
+
+STATES: Final[Mapping[str, GroupInState]] = {
+    "empty": GroupInState("is Empty", (join("a"), leave("a"))),
+    "assigning": GroupInState("is Assigning", (*shared(), leave("b"))),
+    "reconciling": GroupInState("is Reconciling", ordered()),
+    "stable": GroupInState("is Stable", shared()),
+}
+"""One group in each state; `a` is a member of all but the Empty one."""

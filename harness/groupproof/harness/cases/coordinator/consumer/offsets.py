@@ -1,0 +1,483 @@
+"""Commits and fetches of offsets with member epochs (CGO-01 to CGO-53)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from groupproof.harness.cases.coordinator.builders import offset_delete
+from groupproof.harness.cases.coordinator.consumer.consumer_builders import STATES, consumer_case, hand_over, ordered, shared
+from groupproof.harness.model import script_builders as classic
+from groupproof.harness.model.case import Case
+from groupproof.harness.model.consumer_script_builders import acknowledge, beat, commit, delete_groups, describe, fetch, join, leave, settled, txn_commit
+from groupproof.harness.model.script import Group, Ref
+
+__all__ = ["CASES"]
+
+_ABOVE: Final = Ref("a", "member_epoch", 1)
+_BELOW: Final = Ref("a", "member_epoch", -1)
+_FAR_BELOW: Final = Ref("a", "member_epoch", -2)
+_NONE: Final = -1
+_TWO: Final = {"t": 4, "u": 3}
+_LEFT: Final = (join("a"), commit("a"), leave("a"))
+
+_COMMITS: Final = (
+    consumer_case(
+        "commit/current-epoch",
+        "takes a commit of a member at its epoch, and gives it back",
+        ("CGO-01", "CGO-29"),
+        join("a"),
+        commit("a", {("t", 0): 7, ("t", 3): 9}, code=0),
+        fetch("a", {"t": (0, 1, 3)}, code=0),
+    ),
+    consumer_case(
+        "commit/epoch-above",
+        "refuses a commit of an epoch above the member's with 113, and keeps what was committed",
+        ("CGO-02", "CGO-53"),
+        join("a"),
+        commit("a", {("t", 0): 7}, code=0),
+        commit("a", {("t", 0): 8}, epoch=_ABOVE, code=113),
+        fetch("a", code=0),
+    ),
+    consumer_case(
+        "commit/no-epoch-of-a-member",
+        "refuses a member's commit without an epoch with 113",
+        ("CGO-16", "CGO-53"),
+        join("a"),
+        commit("a", epoch=_NONE, code=113),
+        fetch("a", code=0),
+    ),
+    consumer_case(
+        "commit/previous-epoch-kept-partition",
+        "takes a commit of the previous epoch for a partition that the member kept (since 4.3; before, 113)",
+        ("CGO-03", "CGO-04"),
+        hand_over(),
+        commit("a", {("t", 0): 7}, epoch=_BELOW, code=113),
+        fetch("a", code=0),
+    ),
+    consumer_case(
+        "commit/previous-epoch-given-away",
+        "refuses a commit of the previous epoch for a partition that the member gave away with 113",
+        ("CGO-06", "CGO-03"),
+        shared(),
+        commit("a", {("t", 2): 7}, epoch=_BELOW, code=113),
+        fetch("b", {"t": (2,)}, code=0),
+    ),
+    consumer_case(
+        "commit/previous-epoch-of-a-newer-partition",
+        "refuses a commit of an epoch before the partition was assigned with 113",
+        ("CGO-05", "CGO-03"),
+        join("a"),
+        beat("a", names=("t", "u"), owned="own"),
+        commit("a", {("u", 0): 7}, epoch=_BELOW, code=113),
+        fetch("a", {"u": (0,)}, code=0),
+        topics=_TWO,
+    ),
+    consumer_case(
+        "commit/previous-epoch-of-both",
+        "looks at each partition of a commit of the previous epoch (since 4.3)",
+        ("CGO-09", "CGO-03"),
+        join("a"),
+        beat("a", names=("t", "u"), owned="own"),
+        commit("a", {("t", 0): 7, ("u", 0): 8}, epoch=_BELOW, code=113),
+        fetch("a", {"t": (0,), "u": (0,)}, code=0),
+        topics=_TWO,
+    ),
+    consumer_case(
+        "commit/before-the-first-epoch",
+        "refuses a commit of an epoch before the member came with 113",
+        ("CGO-05", "CGO-03"),
+        hand_over(),
+        commit("a", {("t", 0): 7}, epoch=_FAR_BELOW, code=113),
+        fetch("a", code=0),
+    ),
+    consumer_case(
+        "commit/under-revocation",
+        "takes a commit for a partition that the member is to revoke",
+        ("CGO-07",),
+        ordered(),
+        commit("a", {("t", 2): 7, ("t", 0): 8}, code=0),
+        acknowledge("a", code=0),
+        beat("b", code=0),
+        fetch("b", {"t": (0, 2)}, code=0),
+    ),
+    consumer_case(
+        "commit/not-assigned",
+        "takes a commit of the current epoch for any partition that there is",
+        ("CGO-08",),
+        shared(),
+        commit("a", {("t", 2): 7, ("u", 0): 8}, code=0),
+        fetch("a", {"t": (2,), "u": (0,)}, code=0),
+        topics=_TWO,
+    ),
+    consumer_case(
+        "commit/unknown-member",
+        "refuses the commit of a stranger with 25",
+        ("CGO-10",),
+        join("a"),
+        commit("z", epoch=2, code=25),
+        fetch("a", code=0),
+    ),
+    consumer_case(
+        "commit/old-version-of-a-member",
+        "refuses a commit in version 8 of a member with 35",
+        ("CGO-11",),
+        join("a"),
+        commit("a", version=8, code=35),
+        fetch("a", code=0),
+    ),
+    consumer_case(
+        "commit/old-version-of-a-stranger",
+        "refuses a commit in version 8 of a stranger with 25",
+        ("CGO-12", "CGO-10"),
+        join("a"),
+        commit("z", epoch=1, version=8, code=25),
+    ),
+    consumer_case(
+        "commit/nobody-to-a-group-with-members",
+        "refuses a commit of nobody with 25 while there are members",
+        ("CGO-13",),
+        join("a"),
+        commit("z", member_id="", epoch=_NONE, code=25),
+    ),
+    consumer_case(
+        "commit/nobody-to-an-empty-group",
+        "takes a commit of nobody while the group is Empty",
+        ("CGO-14",),
+        _LEFT,
+        commit("z", member_id="", epoch=_NONE, code=0),
+        fetch("z", member_id=None, epoch=_NONE, code=0),
+    ),
+    consumer_case(
+        "commit/departed-member-without-epoch",
+        "takes a commit without an epoch of whomever while the group is Empty",
+        ("CGO-15",),
+        _LEFT,
+        commit("a", {("t", 0): 5}, epoch=_NONE, code=0),
+        fetch("z", member_id=None, epoch=_NONE, code=0),
+    ),
+    consumer_case(
+        "commit/departed-member",
+        "refuses the commit of a member that has left with 25",
+        ("CGO-17",),
+        _LEFT,
+        commit("a", {("t", 0): 5}, code=25),
+        fetch("a", code=25),
+        fetch("z", member_id=None, epoch=_NONE, code=0),
+    ),
+    consumer_case(
+        "commit/no-group-with-epoch",
+        "refuses a commit with an epoch to a group that does not exist with 69, in version 8 with 22",
+        ("CGO-18", "CGO-19"),
+        commit("a", epoch=1, code=69),
+        commit("a", epoch=1, version=8, code=22),
+        describe("z", code=0),
+    ),
+    consumer_case(
+        "commit/no-group",
+        "keeps offsets of nobody in a group without members, which consumers then may join",
+        ("CGO-20", "CGO-21"),
+        commit("z", {("t", 0): 5}, member_id="", epoch=_NONE, code=0),
+        fetch("z", member_id=None, epoch=_NONE, code=0),
+        join("a", code=0),
+        fetch("a", code=0),
+    ),
+    consumer_case(
+        "commit/wrong-instance",
+        "looks at no instance id in a commit",
+        ("CGO-22",),
+        join("a", instance="i1"),
+        commit("a", instance="i9", code=0),
+        commit("a", code=0),
+    ),
+    consumer_case(
+        "commit/unknown-topic",
+        "refuses a partition that there is not with 3, and takes the others",
+        ("CGO-23",),
+        join("a"),
+        commit("a", {("t", 0): 5, ("nowhere", 0): 6, ("t", 44): 7}, code=None),
+        fetch("a", code=0),
+    ),
+    consumer_case(
+        "commit/long-metadata",
+        "refuses metadata that are too long with 12",
+        ("CGO-24", "CGO-53"),
+        join("a"),
+        commit("a", metadata="x" * 5_000, code=12),
+        fetch("a", code=0),
+    ),
+    consumer_case(
+        "commit/after-an-acknowledgement",
+        "takes the next epoch for the member's from the answer on that gives it",
+        ("CGI-16", "CGO-01", "CGO-07"),
+        ordered(),
+        commit("a", {("t", 3): 7}, code=0),
+        acknowledge("a", code=0),
+        commit("a", {("t", 0): 8}, code=0),
+        fetch("a", {"t": (0, 3)}, code=0),
+    ),
+    consumer_case(
+        "commit/waiting-member",
+        "takes the commit of a member that has nothing yet",
+        ("CGO-01", "CGO-08"),
+        ordered(),
+        commit("b", code=0),
+        fetch("b", code=0),
+    ),
+)
+
+_FETCHES: Final = (
+    consumer_case(
+        "fetch/epoch-above",
+        "refuses a fetch of an epoch above the member's with 113",
+        ("CGO-30",),
+        join("a"),
+        commit("a"),
+        fetch("a", epoch=_ABOVE, code=113),
+    ),
+    consumer_case(
+        "fetch/epoch-below",
+        "refuses a fetch of the previous epoch with 113, in every release",
+        ("CGO-30",),
+        hand_over(),
+        fetch("a", epoch=_BELOW, code=113),
+        fetch("a", epoch=_BELOW, everything=True, code=113),
+        fetch("a", everything=True, code=0),
+    ),
+    consumer_case("fetch/unknown-member", "refuses the fetch of a stranger with 25", ("CGO-31",), join("a"), fetch("z", epoch=1, code=25)),
+    consumer_case(
+        "fetch/nobody",
+        "answers a fetch of nobody",
+        ("CGO-32", "CGO-37"),
+        join("a"),
+        commit("a"),
+        fetch("z", member_id=None, epoch=_NONE, code=0),
+        fetch("z", member_id=None, epoch=_NONE, everything=True, code=0),
+        classic.fetch("z", version=8, code=0),
+    ),
+    consumer_case(
+        "fetch/empty-member-id",
+        "takes an empty member id for a member's, and refuses it with 25",
+        ("CGO-33",),
+        join("a"),
+        fetch("z", member_id="", epoch=_NONE, code=25),
+    ),
+    consumer_case(
+        "fetch/epoch-without-member",
+        "refuses a fetch with an epoch of nobody",
+        ("CGO-34",),
+        join("a"),
+        fetch("z", member_id=None, epoch=3, code=-1),
+    ),
+    consumer_case(
+        "fetch/no-epoch-of-a-member",
+        "refuses a member's fetch without an epoch with 113",
+        ("CGO-35",),
+        join("a"),
+        fetch("a", epoch=_NONE, code=113),
+    ),
+    consumer_case(
+        "fetch/no-group",
+        "answers a fetch of a group that does not exist with no offsets",
+        ("CGO-36",),
+        fetch("z", member_id=None, epoch=_NONE, code=0),
+        fetch("a", epoch=1, code=0),
+    ),
+    consumer_case(
+        "fetch/never-committed",
+        "answers offset -1 for a partition that was never committed",
+        ("CGO-40",),
+        join("a"),
+        fetch("a", {"t": (0, 1, 2, 3)}, code=0),
+    ),
+    consumer_case(
+        "fetch/everything",
+        "answers all that was committed",
+        ("CGO-29", "CGO-32"),
+        join("a", names=("t", "u")),
+        commit("a", {("t", 0): 5, ("u", 2): 6}),
+        fetch("a", everything=True, code=0),
+        topics=_TWO,
+    ),
+    consumer_case(
+        "fetch/empty-group",
+        "refuses a fetch of a departed member with 25, and answers one of nobody",
+        ("CGO-31", "CGO-32"),
+        _LEFT,
+        fetch("a", code=25),
+        fetch("z", member_id=None, epoch=_NONE, code=0),
+    ),
+)
+
+_TRANSACTIONS: Final = (
+    consumer_case(
+        "txn-commit/epoch-above",
+        "refuses a transactional commit of an epoch above the member's with 22",
+        ("CGO-42",),
+        join("a"),
+        txn_commit("a", epoch=_ABOVE, code=22),
+    ),
+    consumer_case(
+        "txn-commit/epoch-below",
+        "refuses a transactional commit of an epoch before the member came with 22",
+        ("CGO-43", "CGO-44"),
+        hand_over(),
+        txn_commit("a", epoch=_FAR_BELOW, code=22),
+        txn_commit("a", {("t", 3): 1}, epoch=_BELOW, code=22),
+    ),
+    consumer_case(
+        "txn-commit/unknown-member", "refuses the transactional commit of a stranger with 25", ("CGO-45",), join("a"), txn_commit("z", epoch=1, code=25)
+    ),
+)
+
+_DELETIONS: Final = (
+    consumer_case(
+        "offset-delete/subscribed-topic",
+        "refuses to delete offsets of a topic that a member subscribes to with 86",
+        ("CGO-49", "CGO-50"),
+        join("a"),
+        commit("a", {("t", 0): 5, ("u", 0): 6}),
+        offset_delete("z", {"t": (0,), "u": (0,)}),
+        fetch("a", {"t": (0,), "u": (0,)}, code=0),
+        topics=_TWO,
+    ),
+    consumer_case(
+        "offset-delete/empty-group",
+        "deletes offsets of an Empty group",
+        ("CGO-51",),
+        _LEFT,
+        offset_delete("z", {"t": (0,)}, code=0),
+        fetch("z", member_id=None, epoch=_NONE, code=0),
+    ),
+    consumer_case(
+        "offset-delete/topic-dropped",
+        "deletes offsets of a topic that nobody subscribes to any more",
+        ("CGO-50",),
+        join("a", names=("t", "u")),
+        commit("a", {("u", 0): 6}),
+        beat("a", names=("t",), owned=[("t", index) for index in range(4)]),
+        offset_delete("z", {"u": (0,)}, code=0),
+        fetch("a", {"u": (0,)}, code=0),
+        topics=_TWO,
+    ),
+    consumer_case("offset-delete/no-group", "answers for a group that does not exist with 69", ("CGO-52",), offset_delete("z", {"t": (0,)}, code=69)),
+)
+
+
+def _in_states() -> Iterator[Case]:
+    """Yield commits and fetches of members and strangers in each state of a group."""
+    asked: tuple[tuple[str, str, str, Any, int], ...] = (
+        ("commit", "current-epoch-while", "CGO-01", lambda: commit("a", code=0), 0),
+        ("commit", "epoch-above-while", "CGO-02", lambda: commit("a", epoch=_ABOVE, code=113), 113),
+        ("commit", "stranger-while", "CGO-10", lambda: commit("z", epoch=1, code=25), 25),
+        ("fetch", "current-epoch-while", "CGO-29", lambda: fetch("a", code=0), 0),
+        ("fetch", "epoch-above-while", "CGO-30", lambda: fetch("a", epoch=_ABOVE, code=113), 113),
+    )
+    for area, name, requirement, step, code in asked:
+        for state in ("assigning", "reconciling"):
+            yield consumer_case(
+                f"{area}/{name}-{state}",
+                f"answers such a {area} with {code} while the group {STATES[state].words}",
+                (requirement,),
+                STATES[state].steps,
+                step(),
+            )
+
+
+_GROUPS: Final = (
+    consumer_case(
+        "describe/stable",
+        "describes a group with its epochs, its assignor and its members",
+        ("CGD-01", "CGD-02", "CGD-03", "CGD-06"),
+        join("a", rack_id="r1", instance="i1"),
+        describe("z", code=0),
+        describe("z", version=0, code=0),
+    ),
+    consumer_case(
+        "describe/target-beside-assignment",
+        "shows what a member has and what it is to have apart",
+        ("CGD-05", "CGD-08"),
+        (join("a"), join("b")),
+        describe("z", code=0),
+        beat("a"),
+        describe("z", code=0),
+        settled("a", "b"),
+        describe("z", code=0),
+    ),
+    consumer_case(
+        "describe/under-revocation",
+        "shows partitions that are to be revoked as their owner's still (since 4.3)",
+        ("CGD-09", "CGD-10"),
+        ordered(),
+        describe("z", code=0),
+    ),
+    consumer_case("describe/assigning", "says Assigning while the next target is to come", ("CGD-04",), STATES["assigning"].steps, describe("z", code=0)),
+    consumer_case("describe/empty", "describes an Empty group without an error", ("CGD-07",), STATES["empty"].steps, describe("z", code=0)),
+    consumer_case("describe/no-group", "describes no group that does not exist: 69", ("CGD-11",), describe("z")),
+    consumer_case("describe/no-name", "describes no group without a name: 24", ("CGD-13",), join("a"), describe("z", ""), describe("z", code=0)),
+    consumer_case(
+        "describe/several",
+        "describes several groups, each by itself",
+        ("CGD-16", "CGD-11"),
+        join("a"),
+        describe("z", Group("g"), Group("h")),
+    ),
+    consumer_case(
+        "describe/by-the-classic-request",
+        "tells who asks by DescribeGroups that there is no such classic group",
+        ("CGD-17", "CGD-18"),
+        join("a"),
+        classic.describe("z", version=6),
+        classic.describe("z", version=5),
+    ),
+    consumer_case(
+        "list/listed",
+        "lists a consumer group with its type and its state",
+        ("CGD-20",),
+        join("a"),
+        classic.list_groups("z", version=5, code=0),
+        join("b"),
+        classic.list_groups("z", version=5, code=0),
+    ),
+    *(
+        consumer_case(
+            f"list/by-{name}",
+            f"lists groups by {words}",
+            (requirement,),
+            shared(),
+            classic.list_groups("z", version=5, **fields, code=0),
+        )
+        for name, words, requirement, fields in (
+            ("type", "their type", "CGD-21", {"types_filter": ("consumer",)}),
+            ("type-in-capitals", "their type, in any case", "CGD-21", {"types_filter": ("Consumer",)}),
+            ("other-type", "another type", "CGD-21", {"types_filter": ("classic",)}),
+            ("unknown-type", "a type that there is not", "CGD-22", {"types_filter": ("bogus",)}),
+            ("state", "their state, in any case", "CGD-23", {"states_filter": ("stable",)}),
+            ("other-state", "another state", "CGD-23", {"states_filter": ("Empty",)}),
+            ("state-of-its-own", "a state of consumer groups alone", "CGD-23", {"states_filter": ("Reconciling", "Assigning")}),
+            ("unknown-state", "a state that there is not", "CGD-22", {"states_filter": ("bogus",)}),
+        )
+    ),
+    consumer_case(
+        "delete/with-members",
+        "deletes no group with members: 68",
+        ("CGD-24",),
+        join("a"),
+        delete_groups("z", code=68),
+        beat("a", code=0),
+    ),
+    consumer_case(
+        "delete/empty-group",
+        "deletes an Empty group with its offsets, whose epochs then begin anew",
+        ("CGD-26", "CGD-28"),
+        _LEFT,
+        delete_groups("z", code=0),
+        describe("z", code=0),
+        fetch("z", member_id=None, epoch=_NONE, code=0),
+        join("a", code=0),
+        describe("z", code=0),
+    ),
+    consumer_case("delete/no-group", "deletes no group that does not exist: 69", ("CGD-27",), delete_groups("z", code=69)),
+)
+
+CASES: Final[tuple[Case, ...]] = (*_COMMITS, *_FETCHES, *_in_states(), *_TRANSACTIONS, *_DELETIONS, *_GROUPS)

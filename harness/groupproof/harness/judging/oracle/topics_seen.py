@@ -1,0 +1,64 @@
+"""The topics of the brokers as a walk through a group's history knows them: which there were, with their ids, and when they came or grew. Pure.
+
+Groups that assign partitions themselves (KIP-848) are a function of the topics; commits of partitions that there are not are refused beside any group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Final
+
+from groupproof.coordinator.broker.unknown_partitions import OFFSET_REQUESTS, OffsetRequest, existing_part, refused_wholly, with_unknown
+from groupproof.coordinator.machine.topics_image import TopicImage
+from groupproof.harness.judging.oracle.machine_step import topics_with
+
+if TYPE_CHECKING:
+    from groupproof.harness.judging.oracle.exchanges import History
+    from groupproof.protocol.rules import Profile
+    from groupproof.protocol.wire.messages import GroupRequest, GroupResponse
+
+__all__ = ["SPREAD_MS", "TopicsSeen"]
+
+SPREAD_MS: Final = 1_000.0
+"""How long a group's coordinator may know nothing of a topic that its broker tells of already: measured were 0.1 to 0.5 s (CGX-16)."""
+
+
+class TopicsSeen:
+    """The topics at one place of a walk; without a word of them in the trace, nothing is known and nothing is refused for them."""
+
+    def __init__(self, history: History, profile: Profile) -> None:
+        self._topics = None if history.topics is None else topics_with(history.topics)
+        self._changes = list(history.topic_changes)
+        self._fields = profile.fields
+        self.images: Mapping[str, TopicImage] = history.topic_images
+
+    def changes_until(self, ready_ms: float, way: Callable[[int], int]) -> Iterator[int]:
+        """Take up, one after the other, the changes that the coordinator knows of at `ready_ms`, and yield when each can have come; where that is open, `way` decides."""
+        while self._changes and self._changes[0].begun_ms <= ready_ms:
+            change = self._changes[0]
+            is_known = ready_ms >= change.done_ms + SPREAD_MS or way(2) == (0 if ready_ms >= change.done_ms else 1)
+            if not is_known:
+                return
+            self._changes.pop(0)
+            self.images = {**self.images, **change.images}
+            if self._topics is not None:
+                for name, image in change.images.items():
+                    self._topics.grow(name, image.partitions)
+            yield int(min(change.done_ms, ready_ms))
+
+    def asked_of_group(self, message: GroupRequest) -> tuple[GroupRequest, GroupResponse | None]:
+        """Return what of a request its group is asked, and the whole answer where it is asked nothing."""
+        if self._topics is None or not isinstance(message, OFFSET_REQUESTS) or not all(topic.name for topic in message.topics):
+            return message, None
+        known = self._existing(message)
+        return known, refused_wholly(message, known)
+
+    def completed(self, asked: GroupRequest, answer: GroupResponse) -> GroupResponse:
+        """Return a group's answer with what is said of partitions that there are not."""
+        if self._topics is None or not isinstance(asked, OFFSET_REQUESTS):
+            return answer
+        return with_unknown(asked, answer, known=self._existing(asked), repeats_topics=bool(self._fields["deletions_repeat_topics"]))
+
+    def _existing(self, message: OffsetRequest) -> OffsetRequest:
+        assert self._topics is not None, "without topics nothing is refused"
+        return existing_part(message, self._topics, by_partition=bool(self._fields["commits_check_partitions"]))

@@ -1,0 +1,171 @@
+"""Words to write scripts with in the dialect of KIP-848: one function a request, with what a well-behaved member sends as its defaults.
+
+A member's id is its name in the script, as in this protocol the client makes it. A field may be overridden by keyword, by Kafka's names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from groupproof.harness.model.script import Ask, Group, OwnedById, PartitionsById, Ref, ScriptStep, Topic, TopicPattern
+from groupproof.protocol.vocabulary import Api
+
+__all__ = [
+    "LEFT", "REVOCATION_MS", "SLOT_KEPT", "acknowledge", "away", "beat", "commit", "delete_groups", "describe", "fetch", "full", "join", "leave", "list_groups", "settled",
+    "txn_commit",
+]  # fmt: skip
+
+LEFT: Final = -1
+"""The epoch with which a member leaves."""
+
+SLOT_KEPT: Final = -2
+"""The epoch with which a static member leaves that will be back."""
+
+REVOCATION_MS: Final = 60_000
+"""The rebalance timeout of a member: how long it may take to give partitions up."""
+
+_OF_ASK: Final = frozenset({"label", "version", "over", "to", "wait", "within_ms", "code", "is_parked", "settles", "since"})
+_GROUP: Final = Group()
+
+Owned = Sequence[tuple[str, int]] | str | None
+"""What a member reports: partitions by the script's names, "own" for what it was last assigned, None for nothing at all."""
+
+
+def _ask(member: str, api: Api, fields: Mapping[str, Any], given: Mapping[str, Any], *, label: str) -> Ask:
+    options = {name: value for name, value in given.items() if name in _OF_ASK}
+    body = {**fields, **{name: value for name, value in given.items() if name not in _OF_ASK}}
+    return Ask(member=member, api=api, fields=body, **{"label": label, **options})
+
+
+def _reported(member: str, owned: Owned) -> Any:
+    if owned is None:
+        return None
+    return OwnedById(member) if owned == "own" else PartitionsById(tuple(owned))  # type: ignore[arg-type]  # the other strings are no partitions
+
+
+def beat(
+    member: str,
+    *,
+    epoch: Any = None,
+    owned: Owned = None,
+    names: Iterable[str] | None = None,
+    regex: str | None = None,
+    instance: str | None = None,
+    timeout: int = -1,
+    **given: Any,
+) -> Ask:
+    """Send ConsumerGroupHeartbeat as `member`, with its epoch and what has changed: nothing, unless it is said."""
+    fields = {
+        "group_id": _GROUP,
+        "member_id": member,
+        "member_epoch": Ref(member, "member_epoch") if epoch is None else epoch,
+        "instance_id": instance,
+        "rack_id": None,
+        "rebalance_timeout_ms": timeout,
+        "subscribed_topic_names": None if names is None else tuple(Topic(name) for name in names),
+        "subscribed_topic_regex": None if regex is None else TopicPattern(regex),
+        "server_assignor": None,
+        "topic_partitions": _reported(member, owned),
+    }
+    return _ask(member, Api.CONSUMER_GROUP_HEARTBEAT, fields, given, label=f"beat {member}")
+
+
+def join(member: str, *, names: Iterable[str] | None = ("t",), **given: Any) -> Ask:
+    """Join: epoch 0, a subscription, a rebalance timeout, and no partitions."""
+    return beat(member, names=names, **{"epoch": 0, "owned": (), "timeout": REVOCATION_MS, "label": f"join {member}", **given})
+
+
+def full(member: str, *, names: Iterable[str] | None = ("t",), **given: Any) -> Ask:
+    """Send a heartbeat that says everything, and so is answered everything (CGM-26)."""
+    return beat(member, names=names, **{"owned": "own", "timeout": REVOCATION_MS, **given})
+
+
+def acknowledge(member: str, **given: Any) -> Ask:
+    """Report what the member was last assigned: what it was to revoke is given up."""
+    return beat(member, **{"owned": "own", "label": f"acknowledge {member}", **given})
+
+
+def leave(member: str, **given: Any) -> Ask:
+    return beat(member, epoch=LEFT, **{"label": f"leave {member}", **given})
+
+
+def away(member: str, instance: str, **given: Any) -> Ask:
+    """Leave as a static member that will be back."""
+    return beat(member, epoch=SLOT_KEPT, instance=instance, **{"label": f"away {member}", **given})
+
+
+def describe(member: str, *groups: Any, **given: Any) -> Ask:
+    fields = {"group_ids": groups or (_GROUP,), "include_authorized_operations": False}
+    return _ask(member, Api.CONSUMER_GROUP_DESCRIBE, fields, given, label=f"describe {member}")
+
+
+def _committed(offsets: Mapping[tuple[str, int], int], metadata: str) -> tuple[Mapping[str, Any], ...]:
+    topics: dict[str, list[Mapping[str, Any]]] = {}
+    for (topic, partition), offset in offsets.items():
+        topics.setdefault(topic, []).append({"partition_index": partition, "committed_offset": offset, "committed_metadata": metadata})
+    return tuple({"name": Topic(name), "partitions": tuple(partitions)} for name, partitions in topics.items())
+
+
+def commit(
+    member: str,
+    offsets: Mapping[tuple[str, int], int] | None = None,
+    *,
+    epoch: Any = None,
+    metadata: str = "",
+    instance: str | None = None,
+    **given: Any,
+) -> Ask:
+    """Send OffsetCommit v9 with the member's epoch (partition 0 of topic t at 1 unless `offsets` are given)."""
+    fields = {
+        "group_id": _GROUP,
+        "generation_id": Ref(member, "member_epoch") if epoch is None else epoch,
+        "member_id": member,
+        "group_instance_id": instance,
+        "topics": _committed({("t", 0): 1} if offsets is None else offsets, metadata),
+    }
+    return _ask(member, Api.OFFSET_COMMIT, fields, {"version": 9, **given}, label=f"commit {member}")
+
+
+def txn_commit(member: str, offsets: Mapping[tuple[str, int], int] | None = None, *, epoch: Any = None, **given: Any) -> Ask:
+    """Send TxnOffsetCommit v3 with the member's epoch, by a producer of the member's own."""
+    fields = {
+        "transactional_id": f"txn-{member}",
+        "group_id": _GROUP,
+        "producer_id": Ref(member, "producer_id"),
+        "producer_epoch": 0,
+        "generation_id": Ref(member, "member_epoch") if epoch is None else epoch,
+        "member_id": member,
+        "group_instance_id": None,
+        "topics": _committed({("t", 0): 1} if offsets is None else offsets, ""),
+    }
+    return _ask(member, Api.TXN_OFFSET_COMMIT, fields, {"version": 3, **given}, label=f"txn commit {member}")
+
+
+def fetch(
+    member: str, partitions: Mapping[str, Sequence[int]] | None = None, *, epoch: Any = None, everything: bool = False, **given: Any
+) -> Ask:
+    """Send OffsetFetch v9 with the member's epoch: partition 0 of topic t, the `partitions`, or `everything` that was committed."""
+    wanted = {"t": (0,)} if partitions is None else partitions
+    topics = None if everything else tuple({"name": Topic(name), "partition_indexes": tuple(of)} for name, of in wanted.items())
+    group = {
+        "group_id": given.pop("group_id", _GROUP),
+        "member_id": given.pop("member_id", member),
+        "member_epoch": Ref(member, "member_epoch") if epoch is None else epoch,
+        "topics": topics,
+    }
+    fields = {"groups": (group,), "require_stable": given.pop("require_stable", False)}
+    return _ask(member, Api.OFFSET_FETCH, fields, {"version": 9, **given}, label=f"fetch {member}")
+
+
+def list_groups(member: str, **given: Any) -> Ask:
+    return _ask(member, Api.LIST_GROUPS, {}, {"version": 5, **given}, label=f"list {member}")
+
+
+def delete_groups(member: str, *, group: Any = _GROUP, **given: Any) -> Ask:
+    return _ask(member, Api.DELETE_GROUPS, {"groups_names": (group,)}, given, label=f"delete {member}")
+
+
+def settled(*members: str, rounds: int = 3) -> tuple[ScriptStep, ...]:
+    """Let the members beat in turn, each with what it was last assigned, until everything has found its owner."""
+    return tuple(acknowledge(member) for _ in range(rounds) for member in members)
