@@ -13,7 +13,6 @@ from groupproof.protocol.vocabulary import Api
 
 __all__ = [
     "LEFT", "REVOCATION_MS", "SLOT_KEPT", "acknowledge", "away", "beat", "commit", "delete_groups", "describe", "fetch", "full", "join", "leave", "list_groups", "settled",
-    "txn_commit",
 ]  # fmt: skip
 
 LEFT: Final = -1
@@ -127,24 +126,7 @@ def commit(
     return _ask(member, Api.OFFSET_COMMIT, fields, {"version": 9, **given}, label=f"commit {member}")
 
 
-def txn_commit(member: str, offsets: Mapping[tuple[str, int], int] | None = None, *, epoch: Any = None, **given: Any) -> Ask:
-    """Send TxnOffsetCommit v3 with the member's epoch, by a producer of the member's own."""
-    fields = {
-        "transactional_id": f"txn-{member}",
-        "group_id": _GROUP,
-        "producer_id": Ref(member, "producer_id"),
-        "producer_epoch": 0,
-        "generation_id": Ref(member, "member_epoch") if epoch is None else epoch,
-        "member_id": member,
-        "group_instance_id": None,
-        "topics": _committed({("t", 0): 1} if offsets is None else offsets, ""),
-    }
-    return _ask(member, Api.TXN_OFFSET_COMMIT, fields, {"version": 3, **given}, label=f"txn commit {member}")
-
-
-def fetch(
-    member: str, partitions: Mapping[str, Sequence[int]] | None = None, *, epoch: Any = None, everything: bool = False, **given: Any
-) -> Ask:
+def fetch(member: str, partitions: Mapping[str, Sequence[int]] | None = None, *, epoch: Any = None, everything: bool = False, **given: Any) -> Ask:
     """Send OffsetFetch v9 with the member's epoch: partition 0 of topic t, the `partitions`, or `everything` that was committed."""
     wanted = {"t": (0,)} if partitions is None else partitions
     topics = None if everything else tuple({"name": Topic(name), "partition_indexes": tuple(of)} for name, of in wanted.items())

@@ -7,7 +7,7 @@ from tests.harness.judging.oracle.recording import SETTINGS, Recording, bodied, 
 
 from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Output
 from groupproof.harness.judging.oracle import findings_of
-from groupproof.harness.judging.oracle.machine_step import ImpossibleChoice, answers_by_rule, followed, topics_with
+from groupproof.harness.judging.oracle.machine_step import ImpossibleChoice, answers_by_rule, followed
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.vocabulary import ErrorCode
 from groupproof.protocol.wire.messages import GroupRequest, LeaveGroupRequest
@@ -71,10 +71,3 @@ def test_from_2_5_on_a_broker_breaks_off_where_an_old_leader_s_list_names_an_ins
     assert findings_of(written, profile=profile, settings=SETTINGS) == []
     assert ["KAFKA-14422" in finding.detail for finding in found] == [breaks]
     assert [finding.verdict is Verdict.INCONCLUSIVE for finding in found] == [breaks]
-
-
-def test_the_topics_are_those_that_the_trace_tells() -> None:
-    topics = topics_with({"t": 2, "u": 1})
-
-    assert {topic.name for topic in topics.all()} == {"t", "u"}
-    assert topics.named("missing") is None

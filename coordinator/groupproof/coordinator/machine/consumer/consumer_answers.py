@@ -89,7 +89,7 @@ def _described_member(event: ConsumerGroupEvent, member: ConsumerMember) -> Desc
             assigned.setdefault(topic_id, set()).update(indexes)
     return DescribedConsumer(
         member_id=member.member_id, instance_id=member.instance_id, rack_id=member.rack_id, member_epoch=member.epoch, client_id=member.client_id,
-        client_host=member.client_host, subscribed_topic_names=tuple(sorted(member.names)), subscribed_topic_regex=member.regex or None,
+        client_host=member.client_host, subscribed_topic_names=tuple(sorted(member.names)), subscribed_topic_regex=member.regex,
         assignment=_described_partitions(event, assigned), target_assignment=_described_partitions(event, group.target.get(member.member_id, {})),
         member_type=CONSUMER_MEMBER if member.classic is None else CLASSIC_MEMBER,
     )  # fmt: skip

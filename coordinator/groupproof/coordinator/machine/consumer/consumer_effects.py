@@ -225,7 +225,7 @@ def _remove(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     group.look_at(engine.topics)
     group.generation += 1
     if not group.members and not engine.fields["empty_group_waits"]:
-        group.assigned_ms = None
+        group.assigned_ms, group.assignment_epoch = None, group.generation
 
 
 def _restart_timers(engine: EffectContext, event: ConsumerGroupEvent) -> None:

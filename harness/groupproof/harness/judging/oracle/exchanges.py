@@ -194,10 +194,10 @@ class _Ends:
         self.topic_titles = {image.topic_id: titles.get(name, name) for images in known for name, image in images.items()}
         self._nodes = [obs for obs in kit if obs.body.get("name") in ("coordinator", "moved")]
 
-    def _topic_change(self, told: Observation) -> TopicChange:
-        """Return the change that was told of: it began with the step that asked for it."""
-        steps = (obs.at_ms for obs in reversed(self._steps) if obs.seq < told.seq and obs.body.get("step") == "grow_topic")
-        return TopicChange(begun_ms=next(steps, told.at_ms), done_ms=told.at_ms, images=_images(told.body["topics"]))
+    def _topic_change(self, seen: Observation) -> TopicChange:
+        """Return the change that was seen: it began with the step that asked for it."""
+        steps = (obs.at_ms for obs in reversed(self._steps) if obs.seq < seen.seq and obs.body.get("step") == "grow_topic")
+        return TopicChange(begun_ms=next(steps, seen.at_ms), done_ms=seen.at_ms, images=_images(seen.body["topics"]))
 
     def settled_ms(self, request: Observation) -> float | None:
         return self._settled.get(request.exchange_id)
@@ -231,8 +231,8 @@ class _Ends:
         return any(stopped < until and request.seq < again for stopped, again in self._unread)
 
 
-def _images(told: Mapping[str, Any]) -> dict[str, TopicImage]:
-    return {name: TopicImage(topic_id, partitions) for name, (topic_id, partitions) in told.items()}
+def _images(topics: Mapping[str, Any]) -> dict[str, TopicImage]:
+    return {name: TopicImage(topic_id, partitions) for name, (topic_id, partitions) in topics.items()}
 
 
 def _message(request: Observation) -> GroupRequest | None:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, ParamSpec
 
-from groupproof.coordinator.broker.topics import Topics
 from groupproof.protocol.rules import profile as profile_named
 from groupproof.protocol.rules.dialect_registry import on_change
 from groupproof.protocol.wire.messages import JoinGroupResponse
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from groupproof.protocol.rules import Row
     from groupproof.protocol.wire.messages import GroupResponse
 
-__all__ = ["ImpossibleChoice", "answers_by_rule", "breaks_off", "followed", "topics_with"]
+__all__ = ["ImpossibleChoice", "answers_by_rule", "breaks_off", "followed"]
 
 Given = ParamSpec("Given")
 
@@ -56,11 +55,3 @@ def answers_by_rule(profile: str) -> Mapping[str, Any]:
 
 
 on_change(answers_by_rule.cache_clear)
-
-
-def topics_with(partitions: Mapping[str, int]) -> Topics:
-    """Return the topics that the broker has."""
-    topics = Topics(0)
-    for name, count in partitions.items():
-        topics.grow(name, count)
-    return topics

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
+from groupproof.coordinator.broker.topics import Topics
 from groupproof.coordinator.broker.unknown_partitions import OFFSET_REQUESTS, OffsetRequest, existing_part, refused_wholly, with_unknown
 from groupproof.coordinator.machine.topics_image import TopicImage
-from groupproof.harness.judging.oracle.machine_step import topics_with
 
 if TYPE_CHECKING:
     from groupproof.harness.judging.oracle.exchanges import History
@@ -27,7 +27,7 @@ class TopicsSeen:
     """The topics at one place of a walk; without a word of them in the trace, nothing is known and nothing is refused for them."""
 
     def __init__(self, history: History, profile: Profile) -> None:
-        self._topics = None if history.topics is None else topics_with(history.topics)
+        self._topics = None if history.topics is None else _topics_with(history.topics)
         self._changes = list(history.topic_changes)
         self._fields = profile.fields
         self.images: Mapping[str, TopicImage] = history.topic_images
@@ -62,3 +62,11 @@ class TopicsSeen:
     def _existing(self, message: OffsetRequest) -> OffsetRequest:
         assert self._topics is not None, "without topics nothing is refused"
         return existing_part(message, self._topics, by_partition=bool(self._fields["commits_check_partitions"]))
+
+
+def _topics_with(partitions: Mapping[str, int]) -> Topics:
+    """Return the topics that the broker has."""
+    topics = Topics(0)
+    for name, count in partitions.items():
+        topics.grow(name, count)
+    return topics

@@ -57,7 +57,6 @@ PATIENCE = 4
 
 PATIENCE_S = 10.0
 BARRIER_S = 10.0
-LOOK_S = 0.05
 STEPS_S = 120.0
 
 
@@ -132,9 +131,9 @@ class _Performance:
         if not any(isinstance(step, Ask) and step.api is Api.CONSUMER_GROUP_HEARTBEAT for step in self._script.steps):
             return {}
         titles = {self._names.topic(name): name for name in (*self._script.topics, *self._script.own_topics)}
-        told = await self._where.topic_ids([self._names.topic(name) for name in self._script.topics])
-        self._memory.topic_ids |= {name: topic_id for name, (topic_id, _) in told.items()}
-        return {"topic_ids": told, "topic_titles": titles}
+        known = await self._where.topic_ids([self._names.topic(name) for name in self._script.topics])
+        self._memory.topic_ids |= {name: topic_id for name, (topic_id, _) in known.items()}
+        return {"topic_ids": known, "topic_titles": titles}
 
     async def _steps(self) -> None:
         try:
@@ -365,10 +364,8 @@ class _Performance:
             except BrokenEnvironment as why:
                 self._note("unmet", setting="topics that can be made", why=str(why))
                 raise _Stop from why
-            while (told := await self._where.topic_ids([name])).get(name, ("", 0))[1] != step.partitions:
-                await trio.sleep(LOOK_S)
-            self._memory.topic_ids[name] = told[name][0]
-            self._note("topics", topics=told)
+            topic_id = self._memory.topic_ids[name] = await self._where.has_heard_of(name, step.partitions)
+            self._note("topics", topics={name: (topic_id, step.partitions)})
             return
         self._note("timeout", waiting=f"the brokers to tell of {step.partitions} partitions of {step.topic}", within_ms=step.within_ms)
         raise _Stop

@@ -118,6 +118,14 @@ class ClusterMap:
             answer = await self._answer(Api.METADATA, body, newest=METADATA_WITH_IDS, limit=limit)
         return {topic["name"]: (topic["topic_id"], len(topic["partitions"])) for topic in answer["topics"] if not topic["error_code"]}
 
+    async def has_heard_of(self, topic: str, partitions: int) -> str:
+        """Return the id of a topic once the brokers tell that it has so many partitions; whoever calls bounds the time."""
+        while True:
+            known = await self.topic_ids([topic])
+            if topic in known and known[topic][1] == partitions:
+                return known[topic][0]
+            await trio.sleep(RETRY_S)
+
     # Brokers
 
     async def coordinator_of(self, group: str, *, other_than: int | None = None) -> BrokerAddress:

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupproof.harness.cases.coordinator.consumer import classic_requests, epochs, members, offsets, reconciliation, shape, static, subscriptions
+from groupproof.harness.cases.coordinator.consumer import (
+    administration,
+    assignments,
+    classic_requests,
+    epochs,
+    members,
+    offsets,
+    reconciliation,
+    regexes,
+    shape,
+    static,
+    static_returns,
+    subscriptions,
+    timeouts,
+)
 from groupproof.harness.model.case import Case
 
 __all__ = ["CASES"]
@@ -14,9 +28,14 @@ CASES: Final[tuple[Case, ...]] = (
     *epochs.CASES,
     *reconciliation.CASES,
     *subscriptions.CASES,
+    *regexes.CASES,
+    *assignments.CASES,
     *members.CASES,
+    *timeouts.CASES,
     *static.CASES,
+    *static_returns.CASES,
     *offsets.CASES,
+    *administration.CASES,
     *classic_requests.CASES,
 )
 """Every case of the dialect, in the order in which reports list them."""

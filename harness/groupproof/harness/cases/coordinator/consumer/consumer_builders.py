@@ -17,7 +17,7 @@ from groupproof.harness.model.script import ScriptStep
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 
 __all__ = [
-    "ASSIGNMENT_PAUSE", "CLASSIC_ALONE", "GONE_BY", "HALF", "PACED", "QUICK", "SESSION_MS", "SIZE_MAX", "SMALL", "STATES", "GroupInState", "consumer_case", "hand_over",
+    "ASSIGNMENT_PAUSE", "CLASSIC_ALONE", "GONE_BY", "HALF", "PACED", "QUICK", "SESSION_MS", "SIZE_MAX", "SMALL", "STATES", "TOPICS_KNOWN", "GroupInState", "consumer_case", "hand_over",
     "ordered", "pair", "shared",
 ]  # fmt: skip
 
@@ -37,6 +37,9 @@ ASSIGNMENT_PAUSE: Final = passing(1_000 + APART_MS)
 
 HALF: Final = passing(SESSION_MS * 6 // 10)
 """More than half a session: two of them are more than one, with time to spare on either side."""
+
+TOPICS_KNOWN: Final = passing(1_500)
+"""Time for a group's coordinator to hear of a topic, or to match a regular expression with the topics there are."""
 
 GONE_BY: Final = passing(SESSION_MS + 2 * APART_MS)
 """Longer than a session."""

@@ -141,7 +141,6 @@ _BEATS: Final = (
         for name, words, epoch, requirement in (
             ("one-above", "of the next epoch", Ref("a", "member_epoch", 1), "CGM-09"),
             ("far-above", "of the greatest epoch that there is", _GREATEST, "CGM-09"),
-            ("two-below", "of an epoch before the previous one", 1, "CGM-16"),
         )
     ),
     *(
@@ -158,6 +157,17 @@ _BEATS: Final = (
 )
 
 _LOST_ANSWERS: Final = (
+    consumer_case(
+        "epoch/two-below",
+        "fences a heartbeat of an epoch before the previous one with 110, whatever it owns",
+        ("CGM-16", "CGI-15"),
+        shared(),
+        leave("b"),
+        beat("a"),
+        beat("a", epoch=Ref("a", "member_epoch", -2), code=110),
+        beat("a", epoch=Ref("a", "member_epoch", -2), owned=(), code=110),
+        beat("a", code=0),
+    ),
     consumer_case(
         "epoch/previous-with-owned",
         "takes a heartbeat of the previous epoch that owns no more than it was assigned, and answers with the epoch of now",

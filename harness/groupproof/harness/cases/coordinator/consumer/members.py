@@ -1,30 +1,34 @@
-"""Leaving, session and rebalance timeouts, and the size of a group (CGM-29 to CGM-53)."""
+"""Leaving, and the size of a group (CGM-29 to CGM-39)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
-from groupproof.harness.cases.coordinator.builders import passing
 from groupproof.harness.cases.coordinator.consumer.consumer_builders import (
-    GONE_BY,
     HALF,
     SMALL,
     STATES,
     consumer_case,
     hand_over,
     ordered,
-    pair,
     shared,
 )
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.consumer_script_builders import acknowledge, away, beat, commit, delete_groups, describe, fetch, full, join, leave, settled
-from groupproof.harness.model.script import Ref
+from groupproof.harness.model.consumer_script_builders import (
+    acknowledge,
+    away,
+    beat,
+    commit,
+    delete_groups,
+    describe,
+    fetch,
+    join,
+    leave,
+    settled,
+)
 
 __all__ = ["CASES"]
-
-_REVOKES_MS: Final = 1_500
-_TOO_LATE: Final = passing(_REVOKES_MS + 600)
 
 _LEAVES: Final = (
     consumer_case(
@@ -120,251 +124,6 @@ _LEAVES: Final = (
         delete_groups("z", code=0),
         beat("a", epoch=2, code=69),
         join("a", code=0),
-    ),
-)
-
-_SESSIONS: Final = (
-    consumer_case(
-        "session/ends",
-        "removes a member that is silent for the session timeout",
-        ("CGM-40", "CGM-44", "CGM-45"),
-        join("a"),
-        GONE_BY,
-        beat("a", code=25),
-        describe("z", code=0),
-        join("a", code=0),
-        settings=SMALL,
-    ),
-    consumer_case(
-        "session/not-yet-over",
-        "keeps a member that is silent for less than the session timeout",
-        ("CGM-40",),
-        join("a"),
-        HALF,
-        beat("a", code=0),
-        settings=SMALL,
-    ),
-    consumer_case(
-        "session/kept-by-heartbeats",
-        "restarts the session with each heartbeat that it takes",
-        ("CGM-41",),
-        join("a"),
-        HALF,
-        beat("a", code=0),
-        HALF,
-        full("a", code=0),
-        HALF,
-        acknowledge("a", code=0),
-        settings=SMALL,
-    ),
-    consumer_case(
-        "session/others-take-over",
-        "gives the partitions of a member whose session ended to the others",
-        ("CGM-40", "CGR-36"),
-        shared(),
-        HALF,
-        beat("a", code=0),
-        HALF,
-        beat("a", code=0),
-        beat("b", code=25),
-        describe("z", code=0),
-        settings=SMALL,
-    ),
-    consumer_case(
-        "session/owner-falls-silent",
-        "gives what a silent owner was to revoke to the member that waits for it, when its session ends",
-        ("CGM-40", "CGR-36", "CGR-09"),
-        ordered(),
-        HALF,
-        beat("b", code=0),
-        HALF,
-        beat("b", code=0),
-        beat("a", code=25),
-        settings=SMALL,
-    ),
-    *(
-        consumer_case(
-            f"session/not-kept-by-{name}",
-            f"takes {words} for no sign of life",
-            (requirement, "CGM-45"),
-            join("a"),
-            HALF,
-            step,
-            HALF,
-            beat("a", code=25),
-            settings=SMALL,
-        )
-        for name, words, requirement, step in (
-            ("commit", "a commit", "CGM-43", commit("a", code=0)),
-            ("fetch", "a fetch of offsets", "CGM-44", fetch("a", code=0)),
-            ("describe", "a description", "CGM-44", describe("a", code=0)),
-            ("fenced-heartbeat", "a heartbeat that is fenced", "CGM-42", beat("a", epoch=Ref("a", "member_epoch", 1), code=110)),
-            ("refused-heartbeat", "a malformed heartbeat", "CGM-42", beat("a", server_assignor="nobody", code=112)),
-            ("refused-regex", "a heartbeat with a broken regular expression", "CGM-42", beat("a", regex="(", code=128)),
-            ("strangers-heartbeat", "the heartbeat of a stranger", "CGI-15", beat("z", epoch=2, code=25)),
-        )
-    ),
-    consumer_case(
-        "session/begins-with-the-join",
-        "counts the session of a waiting member from its join",
-        ("CGM-40", "CGM-41"),
-        pair(),
-        HALF,
-        beat("a", code=0),
-        HALF,
-        beat("b", code=25),
-        beat("a", code=0),
-        settings=SMALL,
-    ),
-    consumer_case(
-        "session/kept-by-joining-again",
-        "restarts the session of a member that joins again",
-        ("CGM-41", "CGM-18"),
-        join("a"),
-        HALF,
-        join("a", code=0),
-        HALF,
-        beat("a", code=0),
-        settings=SMALL,
-    ),
-    consumer_case(
-        "session/kept-by-a-repeated-heartbeat",
-        "restarts the session with a heartbeat of the previous epoch that it takes",
-        ("CGM-41", "CGM-10"),
-        hand_over(),
-        HALF,
-        beat("a", epoch=Ref("a", "member_epoch", -1), owned=[("t", 0), ("t", 1)], code=0),
-        HALF,
-        beat("a", code=0),
-        settings=SMALL,
-    ),
-    consumer_case(
-        "session/left-member-has-none",
-        "ends the session of a member that leaves: nothing follows from its end",
-        ("CGM-29", "CGM-33"),
-        shared(),
-        leave("b", code=0),
-        beat("a", code=0),
-        HALF,
-        beat("a", code=0),
-        HALF,
-        beat("a", code=0),
-        describe("z", code=0),
-        settings=SMALL,
-    ),
-)
-
-_REVOCATIONS: Final = (
-    consumer_case(
-        "revocation/too-late",
-        "removes a member that does not acknowledge within its rebalance timeout, though it beats, and gives its partitions away",
-        ("CGM-46", "CGM-49"),
-        ordered(timeout=_REVOKES_MS),
-        passing(_REVOKES_MS // 2),
-        beat("a", code=0),
-        _TOO_LATE,
-        beat("a", code=25),
-        beat("b", code=0),
-        describe("z", code=0),
-    ),
-    consumer_case(
-        "revocation/in-time",
-        "ends the rebalance timer with the acknowledgement",
-        ("CGM-50",),
-        ordered(timeout=_REVOKES_MS),
-        passing(_REVOKES_MS // 2),
-        acknowledge("a", code=0),
-        _TOO_LATE,
-        beat("a", code=0),
-        beat("b", code=0),
-    ),
-    consumer_case(
-        "revocation/counted-from-the-order",
-        "counts the rebalance timeout from the order, not from the target behind it",
-        ("CGM-47",),
-        pair(timeout=_REVOKES_MS),
-        _TOO_LATE,
-        beat("a", code=0),
-        passing(_REVOKES_MS // 2),
-        acknowledge("a", code=0),
-        beat("b", code=0),
-    ),
-    consumer_case(
-        "revocation/waiting-member-has-none",
-        "does not remove a member for waiting longer than its rebalance timeout",
-        ("CGM-48",),
-        join("a"),
-        join("b", timeout=_REVOKES_MS),
-        _TOO_LATE,
-        beat("b", code=0),
-        beat("a", code=0),
-    ),
-    consumer_case(
-        "revocation/another-timeout-later",
-        "takes over another rebalance timeout, which counts for the next order",
-        ("CGM-51", "CGX-04"),
-        join("a"),
-        beat("a", timeout=_REVOKES_MS, code=0),
-        describe("z", code=0),
-        join("b"),
-        beat("a", code=0),
-        _TOO_LATE,
-        beat("a", code=25),
-        beat("b", code=0),
-    ),
-    consumer_case(
-        "revocation/begins-anew-with-the-next-order",
-        "counts the rebalance timeout anew from the next order",
-        ("CGM-47", "CGM-50", "CGR-15"),
-        ordered(timeout=_REVOKES_MS),
-        join("c", code=0),
-        passing(_REVOKES_MS // 2),
-        acknowledge("a", code=0),
-        passing(_REVOKES_MS * 2 // 3),
-        acknowledge("a", code=0),
-        settled("b", "c", "a"),
-        describe("z", code=0),
-    ),
-    consumer_case(
-        "revocation/leave-cancels-it",
-        "has nothing follow from a revocation whose member has left",
-        ("CGR-20", "CGM-33"),
-        ordered(timeout=_REVOKES_MS),
-        leave("a", code=0),
-        beat("b", code=0),
-        join("a", code=0),
-        _TOO_LATE,
-        beat("a", code=0),
-        describe("z", code=0),
-    ),
-    consumer_case(
-        "revocation/of-a-static-member",
-        "removes a static member, slot and all, that does not acknowledge in time",
-        ("CGM-46", "CGM-49"),
-        join("a", instance="i1", timeout=_REVOKES_MS),
-        join("b"),
-        beat("a", instance="i1", code=0),
-        _TOO_LATE,
-        beat("a", instance="i1", code=25),
-        beat("b", code=0),
-        join("c", instance="i1", code=0),
-    ),
-    consumer_case(
-        "revocation/two-owners",
-        "removes of two owners the one that does not acknowledge",
-        ("CGM-46", "CGM-50", "CGR-37"),
-        shared(timeout=_REVOKES_MS),
-        join("c", names=("t", "u")),
-        join("d", names=("t", "u")),
-        beat("a", code=0),
-        beat("b", code=0),
-        acknowledge("a", code=0),
-        _TOO_LATE,
-        beat("a", code=0),
-        beat("b"),
-        settled("c", "d", "a"),
-        describe("z", code=0),
-        topics={"t": 4, "u": 3},
     ),
 )
 
@@ -467,4 +226,4 @@ def _leaves_in_states() -> Iterator[Case]:
         )
 
 
-CASES: Final[tuple[Case, ...]] = (*_LEAVES, *_leaves_in_states(), *_SESSIONS, *_REVOCATIONS, *_SIZES)
+CASES: Final[tuple[Case, ...]] = (*_LEAVES, *_leaves_in_states(), *_SIZES)

@@ -50,17 +50,27 @@ _OF_OTHERS: Final[Mapping[str, _Fault]] = {
     "static-leave-without-instance": _Fault("at epoch -2 without an instance id", ("CGH-15",), 42, epoch=SLOT_KEPT),
     "epoch-below-any": _Fault("at epoch -3", ("CGH-16",), 42, epoch=-3),
     "least-epoch": _Fault("at the least epoch that there is", ("CGH-16",), 42, epoch=_LEAST),
-    "leave-with-unknown-assignor": _Fault("that leaves, with an assignor that nobody offers", ("CGH-21",), 112, {"server_assignor": "nobody"}, epoch=LEFT),
+    "leave-with-unknown-assignor": _Fault(
+        "that leaves, with an assignor that nobody offers", ("CGH-21",), 112, {"server_assignor": "nobody"}, epoch=LEFT
+    ),
     "leave-without-member-id": _Fault("that leaves without a member id", ("CGH-02",), 42, {"member_id": ""}, epoch=LEFT),
     "leave-with-empty-instance-id": _Fault("that leaves with an empty instance id", ("CGH-07",), 42, {"instance_id": ""}, epoch=LEFT),
 }
 _TWO_AT_ONCE: Final[Mapping[str, _Fault]] = {
-    "group-id-before-assignor": _Fault("without a group's name and with an unknown assignor", ("CGH-26",), 42, {"group_id": "", "server_assignor": "nobody"}),
-    "timeout-before-assignor": _Fault("without a rebalance timeout and with an unknown assignor", ("CGH-26",), 42, {"timeout": -1, "server_assignor": "nobody"}),
-    "instance-before-assignor": _Fault("with an empty instance id and an unknown assignor", ("CGH-26",), 42, {"instance_id": "", "server_assignor": "nobody"}),
+    "group-id-before-assignor": _Fault(
+        "without a group's name and with an unknown assignor", ("CGH-26",), 42, {"group_id": "", "server_assignor": "nobody"}
+    ),
+    "timeout-before-assignor": _Fault(
+        "without a rebalance timeout and with an unknown assignor", ("CGH-26",), 42, {"timeout": -1, "server_assignor": "nobody"}
+    ),
+    "instance-before-assignor": _Fault(
+        "with an empty instance id and an unknown assignor", ("CGH-26",), 42, {"instance_id": "", "server_assignor": "nobody"}
+    ),
     "rack-before-assignor": _Fault("with an empty rack and an unknown assignor", ("CGH-26",), 42, {"rack_id": "", "server_assignor": "nobody"}),
     "partitions-before-regex": _Fault("with partitions and a broken regular expression", ("CGH-26",), 42, {"owned": [("t", 0)], "regex": "("}),
-    "assignor-before-regex": _Fault("with an unknown assignor and a broken regular expression", ("CGH-26",), 112, {"server_assignor": "nobody", "regex": "("}),
+    "assignor-before-regex": _Fault(
+        "with an unknown assignor and a broken regular expression", ("CGH-26",), 112, {"server_assignor": "nobody", "regex": "("}
+    ),
 }
 
 
@@ -72,7 +82,7 @@ def _refused_newcomers() -> Iterator[Case]:
             f"refuses a join {fault.title} with {fault.code}, and makes neither group nor member",
             (*fault.requirements, "CGH-24"),
             join("a", **{"code": fault.code, **fault.fields}),
-            describe("z", code=0),
+            describe("z", code=69),
             beat("a", epoch=1, code=69),
             join("a", code=0),
         )
@@ -82,7 +92,7 @@ def _refused_newcomers() -> Iterator[Case]:
             f"refuses a request {fault.title} with {fault.code} though there is no such group",
             fault.requirements,
             beat("a", **{"epoch": fault.epoch, "code": fault.code, **fault.fields}),
-            describe("z", code=0),
+            describe("z", code=69),
         )
 
 

@@ -1,21 +1,19 @@
-"""Subscriptions by names and by regular expressions, topics that come and grow, and what the assignors make of them (CGX-01 to CGX-33, CGA-01 to CGA-25)."""
+"""Subscriptions by names, and topics that come and grow (CGX-01 to CGX-17, CGX-27)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from groupproof.harness.cases.coordinator.builders import passing
-from groupproof.harness.cases.coordinator.consumer.consumer_builders import consumer_case, shared
+from groupproof.harness.cases.coordinator.consumer.consumer_builders import TOPICS_KNOWN, consumer_case, shared
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.consumer_script_builders import acknowledge, away, beat, describe, full, join, leave, settled
+from groupproof.harness.model.consumer_script_builders import acknowledge, beat, describe, join, leave, settled
 from groupproof.harness.model.script import GrowTopic
 
 __all__ = ["CASES"]
 
 _TWO: Final[Mapping[str, int]] = {"t": 4, "u": 3}
-_KNOWN: Final = passing(1_500)
-"""Time for a group's coordinator to hear of a topic, or to match a regular expression with the topics there are."""
 
 _NAMES: Final = (
     consumer_case(
@@ -177,211 +175,6 @@ _NAMES: Final = (
     ),
 )
 
-_REGEXES: Final = (
-    consumer_case(
-        "regex/first-match",
-        "matches a regular expression after the join, and counts the epoch up once for it",
-        ("CGX-18", "CGX-19", "CGX-20"),
-        join("a", names=None, regex="{t}", code=0),
-        _KNOWN,
-        beat("a", code=0),
-        describe("z", code=0),
-    ),
-    consumer_case(
-        "regex/whole-names",
-        "matches whole names of topics",
-        ("CGX-18",),
-        GrowTopic(topic="rx1", partitions=1),
-        GrowTopic(topic="xrx1", partitions=1),
-        _KNOWN,
-        join("a", names=None, regex="{rx}.", code=0),
-        _KNOWN,
-        beat("a", code=0),
-        describe("z", code=0),
-    ),
-    consumer_case(
-        "regex/several-topics",
-        "gives a member all topics that its regular expression matches",
-        ("CGX-18", "CGX-20"),
-        join("a", names=None, regex="{t}|{u}", code=0),
-        _KNOWN,
-        beat("a", code=0),
-        describe("z", code=0),
-        topics=_TWO,
-    ),
-    consumer_case(
-        "regex/no-topic",
-        "keeps a member in the group whose regular expression matches nothing",
-        ("CGX-19",),
-        join("a", names=None, regex="{t}-and-no-such", code=0),
-        _KNOWN,
-        beat("a", code=0),
-        describe("z", code=0),
-    ),
-    consumer_case(
-        "regex/same-as-anothers",
-        "uses at once what another member's regular expression has matched",
-        ("CGX-21",),
-        join("a", names=None, regex="{t}"),
-        _KNOWN,
-        beat("a", code=0),
-        join("b", names=None, regex="{t}", code=0),
-        settled("a", "b"),
-        describe("z", code=0),
-    ),
-    consumer_case(
-        "regex/beside-names",
-        "gives a member what its names and its regular expression say",
-        ("CGX-22",),
-        join("a", names=("t",), regex="{u}", code=0),
-        _KNOWN,
-        beat("a", code=0),
-        describe("z", code=0),
-        topics=_TWO,
-    ),
-    consumer_case(
-        "regex/overlaps-names",
-        "takes a topic once that both a name and the regular expression say",
-        ("CGX-22", "CGH-30"),
-        join("a", names=("t",), regex="{t}|{u}", code=0),
-        _KNOWN,
-        beat("a", code=0),
-        describe("z", code=0),
-        topics=_TWO,
-    ),
-    consumer_case(
-        "regex/missing",
-        "keeps the regular expression of a member that says nothing of it",
-        ("CGX-26",),
-        join("a", names=None, regex="{t}"),
-        _KNOWN,
-        beat("a", timeout=50_000, code=0),
-        acknowledge("a", code=0),
-        describe("z", code=0),
-    ),
-    consumer_case(
-        "regex/dropped",
-        "takes away what only a dropped regular expression matched (since 4.2)",
-        ("CGX-23", "CGX-24"),
-        join("a", names=("t",), regex="{u}"),
-        _KNOWN,
-        beat("a"),
-        acknowledge("a"),
-        beat("a", regex="", code=0),
-        acknowledge("a", code=0),
-        describe("z", code=0),
-        topics=_TWO,
-    ),
-    consumer_case(
-        "regex/dropped-then-another-change",
-        "takes away what a dropped regular expression matched with the next epoch at the latest",
-        ("CGX-23", "CGX-24", "CGX-01"),
-        join("a", names=("t",), regex="{u}"),
-        _KNOWN,
-        acknowledge("a"),
-        beat("a", regex="", code=0),
-        join("b"),
-        settled("a", "b"),
-        describe("z", code=0),
-        topics=_TWO,
-    ),
-    consumer_case(
-        "regex/changed",
-        "takes away what the old regular expression matched, and gives what the new one does",
-        ("CGX-25",),
-        join("a", names=None, regex="{t}"),
-        _KNOWN,
-        beat("a"),
-        acknowledge("a"),
-        beat("a", regex="{u}", code=0),
-        _KNOWN,
-        acknowledge("a", code=0),
-        _KNOWN,
-        acknowledge("a", code=0),
-        describe("z", code=0),
-        topics=_TWO,
-    ),
-    consumer_case(
-        "regex/names-added",
-        "adds topics by names to those of a regular expression",
-        ("CGX-22", "CGX-01"),
-        join("a", names=None, regex="{u}"),
-        _KNOWN,
-        beat("a"),
-        beat("a", names=("t",), code=0),
-        acknowledge("a", code=0),
-        describe("z", code=0),
-        topics=_TWO,
-    ),
-    consumer_case(
-        "regex/one-of-two-members",
-        "shares topics out among a member with a regular expression and one with names",
-        ("CGX-33", "CGA-04"),
-        join("a", names=None, regex="{t}"),
-        _KNOWN,
-        beat("a"),
-        join("b", code=0),
-        settled("a", "b"),
-        describe("z", code=0),
-    ),
-    consumer_case(
-        "regex/member-leaves",
-        "forgets what a regular expression matched with the last member that has it",
-        ("CGX-20", "CGX-21", "CGM-33"),
-        join("a", names=None, regex="{t}"),
-        _KNOWN,
-        beat("a"),
-        leave("a"),
-        join("b", names=None, regex="{t}", code=0),
-        _KNOWN,
-        beat("b", code=0),
-        describe("z", code=0),
-    ),
-    consumer_case(
-        "regex/of-a-static-member",
-        "keeps the regular expression with the place of a static member",
-        ("CGS-18", "CGX-26"),
-        join("s", names=None, regex="{t}", instance="i1"),
-        _KNOWN,
-        beat("s", instance="i1"),
-        away("s", "i1"),
-        join("r", names=None, regex="{t}", instance="i1", code=0),
-        describe("z", code=0),
-    ),
-    consumer_case(
-        "regex/refused-changes-nothing",
-        "keeps the regular expression of a member that sends a broken one",
-        ("CGH-25", "CGX-26"),
-        join("a", names=None, regex="{t}"),
-        _KNOWN,
-        beat("a"),
-        beat("a", regex="(", code=128),
-        full("a", names=None, regex="{t}", code=0),
-        describe("z", code=0),
-    ),
-    *(
-        consumer_case(
-            f"regex/{name}",
-            f"reads {words} in a regular expression as RE2 does",
-            ("CGX-18", "CGH-22"),
-            join("a", names=None, regex=regex, code=0),
-            _KNOWN,
-            beat("a", code=0),
-            describe("z", code=0),
-        )
-        for name, words, regex in (
-            ("any-start", "a repetition at the start", ".*proof-t4"),
-            ("class", "a class of characters", "[a-z]+proof-t4"),
-            ("alternation", "an alternative", "({t}|nothing)"),
-            ("lazy", "a lazy repetition", ".*?roof-t4"),
-            ("case-folded", "a flag", "(?i)GROUPPROOF-T4"),
-            ("anchored", "anchors", "^{t}$"),
-            ("quoted", "a quotation", r"\Qgroupproof-t4\E"),
-            ("counted", "counted repetitions", "groupp{1}ro{2}f-t4"),
-        )
-    ),
-)
-
 _LATER: Final = GrowTopic(topic="later", partitions=2)
 _TOPICS: Final = (
     consumer_case(
@@ -390,7 +183,7 @@ _TOPICS: Final = (
         ("CGX-10", "CGX-11", "CGX-16"),
         join("a", names=("later",), code=0),
         _LATER,
-        _KNOWN,
+        TOPICS_KNOWN,
         beat("a", code=0),
         describe("z", code=0),
     ),
@@ -399,10 +192,10 @@ _TOPICS: Final = (
         "gives the new partitions of a topic that grows, and counts the epoch up once for it",
         ("CGX-12", "CGX-16"),
         _LATER,
-        _KNOWN,
+        TOPICS_KNOWN,
         join("a", names=("later",), code=0),
         GrowTopic(topic="later", partitions=5),
-        _KNOWN,
+        TOPICS_KNOWN,
         beat("a", code=0),
         describe("z", code=0),
     ),
@@ -411,12 +204,12 @@ _TOPICS: Final = (
         "shares the new partitions of a topic out that grows",
         ("CGX-12", "CGA-04", "CGR-13"),
         _LATER,
-        _KNOWN,
+        TOPICS_KNOWN,
         join("a", names=("later",)),
         join("b", names=("later",)),
         settled("a", "b"),
         GrowTopic(topic="later", partitions=4),
-        _KNOWN,
+        TOPICS_KNOWN,
         settled("b", "a"),
         describe("z", code=0),
     ),
@@ -428,7 +221,7 @@ _TOPICS: Final = (
         join("b", names=("later",)),
         settled("a", "b"),
         _LATER,
-        _KNOWN,
+        TOPICS_KNOWN,
         beat("a", code=0),
         beat("b", code=0),
         describe("z", code=0),
@@ -439,7 +232,7 @@ _TOPICS: Final = (
         ("CGX-15",),
         join("a"),
         _LATER,
-        _KNOWN,
+        TOPICS_KNOWN,
         beat("a", code=0),
         describe("z", code=0),
     ),
@@ -450,7 +243,7 @@ _TOPICS: Final = (
         join("a", names=("later",)),
         leave("a"),
         _LATER,
-        _KNOWN,
+        TOPICS_KNOWN,
         describe("z", code=0),
         join("b", names=("later",), code=0),
     ),
@@ -462,7 +255,7 @@ _TOPICS: Final = (
         join("b"),
         beat("a", code=0),
         _LATER,
-        _KNOWN,
+        TOPICS_KNOWN,
         beat("a", code=0),
         acknowledge("a", code=0),
         acknowledge("a", code=0),
@@ -477,126 +270,14 @@ _TOPICS: Final = (
         passing(1_000),
         beat("a"),
         _LATER,
-        _KNOWN,
+        TOPICS_KNOWN,
         beat("a", code=0),
         passing(9_000),
         beat("a", code=0),
-        _KNOWN,
+        TOPICS_KNOWN,
         beat("a", code=0),
         describe("z", code=0),
     ),
 )
 
-_TARGETS: Final[Mapping[str, tuple[str, Mapping[str, int], tuple[tuple[str, tuple[str, ...]], ...], tuple[str, ...], tuple[str, ...]]]] = {
-    "one-topic-two-members": ("one topic out to two members", {"t": 4}, (("a", ("t",)), ("b", ("t",))), ("CGA-07",), ("CGA-15",)),
-    "one-topic-three-members": ("one topic out to three members", {"t": 4}, tuple((name, ("t",)) for name in "abc"), ("CGA-08", "CGA-11"), ("CGA-16",)),
-    "more-members-than-partitions": ("one partition out to three members", {"t": 1}, tuple((name, ("t",)) for name in "abc"), ("CGA-09",), ("CGA-20",)),
-    "two-topics-two-members": (
-        "two topics out to two members", _TWO, tuple((name, ("t", "u")) for name in "ba"), ("CGA-10", "CGA-12"), ("CGA-17",),
-    ),
-    "three-topics-two-members": (
-        "three topics out to two members", {**_TWO, "one": 1}, tuple((name, ("t", "u", "one")) for name in "ab"), ("CGA-10", "CGA-12"), ("CGA-18",),
-    ),
-    "uneven-subscriptions": (
-        "topics out to members that subscribe to both, or to one", _TWO, (("a", ("t", "u")), ("b", ("t",)), ("c", ("u",))), ("CGA-13",), ("CGA-19",),
-    ),
-    "nothing-in-common": ("topics out to members with nothing in common", _TWO, (("a", ("t",)), ("b", ("u",))), ("CGA-14",), ("CGA-21",)),
-    "topics-of-one-size": (
-        "two topics of one size out to two members", {"t": 4, "w": 4}, tuple((name, ("t", "w")) for name in "ab"), ("CGA-10",), ("CGA-23",),
-    ),
-    "many-members": ("one topic out to six members", {"t": 8}, tuple((name, ("t",)) for name in "abcdef"), ("CGA-10", "CGA-11"), ("CGA-04",)),
-    "some-without-topics": ("a topic out past a member without topics", {"t": 4}, (("a", ("t",)), ("b", ()), ("c", ("t",))), ("CGA-05",), ("CGA-05",)),
-}  # fmt: skip
-
-
-def _targets() -> Iterator[Case]:
-    """Yield how each assignor shares out, and that all comes to where the target has it."""
-    for assignor in ("uniform", "range"):
-        for name, (words, topics, members, by_uniform, by_range) in _TARGETS.items():
-            names = [member for member, _ in members]
-            yield consumer_case(
-                f"assign/{assignor}-{name}",
-                f"shares {words} as the assignor {assignor} does",
-                ("CGA-01", "CGA-04", *(by_uniform if assignor == "uniform" else by_range), "CGI-11"),
-                *(join(member, names=wanted, server_assignor=assignor) for member, wanted in members),
-                describe("z"),
-                settled(*names),
-                describe("z", code=0),
-                topics=topics,
-            )
-
-
-_ASSIGNORS: Final = (
-    consumer_case(
-        "assign/range-static-first",
-        "gives static members the first ranges, by their instance ids",
-        ("CGA-22",),
-        join("a", server_assignor="range"),
-        join("z", server_assignor="range", instance="i2"),
-        join("y", server_assignor="range", instance="i1"),
-        settled("a", "z", "y"),
-        describe("x", code=0),
-    ),
-    consumer_case(
-        "assign/uniform-keeps-what-it-can",
-        "takes from nobody more than another is to have when a member leaves",
-        ("CGA-11",),
-        join("a"),
-        settled("a"),
-        join("b"),
-        settled("a", "b"),
-        join("c"),
-        settled("a", "b", "c"),
-        leave("b"),
-        settled("a", "c"),
-        describe("z", code=0),
-    ),
-    consumer_case(
-        "assign/default",
-        "takes the first assignor of the broker where no member names one",
-        ("CGA-02",),
-        join("a"),
-        describe("z", code=0),
-    ),
-    consumer_case(
-        "assign/most-votes",
-        "takes the assignor that most members name",
-        ("CGA-03",),
-        join("a", server_assignor="uniform"),
-        join("b", server_assignor="range"),
-        join("c", server_assignor="range"),
-        describe("z", code=0),
-        settled("a", "b", "c"),
-    ),
-    consumer_case(
-        "assign/one-vote-of-several-members",
-        "takes the only assignor that is named, by whomever",
-        ("CGA-03", "CGA-02"),
-        join("a"),
-        join("b"),
-        join("c", server_assignor="range"),
-        describe("z", code=0),
-    ),
-    consumer_case(
-        "assign/racks",
-        "looks at no racks",
-        ("CGA-25",),
-        join("a", rack_id="r1"),
-        join("b", rack_id="r2"),
-        settled("a", "b"),
-        describe("z", code=0),
-    ),
-    consumer_case(
-        "assign/same-history-same-target",
-        "gives the same members in the same order the same shares",
-        ("CGA-24",),
-        shared(),
-        leave("b"),
-        settled("a"),
-        join("b"),
-        settled("a", "b"),
-        describe("z", code=0),
-    ),
-)
-
-CASES: Final[tuple[Case, ...]] = (*_NAMES, *_REGEXES, *_TOPICS, *_targets(), *_ASSIGNORS)
+CASES: Final[tuple[Case, ...]] = (*_NAMES, *_TOPICS)

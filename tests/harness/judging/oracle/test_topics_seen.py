@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from groupproof.coordinator.machine.topics_image import TopicImage
+from groupproof.harness.judging.oracle.exchanges import History, TopicChange
+from groupproof.harness.judging.oracle.topics_seen import SPREAD_MS, TopicsSeen
+from groupproof.protocol.rules import profile
+from groupproof.protocol.wire.messages import CommitPartition, CommitTopic, HeartbeatRequest, OffsetCommitRequest, OffsetCommitResponse
+
+T, LATER, GROWN = TopicImage("id-t", 2), TopicImage("id-later", 1), TopicImage("id-later", 3)
+BEGUN_MS, DONE_MS = 1_000.0, 1_200.0
+
+
+def _seen(topics: dict[str, int] | None = None) -> TopicsSeen:
+    changes = (
+        TopicChange(begun_ms=BEGUN_MS, done_ms=DONE_MS, images={"later": LATER}),
+        TopicChange(begun_ms=5_000, done_ms=5_100, images={"later": GROWN}),
+    )
+    history = History(group="g", exchanges=(), moves=(), end_ms=9_000, topics=topics, topic_images={"t": T}, topic_changes=changes)
+    return TopicsSeen(history, profile())
+
+
+def _never(ways: int) -> int:
+    raise AssertionError(f"asked which of {ways} ways")
+
+
+def _commit(*partitions: tuple[str, int]) -> OffsetCommitRequest:
+    topics = tuple(CommitTopic(name=name, partitions=(CommitPartition(partition_index=index, committed_offset=1),)) for name, index in partitions)
+    return OffsetCommitRequest(group_id="g", topics=topics)
+
+
+def test_before_a_change_begins_nobody_knows_of_it() -> None:
+    seen = _seen()
+
+    assert list(seen.changes_until(BEGUN_MS - 1, _never)) == []
+    assert seen.images == {"t": T}
+
+
+def test_long_after_a_change_it_is_known() -> None:
+    seen = _seen()
+
+    assert list(seen.changes_until(DONE_MS + SPREAD_MS, _never)) == [DONE_MS]
+    assert seen.images == {"t": T, "later": LATER}
+
+
+@pytest.mark.parametrize(
+    ("ready_ms", "way", "is_known"),
+    [(BEGUN_MS + 1, 0, False), (BEGUN_MS + 1, 1, True), (DONE_MS + 1, 0, True), (DONE_MS + 1, 1, False)],
+)
+def test_meanwhile_either_may_be_and_what_the_brokers_tell_is_tried_first(ready_ms: float, way: int, is_known: bool) -> None:
+    seen = _seen()
+    asked: Callable[[int], int] = lambda ways: way  # noqa: E731  (a function of one argument, said where it is needed)
+
+    assert bool(list(seen.changes_until(ready_ms, asked))) is is_known
+
+
+def test_changes_come_one_after_the_other() -> None:
+    seen = _seen()
+
+    assert list(seen.changes_until(9_000, _never)) == [1_200, 5_100]
+    assert seen.images["later"] == GROWN
+
+
+def test_what_there_is_not_is_refused_beside_the_group() -> None:
+    seen = _seen({"t": 2})
+
+    known, refused = seen.asked_of_group(_commit(("t", 1), ("t", 9), ("later", 0)))
+
+    assert refused is None
+    assert known == _commit(("t", 1))
+    assert seen.asked_of_group(_commit(("nowhere", 0)))[1] is not None
+
+
+def test_what_came_meanwhile_is_there() -> None:
+    seen = _seen({"t": 2})
+    list(seen.changes_until(9_000, _never))
+
+    assert seen.asked_of_group(_commit(("later", 2))) == (_commit(("later", 2)), None)
+
+
+def test_an_answer_is_completed_by_what_was_refused() -> None:
+    whole = _seen({"t": 2}).completed(_commit(("t", 9)), OffsetCommitResponse())
+
+    assert isinstance(whole, OffsetCommitResponse)
+    assert [partition.error_code for topic in whole.topics for partition in topic.partitions] == [3]
+
+
+def test_without_a_word_of_the_topics_nothing_is_refused() -> None:
+    seen, asked = _seen(), _commit(("nowhere", 0))
+
+    assert seen.asked_of_group(asked) == (asked, None)
+    beat = HeartbeatRequest(group_id="g", generation_id=1, member_id="a")
+    assert _seen({"t": 2}).asked_of_group(beat) == (beat, None)
