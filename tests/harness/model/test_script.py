@@ -12,7 +12,10 @@ from groupproof.harness.model.script import (
     AwaitClose,
     Cut,
     Group,
+    GrowTopic,
     MoveGroup,
+    OwnedById,
+    PartitionsById,
     Pass,
     Raw,
     ReadAgain,
@@ -21,6 +24,8 @@ from groupproof.harness.model.script import (
     StopReading,
     SubscriptionBytes,
     Topic,
+    TopicId,
+    TopicPattern,
     script_from_json,
     script_to_json,
 )
@@ -54,6 +59,11 @@ EVERY_STEP = Script(
         StopReading(connection="a"),
         ReadAgain(connection="a"),
         MoveGroup(),
+        GrowTopic(topic="later", partitions=3),
+        *(
+            Ask(member="x", api=Api.CONSUMER_GROUP_HEARTBEAT, fields={"subscribed_topic_regex": TopicPattern("{t}.*"), "topic_partitions": owned})
+            for owned in (OwnedById("x"), PartitionsById((("t", 1),)), ({"topic_id": TopicId("u"), "partitions": (0,)},))
+        ),
     ),
     settings={"group.initial.rebalance.delay.ms": 0},
     topics={"t": 2, "u": 1},

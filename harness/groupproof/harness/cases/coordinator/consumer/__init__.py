@@ -10,6 +10,7 @@ from groupproof.harness.cases.coordinator.consumer import (
     classic_requests,
     epochs,
     members,
+    moves,
     offsets,
     reconciliation,
     regexes,
@@ -37,5 +38,6 @@ CASES: Final[tuple[Case, ...]] = (
     *offsets.CASES,
     *administration.CASES,
     *classic_requests.CASES,
+    *moves.CASES,
 )
 """Every case of the dialect, in the order in which reports list them."""

@@ -52,9 +52,10 @@ def consumer_case(
     *steps: Steps,
     settings: Mapping[str, Any] = QUICK,
     topics: Mapping[str, int] | None = None,
+    brokers: int = 1,
 ) -> Case:
     """Return a case of the dialect; `t` is a topic of four partitions unless `topics` are given."""
-    return case(id, title, requirements, *steps, settings=settings, topics={"t": 4} if topics is None else topics, dialect=CONSUMER)
+    return case(id, title, requirements, *steps, settings=settings, brokers=brokers, topics={"t": 4} if topics is None else topics, dialect=CONSUMER)
 
 
 # States to start from --------------------------------------------------------------------------------------------------------------

@@ -17,6 +17,18 @@ _TOO_LATE: Final = passing(_REVOKES_MS + 600)
 
 _SESSIONS: Final = (
     consumer_case(
+        "session/ends-while-assigning",
+        "removes a silent member while the next target is to come",
+        ("CGM-40", "CGM-45"),
+        shared(),
+        leave("b"),
+        describe("z", code=0),
+        GONE_BY,
+        describe("z", code=0),
+        beat("a", code=25),
+        settings=SMALL,
+    ),
+    consumer_case(
         "session/ends",
         "removes a member that is silent for the session timeout",
         ("CGM-40", "CGM-44", "CGM-45"),
@@ -147,6 +159,18 @@ _SESSIONS: Final = (
 )
 
 _REVOCATIONS: Final = (
+    consumer_case(
+        "revocation/too-late-while-assigning",
+        "removes a member that does not acknowledge in time while the next target is to come",
+        ("CGM-46", "CGM-49"),
+        ordered(timeout=_REVOKES_MS),
+        join("c"),
+        leave("c"),
+        _TOO_LATE,
+        describe("z", code=0),
+        beat("a", code=25),
+        beat("b", code=0),
+    ),
     consumer_case(
         "revocation/too-late",
         "removes a member that does not acknowledge within its rebalance timeout, though it beats, and gives its partitions away",
