@@ -50,6 +50,9 @@ class _Agreed:
     def protocol(self, group_id: str, tied: Sequence[str]) -> str:
         return elect(tied)
 
+    def is_over(self, due_ms: int, now_ms: int) -> bool:
+        return now_ms >= due_ms
+
 
 class Duel:
     """`settings` are the coordinator's, by their field names; `variant` is planted in the machine."""

@@ -151,6 +151,9 @@ class _FirstOfAll:
     def protocol(self, group_id: str, tied: Any) -> str:
         return str(tied[0])
 
+    def is_over(self, due_ms: int, now_ms: int) -> bool:
+        return now_ms >= due_ms
+
 
 def explored(bounds: Bounds, *, profile: str = "kafka-4.1", variant: Variant = REFERENCE, states_max: int = 10_000_000) -> Explored:
     """Go through every history within the bounds; raise `AssertionError` where a law of groups is broken."""

@@ -58,6 +58,9 @@ class _Last:
     def protocol(self, group_id: str, tied: Sequence[str]) -> str:
         return tied[-1]
 
+    def is_over(self, due_ms: int, now_ms: int) -> bool:
+        return now_ms >= due_ms
+
 
 def _join(coordinator: Coordinator, token: str, at_ms: int, *protocols: str, member_id: str = "") -> list[JoinGroupResponse]:
     asked = JoinGroupRequest(

@@ -1,4 +1,4 @@
-"""What the protocol leaves to a coordinator: the ids it gives, who follows a leader, which of two protocols with equal votes is chosen.
+"""What the protocol leaves to a coordinator: the ids it gives, who follows a leader, which of two protocols with equal votes is chosen, when exactly a pause ends.
 
 The machine asks for each of them; `RandomChoices` decides as this reference does. The harness decides as a recorded broker did, so that the
 machine can be stepped beside it.
@@ -36,6 +36,10 @@ class Choices(Protocol):
         """Return which of the protocols with most votes is chosen; there is at least one, and they are in the order of their first votes."""
         ...
 
+    def is_over(self, due_ms: int, now_ms: int) -> bool:
+        """Tell whether a pause that ends at `due_ms` is over for a request of `now_ms`, where no timer says so: each clock has its own answer near the end."""
+        ...
+
 
 class RandomChoices:
     """The reference's own choices: ids of random bits, the longest-standing member (JOIN-07), the protocol first voted for (JOIN-32)."""
@@ -54,3 +58,6 @@ class RandomChoices:
 
     def protocol(self, group_id: str, tied: Sequence[str]) -> str:
         return tied[0]
+
+    def is_over(self, due_ms: int, now_ms: int) -> bool:
+        return now_ms >= due_ms

@@ -157,3 +157,20 @@ def test_which_of_two_joingroups_owns_an_id_can_be_taken_the_other_way() -> None
     assert foresight.member_id("b", arrival(unanswered)).startswith(NEW_ID)
     assert foresight.member_id("b", arrival(refused)) == text
     assert ways == [("owner", 100, 2), ("owner", 101, 2)]
+
+
+@pytest.mark.parametrize(("now_ms", "is_over"), [(600, False), (1_000, True), (1_400, True), (1_401, True), (599, False)])
+def test_a_pause_ends_when_it_is_due(now_ms: int, is_over: bool) -> None:
+    assert RecordedChoices(()).is_over(1_000, now_ms) is is_over
+
+
+@pytest.mark.parametrize(("now_ms", "is_open"), [(999, True), (1_001, True), (600, True), (1_400, True), (1_000, False), (599, False), (1_401, False)])
+def test_near_its_end_a_pause_may_be_over_or_not(now_ms: int, is_open: bool) -> None:
+    ways: list[tuple[str, int, int]] = []
+
+    def second(what: str, number: int, count: int) -> int:
+        ways.append((what, number, count))
+        return 1
+
+    assert RecordedChoices((), second).is_over(1_000, now_ms) is ((now_ms >= 1_000) is not is_open)
+    assert ways == ([("pause", now_ms, 2)] if is_open else [])

@@ -110,7 +110,7 @@ def _waits(engine: EffectContext, group: ConsumerGroup, now_ms: int) -> bool:
     """Tell whether the next target is computed later (KIP-1263)."""
     if not engine.fields["assignment_waits"] or group.assigned_ms is None:
         return False
-    return now_ms < group.assigned_ms + times_of(engine, group.group_id).assignment_interval_ms
+    return not engine.choices.is_over(group.assigned_ms + times_of(engine, group.group_id).assignment_interval_ms, now_ms)
 
 
 def _reconcile(engine: EffectContext, event: ConsumerGroupEvent) -> None:

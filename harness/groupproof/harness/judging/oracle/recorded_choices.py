@@ -17,10 +17,13 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.coordinator import Arrival
     from groupproof.harness.judging.oracle.exchanges import Exchange
 
-__all__ = ["NEW_ID", "RecordedChoices", "is_usual"]
+__all__ = ["NEW_ID", "PAUSE_SPREAD_MS", "RecordedChoices", "is_usual"]
 
 NEW_ID: Final = "a member id never given before"
 """What an answer without a legal new id is held against."""
+
+PAUSE_SPREAD_MS: Final = 400
+"""How far a broker may see the end of a pause from where the trace has it."""
 
 _GIVING: Final = (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -89,6 +92,13 @@ class RecordedChoices:
         """Return the tied protocol that the next generation has."""
         chosen = next(self._values_of("protocol_name"), "")
         return chosen if chosen in tied else tied[0]
+
+    def is_over(self, due_ms: int, now_ms: int) -> bool:
+        """Go by the trace's clock, near the end either way: the broker took both requests up a little later than they were sent."""
+        is_likely = now_ms >= due_ms
+        if due_ms == now_ms or abs(now_ms - due_ms) > PAUSE_SPREAD_MS:
+            return is_likely
+        return (self._way("pause", now_ms, 2) == 0) is is_likely
 
     def _syncing(self, candidates: Sequence[str]) -> str | None:
         """Return the candidate whose SyncGroup had the next ones answered: the leader's is the last that comes before they are."""
