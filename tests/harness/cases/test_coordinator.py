@@ -18,6 +18,7 @@ from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.judging.script_checkers.answers import answers_as_written
 from groupproof.harness.judging.script_judgement import judge_script_run
 from groupproof.harness.model.case import Case, script_of
+from groupproof.harness.model.case_dialect import dialect_of_case
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.script import Ask, AwaitAnswer, AwaitClose, Cut, Raw, ReadAgain, StopReading, script_from_json, script_to_json
 from groupproof.harness.model.script_builders import beat, join, joined, leave, list_groups
@@ -25,12 +26,15 @@ from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, cluster_spec_of
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
+from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
+from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.requirements import by_id
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import Api, Level
 
 CASES_MIN = 200
 WORLDS_MAX = 4
+"""Of each dialect: each is one more broker to start."""
 LEVELS = list(Level)
 ROWS = json.loads(DATA.read_text())["coordinator"]
 """What is written down of each case; a new one has its row by `make docs` (`tests/ci/test_judged.py`)."""
@@ -45,9 +49,15 @@ def test_there_are_enough_cases_and_no_two_of_one_name_or_title() -> None:
 
 
 def test_few_brokers_serve_all_cases() -> None:
-    worlds = {(json.dumps(dict(script.settings), sort_keys=True), script.brokers) for script in map(script_of, CASES)}
+    worlds: dict[str, set[tuple[str, int]]] = {}
+    for each in CASES:
+        script = script_of(each)
+        worlds.setdefault(dialect_of_case(each.id), set()).add((json.dumps(dict(script.settings), sort_keys=True), script.brokers))
 
-    assert len(worlds) <= WORLDS_MAX
+    assert worlds.keys() == {CLASSIC.name, CONSUMER.name}
+    shared = worlds[CLASSIC.name]
+    assert len(shared) <= WORLDS_MAX
+    assert len(worlds[CONSUMER.name] - shared) <= WORLDS_MAX
 
 
 def test_every_request_of_the_group_protocol_is_sent_by_some_case() -> None:
@@ -60,7 +70,9 @@ def test_every_request_of_the_group_protocol_is_sent_by_some_case() -> None:
 
 
 def test_a_cases_id_is_area_dialect_and_name_and_its_title_a_sentence() -> None:
-    assert [case.id for case in CASES if not re.fullmatch(r"[a-z]+(-[a-z]+)*/classic/[a-z0-9]+(-[a-z0-9]+)*", case.id)] == []
+    assert [
+        case.id for case in CASES if not re.fullmatch(rf"[a-z]+(-[a-z]+)*/({CLASSIC.name}|{CONSUMER.name})/[a-z0-9]+(-[a-z0-9]+)*", case.id)
+    ] == []
     assert [case.title for case in CASES if not re.fullmatch(r"The coordinator [a-z].*[A-Za-z0-9]\.", case.title)] == []
     assert {case.side for case in CASES} == {"coordinator"}
 

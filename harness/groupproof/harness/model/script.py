@@ -249,7 +249,9 @@ class Script:
         return any(isinstance(step, Raw) or (isinstance(step, Ask) and not step.fields.get("protocols", (None,))) for step in self.steps)
 
 
-_STEPS: dict[str, type[Any]] = {step.kind: step for step in (Ask, AwaitAnswer, Pass, Cut, Raw, AwaitClose, StopReading, ReadAgain, MoveGroup, GrowTopic)}
+_STEPS: dict[str, type[Any]] = {
+    step.kind: step for step in (Ask, AwaitAnswer, Pass, Cut, Raw, AwaitClose, StopReading, ReadAgain, MoveGroup, GrowTopic)
+}
 _MARKERS: dict[str, type[Any]] = {
     "ref": Ref, "group": Group, "topic": Topic, "subscribed": SubscriptionBytes, "assigned": AssignmentBytes, "topic_id": TopicId,
     "topic_pattern": TopicPattern, "partitions": PartitionsById, "owned": OwnedById,

@@ -164,7 +164,9 @@ def test_a_pause_ends_when_it_is_due(now_ms: int, is_over: bool) -> None:
     assert RecordedChoices(()).is_over(1_000, now_ms) is is_over
 
 
-@pytest.mark.parametrize(("now_ms", "is_open"), [(999, True), (1_001, True), (600, True), (1_400, True), (1_000, False), (599, False), (1_401, False)])
+@pytest.mark.parametrize(
+    ("now_ms", "is_open"), [(999, True), (1_001, True), (600, True), (1_400, True), (1_000, False), (599, False), (1_401, False)]
+)
 def test_near_its_end_a_pause_may_be_over_or_not(now_ms: int, is_open: bool) -> None:
     ways: list[tuple[str, int, int]] = []
 

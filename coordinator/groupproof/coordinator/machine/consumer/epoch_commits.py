@@ -29,15 +29,25 @@ if TYPE_CHECKING:
 __all__ = ["EPOCH_COMMITS", "committed_by_epoch"]
 
 
-def _code(event: ConsumerGroupEvent, topic: str, partition: CommitPartition) -> ErrorCode:
+def _is_stale(event: ConsumerGroupEvent) -> bool:
+    """Tell whether the epoch is too old for one of the partitions: then nothing of the commit is taken (OffsetMetadataManager.commitOffset throws; CGO-09)."""
     member_id, epoch = members_of_commit(event)
     group = group_of(event)
-    image = group.topics.get(topic)
     member = group.members[member_id]
-    since = None if image is None else _since(member, image.topic_id, partition.partition_index)
-    if since is None or epoch < since:
-        is_stale = isinstance(event.request, OffsetCommitRequest) and member.classic is None
-        return ErrorCode.STALE_MEMBER_EPOCH if is_stale else ErrorCode.ILLEGAL_GENERATION
+    for topic in event.commit.topics:
+        image = group.topics.get(topic.name)
+        for partition in topic.partitions:
+            since = None if image is None else _since(member, image.topic_id, partition.partition_index)
+            if since is None or epoch < since:
+                return True
+    return False
+
+
+def _code(event: ConsumerGroupEvent, partition: CommitPartition, *, is_stale: bool) -> ErrorCode:
+    if is_stale:
+        member = group_of(event).members[members_of_commit(event)[0]]
+        is_of_consumer = isinstance(event.request, OffsetCommitRequest) and member.classic is None
+        return ErrorCode.STALE_MEMBER_EPOCH if is_of_consumer else ErrorCode.ILLEGAL_GENERATION
     if is_too_long(partition.committed_metadata, event.settings.offset_metadata_max_bytes):
         return ErrorCode.OFFSET_METADATA_TOO_LARGE
     return event.refusal
@@ -51,11 +61,12 @@ def _since(member: ConsumerMember, topic_id: str, index: int) -> int | None:
 
 def committed_by_epoch(event: ConsumerGroupEvent) -> OffsetCommitResponse | TxnOffsetCommitResponse:
     """Return what each partition is answered."""
+    is_stale = _is_stale(event)
     topics = tuple(
         CommittedTopic(
             name=topic.name,
             partitions=tuple(
-                CommittedPartition(partition_index=partition.partition_index, error_code=_code(event, topic.name, partition))
+                CommittedPartition(partition_index=partition.partition_index, error_code=_code(event, partition, is_stale=is_stale))
                 for partition in topic.partitions
             ),
         )
@@ -66,7 +77,8 @@ def committed_by_epoch(event: ConsumerGroupEvent) -> OffsetCommitResponse | TxnO
 
 def _accepted(event: ConsumerGroupEvent) -> Iterator[tuple[str, CommitPartition]]:
     partitions = ((topic.name, partition) for topic in event.commit.topics for partition in topic.partitions)
-    return ((name, partition) for name, partition in partitions if not _code(event, name, partition))
+    is_stale = _is_stale(event)
+    return ((name, partition) for name, partition in partitions if not _code(event, partition, is_stale=is_stale))
 
 
 def _store_committed(engine: EffectContext, event: ConsumerGroupEvent) -> None:

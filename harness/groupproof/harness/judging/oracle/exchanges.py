@@ -194,10 +194,10 @@ class _Ends:
         self.topic_titles = {image.topic_id: titles.get(name, name) for images in known for name, image in images.items()}
         self._nodes = [obs for obs in kit if obs.body.get("name") in ("coordinator", "moved")]
 
-    def _topic_change(self, seen: Observation) -> TopicChange:
+    def _topic_change(self, obs: Observation) -> TopicChange:
         """Return the change that was seen: it began with the step that asked for it."""
-        steps = (obs.at_ms for obs in reversed(self._steps) if obs.seq < seen.seq and obs.body.get("step") == "grow_topic")
-        return TopicChange(begun_ms=next(steps, seen.at_ms), done_ms=seen.at_ms, images=_images(seen.body["topics"]))
+        steps = (step.at_ms for step in reversed(self._steps) if step.seq < obs.seq and step.body.get("step") == "grow_topic")
+        return TopicChange(begun_ms=next(steps, obs.at_ms), done_ms=obs.at_ms, images=_images(obs.body["topics"]))
 
     def settled_ms(self, request: Observation) -> float | None:
         return self._settled.get(request.exchange_id)

@@ -12,7 +12,10 @@ from groupproof.harness.model.script import (
     AwaitClose,
     Cut,
     Group,
+    GrowTopic,
     MoveGroup,
+    OwnedById,
+    PartitionsById,
     Pass,
     Raw,
     ReadAgain,
@@ -22,6 +25,8 @@ from groupproof.harness.model.script import (
     StopReading,
     SubscriptionBytes,
     Topic,
+    TopicId,
+    TopicPattern,
 )  # fmt: skip
 from groupproof.harness.reports.pictures.svg import time_label
 from groupproof.protocol.vocabulary import error_named
@@ -100,6 +105,10 @@ _MARKERS: dict[type[Any], Callable[[Any], str]] = {
     Topic: lambda topic: f"topic {topic.name}",
     SubscriptionBytes: _subscribed,
     AssignmentBytes: lambda entry: f"an assignment of {_partitions(entry.partitions)}",
+    TopicId: lambda topic: f"the id of topic {topic.name}",
+    TopicPattern: lambda pattern: repr(pattern.text),
+    PartitionsById: lambda entry: _partitions(entry.partitions),
+    OwnedById: lambda owned: f"what {owned.member} was last assigned",
 }
 
 _STEPS: dict[type[ScriptStep], Callable[[Any], str]] = {
@@ -111,6 +120,9 @@ _STEPS: dict[type[ScriptStep], Callable[[Any], str]] = {
     AwaitClose: lambda step: f"Wait until the broker has ended connection {step.connection}, at most {time_label(step.within_ms)}.",
     StopReading: lambda step: f"Read nothing more from connection {step.connection}.",
     ReadAgain: lambda step: f"Read from connection {step.connection} again.",
+    GrowTopic: lambda step: (
+        f"Give topic {step.topic} of its own {step.partitions} partitions, and wait until the brokers tell of them, at most {time_label(step.within_ms)}."
+    ),
     MoveGroup: lambda step: (
         f"Stop the coordinator of group {step.group}, and wait until another takes its place, at most {time_label(step.within_ms)}."
     ),

@@ -24,6 +24,7 @@ from groupproof.harness.subjects.brokers.known_settings import values_of
 from groupproof.harness.subjects.brokers.measured_settings import INITIAL_DELAY, MIN_SESSION, measured
 from groupproof.harness.subjects.brokers.reported_settings import reported_settings
 from groupproof.harness.subjects.brokers.version_probe import unreadable
+from groupproof.protocol.rules.consumer.group_configs import ASSIGNMENT_INTERVAL
 from groupproof.protocol.vocabulary import Api
 
 __all__ = ["DEATHS_MAX", "ClusterKeeper", "ClusterSpec", "PooledCluster", "cases_by_cluster", "cluster_spec_of", "opened"]
@@ -115,11 +116,19 @@ async def opened(subject: BrokerSubject, spec: ClusterSpec, cases: Iterable[Case
         where.unreadable = await unreadable(where, f"{prefix}versions")
         untold = cluster.unmet.keys() - cluster.known.keys()
         settings = await reported_settings(cluster.connect, cluster.addresses[0]) if untold else {}
-        held = {**_holding(dict(spec.settings), cluster.unmet, settings), **values_of(cluster.known)}
-        if {INITIAL_DELAY, MIN_SESSION} & (cluster.unmet.keys() - held.keys()):
+        unmet = _unmet(dict(spec.settings), cluster.unmet, settings)
+        held = {**_holding(dict(spec.settings), unmet, settings), **values_of(cluster.known)}
+        if {INITIAL_DELAY, MIN_SESSION} & (unmet.keys() - held.keys()):
             by_name = await measured(where, f"{prefix}settings-{random.SystemRandom().getrandbits(32):08x}")
-            held = {**{name: value for name, value in by_name.items() if name in cluster.unmet}, **held}
-        yield PooledCluster(where=where, settings=held, unmet=cluster.unmet)
+            held = {**{name: value for name, value in by_name.items() if name in unmet}, **held}
+        yield PooledCluster(where=where, settings=held, unmet=unmet)
+
+
+def _unmet(asked: dict[str, Any], unmet: Mapping[str, str], settings: Mapping[str, str | None] | str) -> dict[str, str]:
+    """Return what does not hold. A broker that knows of no pause between targets (before 4.3, KIP-1263) makes none, which is as good as one of 0 ms."""
+    listed = {} if isinstance(settings, str) else settings
+    has_no_pause = asked.get(ASSIGNMENT_INTERVAL) == 0 and listed.get(ASSIGNMENT_INTERVAL) is None
+    return {name: why for name, why in unmet.items() if not (has_no_pause and name == ASSIGNMENT_INTERVAL)}
 
 
 def _holding(asked: dict[str, Any], unmet: Mapping[str, str], settings: Mapping[str, str | None] | str) -> dict[str, Any]:

@@ -355,7 +355,6 @@ class _Performance:
             return
         self._note("timeout", waiting=f"another coordinator for {group}", within_ms=step.within_ms)
 
-
     async def _grow(self, step: GrowTopic) -> None:
         name = self._names.topic(step.topic)
         with trio.move_on_after(step.within_ms / 1000):

@@ -136,8 +136,8 @@ class ConsumerAnswer(AnswerName):
     DESCRIBED = "0 with the state, both epochs, the assignor, and each member"
     NOT_A_CONSUMER_GROUP = "69 with a message"
     COMMITTED_BY_EPOCH = (
-        "0 for each partition that was assigned at this epoch or before; for others 113, in a transaction or of a classic member 22; "
-        "12 where the metadata is too long"
+        "0 where each partition was assigned at this epoch or before, 12 for one whose metadata is too long; else 113 for all, in a transaction "
+        "or of a classic member 22"
     )
     CLASSIC_SHARE = "0 with the member's partitions, in the version of its subscription"
 

@@ -9,6 +9,8 @@ from groupproof.harness.model import script_builders as classic
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.consumer_script_builders import beat, commit, delete_groups, describe, fetch, join, leave, settled
 from groupproof.harness.model.script import Group
+from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
+from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 
 __all__ = ["CASES"]
 
@@ -37,7 +39,7 @@ CASES: Final[tuple[Case, ...]] = (
     ),
     consumer_case(
         "describe/under-revocation",
-        "shows partitions that are to be revoked as their owner's still (since 4.3)",
+        "shows partitions that are to be revoked as their owner's still, since 4.3",
         ("CGD-09", "CGD-10"),
         ordered(),
         describe("z", code=0),
@@ -81,9 +83,9 @@ CASES: Final[tuple[Case, ...]] = (
             classic.list_groups("z", version=5, **fields, code=0),
         )
         for name, words, requirement, fields in (
-            ("type", "their type", "CGD-21", {"types_filter": ("consumer",)}),
+            ("type", "their type", "CGD-21", {"types_filter": (CONSUMER.name,)}),
             ("type-in-capitals", "their type, in any case", "CGD-21", {"types_filter": ("Consumer",)}),
-            ("other-type", "another type", "CGD-21", {"types_filter": ("classic",)}),
+            ("other-type", "another type", "CGD-21", {"types_filter": (CLASSIC.name,)}),
             ("unknown-type", "a type that there is not", "CGD-22", {"types_filter": ("bogus",)}),
             ("state", "their state, in any case", "CGD-23", {"states_filter": ("stable",)}),
             ("other-state", "another state", "CGD-23", {"states_filter": ("Empty",)}),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from groupproof.harness.cases.coordinator.consumer.consumer_builders import CLASSIC_ALONE, consumer_case, shared
 from groupproof.harness.model import script_builders as classic
@@ -13,9 +14,9 @@ from groupproof.harness.model.script import Ref
 __all__ = ["CASES"]
 
 _GENERATION: Final = Ref("a", "member_epoch")
-_AS_A: Final = {"member_id": "a", "generation_id": _GENERATION}
-_AS_STRANGER: Final = {"member_id": "nobody", "generation_id": _GENERATION}
-_SYNC_AS_A: Final = {**_AS_A, "protocol_name": "range"}
+_AS_A: Final[Mapping[str, Any]] = {"member_id": "a", "generation_id": _GENERATION}
+_AS_STRANGER: Final[Mapping[str, Any]] = {"member_id": "nobody", "generation_id": _GENERATION}
+_SYNC_AS_A: Final[Mapping[str, Any]] = {**_AS_A, "protocol_name": "range"}
 _EMPTIED: Final = (*classic.stable("k"), classic.leave("k", code=0))
 
 _IN_CONSUMER_GROUPS: Final = (

@@ -14,7 +14,9 @@ from groupproof.harness.cases.coordinator.builders import APART_MS, PROMPT, Step
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.consumer_script_builders import acknowledge, beat, join, leave
 from groupproof.harness.model.script import ScriptStep
+from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
+from groupproof.protocol.rules.consumer.group_configs import PROTOCOLS
 
 __all__ = [
     "ASSIGNMENT_PAUSE", "CLASSIC_ALONE", "GONE_BY", "HALF", "PACED", "QUICK", "SESSION_MS", "SIZE_MAX", "SMALL", "STATES", "TOPICS_KNOWN", "GroupInState", "consumer_case", "hand_over",
@@ -30,7 +32,7 @@ SMALL: Final[Mapping[str, Any]] = {
     "group.consumer.min.heartbeat.interval.ms": 500, "group.consumer.heartbeat.interval.ms": 1_000, "group.consumer.max.size": SIZE_MAX,
 }  # fmt: skip
 PACED: Final[Mapping[str, Any]] = PROMPT
-CLASSIC_ALONE: Final[Mapping[str, Any]] = {**PROMPT, "group.coordinator.rebalance.protocols": "classic"}
+CLASSIC_ALONE: Final[Mapping[str, Any]] = {**PROMPT, PROTOCOLS: CLASSIC.name}
 
 ASSIGNMENT_PAUSE: Final = passing(1_000 + APART_MS)
 """Longer than brokers wait from one target to the next, as they are shipped."""

@@ -243,7 +243,7 @@ _RETURNS: Final = (
     ),
     consumer_case(
         "epoch/returns-later",
-        "lets a member join again whose epoch has moved on (since 4.2; before, it is fenced until its session ends)",
+        "lets a member join again whose epoch has moved on, since 4.2; before, it is fenced until its session ends",
         ("CGM-17", "CGM-19", "CGM-20", "CGM-21"),
         shared(),
         join("a", code=110),
@@ -252,7 +252,7 @@ _RETURNS: Final = (
     ),
     consumer_case(
         "epoch/returns-with-another-subscription",
-        "counts the epoch up for a member that joins again with other topics (since 4.2)",
+        "counts the epoch up for a member that joins again with other topics, since 4.2",
         ("CGM-17", "CGM-22"),
         shared(),
         join("a", names=("t", "u"), code=110),
@@ -261,7 +261,7 @@ _RETURNS: Final = (
     ),
     consumer_case(
         "epoch/return-acknowledges",
-        "takes a join again while a revocation is pending for its acknowledgement (since 4.2)",
+        "takes a join again while a revocation is pending for its acknowledgement, since 4.2",
         ("CGM-17", "CGM-23"),
         ordered(),
         join("a", code=110),
@@ -314,7 +314,7 @@ def _returns_to_states() -> Iterator[Case]:
     for state in ("assigning", "reconciling"):
         yield consumer_case(
             f"epoch/returns-while-{state}",
-            f"answers a member that joins again while the group {STATES[state].words} (since 4.2 with its assignment)",
+            f"answers a member that joins again while the group {STATES[state].words}, since 4.2 with its assignment",
             ("CGM-17", "CGM-19", "CGM-20"),
             STATES[state].steps,
             join("a", code=110),

@@ -57,7 +57,7 @@ _COMMITS: Final = (
     ),
     consumer_case(
         "commit/previous-epoch-kept-partition",
-        "takes a commit of the previous epoch for a partition that the member kept (since 4.3; before, 113)",
+        "takes a commit of the previous epoch for a partition that the member kept, since 4.3; before, 113",
         ("CGO-03", "CGO-04"),
         hand_over(),
         commit("a", {("t", 0): 7}, epoch=_BELOW, code=113),
@@ -83,7 +83,7 @@ _COMMITS: Final = (
     ),
     consumer_case(
         "commit/previous-epoch-of-both",
-        "looks at each partition of a commit of the previous epoch (since 4.3)",
+        "refuses all of a commit of the previous epoch where that is too old for one of its partitions",
         ("CGO-09", "CGO-03"),
         join("a"),
         beat("a", names=("t", "u"), owned="own"),
@@ -347,7 +347,12 @@ _DELETIONS: Final = (
         fetch("a", {"u": (0,)}, code=0),
         topics=_TWO,
     ),
-    consumer_case("offset-delete/no-group", "answers for a group that does not exist with 69", ("CGO-52",), offset_delete("z", {"t": (0,)}, code=69)),
+    consumer_case(
+        "offset-delete/no-group",
+        "deletes no offsets of a group of consumers that does not exist: 69",
+        ("CGO-52",),
+        offset_delete("z", {"t": (0,)}, code=69),
+    ),
 )
 
 

@@ -192,7 +192,7 @@ _HAND_OVER: Final = (
     ),
     consumer_case(
         "reconcile/order-outlived-by-one-that-takes-more",
-        "orders the next revocation in the answer to the acknowledgement of the last (at the old epoch since 4.2)",
+        "orders the next revocation in the answer to the acknowledgement of the last, at the old epoch since 4.2",
         ("CGR-16", "CGR-17", "CGI-08", "CGI-09"),
         join("a"),
         join("b", names=("t", "one")),
@@ -260,7 +260,7 @@ _HAND_OVER: Final = (
 _PACE: Final = (
     consumer_case(
         "reconcile/second-join-at-once",
-        "computes the next target at once (up to 4.2), or not before a second is over (since 4.3)",
+        "computes the next target at once (up to 4.2), or not before a second is over, since 4.3",
         ("CGR-27", "CGR-28", "CGR-29"),
         join("a"),
         join("b", code=0),
@@ -282,7 +282,7 @@ _PACE: Final = (
     ),
     consumer_case(
         "reconcile/leave-frees-at-once",
-        "frees a leaver's partitions at once, though the next target waits (since 4.3)",
+        "frees a leaver's partitions at once, though the next target waits, since 4.3",
         ("CGR-34", "CGD-04"),
         join("a"),
         ASSIGNMENT_PAUSE,
@@ -296,7 +296,7 @@ _PACE: Final = (
     ),
     consumer_case(
         "reconcile/empty-group-joined-at-once",
-        "gives the first member of a group that has just become Empty its partitions (4.3 after a second, others at once)",
+        "gives the first member of a group that has just become Empty its partitions, 4.3 after a second, others at once",
         ("CGR-31", "CGR-32"),
         join("a"),
         leave("a"),
@@ -332,7 +332,7 @@ _PACE: Final = (
     ),
     consumer_case(
         "reconcile/two-changes-one-target",
-        "computes one target for all that happened while it waited (since 4.3)",
+        "computes one target for all that happened while it waited, since 4.3",
         ("CGR-28", "CGI-14"),
         join("a"),
         join("b"),

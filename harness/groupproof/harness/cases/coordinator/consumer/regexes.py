@@ -98,7 +98,7 @@ CASES: Final[tuple[Case, ...]] = (
     ),
     consumer_case(
         "regex/dropped",
-        "takes away what only a dropped regular expression matched (since 4.2)",
+        "takes away what only a dropped regular expression matched, since 4.2",
         ("CGX-23", "CGX-24"),
         join("a", names=("t",), regex="{u}"),
         TOPICS_KNOWN,

@@ -96,7 +96,7 @@ def _refused_newcomers() -> Iterator[Case]:
         )
 
 
-_MALFORMED: Final = {
+_MALFORMED: Final[Mapping[str, Mapping[str, Any]]] = {
     "empty-group-id": {"group_id": "", "code": 42},
     "empty-member-id": {"member_id": "", "code": 42},
     "empty-instance-id": {"instance_id": "", "code": 42},

@@ -47,7 +47,7 @@ _HOLDERS: Final = (
     ),
     consumer_case(
         "static/holder-joins-again",
-        "refuses the join of the holder itself with 111, as every release does (apache/kafka#23542)",
+        "refuses the join of the holder itself with 111, as every release does, apache/kafka#23542",
         ("CGS-06", "CGS-07"),
         _ONE,
         join("s", instance="i1", code=111),
@@ -122,7 +122,7 @@ _HOLDERS: Final = (
     ),
     consumer_case(
         "static/changed-instance-is-forgotten",
-        "knows the old instance of a member that has changed it no more (since 4.4)",
+        "knows the old instance of a member that has changed it no more, since 4.4",
         ("CGS-04", "CGS-05"),
         _ONE,
         join("s", instance="i2", code=0),

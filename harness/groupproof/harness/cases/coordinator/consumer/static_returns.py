@@ -177,7 +177,7 @@ _TIMES: Final = (
     ),
     consumer_case(
         "static/full-group-new-id",
-        "lets a new member id take the place of its instance in a full group (since 4.4; before, it is refused with 81)",
+        "lets a new member id take the place of its instance in a full group, since 4.4; before, it is refused with 81",
         ("CGS-31", "CGS-32"),
         _ONE,
         join("b"),

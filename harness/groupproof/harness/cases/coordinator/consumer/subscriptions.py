@@ -52,7 +52,7 @@ _NAMES: Final = (
     ),
     consumer_case(
         "subscribe/assignor-changes",
-        "counts the epoch up for another assignor (since 4.4; before, that waits for another reason)",
+        "counts the epoch up for another assignor, since 4.4; before, that waits for another reason",
         ("CGX-05", "CGX-06"),
         join("a", server_assignor="uniform"),
         beat("a", server_assignor="range", code=0),

@@ -89,7 +89,7 @@ _SESSIONS: Final = (
     *(
         consumer_case(
             f"session/not-kept-by-{name}",
-            f"takes {words} for no sign of life",
+            f"takes {words} for no sign of life of a consumer",
             (requirement, "CGM-45"),
             join("a"),
             HALF,
