@@ -68,9 +68,7 @@ public final class StreamsShim {
             streams = new KafkaStreams(topology, config, new NamedClients(this));
             streams.setUncaughtExceptionHandler((StreamsUncaughtExceptionHandler) error -> {
                 failed(error, true);
-                return Boolean.parseBoolean(own.get("shuts-the-application-down"))
-                        ? StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse.SHUTDOWN_APPLICATION
-                        : StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
+                return StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
             });
             streams.setStateListener((now, before) -> {
                 if (now == KafkaStreams.State.ERROR) failed("STREAMS_ERROR", "the application is in state ERROR");
