@@ -49,6 +49,11 @@ def test_a_static_member_owes_no_leave_unless_it_was_told_to() -> None:
     assert verdict(close(a_member(), leave=False)) is Goodbye.NONE
 
 
+def test_an_application_of_kafka_streams_owes_no_leave_unless_it_was_told_to() -> None:
+    assert verdict(close(a_member(assignors=["stream"]))) is Goodbye.NONE
+    assert verdict(close(a_member(assignors=["stream"]), leave=True)) is Goodbye.UNCLEAN
+
+
 def test_nobody_who_never_got_in_has_to_leave() -> None:
     story = subscribed()
     story.join(error=79, generation=-1)

@@ -72,6 +72,15 @@ def test_requests_under_another_client_id_or_for_another_group_refute_the_shim()
     ]
 
 
+def test_what_an_application_of_kafka_streams_has_beside_its_member_goes_by_a_longer_client_id() -> None:
+    streams, consumer = subscribed(assignors=["stream"]), subscribed()
+    for story in (streams, consumer):
+        story.request(Api.FIND_COORDINATOR, "m0-admin")
+
+    assert broken_claims(streams.trace) == []
+    assert broken_claims(consumer.trace) == ["client_id: requests came as 'm0-admin', which no member was told to be (m0)"]
+
+
 def test_before_anyone_was_told_anything_nothing_can_be_refuted() -> None:
     story = Story()
     story.request(Api.FIND_COORDINATOR, "somebody")

@@ -59,3 +59,10 @@ def test_who_only_commits_has_not_joined() -> None:
 
     assert not _followed(_closed(story)).has_members
     assert _followed(story).goodbye() == (Goodbye.NONE, "")
+
+
+def test_a_thread_of_kafka_streams_may_stay() -> None:
+    story = Story()
+    story.join("m0", protocol="stream")
+
+    assert _followed(_closed(story)).goodbye()[0] is Goodbye.NONE

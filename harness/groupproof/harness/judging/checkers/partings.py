@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from groupproof.harness.judging.checkers.reader_registry import membership_apis, readers_by_api
 from groupproof.harness.model.verdicts import Goodbye
 from groupproof.protocol.trace import Observation
+from groupproof.protocol.wire.streams_protocol import ASSIGNOR
 
 __all__ = ["Partings"]
 
@@ -18,7 +19,7 @@ class _LastFrame:
 
     connection: int | None
     has_left: bool
-    is_static: bool
+    may_stay: bool
     joined: bool
     is_gone: bool = False
 
@@ -38,7 +39,7 @@ class Partings:
                 self.of[obs.client] = _LastFrame(
                     connection=obs.connection,
                     has_left=reader is not None and reader.is_leave(obs),
-                    is_static=bool(obs.instance) or (before is not None and before.is_static),
+                    may_stay=bool(obs.instance) or _is_thread(obs) or (before is not None and before.may_stay),
                     joined=(reader is not None and reader.is_join(obs)) or (before is not None and before.joined),
                 )
         elif obs.who == "link" and obs.body.get("name") == "closed":
@@ -50,9 +51,14 @@ class Partings:
         return any(parting.joined for parting in self.of.values())
 
     def goodbye(self, shown: Callable[[str], str] = str) -> tuple[Goodbye, str]:
-        """Return UNCLEAN where a dynamic member's last connection closed and it had not left; who is still connected has yet to say it."""
+        """Return UNCLEAN where the last connection of a member closed that was to leave and had not; who is still connected has yet to say it."""
         joined = {client: parting for client, parting in self.of.items() if parting.joined}
         for client, value in joined.items():
-            if value.is_gone and not value.has_left and not value.is_static:
+            if value.is_gone and not value.has_left and not value.may_stay:
                 return Goodbye.UNCLEAN, f"{shown(client)} went without a LeaveGroup"
         return (Goodbye.CLEAN if any(parting.has_left for parting in joined.values()) else Goodbye.NONE), ""
+
+
+def _is_thread(obs: Observation) -> bool:
+    """Tell whether a JoinGroup is of Kafka Streams, which stays a member when it closes (KAFKA-8399)."""
+    return any(protocol.get("name") == ASSIGNOR for protocol in obs.body.get("protocols") or ())
