@@ -32,10 +32,13 @@ _LISTENERS: Final[list[Callable[[], None]]] = []
 
 
 class PartRegistry(Generic[Part]):
-    """The parts of one room: the `residents`, which are there for good, and those that a test brings for a while."""
+    """The parts of one room: the `residents`, which are there for good, and those that a test brings for a while.
 
-    def __init__(self, kind: type[Part], *residents: Part) -> None:
-        self._kind, self._residents = kind, residents
+    `loads` return more residents when the first part is asked for: a registry that many modules import stands on few itself.
+    """
+
+    def __init__(self, kind: type[Part], *residents: Part, loads: tuple[Callable[[], Part], ...] = ()) -> None:
+        self._kind, self._residents, self._loads = kind, residents, loads
 
     def of(self, dialect: Dialect) -> Part | None:
         """Return the dialect's part, None where it has none."""
@@ -43,6 +46,8 @@ class PartRegistry(Generic[Part]):
 
     def all(self) -> tuple[Part, ...]:
         """Return every part, the residents first."""
+        if self._loads:
+            self._residents, self._loads = (*self._residents, *(load() for load in self._loads)), ()
         return (*self._residents, *(part for part in _VISITORS if isinstance(part, self._kind)))
 
 

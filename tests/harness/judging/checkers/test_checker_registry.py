@@ -11,6 +11,7 @@ from tests.traces import Story
 
 from groupproof.harness.judging.checkers.checker_registry import CHECKERS, DialectRouter, checkers_named, checkers_spoken
 from groupproof.harness.judging.checkers.classic_checkers import CLASSIC_CHECKERS
+from groupproof.harness.judging.checkers.consumer_checkers import CONSUMER_CHECKERS
 from groupproof.harness.model.dialect_parts import registered
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
@@ -30,7 +31,7 @@ def _routes(*observations: Observation) -> list[str | None]:
 
 
 def test_the_checkers_of_a_dialect_go_by_its_name() -> None:
-    assert CHECKERS.all() == (CLASSIC_CHECKERS, LEASE_CHECKERS)
+    assert CHECKERS.all() == (CLASSIC_CHECKERS, CONSUMER_CHECKERS, LEASE_CHECKERS)
     assert checkers_named("lease") is LEASE_CHECKERS
     assert checkers_named("datalink") is None
 

@@ -23,12 +23,12 @@ def test_a_frame_that_members_of_any_dialect_send_is_read_by_the_dialect_that_th
         read.append((kind, obs.api, client))
 
     reader = FrameReader(
-        dialect=LEASE, apis=frozenset({Api.CONSUMER_GROUP_HEARTBEAT.title}), membership=frozenset({Api.CONSUMER_GROUP_HEARTBEAT.title}), naming=frozenset({Api.CONSUMER_GROUP_HEARTBEAT.title}), is_join=lambda obs: False, is_leave=lambda obs: False, asked=lambda _, obs, client: note("asked", obs, client),
+        dialect=LEASE, apis=frozenset({Api.SHARE_GROUP_HEARTBEAT.title}), membership=frozenset({Api.CONSUMER_GROUP_HEARTBEAT.title}), naming=frozenset({Api.CONSUMER_GROUP_HEARTBEAT.title}), is_join=lambda obs: False, is_leave=lambda obs: False, asked=lambda _, obs, client: note("asked", obs, client),
         answered=lambda _, obs, client: note("answered", obs, client),
     )  # fmt: skip
     story = Story()
     story.said(Api.OFFSET_COMMIT, "m1")
-    story.said(Api.CONSUMER_GROUP_HEARTBEAT, "m1")
+    story.said(Api.SHARE_GROUP_HEARTBEAT, "m1")
     story.said(Api.OFFSET_COMMIT, "m1")
     story.said(Api.OFFSET_COMMIT, "m0")
     story.said(Api.HEARTBEAT, "m1")
@@ -37,7 +37,7 @@ def test_a_frame_that_members_of_any_dialect_send_is_read_by_the_dialect_that_th
         for obs in story.trace:
             tracker.follow(obs)
 
-    beat, commit = Api.CONSUMER_GROUP_HEARTBEAT.title, Api.OFFSET_COMMIT.title
+    beat, commit = Api.SHARE_GROUP_HEARTBEAT.title, Api.OFFSET_COMMIT.title
     assert read == [(kind, api, "m1") for api in (beat, commit) for kind in ("asked", "answered")]
 
 
@@ -47,16 +47,16 @@ def test_a_tracker_can_be_pickled_after_a_client_changed_its_dialect() -> None:
 
     reader = FrameReader(
         dialect=LEASE,
-        apis=frozenset({Api.CONSUMER_GROUP_HEARTBEAT.title}),
-        membership=frozenset({Api.CONSUMER_GROUP_HEARTBEAT.title}),
-        naming=frozenset({Api.CONSUMER_GROUP_HEARTBEAT.title}),
+        apis=frozenset({Api.SHARE_GROUP_HEARTBEAT.title}),
+        membership=frozenset({Api.SHARE_GROUP_HEARTBEAT.title}),
+        naming=frozenset({Api.SHARE_GROUP_HEARTBEAT.title}),
         is_join=lambda obs: False,
         is_leave=lambda obs: False,
         asked=end,
         answered=end,
     )
     story = Story().member()
-    story.said(Api.CONSUMER_GROUP_HEARTBEAT, "m0")
+    story.said(Api.SHARE_GROUP_HEARTBEAT, "m0")
     with registered(LEASE_FUNCTIONS, reader):
         tracker = GroupTracker()
         for obs in story.trace:

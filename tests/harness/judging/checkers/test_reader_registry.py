@@ -6,14 +6,16 @@ from tests.harness.toy_dialect.lease_dialect import LEASE, LeaseKind
 from tests.harness.toy_dialect.lease_functions import LEASE_FUNCTIONS
 
 from groupproof.harness.judging.checkers.classic_reader import CLASSIC_READER
+from groupproof.harness.judging.checkers.consumer_reader import CONSUMER_READER
 from groupproof.harness.judging.checkers.frame_reader import FrameReader
 from groupproof.harness.judging.checkers.reader_registry import READERS, readers_by_api
 from groupproof.harness.model.dialect_parts import registered
 
 
 def test_the_classic_requests_are_read_by_the_classic_reader_and_shared_ones_by_nobody_alone() -> None:
-    assert dict(readers_by_api()) == dict.fromkeys(("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"), CLASSIC_READER)
-    assert READERS.all() == (CLASSIC_READER,)
+    classic = dict.fromkeys(("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"), CLASSIC_READER)
+    assert dict(readers_by_api()) == {**classic, "ConsumerGroupHeartbeat": CONSUMER_READER}
+    assert READERS.all() == (CLASSIC_READER, CONSUMER_READER)
 
 
 def test_a_dialect_brings_its_reader_for_as_long_as_it_is_registered() -> None:

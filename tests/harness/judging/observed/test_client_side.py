@@ -51,13 +51,14 @@ def test_an_id_that_is_made_up_in_a_new_group_is_no_id_of_old() -> None:
     assert result.ruling.verdict is Verdict.FAILED
 
 
-def test_members_of_the_newer_protocol_are_not_judged_by_the_rules_of_the_older_one() -> None:
-    story = joined_before()
-    story.request(Api.CONSUMER_GROUP_HEARTBEAT, connection=2, group=None, body={"group_id": "g"})
-    other = Story().member()
+@pytest.mark.parametrize(("epoch", "verdict"), [(1, Verdict.OK), (7, Verdict.FAILED)])
+def test_members_of_the_newer_protocol_are_judged_by_its_own_rules(epoch: int, verdict: Verdict) -> None:
+    story = Story()
+    join = {"rebalance_timeout_ms": 60_000, "topic_partitions": (), "subscribed_topic_names": ("t",)}
+    story.answer(story.request(Api.CONSUMER_GROUP_HEARTBEAT, member="m", member_epoch=0, body=join), member_epoch=1, body={"assignment": None})
+    story.request(Api.CONSUMER_GROUP_HEARTBEAT, member="m", member_epoch=epoch)
 
-    (unjudged,) = judge_clients(story.trace, met())
+    (result,) = judge_clients(story.trace, met())
 
-    assert isinstance(unjudged, UnjudgedSide)
-    assert "KIP-848" in unjudged.why
-    assert [type(judge_client) for judge_client in judge_clients(other.trace, met())] == [CaseResult]
+    assert isinstance(result, CaseResult)
+    assert (result.case.id, result.ruling.verdict) == ("observed/consumer/g", verdict)

@@ -36,7 +36,7 @@ def test_the_release_that_the_user_names_holds() -> None:
 
 
 def test_what_the_brokers_do_not_tell_is_said() -> None:
-    fields = met_in("kafka-4.1").to_json()
+    fields = met_in("kafka-3.9").to_json()
 
     assert (fields["name"], fields["groups"], fields["settings"]) == ("upstream", [], None)
     assert fields["untold"] == "the broker does not tell its settings: it does not speak DescribeConfigs"

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from groupproof.harness.judging.checkers.classic_checkers import CLASSIC_CHECKERS
+from groupproof.harness.judging.checkers.consumer_checkers import CONSUMER_CHECKERS
 from groupproof.harness.judging.checkers.dialect_checkers import DialectCheckers
 from groupproof.harness.judging.checkers.reader_registry import readers_by_api
 from groupproof.harness.model.dialect_parts import PartRegistry, on_part_change
@@ -16,7 +17,7 @@ from groupproof.protocol.trace import Observation
 
 __all__ = ["CHECKERS", "DialectRouter", "checkers_named", "checkers_spoken"]
 
-CHECKERS: Final = PartRegistry(DialectCheckers, CLASSIC_CHECKERS)
+CHECKERS: Final = PartRegistry(DialectCheckers, CLASSIC_CHECKERS, CONSUMER_CHECKERS)
 
 
 def checkers_named(dialect: str) -> DialectCheckers | None:

@@ -12,7 +12,16 @@ from groupproof.harness.model.dialect_parts import PartRegistry, on_part_change
 
 __all__ = ["READERS", "membership_apis", "naming_apis", "readers_by_api"]
 
-READERS: Final = PartRegistry(FrameReader, CLASSIC_READER)
+
+def _consumer_reader() -> FrameReader:
+    from groupproof.harness.judging.checkers.consumer_reader import (
+        CONSUMER_READER,  # when it is asked for: the tracker and all its users stand on this module
+    )
+
+    return CONSUMER_READER
+
+
+READERS: Final = PartRegistry(FrameReader, CLASSIC_READER, loads=(_consumer_reader,))
 
 
 @lru_cache(maxsize=1)

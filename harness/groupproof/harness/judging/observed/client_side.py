@@ -6,18 +6,15 @@ Members that joined before the tap was there name ids that no answer here has gi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.checkers.reader_registry import membership_apis, naming_apis, readers_by_api
 from groupproof.harness.judging.observed.limits import UnjudgedSide
 from groupproof.harness.judging.observed.observed_group import judge_live
-from groupproof.protocol.trace import Observation, Trace
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.trace import Trace
 
 __all__ = ["judge_clients"]
-
-_OTHER: Final = frozenset(api.title for api in (Api.CONSUMER_GROUP_HEARTBEAT, Api.CONSUMER_GROUP_DESCRIBE))
 
 
 def judge_clients(trace: Trace, met: Mapping[str, Any] | None) -> list[CaseResult | UnjudgedSide]:
@@ -29,15 +26,8 @@ def judge_clients(trace: Trace, met: Mapping[str, Any] | None) -> list[CaseResul
 
 
 def _why_not(group: str, trace: Trace, met: Mapping[str, Any] | None) -> str:
-    is_unchecked = Api.CONSUMER_GROUP_HEARTBEAT.title not in membership_apis()
-    if is_unchecked and any(obs.api in _OTHER and _names(obs, group) for obs in trace):
-        return "they speak the protocol of KIP-848, of which the rules of classic groups say nothing"
     was_there = met is not None and (met["groups"] is None or group in met["groups"])
     return "some of them joined before the tap was there" if was_there and _named_before(group, trace) else ""
-
-
-def _names(obs: Observation, group: str) -> bool:
-    return obs.body.get("group_id") == group or group in (obs.body.get("group_ids") or ())
 
 
 def _named_before(group: str, trace: Trace) -> bool:

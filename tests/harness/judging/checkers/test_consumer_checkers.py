@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from tests.traces import Story
+
+from groupproof.harness.judging.checkers.checker_registry import checkers_named, checkers_spoken
+from groupproof.harness.judging.checkers.consumer_checkers import CONSUMER_CHECKERS
+from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
+from groupproof.protocol.rules.requirements import by_id
+from groupproof.protocol.vocabulary import Api
+
+
+def test_the_checkers_are_those_of_whoever_beats_with_epochs() -> None:
+    story = Story()
+    story.said(Api.CONSUMER_GROUP_HEARTBEAT, member="m", member_epoch=0)
+
+    assert checkers_named(CONSUMER.name) is CONSUMER_CHECKERS
+    assert [part for part, _ in checkers_spoken(story.trace)] == [CONSUMER_CHECKERS]
+
+
+def test_each_requirement_is_of_the_catalogue() -> None:
+    assert all(by_id(name) for name in (*CONSUMER_CHECKERS.member_requirements, *CONSUMER_CHECKERS.invariant_requirements))
+
+
+def test_a_tap_says_why_it_cannot_judge_such_a_coordinator() -> None:
+    story = Story()
+    story.said(Api.CONSUMER_GROUP_HEARTBEAT, member="m", member_epoch=0)
+
+    assert [look(story.trace) for look in CONSUMER_CHECKERS.blind_spots] == [
+        "its coordinator assigns partitions itself, and the tap does not know the cluster's topics"
+    ]
