@@ -31,7 +31,7 @@ def _asks(story: Story, epoch: int, *, owns: tuple[Any, ...] | None = None, **co
 
 
 def _beat(story: Story, epoch: int, *, gets: int, owns: tuple[Any, ...] | None = None, given: tuple[Any, ...] | None = None) -> None:
-    body = {"assignment": None if given is None else {}}
+    body: dict[str, Any] = {"assignment": None if given is None else {}}
     story.answer(_asks(story, epoch, owns=owns), member_epoch=gets, body=body, partitions=given or ())
 
 

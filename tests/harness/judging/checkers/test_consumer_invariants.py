@@ -48,7 +48,7 @@ def _beat(
 ) -> None:
     body = {"topic_partitions": None if owns is None else ()}
     request = story.request(Api.CONSUMER_GROUP_HEARTBEAT, member, member=member, member_epoch=epoch, body=body, partitions=owns or ())
-    answer = {"assignment": None if given is None else {}}
+    answer: dict[str, Any] = {"assignment": None if given is None else {}}
     story.answer(request, error=error, member_epoch=None if error else gets, body=answer, partitions=given or ())
 
 
