@@ -55,6 +55,15 @@ impl Problem {
         }
     }
 
+    /// The same, fatal where the client says so.
+    pub fn fatal_if(self, is_fatal: bool) -> Self {
+        if is_fatal {
+            self.fatal()
+        } else {
+            self
+        }
+    }
+
     pub fn is_fatal(&self) -> bool {
         matches!(self, Problem::Refused { fatal: true, .. })
     }
@@ -151,6 +160,7 @@ mod tests {
         let problem = Problem::coded(22, "the generation has passed");
         assert_eq!(problem.to_string(), "the generation has passed");
         assert!(!problem.is_fatal() && problem.clone().fatal().is_fatal());
+        assert!(problem.clone().fatal_if(true).is_fatal() && !problem.fatal_if(false).is_fatal());
         assert!(!Problem::OutcomeUnknown.fatal().is_fatal());
     }
 }

@@ -197,11 +197,7 @@ fn named(error: &KafkaError) -> Problem {
         None => Problem::other(message),
         Some(code) => Problem::of_code(code as i32, &message).unwrap_or_else(|| Problem::named(upper_snake(&format!("{code:?}")), message)),
     };
-    if matches!(error, KafkaError::MessageConsumptionFatal(_)) {
-        problem.fatal()
-    } else {
-        problem
-    }
+    problem.fatal_if(matches!(error, KafkaError::MessageConsumptionFatal(_)))
 }
 
 fn upper_snake(name: &str) -> String {
