@@ -26,6 +26,7 @@ REQUESTS: dict[Api, dict[str, Any]] = {
     Api.OFFSET_FOR_LEADER_EPOCH: {"topics": ({"topic": "t", "partitions": ({"partition": 1},)},)},
     Api.TXN_OFFSET_COMMIT: {"topics": ({"name": "t", "partitions": ({"partition_index": 1},)},)},
     Api.DESCRIBE_CONFIGS: {"resources": ({"resource_type": 4, "resource_name": "1"},)},
+    Api.INCREMENTAL_ALTER_CONFIGS: {"resources": ({"resource_type": 32, "resource_name": "g"},)},
     Api.DELETE_GROUPS: {"groups_names": ("g",)},
     Api.OFFSET_DELETE: {"group_id": "g", "topics": ({"name": "t", "partitions": ({"partition_index": 1},)},)},
     Api.CONSUMER_GROUP_DESCRIBE: {"group_ids": ("g",)},

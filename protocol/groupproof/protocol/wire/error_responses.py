@@ -98,6 +98,10 @@ def _describe_configs(request: Body, code: int) -> dict[str, Any]:
     return {"results": tuple({**resource, "error_code": code} for resource in resources)}
 
 
+def _alter_configs(request: Body, code: int) -> dict[str, Any]:
+    return {"responses": _describe_configs(request, code)["results"]}
+
+
 def _create_partitions(request: Body, code: int) -> dict[str, Any]:
     return {"results": tuple({**_named(topic), "error_code": code} for topic in request.get("topics", ()))}
 
@@ -166,6 +170,7 @@ _REFUSALS: Final[dict[Api, Refuse]] = {
     Api.OFFSET_FOR_LEADER_EPOCH: _by_partition("topics/partitions/partition", "topics/partitions/partition"),
     Api.TXN_OFFSET_COMMIT: _COMMIT,
     Api.DESCRIBE_CONFIGS: _describe_configs,
+    Api.INCREMENTAL_ALTER_CONFIGS: _alter_configs,
     Api.DELETE_GROUPS: _delete_groups,
     Api.CONSUMER_GROUP_DESCRIBE: _describe_consumer_groups,
     Api.DESCRIBE_TOPIC_PARTITIONS: _topics,

@@ -42,6 +42,13 @@ def test_what_the_brokers_do_not_tell_is_said() -> None:
     assert fields["untold"] == "the broker does not tell its settings: it does not speak DescribeConfigs"
 
 
+def test_settings_are_asked_where_the_brokers_tell_them() -> None:
+    fields = met_in("kafka-4.1").to_json()
+
+    assert fields["settings"]["group.initial.rebalance.delay.ms"] == str(SETTINGS["group.initial.rebalance.delay.ms"])
+    assert fields["untold"] == ""
+
+
 DECISIVE = {"group.initial.rebalance.delay.ms": "500", "group.min.session.timeout.ms": "1000", "group.max.session.timeout.ms": "9000"}
 
 

@@ -25,6 +25,7 @@ from groupproof.harness.running.scripts.cluster_pool import ClusterKeeper, Clust
 from groupproof.harness.running.scripts.script_runner import STEPS_S, perform
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
 from groupproof.protocol.rules import profile as profile_named
+from groupproof.protocol.rules.profiles import relatives
 from groupproof.protocol.trace import Recorder, Trace
 
 __all__ = ["BrokerStage", "ClusterSpec", "PooledCluster", "Stages", "called", "cases_by_cluster", "cluster_spec_of", "opened"]
@@ -161,9 +162,13 @@ def called(subject: BrokerSubject) -> tuple[str, str | None]:
 
 
 def _unspoken_dialect(case: Case, profile: str) -> list[str]:
-    """Return why the release has no rules for the case: brokers of 3.7 to 3.9 advertise KIP-848's heartbeat, and refuse it unless it is switched on."""
+    """Return what the release has no rules for: brokers of 3.7 to 3.9 advertise KIP-848's heartbeat, and refuse it unless it is switched on.
+
+    Kafka's relatives, DataLink's manager among them, are asked by what they advertise: their dialects answer the requests of the classic one.
+    """
     dialect = dialect_of_case(case.id)
-    return [] if dialect in profile_named(profile).tables else [f"{profile} does not speak the dialect {dialect}"]
+    is_spoken = profile in relatives() or dialect in profile_named(profile).tables
+    return [] if is_spoken else [f"the dialect {dialect}: {profile} has no rules for it"]
 
 
 def _patience(trace: Trace, error: RunError | None) -> float:
