@@ -95,8 +95,11 @@ class History:
         self._come(instance_id, names)
 
     def _come(self, instance_id: str | None, names: tuple[str, ...]) -> None:
-        member = self.members[f"m{self._serial}"] = _Member(f"m{self._serial}", instance_id, names)
-        self._send(member)
+        self._arrive(f"m{self._serial}", instance_id, names)
+
+    def _arrive(self, name: str, instance_id: str | None, names: tuple[str, ...]) -> None:
+        self.members[name] = _Member(name, instance_id, names)
+        self._send(self.members[name])
 
     def _one(self) -> _Member | None:
         return self._random.choice([*self.members.values()]) if self.members else None

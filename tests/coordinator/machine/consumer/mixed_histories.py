@@ -89,10 +89,13 @@ class MixedHistory(History):
 
     def _classic_leave(self) -> None:
         if member := self._one_classic():
-            entry = messages.LeaveMember(member_id=member.member_id, group_instance_id=member.instance_id)
-            self._leavers = {member.member_id}
-            self._post(messages.LeaveGroupRequest(group_id=GROUP, members=(entry,)), 5)
-            del self.classic[member.client_id]
+            self._classic_goes(member)
+
+    def _classic_goes(self, member: ClassicProgram) -> None:
+        entry = messages.LeaveMember(member_id=member.member_id, group_instance_id=member.instance_id)
+        self._leavers = {member.member_id}
+        self._post(messages.LeaveGroupRequest(group_id=GROUP, members=(entry,)), 5)
+        del self.classic[member.client_id]
 
     def _classic_resubscribe(self) -> None:
         if member := self._one_classic():
