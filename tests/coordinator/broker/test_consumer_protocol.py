@@ -171,3 +171,28 @@ def test_before_4_2_offsets_by_id_are_a_version_that_nobody_knows_and_the_connec
             return await stream.receive_some()
 
     assert trio.run(ask) == b""
+
+
+@pytest.mark.requirement("CGH-33")
+def test_a_heartbeat_of_a_version_that_nobody_knows_ends_the_connection() -> None:
+    async def ask() -> bytes:
+        async with _cluster(Recorder(lambda: 0)) as serving, await trio.open_tcp_stream(*serving.addresses[0]) as stream:
+            known = write_request(Api.CONSUMER_GROUP_HEARTBEAT, 1, 1, "c", JOIN)
+            await stream.send_all(frame(known[:2] + (2).to_bytes(2) + known[4:]))
+            return await stream.receive_some()
+
+    assert trio.run(ask) == b""
+
+
+@pytest.mark.requirement("CGO-23")
+def test_an_offset_of_a_topic_or_partition_that_there_is_not_is_refused_by_itself() -> None:
+    async def ask() -> list[int]:
+        async with _cluster(Recorder(lambda: 0)) as serving, await trio.open_tcp_stream(*serving.addresses[0]) as stream:
+            joined = await _asked(stream, Api.CONSUMER_GROUP_HEARTBEAT, 1, JOIN)
+            asked = (("t", 0), ("nowhere", 0), ("t", 99))
+            topics = tuple({"name": name, "partitions": ({"partition_index": index, "committed_offset": 7},)} for name, index in asked)
+            body = {"group_id": "g", "member_id": "a", "generation_id": joined["member_epoch"], "topics": topics}
+            answer = await _asked(stream, Api.OFFSET_COMMIT, 9, body)
+            return [partition["error_code"] for topic in answer["topics"] for partition in topic["partitions"]]
+
+    assert sorted(trio.run(ask)) == [0, 3, 3]

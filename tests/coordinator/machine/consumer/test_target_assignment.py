@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from groupproof.coordinator.assignors.group_spec import SubscriptionType
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
@@ -35,6 +37,7 @@ def test_the_assignor_with_most_votes_is_chosen_and_the_default_without_votes() 
     assert chosen_assignor(group, "range") == "uniform"
 
 
+@pytest.mark.requirement("CGX-33")
 def test_members_subscribe_to_the_same_or_not() -> None:
     assert subscription_type(_group(a="t", b="t")) is SubscriptionType.HOMOGENEOUS
     assert subscription_type(_group(a="t", b="t_u")) is SubscriptionType.HETEROGENEOUS
@@ -43,3 +46,19 @@ def test_members_subscribe_to_the_same_or_not() -> None:
     assert subscription_type(group) is SubscriptionType.HOMOGENEOUS
     group.add(ConsumerMember(member_id="b", names=frozenset({"t"})))
     assert subscription_type(group) is SubscriptionType.HETEROGENEOUS
+
+
+@pytest.mark.requirement("CGA-12")
+def test_the_ids_of_the_topics_decide_whose_share_has_which_topic_and_not_how_large_it_is() -> None:
+    def sizes_and_target(swap: bool) -> tuple[list[int], object]:
+        group = _group(a="t_u", b="t_u")
+        if swap:
+            group.topics = {"t": TopicImage(U, 4), "u": TopicImage(T, 3)}
+        target = target_of(group, "uniform", updated="b", newcomer=True, replaced=None, is_view=True)
+        names = {topic.topic_id: name for name, topic in group.topics.items()}
+        named = {member: {names[topic]: indexes for topic, indexes in share.items()} for member, share in target.items()}
+        return sorted(sum(map(len, share.values())) for share in target.values()), named
+
+    one, other = sizes_and_target(swap=False), sizes_and_target(swap=True)
+    assert one[0] == other[0] == [3, 4]
+    assert one[1] != other[1]
