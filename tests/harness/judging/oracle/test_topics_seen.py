@@ -16,7 +16,7 @@ BEGUN_MS, DONE_MS = 1_000.0, 1_200.0
 
 def _seen(topics: dict[str, int] | None = None) -> TopicsSeen:
     changes = (
-        TopicChange(begun_ms=BEGUN_MS, done_ms=DONE_MS, images={"later": LATER}),
+        TopicChange(begun_ms=BEGUN_MS, done_ms=DONE_MS, images={"later": LATER}, begun_seq=5),
         TopicChange(begun_ms=5_000, done_ms=5_100, images={"later": GROWN}),
     )
     history = History(group="g", exchanges=(), moves=(), end_ms=9_000, topics=topics, topic_images={"t": T}, topic_changes=changes)
@@ -35,14 +35,21 @@ def _commit(*partitions: tuple[str, int]) -> OffsetCommitRequest:
 def test_before_a_change_begins_nobody_knows_of_it() -> None:
     seen = _seen()
 
-    assert list(seen.changes_until(BEGUN_MS - 1, _never)) == []
+    assert list(seen.changes_until(BEGUN_MS - 1, 9, _never)) == []
+    assert seen.images == {"t": T}
+
+
+def test_what_was_answered_before_a_change_began_knew_nothing_of_it() -> None:
+    seen = _seen()
+
+    assert list(seen.changes_until(DONE_MS, 4, _never)) == []
     assert seen.images == {"t": T}
 
 
 def test_long_after_a_change_it_is_known() -> None:
     seen = _seen()
 
-    assert list(seen.changes_until(DONE_MS + SPREAD_MS, _never)) == [DONE_MS]
+    assert list(seen.changes_until(DONE_MS + SPREAD_MS, 9, _never)) == [DONE_MS]
     assert seen.images == {"t": T, "later": LATER}
 
 
@@ -54,13 +61,13 @@ def test_meanwhile_either_may_be_and_what_the_brokers_tell_is_tried_first(ready_
     seen = _seen()
     asked: Callable[[int], int] = lambda ways: way  # noqa: E731  (a function of one argument, said where it is needed)
 
-    assert bool(list(seen.changes_until(ready_ms, asked))) is is_known
+    assert bool(list(seen.changes_until(ready_ms, 9, asked))) is is_known
 
 
 def test_changes_come_one_after_the_other() -> None:
     seen = _seen()
 
-    assert list(seen.changes_until(9_000, _never)) == [1_200, 5_100]
+    assert list(seen.changes_until(9_000, 9, _never)) == [1_200, 5_100]
     assert seen.images["later"] == GROWN
 
 
@@ -76,7 +83,7 @@ def test_what_there_is_not_is_refused_beside_the_group() -> None:
 
 def test_what_came_meanwhile_is_there() -> None:
     seen = _seen({"t": 2})
-    list(seen.changes_until(9_000, _never))
+    list(seen.changes_until(9_000, 9, _never))
 
     assert seen.asked_of_group(_commit(("later", 2))) == (_commit(("later", 2)), None)
 

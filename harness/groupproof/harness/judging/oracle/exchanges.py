@@ -78,11 +78,12 @@ class CoordinatorMove:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicChange:
-    """Topics came or grew, somewhere between two instants; `images` are the ones that did, by name, as they were then."""
+    """Topics came or grew, somewhere between two instants; `images` are the ones that did, by name, as they were then. What was answered before `begun_seq` knew nothing of it."""
 
     begun_ms: float
     done_ms: float
     images: Mapping[str, TopicImage]
+    begun_seq: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,8 +197,9 @@ class _Ends:
 
     def _topic_change(self, obs: Observation) -> TopicChange:
         """Return the change that was seen: it began with the step that asked for it."""
-        steps = (step.at_ms for step in reversed(self._steps) if step.seq < obs.seq and step.body.get("step") == "grow_topic")
-        return TopicChange(begun_ms=next(steps, obs.at_ms), done_ms=obs.at_ms, images=_images(obs.body["topics"]))
+        steps = (step for step in reversed(self._steps) if step.seq < obs.seq and step.body.get("step") == "grow_topic")
+        begun = next(steps, obs)
+        return TopicChange(begun_ms=begun.at_ms, done_ms=obs.at_ms, images=_images(obs.body["topics"]), begun_seq=begun.seq)
 
     def settled_ms(self, request: Observation) -> float | None:
         return self._settled.get(request.exchange_id)

@@ -177,7 +177,7 @@ class HistoryReplay:
 
     def _hear_of_topics(self, exchange: Exchange) -> None:
         """Let the machine know the topics as its broker does by now."""
-        for known_ms in self._topics.changes_until(exchange.ready_ms, lambda ways: self._way("topics", exchange.number, ways)):
+        for known_ms in self._topics.changes_until(exchange.ready_ms, exchange.seq, lambda ways: self._way("topics", exchange.number, ways)):
             self._pass_timers(known_ms)
             self._machine.change_topics(self._topics.images)
 

@@ -32,9 +32,12 @@ class TopicsSeen:
         self._fields = profile.fields
         self.images: Mapping[str, TopicImage] = history.topic_images
 
-    def changes_until(self, ready_ms: float, way: Callable[[int], int]) -> Iterator[int]:
-        """Take up, one after the other, the changes that the coordinator knows of at `ready_ms`, and yield when each can have come; where that is open, `way` decides."""
-        while self._changes and self._changes[0].begun_ms <= ready_ms:
+    def changes_until(self, ready_ms: float, seq: int, way: Callable[[int], int]) -> Iterator[int]:
+        """Take up, one after the other, the changes that the coordinator knows of at `ready_ms`, for a request that was answered as `seq`, and yield when each can have come.
+
+        Where that is open, `way` decides.
+        """
+        while self._changes and self._changes[0].begun_ms <= ready_ms and self._changes[0].begun_seq <= seq:
             change = self._changes[0]
             is_known = ready_ms >= change.done_ms + SPREAD_MS or way(2) == (0 if ready_ms >= change.done_ms else 1)
             if not is_known:
