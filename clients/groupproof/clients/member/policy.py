@@ -116,7 +116,7 @@ class Policy:
     # A thread of Kafka Streams
     streams: Literal[
         "reference", "begins-with-an-older-version", "repeats-its-user-data", "changes-its-process", "forgets-its-tasks", "forgets-its-standbys", "forgets-what-it-knows", "keeps-its-version", "never-upgrades",
-        "stays-quiet-after-probing", "dies-of-probing", "forgets-the-next-rebalance", "rejoins-without-need", "goes-on-after-errors", "ignores-shutdown", "assigns-in-its-own-version",
+        "stays-quiet-after-probing", "forgets-the-next-rebalance", "rejoins-without-need", "goes-on-after-errors", "ignores-shutdown", "assigns-in-its-own-version",
         "forgets-the-common-version", "leads-on-after-shutdown", "assigns-without-topics", "gives-what-is-owned", "calls-nobody-back", "drops-a-task", "gives-all-to-all",
         "muddles-its-tasks", "gives-no-standbys", "standbys-at-the-owner", "leaves-on-close", "leaves-when-static",
     ] = "reference"  # fmt: skip

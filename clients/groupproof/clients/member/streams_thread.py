@@ -92,7 +92,7 @@ class StreamsThread:
         read = decode_assignment(blob)
         info = decode_assignment_info(read.user_data or b"")
         self.assigned = frozenset(read.partitions)
-        if info.error not in (NO_ERROR, VERSION_PROBING) or (info.error == VERSION_PROBING and policy.streams == "dies-of-probing"):
+        if info.error not in (NO_ERROR, VERSION_PROBING):
             self._end(info.error)
         if info.error != NO_ERROR:
             return None

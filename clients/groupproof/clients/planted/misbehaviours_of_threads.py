@@ -39,7 +39,6 @@ THREADS: Final = (
     _bug("rejoins-without-need", "Joins again soon, whatever time its assignment names for that.", "STREAMS-20"),
     _bug("goes-on-after-errors", "Takes an assignment with an error for one without tasks.", "STREAMS-13 STREAMS-15"),
     _bug("ignores-shutdown", "Takes an assignment that asks for a shutdown for one without tasks.", "STREAMS-15"),
-    _bug("dies-of-probing", "Ends by the code of version probing.", "STREAMS-16"),
     _bug("gives-up-uncommitted", "Gives tasks up without a commit of what it processed.", "STREAMS-17", Policy(commits_before_revoke=False)),
     _bug("keeps-quiet-after-handing-over", "Gives tasks up, and does not join again.", "STREAMS-09", Policy(cooperative_rejoins=False)),
     _bug("leaves-on-close", "Leaves the group when it is closed.", "STREAMS-18"),

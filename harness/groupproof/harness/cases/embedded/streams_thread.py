@@ -21,7 +21,7 @@ from groupproof.harness.judging.case_checkers.streams_member import (
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan_builders import append, close, consumed, delivered, event, mark, passing, plan, requested, start
 from groupproof.protocol.vocabulary import Api
-from groupproof.protocol.wire.streams_protocol import ASSIGNMENT_ERROR, INCOMPLETE_SOURCE_TOPICS, SHUTDOWN_REQUESTED, VERSION_PROBING
+from groupproof.protocol.wire.streams_protocol import ASSIGNMENT_ERROR, INCOMPLETE_SOURCE_TOPICS, SHUTDOWN_REQUESTED
 
 __all__ = ["CASES"]
 
@@ -201,24 +201,6 @@ _ERRORS: tuple[Case, ...] = (
     _failed("assignment-failed", "A member that is answered that the assignment failed ends.", ASSIGNMENT_ERROR, "STREAMS-13"),
     _failed("unknown-error", "A member that is answered with an error that it does not know ends.", _UNKNOWN_ERROR, "STREAMS-13"),
     _failed("shutdown-requested", "A member that is answered that a shutdown was requested ends.", SHUTDOWN_REQUESTED, "STREAMS-15"),
-    streams_case(
-        "version-probing-code",
-        "A member that is answered with the code of version probing goes on.",
-        ("STREAMS-16",),
-        SHOULD,
-        plan(
-            application(),
-            topics=_TOPICS,
-            steps=[
-                *working(),
-                assigns("probing", active=(), error=VERSION_PROBING),
-                *rejoins_at_leisure(),
-                delivered("probing"),
-                passing(round(REACT_MS) + 1_000),
-            ],
-        ),
-        stays_a_member("m0", after="probing", requirement="STREAMS-16"),
-    ),
     streams_case(
         "stays-when-closed",
         "A member that is closed stays in the group until its session is over.",
