@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.coordinator.machine.consumer.measured_scripts import last
+from tests.coordinator.machine.consumer.measured_scripts import Player, last
+
+from groupproof.protocol.wire import messages
 
 MOVED_ON = ("A join", "wait 1100", "A beat names=t,u", "A beat owned=own")
 
@@ -22,3 +24,21 @@ def test_what_was_refused_is_not_stored_and_what_was_accepted_is() -> None:
 
 def test_metadata_is_not_longer_for_an_older_epoch() -> None:
     assert last("kafka-4.3", *MOVED_ON, "A commit t-0 epoch=-1 metadata=5000").code == 12
+
+
+@pytest.mark.requirement("CGO-09")
+def test_one_partition_that_came_later_has_the_whole_commit_refused() -> None:
+    """What an older epoch may commit alone, it may not commit beside what it may not."""
+    player = Player("kafka-4.3")
+    player.group = "g"
+    for line in MOVED_ON:
+        step, *words = line.split(" ")
+        player.play(step, words) if step == "wait" else player.play("-", line.split(" "))
+    partition = messages.CommitPartition(partition_index=0, committed_offset=5)
+    topics = tuple(messages.CommitTopic(name=name, partitions=(partition,)) for name in ("t", "u"))
+    commit = messages.OffsetCommitRequest(group_id="g", generation_id=player.members["g", "A"].epoch - 1, member_id="A", topics=topics)
+
+    assert [topic.partitions[0].error_code for topic in player._ask(commit, 9).topics] == [113, 113]
+    fetched = player.play("-", ["fetch", "t-0"])
+    assert fetched is not None
+    assert fetched.offsets == [["t", [[0, -1, 0]]]]

@@ -53,7 +53,7 @@ def _is_played(requirement: Requirement, played: set[str]) -> bool:
     "CGA-22", "CGA-23", "CGA-24", "CGA-25", "CGX-01", "CGX-02", "CGX-03", "CGX-04", "CGX-05", "CGX-06", "CGX-07", "CGX-08", "CGX-09", "CGX-10",
     "CGX-11", "CGX-12", "CGX-13", "CGX-14", "CGX-15", "CGX-16", "CGX-17", "CGX-18", "CGX-19", "CGX-20", "CGX-21", "CGX-22", "CGX-23", "CGX-24",
     "CGX-25", "CGX-26", "CGX-27", "CGX-28", "CGX-29", "CGX-32", "CGO-01", "CGO-02", "CGO-03", "CGO-04", "CGO-05", "CGO-06", "CGO-07", "CGO-08",
-    "CGO-09", "CGO-10", "CGO-11", "CGO-12", "CGO-13", "CGO-14", "CGO-15", "CGO-16", "CGO-17", "CGO-18", "CGO-19", "CGO-20", "CGO-21", "CGO-22",
+    "CGO-10", "CGO-11", "CGO-12", "CGO-13", "CGO-14", "CGO-15", "CGO-16", "CGO-17", "CGO-18", "CGO-19", "CGO-20", "CGO-21", "CGO-22",
     "CGO-24", "CGO-29", "CGO-30", "CGO-31", "CGO-32", "CGO-33", "CGO-34", "CGO-35", "CGO-36", "CGO-37", "CGO-40", "CGO-41", "CGO-42", "CGO-43",
     "CGO-44", "CGO-45", "CGO-46", "CGO-47", "CGO-48", "CGO-49", "CGO-50", "CGO-51", "CGO-52", "CGO-53", "CGD-01", "CGD-02", "CGD-03", "CGD-04",
     "CGD-05", "CGD-06", "CGD-07", "CGD-08", "CGD-09", "CGD-10", "CGD-11", "CGD-12", "CGD-13", "CGD-16", "CGD-17", "CGD-18", "CGD-19", "CGD-20",
