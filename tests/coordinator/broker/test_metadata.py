@@ -68,11 +68,18 @@ def test_a_topic_is_told_with_its_partitions_and_their_leaders(world: ClusterMet
 
     assert [(partition["partition_index"], partition["leader_id"]) for partition in topic["partitions"]] == [(0, 0), (1, 1), (2, 0)]
     assert _names(metadata(world, {"topics": ({"name": None, "topic_id": topic["topic_id"]},)}, 13)) == [("t", 0)]
+    assert _names(metadata(world, {"topics": ({"name": "", "topic_id": topic["topic_id"]},)}, 13)) == [("t", 0)]
 
 
 @pytest.mark.parametrize(
     ("asked", "code"),
-    [({"name": "v"}, 3), ({"name": "no/slash"}, 17), ({"name": ".."}, 17), ({"name": None, "topic_id": "6ba7b811-9dad-11d1-80b4-00c04fd430c8"}, 100)],
+    [
+        ({"name": "v"}, 3),
+        ({"name": "no/slash"}, 17),
+        ({"name": ".."}, 17),
+        ({"name": None, "topic_id": "6ba7b811-9dad-11d1-80b4-00c04fd430c8"}, 100),
+        ({"name": "", "topic_id": "6ba7b811-9dad-11d1-80b4-00c04fd430c8"}, 100),
+    ],
 )
 def test_what_is_not_there_is_told_and_never_made(world: ClusterMetadata, asked: dict[str, Any], code: int) -> None:
     (topic,) = metadata(world, {"topics": (asked,), "allow_auto_topic_creation": True}, 13)["topics"]

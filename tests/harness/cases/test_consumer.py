@@ -18,7 +18,7 @@ from groupproof.harness.model.case import plan_of
 from groupproof.harness.model.plan import plan_from_json, plan_to_json
 from groupproof.protocol.rules.requirements import by_id
 
-AREAS = {"join", "heartbeat", "poll", "rebalance", "commit", "fetch", "leave", "move"}
+AREAS = {"join", "heartbeat", "poll", "rebalance", "commit", "fetch", "leave", "migration", "move", "regex"}
 CASES_MIN = 100
 
 
@@ -53,9 +53,11 @@ def test_a_plan_survives_a_schedule_file() -> None:
 
 
 def test_every_subject_speaks_the_dialect_and_the_cases_are_shown_and_not_counted_yet() -> None:
-    members = [member for case in CONSUMER_CASES for member in plan_of(case).members]
+    spoken = {case.id: {member.settings.get("group_protocol", "classic") for member in plan_of(case).members} for case in CONSUMER_CASES}
 
-    assert {member.settings["group_protocol"] for member in members} == {"consumer"}
+    assert {
+        id: dialects for id, dialects in spoken.items() if dialects != ({"classic", "consumer"} if id.startswith("migration/") else {"consumer"})
+    } == {}
     assert all(case.preview for case in CONSUMER_CASES)
 
 

@@ -126,7 +126,7 @@ def _asked(asked: Mapping[str, Any], world: ClusterMetadata) -> Body:
     name, topic_id = asked.get("name"), asked.get("topic_id")
     if name == OFFSETS_TOPIC:
         return _offsets_topic(world)
-    if name is None:
+    if name is None or topic_id is not None:  # Java asks by id with an empty name (KafkaApis.handleTopicMetadataRequest: ids go before names)
         topic = world.topics.by_id(topic_id)
         return _topic(topic, world) if topic else _no_topic(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID)
     if not TOPIC_NAME.fullmatch(name) or name in (".", ".."):

@@ -157,10 +157,15 @@ def _code(seed: int, code: int) -> int:
 # The plan in other names.
 
 _Put = Callable[[Any], Any]
+_WORD: Final = re.compile(r"\w+")
+"""A topic in a regular expression of a case's."""
 
 
 def _member(member: Member, put: _Put) -> Member:
-    return replace(member, settings=put({**DEFAULT_NAMES, **member.settings}))
+    settings = put({**DEFAULT_NAMES, **member.settings})
+    if "pattern" in settings:
+        settings["pattern"] = _WORD.sub(lambda word: str(put(word[0])), settings["pattern"])
+    return replace(member, settings=settings)
 
 
 def _step(step: Step, put: _Put) -> Step:

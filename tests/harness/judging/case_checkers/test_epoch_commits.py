@@ -10,6 +10,7 @@ from groupproof.harness.judging.case_checkers.epoch_commits import (
     asks_again_or_tells,
     commit_is_answered,
     commit_is_told,
+    commits_on,
     commits_with_epoch,
     reads_on_from,
     retries_commit,
@@ -91,6 +92,14 @@ def test_a_commit_that_met_a_passing_trouble_is_sent_again(does: Does, expected:
 )
 def test_a_refused_commit_costs_no_membership(does: Does, expected: Verdict) -> None:
     assert verdict(commit_is_answered("m0", after="error", requirement="CGP-07"), refused(does)) is expected
+
+
+@pytest.mark.parametrize(
+    ("does", "expected"),
+    [(lambda story: story.commit(TEN), OK), (lambda story: story.commit(TEN, error=113), FAILED), (lambda story: None, FAILED)],
+)
+def test_a_client_that_commits_by_itself_goes_on_with_it(does: Does, expected: Verdict) -> None:
+    assert verdict(commits_on("m0", after="error"), refused(does)) is expected
 
 
 def fetch(offset: int) -> Does:

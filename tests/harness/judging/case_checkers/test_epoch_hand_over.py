@@ -66,6 +66,14 @@ def test_the_application_is_back_from_its_callback_before_the_client_says_so(bef
     assert verdict(CALLS, handed_over(before, after)) is expected
 
 
+def test_an_order_that_is_repeated_began_with_the_first() -> None:
+    def repeated(story: EpochStory) -> None:
+        revoke(story)
+        story.hb(1, gives=[KEPT], owns=BOTH, full=True)
+
+    assert verdict(CALLS, handed_over(repeated)) is OK
+
+
 def committed(*offsets: tuple[str, int, int], error: int = 0) -> Does:
     return lambda story: (story.commit(*offsets, error=error), revoke(story))
 

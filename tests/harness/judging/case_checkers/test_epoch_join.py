@@ -11,6 +11,7 @@ from groupproof.harness.judging.case_checkers.epoch_join import (
     acknowledges,
     carries_instance,
     have_ids_of_their_own,
+    is_one_member,
     joins_in_full,
     learns_assignment,
     names_assignor,
@@ -94,6 +95,15 @@ def test_two_members_of_one_id_are_no_members(second: str, expected: Verdict) ->
     story.end(500)
 
     assert verdict(have_ids_of_their_own("m0", "m1"), story) is expected
+
+
+@pytest.mark.parametrize(("second", "expected"), [("m0-1", Verdict.OK), ("another", Verdict.NON_STRICT)])
+def test_who_joins_again_with_another_id_leaves_a_ghost(second: str, expected: Verdict) -> None:
+    story = EpochStory()
+    story.ask(0)
+    story.at(500).hb(0, member=second)
+
+    assert verdict(is_one_member("m0"), story.end(1_000)) is expected
 
 
 @pytest.mark.parametrize(

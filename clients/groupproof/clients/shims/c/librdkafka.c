@@ -425,7 +425,7 @@ static const char *setting_of(const char *field, bool is_classic) {
 
 static bool is_taken_elsewhere(const char *field, bool is_classic) {
     static const char *const fields[] = {"id",     "command",    "topics",           "protocol",      "group_protocol", "poll_timeout_ms", "handler_delay_ms",
-                                         "on_revoked", "properties", "max_poll_interval_ms", "broker_release"};
+                                         "on_revoked", "properties", "max_poll_interval_ms", "broker_release", "pattern"};
     for (size_t place = 0; place < sizeof fields / sizeof *fields; place++)
         if (strcmp(fields[place], field) == 0)
             return true;
@@ -490,6 +490,12 @@ static problem open_member(const json *command, const char *assignors) {
     note_plan(command);
     rd_kafka_poll_set_consumer(member.client);
     partitions *topics = listed(json_get(command, "topics"));
+    const char *pattern = json_text(json_get(command, "pattern"), NULL);
+    if (pattern != NULL) { /* to librdkafka a topic that begins with ^ is a pattern */
+        char anchored[TEXT_MAX];
+        snprintf(anchored, sizeof anchored, "^(%s)$", pattern);
+        rd_kafka_topic_partition_list_add(topics, anchored, RD_KAFKA_PARTITION_UA);
+    }
     found = problem_of(rd_kafka_subscribe(member.client, topics), NULL);
     rd_kafka_topic_partition_list_destroy(topics);
     if (found.error != NULL) {
@@ -728,7 +734,7 @@ static void say_hello(void) {
     const char *version = rd_kafka_version_str();
     fprintf(out, "{\"name\":\"hello\",\"contract\":1,\"client\":\"librdkafka\",\"version\":\"%.*s\",\"language\":\"c\"", (int)strcspn(version, "-"), version);
     fputs(",\"capabilities\":[\"classic\",\"commit\",\"commit-async\",\"auto-commit\",\"pause\",\"poll-deadline\",\"static\"", out);
-    fputs(",\"cooperative\",\"on-revoked\",\"resubscribe\"", out);
+    fputs(",\"cooperative\",\"on-revoked\",\"resubscribe\",\"regex\"", out);
     if (rd_kafka_version() >= CONSUMER_PROTOCOL_SINCE)
         fputs(",\"consumer\"", out);
     fputc(']', out);

@@ -2,11 +2,13 @@ import groupproof.shim.ConsumerSettings;
 import groupproof.shim.PollingMember;
 import groupproof.shim.Settings;
 import groupproof.shim.ShimProcess;
+import groupproof.shim.Unimplemented;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -27,7 +29,7 @@ public final class Shim extends PollingMember implements ConsumerRebalanceListen
 
     private static List<String> capabilities() {
         List<String> found = new ArrayList<>(List.of("classic", "commit", "commit-async", "auto-commit", "pause", "poll-deadline", "on-revoked",
-                "resubscribe", "multi"));
+                "resubscribe", "multi", "regex"));
         if (ConsumerSettings.has("group.instance.id")) found.add("static");
         if (ConsumerSettings.hasClass("CooperativeStickyAssignor")) found.add("cooperative");
         if (ConsumerSettings.has("group.protocol") && !ConsumerSettings.RELEASE.startsWith("3.")) found.add("consumer"); // a preview in 3.7-3.9
@@ -38,8 +40,26 @@ public final class Shim extends PollingMember implements ConsumerRebalanceListen
     protected void open(Settings settings) {
         isStatic = isStatic && ConsumerSettings.has("group.instance.id");
         consumer = new KafkaConsumer<>(ConsumerSettings.of(settings));
-        resubscribe(settings.takeStrings("topics", List.of()));
+        String pattern = settings.take("pattern", null);
+        List<String> topics = settings.takeStrings("topics", List.of());
+        if (pattern == null) resubscribe(topics);
+        else subscribeTo(pattern, settings.take("group_protocol", "classic").equals("consumer"));
         beginPolling(settings);
+    }
+
+    /** Since 4.0 the brokers of a consumer group match topics, by another class than the client's own pattern. */
+    private void subscribeTo(String pattern, boolean isForBrokers) {
+        if (!isForBrokers) {
+            consumer.subscribe(Pattern.compile(pattern), this);
+            return;
+        }
+        try {
+            Class<?> type = Class.forName("org.apache.kafka.clients.consumer.SubscriptionPattern");
+            Object wanted = type.getConstructor(String.class).newInstance(pattern);
+            KafkaConsumer.class.getMethod("subscribe", type, ConsumerRebalanceListener.class).invoke(consumer, wanted, this);
+        } catch (ReflectiveOperationException before40) {
+            throw new Unimplemented("this release has no pattern that brokers match");
+        }
     }
 
     @Override

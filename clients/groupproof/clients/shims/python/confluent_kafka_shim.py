@@ -42,7 +42,19 @@ def main() -> None:
 
 
 def capabilities() -> list[str]:
-    found = ["classic", "commit", "commit-async", "auto-commit", "pause", "poll-deadline", "static", "cooperative", "on-revoked", "resubscribe"]
+    found = [
+        "classic",
+        "commit",
+        "commit-async",
+        "auto-commit",
+        "pause",
+        "poll-deadline",
+        "static",
+        "cooperative",
+        "on-revoked",
+        "resubscribe",
+        "regex",
+    ]
     if confluent_kafka.libversion()[1] >= CONSUMER_PROTOCOL_SINCE:
         found.append("consumer")
     return found
@@ -58,7 +70,8 @@ class ConfluentMember(PollingMember):
         self.is_static = "group.instance.id" in settings
         callbacks = {"on_commit": self.on_commit, "error_cb": self.on_error}
         self.consumer = Consumer({**settings, **callbacks})
-        self.resubscribe(subscribe.topics)
+        pattern = subscribe.take("pattern")
+        self.resubscribe(subscribe.topics if pattern is None else [f"^({pattern})$"])
 
     def _settings(self, subscribe: Subscribe) -> dict[str, Any]:
         settings = subscribe.config(SETTINGS)

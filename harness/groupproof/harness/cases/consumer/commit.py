@@ -8,6 +8,7 @@ from groupproof.harness.judging.case_checkers.epoch_commits import (
     asks_again_or_tells,
     commit_is_answered,
     commit_is_told,
+    commits_on,
     commits_with_epoch,
     reads_on_from,
     retries_commit,
@@ -104,6 +105,28 @@ _COMMITS: tuple[Case, ...] = (
         spares=["auto_commit_interval_ms"],
     ),
     _reported(ErrorCode.STALE_MEMBER_EPOCH, "A commit whose epoch is stale is told to the application, or sent again with the newest.", "CGP-06"),
+    case(
+        "commit/auto-after-stale",
+        "A member that commits by itself goes on doing so after a commit whose epoch was stale.",
+        ("CGP-19",),
+        MUST,
+        plan(
+            subject(auto_commit=True, auto_commit_interval_ms=500),
+            session_ms=15_000,
+            steps=[
+                *joined("m0"),
+                answers("error", _COMMIT, ErrorCode.STALE_MEMBER_EPOCH),
+                append("t", 2, 5),
+                delivered("error"),
+                append("t", 2, 5),
+                passing(8_000),
+            ],
+        ),
+        is_struck("error", "m0", _COMMIT, requirement="CGP-01", within_ms=7_000),
+        commits_on("m0", after="error"),
+        needs=["auto-commit"],
+        spares=["auto_commit_interval_ms"],
+    ),
     _reported(
         ErrorCode.UNKNOWN_MEMBER_ID, "A commit of a member that is unknown is told to the application, and costs no membership by itself.", "CGP-07"
     ),

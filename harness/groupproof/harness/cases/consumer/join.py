@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from groupproof.harness.cases.client.builders import MUST, SHOULD, UNHEARD_OF, code_name
 from groupproof.harness.cases.consumer.builders import BEAT, INTERVAL_MS, LONG_MS, case, joined, plan, reconciled, rejoining, subject
 from groupproof.harness.judging.case_checkers.epoch_hand_over import names_only_what_is_new
@@ -9,6 +11,7 @@ from groupproof.harness.judging.case_checkers.epoch_join import (
     acknowledges,
     carries_instance,
     have_ids_of_their_own,
+    is_one_member,
     joins_in_full,
     names_assignor,
     names_rebalance_timeout,
@@ -18,8 +21,9 @@ from groupproof.harness.judging.case_checkers.epoch_reactions import joins_anew,
 from groupproof.harness.judging.case_checkers.epoch_rhythm import never_two_in_flight, stays_alive
 from groupproof.harness.judging.case_checkers.reactions import is_struck
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.plan import Plan
-from groupproof.harness.model.plan_builders import answers, delivered, grow, heal, mark, passing, start
+from groupproof.harness.model.plan import Plan, Step
+from groupproof.harness.model.plan_builders import answers, cuts, delivered, grow, heal, holds, mark, passing, start, strikes
+from groupproof.protocol.faults import Drop
 from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = ["CASES"]
@@ -192,4 +196,36 @@ _ERRORS: tuple[Case, ...] = (
     _for_good(UNHEARD_OF, "A member whose join is answered with an unheard-of error does not loop on it in silence.", "CGT-30"),
 )
 
-CASES: tuple[Case, ...] = (*_CONTENT, *_ERRORS)
+_PATIENCE_MS = 2_000
+
+
+def _unheard(name: str, title: str, fault: Step, **settings: Any) -> Case:
+    """Return a case in which the first join has no answer in time, or never."""
+    return case(
+        f"join/{name}",
+        title,
+        ("CGT-24", "CGC-06"),
+        MUST,
+        plan(
+            subject(**settings),
+            session_ms=15_000,
+            steps=[fault, *start("m0"), delivered("lost"), reconciled("m0", after="lost", go_on=True), passing(500)],
+        ),
+        is_struck("lost", "m0", BEAT, requirement="CGC-07"),
+        is_one_member("m0"),
+        joins_in_full("m0"),
+        acknowledges("m0", within_ms=9_000, at_once_ms=6_000),
+    )
+
+
+_LOST: tuple[Case, ...] = (
+    _unheard("cut-request", "A member whose join never arrives joins again.", cuts("lost", BEAT, direction="request")),
+    _unheard("cut-answer", "A member whose connection ends before it hears that it has joined joins again, as the member that it is.", cuts("lost", BEAT)),
+    _unheard("late-answer", "A member that is let in two seconds late takes up what it was assigned.", holds("lost", BEAT, ms=2_000)),
+    _unheard(
+        "lost-answer", "A member whose join is never answered joins again after the request timeout, as the member that it is.",
+        strikes("lost", BEAT, Drop(), direction="response"), request_timeout_ms=_PATIENCE_MS,
+    ),
+)  # fmt: skip
+
+CASES: tuple[Case, ...] = (*_CONTENT, *_ERRORS, *_LOST)

@@ -14,7 +14,7 @@ from groupproof.harness.judging.case_checkers.epoch_hand_over import (
     reads_no_more,
 )
 from groupproof.harness.judging.case_checkers.epoch_join import acknowledges, learns_assignment, subscribes_to
-from groupproof.harness.judging.case_checkers.epoch_reactions import joins_anew
+from groupproof.harness.judging.case_checkers.epoch_reactions import joins_anew, keeps_epoch
 from groupproof.harness.judging.case_checkers.epoch_rhythm import never_two_in_flight, stays_alive
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Step
@@ -25,6 +25,7 @@ from groupproof.harness.model.plan_builders import (
     command,
     cuts,
     delivered,
+    event,
     grow,
     holds,
     mark,
@@ -32,8 +33,9 @@ from groupproof.harness.model.plan_builders import (
     start,
     strikes,
 )
+from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.faults import Drop
-from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["CASES"]
 
@@ -202,6 +204,62 @@ _HAND_OVER: tuple[Case, ...] = (
 )
 
 
+_MORE: tuple[Case, ...] = (
+    case(
+        "rebalance/stale-commit-while-handing-over",
+        "A member whose commit before it gives partitions up is answered STALE_MEMBER_EPOCH commits them with the newest epoch.",
+        ("CGP-05", "CGT-05"),
+        MUST,
+        plan(
+            subject(auto_commit=True, auto_commit_interval_ms=60_000),
+            subject("m1"),
+            topics=_FOUR,
+            session_ms=15_000,
+            steps=[
+                *joined("m0", topics=_FOUR),
+                passing(500),
+                answers("error", Api.OFFSET_COMMIT, ErrorCode.STALE_MEMBER_EPOCH, client="m0"),
+                mark("newcomer"),
+                *start("m1"),
+                delivered("error", within_ms=12_000),
+                reconciled("m0", "m1", topics=_FOUR, after="newcomer", go_on=True),
+                passing(500),
+            ],
+        ),
+        # Who tries no more has tried: the next owner reads once more what was read.
+        commits_before("m0", after="newcomer", requirement="CGP-05", uncommitted=Verdict.NON_STRICT),
+        calls_back_before("m0", after="newcomer"),
+        needs=["auto-commit"],
+        spares=["auto_commit_interval_ms"],
+    ),
+    case(
+        "rebalance/elsewhere-while-handing-over",
+        "A member that has to look for its coordinator while its application gives partitions up hands them over all the same.",
+        ("CGT-22", "CGT-06"),
+        MUST,
+        plan(
+            subject(on_revoked={"sleep_ms": 2_500, "commit": False}),
+            subject("m1"),
+            topics=_FOUR,
+            session_ms=15_000,
+            steps=[
+                *joined("m0", topics=_FOUR),
+                mark("newcomer"),
+                *start("m1"),
+                event("m0", "partitions_revoked", after="newcomer", go_on=True),
+                answers("error", BEAT, ErrorCode.NOT_COORDINATOR, client="m0"),
+                delivered("error"),
+                reconciled("m0", "m1", topics=_FOUR, after="error", go_on=True),
+                passing(500),
+            ],
+        ),
+        keeps_epoch("m0", after="error", requirement="CGT-22"),
+        calls_back_before("m0", after="newcomer"),
+        needs=["on-revoked"],
+    ),
+)
+
+
 def _lost_assignment(name: str, title: str, fault: Step, **settings: Any) -> Case:
     """Return a case in which the answer that brings new partitions is lost."""
     return case(
@@ -336,4 +394,4 @@ _LOST: tuple[Case, ...] = (
     _lost_assignment("late-assignment", "A member whose new assignment comes late takes it up.", holds("lost", BEAT, ms=2_500, client="m0")),
 )  # fmt: skip
 
-CASES: tuple[Case, ...] = (*_HAND_OVER, *_SUBSCRIPTION, *_LOST)
+CASES: tuple[Case, ...] = (*_HAND_OVER, *_MORE, *_SUBSCRIPTION, *_LOST)

@@ -17,7 +17,7 @@ from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
 
-__all__ = ["asks_again_or_tells", "commit_is_answered", "commit_is_told", "commits_with_epoch", "reads_on_from", "retries_commit"]
+__all__ = ["asks_again_or_tells", "commit_is_answered", "commit_is_told", "commits_on", "commits_with_epoch", "reads_on_from", "retries_commit"]
 
 _EPOCHS_SINCE = 9
 """OffsetCommit v9 and OffsetFetch v9 carry member epochs (KIP-848)."""
@@ -90,6 +90,18 @@ def retries_commit(client: str, *, after: str, requirement: str, within_ms: floa
             return
         missing = overdue(ev, claim, again, since=moment(ev, after), within_ms=within_ms, never="It was not.", late="It was sent late.")
         yield missing or claim.ok("It was.", again)
+
+    return TimedJudge(judge, after, within_ms)
+
+
+def commits_on(client: str, *, after: str, requirement: str = "CGP-19", within_ms: float = 7_000) -> TimedJudge:
+    """Judge that a client which commits by itself does so again after a commit was refused: else all that it reads is read twice one day."""
+    claim = Claim(requirement=requirement, expected="The client commits again, with success.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        good = next((one for one in ev.requests(Api.OFFSET_COMMIT, client, after, ev.closing) if accepted(ev, one) is not None), None)
+        never, late = "It never did.", "It did late."
+        yield overdue(ev, claim, good, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", good)
 
     return TimedJudge(judge, after, within_ms)
 

@@ -17,12 +17,14 @@ __all__ = [
     "acknowledges",
     "carries_instance",
     "have_ids_of_their_own",
+    "is_one_member",
     "joins_in_full",
     "learns_assignment",
     "names_assignor",
     "names_rebalance_timeout",
     "says_again",
     "says_little_when_idle",
+    "subscribes_by_regex",
     "subscribes_to",
 ]
 
@@ -32,6 +34,18 @@ def _joins(ev: Evidence, client: str) -> list[Beat]:
     if not found:
         raise NotReached(f"{client} sent no heartbeat with epoch 0")
     return found
+
+
+def is_one_member(client: str, *, requirement: str = "CGC-06") -> Judge:
+    """Judge that a client keeps the id that it has made: another leaves a member behind of which nobody will hear."""
+    claim = Claim(requirement=requirement, expected="The client keeps its member id.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        first, *more = _joins(ev, client)
+        other = next((beat for beat in (*more, *beats(ev, client, first.request.seq, ev.closing)) if beat.member != first.member), None)
+        yield claim.ok("It did.", first.request) if other is None else claim.tolerated("It has another.", other.request)
+
+    return judge
 
 
 def joins_in_full(client: str) -> Judge:
@@ -104,6 +118,25 @@ def carries_instance(client: str, instance: str, *, leaving: bool = True) -> Jud
             if wrong is None
             else claim.failed(f"Its {'join' if wrong.is_join else 'leave'} is without it.", wrong.request)
         )
+
+    return judge
+
+
+def subscribes_by_regex(client: str) -> Judge:
+    """Judge that a subscription by a regular expression goes to the brokers as such, in a version that has it, and again with every join."""
+    version = Claim(requirement="CGC-32", expected="A client that subscribes by regex heartbeats with version 1 or above.")
+    wish = Claim(requirement="CGC-13", expected="The regular expression goes as such, and no topic by name.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        for beat in _joins(ev, client):
+            if (beat.request.version or 0) < 1:
+                yield version.failed("It uses version 0.", beat.request)
+            elif not beat.request.body.get("subscribed_topic_regex"):
+                yield wish.failed("It joined without it.", beat.request)
+            elif beat.names:
+                yield wish.failed("It names topics beside it.", beat.request)
+            else:
+                yield wish.ok("It does.", beat.request)
 
     return judge
 

@@ -36,7 +36,8 @@ _FAREWELLS = frozenset({"close", "exit"})
 def subscription_of(member: Member, bootstrap: str, profile: str = "") -> dict[str, Any]:
     """Return the fields of the member's `subscribe`; its name is its client id. Brokers that play no release of Kafka's have none to tell."""
     release = {"broker_release": ".".join(map(str, RELEASES[profile]))} if profile in RELEASES else {}
-    return {"bootstrap": bootstrap, "client_id": member.name, **release, **DEFAULTS, **member.settings}
+    by_pattern: dict[str, Any] = {"topics": []} if "pattern" in member.settings else {}
+    return {"bootstrap": bootstrap, "client_id": member.name, **release, **DEFAULTS, **member.settings, **by_pattern}
 
 
 class Actor:

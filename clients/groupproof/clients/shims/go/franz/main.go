@@ -27,7 +27,7 @@ type franz struct {
 func main() {
 	shim.Run(shim.Hello{
 		Client: "franz-go", Module: "github.com/twmb/franz-go",
-		Capabilities: append(dialects, "commit", "commit-async", "auto-commit", "pause", "static", "cooperative", "on-revoked", "resubscribe"),
+		Capabilities: append(dialects, "commit", "commit-async", "auto-commit", "pause", "static", "cooperative", "on-revoked", "resubscribe", "regex"),
 		NameError:    shim.Named(func(err *kerr.Error) string { return err.Message }),
 	}, subscribe)
 }
@@ -51,6 +51,9 @@ func subscribe(m *shim.Member, s *shim.Subscribe) (shim.Client, error) {
 		options = append(options, kgo.DisableAutoCommit())
 	} else if interval > 0 {
 		options = append(options, kgo.AutoCommitInterval(interval))
+	}
+	if s.Has("pattern") {
+		options = append(options, kgo.ConsumeRegex(), kgo.ConsumeTopics("^("+s.Text("pattern")+")$"))
 	}
 	options = append(append(options, protocolOf(s)...), kgo.WithLogger(kgo.BasicLogger(os.Stderr, kgo.LogLevelInfo, nil)))
 	f.client = shim.Must(kgo.NewClient(options...))

@@ -1,0 +1,31 @@
+"""A classic member inside a consumer group (KIP-848's migration): nobody leads there, and nobody's list of members is an order to assign."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupproof.harness.judging.checkers.claim import Claim
+from groupproof.harness.model.case import Judge
+from groupproof.harness.model.evidence import Evidence, NotReached
+from groupproof.harness.model.verdicts import Finding
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["assigns_nothing"]
+
+
+def assigns_nothing(client: str, *, after: str, requirement: str = "CGG-29") -> Judge:
+    """Judge that a client whose JoinGroup answer names no leader syncs, and sends no assignment: the coordinator has assigned already."""
+    claim = Claim(requirement=requirement, expected="The client sends a SyncGroup without assignments.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        led = [obs for obs in ev.responses(Api.JOIN_GROUP, client, after, ev.closing) if not obs.error and not obs.body.get("leader")]
+        if not led:
+            raise NotReached(f"{client} was let into no group of both protocols after {after}")
+        syncs = ev.requests(Api.SYNC_GROUP, client, led[0].seq, ev.closing)
+        wrong = next((obs for obs in syncs if obs.body.get("assignments")), None)
+        if not syncs:
+            yield claim.failed("It sent no SyncGroup.", led[0])
+        else:
+            yield claim.ok("It did.", syncs[0]) if wrong is None else claim.failed("It assigned.", wrong)
+
+    return judge

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pytest
+from tests.traces import ID, Story, verdict
+
+from groupproof.harness.judging.case_checkers.mixed_group import assigns_nothing
+from groupproof.harness.model.evidence import NotReached
+from groupproof.harness.model.verdicts import Verdict
+from groupproof.protocol.vocabulary import Api
+
+JUDGE = assigns_nothing("m0", after="newcomer")
+
+
+def joined(leader: str = "") -> Story:
+    story = Story().mark("newcomer")
+    story.join(member=ID, leader=leader)
+    return story
+
+
+def test_who_is_told_no_leader_syncs_and_assigns_nothing() -> None:
+    story = joined()
+    story.sync(gets=[("t", 0)])
+
+    assert verdict(JUDGE, story.end()) is Verdict.OK
+
+
+def test_who_assigns_all_the_same_takes_the_list_for_an_order() -> None:
+    story = joined()
+    story.sync(assigns={ID: [("t", 0)]})
+
+    assert verdict(JUDGE, story.end()) is Verdict.FAILED
+
+
+def test_who_waits_for_a_leader_waits_for_ever() -> None:
+    story = joined()
+    story.said(Api.HEARTBEAT, member=ID)
+
+    assert verdict(JUDGE, story.end()) is Verdict.FAILED
+
+
+def test_a_classic_group_is_none_of_both_protocols() -> None:
+    with pytest.raises(NotReached):
+        verdict(JUDGE, joined(leader=ID).end())
