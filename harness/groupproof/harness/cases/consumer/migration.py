@@ -11,6 +11,7 @@ from groupproof.harness.judging.case_checkers.mixed_group import assigns_nothing
 from groupproof.harness.judging.case_checkers.reactions import rejoins, takes_up_its_work
 from groupproof.harness.model import plan_builders
 from groupproof.harness.model.case import Case
+from groupproof.harness.model.case_dialect import CLASSIC_CAPABILITY
 from groupproof.harness.model.plan import Member, Step
 from groupproof.harness.model.plan_builders import close, commit, consumed, event, mark, passing, requested, start
 from groupproof.protocol.vocabulary import Api
@@ -53,7 +54,7 @@ CASES: tuple[Case, ...] = (
         takes_up_its_work("m0", after="newcomer", requirement="CGG-29"),
         joins_in_full("m1"),
         acknowledges("m1", after="newcomer"),
-        needs=["classic"],
+        needs=[CLASSIC_CAPABILITY],
     ),
     case(
         "migration/downgrade",
@@ -75,7 +76,7 @@ CASES: tuple[Case, ...] = (
         ),
         rejoins("m0", after="closing", requirement="CGG-29", within_ms=12_000),
         takes_up_its_work("m0", after="closing", requirement="CGG-29"),
-        needs=["classic"],
+        needs=[CLASSIC_CAPABILITY],
     ),
     case(
         "migration/classic-newcomer",
@@ -98,7 +99,7 @@ CASES: tuple[Case, ...] = (
         keeps_epoch("m0", after="newcomer", requirement="CGC-28", within_ms=3_000),
         acknowledges("m0", after="newcomer", requirement="CGT-07"),
         assigns_nothing("m1", after="newcomer"),
-        needs=["classic"],
+        needs=[CLASSIC_CAPABILITY],
     ),
     case(
         "migration/offsets-forward",
@@ -119,7 +120,7 @@ CASES: tuple[Case, ...] = (
             ],
         ),
         reads_on_from("m1", after="back", positions=_NAMED),
-        needs=["classic", "commit"],
+        needs=[CLASSIC_CAPABILITY, "commit"],
     ),
     case(
         "migration/offsets-back",
@@ -140,6 +141,6 @@ CASES: tuple[Case, ...] = (
             ],
         ),
         reads_on_from("m1", after="back", positions=_NAMED),
-        needs=["classic", "commit"],
+        needs=[CLASSIC_CAPABILITY, "commit"],
     ),
 )
