@@ -69,13 +69,13 @@ def test_the_same_seed_gives_the_same_history_of_cases_side_by_side() -> None:
 
 
 def test_a_case_that_needs_what_the_shim_lacks_is_unimplemented() -> None:
-    impossible = replace(LEAVING[0], needs=frozenset({"classic", "regex"}))
+    impossible = replace(LEAVING[0], needs=frozenset({"classic", "seek"}))
 
     outcome = ClientRun(reference(), order([impossible]), say=Told(), on_hello=lambda _: None).go()
 
     (report,) = outcome.summary.cases
     assert report.verdict is Verdict.UNIMPLEMENTED
-    assert report.result.ruling.observed == "Its shim declares no regex."
+    assert report.result.ruling.observed == "Its shim declares no seek."
     assert (outcome.summary.grade, outcome.exit_code) == ("NO_VERDICT", 2)
 
 
