@@ -31,8 +31,10 @@ def test_a_fenced_member_loses_everything_and_joins_with_the_same_id(code: int) 
 def test_a_join_that_is_refused_as_unknown_is_tried_again(code: int) -> None:
     b = EpochBench()
     b.joining()
+    asked = b.now
     b.beaten(error=code)
-    assert (b.count(BEAT), b.beat.member_epoch) == (2, 0)
+    b.advance(500)
+    assert (b.times(BEAT), b.beat.member_epoch) == ([asked, asked + b.member.settings.retry_backoff_ms], 0)
 
 
 @pytest.mark.requirement("CGT-25", "CGT-26", "CGT-27", "CGT-29", "CGT-30", "CGT-31", "CGT-32", "CGV-13")

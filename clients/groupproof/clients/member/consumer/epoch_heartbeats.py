@@ -107,7 +107,8 @@ class EpochHeartbeats:
     def _carried(self) -> dict[str, Any]:
         """Return what this heartbeat has to say, by field; `owned` with the number of the assignment that it belongs to."""
         confirmed = {} if self._core.choices.full == "always" else self._confirmed
-        return {name: value for name, value in self._all().items() if name not in confirmed or confirmed[name] != value}
+        always = [name for name in ("names", "owned", "rack", "assignor") if getattr(self._core.choices, name) == "always"]
+        return {name: value for name, value in self._all().items() if name in always or name not in confirmed or confirmed[name] != value}
 
     def _all(self) -> dict[str, Any]:
         core, settings, choices = self._core, self._core.settings, self._core.choices
@@ -115,15 +116,22 @@ class EpochHeartbeats:
         if choices.timeout != "none":
             everything["timeout"] = settings.rebalance_timeout_ms if choices.timeout == "max.poll.interval" else _TINY_MS
         if settings.topic_regex is None:
-            everything["names"] = core.topics
-            everything |= {"regex": ""} if choices.regex == "empty" else {}
+            everything |= self._names()
         else:
             everything |= {"names": (), "regex": settings.topic_regex}
         if settings.remote_assignor is not None and choices.assignor != "never":
             everything["assignor"] = settings.remote_assignor
-        if settings.rack is not None and choices.rack != "never" and core.epoch == JOIN_EPOCH:
+        if settings.rack is not None and choices.rack != "never" and (core.epoch == JOIN_EPOCH or choices.rack == "always"):
             everything["rack"] = settings.rack
         return everything
+
+    def _names(self) -> dict[str, Any]:
+        """Return the subscription by names, as one says it who says it so."""
+        core, kind = self._core, self._core.choices.names
+        regex = {"null": {}, "empty": {"regex": ""}, "matched-here": {"regex": ".*"}}[core.choices.regex]
+        if kind == "never" or (kind == "first" and core.epoch != JOIN_EPOCH):
+            return regex
+        return {"names": tuple(reversed(core.topics)) if kind == "reversed" else core.topics, **regex}
 
     def _reported(self) -> tuple[int, frozenset[TopicIdPartition]]:
         """Return what the member says to own, with the number of the assignment: one that came back to the same set is said again (CGC-17)."""

@@ -46,7 +46,7 @@ class EpochMember:
         self._local = LocalAssignment(core, self._offset_requests, self._heartbeats)
         self._clean_close = EpochClose(core, self._offset_requests, self._heartbeats)
         self._poll_ends_ms: int | None = None
-        self._is_losing = False
+        self._rejoin_ms = 0
         self._has_reported_failure = False
 
     # What the member is
@@ -226,7 +226,7 @@ class EpochMember:
     def _join(self, now_ms: int) -> None:
         self._local.abandon()
         self._core.begin_membership()
-        self._heartbeats.join(now_ms)
+        self._heartbeats.join(max(now_ms, self._rejoin_ms))
 
     def _step_callbacks(self, now_ms: int) -> None:
         """Go on with what runs callbacks: the loss of everything, or a reconciliation."""
@@ -307,6 +307,7 @@ class EpochMember:
             self._local.take(response.assignment)
             self._local.acknowledged()
         elif Effect.LOSE in reaction and self._core.epoch != NO_GENERATION:
+            self._rejoin_ms = now_ms + self._core.backoff_ms() if Effect.BACK_OFF in reaction else now_ms
             self._fenced()
 
     # Within: the outcome

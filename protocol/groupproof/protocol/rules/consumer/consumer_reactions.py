@@ -50,6 +50,10 @@ _HEARTBEAT: Final = Reactions(
         Lapse.TIMED_OUT: _row(REDISCOVER, BACK_OFF, SAY_ALL, by="CGT-24 CGC-19"),
     },
     other=_row(RAISE, by="CGT-30 CGT-31"),
+    # Who is refused when it joins pauses: the coordinator may hold its last membership until the session is over.
+    phases={
+        Phase.JOINING: {25: _row(LOSE, REJOIN, BACK_OFF, by="CGT-19 CGT-25"), 110: _row(LOSE, REJOIN, BACK_OFF, by="CGT-18 CGT-25")},
+    },
     # Who has left, or has joined anew, is not concerned any more.
     phase_others={Phase.STALE: _row(IGNORE, by="CGT-33 CGV-12")},
 )

@@ -1,0 +1,58 @@
+"""Members of the `consumer` protocol (KIP-848) that differ from the newest Java client and keep the protocol all the same."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from groupproof.clients.member.epoch_policy import EpochPolicy
+from groupproof.clients.member.policy import Override, Policy
+from groupproof.clients.planted.variant import Variant
+from groupproof.protocol.rules.classic.member_reactions import Effect, Lapse
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["LEGAL_EPOCHS"]
+
+_LIBRDKAFKA: Final = "librdkafka 2.16.0"
+_FRANZ: Final = "franz-go 1.22"
+_PLATFORMATIC: Final = "@platformatic/kafka 2.12"
+BEAT, COMMIT = Api.CONSUMER_GROUP_HEARTBEAT, Api.OFFSET_COMMIT
+REDISCOVER, BACK_OFF, SAY_ALL = Effect.REDISCOVER, Effect.BACK_OFF, Effect.SAY_ALL
+
+
+def _legal(name: str, says: str, who: str, *overrides: Override, settings: dict[str, Any] | None = None, shared: dict[str, Any] | None = None,
+           **choices: Any) -> Variant:  # fmt: skip
+    policy = Policy(epochs=EpochPolicy(**choices), overrides=overrides, **(shared or {}))
+    return Variant(name=f"epoch-{name}", says=says, policy=policy, source=who, settings=settings or {})
+
+
+def _on(*answers: int | Lapse, do: tuple[Effect, ...], api: Api = BEAT) -> Override:
+    return Override(api=api, answers=answers, effects=do)
+
+
+LEGAL_EPOCHS: Final = (
+    _legal("instance-id-at-the-ends", "Sends its instance id with join and leave alone (CGC-03).", _LIBRDKAFKA, settings={"instance_id": "i0"},
+           instance_id="join-and-leave"),
+    _legal("empty-regex", "Sends an empty regular expression beside its names (CGC-22).", _LIBRDKAFKA, regex="empty"),
+    _legal("no-answer-to-nothing", "Acknowledges no empty first assignment (CGC-21).", _LIBRDKAFKA, acknowledges_empty=False),
+    _legal("partial-after-14", "Sends what changed after 14, not everything (CGC-20).", _LIBRDKAFKA, _on(14, do=(BACK_OFF,))),
+    _legal("partial-after-29", "Sends what changed after 29, not everything (CGC-20).", _LIBRDKAFKA, _on(29, do=(Effect.REPORT,))),
+    _legal("interval-after-lookup", "Heartbeats with the next interval once it has found its coordinator (CGT-13).", _LIBRDKAFKA,
+           after_lookup="with-interval"),
+    _legal("subscribes-at-once", "Says another subscription at once (CGC-30).", _LIBRDKAFKA, resubscribes="at-once"),
+    _legal("fetches-as-nobody", "Fetches offsets without its id and epoch (CGP-03).", _LIBRDKAFKA, fetches_as="nobody"),
+    _legal("commits-what-goes", "Commits the revoked positions alone before a revocation.", _LIBRDKAFKA, commits_before_revoke="revoked"),
+    _legal("bare-callbacks", "Calls assigned only where something is new (CGT-10, CGT-11).", _LIBRDKAFKA, calls_with_nothing=False),
+    _legal("full-leave", "Sends empty names and partitions with its leave.", "java 4.4.0", leave_fields="empty"),
+    _legal("always-full", "Sends every field with every heartbeat (CGC-12).", _FRANZ, full="always"),
+    _legal("owned-always", "Reports what it owns with every heartbeat.", _PLATFORMATIC, owned="always"),
+    _legal("names-always", "Says its names with every heartbeat.", _PLATFORMATIC, names="always"),
+    _legal("names-reversed", "Lists its topics in an order of its own.", _FRANZ, names="reversed"),
+    _legal("background", "Revokes and assigns whether or not the application polls (CGT-34).", _FRANZ, reconciles_from="background"),
+    _legal("acknowledges-with-interval", "Acknowledges with the next heartbeat that is due (CGC-29).", _PLATFORMATIC, acknowledges="with-interval"),
+    _legal("joins-after-a-pause", "Waits for retry.backoff.ms before it joins again (CGT-21).", _FRANZ, join_backoff=True),
+    _legal("slightly-early", "Heartbeats a little earlier than it was asked to.", _FRANZ, interval_factor=0.95),
+    _legal("rejoins-on-22", "Reports an error of a commit and goes on (CGT-12).", "java 4.4.0", _on(22, do=(Effect.FAIL,), api=COMMIT)),
+    _legal("stays-when-told-to", "Leaves though it was told to stay, as a dynamic member (CGV-05).", "java 4.1.1 to 4.4.0", leaves_when_told_to_stay=True),
+    _legal("no-member-id-in-v0", "Speaks version 0, in which the broker names it.", "java 3.7", shared={"versions": {BEAT: 0}}),
+    _legal("retries-at-leisure", "Waits longer between its tries.", _PLATFORMATIC, shared={"retry_factor": 3.0}),
+)  # fmt: skip

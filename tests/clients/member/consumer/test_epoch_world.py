@@ -1,0 +1,66 @@
+"""A group of reference members lives well; with a planted bug among them a law is broken, and with a legal variant none is."""
+
+from __future__ import annotations
+
+import pytest
+from tests.clients.member.consumer.epoch_bench import BEAT, OTHER_ID, TOPIC_ID, EpochBench, assignment
+from tests.clients.member.consumer.epoch_world import lived
+
+from groupproof.clients.assignors.assignment import Cluster
+from groupproof.clients.member.policy import REFERENCE
+from groupproof.clients.planted.legal_variants_of_epochs import LEGAL_EPOCHS
+from groupproof.clients.planted.misbehaviours_of_epochs import EPOCH_BUGS
+from groupproof.clients.planted.variant import Variant
+from groupproof.protocol.wire.consumer_messages import ConsumerAssignment, TopicPartitions
+
+BY_HAND = {"epoch-reads-empty-as-null", "epoch-waits-with-everything"}
+"""Bugs that the days of the group give no occasion for; the tests below do."""
+
+BUGS = {bug.name: bug for bug in EPOCH_BUGS}
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("CGI-13", "CGI-02", "CGI-03", "CGI-19", "CGC-09", "CGC-10", "CGT-04", "CGT-14", "CGP-13", "CGV-21", "CGV-24")
+@pytest.mark.parametrize("instance_id", [None, "i0"])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_reference_members_break_no_law(seed: int, instance_id: str | None) -> None:
+    assert lived(REFERENCE, seed, instance_id=instance_id) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(BUGS.keys() - BY_HAND))
+def test_every_planted_bug_breaks_a_law(name: str) -> None:
+    assert lived(BUGS[name].policy, 1, **BUGS[name].settings) != []
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("CGC-22", "CGC-23", "CGT-13", "CGP-03")
+@pytest.mark.parametrize("variant", LEGAL_EPOCHS, ids=lambda variant: variant.name)
+def test_no_legal_variant_breaks_a_law(variant: Variant) -> None:
+    assert lived(variant.policy, 1, **variant.settings) == []
+
+
+def _held_after_an_empty_assignment(bench: EpochBench) -> int:
+    bench.joined(0, 1)
+    bench.next_beat()
+    bench.beaten(2, assignment=assignment())
+    bench.poll_through()
+    return len(bench.member.owned)
+
+
+def _held_while_a_name_lacks(bench: EpochBench) -> int:
+    bench.joining()
+    both = (TopicPartitions(topic_id=TOPIC_ID, partitions=(0,)), TopicPartitions(topic_id=OTHER_ID, partitions=(1,)))
+    bench.answer(BEAT, member_epoch=1, assignment=ConsumerAssignment(topic_partitions=both))
+    bench.poll_through()
+    return len(bench.member.owned)
+
+
+def test_who_reads_an_empty_assignment_as_an_absent_one_keeps_its_partitions() -> None:
+    policy = BUGS["epoch-reads-empty-as-null"].policy
+    assert [_held_after_an_empty_assignment(EpochBench(choice)) for choice in (REFERENCE, policy)] == [0, 2]
+
+
+def test_who_waits_for_a_name_takes_nothing_of_the_rest() -> None:
+    policy, known = BUGS["epoch-waits-with-everything"].policy, Cluster(partitions={"t": 4}, names={TOPIC_ID: "t"})
+    assert [_held_while_a_name_lacks(EpochBench(choice, topics_known=known)) for choice in (REFERENCE, policy)] == [1, 0]
