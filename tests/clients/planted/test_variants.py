@@ -7,14 +7,24 @@ import typing
 import pytest
 
 from groupproof.clients.member.policy import REFERENCE, Policy
-from groupproof.clients.planted.variants import LEGAL, MISBEHAVIOURS, THREADS, VARIANTS, WORKERS, UnknownVariant, variant_named
+from groupproof.clients.planted.variants import (
+    EPOCH_BUGS,
+    LEGAL,
+    LEGAL_EPOCHS,
+    MISBEHAVIOURS,
+    THREADS,
+    VARIANTS,
+    WORKERS,
+    UnknownVariant,
+    variant_named,
+)
 from groupproof.protocol.rules.requirements import requirements
 
 
 def test_there_are_enough_of_both_and_names_are_used_once() -> None:
     assert len(LEGAL) >= 15
     assert len(MISBEHAVIOURS) >= 45
-    assert len(VARIANTS) == len(LEGAL) + len(MISBEHAVIOURS) + len(WORKERS) + len(THREADS)
+    assert len(VARIANTS) == len(LEGAL) + len(MISBEHAVIOURS) + len(WORKERS) + len(THREADS) + len(EPOCH_BUGS) + len(LEGAL_EPOCHS)
 
 
 def test_a_variant_deviates_says_so_and_names_requirements_that_exist() -> None:
@@ -23,7 +33,7 @@ def test_a_variant_deviates_says_so_and_names_requirements_that_exist() -> None:
     assert [variant.name for variant in VARIANTS.values() if variant.policy == REFERENCE] == []
     assert [variant.name for variant in VARIANTS.values() if not variant.says.endswith(".")] == []
     assert {variant.name: set(variant.breaks) - known for variant in VARIANTS.values() if not set(variant.breaks) <= known} == {}
-    assert [variant.name for variant in VARIANTS.values() if variant.is_legal] == [variant.name for variant in LEGAL]
+    assert [variant.name for variant in VARIANTS.values() if variant.is_legal] == [variant.name for variant in (*LEGAL, *LEGAL_EPOCHS)]
 
 
 def test_every_choice_is_one_that_the_policy_knows() -> None:
