@@ -25,7 +25,7 @@ def _legal(name: str, says: str, who: str, *overrides: Override, settings: dict[
     return Variant(name=f"epoch-{name}", says=says, policy=policy, source=who, settings=settings or {})
 
 
-def _on(*answers: int | Lapse, do: tuple[Effect, ...], api: Api = BEAT) -> Override:
+def _reaction(*answers: int | Lapse, do: tuple[Effect, ...], api: Api = BEAT) -> Override:
     return Override(api=api, answers=answers, effects=do)
 
 
@@ -34,8 +34,8 @@ LEGAL_EPOCHS: Final = (
            instance_id="join-and-leave"),
     _legal("empty-regex", "Sends an empty regular expression beside its names (CGC-22).", _LIBRDKAFKA, regex="empty"),
     _legal("no-answer-to-nothing", "Acknowledges no empty first assignment (CGC-21).", _LIBRDKAFKA, acknowledges_empty=False),
-    _legal("partial-after-14", "Sends what changed after 14, not everything (CGC-20).", _LIBRDKAFKA, _on(14, do=(BACK_OFF,))),
-    _legal("partial-after-29", "Sends what changed after 29, not everything (CGC-20).", _LIBRDKAFKA, _on(29, do=(Effect.REPORT,))),
+    _legal("partial-after-14", "Sends what changed after 14, not everything (CGC-20).", _LIBRDKAFKA, _reaction(14, do=(BACK_OFF,))),
+    _legal("partial-after-29", "Sends what changed after 29, not everything (CGC-20).", _LIBRDKAFKA, _reaction(29, do=(Effect.REPORT,))),
     _legal("interval-after-lookup", "Heartbeats with the next interval once it has found its coordinator (CGT-13).", _LIBRDKAFKA,
            after_lookup="with-interval"),
     _legal("subscribes-at-once", "Says another subscription at once (CGC-30).", _LIBRDKAFKA, resubscribes="at-once"),
@@ -51,7 +51,7 @@ LEGAL_EPOCHS: Final = (
     _legal("acknowledges-with-interval", "Acknowledges with the next heartbeat that is due (CGC-29).", _PLATFORMATIC, acknowledges="with-interval"),
     _legal("joins-after-a-pause", "Waits for retry.backoff.ms before it joins again (CGT-21).", _FRANZ, join_backoff=True),
     _legal("slightly-early", "Heartbeats a little earlier than it was asked to.", _FRANZ, interval_factor=0.95),
-    _legal("rejoins-on-22", "Reports an error of a commit and goes on (CGT-12).", "java 4.4.0", _on(22, do=(Effect.FAIL,), api=COMMIT)),
+    _legal("rejoins-on-22", "Reports an error of a commit and goes on (CGT-12).", "java 4.4.0", _reaction(22, do=(Effect.FAIL,), api=COMMIT)),
     _legal("stays-when-told-to", "Leaves though it was told to stay, as a dynamic member (CGV-05).", "java 4.1.1 to 4.4.0", leaves_when_told_to_stay=True),
     _legal("no-member-id-in-v0", "Speaks version 0, in which the broker names it.", "java 3.7", shared={"versions": {BEAT: 0}}),
     _legal("retries-at-leisure", "Waits longer between its tries.", _PLATFORMATIC, shared={"retry_factor": 3.0}),
