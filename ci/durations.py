@@ -2,7 +2,7 @@
 
     .venv/bin/python ci/durations.py reports/kafka-python reports/java reports/apache-kafka-4.1.0
 
-Each case counts as the median of its reports, in tenths of a second.
+Each case counts as the median of its reports, in tenths of a second. A case of which no report tells keeps what was written before.
 """
 
 from __future__ import annotations
@@ -33,8 +33,11 @@ def medians(reports: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, float]]
 
 
 def main(folders: Iterable[str], file: Path = FILE) -> int:
-    """Write the file from the reports in `folders`; return 0."""
-    file.write_text(json.dumps(medians(read_report(Path(folder)) for folder in folders), indent=1) + "\n")
+    """Write the file anew with what the reports in `folders` tell; return 0."""
+    before = json.loads(file.read_text("utf-8")) if file.exists() else {}
+    new = medians(read_report(Path(folder)) for folder in folders)
+    both = {side: dict(sorted({**before.get(side, {}), **cases}.items())) for side, cases in new.items()}
+    file.write_text(json.dumps(both, indent=1) + "\n", "utf-8")
     return 0
 
 

@@ -32,9 +32,15 @@ def _wheel(folder: Path, *, source: Path) -> Path:
 def _project(folder: Path) -> Path:
     """Make the project: a shim, the known failures, and the line that names them."""
     shutil.copytree(SHIM, folder / "shim")
-    shutil.copy(KNOWN, folder / "known.toml")
+    (folder / "known.toml").write_text(_known_of_the_newest(), "utf-8")
     (folder / "pytest.ini").write_text("[pytest]\ngroupproof_client = python shim/kafka_python_shim.py\ngroupproof_expect = known.toml\n")
     return folder
+
+
+def _known_of_the_newest() -> str:
+    """Return the known failures without those that one older release has: this project meets that release for the first time."""
+    head, *entries = KNOWN.read_text("utf-8").split("[[known]]")
+    return "[[known]]".join((head, *(entry for entry in entries if 'subject = "==2.2.3"' not in entry)))
 
 
 def _check_project(tmp_path: Path, source: Path, *selection: str) -> None:

@@ -153,7 +153,7 @@ _COMMITS: Final = (
         "takes a commit of nobody while the group is Empty",
         ("CGO-14",),
         _LEFT,
-        commit("z", member_id="", epoch=_NONE, code=0),
+        commit("z", {("t", 0): 5}, member_id="", epoch=_NONE, code=0),
         fetch("z", member_id=None, epoch=_NONE, code=0),
     ),
     consumer_case(
