@@ -8,7 +8,7 @@ from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.consumer_releases import CONSUMER_DELTAS, NEWEST_CONSUMER_FIELDS
-from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
+from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent, ConsumerState
 from groupproof.protocol.rules.deltas import CoordinatorKind
 from groupproof.protocol.rules.dialect import table_of
 
@@ -39,3 +39,11 @@ def test_4_1_alone_gives_back_one_heartbeat_later() -> None:
     }
 
     assert list(given.values()) == [1, 0, 1, 1]
+
+
+@pytest.mark.parametrize(("release", "first"), [((4, 0, 0), "not-coordinator"), ((4, 1, 0), "assignor-unknown"), ((4, 4, 0), "assignor-unknown")])
+def test_4_0_alone_looks_for_the_coordinator_before_a_heartbeats_shape(release: tuple[int, ...], first: str) -> None:
+    rows = table_of(CONSUMER, release, CoordinatorKind.JAVA).before_group[ConsumerEvent.HEARTBEAT]
+    order = [row.name for row in rows if row.name in {"not-coordinator", "assignor-unknown"}]
+
+    assert (order[0], len(order)) == (first, 2)

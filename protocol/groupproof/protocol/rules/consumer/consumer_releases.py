@@ -8,8 +8,8 @@ from typing import Final
 from groupproof.protocol.rules.cells import Row
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
 from groupproof.protocol.rules.consumer.classic_requests import LIVE
-from groupproof.protocol.rules.consumer.consumer_table import OWN_ID_WAS_FENCED
-from groupproof.protocol.rules.consumer.consumer_terms import ConsumerGuard
+from groupproof.protocol.rules.consumer.consumer_table import OWN_ID_WAS_FENCED, SHAPE_LAST
+from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent, ConsumerGuard
 from groupproof.protocol.rules.deltas import Change, Delta
 from groupproof.protocol.vocabulary import ErrorCode
 
@@ -68,7 +68,8 @@ CONSUMER_DELTAS: Final[tuple[Delta, ...]] = (
     Delta(
         since=(4, 1),
         what="what a member gave up itself, and is to have again, it is given one heartbeat later (the mend is in 4.0.2 and 4.2, not in 4.1.1); "
-        "a regular expression may name a group as Perl does (RE2/J 1.8)",
+        "a regular expression may name a group as Perl does (RE2/J 1.8); a heartbeat's shape is looked at before the group's coordinator (GroupCoordinatorService)",
+        before_group={ConsumerEvent.HEARTBEAT: SHAPE_LAST},
         guards={ConsumerGuard.REGEX_INVALID: ConsumerGuard.REGEX_INVALID_OR_NAMES},
         fields={"own_pending_is_free": 1, "join_drops_regex": 1},
     ),

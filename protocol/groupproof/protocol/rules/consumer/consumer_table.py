@@ -17,7 +17,7 @@ from groupproof.protocol.rules.consumer.consumer_terms import ConsumerAnswer, Co
 from groupproof.protocol.rules.deltas import Change
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 
-__all__ = ["BEFORE_GROUP", "CELLS", "IN_CLASSIC_GROUPS", "OWN_ID_WAS_FENCED", "UNREACHABLE"]
+__all__ = ["BEFORE_GROUP", "CELLS", "IN_CLASSIC_GROUPS", "OWN_ID_WAS_FENCED", "SHAPE_LAST", "UNREACHABLE"]
 
 EMPTY, ASSIGNING, RECONCILING, STABLE, DEAD = ConsumerState
 INVALID: Final = ErrorCode.INVALID_REQUEST
@@ -31,20 +31,25 @@ _LED_ELSEWHERE = Row("not-coordinator", Guard.NOT_LED_HERE, ErrorCode.NOT_COORDI
 _LOADING = Row("loading", Guard.LOADING, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "CGH-42")
 _OFF = Row("protocol-off", ConsumerGuard.PROTOCOL_OFF, ErrorCode.UNSUPPORTED_VERSION, "CGH-39")
 
+_SHAPE: Final = (
+    Row("member-id-missing", ConsumerGuard.MEMBER_ID_MISSING, INVALID, "CGH-02"),
+    Row("group-id-empty", Guard.GROUP_ID_EMPTY, INVALID, "CGH-01"),
+    Row("instance-id-empty", ConsumerGuard.INSTANCE_ID_EMPTY, INVALID, "CGH-07"),
+    Row("rack-id-empty", ConsumerGuard.RACK_ID_EMPTY, INVALID, "CGH-08"),
+    Row("joins-without-timeout", ConsumerGuard.JOIN_WITHOUT_TIMEOUT, INVALID, "CGH-09"),
+    Row("joins-with-partitions", ConsumerGuard.JOIN_OWNS, INVALID, "CGH-11"),
+    Row("joins-without-subscription", ConsumerGuard.JOIN_WITHOUT_SUBSCRIPTION, INVALID, "CGH-12"),
+    Row("leaves-without-instance", ConsumerGuard.STATIC_LEAVE_WITHOUT_INSTANCE, INVALID, "CGH-15"),
+    Row("epoch-too-low", ConsumerGuard.EPOCH_TOO_LOW, INVALID, "CGH-16"),
+    Row("assignor-unknown", ConsumerGuard.ASSIGNOR_UNKNOWN, ErrorCode.UNSUPPORTED_ASSIGNOR, "CGH-17", note="of a leave, too (CGH-21)"),
+)
+"""What the request itself may have wrong (throwIfConsumerGroupHeartbeatRequestIsInvalid)."""
+
 BEFORE_GROUP: Final[Mapping[EventKind, Cell]] = {
     ConsumerEvent.HEARTBEAT: (
         _OFF,
         _NOT_ACTIVE,
-        Row("member-id-missing", ConsumerGuard.MEMBER_ID_MISSING, INVALID, "CGH-02"),
-        Row("group-id-empty", Guard.GROUP_ID_EMPTY, INVALID, "CGH-01"),
-        Row("instance-id-empty", ConsumerGuard.INSTANCE_ID_EMPTY, INVALID, "CGH-07"),
-        Row("rack-id-empty", ConsumerGuard.RACK_ID_EMPTY, INVALID, "CGH-08"),
-        Row("joins-without-timeout", ConsumerGuard.JOIN_WITHOUT_TIMEOUT, INVALID, "CGH-09"),
-        Row("joins-with-partitions", ConsumerGuard.JOIN_OWNS, INVALID, "CGH-11"),
-        Row("joins-without-subscription", ConsumerGuard.JOIN_WITHOUT_SUBSCRIPTION, INVALID, "CGH-12"),
-        Row("leaves-without-instance", ConsumerGuard.STATIC_LEAVE_WITHOUT_INSTANCE, INVALID, "CGH-15"),
-        Row("epoch-too-low", ConsumerGuard.EPOCH_TOO_LOW, INVALID, "CGH-16"),
-        Row("assignor-unknown", ConsumerGuard.ASSIGNOR_UNKNOWN, ErrorCode.UNSUPPORTED_ASSIGNOR, "CGH-17", note="of a leave, too (CGH-21)"),
+        *_SHAPE,
         _LED_ELSEWHERE,
         _LOADING,
     ),
@@ -56,6 +61,9 @@ BEFORE_GROUP: Final[Mapping[EventKind, Cell]] = {
         _LOADING,
     ),
 }
+
+SHAPE_LAST: Final = (_OFF, _NOT_ACTIVE, _LED_ELSEWHERE, _LOADING, *_SHAPE)
+"""The order of 4.0, where GroupMetadataManager looks at a heartbeat's shape; since 4.1 GroupCoordinatorService does, before it looks for the group's partition."""
 
 # ConsumerGroupHeartbeat ----------------------------------------------------------------------------------------------------------
 
