@@ -17,7 +17,7 @@ const bare = ({ topic, partition }) => ({ topic, partition })
 
 class RdKafka extends PollingMember {
   #consumer
-  #pending = [] // asynchronous commits that have not called back
+  #pending = [] // commits that have not called back: librdkafka calls back for those that were waited for, too, at some later poll
 
   async start(settings) {
     const topics = settings.take('topics')
@@ -99,7 +99,10 @@ class RdKafka extends PollingMember {
   async commitOffsets(offsets, mode) {
     if (offsets.length === 0) return // which other clients call a success
     try {
-      if (mode === 'sync') return void this.#consumer.commitSync(offsets)
+      if (mode === 'sync') {
+        this.#pending.push({ key: keyOf(offsets), resolve() {}, reject() {} })
+        return void this.#consumer.commitSync(offsets)
+      }
       const done = new Promise((resolve, reject) => this.#pending.push({ key: keyOf(offsets), resolve, reject }))
       this.#consumer.commit(offsets)
       return await done
