@@ -31,11 +31,13 @@ def test_two_profiles_differ_and_the_other_way_round_in_as_much(one: str, other:
     assert (len(forth.behaviour), len(forth.versions)) == (len(back.behaviour), len(back.versions))
 
 
-def test_4_0_differs_from_4_1_for_classic_groups_in_versions_alone() -> None:
+def test_4_0_differs_from_4_1_in_heartbeats_of_the_consumer_protocol_and_in_versions_alone() -> None:
     found = _between("kafka-4.0", "kafka-4.1")
 
-    assert [rule.partition(" in ")[0] for difference in found.behaviour for rule in difference.rules] == ["ConsumerGroupHeartbeat"]
-    assert found.behaviour[0].rules[0].endswith("consumer.Stable: regex-invalid")
+    regex, order = [rule for difference in found.behaviour for rule in difference.rules]
+    assert regex.startswith("ConsumerGroupHeartbeat in ")
+    assert regex.endswith("consumer.Stable: regex-invalid")
+    assert order == "ConsumerGroupHeartbeat, before the group is looked at"
     assert (found.fields, found.settings) == (("join_drops_regex: 1 | 0", "own_pending_is_free: 1 | 0"), ())
     assert "JoinGroup: 2–9 | 0–9" in found.versions
 
