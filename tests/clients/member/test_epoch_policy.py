@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import typing
+from dataclasses import fields
+
+from tests.project import ROOT
 
 from groupproof.clients.member.epoch_policy import REFERENCE_EPOCHS, EpochPolicy
 
@@ -12,3 +16,10 @@ def test_the_reference_is_the_first_of_each_choice() -> None:
     choices = {name: typing.get_args(hint) for name, hint in hints.items() if typing.get_args(hint)}
     assert len(choices) > 20
     assert {name: getattr(REFERENCE_EPOCHS, name) for name in choices} == {name: values[0] for name, values in choices.items()}
+
+
+def test_every_choice_is_read_by_the_member() -> None:
+    member = "".join(file.read_text("utf-8") for file in (ROOT / "clients/groupproof/clients/member").rglob("*.py"))
+    read = set(re.findall(r"\bchoices\.(\w+)", member))
+
+    assert {choice.name for choice in fields(EpochPolicy)} - read == set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatResponse
 from groupproof.protocol.wire.messages import (
     FindCoordinatorResponse,
     GroupResponse,
@@ -17,10 +18,10 @@ from groupproof.protocol.wire.messages import (
 
 __all__ = ["error_of"]
 
-_ONE_CODE: Final = (HeartbeatResponse, JoinGroupResponse, SyncGroupResponse)
+_ONE_CODE: Final = (HeartbeatResponse, JoinGroupResponse, SyncGroupResponse, ConsumerGroupHeartbeatResponse)
 
 
-def error_of(message: GroupResponse) -> int:
+def error_of(message: GroupResponse | ConsumerGroupHeartbeatResponse) -> int:
     """Return the code that decides: of several, the first that is not 0."""
     if isinstance(message, _ONE_CODE):
         return message.error_code

@@ -28,16 +28,14 @@ class EpochPolicy:
     full: Literal["errors", "always"] = "errors"
 
     # When it is sent
-    interval: Literal["asked", "first", "own", "errors-too"] = "asked"
+    interval: Literal["asked", "first", "own"] = "asked"
     interval_factor: float = 1.0
     acknowledges: Literal["at-once", "with-interval", "never"] = "at-once"
     acknowledges_empty: bool = True  # the first assignment, if it is empty
     resubscribes: Literal["with-interval", "at-once"] = "with-interval"
     after_lookup: Literal["at-once", "with-interval"] = "at-once"
     beats_in_flight: int = 1
-    beats_while_losing: bool = False
     beats_after_failure: bool = False
-    stops_without_polls: bool = True
     join_backoff: bool = False  # waits for retry.backoff.ms before it joins again
 
     # Reconciliation
@@ -51,7 +49,7 @@ class EpochPolicy:
     takes: Literal["whole", "difference", "everything"] = "whole"
     unresolved: Literal["waits", "drops", "blocks"] = "waits"
     assignment_meanwhile: Literal["afterwards", "forgotten"] = "afterwards"
-    commits_before_revoke: Literal["all", "revoked", "none", "after"] = "all"
+    commits_before_revoke: Literal["all", "revoked", "none"] = "all"
     reads_while_revoking: bool = False
 
     # The end of a membership
@@ -61,15 +59,12 @@ class EpochPolicy:
     leave_fields: Literal["none", "empty"] = "none"
     leaves: Literal["once", "never", "twice", "before-callback", "without-id"] = "once"
     leaves_when_told_to_stay: bool = False
-    beats_after_leave: bool = False
-    poll_end: Literal["at-once", "with-poll", "never"] = "at-once"  # when it leaves for want of polls
-    rejoins_after_poll_end: bool = True
+    poll_end: Literal["at-once", "never"] = "at-once"  # when it leaves for want of polls
     joins_again: bool = True  # after it was fenced
 
-    # Commits and positions
+    # Commits and committed offsets
     commit_epoch: Literal["newest", "first", "none", "previous"] = "newest"
     fetches_as: Literal["member", "nobody"] = "member"
-    positions: Literal["committed", "remembered"] = "committed"  # remembered: of a partition that it had before
 
 
 REFERENCE_EPOCHS: Final = EpochPolicy()

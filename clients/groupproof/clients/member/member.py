@@ -11,11 +11,10 @@ means is looked up in `rules/classic/member_reactions.py`, as `Policy` bends it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
-from typing import Final
+from collections.abc import Callable, Mapping
 
 from groupproof.clients.assignors.assignment import Cluster
-from groupproof.clients.member.answer_codes import error_of
+from groupproof.clients.member.any_member import AnyMember
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.member.coordinator_lookup import Finder
 from groupproof.clients.member.heartbeats import Heartbeats
@@ -25,41 +24,25 @@ from groupproof.clients.member.offset_requests import OffsetRequests
 from groupproof.clients.member.pending_requests import RequestInFlight, earliest
 from groupproof.clients.member.policy import REFERENCE, Policy
 from groupproof.clients.member.rebalance import Joining
-from groupproof.clients.outputs import Callback, Fail, Node, Output, Send
+from groupproof.clients.outputs import Output, Send
 from groupproof.protocol.rules.classic.member_reactions import UNREACHABLE, Answer, Lapse, Phase, Reaction
 from groupproof.protocol.vocabulary import Api, ErrorCode, MemberState, TopicPartition
 from groupproof.protocol.wire.messages import GroupResponse
 
-_ELSEWHERE: Final = (15, 16)
-
 __all__ = ["Member"]
 
 
-class Member:
-    """One member. Every input returns the outputs it caused; inputs never raise for what a peer sent."""
+class Member(AnyMember):
+    """One member of a classic group."""
 
     def __init__(self, settings: MemberSettings, *, policy: Policy = REFERENCE, draw: Callable[[], float] = lambda: 0.5) -> None:
-        self._core = core = Core(settings, policy, draw)
-        self._finder = Finder(core)
-        self._offset_requests = OffsetRequests(core)
+        core = Core(settings, policy, draw)
+        offset_requests = OffsetRequests(core)
+        super().__init__(core, Finder(core), offset_requests, CleanClose(core, offset_requests))
         self._heartbeats = Heartbeats(core)
-        self._joining = Joining(core, self._offset_requests, self._finder, self._heartbeats)
-        self._clean_close = CleanClose(core, self._offset_requests)
-        self._has_reported_failure = False
+        self._joining = Joining(core, offset_requests, self._finder, self._heartbeats)
 
     # What the member is
-
-    @property
-    def settings(self) -> MemberSettings:
-        return self._core.settings
-
-    @property
-    def policy(self) -> Policy:
-        return self._core.policy
-
-    @property
-    def member_id(self) -> str:
-        return self._core.member_id
 
     @property
     def protocol(self) -> str | None:
@@ -75,27 +58,9 @@ class Member:
         return self._core.state
 
     @property
-    def coordinator(self) -> Node | None:
-        return self._core.coordinator
-
-    @property
-    def owned(self) -> frozenset[TopicPartition]:
-        """The partitions that the application holds, by the callbacks it was given."""
-        return self._core.owned
-
-    @property
     def readable(self) -> frozenset[TopicPartition]:
         """The partitions to read, which are all that are owned."""
         return self._core.owned
-
-    @property
-    def calling(self) -> Callback | None:
-        """The callback that runs now; the application polls nothing meanwhile."""
-        return self._core.calling
-
-    @property
-    def failure(self) -> Fail | None:
-        return self._core.failure
 
     @property
     def is_settled(self) -> bool:
@@ -136,35 +101,6 @@ class Member:
             self._joining.step(now_ms)
         return self._outcome(now_ms)
 
-    def tick(self, now_ms: int) -> list[Output]:
-        """Give up what is overdue, and do what the timers ask for."""
-        for pending in self._core.requests.overdue(now_ms):
-            self._react(pending, Lapse.TIMED_OUT, None, now_ms)
-        return self._outcome(now_ms)
-
-    def response(self, request_id: int, message: GroupResponse, now_ms: int) -> list[Output]:
-        """Take an answer; one to a request that is no longer in flight is ignored."""
-        pending = self._core.requests.take(request_id)
-        if pending is not None:
-            answer = error_of(message)
-            if answer not in _ELSEWHERE and pending.to is not None:
-                self._finder.proven()
-            self._react(pending, answer, message, now_ms)
-        return self._outcome(now_ms)
-
-    def unanswered(self, request_id: int, now_ms: int) -> list[Output]:
-        """Take it that a request's connection is gone, or could not be made, before the answer came."""
-        pending = self._core.requests.take(request_id)
-        if pending is not None:
-            self._react(pending, Lapse.DISCONNECTED, None, now_ms)
-        return self._outcome(now_ms)
-
-    def disconnected(self, to: Node, now_ms: int) -> list[Output]:
-        """Take it that a connection to `to` is gone, after its requests got `unanswered` (CLIENT-05)."""
-        if to == self._core.coordinator:
-            self._core.forget_coordinator()
-        return self._outcome(now_ms)
-
     def metadata(self, cluster: Cluster, now_ms: int) -> list[Output]:
         """Take the newest view of the topics in `metadata_topics`; one that does not exist has 0 partitions."""
         self._core.cluster = cluster
@@ -183,33 +119,6 @@ class Member:
         if not core.is_subscribed:
             core.is_subscribed = True
             self._joining.abandon()
-        return self._outcome(now_ms)
-
-    def commit(self, token: Hashable, offsets: Mapping[TopicPartition, int], now_ms: int, *, is_sync: bool) -> list[Output]:
-        """Commit for the application; ends in `Committed` with this token."""
-        policy = self._core.policy
-        shifted = {partition: offset + policy.commit_shift for partition, offset in offsets.items()} if policy.commit_shift else offsets
-        self._offset_requests.commit(token, shifted, now_ms, mode="sync" if is_sync else "async")
-        return self._outcome(now_ms)
-
-    def fail(self, error: str, message: str, now_ms: int) -> list[Output]:
-        """End the member's part for a reason of the driver's own: what the application's poll would raise."""
-        self._core.fail(error, message)
-        return self._outcome(now_ms)
-
-    def fetch_offsets(self, token: Hashable, partitions: frozenset[TopicPartition], now_ms: int) -> list[Output]:
-        """Ask for committed offsets; ends in `Fetched` with this token."""
-        self._offset_requests.fetch(token, partitions, now_ms)
-        return self._outcome(now_ms)
-
-    def unsubscribe(self, now_ms: int, *, leave: bool | None = None) -> list[Output]:
-        """Give everything back and leave; ends in `Closed(closed=False)`. `leave` forces it either way (KIP-1092)."""
-        self._clean_close.begin(now_ms, closes=False, forced=leave)
-        return self._outcome(now_ms)
-
-    def close(self, now_ms: int, *, leave: bool | None = None) -> list[Output]:
-        """Close for good; ends in `Closed(closed=True)`."""
-        self._clean_close.begin(now_ms, closes=True, forced=leave)
         return self._outcome(now_ms)
 
     # Deadlines
@@ -280,12 +189,6 @@ class Member:
         core, policy = self._core, self._core.policy
         is_due = core.is_taking_part or (policy.looks_up_outside_groups and not self._offset_requests.is_idle)
         return policy.looks_up and is_due
-
-    def _tell_failure(self) -> None:
-        core = self._core
-        if core.failure is not None and not self._has_reported_failure:
-            self._has_reported_failure = True
-            core.out.append(core.failure)
 
 
 def _is_more_than_sent(outputs: list[Output]) -> bool:

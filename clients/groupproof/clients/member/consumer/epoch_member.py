@@ -9,11 +9,11 @@ What an answer means is looked up in `rules/consumer/consumer_reactions.py`, as 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from groupproof.clients.assignors.assignment import Cluster
-from groupproof.clients.member.answer_codes import error_of
+from groupproof.clients.member.any_member import AnyMember
 from groupproof.clients.member.consumer.epoch_core import EpochCore, EpochState
 from groupproof.clients.member.consumer.epoch_heartbeats import EpochHeartbeats
 from groupproof.clients.member.consumer.epoch_leave import EpochClose, leave_consumer_group
@@ -24,44 +24,31 @@ from groupproof.clients.member.coordinator_lookup import Finder
 from groupproof.clients.member.member_core import NO_GENERATION
 from groupproof.clients.member.pending_requests import RequestInFlight, earliest
 from groupproof.clients.member.policy import REFERENCE, Policy
-from groupproof.clients.outputs import Callback, CallbackKind, Fail, Node, Output
+from groupproof.clients.outputs import CallbackKind, Output
 from groupproof.protocol.rules.classic.member_reactions import Answer, Effect, Lapse, Phase, Reaction
 from groupproof.protocol.vocabulary import Api, TopicPartition
 from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatResponse
 
 __all__ = ["EpochMember"]
 
-_ELSEWHERE: Final = (15, 16)
 _STEPS_MAX: Final = 10
 
 
-class EpochMember:
-    """One member. Every input returns the outputs it caused; inputs never raise for what a peer sent."""
+class EpochMember(AnyMember):
+    """One member of a group of the `consumer` protocol."""
+
+    _core: EpochCore
 
     def __init__(self, settings: MemberSettings, *, policy: Policy = REFERENCE, draw: Callable[[], float] = lambda: 0.5) -> None:
-        self._core = core = EpochCore(settings, policy, draw)
-        self._finder = Finder(core)
-        self._offset_requests = EpochOffsetRequests(core)
-        self._heartbeats = EpochHeartbeats(core)
-        self._local = LocalAssignment(core, self._offset_requests, self._heartbeats)
-        self._clean_close = EpochClose(core, self._offset_requests, self._heartbeats)
+        core = EpochCore(settings, policy, draw)
+        offset_requests, heartbeats = EpochOffsetRequests(core), EpochHeartbeats(core)
+        super().__init__(core, Finder(core), offset_requests, EpochClose(core, offset_requests, heartbeats))
+        self._heartbeats = heartbeats
+        self._local = LocalAssignment(core, offset_requests, heartbeats)
         self._poll_ends_ms: int | None = None
         self._rejoin_ms = 0
-        self._has_reported_failure = False
 
     # What the member is
-
-    @property
-    def settings(self) -> MemberSettings:
-        return self._core.settings
-
-    @property
-    def policy(self) -> Policy:
-        return self._core.policy
-
-    @property
-    def member_id(self) -> str:
-        return self._core.member_id
 
     @property
     def generation(self) -> int:
@@ -73,27 +60,9 @@ class EpochMember:
         return self._core.epoch_state
 
     @property
-    def coordinator(self) -> Node | None:
-        return self._core.coordinator
-
-    @property
-    def owned(self) -> frozenset[TopicPartition]:
-        """The partitions that the application holds, by the callbacks it was given."""
-        return self._core.owned
-
-    @property
     def readable(self) -> frozenset[TopicPartition]:
         """The partitions to read: what is owned, but for what is being given up."""
         return self._core.owned if self._core.choices.reads_while_revoking else self._core.owned - self._local.going
-
-    @property
-    def calling(self) -> Callback | None:
-        """The callback that runs now; the application polls nothing meanwhile."""
-        return self._core.calling
-
-    @property
-    def failure(self) -> Fail | None:
-        return self._core.failure
 
     @property
     def is_settled(self) -> bool:
@@ -127,35 +96,6 @@ class EpochMember:
         self._tell_failure()
         return self._outcome(now_ms)
 
-    def tick(self, now_ms: int) -> list[Output]:
-        """Give up what is overdue, and do what the timers ask for."""
-        for pending in self._core.requests.overdue(now_ms):
-            self._react(pending, Lapse.TIMED_OUT, None, now_ms)
-        return self._outcome(now_ms)
-
-    def response(self, request_id: int, message: Any, now_ms: int) -> list[Output]:
-        """Take an answer; one to a request that is no longer in flight is ignored."""
-        pending = self._core.requests.take(request_id)
-        if pending is not None:
-            answer = message.error_code if isinstance(message, ConsumerGroupHeartbeatResponse) else error_of(message)
-            if answer not in _ELSEWHERE and pending.to is not None:
-                self._finder.proven()
-            self._react(pending, answer, message, now_ms)
-        return self._outcome(now_ms)
-
-    def unanswered(self, request_id: int, now_ms: int) -> list[Output]:
-        """Take it that a request's connection is gone, or could not be made, before the answer came."""
-        pending = self._core.requests.take(request_id)
-        if pending is not None:
-            self._react(pending, Lapse.DISCONNECTED, None, now_ms)
-        return self._outcome(now_ms)
-
-    def disconnected(self, to: Node, now_ms: int) -> list[Output]:
-        """Take it that a connection to `to` is gone, after its requests got `unanswered`."""
-        if to == self._core.coordinator:
-            self._core.forget_coordinator()
-        return self._outcome(now_ms)
-
     def metadata(self, cluster: Cluster, now_ms: int) -> list[Output]:
         """Take the newest view of the topics, with the names of their ids."""
         self._core.learn(cluster)
@@ -174,33 +114,6 @@ class EpochMember:
         core.is_subscribed = True
         if core.is_member and core.choices.resubscribes == "at-once":
             self._heartbeats.at_once(now_ms)
-        return self._outcome(now_ms)
-
-    def commit(self, token: Hashable, offsets: Mapping[TopicPartition, int], now_ms: int, *, is_sync: bool) -> list[Output]:
-        """Commit for the application; ends in `Committed` with this token."""
-        shift = self._core.policy.commit_shift
-        shifted = {partition: offset + shift for partition, offset in offsets.items()} if shift else offsets
-        self._offset_requests.commit(token, shifted, now_ms, mode="sync" if is_sync else "async")
-        return self._outcome(now_ms)
-
-    def fail(self, error: str, message: str, now_ms: int) -> list[Output]:
-        """End the member's part for a reason of the driver's own: what the application's poll would raise."""
-        self._core.fail(error, message)
-        return self._outcome(now_ms)
-
-    def fetch_offsets(self, token: Hashable, partitions: frozenset[TopicPartition], now_ms: int) -> list[Output]:
-        """Ask for committed offsets; ends in `Fetched` with this token."""
-        self._offset_requests.fetch(token, partitions, now_ms)
-        return self._outcome(now_ms)
-
-    def unsubscribe(self, now_ms: int, *, leave: bool | None = None) -> list[Output]:
-        """Give everything back and leave; ends in `Closed(closed=False)`. `leave` forces it either way (KIP-1092)."""
-        self._clean_close.begin(now_ms, closes=False, forced=leave)
-        return self._outcome(now_ms)
-
-    def close(self, now_ms: int, *, leave: bool | None = None) -> list[Output]:
-        """Close for good; ends in `Closed(closed=True)`."""
-        self._clean_close.begin(now_ms, closes=True, forced=leave)
         return self._outcome(now_ms)
 
     # Deadlines
@@ -342,9 +255,3 @@ class EpochMember:
         core = self._core
         is_due = core.is_taking_part or core.is_member or not self._offset_requests.is_idle
         return core.policy.looks_up and is_due
-
-    def _tell_failure(self) -> None:
-        core = self._core
-        if core.failure is not None and not self._has_reported_failure:
-            self._has_reported_failure = True
-            core.out.append(core.failure)
