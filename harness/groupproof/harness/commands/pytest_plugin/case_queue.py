@@ -169,15 +169,16 @@ class WorkerQueue(CaseQueue):
             result = own or self._folder.result(case.id)
             if result is not None:
                 return result
-            if ended is not None and (missing := self._left_out(case, ended)):
+            if (ended is not None or is_deserted) and (missing := self._left_out(case, ended)):
                 return missing
-            if is_deserted and ended is None:
-                return "not reached: the worker that ran this case is gone"
             time.sleep(LOOK_S)
 
-    def _left_out(self, case: Case, ended: ShareEnd) -> str:
-        """Return why nobody runs a case of a share that has ended; empty while this worker does, as the share's own had no item left and went."""
-        if ended.trouble is not None or (ended.about is not None and ended.about.gave_up):
+    def _left_out(self, case: Case, ended: ShareEnd | None) -> str:
+        """Return why nobody runs a case of a share that nobody runs any more; empty while this worker does.
+
+        The share's own worker had no item left and went (`ended`), or it died, or it was too slow in ending what it ran (no `ended`).
+        """
+        if ended is not None and (ended.trouble is not None or (ended.about is not None and ended.about.gave_up)):
             return _why(ended.trouble, ended.about)
         if case.id not in self._taken_over:
             self._taken_over[case.id] = _Running(self._commission, [case], processes=self._workers, folder=self._folder)
