@@ -39,7 +39,8 @@ BEATS_EACH_S: Final = 2_000
 _READ_BYTES: Final = 1 << 18
 _SUBSCRIBED: Final = encode_subscription(Subscription(topics=("t",), owned=(), user_data=None, version=1))
 _ASSIGNED: Final = encode_assignment(Assignment(partitions=(("t", 0),), user_data=None))
-_AGAIN: Final = frozenset({ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION})
+_AGAIN: Final = frozenset({ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID})
+"""Answers after which a member joins again; a large group's member may lose its session while the others join."""
 
 
 class Unfit(Exception):
@@ -202,9 +203,11 @@ class Group:
         if code == ErrorCode.MEMBER_ID_REQUIRED:
             member.member_id = answer["member_id"]
             self._named += 1
-            if self._named == len(self.members):
-                for item in self.members:
-                    self._join(item)
+            for item in self._who_joins_now(member):
+                self._join(item)
+            return
+        if code == ErrorCode.UNKNOWN_MEMBER_ID:
+            self._join_again(member, code)
             return
         if code:
             raise Unfit(f"JoinGroup was answered {code} {error_named(code)}")
@@ -214,10 +217,21 @@ class Group:
         assignments = tuple({"member_id": member["member_id"], "assignment": _ASSIGNED} for member in given)
         self._send(member, Api.SYNC_GROUP, {**self._who(member), "assignments": assignments})
 
+    def _who_joins_now(self, named: Member) -> Sequence[Member]:
+        """Return everybody once all have their ids, and after that whoever was given another one."""
+        if self._named == len(self.members):
+            return self.members
+        return [named] if self._named > len(self.members) else []
+
+    def _join_again(self, member: Member, code: int) -> None:
+        if code == ErrorCode.UNKNOWN_MEMBER_ID:
+            member.member_id, member.generation = "", -1
+        self._join(member)
+
     def _synced(self, member: Member, answer: Mapping[str, Any]) -> None:
         code = answer["error_code"]
         if code in _AGAIN:
-            self._join(member)
+            self._join_again(member, code)
         elif code:
             raise Unfit(f"SyncGroup was answered {code} {error_named(code)}")
         else:
@@ -227,7 +241,7 @@ class Group:
     def _beaten(self, member: Member, answer: Mapping[str, Any]) -> None:
         code = answer["error_code"]
         if code in _AGAIN:
-            self._join(member)
+            self._join_again(member, code)
         elif code:
             raise Unfit(f"Heartbeat was answered {code} {error_named(code)}")
         else:

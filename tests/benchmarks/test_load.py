@@ -14,6 +14,9 @@ from tests.benchmarks.coordinators import Measured, aims, echoing, measure, meas
 from tests.benchmarks.load import Address, Group, Unfit, beat, echoed
 from tests.benchmarks.processes import cpu_s, listening_on
 
+from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire.message_codec import frame, write_request
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the benchmark waits by epoll")
 
 
@@ -48,6 +51,21 @@ def test_a_group_forms_rebalances_and_beats_at_the_kit_s_own_coordinator() -> No
 
     assert own.faults == {}
     assert {"form 3", "rebalance 3", "beats 3"} <= own.values.keys()
+
+
+@pytest.mark.slow
+def test_a_member_that_lost_its_session_joins_as_a_new_one() -> None:
+    with served() as address, Group(address, "expelled", 3) as group:
+        group.form()
+        lost = group.members[-1].member_id
+        leave = {"group_id": "expelled", "members": ({"member_id": lost, "group_instance_id": None},)}
+        with socket.create_connection(address, timeout=10) as administrator:
+            administrator.sendall(frame(write_request(Api.LEAVE_GROUP, 3, 1, "administrator", leave)))
+            administrator.recv(1024)
+        group.rebalance()
+
+        assert group.members[-1].member_id not in ("", lost)
+        assert len({member.generation for member in group.members}) == 1
 
 
 @pytest.mark.slow
