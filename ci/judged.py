@@ -22,11 +22,10 @@ from groupproof.harness.running.runs.whole_run import RunConfig
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.harness.subjects.subject import ReferenceSubject
-from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.coverage import everything
 from groupproof.protocol.trace import Trace
 
-__all__ = ["DATA", "found", "main", "of_clients", "of_coordinators", "played_cases", "row_of", "text_of"]
+__all__ = ["DATA", "found", "main", "of_clients", "of_coordinators", "row_of", "text_of"]
 
 ROOT: Final = Path(__file__).parents[1]
 DATA: Final = ROOT / "protocol/groupproof/protocol/rules/judged.json"
@@ -40,12 +39,7 @@ Rows = Mapping[str, Mapping[str, Sequence[str]]]
 
 def found() -> dict[str, Rows]:
     """Return by side and case what it lists and what it judges."""
-    return {"client": of_clients(played_cases()), "coordinator": of_coordinators(cases_of("coordinator"))}
-
-
-def played_cases() -> tuple[Case, ...]:
-    """Return the client cases that the reference member can be put through: it is a classic one."""
-    return tuple(case for case in client_side() if CONSUMER.name not in case.needs)
+    return {"client": of_clients(client_side()), "coordinator": of_coordinators(cases_of("coordinator"))}
 
 
 def of_clients(cases: Sequence[Case]) -> Rows:

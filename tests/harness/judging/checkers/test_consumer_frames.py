@@ -13,6 +13,7 @@ from groupproof.harness.judging.checkers.consumer_checkers import CONSUMER_CHECK
 from groupproof.harness.judging.checkers.consumer_frames import (
     EpochsGiven,
     FetchesEndWithTheAcknowledgement,
+    HeartbeatsNameTheirMember,
     JoinsAreWhole,
     OneHeartbeatAtATime,
     OwnedWereGiven,
@@ -27,7 +28,7 @@ T0, T1 = ("t", 0), ("t", 1)
 
 def _asks(story: Story, epoch: int, *, owns: tuple[Any, ...] | None = None, **columns: Any) -> Observation:
     body = {**WHOLE, "topic_partitions": None if owns is None else (1,) if owns else ()}
-    return story.request(BEAT, "a", member="m", member_epoch=epoch, **{"partitions": owns or (), "body": body, **columns})
+    return story.request(BEAT, "a", member_epoch=epoch, **{"member": "m", "partitions": owns or (), "body": body, **columns})
 
 
 def _beat(story: Story, epoch: int, *, gets: int, owns: tuple[Any, ...] | None = None, given: tuple[Any, ...] | None = None) -> None:
@@ -129,3 +130,39 @@ def test_what_was_given_up_is_fetched_no_more(partition: Any, is_driven: bool, r
         story.at(at_ms).request(Api.FETCH, "a", offsets=((*partition, 5),), connection=3)
 
     assert [finding.requirement for finding in findings(FetchesEndWithTheAcknowledgement, story)] == requirements
+
+
+@pytest.mark.requirement("CGC-01")
+def test_a_heartbeat_without_a_group_or_a_member_is_found_and_a_join_of_version_0_is_none() -> None:
+    story = _joined()
+    _asks(story, 0, member="", version=0)
+    assert findings(HeartbeatsNameTheirMember, story) == []
+
+    _asks(story, 0, member="", version=1)
+    _asks(story, 1, member="", version=0)
+    _asks(story, 1, group="", version=1)
+    assert [finding.observed for finding in findings(HeartbeatsNameTheirMember, story)] == [
+        "A heartbeat came without a member id.",
+        "A heartbeat came without a member id.",
+        "A heartbeat came without a group id.",
+    ]
+
+
+@pytest.mark.requirement("CGP-15")
+def test_a_commit_with_the_epoch_of_a_membership_that_ended_is_found_but_for_one_that_was_on_its_way() -> None:
+    story = _joined()
+    _beat(story, -1, gets=-1)
+    story.said(Api.OFFSET_COMMIT, "a", member="m", generation=1)
+    story.at(5_000)
+    story.said(Api.OFFSET_COMMIT, "a", member="m", generation=-1)
+    assert findings(EpochsGiven, story) == []
+
+    story.said(Api.OFFSET_COMMIT, "a", member="m", generation=1)
+    assert [finding.requirement for finding in findings(EpochsGiven, story)] == ["CGP-15"]
+
+    again = _joined()
+    _beat(again, -1, gets=-1)
+    again.at(5_000)
+    _beat(again, 0, gets=1, owns=(), given=())
+    again.said(Api.OFFSET_COMMIT, "a", member="m", generation=1)
+    assert findings(EpochsGiven, again) == []

@@ -7,6 +7,7 @@ from typing import Final
 from groupproof.harness.judging.checkers.consumer_frames import (
     EpochsGiven,
     FetchesEndWithTheAcknowledgement,
+    HeartbeatsNameTheirMember,
     JoinsAreWhole,
     OneHeartbeatAtATime,
     OwnedWereGiven,
@@ -26,9 +27,9 @@ def _topics(story: Trace) -> str:
 
 CONSUMER_CHECKERS: Final = DialectCheckers(
     dialect=CONSUMER,
-    members=(EpochsGiven, OwnedWereGiven, OneHeartbeatAtATime, JoinsAreWhole, FetchesEndWithTheAcknowledgement),
+    members=(EpochsGiven, OwnedWereGiven, OneHeartbeatAtATime, JoinsAreWhole, HeartbeatsNameTheirMember, FetchesEndWithTheAcknowledgement),
     invariants=ConsumerGroupInvariants,
-    member_requirements=("CGI-18", "CGI-19", "CGI-17", "CGC-07", "CGP-04", "CGV-11", "CGP-14"),
+    member_requirements=("CGI-18", "CGI-19", "CGI-17", "CGC-07", "CGC-01", "CGP-04", "CGV-11", "CGP-15", "CGP-14"),
     invariant_requirements=("CGI-03", "CGI-04", "CGI-05", "CGI-10", "CGI-11", "CGI-12"),
     blind_spots=(_topics,),
 )

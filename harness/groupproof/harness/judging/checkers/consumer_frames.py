@@ -18,7 +18,7 @@ from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
 
-__all__ = ["EpochsGiven", "FetchesEndWithTheAcknowledgement", "JoinsAreWhole", "OneHeartbeatAtATime", "OwnedWereGiven"]
+__all__ = ["EpochsGiven", "FetchesEndWithTheAcknowledgement", "HeartbeatsNameTheirMember", "JoinsAreWhole", "OneHeartbeatAtATime", "OwnedWereGiven"]
 
 _BEAT: Final = ConsumerEvent.HEARTBEAT.value
 _COMMIT, _FETCH = Api.OFFSET_COMMIT.title, Api.FETCH.title
@@ -32,11 +32,18 @@ _FETCHES_MIN: Final = 2
 
 @dataclass(slots=True)
 class _Given:
-    """What answers gave one member of one client, over all its memberships; `has_left` from its leave to its next join."""
+    """What answers gave one member of one client, over all its memberships; `has_left` from its leave to its next join.
+
+    `gone_ms` is when the answer to its leave had left.
+    """
 
     epochs: set[int] = field(default_factory=set)
     partitions: set[TopicPartition] = field(default_factory=set)
     has_left: bool = False
+    gone_ms: float | None = None
+
+    def has_long_left(self, now_ms: float) -> bool:
+        return self.gone_ms is not None and now_ms - self.gone_ms > IN_FLIGHT_MS
 
 
 class _Memberships:
@@ -52,16 +59,22 @@ class _Memberships:
             given = self.of(obs)
             given.epochs.add(obs.member_epoch or 0)
             given.partitions.update(obs.partitions)
+        elif obs.kind == "response" and not error_of(obs) and self.of(obs).has_left:
+            self.of(obs).gone_ms = obs.at_ms
         elif obs.kind == "request" and obs.member_epoch is not None:
             given = self.of(obs)
             given.has_left = obs.member_epoch < 0 or (given.has_left and obs.member_epoch > 0)
+            given.gone_ms = given.gone_ms if given.has_left else None
 
     def of(self, obs: Observation) -> _Given:
         return self._given.setdefault((obs.client, obs.member), _Given())
 
 
 class EpochsGiven(Checker):
-    """A heartbeat names 0, -1, -2 or an epoch that an answer gave this member, and a commit such an epoch (CGI-18, CGP-04); after its leave a member only joins (CGV-11)."""
+    """A heartbeat names 0, -1, -2 or an epoch that an answer gave this member, and a commit such an epoch (CGI-18, CGP-04).
+
+    After its leave a member only joins (CGV-11), and commits nothing with the epoch that it had (CGP-15).
+    """
 
     def __init__(self) -> None:
         self._memberships = _Memberships()
@@ -71,7 +84,8 @@ class EpochsGiven(Checker):
         for request, has_left in self._waiting.due(obs.at_ms):
             yield from self._judge(request, has_left=has_left)
         if obs.kind == "request" and self._epoch(obs) > 0 and obs.member:
-            self._waiting.add(obs.at_ms, (obs, self._memberships.of(obs).has_left))
+            given = self._memberships.of(obs)
+            self._waiting.add(obs.at_ms, (obs, given.has_left if obs.api == _BEAT else given.has_long_left(obs.at_ms)))
         self._memberships.follow(obs)
 
     def end(self) -> Iterator[Finding]:
@@ -95,6 +109,9 @@ class EpochsGiven(Checker):
         elif has_left and request.api == _BEAT:
             claim = Claim(requirement="CGV-11", expected="After its leave a member sends no heartbeat until it joins again.")
             yield claim.failed("A heartbeat with an epoch came after the leave of its member.", request)
+        elif has_left:
+            claim = Claim(requirement="CGP-15", expected="After its leave a member commits nothing with the epoch that it had.")
+            yield claim.failed("A commit with an epoch came after the leave of its member had been answered.", request)
 
 
 class OwnedWereGiven(Checker):
@@ -190,6 +207,22 @@ class JoinsAreWhole(Checker):
         if lacks:
             claim = Claim(requirement="CGC-07", expected="A join says all that the coordinator has to know of the member.")
             yield claim.failed(f"A join came without {' and '.join(lacks)}.", obs)
+
+    def end(self) -> Iterator[Finding]:
+        return iter(())
+
+
+class HeartbeatsNameTheirMember(Checker):
+    """A heartbeat names its group and its member (CGC-01). Version 0 alone lets the coordinator make the id, so that a join has none."""
+
+    def step(self, obs: Observation) -> Iterator[Finding]:
+        if obs.kind != "request" or obs.api != _BEAT:
+            return
+        may_be_nameless = obs.version == 0 and obs.member_epoch == 0
+        lacks = [name for name, is_there in (("a group id", obs.group), ("a member id", obs.member or may_be_nameless)) if not is_there]
+        if lacks:
+            claim = Claim(requirement="CGC-01", expected="A heartbeat names its group and its member.")
+            yield claim.failed(f"A heartbeat came without {' and '.join(lacks)}.", obs)
 
     def end(self) -> Iterator[Finding]:
         return iter(())

@@ -11,6 +11,14 @@ from typing import Final
 from groupproof.harness.judging.checkers.assignment import FollowersAssignNothing, LeadersAssignSoundly
 from groupproof.harness.judging.checkers.checker import Checker
 from groupproof.harness.judging.checkers.commits import CommitOutcomesReported, CommitsAreOwn, CommitsWereDelivered
+from groupproof.harness.judging.checkers.consumer_frames import (
+    EpochsGiven,
+    FetchesEndWithTheAcknowledgement,
+    HeartbeatsNameTheirMember,
+    JoinsAreWhole,
+    OneHeartbeatAtATime,
+    OwnedWereGiven,
+)
 from groupproof.harness.judging.checkers.fetches import FetchesStayWithOwners
 from groupproof.harness.judging.checkers.frame_facts import instance_of
 from groupproof.harness.judging.checkers.frames import (
@@ -47,6 +55,13 @@ def _names_instance(obs: Observation) -> bool:
 _COMMIT: Final = _request(Api.OFFSET_COMMIT)
 _SYNC: Final = _request(Api.SYNC_GROUP)
 _FETCH: Final = _request(Api.FETCH)
+_BEAT: Final = _request(Api.CONSUMER_GROUP_HEARTBEAT)
+
+
+def _beat(shows: Shows) -> Shows:
+    """Return what tells of a heartbeat of KIP-848 that also `shows` it."""
+    return lambda obs: _BEAT(obs) and shows(obs)
+
 
 SPEAKS_OF: Final[Mapping[Callable[[], Checker], Mapping[str, Shows]]] = {
     MemberIdsGiven: {
@@ -73,15 +88,31 @@ SPEAKS_OF: Final[Mapping[Callable[[], Checker], Mapping[str, Shows]]] = {
     CommitOutcomesReported: {"CLIENT-69": _event("offsets_committed")},
     CommitsAreOwn: {"COMMIT-27": _COMMIT},
     CommitsWereDelivered: {"CLIENT-62": _COMMIT},
+    EpochsGiven: {
+        "CGI-18": _beat(lambda obs: (obs.member_epoch or 0) > 0),
+        "CGP-04": _COMMIT,
+        "CGV-11": _beat(lambda obs: (obs.member_epoch or 0) < 0),
+        "CGP-15": _beat(lambda obs: (obs.member_epoch or 0) < 0),
+    },
+    OwnedWereGiven: {"CGI-19": _beat(lambda obs: bool(obs.partitions))},
+    OneHeartbeatAtATime: {"CGI-17": _BEAT},
+    JoinsAreWhole: {"CGC-07": _beat(lambda obs: obs.member_epoch == 0)},
+    HeartbeatsNameTheirMember: {"CGC-01": _BEAT},
+    FetchesEndWithTheAcknowledgement: {"CGP-14": _FETCH},
 }
+
+_OF_EPOCHS: Final = frozenset({"CGI-17", "CGI-18", "CGI-19", "CGC-01", "CGC-07", "CGP-04", "CGP-14", "CGP-15", "CGV-11"})
+"""What is held of members with epochs only: in a trace where nobody has one, these folds judge nothing."""
 
 
 def requirements_judged(trace: Iterable[Observation]) -> frozenset[str]:
     """Return the requirements of which these folds had something to judge in a trace."""
     open_yet = {(key, shows) for of in SPEAKS_OF.values() for key, shows in of.items()}
     spoken: set[str] = set()
+    has_epochs = False
     for obs in trace:
+        has_epochs = has_epochs or _BEAT(obs)
         shown = {pair for pair in open_yet if pair[1](obs)}
         spoken |= {name for name, _ in shown}
         open_yet -= shown
-    return frozenset(spoken)
+    return frozenset(spoken if has_epochs else spoken - _OF_EPOCHS)
