@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import trio
 
-from groupproof.clients.consumer.connection import Answered, Connect, Connection, Observer
+from groupproof.clients.consumer.connection import Answered, Connect, Connection, NoCommonVersion, Observer
 from groupproof.clients.outputs import Node
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.error_responses import error_of
@@ -108,6 +108,8 @@ class Brokers:
                 del self._open[key]
                 self._turn += 1
                 self._lost(to, lane, reason)
+            elif isinstance(reason, NoCommonVersion):
+                self._lost(to, lane, reason)  # whoever got no answer may have dropped the connection by now, and would try again for ever
 
         timeout_s = self._timeout_s if lane in _TIMED and not self._shares else math.inf
         connection = Connection(

@@ -98,7 +98,9 @@ class Connection:
             self.close(f"{REQUESTS_MAX} requests wait to be written")
 
     def close(self, reason: str = "closed") -> None:
-        self._reason = ConnectionError(reason)
+        """End it, for this reason unless it is ending for another one."""
+        if not self._scope.cancel_called:
+            self._reason = ConnectionError(reason)
         self._scope.cancel()
 
     async def run(self) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.clients.member.consumer.epoch_bench import BEAT, COMMIT, EpochBench
 
+from groupproof.clients.member.epoch_policy import REFERENCE_EPOCHS, EpochPolicy
+from groupproof.clients.member.policy import Policy
 from groupproof.clients.outputs import CallbackKind, CloseResult
 
 
@@ -104,3 +106,14 @@ def test_who_is_fenced_while_it_prepares_to_leave_does_neither() -> None:
     before = b.count(BEAT)
     b.called()
     assert (b.count(BEAT), ended(b)) == (before, [True])
+
+
+@pytest.mark.requirement("CGV-05")
+@pytest.mark.parametrize("choices", [REFERENCE_EPOCHS, EpochPolicy(leaves_when_told_to_stay=True)])
+def test_a_dynamic_member_that_is_told_to_stay_leaves_all_the_same_where_it_is_as_java(choices: EpochPolicy) -> None:
+    b = EpochBench(Policy(epochs=choices))
+    b.joined(0)
+    b.do(b.member.close(b.now, leave=False))
+    b.poll_through()
+    leaves = [beat for beat in b.beats if beat.member_epoch < 0]
+    assert [beat.member_epoch for beat in leaves] == ([-1] if choices.leaves_when_told_to_stay else [])

@@ -40,7 +40,7 @@ def test_a_fetch_names_the_member_and_its_epoch() -> None:
     assert [(found.offsets, found.error) for found in b.of(OffsetFetchResult)] == [({("t", 0): 7}, None)]
 
 
-@pytest.mark.requirement("CGP-06", "CGP-07")
+@pytest.mark.requirement("CGP-06", "CGP-07", "CGT-12")
 @pytest.mark.parametrize("code", [113, 25, 22, 69, 30])
 def test_a_refused_commit_of_the_application_fails_and_the_member_goes_on(code: int) -> None:
     b = EpochBench()
