@@ -48,8 +48,9 @@ soak: .venv/.set-up-dev .cache/bytecode/.compiled ## run the long form of the pr
 mutants: .venv/.set-up-dev ## mutate the machines: a sample of 400, each of which some test should kill
 	$(BIN)/python ci/mutants.py $(ARGS)
 
-bench: .venv/.set-up-dev ## measure the wire beside kio, the simulator beside trio, what a tap, a Toxiproxy and the pytest plugin cost, and coordinators side by side: heartbeats a second, groups forming and rebalancing
+bench: .venv/.set-up-dev ## measure the wire beside kio, how fast the offsets topic is read, the simulator beside trio, what a tap, a Toxiproxy and the pytest plugin cost, and coordinators side by side: heartbeats a second, groups forming and rebalancing
 	$(BIN)/python -m tests.benchmarks.wire
+	$(BIN)/python -m tests.benchmarks.offsets_topic
 	$(BIN)/python -m tests.benchmarks.simulator --members 1000
 	$(BIN)/python -m tests.benchmarks.ways
 	$(BIN)/python -m tests.benchmarks.plugin

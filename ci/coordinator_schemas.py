@@ -33,7 +33,11 @@ Record = tuple[int, str, str]
 def schemas_in(jar: Path) -> Iterator[tuple[Record, Schema]]:
     """Yield the schemas of one release."""
     with zipfile.ZipFile(jar) as archive:
-        read = [json.loads(_COMMENT.sub("", archive.read(name).decode())) for name in sorted(archive.namelist()) if name.startswith(_FOLDER) and name.endswith(".json")]
+        read = [
+            json.loads(_COMMENT.sub("", archive.read(name).decode()))
+            for name in sorted(archive.namelist())
+            if name.startswith(_FOLDER) and name.endswith(".json")
+        ]
     types = {schema["name"][:-3]: _type_of(schema) for schema in read if schema["name"].endswith("Key")}
     for schema in read:
         side = "key" if schema["name"].endswith("Key") else "value"

@@ -61,11 +61,11 @@ def _do_snappy(payload: bytes) -> bytes:
 def _old_lz4(frame: bytes) -> bytes:
     """Return an LZ4 frame's blocks without a look at the checksum of its header."""
     flags, block_max = frame[4], 1 << (8 + 2 * (frame[5] >> 4 & 7))
-    at, out = 7 + (8 if flags & 8 else 0), bytearray()
+    at, out, buffer = 7 + (8 if flags & 8 else 0), bytearray(), bytearray(block_max)
     while size := int.from_bytes(frame[at : at + 4], "little"):
         is_plain, size = bool(size & _PLAIN_BLOCK), size & ~_PLAIN_BLOCK
         block = frame[at + 4 : at + 4 + size]
-        out += block if is_plain else bytes(cramjam.lz4.decompress_block(block, output_len=block_max))
+        out += block if is_plain else buffer[: cramjam.lz4.decompress_block_into(block, buffer)]
         at += 4 + size + (4 if flags & 16 else 0)
     return bytes(out)
 

@@ -189,7 +189,7 @@ def _read_entry(entry: bytes, offset: int, magic: int) -> LogBatch | BrokenBatch
         has_wrapper_time = magic and attributes & _LOG_APPEND_TIME
         records = [(place + shift, ms if has_wrapper_time else own_ms, key, value) for place, own_ms, key, value in inner]
     first = records[0][0] if records else offset
-    return LogBatch(first, offset, magic, codec, -1, False, ms, None, records)
+    return LogBatch(first, offset, magic, codec, -1, is_transactional=False, timestamp_ms=ms, marker=None, records=records)
 
 
 def _message(entry: bytes, magic: int) -> tuple[int, int, bytes | None, bytes | None]:

@@ -1,0 +1,113 @@
+"""How fast the offsets topic is read: a log of commits, and one of group metadata, in one process and in processor time (`make bench`).
+
+Three figures each: batches to records, records decoded, and observations of the trace made of them. A figure is the best of some rounds, so that a busy machine does no harm.
+
+Aim: 100,000 records a second, decoded.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+
+from groupproof.protocol.wire.coordinator_records import decode_record, encode_record
+from groupproof.protocol.wire.log_batches import LogBatch, read_log
+from groupproof.protocol.wire.offsets_topic import OffsetsTopic
+from groupproof.protocol.wire.records import Record, encode_batch
+from groupproof.protocol.wire.subscription import Assignment, Subscription, encode_assignment, encode_subscription
+
+__all__ = ["Measured", "commits", "generations", "measure", "show"]
+
+AIM: Final = 100_000
+_ROUNDS: Final = 5
+_BEGIN_MS: Final = 1_700_000_000_000
+_IN_BATCH: Final = 20
+
+
+class Measured(NamedTuple):
+    """Records a second."""
+
+    name: str
+    records: int
+    read: float
+    decoded: float
+    observed: float
+
+
+def commits(count: int) -> bytes:
+    """Return a log of commits of fifty groups, as a broker of 2.1 or later writes them."""
+    return _log([
+        encode_record(
+            "OffsetCommit", {"group": f"payments-{index % 50}", "topic": "orders.events.v1", "partition": index % 64},
+            {"offset": 100_000 + index, "leader_epoch": 3, "metadata": "", "commit_timestamp": _BEGIN_MS + index}, 3,
+        )
+        for index in range(count)
+    ])  # fmt: skip
+
+
+def generations(count: int, members: int = 10) -> bytes:
+    """Return a log of generations, each with so many members of four partitions."""
+    subscription = encode_subscription(Subscription(topics=("orders.events.v1",), version=1))
+    assignment = encode_assignment(Assignment(partitions=tuple(("orders.events.v1", index) for index in range(4)), version=1))
+    member = {
+        "member_id": "consumer-payments-1-cd613e30-d8f1-4adf-91b7-584a2265b1f5", "client_id": "consumer-payments-1", "client_host": "/10.0.0.7",
+        "rebalance_timeout": 300_000, "session_timeout": 45_000, "subscription": subscription, "assignment": assignment,
+    }  # fmt: skip
+    value = {"protocol_type": "consumer", "protocol": "range", "leader": member["member_id"], "members": (member,) * members}
+    return _log([encode_record("GroupMetadata", {"group": f"g{index % 50}"}, {**value, "generation": index}, 3) for index in range(count)])
+
+
+def measure(name: str, blob: bytes) -> Measured:
+    """Return the best of some rounds."""
+    pairs = [(key, value) for batch in read_log(blob) if isinstance(batch, LogBatch) for _, _, key, value in batch.records]
+
+    def observe() -> None:
+        topic = OffsetsTopic(_BEGIN_MS)
+        for batch in read_log(blob):
+            for _ in topic.follow(0, batch):
+                pass
+
+    def decode() -> None:
+        for batch in read_log(blob):
+            if isinstance(batch, LogBatch):
+                for _, _, key, value in batch.records:
+                    decode_record(key, value)
+
+    def read() -> None:
+        for _ in read_log(blob):
+            pass
+
+    return Measured(name, len(pairs), *(len(pairs) / _best(work) for work in (read, decode, observe)))
+
+
+def show(results: list[Measured]) -> Table:
+    """Return the figures as a table."""
+    table = Table("log", "records", "read", "decoded", "as observations", title="records a second, one process")
+    for result in results:
+        table.add_row(result.name, f"{result.records:,}", *(f"{figure:,.0f}" for figure in result[2:]))
+    return table
+
+
+def _best(work: Callable[[], None]) -> float:
+    return min(_seconds(work) for _ in range(_ROUNDS))
+
+
+def _seconds(work: Callable[[], None]) -> float:
+    gc.collect()
+    began = time.process_time()
+    work()
+    return time.process_time() - began or 1e-9
+
+
+def _log(records: list[tuple[bytes, bytes | None]]) -> bytes:
+    made = [Record(offset=offset, timestamp_ms=_BEGIN_MS + offset, key=key, value=value) for offset, (key, value) in enumerate(records)]
+    return b"".join(encode_batch(made[first : first + _IN_BATCH]) for first in range(0, len(made), _IN_BATCH))
+
+
+if __name__ == "__main__":
+    Console().print(show([measure("commits", commits(100_000)), measure("generations of 10 members", generations(5_000))]))
