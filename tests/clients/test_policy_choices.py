@@ -53,7 +53,7 @@ CHOICES: list[tuple[Policy, Story, object, object, Settings]] = [
         60_000,
         {"max_poll_interval_ms": 30_000},
     ),
-    (Policy(heartbeat_between_generations=True), stories.generations_of_heartbeats_after_a_refused_one, [1], [1, -1], {}),
+    (Policy(heartbeats_between=3), stories.generations_of_heartbeats_after_a_refused_one, [1], [1, -1, -1, -1], {}),
     (Policy(failed_rejoin="heartbeats"), stories.after_a_failed_rejoin, (1, 0), (0, 1), {}),
     (Policy(leaves_when_static=True), stories.leaves_at_the_end, 0, 1, {"instance_id": "i0"}),
     (Policy(poll_end_leaves=False), stories.leaves_without_polls, (1, ""), (0, ""), {"max_poll_interval_ms": 2_000}),

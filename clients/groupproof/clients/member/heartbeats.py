@@ -49,8 +49,9 @@ class Heartbeats:
 
     def step(self, now_ms: int) -> None:
         """Do what is due; a member without a generation, or whose coordinator is unknown, has nothing due."""
-        if self._core.policy.heartbeat_between_generations and self._is_between():
-            self._beat(now_ms)
+        if self._core.policy.heartbeats_between and self._is_between():
+            for _ in range(self._core.policy.heartbeats_between):
+                self._beat(now_ms)
             return
         session_ms, poll_ms = self._core.session_ms, self._poll_ends_ms
         is_session_over = session_ms is not None and now_ms >= session_ms

@@ -83,8 +83,8 @@ _ONCE_MORE: Final = (
     Variant(
         name="heartbeats-between-generations",
         says="Sends one more Heartbeat with its id and no generation, once it has given its generation up and before it joins again.",
-        policy=Policy(heartbeat_between_generations=True),
-        source="librdkafka 2.15.1",
+        policy=Policy(heartbeats_between=1),
+        source="java (HeartbeatThread), librdkafka 2.15.1",
     ),
     Variant(
         name="joins-once-more-as-refused",

@@ -112,6 +112,8 @@ CHOICES: Final = (
     _bug("heartbeats-in-a-storm", "Sends a hundred heartbeats where one is due.", "CLIENT-41", heartbeat_factor=0.01),
     _bug("heartbeats-too-slowly", "Lets more than its session timeout pass between heartbeats.", "CLIENT-41 CLIENT-42", heartbeat_factor=25.0),
     _bug("heartbeats-with-first-generation", "Sends its first generation in every heartbeat.", "CLIENT-46 CLIENT-11", heartbeat_generation="first"),
+    _bug("heartbeats-on-without-membership", "Goes on heartbeating with no generation once it has given its own up, where one may have been on its way.",
+         "CLIENT-11", heartbeats_between=3, text="krafka"),
     _bug("ignores-max-poll-interval", "Stays a member although the application has stopped polling.", "CLIENT-52", poll_deadline_factor=None),
     _bug("leaves-early-without-polls", "Leaves after a tenth of max.poll.interval.ms without a poll.", "CLIENT-52", poll_deadline_factor=0.1),
     _bug("no-leave-without-polls", "Stops taking part without polls, but does not leave.", "CLIENT-52", poll_end_leaves=False),

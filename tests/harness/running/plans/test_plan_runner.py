@@ -35,9 +35,12 @@ from groupproof.protocol.faults import Answer, Fault, Hold, Selector
 from groupproof.protocol.vocabulary import ErrorCode
 
 
-def test_a_plan_is_carried_out_and_its_members_are_closed_in_order() -> None:
+@pytest.mark.parametrize("first", ["m0", "a0"])
+def test_a_plan_is_carried_out_and_its_members_are_closed_the_subject_before_its_company(first: str) -> None:
     a0, m0 = Member(name="a0", kind="reference"), M0
-    trace = play([*JOINED, Start(member="a0"), Await(until=Stable(members=("m0", "a0"))), Pass(ms=700)], m0, a0)
+    second = "a0" if first == "m0" else "m0"
+    joined = [Start(member=first), Await(until=Stable(members=(first,)))]
+    trace = play([*joined, Start(member=second), Await(until=Stable(members=("m0", "a0"))), Pass(ms=700)], m0, a0)
 
     names = [obs.body["name"] for obs in kit(trace, "end", "closed")]
     assert names == ["end", "closed"]

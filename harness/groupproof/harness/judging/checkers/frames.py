@@ -6,11 +6,13 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
-from groupproof.harness.judging.checkers.checker import Checker, Newest, Numbers, UnderWay, Waiting
+from groupproof.harness.judging.checkers.checker import Checker, Numbers, UnderWay, Waiting
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, IN_FLIGHT_MS, SLACK_MS, error_of, instance_of
 from groupproof.harness.judging.checkers.group_tracker import GroupTracker
+from groupproof.harness.judging.checkers.late_requests import LateRequests
 from groupproof.harness.judging.checkers.membership import joins_of
+from groupproof.harness.judging.checkers.parting_heartbeats import PartingHeartbeats
 from groupproof.harness.judging.lag import is_lag, lost_ms
 from groupproof.harness.model.verdicts import Finding, Verdict
 from groupproof.protocol.trace import Observation
@@ -26,9 +28,6 @@ STORM_PER_SECOND: Final = 20
 
 _LAGS_KEPT: Final = 100
 """Of the lags of the machine the newest are known."""
-
-_CLOSED_KEPT: Final = 1_000
-"""Of the connections that were closed the newest are known."""
 
 _ID_RULE: Final = {
     Api.JOIN_GROUP: "CLIENT-10",
@@ -46,20 +45,22 @@ _JOIN, _SYNC, _COMMIT, _LEAVE = Api.JOIN_GROUP.title, Api.SYNC_GROUP.title, Api.
 class MemberIdsGiven(Checker):
     """A request names the empty member id, where that means something, or one that the coordinator gave this client before.
 
-    A Heartbeat or OffsetCommit with a generation and no id can only be refused (UNKNOWN_MEMBER_ID): needless, and nothing is lost by it. So can a
-    LeaveGroup; of a client that is a member it leaves a ghost, which holds its partitions until its session ends (CLIENT-73).
+    A Heartbeat or OffsetCommit with a generation and no id can only be refused (UNKNOWN_MEMBER_ID): needless, and nothing is lost by it; the first Heartbeat
+    after the end of a membership is nobody's fault. So can a LeaveGroup; of a client that is a member it leaves a ghost, which holds its partitions until
+    its session ends (CLIENT-73).
     """
 
     def __init__(self) -> None:
         self._group = GroupTracker()
         self._given: dict[str, set[str]] = {}
+        self._parting = PartingHeartbeats()
         self._waiting: Waiting[tuple[Observation, bool]] = Waiting(SLACK_MS)
 
     def step(self, obs: Observation) -> Iterator[Finding]:
         for request, is_member in self._waiting.due(obs.at_ms):
             yield from self._judge(request, is_member=is_member)
         self._group.follow(obs)
-        if obs.client is None:
+        if self._parting.follow(obs) or obs.client is None:
             return
         if (grant := joins_of(obs)) is not None:
             self._given.setdefault(obs.client, set()).add(grant.member)
@@ -112,54 +113,12 @@ def _is_unmanaged(commit: Observation) -> bool:
     return commit.generation is None or commit.generation < 0
 
 
-class _LateRequests:
-    """Requests that come too late to be right, held back a little: one that waited on its way, for as long as that was silent, is no fault.
-
-    Its client has long closed the connection: that is told before it arrives, or just after it, and nobody takes an answer any more. Or requests with
-    higher correlations have overtaken it, which TCP does not do and some proxies and simulated networks do.
-    """
-
-    def __init__(self) -> None:
-        self._closed: Newest[int | None, float] = Newest(_CLOSED_KEPT)
-        self._asked: UnderWay[Observation] = UnderWay()
-        self._waiting: Waiting[Observation] = Waiting(SLACK_MS)
-        self._waited: set[int] = set()
-        self._highest: dict[int | None, int] = {}
-
-    def add(self, request: Observation) -> None:
-        """Take a request that is late; `due` was told of it before."""
-        is_overtaken = request.correlation is not None and request.correlation < self._highest.get(request.connection, request.correlation)
-        if self._closed.get(request.connection) is None and not is_overtaken:
-            self._asked.ask(request, request)
-            self._waiting.add(request.at_ms, request)
-
-    def due(self, obs: Observation) -> Iterator[Observation]:
-        """Take the next observation; yield the requests of which it is certain by now that they were sent too late."""
-        yield from self._faulty(self._waiting.due(obs.at_ms))
-        if obs.kind == "request" and obs.correlation is not None:
-            self._highest[obs.connection] = max(obs.correlation, self._highest.get(obs.connection, obs.correlation))
-        elif obs.kind == "response":
-            self._asked.answered(obs)
-        elif obs.who == "link" and obs.body.get("name") == "closed":
-            self._closed.set(obs.connection, obs.at_ms)
-            self._highest.pop(obs.connection, None)
-            self._waited.update(request.seq for request in self._asked.closed(obs) if obs.at_ms - request.at_ms <= SLACK_MS)
-
-    def rest(self) -> Iterator[Observation]:
-        return self._faulty(self._waiting.rest())
-
-    def _faulty(self, requests: Iterator[Observation]) -> Iterator[Observation]:
-        for request in requests:
-            if request.seq not in self._waited:
-                yield request
-            self._waited.discard(request.seq)
-
-
 class GenerationsGiven(Checker):
     """SyncGroup, Heartbeat and OffsetCommit carry a generation that was given; an old one long after a new one is a relapse.
 
     A new member id with the generation of the membership before, between the answer that handed the id out and the next generation, names what never was.
-    Refused, it costs nobody more than an answer: NON_STRICT. So does a Heartbeat with no generation at all, unless its client has left.
+    Refused, it costs nobody more than an answer: NON_STRICT. So does a Heartbeat with no generation at all, unless its client has left; the first one after
+    the end of a membership is nobody's fault.
     What a commit without any generation is worth is judged by `CommitsNameMembership`.
     """
 
@@ -168,11 +127,13 @@ class GenerationsGiven(Checker):
         self._of_client: dict[str, Numbers] = {}
         self._between: UnderWay[int] = UnderWay()
         self._handed: set[int] = set()
+        self._parting = PartingHeartbeats()
+        self._partings: set[int] = set()
         self._left: set[str] = set()
         self._joined: set[tuple[str, str]] = set()
         self._adopted: dict[tuple[str, str], _MemberGenerations] = {}
         self._waiting: Waiting[Observation] = Waiting(SLACK_MS)
-        self._late = _LateRequests()
+        self._late = LateRequests()
 
     def step(self, obs: Observation) -> Iterator[Finding]:
         for request in self._waiting.due(obs.at_ms):
@@ -197,6 +158,8 @@ class GenerationsGiven(Checker):
     def _follow_between(self, obs: Observation) -> None:
         """Note the requests that name an id which is in no generation yet, with one of the client's others; those that are accepted are no such requests."""
         self._between.closed(obs)
+        if self._parting.follow(obs) and obs.member:
+            self._partings.add(obs.seq)
         if obs.kind == "request" and obs.api in (_JOIN, _LEAVE):
             (self._left.add if obs.api == _LEAVE else self._left.discard)(obs.client or "")
         if obs.kind == "response" and (asked := self._between.answered(obs)) is not None and not error_of(obs):
@@ -222,14 +185,17 @@ class GenerationsGiven(Checker):
             yield from self._relapsed(request)
 
     def _judge(self, request: Observation) -> Iterator[Finding]:
-        is_refused_between = request.seq in self._handed
+        is_refused_between, is_parting = request.seq in self._handed, request.seq in self._partings
         self._handed.discard(request.seq)
-        if self._is_strange(request) and is_refused_between:
-            said = "carried no generation" if request.generation == -1 else "carried a new member id with the generation of the one before"
-            yield _generations(request).tolerated(f"{request.api} {said}.", request)
-        elif self._is_strange(request):
+        self._partings.discard(request.seq)
+        if not self._is_strange(request):
+            return
+        if not is_refused_between:
             said = f"{request.api} carried a generation that the member was never given."
             yield _generations(request).failed(said, request, detail=f"generation {request.generation}")
+        elif not is_parting:
+            said = "carried no generation" if request.generation == -1 else "carried a new member id with the generation of the one before"
+            yield _generations(request).tolerated(f"{request.api} {said}.", request)
 
     def _relapsed(self, request: Observation) -> Iterator[Finding]:
         if not self._is_strange(request):
@@ -315,7 +281,7 @@ class NothingAfterLeaving(Checker):
         self._lags: deque[Observation] = deque(maxlen=_LAGS_KEPT)
         self._leaving: UnderWay[frozenset[str]] = UnderWay()
         self._gone_ms: dict[tuple[str, str], float] = {}
-        self._late = _LateRequests()
+        self._late = LateRequests()
 
     def step(self, obs: Observation) -> Iterator[Finding]:
         self._leaving.closed(obs)

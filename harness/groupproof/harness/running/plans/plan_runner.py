@@ -149,7 +149,8 @@ class Driver:
             if isinstance(step, Arm):
                 self._cluster.heal(step.fault.name)
         await self._damage.mend_all()
-        for actor in self._actors.values():
+        # Subjects first: once company has left, which of them leads, and whether it comes to lead at all, is a matter of the moment.
+        for actor in sorted(self._actors.values(), key=lambda actor: actor.member.kind != "subject"):
             await self._dismiss(actor)
         self._note("closed")
 

@@ -1,0 +1,58 @@
+"""Which requests came too late to be right, and which of those had waited on their way. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from groupproof.harness.judging.checkers.checker import Newest, UnderWay, Waiting
+from groupproof.harness.judging.checkers.frame_facts import SLACK_MS
+from groupproof.protocol.trace import Observation
+
+__all__ = ["LateRequests"]
+
+_CLOSED_KEPT: Final = 1_000
+"""Of the connections that were closed the newest are known."""
+
+
+class LateRequests:
+    """Requests that come too late to be right, held back a little: one that waited on its way, for as long as that was silent, is no fault.
+
+    Its client has long closed the connection: that is told before it arrives, or just after it, and nobody takes an answer any more. Or requests with
+    higher correlations have overtaken it, which TCP does not do and some proxies and simulated networks do.
+    """
+
+    def __init__(self) -> None:
+        self._closed: Newest[int | None, float] = Newest(_CLOSED_KEPT)
+        self._asked: UnderWay[Observation] = UnderWay()
+        self._waiting: Waiting[Observation] = Waiting(SLACK_MS)
+        self._waited: set[int] = set()
+        self._highest: dict[int | None, int] = {}
+
+    def add(self, request: Observation) -> None:
+        """Take a request that is late; `due` was told of it before."""
+        is_overtaken = request.correlation is not None and request.correlation < self._highest.get(request.connection, request.correlation)
+        if self._closed.get(request.connection) is None and not is_overtaken:
+            self._asked.ask(request, request)
+            self._waiting.add(request.at_ms, request)
+
+    def due(self, obs: Observation) -> Iterator[Observation]:
+        """Take the next observation; yield the requests of which it is certain by now that they were sent too late."""
+        yield from self._faulty(self._waiting.due(obs.at_ms))
+        if obs.kind == "request" and obs.correlation is not None:
+            self._highest[obs.connection] = max(obs.correlation, self._highest.get(obs.connection, obs.correlation))
+        elif obs.kind == "response":
+            self._asked.answered(obs)
+        elif obs.who == "link" and obs.body.get("name") == "closed":
+            self._closed.set(obs.connection, obs.at_ms)
+            self._highest.pop(obs.connection, None)
+            self._waited.update(request.seq for request in self._asked.closed(obs) if obs.at_ms - request.at_ms <= SLACK_MS)
+
+    def rest(self) -> Iterator[Observation]:
+        return self._faulty(self._waiting.rest())
+
+    def _faulty(self, requests: Iterator[Observation]) -> Iterator[Observation]:
+        for request in requests:
+            if request.seq not in self._waited:
+                yield request
+            self._waited.discard(request.seq)
