@@ -32,7 +32,7 @@ ELSEWHERE = {
         "the errors that end a membership",
         f"{TRACKERS}group_state.py",
     ): "answers of a coordinator that has loaded the group (FIND-10), these among them",
-    ("what joins a request and its answer", f"{TRACKERS}frames.py"): "the highest correlation id of a connection",
+    ("what joins a request and its answer", f"{TRACKERS}late_requests.py"): "the highest correlation id of a connection",
 }
 
 

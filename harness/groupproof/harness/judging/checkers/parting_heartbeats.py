@@ -7,13 +7,12 @@ from typing import Final
 from groupproof.harness.judging.checkers.frame_facts import error_of
 from groupproof.harness.judging.checkers.membership import joins_of
 from groupproof.protocol.trace import Observation
-from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.vocabulary import MEMBERSHIP_ENDS, Api
 
 __all__ = ["PartingHeartbeats"]
 
 _HEARTBEAT: Final = Api.HEARTBEAT.title
 _OF_MEMBERS: Final = frozenset({_HEARTBEAT, Api.SYNC_GROUP.title, Api.OFFSET_COMMIT.title})
-_ENDS: Final = frozenset({ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID})
 
 
 class PartingHeartbeats:
@@ -41,7 +40,7 @@ class PartingHeartbeats:
 
 
 def _ends_a_membership(answer: Observation) -> bool:
-    if error_of(answer) not in _ENDS:
+    if error_of(answer) not in MEMBERSHIP_ENDS:
         return False
     return answer.api == Api.JOIN_GROUP.title or (answer.api in _OF_MEMBERS and _names_a_membership(answer))
 
