@@ -1,11 +1,11 @@
 """Requests that come too late: faulty, unless they had waited on their way."""
 
 import pytest
+from tests.traces import ID, Story
 
 from groupproof.harness.judging.checkers.late_requests import LateRequests
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
-from tests.traces import ID, Story
 
 
 def late(story: Story, request: Observation) -> list[Observation]:

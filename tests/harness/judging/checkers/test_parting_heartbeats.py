@@ -1,13 +1,13 @@
 """The one Heartbeat that may be on its way when an answer ends a membership, and those that are no accident."""
 
 import pytest
+from tests.traces import ID, Story, findings, verdict
 
 from groupproof.harness.judging.checkers.checker import Checker
 from groupproof.harness.judging.checkers.frames import GenerationsGiven, MemberIdsGiven
 from groupproof.harness.judging.checkers.parting_heartbeats import PartingHeartbeats
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.vocabulary import Api
-from tests.traces import ID, Story, findings, verdict
 
 WAYS = [(GenerationsGiven, ID, -1, "Heartbeat carried no generation."), (MemberIdsGiven, "", -1, "Heartbeat named no member id.")]
 

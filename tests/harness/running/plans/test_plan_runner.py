@@ -39,7 +39,7 @@ from groupproof.protocol.vocabulary import ErrorCode
 def test_a_plan_is_carried_out_and_its_members_are_closed_the_subject_before_its_company(first: str) -> None:
     a0, m0 = Member(name="a0", kind="reference"), M0
     second = "a0" if first == "m0" else "m0"
-    joined = [Start(member=first), Await(until=Stable(members=(first,)))]
+    joined = (Start(member=first), Await(until=Stable(members=(first,))))
     trace = play([*joined, Start(member=second), Await(until=Stable(members=("m0", "a0"))), Pass(ms=700)], m0, a0)
 
     names = [obs.body["name"] for obs in kit(trace, "end", "closed")]
