@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import trio
 
-from groupproof.chaos.wire.move_coordinator import offsets_partitions
 from groupproof.coordinator.machine.storage import partition_of
 from groupproof.harness.model.plan import Arm, BreakBroker, MoveCoordinator, Plan, Step
 from groupproof.harness.running.plans.client_stage import COORDINATOR_DEFAULTS
@@ -17,6 +16,7 @@ from groupproof.harness.running.scripts.cluster_pool import ClusterSpec
 from groupproof.harness.subjects.brokers.apache.apache_kafka import ApacheKafka
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject, RunningCluster
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap, mapped
+from groupproof.harness.subjects.brokers.coordinator_election import offsets_partitions
 from groupproof.harness.subjects.networks.request_connection import GONE, NotSpoken
 from groupproof.protocol.faults import Move
 from groupproof.protocol.vocabulary import Api

@@ -10,7 +10,7 @@ or `PartitionsById`, `OwnedById`, `TopicId` and `TopicPattern` (topics by their 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
@@ -39,6 +39,7 @@ __all__ = [
     "Topic",
     "TopicId",
     "TopicPattern",
+    "groups_in",
     "script_from_json",
     "script_to_json",
 ]  # fmt: skip
@@ -209,7 +210,7 @@ class ReadAgain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveGroup:
-    """Make another broker the coordinator of `group`, and wait until it says so: the old one is stopped."""
+    """Make another broker the coordinator of `group`, and wait until it says so: by an election, or else the old one is stopped."""
 
     group: str = "g"
     within_ms: int = 30_000
@@ -244,9 +245,27 @@ class Script:
         return frozenset(step.topic for step in self.steps if isinstance(step, GrowTopic))
 
     @property
+    def groups(self) -> frozenset[str]:
+        """Return what it calls its groups."""
+        asked = (group for step in self.steps if isinstance(step, Ask) for group in groups_in(step.fields))
+        return frozenset(("g", *asked, *(step.group for step in self.steps if isinstance(step, MoveGroup))))
+
+    @property
     def is_rough(self) -> bool:
         """Whether it sends what no client does: bytes as they are, or a JoinGroup that offers nothing. Brokers are known to end of that."""
         return any(isinstance(step, Raw) or (isinstance(step, Ask) and not step.fields.get("protocols", (None,))) for step in self.steps)
+
+
+def groups_in(value: Any) -> Iterator[str]:
+    """Yield the names of the groups in a request's fields."""
+    if isinstance(value, Group):
+        yield value.name
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from groups_in(item)
+    elif isinstance(value, tuple | list):
+        for item in value:
+            yield from groups_in(item)
 
 
 _STEPS: dict[str, type[Any]] = {

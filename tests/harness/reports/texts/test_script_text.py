@@ -45,7 +45,7 @@ BEAT = "(group_id=group g, generation_id=a's generation, member_id=a's member id
         (AwaitClose(connection="r"), "Wait until the broker has ended connection r, at most 5 s."),
         (StopReading(connection="r"), "Read nothing more from connection r."),
         (ReadAgain(connection="r"), "Read from connection r again."),
-        (MoveGroup(), "Stop the coordinator of group g, and wait until another takes its place, at most 30 s."),
+        (MoveGroup(), "Let another broker become the coordinator of group g, and wait until it says so, at most 30 s."),
     ],
 )
 def test_a_step_is_a_sentence(step: ScriptStep, words: str) -> None:

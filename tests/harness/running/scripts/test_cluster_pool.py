@@ -15,7 +15,7 @@ from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.script import AwaitClose, Raw
 from groupproof.harness.model.script_builders import beat, stable
 from groupproof.harness.model.verdicts import Verdict
-from groupproof.harness.running.scripts.cluster_pool import DEATHS_MAX, ClusterKeeper, PooledCluster, cluster_spec_of, opened
+from groupproof.harness.running.scripts.cluster_pool import DEATHS_MAX, ClusterKeeper, PartitionTurns, PooledCluster, cluster_spec_of, opened
 from groupproof.harness.running.scripts.coordinator_stage import BrokerStage
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
@@ -139,3 +139,25 @@ def test_the_case_that_kills_the_broker_is_found_among_those_it_died_under() -> 
 
 def test_the_settings_of_a_world_are_those_of_its_cases() -> None:
     assert dict(cluster_spec_of(HARMLESS).settings) == PROMPT
+
+
+@pytest.mark.parametrize(("partitions", "together"), [(1, 1), (0, 2)])
+def test_groups_of_one_partition_take_turns_where_they_would_move_together(partitions: int, together: int) -> None:
+    now, most = [0], [0]
+
+    async def main() -> None:
+        turns = PartitionTurns(partitions)
+
+        async def have(*groups: str) -> None:
+            async with turns.held(groups):
+                now[0] += 1
+                most[0] = max(most[0], now[0])
+                await trio.sleep(1)
+                now[0] -= 1
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(have, "a", "b")
+            nursery.start_soon(have, "b", "a")
+
+    run_virtually(main, seed=1)
+    assert (now[0], most[0]) == (0, together)

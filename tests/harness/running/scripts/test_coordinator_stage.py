@@ -70,6 +70,15 @@ def test_cases_of_the_same_settings_share_a_cluster_and_one_that_stops_brokers_h
     assert [spec.only for spec in worlds] == [None, None, None, "a/classic/e"]
 
 
+def test_where_coordinators_are_elected_cases_that_move_them_share_a_cluster_and_take_turns() -> None:
+    two, moving = case(id="a/classic/d", brokers=2), case(MoveGroup(), id="a/classic/e", brokers=2)
+
+    (spec,) = cases_by_cluster([two, moving], elects=True)
+
+    assert (spec.only, spec.moves) == (None, True)
+    assert not cluster_spec_of(case(), elects=True).moves
+
+
 def test_cases_side_by_side_do_not_meet() -> None:
     plays = played(*(case(*stable("a", "b"), id=f"a/classic/{number}") for number in range(5)))
 

@@ -124,6 +124,6 @@ _STEPS: dict[type[ScriptStep], Callable[[Any], str]] = {
         f"Give topic {step.topic} of its own {step.partitions} partitions, and wait until the brokers tell of them, at most {time_label(step.within_ms)}."
     ),
     MoveGroup: lambda step: (
-        f"Stop the coordinator of group {step.group}, and wait until another takes its place, at most {time_label(step.within_ms)}."
+        f"Let another broker become the coordinator of group {step.group}, and wait until it says so, at most {time_label(step.within_ms)}."
     ),
 }

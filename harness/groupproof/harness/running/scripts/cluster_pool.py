@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import trio
 
+from groupproof.coordinator.machine.storage import partition_of
 from groupproof.harness.model.case import Case, script_of
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.script import Ask, MoveGroup, Script
@@ -20,6 +21,7 @@ from groupproof.harness.model.script_bindings import GROUP_PREFIX, topics_of
 from groupproof.harness.subjects.brokers.broker_lag import Pulse
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap, mapped
+from groupproof.harness.subjects.brokers.coordinator_election import offsets_partitions
 from groupproof.harness.subjects.brokers.known_settings import values_of
 from groupproof.harness.subjects.brokers.measured_settings import INITIAL_DELAY, MIN_SESSION, measured
 from groupproof.harness.subjects.brokers.reported_settings import reported_settings
@@ -27,7 +29,7 @@ from groupproof.harness.subjects.brokers.version_probe import unreadable
 from groupproof.protocol.rules.consumer.group_configs import ASSIGNMENT_INTERVAL
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["DEATHS_MAX", "ClusterKeeper", "ClusterSpec", "PooledCluster", "cases_by_cluster", "cluster_spec_of", "opened"]
+__all__ = ["DEATHS_MAX", "ClusterKeeper", "ClusterSpec", "PartitionTurns", "PooledCluster", "cases_by_cluster", "cluster_spec_of", "opened"]
 
 MAX_SIZE = "group.max.size"
 
@@ -37,27 +39,45 @@ _LOOK_S = 0.02
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSpec:
     """What a cluster must be like for a set of cases; `only` names the case, or its run, that has it alone, `has_slow_disk` says that its brokers' disks can
-    be slowed."""
+    be slowed, `moves` that groups move on it: those that would move together take turns."""
 
     settings: tuple[tuple[str, Any], ...]
     brokers: int
     only: str | None = None
     has_slow_disk: bool = False
+    moves: bool = False
 
 
-def cluster_spec_of(case: Case) -> ClusterSpec:
-    """Return the cluster that the case needs; one that stops brokers would end the others' connections."""
+def cluster_spec_of(case: Case, *, elects: bool = False) -> ClusterSpec:
+    """Return the cluster that the case needs; unless its coordinators are elected, one that moves them stops brokers, which would end the others' connections."""
     script = script_of(case)
-    stops = any(isinstance(step, MoveGroup) for step in script.steps)
-    return ClusterSpec(settings=tuple(sorted(script.settings.items())), brokers=script.brokers, only=case.id if stops else None)
+    stops = not elects and any(isinstance(step, MoveGroup) for step in script.steps)
+    settings = tuple(sorted(script.settings.items()))
+    return ClusterSpec(settings=settings, brokers=script.brokers, only=case.id if stops else None, moves=elects and script.brokers > 1)
 
 
-def cases_by_cluster(cases: Iterable[Case]) -> dict[ClusterSpec, list[Case]]:
+def cases_by_cluster(cases: Iterable[Case], *, elects: bool = False) -> dict[ClusterSpec, list[Case]]:
     """Return the cases by the cluster that they need."""
     worlds: dict[ClusterSpec, list[Case]] = {}
     for case in cases:
-        worlds.setdefault(cluster_spec_of(case), []).append(case)
+        worlds.setdefault(cluster_spec_of(case, elects=elects), []).append(case)
     return worlds
+
+
+class PartitionTurns:
+    """Of the groups that lie in one partition of `__consumer_offsets`, and would move together, one case at a time has its own; without `partitions` nobody waits."""
+
+    def __init__(self, partitions: int = 0) -> None:
+        self._turns = [trio.Lock() for _ in range(partitions)]
+
+    @asynccontextmanager
+    async def held(self, groups: Iterable[str]) -> AsyncIterator[None]:
+        """Have the partitions of `groups` for as long as the context lasts."""
+        wanted = {partition_of(group, len(self._turns)) for group in groups} if self._turns else set()
+        async with AsyncExitStack() as held:
+            for index in sorted(wanted):  # in one order for all, so that no two cases wait for one another
+                await held.enter_async_context(self._turns[index])
+            yield
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +87,7 @@ class PooledCluster:
     where: ClusterMap
     settings: Mapping[str, Any]
     unmet: Mapping[str, str]
+    turns: PartitionTurns = field(default_factory=PartitionTurns)
 
     @property
     def deaths(self) -> list[str]:
@@ -121,7 +142,8 @@ async def opened(subject: BrokerSubject, spec: ClusterSpec, cases: Iterable[Case
         if {INITIAL_DELAY, MIN_SESSION} & (unmet.keys() - held.keys()):
             by_name = await measured(where, f"{prefix}settings-{random.SystemRandom().getrandbits(32):08x}")
             held = {**{name: value for name, value in by_name.items() if name in unmet}, **held}
-        yield PooledCluster(where=where, settings=held, unmet=unmet)
+        turns = PartitionTurns(await offsets_partitions(cluster) if spec.moves else 0)
+        yield PooledCluster(where=where, settings=held, unmet=unmet, turns=turns)
 
 
 def _unmet(asked: dict[str, Any], unmet: Mapping[str, str], settings: Mapping[str, str | None] | str) -> dict[str, str]:

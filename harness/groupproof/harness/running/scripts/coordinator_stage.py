@@ -118,7 +118,8 @@ class BrokerStage:
             return await trio.to_thread.run_sync(has_failed, case, trace)
 
         watch = None if self.is_virtual else is_lost
-        await perform(script, cluster.where, recorder, names=names, steps_s=self.steps_s, is_lost=watch, **held)
+        async with cluster.turns.held(map(names.group, script.groups)):
+            await perform(script, cluster.where, recorder, names=names, steps_s=self.steps_s, is_lost=watch, **held)
 
     def _columns(self, case: Case, key: str) -> dict[str, Any]:
         clock = "virtual" if self.is_virtual else "wall"
@@ -146,10 +147,11 @@ class Stages:
 
     is_virtual: bool
     canary: Canary | None = None
+    elects: bool = False
     of: dict[ClusterSpec, BrokerStage] = field(default_factory=dict)
 
     async def play(self, case: Case, *, key: str, alone: bool = False) -> Play:
-        return await self.of[cluster_spec_of(case)].play(case, key=key)
+        return await self.of[cluster_spec_of(case, elects=self.elects)].play(case, key=key)
 
     def judge(self, case: Case, trace: Trace) -> Judgement:
         return judge_script_run(case, trace)

@@ -12,7 +12,7 @@ request that is not answered has been taken up), `timeout` (`waiting`), `unanswe
 from __future__ import annotations
 
 import itertools
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -26,7 +26,6 @@ from groupproof.harness.model.script import (
     AwaitAnswer,
     AwaitClose,
     Cut,
-    Group,
     GrowTopic,
     MoveGroup,
     Pass,
@@ -34,11 +33,13 @@ from groupproof.harness.model.script import (
     ReadAgain,
     Script,
     StopReading,
+    groups_in,
 )  # fmt: skip
 from groupproof.harness.model.script_bindings import Memory, Names
 from groupproof.harness.running.scripts.script_connection import Exchange, ScriptLink
-from groupproof.harness.subjects.brokers.cluster import CannotStop
+from groupproof.harness.subjects.brokers.cluster import CannotStop, moves_by_election
 from groupproof.harness.subjects.brokers.cluster_map import BrokerAddress, ClusterMap, NoSuchBroker, beat_of_nobody
+from groupproof.harness.subjects.brokers.coordinator_election import elect_another
 from groupproof.harness.subjects.brokers.topic_admin import has_partitions
 from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NotSpoken
 from groupproof.protocol.trace import Recorder, Trace
@@ -234,7 +235,7 @@ class _Performance:
         """Learn who coordinates the other groups that a request is about: where there are several brokers, it may be none of this one's business (FIND-08)."""
         if len(self._where.nodes) == 1:
             return
-        named = [self._names.group(name) for name in _groups(fields)] + ([""] if fields.get("group_id") == "" else [])
+        named = [self._names.group(name) for name in groups_in(fields)] + ([""] if fields.get("group_id") == "" else [])
         for other in dict.fromkeys(named):
             if other != group and other not in self._coordinators:
                 with suppress(BrokenEnvironment):  # a broker may refuse to look for a group without a name
@@ -242,7 +243,7 @@ class _Performance:
 
     def _group_of(self, fields: Any) -> str:
         """Return the group that a request is about, by its first marker: whose coordinator it goes to."""
-        name = next(_groups(fields), "g")
+        name = next(groups_in(fields), "g")
         group = self._names.group(name)
         if group not in self._groups:
             self._groups.add(group)
@@ -339,21 +340,27 @@ class _Performance:
         self._links[step.connection].read_again()
 
     async def _move(self, step: MoveGroup) -> None:
-        group, cluster = self._names.group(step.group), self._where.cluster
+        group = self._names.group(step.group)
         old = await self._coordinator(group)
         with trio.move_on_after(step.within_ms / 1000):
-            try:
-                self._where.another_than(old.node_id)
-                await cluster.stop(old.node_id)
-                self._where.stopped(old.node_id)
-            except CannotStop as why:
-                self._note("unmet", setting="a coordinator that can be stopped", why=str(why))
-                raise _Stop from why
+            self._where.another_than(old.node_id)
+            if moves_by_election(self._where.cluster):
+                await elect_another(self._where.cluster, self._where, group)
+            else:
+                await self._stop_broker(old.node_id)
             new = await self._where.coordinator_of(group, other_than=old.node_id)
             self._coordinators.clear()
             self._note("moved", group=group, was=old.node_id, to=new.node_id)
             return
         self._note("timeout", waiting=f"another coordinator for {group}", within_ms=step.within_ms)
+
+    async def _stop_broker(self, node_id: int) -> None:
+        try:
+            await self._where.cluster.stop(node_id)
+            self._where.stopped(node_id)
+        except CannotStop as why:
+            self._note("unmet", setting="a coordinator that can be stopped", why=str(why))
+            raise _Stop from why
 
     async def _grow(self, step: GrowTopic) -> None:
         name = self._names.topic(step.topic)
@@ -368,18 +375,6 @@ class _Performance:
             return
         self._note("timeout", waiting=f"the brokers to tell of {step.partitions} partitions of {step.topic}", within_ms=step.within_ms)
         raise _Stop
-
-
-def _groups(value: Any) -> Iterator[str]:
-    """Yield the names of the groups in a request's fields."""
-    if isinstance(value, Group):
-        yield value.name
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _groups(item)
-    elif isinstance(value, tuple | list):
-        for item in value:
-            yield from _groups(item)
 
 
 _DO: dict[type[Any], Callable[[_Performance, Any], Awaitable[None]]] = {

@@ -17,7 +17,7 @@ from groupproof.harness.subjects.cluster_control import Machines
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.protocol.faults import Move
 
-__all__ = ["Address", "BrokerSubject", "CannotStop", "MovableCluster", "RunningCluster"]
+__all__ = ["Address", "BrokerSubject", "CannotStop", "Electing", "MovableCluster", "RunningCluster", "moves_by_election"]
 
 
 class CannotStop(Exception):
@@ -79,6 +79,21 @@ class MovableCluster(Protocol):
     def grow(self, topic: str, partitions: int) -> None:
         """Give a topic so many partitions; raise `ValueError` where it has more."""
         ...
+
+
+@runtime_checkable
+class Electing(Protocol):
+    """A subject, or a cluster of it, that may move single coordinators by an election."""
+
+    @property
+    def elects(self) -> bool:
+        """Whether it does: then every broker stays up, and other groups stay where they are."""
+        ...
+
+
+def moves_by_election(subject: object) -> bool:
+    """Tell whether a move of a group leaves every broker up, be it asked of a subject or of its cluster."""
+    return isinstance(subject, Electing) and subject.elects
 
 
 class BrokerSubject(Protocol):

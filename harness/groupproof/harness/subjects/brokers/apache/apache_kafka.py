@@ -66,6 +66,10 @@ class ApacheKafka:
     def profile(self) -> str:
         return self.asked_profile or profile_of(Version(self.release).release, optional=self.is_new)
 
+    @property
+    def elects(self) -> bool:
+        return releases().elections.contains(self.release)
+
     @asynccontextmanager
     async def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AsyncIterator[RunningCluster]:
         """Start the brokers; raise `BrokenEnvironment` with their last words where they do not come up."""
@@ -75,7 +79,7 @@ class ApacheKafka:
         if isinstance(distribution, Jars) and not distribution.is_trained:
             await self._train(distribution)
         with folders(f"kafka-{self.release}", cache=self.cache, logs=self.logs) as own:
-            running = RunningKafka(distribution, await self._advertised(self._layout(own, settings, brokers)), own)
+            running = RunningKafka(distribution, await self._advertised(self._layout(own, settings, brokers)), own, elects=self.elects)
             try:
                 await running.start()
                 await create_topics(running.connect, running.addresses[0], topics, replicas=brokers)
@@ -131,5 +135,6 @@ class ApacheKafka:
         ]
         if not is_alone and not needs.zookeeper:
             nodes.insert(0, KafkaNode(node_id=CONTROLLER_ID, data=own.data / "controller", controller_port=reserve_port()))
-        fixed = {**releases().settings, **needs.settings, **(releases().new.settings if self.is_new else {}), **self.extra}
+        several = {} if is_alone else releases().several
+        fixed = {**releases().settings, **several, **needs.settings, **(releases().new.settings if self.is_new else {}), **self.extra}
         return Layout(nodes=tuple(nodes), zookeeper_port=reserve_port() if needs.zookeeper else 0, fixed=fixed, asked=settings)

@@ -49,7 +49,8 @@ class _Break:
 class RunningKafka:
     """Brokers are told apart by their node ids, 0 and up."""
 
-    def __init__(self, distribution: Distribution, layout: Layout, folders: Folders) -> None:
+    def __init__(self, distribution: Distribution, layout: Layout, folders: Folders, *, elects: bool = False) -> None:
+        self.elects = elects
         self._distribution, self._layout, self._folders = distribution, layout, folders
         self._processes: dict[int | None, BrokerProcess] = {}
         self._stopped: set[int] = set()

@@ -55,7 +55,8 @@ class NewCoordinator:
 class Releases:
     """The table: `known` are the releases that this kit is tried with, `images` those of which there is an official image.
 
-    A release that is followed by `-new` is that release with its `new` coordinator.
+    A release that is followed by `-new` is that release with its `new` coordinator. Those of `elections` move coordinators by one; `several` are settings
+    of clusters that have more than one broker.
     """
 
     default: str
@@ -64,7 +65,9 @@ class Releases:
     image: str
     own_image: str
     main_class: str
+    elections: SpecifierSet
     settings: Mapping[str, str]
+    several: Mapping[str, str]
     new: NewCoordinator
     needs: tuple[Needs, ...]
 
@@ -104,7 +107,9 @@ def releases() -> Releases:
         image=data["image"],
         own_image=data["own_image"],
         main_class=data["main_class"],
+        elections=SpecifierSet(data["elections"]),
         settings=data["settings"],
+        several=data["several"],
         new=NewCoordinator(releases=SpecifierSet(data["new"]["releases"]), settings=data["new"]["settings"]),
         needs=tuple(_needs(need) for need in data["needs"]),
     )
