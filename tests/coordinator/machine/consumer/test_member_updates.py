@@ -18,7 +18,18 @@ def test_a_regex_that_is_resolved_already_counts_at_once_and_a_new_one_when_it_i
     first = ("A join names=null regex=rx.*", "wait 1100", "A beat", "A beat owned=own", "wait 1100")
 
     assert last(NEWEST, *first, "epoch", "B join names=null regex=rx.*", "bumps").bumps == 1
-    assert last(NEWEST, *first, "epoch", "B join names=null regex=r.*", "wait 100", "bumps").bumps == 1
+    other = (*first, "epoch", "B join names=null regex=r.*")
+    assert last(NEWEST, *other, "wait 100", "B beat", "wait 100", "bumps").bumps == 0, "10 s must pass from one resolution to the next (CGX-28)"
+    assert last(NEWEST, *other, "wait 10000", "B beat", "wait 100", "bumps").bumps == 1
+
+
+def test_a_regex_in_place_of_the_only_one_is_resolved_with_the_next_heartbeat() -> None:
+    """What the old one matched is gone once its record is replayed, and with it the time of the last resolution (`maybeUpdateRegularExpressions`)."""
+    changed = ("A join names=null regex=rx.*", "wait 1100", "A beat", "A beat owned=own", "epoch", "A beat regex=r.*", "wait 1100")
+
+    assert last("kafka-4.1", *changed, "bumps").bumps == 0
+    assert last("kafka-4.1", *changed, "A beat owned=own", "wait 100", "bumps").bumps == 1
+    assert last("kafka-4.1", *changed[:3], "wait 10000", *changed[4:], "bumps").bumps == 1, "unless the last resolution is long ago"
 
 
 def test_the_old_instance_id_of_a_member_leads_nowhere_since_4_4() -> None:

@@ -46,6 +46,7 @@ def _take_up_classic(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     group, asked = group_of(event), event.join
     assert isinstance(asked, JoinGroupRequest)
     event.epoch_before = group.generation
+    event.look_back()
     subscription = subscription_of(asked.protocols[0].metadata)
     assert subscription is not None, "rows before this one let no other subscription through"
     member = _joining(engine, event)

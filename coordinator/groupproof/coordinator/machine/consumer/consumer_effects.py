@@ -173,12 +173,15 @@ def _order_resolution(engine: EffectContext, event: ConsumerGroupEvent) -> None:
 
 
 def _resolution_is_due(engine: EffectContext, group: ConsumerGroup, event: ConsumerGroupEvent) -> bool:
-    if event.consumer.regex and event.consumer.regex not in group.topics_of_regex:
-        return True
-    if group.resolved_ms is None or event.now_ms <= group.resolved_ms + REGEX_REFRESH_LEAST_MS:
+    """Tell whether the group looks for topics now: not again within 10 s, be it for a new expression (CGX-28, `maybeUpdateRegularExpressions`)."""
+    last_ms = event.resolved_before_ms
+    if last_ms is not None and event.now_ms <= last_ms + REGEX_REFRESH_LEAST_MS:
         return False
+    is_new = event.consumer.regex not in ("", *group.topics_of_regex)
+    if last_ms is None or is_new or len(group.regexes) != event.resolved_before:
+        return True
     has_new_topics = engine.topics.names_version > group.resolved_version
-    return has_new_topics or event.now_ms > group.resolved_ms + consumer_settings(engine.settings).regex_refresh_interval_ms
+    return has_new_topics or event.now_ms > last_ms + consumer_settings(engine.settings).regex_refresh_interval_ms
 
 
 def _resolve(engine: EffectContext, event: ConsumerGroupEvent) -> None:

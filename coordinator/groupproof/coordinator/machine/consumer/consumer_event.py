@@ -32,7 +32,7 @@ class ConsumerGroupEvent(_Views, Event):
 
     The first step of a heartbeat sets `beating` to the member and `assigned_before` to what it had; `is_resubscribed` tells that its topics changed,
     `bumps` that the group epoch is due for it, `is_new` that the group did not have the member
-    before, `replaced` whose place it took. `owned` are the partitions that the member reports, None where it reports nothing; `epoch_before` is the group
+    before, `replaced` whose place it took, `resolved_before` and `resolved_before_ms` how many regular expressions had been resolved by then, and when. `owned` are the partitions that the member reports, None where it reports nothing; `epoch_before` is the group
     epoch before a JoinGroup.
     The last four are for the answer: the heartbeat interval, the topics' names by id, the assignor, and whether what is to be revoked counts as assigned.
     """
@@ -44,12 +44,19 @@ class ConsumerGroupEvent(_Views, Event):
     bumps: bool = field(default=False, init=False)
     is_new: bool = field(default=False, init=False)
     replaced: str | None = field(default=None, init=False)
+    resolved_before: int = field(default=0, init=False)
+    resolved_before_ms: int | None = field(default=None, init=False)
     owned: Mapping[str, frozenset[int]] | None = field(default=None, init=False)
     epoch_before: int = field(default=0, init=False)
     interval_ms: int = field(default=0, init=False)
     topic_names: Mapping[str, str] = field(default_factory=dict, init=False)
     assignor: str = field(default="", init=False)
     describes_pending: bool = field(default=False, init=False)
+
+    def look_back(self) -> None:
+        """Note what was resolved before the request changes anything: what it takes away still counts for it, as its records are replayed behind it."""
+        group = group_of(self)
+        self.resolved_before, self.resolved_before_ms = len(group.topics_of_regex), group.resolved_ms if group.topics_of_regex else None
 
     @property
     def consumer(self) -> ConsumerMember:

@@ -22,6 +22,7 @@ def take_up(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     """Find the member or add it, and take over what the request says of it; note what changed for the steps that follow."""
     group = group_of(event)
     event.member_id = event.member_id or new_member_id(engine, event)
+    event.look_back()
     member = _known(engine, event) or new_member(event)
     event.beating, event.assigned_before = member, member.assigned
     owned = event.heartbeat.topic_partitions
