@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Output, Reply, Settings
+from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Output, Reply, Settings, partition_of
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_conversion import body_of
@@ -76,6 +76,10 @@ class Recording:
 
     def note(self, kind: str, at_ms: float, **columns: Any) -> None:
         self.trace.append(Observation(seq=len(self.trace), at_ns=round(at_ms * 1e6), kind=kind, **columns))
+
+    def unload(self) -> None:
+        """Let the coordinator give the group up."""
+        self._take(self._machine.unload(partition_of("g", self._machine.settings.offsets_topic_num_partitions), self.now_ms))
 
     def event(self, name: str, who: str = "kit", connection: int | None = None, **body: Any) -> None:
         self.note("event", self.now_ms, who=who, connection=connection, body={"name": name, **body})

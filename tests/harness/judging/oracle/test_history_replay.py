@@ -136,6 +136,24 @@ def test_a_move_answers_what_is_parked_and_keeps_the_stable_group() -> None:
     assert found.steps[-1].rule == "Heartbeat/Stable/alive"
 
 
+@pytest.mark.parametrize(("gives_up_ms", "kind"), [(2_900, None), (3_900, "late")])
+def test_what_is_parked_is_answered_until_the_move_is_done(gives_up_ms: int, kind: str | None) -> None:
+    recording = Recording()
+    recording.event("coordinator", group="g", node=0)
+    recording.stable("a", "b")
+    recording.join("a", label="parked")
+    recording.wait(300)
+    recording.event("step", step="move_group")
+    recording.note("event", recording.now_ms + 3_000, who="kit", body={"name": "moved", "group": "g", "was": 0, "to": 1})
+    recording.wait(gives_up_ms)
+    recording.unload()
+    recording.wait(200)
+    recording.beat("b")
+    recording.wait(10)
+
+    assert divergence(recording.end()) == kind
+
+
 @pytest.mark.requirement("FIND-08")
 def test_a_broker_that_does_not_coordinate_the_group_says_so() -> None:
     recording = Recording()

@@ -304,15 +304,15 @@ class HistoryReplay:
             self._look(self._now_ms)
 
     def _move(self, moved: CoordinatorMove) -> None:
-        """Unload the group and load what was stored of it, at once; how long that took on the broker is leeway for what is due later."""
+        """Unload the group and load what was stored of it, at once; how long that took on the broker is leeway for what is due by it, and later."""
         begun_ms = max(self._now_ms, int(moved.begun_ms))
         self._pass_timers(begun_ms)
         partition = partition_of(self._history.group, self._settings.offsets_topic_num_partitions)
         stored = self._machine.stored(partition)
         self._now_ms = begun_ms
+        self._moving_ms += moved.done_ms - moved.begun_ms
         self._perform(followed(self._machine.unload, partition, begun_ms), begun_ms, None)
         self._perform(followed(self._machine.load, partition, stored, begun_ms), begun_ms, None)
-        self._moving_ms += moved.done_ms - moved.begun_ms
 
     def _check_parked(self, now_ms: float, seq: int = 0) -> None:
         """Diverge where an answer came, well before `now_ms` or before what was seen as `seq`, to what is still parked then."""
