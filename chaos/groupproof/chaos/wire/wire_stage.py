@@ -40,6 +40,7 @@ from groupproof.harness.subjects.subject import Subject
 from groupproof.harness.subjects.tap.addresses import NamedBroker
 from groupproof.harness.subjects.tap.groups_in_frames import GroupsInFrames
 from groupproof.harness.subjects.tap.hub import Doors, Hub
+from groupproof.harness.subjects.tap.topic_names import TopicNames
 from groupproof.protocol.trace import Recorder, Trace
 from groupproof.protocol.wire.message_codec import warm
 
@@ -151,7 +152,7 @@ class _Run:
         self._groups = tuple(dict.fromkeys(str(member.settings["group"]) for member in plan.members))
         self._interception = Interception(recorder)
         self._cluster = TappedCluster(self._running, self._where, self._interception, groups=self._groups, topics=list(plan.topics))
-        self._groups_in_frames, self._numbers = GroupsInFrames(), itertools.count(1)
+        self._groups_in_frames, self._topic_names, self._numbers = GroupsInFrames(), TopicNames(), itertools.count(1)
 
     async def carried_out(self) -> dict[str, list[str]]:
         """Make the topics, carry the plan out, and take the topics away again; return the members' stderr."""
@@ -203,7 +204,7 @@ class _Run:
     def _hub(self, doors: Doors) -> Hub:
         return Hub(
             recorder=self._recorder, connect=self._running.connect, doors=doors, interception=self._interception, groups=self._groups_in_frames,
-            numbers=self._numbers, move=self._cluster.move_group, is_quiet=True,
+            topics=self._topic_names, numbers=self._numbers, move=self._cluster.move_group, is_quiet=True,
         )  # fmt: skip
 
     def _driver(self, network: ToxicNetwork) -> Driver:

@@ -4,6 +4,7 @@ from tests.traces import Story
 
 from groupproof.harness.judging.checkers.checker_registry import checkers_named, checkers_spoken
 from groupproof.harness.judging.checkers.consumer_checkers import CONSUMER_CHECKERS
+from groupproof.harness.judging.checkers.consumer_invariants import ConsumerGroupInvariants
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.requirements import by_id
 from groupproof.protocol.vocabulary import Api
@@ -21,10 +22,6 @@ def test_each_requirement_is_of_the_catalogue() -> None:
     assert all(by_id(name) for name in (*CONSUMER_CHECKERS.member_requirements, *CONSUMER_CHECKERS.invariant_requirements))
 
 
-def test_a_tap_says_why_it_cannot_judge_such_a_coordinator() -> None:
-    story = Story()
-    story.said(Api.CONSUMER_GROUP_HEARTBEAT, member="m", member_epoch=0)
-
-    assert [look(story.trace) for look in CONSUMER_CHECKERS.blind_spots] == [
-        "its coordinator assigns partitions itself, and the tap does not know the cluster's topics"
-    ]
+def test_the_coordinator_is_held_to_what_is_true_whoever_is_in_the_group() -> None:
+    assert [make().__class__ for make in CONSUMER_CHECKERS.holds_of_coordinators] == [ConsumerGroupInvariants]
+    assert "the tap does not know the cluster's topics" in CONSUMER_CHECKERS.unmet(Story().trace, {})

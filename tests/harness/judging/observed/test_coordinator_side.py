@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import trio
 from tests.harness.subjects.tap.tapped import Scene, played
 
 from groupproof.coordinator.planted.variants import variant_named
@@ -84,9 +85,9 @@ def changed(trace: Trace, met_api: str, met_kind: str, /, **columns: Any) -> Tra
     return [replace(obs, **columns) if obs.seq == first else obs for obs in trace]
 
 
-def with_link(trace: Trace, **body: Any) -> Trace:
-    """Return the trace with an event of a link on the connection of the last Heartbeat."""
-    last = [obs for obs in trace if obs.api == "Heartbeat"][-1]
+def with_link(trace: Trace, *, api: str = "Heartbeat", **body: Any) -> Trace:
+    """Return the trace with an event of a link on the connection of the last heartbeat."""
+    last = [obs for obs in trace if obs.api == api][-1]
     return [*trace, Observation(seq=len(trace), at_ns=trace[-1].at_ns, kind="event", who="link", connection=last.connection, body=body)]
 
 
@@ -145,3 +146,66 @@ def test_the_trace_of_a_result_gives_the_same_verdict_again(seen_whole: Trace) -
     result = judged(seen_whole)
 
     assert judge_answers(result.plays[0].trace).ruling == result.ruling
+
+
+# Groups of KIP-848's protocol ------------------------------------------------------------------------------------------------
+
+EPOCHS = {
+    "group.consumer.min.heartbeat.interval.ms": 100, "group.consumer.heartbeat.interval.ms": 300, "group.consumer.min.session.timeout.ms": 1000,
+    "group.consumer.session.timeout.ms": 3000,
+}  # fmt: skip
+
+
+def two_with_epochs(*, stranger: bool = False) -> Callable[[Scene], Any]:
+    async def act(scene: Scene) -> None:
+        scene.hub.inquires = True
+        first, second = scene.shop("m0"), scene.shop("m1")
+        await first.join(group_protocol="consumer")
+        if stranger:
+            other = scene.stranger("x")
+            await other.join(group_protocol="consumer")
+        await second.join(group_protocol="consumer")
+        await trio.sleep(3)
+        await second.close()
+        await trio.sleep(3)
+        await first.close()
+
+    return act
+
+
+@pytest.fixture(scope="module")
+def epochs_seen() -> Trace:
+    return played(two_with_epochs(), settings=EPOCHS)
+
+
+def test_a_coordinator_of_a_consumer_group_is_judged_by_topics_and_settings_that_the_tap_asked_for(epochs_seen: Trace) -> None:
+    result = judged(epochs_seen)
+
+    assert (result.case.id, result.ruling.verdict) == ("answered/consumer/g", Verdict.OK)
+    assert "CGM-01" in result.case.requirements
+    assert {topic for obs in epochs_seen for topic, _ in obs.partitions} == {"t"}, "partitions have the topic's name, not its id"
+
+
+def beaten(trace: Trace, member: str, /, **body: Any) -> Trace:
+    """Return the trace with other words in the third answer to a member's heartbeats."""
+    beats = [obs for obs in trace if obs.api == "ConsumerGroupHeartbeat" and obs.kind == "response" and obs.client == member]
+    columns = {"member_epoch": body["member_epoch"]} if "member_epoch" in body else {}
+    return [replace(obs, body={**obs.body, **body}, **columns) if obs is beats[2] else obs for obs in trace]
+
+
+def test_what_no_other_member_explains_is_the_coordinators(epochs_seen: Trace) -> None:
+    assert judged(beaten(epochs_seen, "m0", heartbeat_interval_ms=77)).ruling.verdict is Verdict.FAILED
+    back = judged(beaten(epochs_seen, "m0", member_epoch=0))
+    assert back.ruling.verdict is Verdict.FAILED
+    assert "CGI-03" in back.case.requirements
+
+
+def test_what_a_member_besides_the_tap_can_have_done_blames_nobody() -> None:
+    assert "others may have been in it" in why_not(played(two_with_epochs(stranger=True), settings=EPOCHS))
+
+
+def test_a_topic_that_grew_and_settings_of_the_groups_own_are_reasons(epochs_seen: Trace) -> None:
+    grown = with_link(epochs_seen, name="topics", topics={"t": ["id", 8]}, api="ConsumerGroupHeartbeat")
+    assert "came or grew meanwhile: t" in why_not(grown)
+    own = [replace(obs, body={**obs.body, "settings": {"x": "1"}}) if obs.body.get("name") == "group_settings" else obs for obs in epochs_seen]
+    assert "settings of its own: x" in why_not(own)

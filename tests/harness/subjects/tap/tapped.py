@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -16,6 +16,7 @@ from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.harness.model.plan import Member
 from groupproof.harness.running.plans.member_control import subscription_of
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
+from groupproof.harness.subjects.brokers.readiness import Connect
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
@@ -78,17 +79,17 @@ class Peer:
 class Shop:
     """A reference member that subscribes by way of the tap."""
 
-    def __init__(self, name: str, doors: MemoryDoors, bootstrap: str) -> None:
+    def __init__(self, name: str, connect: Connect, bootstrap: str) -> None:
         self.name = name
         self.events: list[dict[str, Any]] = []
         self._bootstrap = bootstrap
-        self._doors = doors
+        self._connect = connect
         self._say, self._lines = trio.open_memory_channel[str](10)
         self._changed = trio.Event()
         self._commands = 0
 
     async def run(self) -> None:
-        await run_shim(aiter(self._lines), self._emit, self._doors.connect, seed=1)
+        await run_shim(aiter(self._lines), self._emit, self._connect, seed=1)
 
     async def _emit(self, line: str) -> None:
         await trio.lowlevel.checkpoint()
@@ -100,9 +101,9 @@ class Shop:
         self._commands += 1
         await self._say.send(json.dumps({"id": self._commands, "command": command, "member": self.name, **fields}))
 
-    async def join(self) -> None:
+    async def join(self, **settings: Any) -> None:
         """Subscribe, and wait for partitions."""
-        await self.say("subscribe", **subscription_of(Member(name=self.name), self._bootstrap))
+        await self.say("subscribe", **subscription_of(Member(name=self.name, settings=settings), self._bootstrap))
         await self.until("partitions_assigned")
 
     async def until(self, name: str, count: int = 1) -> None:
@@ -131,13 +132,21 @@ class Scene:
 
     async def open(self) -> None:
         upstream = await meet_upstream(self.hub.connect, self.cluster.addresses, profile=None)
+        self.hub.topics.begin(upstream.topics or {})
         self.recorder.record("event", who="kit", body=upstream.to_json())
         for named in upstream.brokers:
             await self.hub.route_to(named.address, named.node)
 
     def shop(self, name: str) -> Shop:
         """Return a new member, whose shim runs."""
-        shop = Shop(name, self.doors, ",".join(f"{host}:{port}" for host, port in (route.local for route in self.hub.routes.values())))
+        return self._shop(name, self.doors.connect, [route.local for route in self.hub.routes.values()])
+
+    def stranger(self, name: str) -> Shop:
+        """Return a new member that goes to the brokers past the tap."""
+        return self._shop(name, self.cluster.connect, self.cluster.addresses)
+
+    def _shop(self, name: str, connect: Connect, addresses: Sequence[Address]) -> Shop:
+        shop = Shop(name, connect, ",".join(f"{host}:{port}" for host, port in addresses))
         self._nursery.start_soon(shop.run)
         return shop
 
@@ -159,13 +168,18 @@ class Scene:
         return [obs.detail for obs in self.trace if obs.kind == "fault" and obs.fault == fault]
 
 
-def played(act: Callable[[Scene], Awaitable[None]], *faults: Fault, variant: Variant = REFERENCE, brokers: int = 2) -> Trace:
+def played(
+    act: Callable[[Scene], Awaitable[None]], *faults: Fault, variant: Variant = REFERENCE, brokers: int = 2, settings: Mapping[str, Any] | None = None
+) -> Trace:
     """Carry `act` out and return the trace, that of the tap's end included."""
     scenes: list[Scene] = []
 
     async def main() -> None:
         subject = ReferenceBrokers(profile="kafka-4.1", seed=1, variant=variant)
-        async with subject.cluster(settings=SETTINGS, brokers=brokers, topics={"t": 4}) as cluster, trio.open_nursery() as nursery:
+        async with (
+            subject.cluster(settings={**SETTINGS, **(settings or {})}, brokers=brokers, topics={"t": 4}) as cluster,
+            trio.open_nursery() as nursery,
+        ):
             scenes.append(Scene(nursery, cluster, faults))
             await scenes[0].open()
             with trio.fail_after(600):

@@ -136,6 +136,7 @@ class LoadServer:
         doors = TcpDoors(nursery=nursery, bind=self._order.bind, advertise=self._order.advertise)
         hub = Hub(recorder=self.recorder, connect=connect, doors=doors, interception=interception, is_quiet=True)
         upstream = await meet_upstream(connect, self._order.upstream, profile=None)
+        hub.topics.begin(upstream.topics or {})
         routes = [await hub.route_to(address) for address in dict.fromkeys(self._order.upstream)]
         for named in upstream.brokers:
             await hub.route_to(named.address, named.node)

@@ -116,6 +116,7 @@ async def _tapped(brokers: BrokerSubject, recorder: Recorder, topics: dict[str, 
         interception = Interception(recorder)
         hub = Hub(recorder=recorder, connect=cluster.connect, doors=TcpDoors(nursery=nursery), interception=interception, is_quiet=True)
         upstream = await meet_upstream(cluster.connect, cluster.addresses, profile=None)
+        hub.topics.begin(upstream.topics or {})
         recorder.record("event", who="kit", body=upstream.to_json())
         routes = [await hub.route_to(address) for address in cluster.addresses]
         for named in upstream.brokers:

@@ -114,7 +114,7 @@ class Tap:
             await nursery.start(mind_signals, nursery.cancel_scope.cancel)
             interception = Interception(recorder)
             doors = TcpDoors(nursery=nursery, bind=self.host, advertise=self.advertise, first_port=self.port)
-            hub = Hub(recorder=recorder, connect=connector.connect, doors=doors, interception=interception)
+            hub = Hub(recorder=recorder, connect=connector.connect, doors=doors, interception=interception, inquires=self.judged)
             tapping = await self._opened(hub)
             for fault in self.faults:
                 interception.arm(fault)
@@ -124,6 +124,7 @@ class Tap:
     async def _opened(self, hub: Hub) -> TapServer:
         """Meet the upstream and open a port for each broker, those that the user named first."""
         self._met = upstream = await meet_upstream(hub.connect, self.upstream, profile=self.profile)
+        hub.topics.begin(upstream.topics or {})
         hub.recorder.record("event", who="kit", body=upstream.to_json())
         warm(_WARMED)
         first = [(await hub.route_to(address)).local for address in dict.fromkeys(self.upstream)]

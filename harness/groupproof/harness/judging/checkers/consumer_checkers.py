@@ -12,17 +12,12 @@ from groupproof.harness.judging.checkers.consumer_frames import (
     OneHeartbeatAtATime,
     OwnedWereGiven,
 )
+from groupproof.harness.judging.checkers.consumer_ground import is_of_strangers, unmet
 from groupproof.harness.judging.checkers.consumer_invariants import ConsumerGroupInvariants
 from groupproof.harness.judging.checkers.dialect_checkers import DialectCheckers
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
-from groupproof.protocol.trace import Trace
 
 __all__ = ["CONSUMER_CHECKERS"]
-
-
-def _topics(story: Trace) -> str:
-    """Say why no tap can judge such a coordinator: what it assigns depends on the topics, and a tap sees those alone that somebody asks about."""
-    return "its coordinator assigns partitions itself, and the tap does not know the cluster's topics" if story else ""
 
 
 CONSUMER_CHECKERS: Final = DialectCheckers(
@@ -31,5 +26,7 @@ CONSUMER_CHECKERS: Final = DialectCheckers(
     invariants=ConsumerGroupInvariants,
     member_requirements=("CGI-18", "CGI-19", "CGI-17", "CGC-07", "CGC-01", "CGP-04", "CGV-11", "CGP-15", "CGP-14"),
     invariant_requirements=("CGI-03", "CGI-04", "CGI-05", "CGI-10", "CGI-11", "CGI-12"),
-    blind_spots=(_topics,),
+    unmet=unmet,
+    holds_of_coordinators=(ConsumerGroupInvariants,),
+    is_of_strangers=is_of_strangers,
 )

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from groupproof.harness.judging.case_result import CaseResult
+from groupproof.harness.judging.checkers.checker import findings_of
 from groupproof.harness.judging.checkers.checker_registry import checkers_spoken
 from groupproof.harness.judging.checkers.reader_registry import readers_by_api
 from groupproof.harness.judging.observed.limits import UnjudgedSide
@@ -39,6 +40,7 @@ _BEYOND: Final = frozenset({
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.KAFKA_STORAGE_ERROR,
 })  # fmt: skip
+_STRANGERS: Final = "an answer was not as its members alone explain it, and others may have been in it that did not come through the tap"
 _GROUP_KEYS: Final = frozenset(int(api) for api in GROUP_APIS)
 _ADVERSE: Final = (Verdict.FAILED, Verdict.NON_STRICT)
 
@@ -57,16 +59,30 @@ def judge_coordinator(
 
 def judge_answers(trace: Trace, *, names_release: bool = True, tolerance: Tolerance | None = None) -> CaseResult:
     """Return the oracle's word on one group, from a trace as `judge_coordinator` puts it in its results: with the ground that it is judged on."""
+    return _answers(trace, names_release=names_release, tolerance=tolerance)[0]
+
+
+def _answers(trace: Trace, *, names_release: bool, tolerance: Tolerance | None) -> tuple[CaseResult, str]:
+    """Return the result, and why it says nothing after all: a member that the tap has not seen may be why an answer differs.
+
+    What holds of the group whoever is in it counts even then.
+    """
     ground = next(obs.body for obs in trace if obs.body.get("name") == "ground")
     group, profile = ground["group"], ground["profile"]
     asked: Mapping[str, Any] = {"settings": ground["settings"], "groups": frozenset({group}), "tolerance": tolerance}
     reading = read(trace, profile=profile, names_release=names_release, **asked)
+    story = [obs for obs in trace if obs.group == group]
+    parts = [part for part, _ in checkers_spoken(story)]
+    broken = [finding for part in parts for make in part.holds_of_coordinators for finding in findings_of(make(), story)]
+    is_of_strangers = any(part.is_of_strangers(reading.unlike) for part in parts)
+    others = () if is_of_strangers else tuple(_seen_in_one_run(finding) for finding in reading.findings)
     kept = tuple(dict.fromkeys(finding.requirement for finding in reading.upheld))
-    findings = (*(_seen_in_one_run(finding) for finding in reading.findings), _fine(len(reading.predictions), kept, profile))
+    findings = (*broken, *others, _fine(len(reading.predictions), kept, profile))
     title = f"What the coordinator answered to group {group!r}, by the rules of {profile}"
-    dialect = dialect_of_apis(obs.api for obs in trace if obs.group == group)
+    dialect = parts[0].dialect if parts else dialect_of_apis(obs.api for obs in story)
     case = case_in(ANSWERED, group, title, findings, kept, dialect=dialect)
-    return result_of(case, Judgement(verdict=worst(finding.verdict for finding in findings), findings=findings), trace)
+    result = result_of(case, Judgement(verdict=worst(finding.verdict for finding in findings), findings=findings), trace)
+    return result, f"{_STRANGERS}: {reading.findings[0].observed}" if is_of_strangers and not broken else ""
 
 
 def _judged(group: str, trace: Trace, met: Mapping[str, Any] | None, *, is_cut: bool, **how: Any) -> CaseResult | UnjudgedSide:
@@ -75,7 +91,19 @@ def _judged(group: str, trace: Trace, met: Mapping[str, Any] | None, *, is_cut: 
     why = why or next(_beside(story, trace), "")
     if why or met is None:
         return UnjudgedSide(group=group, side="coordinator", why=why)
-    return judge_answers(_as_scripted(group, trace, met), **how)
+    known = {**met, **_of_group(group, trace)}
+    parts = [part for part, _ in checkers_spoken(story)]
+    if why := next((why for part in parts if (why := part.unmet(story, known))), ""):
+        return UnjudgedSide(group=group, side="coordinator", why=why)
+    result, why = _answers(_as_scripted(group, trace, known), **how)
+    return UnjudgedSide(group=group, side="coordinator", why=why) if why else result
+
+
+def _of_group(group: str, trace: Trace) -> Mapping[str, Any]:
+    """Return what a tap has learned of a group's settings and of the topics since it began."""
+    told = [obs for obs in trace if obs.who == "link" and obs.kind == "event"]
+    own = next((obs.body for obs in told if obs.body.get("name") == "group_settings" and obs.group == group), None)
+    return {"topic_changes": [name for obs in told if obs.body.get("name") == "topics" for name in obs.body["topics"]], "group_settings": own}
 
 
 def _joins(obs: Observation) -> bool:
@@ -165,6 +193,7 @@ def _as_scripted(group: str, trace: Trace, met: Mapping[str, Any]) -> Trace:
     connections = {obs.connection for obs in trace if obs.group == group and obs.connection is not None}
     kept = [obs for obs in trace if obs.connection in connections and obs.api != Api.LIST_GROUPS.title]
     body = {"name": "ground", "profile": met["profile"], "settings": met["settings"], "group": group}
+    body |= {"topic_ids": met["topics"]} if met.get("topics") else {}
     ground = Observation(seq=0, at_ns=kept[0].at_ns, run=kept[0].run, kind="event", who="kit", body=body)
     observations = [ground, *(replace(obs, who="member") if obs.kind in ("request", "response") else obs for obs in kept)]
     return [replace(obs, seq=seq) for seq, obs in enumerate(observations)]

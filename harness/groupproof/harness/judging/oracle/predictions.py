@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from groupproof.coordinator.machine.coordinator import Settings
 from groupproof.coordinator.machine.settings import setting_names
+from groupproof.harness.judging.oracle.answer_diff import Difference
 from groupproof.harness.judging.oracle.exchanges import History, histories
 from groupproof.harness.judging.oracle.explanation import Prediction, finding_of, idle_findings, predictions_of, unusual_ids
 from groupproof.harness.judging.oracle.history_replay import Divergence, ReplayResult
@@ -38,12 +39,14 @@ _LATE_MS: Final = 2_000.0
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracePrediction:
     """A trace as a profile reads it. `findings` are what is not as the rules say, at most one adverse a group; `upheld` is one OK for each
-    requirement that was seen to be kept; `transitions` are the group's moves as the machine made them, to be drawn beside the frames."""
+    requirement that was seen to be kept; `transitions` are the group's moves as the machine made them, to be drawn beside the frames. `unlike` is how the first
+    answer of a group that is not the machine's differs."""
 
     findings: tuple[Finding, ...]
     upheld: tuple[Finding, ...]
     predictions: tuple[Prediction, ...]
     transitions: tuple[Observation, ...]
+    unlike: tuple[Difference, ...] = ()
 
 
 def read(
@@ -66,6 +69,7 @@ def read(
     upheld: dict[str, Finding] = {}
     entries: list[Prediction] = []
     moves: list[Observation] = []
+    unlike: list[Difference] = []
     for history in histories(trace):
         if groups is not None and history.group not in groups:
             continue
@@ -75,9 +79,10 @@ def read(
         upheld.update({finding.requirement: finding for finding in _upheld(replay)})
         entries += predictions_of(history.group, replay)
         moves += _observed(history.group, replay)
+        unlike += () if replay.divergence is None else replay.divergence.differences
     return TracePrediction(
         findings=tuple(findings), upheld=tuple(upheld.values()), predictions=tuple(sorted(entries, key=lambda prediction: prediction.seq)),
-        transitions=tuple(sorted(moves, key=lambda obs: obs.at_ns)),
+        transitions=tuple(sorted(moves, key=lambda obs: obs.at_ns)), unlike=tuple(unlike),
     )  # fmt: skip
 
 

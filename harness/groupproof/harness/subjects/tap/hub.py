@@ -16,8 +16,10 @@ from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.tap.addresses import named_in, with_addresses
 from groupproof.harness.subjects.tap.broker_dial import BrokerDial, Connect
 from groupproof.harness.subjects.tap.frame_faults import MoveGroup, TapFaults
+from groupproof.harness.subjects.tap.group_inquiry import own_settings
 from groupproof.harness.subjects.tap.groups_in_frames import GroupsInFrames
 from groupproof.harness.subjects.tap.link import TapLink
+from groupproof.harness.subjects.tap.topic_names import TopicNames
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import FRAME_BYTES_MAX
@@ -83,7 +85,8 @@ class Hub:
     """Routes by the broker's address; `connect` reaches brokers. Implements the `Station` of its connections.
 
     Several can stand before the same brokers: then they share `interception`, `groups` and `numbers`. `move` is how a coordinator is moved
-    here, where that can be done at all. With `is_quiet` the trace alone tells why connections end.
+    here, where that can be done at all. With `is_quiet` the trace alone tells why connections end. With `inquires` the brokers are asked of each consumer
+    group whether it has settings of its own.
     """
 
     recorder: Recorder
@@ -97,6 +100,9 @@ class Hub:
     numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
     move: MoveGroup | None = None
     is_quiet: bool = False
+    inquires: bool = False
+    topics: TopicNames = field(default_factory=TopicNames)
+    _inquired: set[str] = field(default_factory=set)
     _opening: trio.Lock = field(default_factory=trio.Lock)
 
     def __post_init__(self) -> None:
@@ -123,6 +129,20 @@ class Hub:
 
     def follow(self, api: Api, group: str | None, body: Mapping[str, Any]) -> None:
         self.groups.follow(api, group, body)
+        if changed := self.topics.learn(api, body):
+            topics = {name: list(topic) for name, topic in changed.items()}
+            self.recorder.record("event", who="link", body={"name": "topics", "topics": topics})
+
+    def name_of(self, topic_id: str) -> str:
+        return self.topics.name_of(topic_id)
+
+    async def meet(self, api: Api, group: str | None) -> None:
+        """Ask about a consumer group before its first heartbeat goes on."""
+        if not self.inquires or api is not Api.CONSUMER_GROUP_HEARTBEAT or group is None or group in self._inquired:
+            return
+        self._inquired.add(group)
+        own = await own_settings(self.connect, next(iter(self.routes)), group)
+        self.recorder.record("event", who="link", group=group, body={"name": "group_settings", **own})
 
     async def _opened(self, upstream: Address, node: int | None) -> Route:
         if len(self.routes) >= ROUTES_MAX:

@@ -70,6 +70,14 @@ class Station(Protocol):
         """Note that something is asked about a group."""
         ...
 
+    def name_of(self, topic_id: str) -> str:
+        """Return the name of a topic, its id where nothing has told it."""
+        ...
+
+    async def meet(self, api: Api, group: str | None) -> None:
+        """Ask the brokers what has to be known of a group before a request about it goes on."""
+        ...
+
 
 class TapLink:
     """Serves one client until either side ends it; `serve` lets no exception out but the caller's own cancellation."""
@@ -174,7 +182,7 @@ class TapLink:
             self._tell("passed", api_key=passing.api_key, version=passing.version, bytes=len(payload), why=passing.why)
             return Entry(passing=passing)
         wire = passing.wire
-        who, what = request_columns(wire.api, wire.body)
+        who, what = request_columns(wire.api, wire.body, self._station.name_of)
         columns = {
             **self._at, "client": wire.client_id, "api": wire.api.title, "version": wire.version, "correlation": wire.correlation, **who,
         }  # fmt: skip
@@ -187,6 +195,8 @@ class TapLink:
                 raise entry
             if entry.passing.tells_tokens:
                 raise LinkEnd("SaslHandshake v0: the tokens that follow can't be told from requests; use v1, or --properties for the broker", "tap")
+            if entry.passing.wire is not None:
+                await self._station.meet(entry.passing.wire.api, entry.columns.get("group"))
             fault = self._striking.on_request(entry)
             if fault is not None:
                 entry.fault, entry.columns = fault, {**entry.columns, "fault": fault.name}
@@ -294,7 +304,7 @@ class TapLink:
         """Record an answer and send it, unless a fault has another idea."""
         wire = entry.passing.wire
         assert wire is not None
-        columns = response_columns(wire.api, wire.body, body)
+        columns = response_columns(wire.api, wire.body, body, self._station.name_of)
         fault = self._striking.on_response(entry, columns)
         given = [entry.fault] if entry.own is not None and entry.fault is not None else []
         if fault is not None:
@@ -307,7 +317,7 @@ class TapLink:
                 given.append(fault)
             if own is not None:
                 body, payload = own, write_response(wire.api, wire.version, wire.correlation, own)
-                columns = response_columns(wire.api, wire.body, body)
+                columns = response_columns(wire.api, wire.body, body, self._station.name_of)
                 given.append(fault)
             entry.columns = {**entry.columns, "fault": fault.name}
         self._station.follow(wire.api, entry.columns.get("group"), body)

@@ -11,8 +11,10 @@ from groupproof.harness.subjects.brokers.readiness import Connect, wait_until_up
 from groupproof.harness.subjects.brokers.release_guess import matching_profile
 from groupproof.harness.subjects.brokers.reported_settings import reported_settings
 from groupproof.harness.subjects.networks.broker_address import Address
-from groupproof.harness.subjects.networks.request_connection import GONE, NotSpoken, asking
+from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NotSpoken, asking
 from groupproof.harness.subjects.tap.addresses import NamedBroker, named_in
+from groupproof.harness.subjects.tap.topic_names import topics_in
+from groupproof.protocol.rules.consumer.group_configs import BROKER_SETTINGS
 from groupproof.protocol.vocabulary import Api, error_named
 
 __all__ = ["SETTINGS", "UpstreamInfo", "meet_upstream"]
@@ -21,29 +23,37 @@ _UP_S: Final = 20.0
 
 SETTINGS: Final = (
     "group.initial.rebalance.delay.ms", "group.min.session.timeout.ms", "group.max.session.timeout.ms", "group.max.size", "offset.metadata.max.bytes",
-    "offsets.retention.minutes", "offsets.topic.num.partitions",
+    "offsets.retention.minutes", "offsets.topic.num.partitions", *BROKER_SETTINGS,
 )  # fmt: skip
 """The brokers' settings that a group's rules ask for."""
 
 _DECISIVE: Final = SETTINGS[:3]
+_WITH_IDS: Final = 10
+_NEWEST: Final = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpstreamInfo:
-    """The upstream as it was met. `groups` are those that were there, None where it does not tell, `untold` then says why; likewise `settings`."""
+    """The upstream as it was met. `groups` are those that were there, None where it does not tell, `untold` then says why; likewise `settings`.
+
+    `topics` have their ids and their numbers of partitions; None where the brokers tell no ids.
+    """
 
     profile: str
     brokers: tuple[NamedBroker, ...]
     groups: tuple[str, ...] | None
     settings: Mapping[str, str] | None
     untold: str = ""
+    topics: Mapping[str, tuple[str, int]] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the body of the event that tells it in the trace."""
         groups = None if self.groups is None else list(self.groups)
         settings = None if self.settings is None else dict(self.settings)
         brokers = [[broker.node, *broker.address] for broker in self.brokers]
-        return {"name": "upstream", "profile": self.profile, "brokers": brokers, "groups": groups, "settings": settings, "untold": self.untold}
+        topics = None if self.topics is None else {name: list(topic) for name, topic in self.topics.items()}
+        told = {"profile": self.profile, "brokers": brokers, "groups": groups, "settings": settings, "topics": topics}
+        return {"name": "upstream", **told, "untold": self.untold}
 
 
 async def meet_upstream(connect: Connect, bootstrap: Sequence[Address], *, profile: str | None, within_s: float = _UP_S) -> UpstreamInfo:
@@ -53,6 +63,7 @@ async def meet_upstream(connect: Connect, bootstrap: Sequence[Address], *, profi
         async with asking(await connect(*bootstrap[0])) as asker:
             ranges = asker.ranges
             brokers = tuple(named_in(Api.METADATA, await asker.ask(Api.METADATA, {"topics": ()}, newest=8)))
+            topics = await _topics(asker)
     except (*GONE, NotSpoken) as error:
         host, port = bootstrap[0]
         raise BrokenEnvironment(f"{host}:{port} does not answer as a broker: {str(error) or type(error).__name__}") from error
@@ -64,7 +75,15 @@ async def meet_upstream(connect: Connect, bootstrap: Sequence[Address], *, profi
         groups=None if isinstance(groups, str) else groups,
         settings=None if isinstance(settings, str) else settings,
         untold=next((item for item in (groups, settings) if isinstance(item, str)), ""),
+        topics=topics,
     )
+
+
+async def _topics(asker: Asker) -> Mapping[str, tuple[str, int]] | None:
+    """Return all topics with their ids, None of brokers that know no ids."""
+    if asker.ranges.get(Api.METADATA, (0, 0))[1] < _WITH_IDS:
+        return None
+    return topics_in(Api.METADATA, await asker.ask(Api.METADATA, {"topics": None, "allow_auto_topic_creation": False}, newest=_NEWEST))
 
 
 def _settings(by_name: Mapping[str, str | None] | str) -> dict[str, str] | str:

@@ -1,0 +1,77 @@
+"""What a tap has to know of the brokers before the coordinator of a consumer group is judged: it assigns partitions itself, by topics and settings. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from groupproof.harness.judging.checkers.dialect_checkers import FieldDifference
+from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent
+from groupproof.protocol.rules.consumer.group_configs import ASSIGNORS, HEARTBEAT_INTERVAL, SESSION_TIMEOUT
+from groupproof.protocol.trace import Observation, Trace
+from groupproof.protocol.vocabulary import ErrorCode
+
+__all__ = ["is_of_strangers", "unmet"]
+
+_BEAT: Final = ConsumerEvent.HEARTBEAT.value
+_DECISIVE: Final = (SESSION_TIMEOUT, HEARTBEAT_INTERVAL, ASSIGNORS)
+_OWN_ASSIGNORS: Final = frozenset({"uniform", "range"})
+
+_NOT_OF_STRANGERS: Final = frozenset({
+    ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.INVALID_REQUEST, ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.FENCED_MEMBER_EPOCH,
+    ErrorCode.UNSUPPORTED_ASSIGNOR, ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.INVALID_REGULAR_EXPRESSION,
+})  # fmt: skip
+_OWN_FIELDS: Final = frozenset({"heartbeat_interval_ms", "member_id"})
+
+
+def unmet(story: Trace, met: Mapping[str, Any]) -> str:
+    """Say what is not known of the brokers, or has changed meanwhile; "" where the rules can tell each answer."""
+    return next(_reasons(story, met), "")
+
+
+def _reasons(story: Trace, met: Mapping[str, Any]) -> Iterator[str]:
+    beats = [obs for obs in story if obs.api == _BEAT]
+    topics: Mapping[str, Any] | None = met.get("topics")
+    if topics is None:
+        yield "its coordinator assigns partitions itself, and the tap does not know the cluster's topics"
+        return
+    if changed := sorted(_subscribed(beats, met.get("topic_changes") or ())):
+        yield f"topics that it subscribes to came or grew meanwhile: {', '.join(changed)}"
+    names = {*topics, *(str(topic_id) for topic_id, _ in topics.values())}
+    if strange := sorted({topic for obs in beats for topic, _ in obs.partitions} - names):
+        yield f"partitions were assigned of topics that the tap knows nothing of: {', '.join(strange)}"
+    if "brokers" in met:
+        yield from _settings(met)
+
+
+def _settings(met: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is not known of the times by which brokers behind a tap go."""
+    settings: Mapping[str, Any] = met["settings"]
+    if missing := [name for name in _DECISIVE if name not in settings]:
+        yield f"the broker does not tell {', '.join(missing)}"
+    elif strange := {name.strip() for name in str(settings[ASSIGNORS]).split(",")} - _OWN_ASSIGNORS:
+        yield f"its brokers have assignors of their own: {', '.join(sorted(strange))}"
+    own: Mapping[str, Any] = met.get("group_settings") or {"settings": None, "untold": "nobody asked"}
+    if own["settings"] is None:
+        yield f"it is not known whether it has settings of its own: {own['untold']}"
+    elif own["settings"]:
+        yield f"it had settings of its own: {', '.join(sorted(own['settings']))}"
+
+
+def _subscribed(beats: Sequence[Observation], changed: Collection[str]) -> set[str]:
+    """Return those of the changed topics that members may have subscribed to."""
+    bodies = [obs.body for obs in beats if obs.kind == "request"]
+    if any(body.get("subscribed_topic_regex") for body in bodies):
+        return set(changed)
+    return set(changed) & {name for body in bodies for name in body.get("subscribed_topic_names") or ()}
+
+
+def is_of_strangers(differences: Sequence[FieldDifference]) -> bool:
+    """Tell whether a member that nobody saw can be why an answer differs: it changes epochs and assignments, and takes places and names."""
+    return bool(differences) and not any(_is_own(difference) for difference in differences)
+
+
+def _is_own(difference: FieldDifference) -> bool:
+    if difference.field == "error_code":
+        return {difference.expected, difference.observed} <= _NOT_OF_STRANGERS
+    return difference.field in _OWN_FIELDS
