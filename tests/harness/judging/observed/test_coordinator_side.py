@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-import trio
 from tests.harness.subjects.tap.tapped import Scene, played
 
 from groupproof.coordinator.planted.variants import variant_named
@@ -165,9 +164,9 @@ def two_with_epochs(*, stranger: bool = False) -> Callable[[Scene], Any]:
             other = scene.stranger("x")
             await other.join(group_protocol="consumer")
         await second.join(group_protocol="consumer")
-        await trio.sleep(3)
+        await scene.pass_time(3)
         await second.close()
-        await trio.sleep(3)
+        await scene.pass_time(3)
         await first.close()
 
     return act

@@ -141,6 +141,10 @@ class Scene:
         """Return a new member, whose shim runs."""
         return self._shop(name, self.doors.connect, [route.local for route in self.hub.routes.values()])
 
+    async def pass_time(self, seconds: float) -> None:
+        """Let virtual time pass."""
+        await trio.sleep(seconds)
+
     def stranger(self, name: str) -> Shop:
         """Return a new member that goes to the brokers past the tap."""
         return self._shop(name, self.cluster.connect, self.cluster.addresses)
