@@ -101,9 +101,9 @@ def _judged(group: str, trace: Trace, met: Mapping[str, Any] | None, *, is_cut: 
 
 def _of_group(group: str, trace: Trace) -> Mapping[str, Any]:
     """Return what a tap has learned of a group's settings and of the topics since it began."""
-    told = [obs for obs in trace if obs.who == "link" and obs.kind == "event"]
-    own = next((obs.body for obs in told if obs.body.get("name") == "group_settings" and obs.group == group), None)
-    return {"topic_changes": [name for obs in told if obs.body.get("name") == "topics" for name in obs.body["topics"]], "group_settings": own}
+    events = [obs for obs in trace if obs.who == "link" and obs.kind == "event"]
+    own = next((obs.body for obs in events if obs.body.get("name") == "group_settings" and obs.group == group), None)
+    return {"topic_changes": [name for obs in events if obs.body.get("name") == "topics" for name in obs.body["topics"]], "group_settings": own}
 
 
 def _joins(obs: Observation) -> bool:

@@ -26,8 +26,8 @@ def topics_in(api: Api, body: Body) -> dict[str, tuple[str, int]]:
         found = ((topic, topic.get("num_partitions", -1)) for topic in body.get("topics") or ())
     else:
         return {}
-    told = ((topic, count) for topic, count in found if not topic.get("error_code") and topic.get("name"))
-    return {topic["name"]: (str(topic["topic_id"]), count) for topic, count in told if topic.get("topic_id") not in _NO_ID and count >= 0}
+    named = ((topic, count) for topic, count in found if not topic.get("error_code") and topic.get("name"))
+    return {topic["name"]: (str(topic["topic_id"]), count) for topic, count in named if topic.get("topic_id") not in _NO_ID and count >= 0}
 
 
 class TopicNames:
@@ -48,11 +48,11 @@ class TopicNames:
 
     def learn(self, api: Api, body: Body) -> Topics:
         """Take what an answer tells; return the topics that are new or others than they were."""
-        told = topics_in(api, body)
-        self._learn(told)
+        topics = topics_in(api, body)
+        self._learn(topics)
         for topic_id, name in _described(api, body):
             self._names.setdefault(topic_id, name)
-        changed = {name: topic for name, topic in told.items() if self._topics.get(name) != topic}
+        changed = {name: topic for name, topic in topics.items() if self._topics.get(name) != topic}
         self._topics |= changed
         return changed
 

@@ -52,8 +52,8 @@ class UpstreamInfo:
         settings = None if self.settings is None else dict(self.settings)
         brokers = [[broker.node, *broker.address] for broker in self.brokers]
         topics = None if self.topics is None else {name: list(topic) for name, topic in self.topics.items()}
-        told = {"profile": self.profile, "brokers": brokers, "groups": groups, "settings": settings, "topics": topics}
-        return {"name": "upstream", **told, "untold": self.untold}
+        fields = {"profile": self.profile, "brokers": brokers, "groups": groups, "settings": settings, "topics": topics}
+        return {"name": "upstream", **fields, "untold": self.untold}
 
 
 async def meet_upstream(connect: Connect, bootstrap: Sequence[Address], *, profile: str | None, within_s: float = _UP_S) -> UpstreamInfo:
