@@ -23,6 +23,19 @@ PARAMETERS_MAX: Final = 12
 SHARE: Final = 8
 """Of a test with more parameters one in so many runs."""
 
+SLOW_S: Final = 0.7
+SECONDS: Final = {
+    "tests/ci/test_dist.py": 6,
+    "tests/ci/test_workflows.py": 8,
+    "tests/clients/shims/test_clients_keep_the_contract.py": 20,
+    "tests/clients/shims/test_go_shims.py": 20,
+    "tests/clients/shims/test_node_shims.py": 30,
+    "tests/docs/test_commands.py": 60,
+    "tests/docs/test_extend.py": 20,
+    "tests/docs/test_site.py": 6,
+}
+"""About how long the slow tests of a file take, and any other file's one by one: who begins with the longest ends with the shortest."""
+
 SPARK: Final = "spark"
 """The fixture of a Spark session, which a worker starts once."""
 
@@ -38,17 +51,17 @@ def too_long_for_a_change_in_hand(items: Sequence[pytest.Item]) -> set[pytest.It
 
 
 def dealt(items: Sequence[pytest.Item], workers: int) -> list[pytest.Item]:
-    """Return the tests so that one worker alone starts Spark, and what is long comes before what is quick.
+    """Return the tests so that one worker alone starts Spark, what is long comes before what is quick, and what stands on one costly fixture stays together.
 
-    `--dist worksteal` gives each worker a part of the list as it stands. The first part begins with Spark's tests, the other parts with the slow ones;
-    who has nothing left takes from the end of another's part.
+    `--dist worksteal` gives each worker a part of the list as it stands. The first part begins with Spark's tests, the other parts with the slow ones,
+    the longest first; who has nothing left takes from the end of another's part.
     """
     spark = [item for item in items if SPARK in getattr(item, "fixturenames", ())]
-    slow = [item for item in items if SPARK not in getattr(item, "fixturenames", ()) and item.get_closest_marker("slow") is not None]
-    begun = {*spark, *slow}
+    groups = _groups([item for item in items if SPARK not in getattr(item, "fixturenames", ())])
+    slow = [group for group in groups if any(item.get_closest_marker("slow") is not None for item in group)]
+    begun = {*spark, *(item for group in slow for item in group)}
     quick = [item for item in items if item not in begun]
-    others = workers - 1
-    heads = [spark, *(slow[number::others] for number in range(others))] if others else [spark + slow]
+    heads = [spark, *_evenly(slow, workers - 1)] if workers > 1 else [spark + [item for group in slow for item in group]]
     ends = [len(items) * (number + 1) // workers for number in range(workers)]
     order: list[pytest.Item] = []
     for head, end in zip(heads, ends, strict=True):
@@ -57,6 +70,47 @@ def dealt(items: Sequence[pytest.Item], workers: int) -> list[pytest.Item]:
         order += quick[:room]
         quick = quick[room:]
     return order + quick
+
+
+def _groups(items: Sequence[pytest.Item]) -> list[list[pytest.Item]]:
+    """Return the tests that share a fixture of their module side by side, all others alone."""
+    groups: dict[object, list[pytest.Item]] = {}
+    for item in items:
+        shared = _module_fixtures(item)
+        groups.setdefault((_file(item), *shared) if shared else item, []).append(item)
+    return list(groups.values())
+
+
+def _module_fixtures(item: pytest.Item) -> list[tuple[str, int]]:
+    """Return the fixtures that are made once for the tests of the item's module, with the number of the parameter."""
+    info, call = getattr(item, "_fixtureinfo", None), getattr(item, "callspec", None)
+    if info is None:
+        return []
+    return [
+        (name, 0 if call is None else call.indices.get(name, 0))
+        for name in item.fixturenames  # type: ignore[attr-defined] # of a Function, which has the info
+        if any(made.scope == "module" and made.baseid == _file(item) for made in info.name2fixturedefs.get(name, ()))
+    ]
+
+
+def _evenly(groups: Sequence[list[pytest.Item]], workers: int) -> list[list[pytest.Item]]:
+    """Return what each worker begins with, the longest first."""
+    of_file = Counter(_file(item) for group in groups for item in group)
+
+    def seconds(group: list[pytest.Item]) -> float:
+        return sum(SECONDS.get(_file(item), SLOW_S * of_file[_file(item)]) / of_file[_file(item)] for item in group)
+
+    heads: list[list[pytest.Item]] = [[] for _ in range(workers)]
+    loads = [0.0] * workers
+    for group in sorted(groups, key=seconds, reverse=True):
+        least = loads.index(min(loads))
+        heads[least] += group
+        loads[least] += seconds(group)
+    return heads
+
+
+def _file(item: pytest.Item) -> str:
+    return item.nodeid.partition("::")[0]
 
 
 def _function(item: pytest.Item) -> str:

@@ -4,7 +4,10 @@ from collections.abc import Callable
 from typing import cast
 
 import pytest
-from tests.choosing import LONG, PARAMETERS_MAX, SHARE, dealt, too_long_for_a_change_in_hand
+from tests.choosing import LONG, PARAMETERS_MAX, SECONDS, SHARE, dealt, too_long_for_a_change_in_hand
+from tests.project import ROOT
+
+pytest_plugins = ["pytester"]
 
 
 class FakeItem:
@@ -64,3 +67,46 @@ def test_more_long_tests_than_a_part_holds_are_all_run() -> None:
     quick = many(10, lambda number: FakeItem(f"quick{number}"))
 
     assert dealt([*quick, *spark], 4) == [*spark, *quick]
+
+
+def test_the_longest_file_is_begun_first() -> None:
+    long = max(SECONDS, key=lambda file: SECONDS[file])
+    slow = [*many(30, lambda number: FakeItem(f"test_{number}.py::test_x", "slow")), *items(FakeItem(f"{long}::test_y", "slow"))]
+    quick = many(60, lambda number: FakeItem(f"quick{number}"))
+
+    order = dealt([*quick, *slow], 3)
+
+    assert order.index(slow[-1]) in (len(order) // 3, len(order) * 2 // 3)
+
+
+def test_the_files_with_a_time_of_their_own_are_there() -> None:
+    assert [file for file in SECONDS if not (ROOT / file).is_file()] == []
+
+
+SHARING = """
+import pytest
+
+@pytest.fixture(scope="module", params=["a", "b"])
+def costly(request):
+    return request.param
+
+def test_quick(costly): pass
+
+@pytest.mark.slow
+def test_slow(costly): pass
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(9))
+def test_alone(number): pass
+"""
+
+
+def test_what_stands_on_one_fixture_is_given_to_one_worker(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nmarkers = slow")
+    found, _ = pytester.inline_genitems("-p", "no:randomly", pytester.makepyfile(SHARING))
+
+    order = [item.name for item in dealt(found[::-1], 4)]
+
+    for param in "ab":
+        places = [place for place, name in enumerate(order) if name.endswith(f"[{param}]")]
+        assert places == [places[0], places[0] + 1]

@@ -94,14 +94,17 @@ class Following:
     page: Page
     folder: Path
     soaks: bool
+    programs: Path | None = None
+    """A folder of programs that stand before the installed ones."""
 
     def __post_init__(self) -> None:
         self._state = self.folder.parent / f"{self.folder.name}.state"
-        bin_folder = Path(sys.executable).parent
+        folders = [] if self.programs is None else [str(self.programs)]
+        path = os.pathsep.join([*folders, str(Path(sys.executable).parent), os.environ["PATH"]])
         self._environment = {
             name: value for name, value in os.environ.items()
             if not name.startswith(("PYTEST_", "COV_", "GROUPPROOF_SOAK")) and name not in ("CI", "PYTHONPATH", "MAKEFLAGS", "MAKELEVEL")
-        } | {"PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "120", "NO_COLOR": "1"}  # fmt: skip
+        } | {"PATH": path, "COLUMNS": "120", "NO_COLOR": "1"}  # fmt: skip
 
     def all_steps(self) -> None:
         """Raise Deviation at the first command that is not as the page says; stop where something absent is needed."""

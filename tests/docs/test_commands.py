@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from _pytest.mark import ParameterSet
+from tests.docs.command_server import CommandServer
 from tests.docs.following import Following, absent, why_not_run
 from tests.docs.pages import MARKS, ROOT, Block, Page, pages, read_page
 from tests.soaking import SOAKS
@@ -48,10 +50,21 @@ def folder(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     return place
 
 
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path | None]:
+    """In the gate a `groupproof` that need not import itself again; the soak types the installed one."""
+    if SOAKS or not hasattr(os, "pidfd_open"):
+        yield None
+        return
+    server = CommandServer(tmp_path_factory.mktemp("commands"))
+    yield server.folder
+    server.close()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", list(_followed()))
-def test_what_a_page_says_to_type_does_what_the_page_says(page: Page, folder: Path) -> None:
-    follower = Following(page=page, folder=folder, soaks=SOAKS)
+def test_what_a_page_says_to_type_does_what_the_page_says(page: Page, folder: Path, programs: Path | None) -> None:
+    follower = Following(page=page, folder=folder, soaks=SOAKS, programs=programs)
     follower.all_steps()
     assert not list(folder.glob("core*")), "a program dumped its core"
 

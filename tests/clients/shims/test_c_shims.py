@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from tests.harness.commands.calling import called
 from tests.project import ROOT
 
 from groupproof.clients.registry.install_cache import default_cache
@@ -28,10 +28,6 @@ needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="absent: cc")
 
 def _run(*argv: str, said: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(argv, input=said, capture_output=True, text=True, check=False, timeout=550)
-
-
-def _groupproof(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return _run(str(Path(sys.executable).with_name("groupproof")), *arguments)
 
 
 def _program(subject: str) -> str:
@@ -200,18 +196,18 @@ def test_the_pages_shim_keeps_the_contract(tmp_path: Path) -> None:
     includes = [f"-I{installed / 'include'}", f"-I{LIBRARY}"]
     built = _run("cc", *STRICT, "-Wno-unused-parameter", *includes, "-o", str(tmp_path / "shim"), *map(str, sources), *linked)
     assert built.returncode == 0, built.stderr
-    checked = _groupproof("shim", "check", "--", str(tmp_path / "shim"))
+    checked = called("shim", "check", "--", str(tmp_path / "shim"))
 
-    assert checked.stdout.endswith("no problem found\n"), checked.stdout + checked.stderr
+    assert checked.out.endswith("no problem found\n"), checked.out + checked.err
 
 
 @needs_cc
 @pytest.mark.network
 @pytest.mark.slow
 def test_shim_check_finds_no_problem() -> None:
-    checked = _groupproof("shim", "check", "--", _program("librdkafka"))
+    checked = called("shim", "check", "--", _program("librdkafka"))
 
-    assert checked.stdout.endswith("no problem found\n"), checked.stdout + checked.stderr
+    assert checked.out.endswith("no problem found\n"), checked.out + checked.err
 
 
 @needs_cc
@@ -222,8 +218,8 @@ def test_shim_check_finds_no_problem() -> None:
 def test_a_release_is_certified_by_its_name(subject: str, tmp_path: Path) -> None:
     client = resolve(subject)
     _program(subject)
-    certified = _groupproof("certify", "client", subject, "--only", "leave/classic/unknown-member-id", "--output", str(tmp_path))
+    certified = called("certify", "client", subject, "--only", "leave/classic/unknown-member-id", "--output", str(tmp_path))
     report = json.loads((tmp_path / "report.json").read_text("utf-8"))
 
-    assert [case["verdict"] for case in report["cases"]] == ["OK"], certified.stderr
+    assert [case["verdict"] for case in report["cases"]] == ["OK"], certified.err
     assert (report["subject"]["name"], report["subject"]["version"], report["subject"]["language"]) == ("librdkafka", client.release, "c")

@@ -1,4 +1,4 @@
-"""Every registered client, behind its shim and in front of the reference coordinator on real ports, keeps the shim contract.
+"""Every registered client, behind its shim and in front of the reference coordinator on real ports, keeps the shim contract: in the gate the newest release, in `make soak` the oldest.
 
 One story is told for each client: one member alone, a second that joins it, commits, a resubscription, closes, the end. The tests ask of
 it what the kit will believe: what the shim said, held against what was on the wire.
@@ -28,7 +28,10 @@ from groupproof.protocol.vocabulary import Api
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
 NEWEST = ["kafka-python", "kafka-python-ng", "aiokafka", "confluent-kafka", pytest.param("java", marks=pytest.mark.java), "groupproof"]
-OLDEST = ["kafka-python@1.4.7", "kafka-python@2.0.2", "aiokafka@0.8.1", "confluent-kafka@2.0.2", pytest.param("java@2.2.2", marks=pytest.mark.java)]
+OLDEST = [
+    *(pytest.param(name, marks=pytest.mark.soak) for name in ("kafka-python@1.4.7", "kafka-python@2.0.2", "aiokafka@0.8.1", "confluent-kafka@2.0.2")),
+    pytest.param("java@2.2.2", marks=[pytest.mark.java, pytest.mark.soak]),
+]
 SETTINGS = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 100}
 BOTH = [{"topic": "t", "partition": 0}, {"topic": "t", "partition": 1}]
 

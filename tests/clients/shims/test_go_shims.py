@@ -7,10 +7,10 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.harness.commands.calling import called
 
 from groupproof.clients.registry.install_cache import default_cache, entry
 from groupproof.clients.registry.provision import ProvisionError, provision
@@ -59,10 +59,6 @@ def _patched() -> Path:
     return entry(default_cache(), f"go/patched-{digest}", build, print)
 
 
-def _groupproof(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return _run(str(Path(sys.executable).with_name("groupproof")), *arguments)
-
-
 @needs_go
 @pytest.mark.slow
 def test_the_library_passes_its_own_tests() -> None:
@@ -105,9 +101,9 @@ def test_the_module_of_the_shims_requires_the_newest_release_of_each_client() ->
 # kafka-go as it is cannot lead a group with others in it (segmentio/kafka-go#1128), which the check asks of its shim.
 @pytest.mark.parametrize("name", ["franz-go", "sarama", "confluent-kafka-go", pytest.param(PATCHED, marks=needs_patch)])
 def test_shim_check_finds_no_problem(name: str) -> None:
-    checked = _groupproof("shim", "check", "--", _command(name))
+    checked = called("shim", "check", "--", _command(name))
 
-    assert checked.stdout.endswith("no problem found\n"), checked.stdout + checked.stderr
+    assert checked.out.endswith("no problem found\n"), checked.out + checked.err
 
 
 def _verdicts(folder: Path) -> tuple[dict[str, str], dict[str, str]]:
@@ -123,11 +119,11 @@ def test_a_client_is_certified_by_its_name_and_its_known_failures_are_excused(su
     client = resolve(subject)
     _command(subject)
     known = KNOWN[client.name] if client.release == client.default_release else ()
-    certified = _groupproof("certify", "client", subject, "--only", "leave/classic/unknown-member-id", *known, "--output", str(tmp_path))
+    certified = called("certify", "client", subject, "--only", "leave/classic/unknown-member-id", *known, "--output", str(tmp_path))
 
     verdicts, found = _verdicts(tmp_path)
-    assert verdicts.pop("leave/classic/unknown-member-id") == "OK", certified.stderr
-    assert set(verdicts.values()) <= {"EXCUSED"}, certified.stderr
+    assert verdicts.pop("leave/classic/unknown-member-id") == "OK", certified.err
+    assert set(verdicts.values()) <= {"EXCUSED"}, certified.err
     assert (found["name"], found["version"], found["language"]) == (client.name, client.release, "go")
 
 
@@ -136,8 +132,8 @@ def test_a_client_is_certified_by_its_name_and_its_known_failures_are_excused(su
 @pytest.mark.network
 @pytest.mark.slow
 def test_a_patched_client_says_so(tmp_path: Path) -> None:
-    certified = _groupproof("certify", "client", "--only", "leave/classic/unknown-member-id", "--output", str(tmp_path), "--", _command(PATCHED))
+    certified = called("certify", "client", "--only", "leave/classic/unknown-member-id", "--output", str(tmp_path), "--", _command(PATCHED))
 
     verdicts, found = _verdicts(tmp_path)
-    assert verdicts == {"leave/classic/unknown-member-id": "OK"}, certified.stderr
+    assert verdicts == {"leave/classic/unknown-member-id": "OK"}, certified.err
     assert (found["name"], found["version"]) == ("kafka-go", resolve("kafka-go").release + "+patched")

@@ -6,12 +6,12 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 from packaging.specifiers import SpecifierSet
+from tests.harness.commands.calling import called
 from tests.project import ROOT
 
 from groupproof.clients.registry.install_cache import default_cache
@@ -24,6 +24,7 @@ from groupproof.protocol.schemas import validate
 NODE = SHIMS / "node"
 SHIM_FILES = ["confluent", "kafkajs", "platformatic", "rdkafka"]
 CLIENTS = ["kafkajs", "platformatic-kafka", "node-rdkafka", "confluent-kafka-javascript"]
+OLDER = ["kafkajs@2.0.2", "platformatic-kafka@2.11.0"]
 # A case that each is known to fail.
 KNOWN = {
     "kafkajs": ("--only", "assignor/classic/topic-of-another"),
@@ -41,10 +42,6 @@ def _command(subject: str) -> list[str]:
         return list(provision(resolve(subject), default_cache(), print).argv)
     except ProvisionError as missing:
         pytest.skip(str(missing))
-
-
-def _groupproof(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(Path(sys.executable).with_name("groupproof")), *arguments], capture_output=True, text=True, check=False, timeout=300)
 
 
 @needs_node
@@ -86,25 +83,23 @@ def test_what_is_known_of_a_client_has_the_contracts_form_a_page_and_its_release
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CLIENTS)
 def test_shim_check_finds_no_problem(name: str) -> None:
-    checked = _groupproof("shim", "check", "--", *_command(name))
+    checked = called("shim", "check", "--", *_command(name))
 
-    assert checked.stdout.endswith("no problem found\n"), checked.stdout + checked.stderr
+    assert checked.out.endswith("no problem found\n"), checked.out + checked.err
 
 
 @needs_npm
 @pytest.mark.network
 @pytest.mark.slow
-@pytest.mark.parametrize("subject", [*CLIENTS, "kafkajs@2.0.2", "platformatic-kafka@2.11.0"])
+@pytest.mark.parametrize("subject", [*CLIENTS, *(pytest.param(subject, marks=pytest.mark.soak) for subject in OLDER)])
 def test_a_client_is_certified_by_its_name_and_its_known_failures_are_excused(subject: str, tmp_path: Path) -> None:
     client = resolve(subject)
     _command(subject)
-    certified = _groupproof(
-        "certify", "client", subject, "--only", "heartbeat/classic/illegal-generation", *KNOWN[client.name], "--output", str(tmp_path)
-    )
+    certified = called("certify", "client", subject, "--only", "heartbeat/classic/illegal-generation", *KNOWN[client.name], "--output", str(tmp_path))
 
     report = json.loads((tmp_path / "report.json").read_text("utf-8"))
     verdicts = {case["id"]: case["verdict"] for case in report["cases"]}
     mended_later = "EXCUSED" if subject == "kafkajs@2.0.2" else "OK"  # tulios/kafkajs#1474
-    assert verdicts.pop("heartbeat/classic/illegal-generation") == mended_later, certified.stderr
-    assert set(verdicts.values()) <= {"EXCUSED"}, certified.stderr
+    assert verdicts.pop("heartbeat/classic/illegal-generation") == mended_later, certified.err
+    assert set(verdicts.values()) <= {"EXCUSED"}, certified.err
     assert (report["subject"]["name"], report["subject"]["version"]) == (client.name, client.release)

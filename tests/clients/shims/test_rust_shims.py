@@ -7,10 +7,10 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.harness.commands.calling import called
 from tests.project import ROOT
 
 from groupproof.clients.registry.install_cache import default_cache
@@ -37,10 +37,6 @@ def test_the_shims_and_the_pages_shim_are_formatted() -> None:
 
     assert len(sources) > 10
     assert _run("rustfmt", "--check", "--edition", "2021", *map(str, sources)).stdout == ""
-
-
-def _groupproof(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return _run(str(Path(sys.executable).with_name("groupproof")), *arguments)
 
 
 def _program(name: str) -> str:
@@ -89,9 +85,9 @@ def test_the_workspace_of_the_shims_has_the_newest_release_of_each_client() -> N
 @pytest.mark.soak
 @pytest.mark.parametrize("name", CLIENTS)
 def test_shim_check_finds_no_problem(name: str) -> None:
-    checked = _groupproof("shim", "check", "--", _program(name))
+    checked = called("shim", "check", "--", _program(name))
 
-    assert checked.stdout.endswith("no problem found\n"), checked.stdout + checked.stderr
+    assert checked.out.endswith("no problem found\n"), checked.out + checked.err
 
 
 @needs_cargo
@@ -101,8 +97,8 @@ def test_shim_check_finds_no_problem(name: str) -> None:
 def test_a_client_is_certified_by_its_name(name: str, tmp_path: Path) -> None:
     client = resolve(name)
     _program(name)
-    certified = _groupproof("certify", "client", name, "--only", "leave/classic/unknown-member-id", "--output", str(tmp_path))
+    certified = called("certify", "client", name, "--only", "leave/classic/unknown-member-id", "--output", str(tmp_path))
     report = json.loads((tmp_path / "report.json").read_text("utf-8"))
 
-    assert [case["verdict"] for case in report["cases"]] == ["OK"], certified.stderr
+    assert [case["verdict"] for case in report["cases"]] == ["OK"], certified.err
     assert (report["subject"]["name"], report["subject"]["version"], report["subject"]["language"]) == (name, client.release, "rust")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from groupproof.harness.commands.base.boundary import run
 
 ODD_SHIM = Path(__file__).with_name("odd_shim.py")
 
@@ -32,6 +36,13 @@ class Called:
 
 
 Call = Callable[..., Called]
+
+
+def called(*arguments: str | Path) -> Called:
+    """Call `groupproof` in this process, which has imported it already."""
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        code = run([str(argument) for argument in arguments])
+    return Called(code=code, out=out.getvalue(), err=err.getvalue())
 
 
 def odd(oddity: str) -> tuple[str, ...]:
