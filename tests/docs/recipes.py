@@ -67,9 +67,23 @@ class Copy:
         ignored = shutil.ignore_patterns("__pycache__", ".*_cache", "node_modules", "*.class")
         for name in COPIED:
             shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+        if sys.pycache_prefix is not None:
+            self._link_compiled(Path(sys.pycache_prefix))
         for path in ROOT.iterdir():
             if path.is_file() and path.name != ".coverage":
                 shutil.copy(path, folder)
+
+    def _link_compiled(self, prefix: Path) -> None:
+        """Give the copy what is compiled of the original: Python takes it where size and time of the source are the same."""
+        for name in COPIED:
+            source = prefix / (ROOT / name).relative_to("/")
+            if source.is_dir():
+                shutil.copytree(source, prefix / (self.folder / name).relative_to("/"), copy_function=_linked)
+
+    def close(self) -> None:
+        """Remove what is compiled of the copy, which is not in its folder."""
+        if sys.pycache_prefix is not None:
+            shutil.rmtree(Path(sys.pycache_prefix) / self.folder.relative_to("/"), ignore_errors=True)
 
     def follow(self, section: str) -> list[str]:
         """Make the changes of a recipe, and return the files that they were made to."""
@@ -102,3 +116,10 @@ class Copy:
         """Run tests of the copy, and return their last lines, which say what failed; empty where all passed."""
         done = self.python("-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "-p", "no:randomly", "--no-header", *arguments)
         return "" if done.returncode == 0 else f"{done.stdout[-4_000:]}{done.stderr[-1_000:]}"
+
+
+def _linked(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # another file system
+        shutil.copy2(source, target)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,8 +39,10 @@ print(provision.provision(resolve("my-client@1.0.0"), Path(sys.argv[1]), print).
 
 
 @pytest.fixture
-def copy(tmp_path: Path) -> Copy:
-    return Copy(tmp_path)
+def copy(tmp_path: Path) -> Iterator[Copy]:
+    made = Copy(tmp_path)
+    yield made
+    made.close()
 
 
 @pytest.mark.slow

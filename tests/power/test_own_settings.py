@@ -18,7 +18,7 @@ from groupproof.harness.model.verdicts import Verdict
 
 ADVERSE = (Verdict.FAILED, Verdict.NON_STRICT, Verdict.BROKEN)
 STEPS_MAX = 2_000
-SHARE = 6
+SHARE = 18
 DELAY, MIN_SESSION, MAX_SESSION = "group.initial.rebalance.delay.ms", "group.min.session.timeout.ms", "group.max.session.timeout.ms"
 SETTINGS = {
     "alone": {"group.max.size": 1},

@@ -43,7 +43,7 @@ LEGAL_MIN = 20
 WORDS_MIN = 10
 
 # All legal variants on all cases take minutes: a share, another one for each variant, is run each time.
-SHARE = 24
+SHARE = 72
 
 
 def judgement_on(misbehaviour: str, case: str) -> Judgement:

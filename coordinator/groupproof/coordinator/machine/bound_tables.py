@@ -82,7 +82,7 @@ def bound_tables(profile: Profile, variant: Variant) -> BoundTables:
     fields = profile.fields
     binder = _Binder(variant, tuple(functions.values()), home, fields)
     cells = {table.dialect: binder.cells(table) for table in tables}
-    before = {kind: binder.rules(kind, "before", cell, functions[table.dialect]) for table in tables for kind, cell in table.before_group.items()}
+    before = {kind: rules for table in tables for kind, rules in binder.before(table).items()}
     gate = frozenset(guard for function in functions.values() for guard in function.gate) - variant.guards.keys()
     return BoundTables(
         profile=profile,
@@ -127,6 +127,16 @@ def _home(tables: tuple[Table, ...], functions: Mapping[Dialect, DialectFunction
 
 
 @dataclass(frozen=True, slots=True)
+class _Functions:
+    """Guards, effects and answers by their words, as the rows of one dialect's groups mean them: the variant's first, then the dialect's own."""
+
+    own: DialectFunctions
+    guards: Mapping[Any, Callable[[Event], bool]]
+    effects: Mapping[Any, Callable[[EffectContext, Event], None]]
+    answers: Mapping[Any, Callable[[Event], GroupResponse]]
+
+
+@dataclass(frozen=True, slots=True)
 class _Binder:
     """Gives rows their functions: those of the group's dialect, or where another dialect brought the row (`elsewhere`) that one's."""
 
@@ -136,27 +146,34 @@ class _Binder:
     fields: Mapping[str, int]
 
     def cells(self, table: Table) -> dict[Place, tuple[Rule, ...]]:
-        own = functions_of(table.dialect)
+        words = self._words(functions_of(table.dialect))
         return {
-            (kind, state): self.rules(kind, state_name(state) if state is None else f"{table.dialect.state_prefix}{state}", cell, own)
+            (kind, state): self._rules(kind, state_name(state) if state is None else f"{table.dialect.state_prefix}{state}", cell, words)
             for kind, states in table.cells.items() for state, cell in states.items()
         }  # fmt: skip
 
-    def rules(self, kind: EventKind, where: str, cell: tuple[Row, ...], own: DialectFunctions) -> tuple[Rule, ...]:
-        return tuple(self._rule(kind, where, row, own) for row in cell)
+    def before(self, table: Table) -> dict[EventKind, tuple[Rule, ...]]:
+        words = self._words(functions_of(table.dialect))
+        return {kind: self._rules(kind, "before", cell, words) for kind, cell in table.before_group.items()}
 
-    def _rule(self, kind: EventKind, where: str, row: Row, own: DialectFunctions) -> Rule:
-        variant, known = self.variant, (own, *self.functions)
-        guards, effects = (
-            _first_of((variant.guards, *(dialect_functions.guards for dialect_functions in known))),
-            _first_of((variant.effects, *(dialect_functions.effects for dialect_functions in known))),
+    def _words(self, own: DialectFunctions) -> _Functions:
+        variant, dialects = self.variant, (own, *self.functions)
+        return _Functions(
+            own,
+            _first_of((variant.guards, *(functions.guards for functions in dialects))),
+            _first_of((variant.effects, *(functions.effects for functions in dialects))),
+            _first_of((variant.forms, *(functions.answers for functions in dialects))),
         )
-        answers = _first_of((variant.forms, *(dialect_functions.answers for dialect_functions in known)))
-        does, after = tuple(effects[effect] for effect in row.effects), tuple(effects[effect] for effect in row.after)
-        home = self.home.get(kind, own)
-        says = self._answer(row, answers, home) if kind in home.dialect.requests else None
-        is_told = kind not in own.quiet or bool(does or after or row.then)
-        return Rule(row, f"{kind.value}/{where}/{row.name}", guards[row.guard], does, after, says, is_told)
+
+    def _rules(self, kind: EventKind, where: str, cell: tuple[Row, ...], words: _Functions) -> tuple[Rule, ...]:
+        return tuple(self._rule(kind, where, row, words) for row in cell)
+
+    def _rule(self, kind: EventKind, where: str, row: Row, words: _Functions) -> Rule:
+        does, after = tuple(words.effects[effect] for effect in row.effects), tuple(words.effects[effect] for effect in row.after)
+        home = self.home.get(kind, words.own)
+        says = self._answer(row, words.answers, home) if kind in home.dialect.requests else None
+        is_told = kind not in words.own.quiet or bool(does or after or row.then)
+        return Rule(row, f"{kind.value}/{where}/{row.name}", words.guards[row.guard], does, after, says, is_told)
 
     def _answer(self, row: Row, answers: Mapping[Any, Any], home: DialectFunctions) -> Callable[[Event], GroupResponse] | None:
         answer, fields, error_answer = row.answer, self.fields, home.error_answer

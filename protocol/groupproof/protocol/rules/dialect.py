@@ -180,9 +180,10 @@ def undone(delta: Delta, cells: Cells) -> Cells:
     for change in delta.was:
         for state in change.states:
             were[change.kind][state] = applied(change, were[change.kind].get(state, ()), where=place(change, state))
-    for states in were.values():
-        for state, cell in states.items():
-            states[state] = tuple(with_guards(with_effects(row, delta.effects), delta.guards) for row in cell)
+    if delta.effects or delta.guards:
+        for states in were.values():
+            for state, cell in states.items():
+                states[state] = tuple(with_guards(with_effects(row, delta.effects), delta.guards) for row in cell)
     return were
 
 
