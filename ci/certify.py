@@ -56,8 +56,8 @@ class Certification:
 
 def gravest(codes: Iterable[int]) -> int:
     """Return the code that comes first in the contract's order; an unknown one counts as our own failure."""
-    known = [code if code in _PRECEDENCE else 5 for code in codes]
-    return min(known, key=_PRECEDENCE.index, default=0)
+    ranked = [code if code in _PRECEDENCE else 5 for code in codes]
+    return min(ranked, key=_PRECEDENCE.index, default=0)
 
 
 def absent_programs(subject: str) -> tuple[str, ...]:

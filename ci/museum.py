@@ -35,8 +35,8 @@ def table(rows: Sequence[MuseumRow]) -> str:
 def _line(row: MuseumRow) -> str:
     before = "" if row.profile == NEWEST_PROFILE else f", before {row.profile}"
     note = f" {row.note}" if row.note else ""
-    said = f"{row.buggy} {row.verdict.value}: {row.observed}"
-    return f"| {row.title} ([{_short(row.source)}]({row.source}).{note}) | `{row.case}`{before} | {said} | {row.fixed} {row.then.value} |\n"
+    verdict = f"{row.buggy} {row.verdict.value}: {row.observed}"
+    return f"| {row.title} ([{_short(row.source)}]({row.source}).{note}) | `{row.case}`{before} | {verdict} | {row.fixed} {row.then.value} |\n"
 
 
 def _short(source: str) -> str:

@@ -93,31 +93,31 @@ def _mutant(module: str, name: str, was: list[str], now: list[str]) -> Mutant:
 
 def sampled(names: Iterable[str], count: int, seed: int) -> list[str]:
     """Draw mutants, the same ones for the same seed and sources."""
-    known = sorted(names)
-    return random.Random(seed).sample(known, min(count, len(known)))
+    ordered = sorted(names)
+    return random.Random(seed).sample(ordered, min(count, len(ordered)))
 
 
 def unexplained(survivors: Iterable[Mutant], explained: Sequence[Mapping[str, Any]]) -> list[Mutant]:
     """Leave out what the table explains; one reason may be for several changes of a line."""
-    known = {(entry["function"], entry["was"], now) for entry in explained for now in entry["now"]}
-    return [survivor for survivor in survivors if (survivor.function, survivor.was, survivor.now) not in known]
+    listed = {(entry["function"], entry["was"], now) for entry in explained for now in entry["now"]}
+    return [survivor for survivor in survivors if (survivor.function, survivor.was, survivor.now) not in listed]
 
 
 def stale(explained: Sequence[Mapping[str, Any]], mutants: Iterable[Mutant]) -> list[str]:
     """Return a line for each explanation of what is no mutant any more, because the code has changed."""
-    known = {(mutant.function, mutant.was, mutant.now) for mutant in mutants}
+    present = {(mutant.function, mutant.was, mutant.now) for mutant in mutants}
     changes = [(entry["function"], entry["was"], now) for entry in explained for now in entry["now"]]
-    return [f"explains nothing  {function}\n  + {now}" for function, was, now in changes if (function, was, now) not in known]
+    return [f"explains nothing  {function}\n  + {now}" for function, was, now in changes if (function, was, now) not in present]
 
 
 def refused(code: str, complaints: Iterable[tuple[int, str]]) -> set[str]:
     """Return the mutants in a module that the type checker complains of (line, words) where it does not of the function unharmed."""
     functions = (node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
     place = {line: node.name for node in functions if "__mutmut_" in node.name for line in range(node.lineno, (node.end_lineno or 0) + 1)}
-    said: dict[str, set[str]] = {}
+    errors: dict[str, set[str]] = {}
     for line, words in complaints:
-        said.setdefault(place.get(line, ""), set()).add(words)
-    return {name for name, words in said.items() if words - said.get(_SWITCHED.sub("__mutmut_orig", name), set()) and _SWITCHED.search(name)}
+        errors.setdefault(place.get(line, ""), set()).add(words)
+    return {name for name, words in errors.items() if words - errors.get(_SWITCHED.sub("__mutmut_orig", name), set()) and _SWITCHED.search(name)}
 
 
 def summary_of(killed: int, refused: int, survivors: int, open_: Sequence[Mutant]) -> tuple[list[str], int]:
@@ -168,9 +168,9 @@ def _refused(names: Iterable[str]) -> set[str]:
     """Return those of the mutants that mypy refuses."""
     modules = {str(_staged(module).relative_to(STAGE)): module for module in sorted({name.rpartition(".")[0] for name in names})}
     command = [sys.executable, "-m", "mypy", "--no-error-summary", "--no-pretty", "--follow-imports=silent", *modules]
-    said = subprocess.run(command, cwd=STAGE, check=False, stdout=subprocess.PIPE, text=True).stdout if modules else ""
+    printed = subprocess.run(command, cwd=STAGE, check=False, stdout=subprocess.PIPE, text=True).stdout if modules else ""
     complaints: dict[str, list[tuple[int, str]]] = {module: [] for module in modules.values()}
-    for match in _COMPLAINT.finditer(said):
+    for match in _COMPLAINT.finditer(printed):
         if not match["words"].endswith("[redundant-expr]"):  # `x and False` is a change like any other
             complaints[modules[match["path"]]].append((int(match["line"]), match["words"]))
     return {f"{module}.{name}" for module in complaints for name in refused(_staged(module).read_text(), complaints[module])}

@@ -35,8 +35,8 @@ def found(tests: Path) -> dict[str, list[str]]:
         for name, ids in _marked(ast.parse(text)) if any(f"mark.{mark}(" in text for mark in MARKS) else ():
             for id in ids:
                 marked.setdefault(id, []).append(f"{path.relative_to(tests.parent).as_posix()}::{name}")
-    known = [name for name in everything() if name in marked]
-    return {name: marked[name] for name in [*known, *sorted(marked.keys() - set(known))]}
+    cited = [name for name in everything() if name in marked]
+    return {name: marked[name] for name in [*cited, *sorted(marked.keys() - set(cited))]}
 
 
 def troubles(now: Witnesses, before: Witnesses) -> list[str]:
@@ -59,7 +59,7 @@ def _marked(module: ast.Module) -> Iterator[tuple[str, list[str]]]:
     for node in module.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             marks = list(_marks([*marks_of_all, *node.decorator_list]))
-            ids = [text for name, said in marks if name in MARKS for text in said]
+            ids = [text for name, cited in marks if name in MARKS for text in cited]
             if ids and not LEFT_OUT & {name for name, _ in marks}:
                 yield node.name, ids
 

@@ -28,11 +28,11 @@ def case_of(schedule: Schedule, mode: RunMode) -> Case:
     assert isinstance(plan, Plan), "a scenario's course is a plan"
     if schedule.origin is not None:
         return replace(_made_of(schedule, schedule.origin, mode), plan=plan)
-    known = next((scenario for scenario in shipped() if scenario.case_id == schedule.case), None)
-    if known is None:
+    found = next((scenario for scenario in shipped() if scenario.case_id == schedule.case), None)
+    if found is None:
         return case_of_plan(schedule.case, plan)
     members = sum(1 for member in plan.members if member.name.startswith("m"))
-    return replace(case_of_scenario(known, mode=mode, members=members), plan=plan)
+    return replace(case_of_scenario(found, mode=mode, members=members), plan=plan)
 
 
 def _made_of(schedule: Schedule, origin: Mapping[str, Any], mode: RunMode) -> Case:

@@ -118,8 +118,8 @@ def toxic_from_json(value: Mapping[str, Any]) -> Toxic:
 
 
 def _check(kind: str, name: str, value: object) -> None:
-    known = TOXICS[kind]
-    if name not in known:
-        raise ValueError(f"not a toxic: {kind} has no {name!r}, {'but ' + ', '.join(known) if known else 'nor anything else to say'}")
+    kinds = TOXICS[kind]
+    if name not in kinds:
+        raise ValueError(f"not a toxic: {kind} has no {name!r}, {'but ' + ', '.join(kinds) if kinds else 'nor anything else to say'}")
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise ValueError(f"not a toxic: {kind} needs a whole number from 0 on as {name}, not {value!r}")

@@ -80,15 +80,15 @@ class Observation:
     @classmethod
     def from_json(cls, columns: dict[str, Any]) -> Observation:
         """Raise `ValueError` naming the column when one is missing; unknown columns are ignored (contract)."""
-        known = {name: columns[name] for name in _DEFAULTS.keys() & columns.keys()}
-        if missing := {"seq", "at_ns", "kind"} - known.keys():
+        present = {name: columns[name] for name in _DEFAULTS.keys() & columns.keys()}
+        if missing := {"seq", "at_ns", "kind"} - present.keys():
             raise ValueError(f"a trace line lacks {', '.join(sorted(missing))}")
-        known["partitions"] = tuple((t, p) for t, p in known.get("partitions", ()))
-        known["offsets"] = tuple((t, p, o) for t, p, o in known.get("offsets", ()))
-        known["body"] = restored(known.get("body", {}))
-        if known.get("raw") is not None:
-            known["raw"] = restored(known["raw"])
-        return cls(**known)
+        present["partitions"] = tuple((t, p) for t, p in present.get("partitions", ()))
+        present["offsets"] = tuple((t, p, o) for t, p, o in present.get("offsets", ()))
+        present["body"] = restored(present.get("body", {}))
+        if present.get("raw") is not None:
+            present["raw"] = restored(present["raw"])
+        return cls(**present)
 
 
 _DEFAULTS: dict[str, Any] = {column.name: {} if column.name == "body" else column.default for column in fields(Observation)}

@@ -103,11 +103,11 @@ def from_batch(batch: pa.RecordBatch) -> Iterator[Observation]:
 
     A column that is missing, or holds nothing, has its default. Raise `NotColumns` where one of `seq`, `at_ns` and `kind` is missing, or a column cannot be a trace's.
     """
-    known = [field for field in trace_schema() if field.name in batch.schema.names]
+    fields = [field for field in trace_schema() if field.name in batch.schema.names]
     if missing := [name for name in _NEEDED if name not in batch.schema.names]:
         raise NotColumns(f"it lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)} of a trace")
-    names = [field.name for field in known]
-    for row in zip(*(_read(field, batch.column(batch.schema.get_field_index(field.name))) for field in known), strict=True):
+    names = [field.name for field in fields]
+    for row in zip(*(_read(field, batch.column(batch.schema.get_field_index(field.name))) for field in fields), strict=True):
         yield Observation(**dict(zip(names, row, strict=True)))
 
 
@@ -201,9 +201,9 @@ def parquet_files(path: Path) -> list[Path]:
 
 
 def _file(file: Path, root: Path) -> Iterator[Observation]:
-    said = _columns_of_folders(file, root)
+    in_folders = _columns_of_folders(file, root)
     with _reading(file), _arrow().parquet.ParquetFile(file, memory_map=False) as opened:
-        added = {name: value for name, value in said.items() if name not in opened.schema_arrow.names}
+        added = {name: value for name, value in in_folders.items() if name not in opened.schema_arrow.names}
         columns = [name for name in opened.schema_arrow.names if name in _TYPES]
         for batch in opened.iter_batches(batch_size=BATCH_ROWS, columns=columns):
             for name, value in added.items():

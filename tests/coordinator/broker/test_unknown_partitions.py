@@ -100,7 +100,7 @@ def test_what_is_known_and_not_told_of_a_deletion_stays_untold() -> None:
         group_id="g", topics=(OffsetDeleteTopic(name="t", partitions=tuple(OffsetDeletePartition(partition_index=number) for number in (0, 1))),)
     )
     answered = OffsetDeleteResponse(topics=(DeletedOffsetTopic(name="t", partitions=(DeletedOffset(partition_index=1, error_code=0),)),))
-    response = with_unknown(message, answered, known=known)
+    response = with_unknown(message, answered, existing=known)
 
     assert isinstance(response, OffsetDeleteResponse)
 

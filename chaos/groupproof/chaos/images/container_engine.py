@@ -43,8 +43,8 @@ class Engine:
         try:
             self._client.images.build(path=str(context), tag=image, rm=True, forcerm=True, timeout=_BUILD_S)
         except BuildError as error:
-            said = [line["stream"].strip() for line in error.build_log if line.get("stream", "").strip()][-2:]
-            raise BrokenEnvironment(f"{image} can't be built: {error.msg}; {' | '.join(said)}") from error
+            lines = [line["stream"].strip() for line in error.build_log if line.get("stream", "").strip()][-2:]
+            raise BrokenEnvironment(f"{image} can't be built: {error.msg}; {' | '.join(lines)}") from error
         except (APIError, OSError) as error:
             raise BrokenEnvironment(f"{image} can't be built: {error}") from error
 

@@ -62,8 +62,8 @@ def _chosen(names: Sequence[str]) -> Sequence[Scenario]:
 
     if "all" in names:
         return SCENARIOS
-    known = [scenario.name for scenario in SCENARIOS]
-    unknown = next((name for name in names if name not in known), None)
+    shipped = [scenario.name for scenario in SCENARIOS]
+    unknown = next((name for name in names if name not in shipped), None)
     if unknown is not None:
-        raise WrongUsage(f"no scenario of DataLink is called {unknown!r}{nearest(unknown, known)}; there are {', '.join(known)}")
+        raise WrongUsage(f"no scenario of DataLink is called {unknown!r}{nearest(unknown, shipped)}; there are {', '.join(shipped)}")
     return [found for name in names if (found := scenario_named(name)) is not None]

@@ -132,10 +132,10 @@ class _Reader:
             self._refuse("the last phase says within which time the group has to settle: converges_within")
         for key in ("converges_within", "still"):
             self._span(phase, key)
-        known = {name: phase[name] for name in ("still", "requirement") if name in phase}
-        if "requirement" in known:
-            self._requirement(known["requirement"])
-        return Healing(name=phase["name"], within=phase["converges_within"], members=self._words(phase.get("members", "all")), **known)
+        present = {name: phase[name] for name in ("still", "requirement") if name in phase}
+        if "requirement" in present:
+            self._requirement(present["requirement"])
+        return Healing(name=phase["name"], within=phase["converges_within"], members=self._words(phase.get("members", "all")), **present)
 
     def _fault(self, number: int, entry: Mapping[str, Any]) -> Fault:
         at, self._where = self._where, f"{self._where}, fault {number}"
@@ -214,23 +214,23 @@ class _Reader:
             self._check_known("phase", entry["during"], self._phases)
         if "requirement" in entry:
             self._requirement(entry["requirement"])
-        known = {key: value for key, value in entry.items() if key not in ("error", "who")}
-        return Expectation(**known, errors=self._errors(entry.get("error", [])), who=self._words(entry.get("who", "all")))
+        fields = {key: value for key, value in entry.items() if key not in ("error", "who")}
+        return Expectation(**fields, errors=self._errors(entry.get("error", [])), who=self._words(entry.get("who", "all")))
 
     # What is checked.
 
     def _refuse(self, why: str) -> None:
         raise BadScenario(f"{self._where}: {why}")
 
-    def _check_known(self, what: str, name: str, known: Collection[str]) -> None:
-        if name not in known:
-            self._refuse(f"there is no {what} {name!r}{_hint(name, known)}")
+    def _check_known(self, title: str, name: str, names: Collection[str]) -> None:
+        if name not in names:
+            self._refuse(f"there is no {title} {name!r}{_hint(name, names)}")
 
-    def _fields(self, what: str, entry: Mapping[str, Any], known: Collection[str], needs: Collection[str]) -> None:
-        for unknown in (key for key in entry if key not in known):
-            self._refuse(f"{what} has no field {unknown!r}{_hint(unknown, sorted(known))}")
+    def _fields(self, title: str, entry: Mapping[str, Any], names: Collection[str], needs: Collection[str]) -> None:
+        for unknown in (key for key in entry if key not in names):
+            self._refuse(f"{title} has no field {unknown!r}{_hint(unknown, sorted(names))}")
         if missing := sorted(set(needs) - set(entry)):
-            self._refuse(f"{what} needs {' and '.join(missing)}")
+            self._refuse(f"{title} needs {' and '.join(missing)}")
 
     def _words(self, words: str) -> str:
         for word in words.split("+"):
@@ -280,7 +280,7 @@ def _ms(value: int | str) -> int:
     return int(found[1]) * _UNITS_MS[found[2]]
 
 
-def _hint(name: str, known: Iterable[str]) -> str:
-    names = list(known)
+def _hint(name: str, allowed: Iterable[str]) -> str:
+    names = list(allowed)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     return f"; did you mean {' or '.join(near)}?" if near else f"; there are {', '.join(names) or 'none'}"

@@ -124,8 +124,8 @@ def _scenarios() -> str:
 def _words() -> str:
     cast = Cast.of(5, joiners=2, twin=True)
     rows = ((f"`{word}`", ", ".join(cast.named(word))) for word in WORDS)
-    said = "Several words are joined by `+`. Of five members, two joiners and a twin they mean:\n\n"
-    return f"### Who\n\n{said}" + _table(("word", "members"), rows)
+    text = "Several words are joined by `+`. Of five members, two joiners and a twin they mean:\n\n"
+    return f"### Who\n\n{text}" + _table(("word", "members"), rows)
 
 
 def _faults() -> str:

@@ -31,12 +31,12 @@ _SAID_BY_USERS: Final = ("SPARK_CONF_DIR", "SPARK_CLASSPATH", "SPARK_DIST_CLASSP
 """What puts folders on Spark's class path; the JVM makes no archive with those."""
 
 
-def options_for(java: Java, spark_home: Path, cache: Path, said: Iterable[str] = ()) -> str:
+def options_for(java: Java, spark_home: Path, cache: Path, options: Iterable[str] = ()) -> str:
     """Return the driver's JVM options: to begin with the archive, else to write one at the end; none where folders are on the class path.
 
     `said` is what else decides about the class path.
     """
-    archive = archive_for(java, spark_home, cache, said)
+    archive = archive_for(java, spark_home, cache, options)
     if archive is None:
         return ""
     if is_whole(archive):
@@ -58,12 +58,12 @@ def using(archive: Path | None) -> str:
     return f"-XX:SharedArchiveFile={archive} {_QUIET}"
 
 
-def archive_for(java: Java, spark_home: Path, cache: Path, said: Iterable[str] = ()) -> Path | None:
+def archive_for(java: Java, spark_home: Path, cache: Path, options: Iterable[str] = ()) -> Path | None:
     """Return where the archive of this Java and this Spark stands; None where the class path holds folders of the user's."""
     if _has_folders(spark_home, os.environ):
         return None
     jars = sorted((jar.name, jar.stat().st_size, jar.stat().st_mtime_ns) for jar in (spark_home / "jars").glob("*.jar"))
-    made_of = repr((str(java.home), java.release, str(spark_home.resolve()), jars, sorted(said)))
+    made_of = repr((str(java.home), java.release, str(spark_home.resolve()), jars, sorted(options)))
     return cache / FOLDER / f"{hashlib.sha256(made_of.encode()).hexdigest()[:16]}.jsa"
 
 

@@ -85,10 +85,10 @@ def _with_archive(settings: dict[str, str], java: Java, master: str) -> dict[str
     from pyspark.find_spark_home import _find_spark_home
 
     home, cache = Path(_find_spark_home()), default_cache()  # type: ignore[no-untyped-call]  # PySpark gives it no types
-    said = [os.environ.get("PYSPARK_SUBMIT_ARGS", ""), settings.get("spark.driver.extraClassPath", "")]
-    added = {"spark.driver.extraJavaOptions": options_for(java, home, cache, said)}
+    present = [os.environ.get("PYSPARK_SUBMIT_ARGS", ""), settings.get("spark.driver.extraClassPath", "")]
+    added = {"spark.driver.extraJavaOptions": options_for(java, home, cache, present)}
     if is_local(master):
-        added["spark.executor.extraJavaOptions"] = using(archive_for(java, home, cache, said))
+        added["spark.executor.extraJavaOptions"] = using(archive_for(java, home, cache, present))
     return settings | {name: f"{settings.get(name, '')} {options}".strip() for name, options in added.items() if options}
 
 
@@ -137,5 +137,5 @@ def _set_environment(master: str) -> Java:
 
 
 def _first_line(error: Exception) -> str:
-    said = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-    return said if len(said) <= 300 else said[:300] + "…"
+    message = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return message if len(message) <= 300 else message[:300] + "…"

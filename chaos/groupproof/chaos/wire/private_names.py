@@ -100,6 +100,8 @@ def _blob(name: str, blob: bytes, names: Mapping[str, str]) -> bytes:
             owned = tuple((names.get(topic, topic), index) for topic, index in subscription.owned)
             return encode_subscription(replace(subscription, topics=tuple(names.get(topic, topic) for topic in subscription.topics), owned=owned))
         if name == "assignment" and blob:
-            given = decode_assignment(blob)
-            return encode_assignment(replace(given, partitions=tuple((names.get(topic, topic), index) for topic, index in given.partitions)))
+            assignment = decode_assignment(blob)
+            return encode_assignment(
+                replace(assignment, partitions=tuple((names.get(topic, topic), index) for topic, index in assignment.partitions))
+            )
     return blob

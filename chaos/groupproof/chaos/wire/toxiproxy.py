@@ -46,7 +46,7 @@ class Toxiproxy:
     def __init__(self, host: str, port: int) -> None:
         self.host, self.port = host, port
 
-    async def call(self, what: str, do: Callable[[], _Answer]) -> _Answer:
+    async def call(self, action: str, do: Callable[[], _Answer]) -> _Answer:
         """Run `do`, which uses the library, against this server; `what` says it in an error."""
 
         def ours() -> _Answer:
@@ -58,10 +58,10 @@ class Toxiproxy:
             with trio.fail_after(_ANSWER_S):
                 return await trio.to_thread.run_sync(ours, abandon_on_cancel=True)
         except (requests.RequestException, NotFound, ProxyExists, InvalidToxic) as error:
-            said = error.args[0] if error.args else error
-            raise BrokenEnvironment(f"Toxiproxy at {self.host}:{self.port} would not {what}: {_words(said)}") from error
+            reason = error.args[0] if error.args else error
+            raise BrokenEnvironment(f"Toxiproxy at {self.host}:{self.port} would not {action}: {_words(reason)}") from error
         except trio.TooSlowError:
-            raise BrokenEnvironment(f"Toxiproxy at {self.host}:{self.port} did not {what} within {_ANSWER_S:g} s") from None
+            raise BrokenEnvironment(f"Toxiproxy at {self.host}:{self.port} did not {action} within {_ANSWER_S:g} s") from None
 
     async def version(self, is_over: Callable[[], bool] = lambda: False) -> str:
         """Wait until the server answers, and return the version it tells; don't wait on once `is_over` says that it won't come."""
@@ -125,11 +125,11 @@ class Proxy:
 
     async def add(self, toxic: Toxic, name: str = "") -> None:
         """Let a toxic act under `name`, else under one of its kind and stream, of which a proxy has one at most."""
-        given = {
+        attributes = {
             "type": toxic.kind, "name": name or toxic.name, "stream": toxic.stream, "toxicity": toxic.toxicity,
             "attributes": dict(toxic.attributes),
         }  # fmt: skip
-        await self._server.call(f"add {given['name']} to {self.name}", lambda: self._made.add_toxic(**given))
+        await self._server.call(f"add {attributes['name']} to {self.name}", lambda: self._made.add_toxic(**attributes))
 
     async def remove(self, toxic: Toxic, name: str = "") -> None:
         called = name or toxic.name
@@ -164,5 +164,5 @@ def _traffic(metrics: str, name: str) -> Traffic:
     return Traffic(received=counted["received"], sent=counted["sent"])
 
 
-def _words(said: object) -> str:
-    return (said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)).strip()
+def _words(reason: object) -> str:
+    return (reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)).strip()

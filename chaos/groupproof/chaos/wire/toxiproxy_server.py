@@ -130,5 +130,5 @@ def _build(folder: Path, say: Say) -> None:
     except subprocess.TimeoutExpired:
         raise ProvisionError(f"go install of toxiproxy took longer than {_BUILD_S} s") from None
     if done.returncode != 0:
-        said = [line for line in done.stderr.strip().splitlines() if not line.startswith("go: downloading")][-3:]
-        raise ProvisionError(f"toxiproxy could not be built: {' | '.join(said)[:400]}; is the Go module proxy reachable? ({_HINT})")
+        lines = [line for line in done.stderr.strip().splitlines() if not line.startswith("go: downloading")][-3:]
+        raise ProvisionError(f"toxiproxy could not be built: {' | '.join(lines)[:400]}; is the Go module proxy reachable? ({_HINT})")

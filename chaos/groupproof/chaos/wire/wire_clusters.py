@@ -56,8 +56,8 @@ class WireCluster:
         """Tell whether no other case has its groups in the same partition of `__consumer_offsets`: they would be moved together."""
         if not self.partitions:
             return True
-        taken = {partition_of(group, self.partitions) for group in self.groups}
-        return partition_of(group, self.partitions) not in taken
+        in_use = {partition_of(group, self.partitions) for group in self.groups}
+        return partition_of(group, self.partitions) not in in_use
 
 
 @dataclass(slots=True, eq=False)

@@ -70,7 +70,7 @@ class _Share:
         self.count = count
         self._racks = [cluster.racks_of(topic, number) for number in range(count)]
         self._quota, self._longer = divmod(count, len(members))
-        self._given = dict.fromkeys((member.member_id for member in members), 0)
+        self._counts = dict.fromkeys((member.member_id for member in members), 0)
 
     @property
     def subscribers(self) -> tuple[str, ...]:
@@ -87,12 +87,12 @@ class _Share:
         return member.rack is None or member.rack in self._racks[number]
 
     def room(self, member: GroupMember) -> int:
-        return max(0, self._quota + (self._longer > 0) - self._given[member.member_id])
+        return max(0, self._quota + (self._longer > 0) - self._counts[member.member_id])
 
     def give(self, member: GroupMember, numbers: Sequence[int], assignment: Assignment) -> None:
         assignment[member.member_id].extend((self.topic, number) for number in numbers)
-        self._given[member.member_id] += len(numbers)
-        if self._given[member.member_id] > self._quota:
+        self._counts[member.member_id] += len(numbers)
+        if self._counts[member.member_id] > self._quota:
             self._longer -= 1
         for number in numbers:
             self.numbers.pop(number, None)

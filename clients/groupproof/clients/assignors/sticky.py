@@ -28,7 +28,7 @@ def cooperative_sticky_assign(members: Sequence[GroupMember], cluster: Cluster) 
     assignment = _assigned(members, cluster)
     owners = {partition: member.member_id for member in members for partition in _valid(member, cluster)}
     owners |= {partition: member for member, owned in claims(members, cluster).items() for partition in owned}
-    return {member: [partition for partition in given if owners.get(partition, member) == member] for member, given in assignment.items()}
+    return {member: [partition for partition in partitions if owners.get(partition, member) == member] for member, partitions in assignment.items()}
 
 
 def claims(members: Sequence[GroupMember], cluster: Cluster) -> dict[str, list[TopicPartition]]:
@@ -79,7 +79,7 @@ class _Even:
     def __init__(self, members: list[GroupMember], topics: list[str], cluster: Cluster, racks: Racks) -> None:
         self._partitions = [(topic, number) for topic in topics for number in range(cluster.partitions[topic])]
         self._racks = racks
-        self._given: Assignment = {member.member_id: [] for member in members}
+        self._assignment: Assignment = {member.member_id: [] for member in members}
         self._quota, self._longer = divmod(len(self._partitions), len(members))
         self._below: list[str] = []  # with less than the quota
         self._at: list[str] = []  # with the quota, and perhaps one more
@@ -92,21 +92,21 @@ class _Even:
             self._keep(member, sorted(kept, key=_by_number))
         self._below.sort()
         self._at.sort()
-        taken = {partition for given in self._given.values() for partition in given}
-        left = self._racks.rarest_first([partition for partition in self._partitions if partition not in taken])
+        assigned = {partition for partitions in self._assignment.values() for partition in partitions}
+        left = self._racks.rarest_first([partition for partition in self._partitions if partition not in assigned])
         self._deal(self._deal_by_rack(left))
-        return self._given
+        return self._assignment
 
     def _keep(self, member: str, owned: list[TopicPartition]) -> None:
         """Let a member keep the first of what it has up to the quota; the first with more may keep one more."""
         if len(owned) < self._quota:
-            self._given[member] = owned
+            self._assignment[member] = owned
             self._below.append(member)
         elif len(owned) > self._quota and self._longer > 0:
-            self._given[member] = owned[: self._quota + 1]
+            self._assignment[member] = owned[: self._quota + 1]
             self._longer -= 1
         else:
-            self._given[member] = owned[: self._quota]
+            self._assignment[member] = owned[: self._quota]
             self._at.append(member)
 
     def _deal_by_rack(self, left: list[TopicPartition]) -> list[TopicPartition]:
@@ -140,8 +140,8 @@ class _Even:
         return self._at if self._longer > 0 else []
 
     def _give(self, member: str, partition: TopicPartition) -> None:
-        self._given[member].append(partition)
-        count = len(self._given[member])
+        self._assignment[member].append(partition)
+        count = len(self._assignment[member])
         if member in self._below and count >= self._quota:
             self._below.remove(member)
             self._at.append(member)

@@ -34,19 +34,19 @@ class _Balance:
         }
         by_choice = sorted(self._readers, key=lambda topic: (len(self._readers[topic]), topic))
         self._partitions = [(topic, number) for topic in by_choice for number in range(cluster.partitions.get(topic, 0))]
-        self._given: Assignment = {
+        self._assignment: Assignment = {
             member: [partition for partition in owned[member] if partition[0] in topics and racks.may_keep(member, partition)]
             for member, topics in self._topics.items()
         }
         self._movements = _Movements()
-        self._owner = {partition: member for member, given in self._given.items() for partition in given}
+        self._owner = {partition: member for member, partitions in self._assignment.items() for partition in partitions}
 
     def assign(self) -> Assignment:
         left = [partition for partition in self._partitions if partition not in self._owner]
         self._give_to_poorest(left)
         self._move(left)
         self._move(self._partitions)
-        return self._given
+        return self._assignment
 
     def _give_to_poorest(self, left: list[TopicPartition]) -> None:
         """Give within the rack where that is possible, and the rest to whoever has the least."""
@@ -59,11 +59,11 @@ class _Balance:
     def _give(self, partition: TopicPartition, candidates: Iterable[str]) -> None:
         member = min(candidates, key=self._wealth, default=None)
         if member is not None:
-            self._given[member].append(partition)
+            self._assignment[member].append(partition)
             self._owner[partition] = member
 
     def _wealth(self, member: str) -> tuple[int, str]:
-        return len(self._given[member]), member
+        return len(self._assignment[member]), member
 
     def _move(self, partitions: list[TopicPartition]) -> None:
         """Move partitions from the rich to the poor until a round changes nothing."""
@@ -78,15 +78,15 @@ class _Balance:
         near = [reader for reader in readers if self._racks.match(reader, partition)] if self._racks.matter else readers
         for candidates in (near, readers):
             poorest = min(candidates, key=self._wealth, default=owner)
-            if len(self._given[owner]) > len(self._given[poorest]) + 1:
+            if len(self._assignment[owner]) > len(self._assignment[poorest]) + 1:
                 self._hand_over(self._movements.instead_of(partition, owner, poorest), poorest)
                 return True
         return False
 
     def _hand_over(self, partition: TopicPartition, to: str) -> None:
         owner = self._owner[partition]
-        self._given[owner].remove(partition)
-        self._given[to].append(partition)
+        self._assignment[owner].remove(partition)
+        self._assignment[to].append(partition)
         self._owner[partition] = to
         self._movements.note(partition, owner, to)
 

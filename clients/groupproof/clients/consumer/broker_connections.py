@@ -96,9 +96,9 @@ class Brokers:
 
     def _any_address(self) -> tuple[str, int]:
         """Stay with one broker as long as it serves; the next one is asked after a failure."""
-        known = list(self._nodes.values()) or self._addresses
+        nodes = list(self._nodes.values()) or self._addresses
         connected = [(host, port) for host, port, lane in self._open if lane == ("" if self._shares else ANY)]
-        return next((partition for partition in connected if partition in known or partition in self._addresses), known[self._turn % len(known)])
+        return next((partition for partition in connected if partition in nodes or partition in self._addresses), nodes[self._turn % len(nodes)])
 
     def _opened(self, key: _Key, to: Node | None, lane: str) -> Connection:
         host, port, _ = key

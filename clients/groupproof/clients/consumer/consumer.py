@@ -76,7 +76,7 @@ class Consumer:
         self.member: AnyMember = member_of(settings, policy=policy, draw=random.Random(f"{seed}/{client_id}").random)
         self._settings, self._policy = settings, policy
         self._connect, self._bootstrap, self._client_id = connect, bootstrap, client_id
-        self._listener, self._told, self._observer = listener, report, observer
+        self._listener, self._report, self._observer = listener, report, observer
         self._view = ClusterView()
         self._reading = RecordReader(self.member, self._view, self)
         self._changed = trio.Event()
@@ -316,7 +316,7 @@ class Consumer:
         self._metadata_due.set()
 
     def report(self, failure: Fail) -> None:
-        self._told(failure)
+        self._report(failure)
 
     def now_ms(self) -> int:
         return now_ms()
@@ -331,7 +331,7 @@ class Consumer:
     def _commit_ended(self, committed: CommitResult) -> None:
         take = self._commits.pop(committed.token, None) if isinstance(committed.token, int) else None
         if take is not None:
-            self._told(committed)
+            self._report(committed)
             take(committed)
 
     def _fetch_ended(self, fetched: OffsetFetchResult) -> None:
@@ -343,7 +343,7 @@ class Consumer:
         if failure.fatal:
             self._failure = failure
         else:
-            self._told(failure)
+            self._report(failure)
 
     def _wake(self) -> None:
         self._changed.set()

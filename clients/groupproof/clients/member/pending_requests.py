@@ -53,10 +53,10 @@ class Requests:
 
     def take_where(self, holds: Callable[[RequestInFlight], bool]) -> list[RequestInFlight]:
         """Return and forget all requests for which `holds`, in the order of sending."""
-        taken = [pending for pending in self._pending.values() if holds(pending)]
-        for pending in taken:
+        removed = [pending for pending in self._pending.values() if holds(pending)]
+        for pending in removed:
             del self._pending[pending.request_id]
-        return taken
+        return removed
 
     def overdue(self, now_ms: int) -> list[RequestInFlight]:
         """Return and forget the requests whose deadline is reached."""

@@ -74,8 +74,8 @@ class Dealer:
         if self.policy.streams == "assigns-in-its-own-version":
             return self.latest, self.latest
         used = min(self.latest, *(client.info.version for client in members.values()))
-        known = (client.info.latest if client.info.latest > 0 else client.info.version for client in members.values())
-        return used, used if self.policy.streams == "forgets-the-common-version" else min(self.latest, *known)
+        versions = (client.info.latest if client.info.latest > 0 else client.info.version for client in members.values())
+        return used, used if self.policy.streams == "forgets-the-common-version" else min(self.latest, *versions)
 
     def _owners(self, partitions: Sequence[TopicPartition], members: Mapping[str, StreamsClient]) -> dict[TopicPartition, str]:
         """Give every partition to a member: to its owner while that has no more than its share, the rest to who has fewest."""

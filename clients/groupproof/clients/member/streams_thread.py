@@ -152,8 +152,8 @@ class StreamsThread:
 
 
 def _client(metadata: bytes) -> StreamsClient:
-    said = decode_subscription(metadata)
-    return StreamsClient(info=decode_subscription_info(said.user_data or b""), owned=frozenset(said.owned))
+    subscription = decode_subscription(metadata)
+    return StreamsClient(info=decode_subscription_info(subscription.user_data or b""), owned=frozenset(subscription.owned))
 
 
 _ERRORS: Final = {1: "INCOMPLETE_SOURCE_TOPIC_METADATA", 3: "ASSIGNMENT_ERROR", SHUTDOWN_REQUESTED: "SHUTDOWN_REQUESTED"}

@@ -68,17 +68,17 @@ class _LineWriter:
 
     def __init__(self, emit: Callable[[str], Awaitable[None]], delay_s: float = 0.0) -> None:
         self._emit, self._delay_s = emit, delay_s
-        self._told, self._to_emit = trio.open_memory_channel[tuple[float, str] | trio.Event](_LINES_MAX)
+        self._to_write, self._to_emit = trio.open_memory_channel[tuple[float, str] | trio.Event](_LINES_MAX)
 
     def tell(self, body: Body) -> None:
-        self._told.send_nowait((trio.current_time() + self._delay_s, json.dumps(body, separators=(",", ":"))))
+        self._to_write.send_nowait((trio.current_time() + self._delay_s, json.dumps(body, separators=(",", ":"))))
 
     async def flush(self) -> None:
         """Wait until every line so far has left; whose lines are late somewhere on their way does not wait for that."""
         if self._delay_s:
             return
         flushed = trio.Event()
-        await self._told.send(flushed)
+        await self._to_write.send(flushed)
         await flushed.wait()
 
     async def run(self) -> None:
@@ -204,28 +204,28 @@ async def _stdio(seed: int, variant: str | None) -> None:
         await stdout.write(line + "\n")
         await stdout.flush()
 
-    said, to_obey = trio.open_memory_channel[str](0)
+    commands, to_obey = trio.open_memory_channel[str](0)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(_read_stdin, said)
-        nursery.start_soon(_await_term, said)
+        nursery.start_soon(_read_stdin, commands)
+        nursery.start_soon(_await_term, commands)
         await run_shim(aiter(to_obey), emit, _connect_tcp, seed=seed, variant=variant)
         nursery.cancel_scope.cancel()
 
 
-async def _read_stdin(said: trio.MemorySendChannel[str]) -> None:
+async def _read_stdin(commands: trio.MemorySendChannel[str]) -> None:
     rest = b""
     async with trio.lowlevel.FdStream(os.dup(sys.stdin.fileno())) as stdin:
         async for data in stdin:
             *lines, rest = (rest + data).split(b"\n")
             for line in lines:
-                await said.send(line.decode(errors="replace"))
-    await said.send(_EXIT)
+                await commands.send(line.decode(errors="replace"))
+    await commands.send(_EXIT)
 
 
-async def _await_term(said: trio.MemorySendChannel[str]) -> None:
+async def _await_term(commands: trio.MemorySendChannel[str]) -> None:
     with trio.open_signal_receiver(signal.SIGTERM) as signals:
         async for _ in signals:
-            await said.send(_EXIT)
+            await commands.send(_EXIT)
 
 
 @click.command()

@@ -208,11 +208,11 @@ class ShimMember:
     def _tell_records(self, deliveries: Iterable[Delivery]) -> None:
         """Say what was consumed, as it was unless a bug is planted."""
         first = self._policy.tells_records_from
-        said = [replace(delivery, first=max(delivery.first, first)) for delivery in deliveries if delivery.last >= first]
+        consumed = [replace(delivery, first=max(delivery.first, first)) for delivery in deliveries if delivery.last >= first]
         if self._policy.tells_records == "of-everybody":
-            said += [replace(delivery, partition=(delivery.partition[0], delivery.partition[1] + 1)) for delivery in said]
-        if said:
-            self._tell(_records(said))
+            consumed += [replace(delivery, partition=(delivery.partition[0], delivery.partition[1] + 1)) for delivery in consumed]
+        if consumed:
+            self._tell(_records(consumed))
 
     async def _on_callback(self, callback: Callback) -> None:
         """Run the application's listener: say it, do what `on_revoked` asks for, say that it is done."""
@@ -242,8 +242,8 @@ class ShimMember:
             self._on_end(Fail(error=ended.error, message="a commit failed", fatal=False)) if ended.error is not None else None
             self._tell({"name": "offsets_committed", "outcome": "unknown", "offsets": listed})
             return
-        said = listed if self._policy.tells_offsets_committed else []
-        event: Body = {"name": "offsets_committed", "success": ended.error is None, "offsets": said}
+        offsets = listed if self._policy.tells_offsets_committed else []
+        event: Body = {"name": "offsets_committed", "success": ended.error is None, "offsets": offsets}
         self._tell(event if ended.error is None else event | {"error": ended.error})
 
 

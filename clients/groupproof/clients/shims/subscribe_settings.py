@@ -103,11 +103,11 @@ class Subscribe:
         variant = properties.pop(VARIANT_PROPERTY, None)
         is_worker = fields.get("protocol_type") == PROTOCOL_TYPE
         embedded = {"worker": _worker(fields, properties) if is_worker else None, "thread": _thread(fields, properties)}
-        known, unknown = _properties({name: value for name, value in properties.items() if not is_worker or name not in _WORKERS_OWN})
+        settings, unknown = _properties({name: value for name, value in properties.items() if not is_worker or name not in _WORKERS_OWN})
         own_kinds = fields.keys() & _CONSUMERS if is_worker else asked.keys() & _DIALECTS[dialect]
         ignored = sorted(fields.keys() - _OTHERS - set(_PLAIN) | (asked.keys() & own.keys()) | own_kinds)
         return cls(
-            settings=_settings(fields, known | embedded),
+            settings=_settings(fields, settings | embedded),
             bootstrap=tuple(_address(part) for part in str(fields["bootstrap"]).split(",")),
             client_id=fields.get("client_id") or "groupproof",
             poll_timeout_ms=int(fields.get("poll_timeout_ms") or 100),
@@ -150,8 +150,8 @@ def _settings(fields: Mapping[str, Any], properties: Mapping[str, Any]) -> Membe
 def _worker(fields: Mapping[str, Any], properties: dict[str, Any]) -> WorkerSettings:
     """Take what is a worker's out of the properties."""
     try:
-        known = {name: kind(properties.pop(own)) for own, (name, kind) in _WORKER_PROPERTIES.items() if own in properties}
-        return WorkerSettings(url=f"http://{fields.get('client_id') or 'groupproof'}.invalid:8083/", **known)
+        settings = {name: kind(properties.pop(own)) for own, (name, kind) in _WORKER_PROPERTIES.items() if own in properties}
+        return WorkerSettings(url=f"http://{fields.get('client_id') or 'groupproof'}.invalid:8083/", **settings)
     except (TypeError, ValueError) as error:
         raise WrongField(str(error)) from error
 
@@ -161,21 +161,21 @@ def _thread(fields: Mapping[str, Any], properties: dict[str, Any]) -> ThreadSett
     if tuple(fields.get("assignors") or ()) != (ASSIGNOR,):
         return None
     try:
-        known = {name: kind(properties.pop(own)) for own, (name, kind) in _THREAD_PROPERTIES.items() if own in properties}
-        return ThreadSettings(process=hashlib.md5(str(fields.get("client_id")).encode(), usedforsecurity=False).hexdigest(), **known)
+        settings = {name: kind(properties.pop(own)) for own, (name, kind) in _THREAD_PROPERTIES.items() if own in properties}
+        return ThreadSettings(process=hashlib.md5(str(fields.get("client_id")).encode(), usedforsecurity=False).hexdigest(), **settings)
     except (TypeError, ValueError) as error:
         raise WrongField(str(error)) from error
 
 
-def _properties(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    known: dict[str, Any] = {}
-    for name in given.keys() & _PROPERTIES.keys():
+def _properties(properties: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    settings: dict[str, Any] = {}
+    for name in properties.keys() & _PROPERTIES.keys():
         field_name, kind = _PROPERTIES[name]
         try:
-            known[field_name] = kind(given[name])
+            settings[field_name] = kind(properties[name])
         except (TypeError, ValueError) as error:
-            raise WrongField(f"property {name} is {given[name]!r}: {error}") from error
-    return known, sorted(given.keys() - _PROPERTIES.keys())
+            raise WrongField(f"property {name} is {properties[name]!r}: {error}") from error
+    return settings, sorted(properties.keys() - _PROPERTIES.keys())
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -79,7 +79,7 @@ class Peer(Protocol):
 
     def end(self, reason: str, by: str = ...) -> None: ...
 
-    def waits(self, what: str) -> AbstractContextManager[None]:
+    def waits(self, reason: str) -> AbstractContextManager[None]:
         """Mark that the request under way waits for `what`."""
         ...
 
@@ -179,15 +179,15 @@ class Broker:
         if not isinstance(message, OFFSET_REQUESTS):
             return body_of(await self._ask(message, arrived, peer, twice))
         fields = self.world.fields
-        known = existing_part(message, self.world.topics, by_partition=bool(fields["commits_check_partitions"]))
-        refused = refused_wholly(message, known)
+        existing = existing_part(message, self.world.topics, by_partition=bool(fields["commits_check_partitions"]))
+        refused = refused_wholly(message, existing)
         if refused is not None:
             self.recorder.record("processed", **arrived.columns)
             return body_of(refused)
-        answer = await self._ask(known, arrived, peer, twice)
+        answer = await self._ask(existing, arrived, peer, twice)
         repeats_topics = bool(fields["deletions_repeat_topics"])
         return body_of(
-            answer if known is message and not repeats_topics else with_unknown(message, answer, known=known, repeats_topics=repeats_topics)
+            answer if existing is message and not repeats_topics else with_unknown(message, answer, existing=existing, repeats_topics=repeats_topics)
         )
 
     async def _ask(self, message: GroupRequest, arrived: IncomingRequest, peer: Peer, twice: Callable[[], None] | None) -> GroupResponse:

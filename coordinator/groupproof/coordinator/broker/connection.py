@@ -129,9 +129,9 @@ class Connection:
         return self._is_open and (not self._inbox.closed or await has_all(self._stream))
 
     @contextlib.contextmanager
-    def waits(self, what: str) -> Iterator[None]:
+    def waits(self, reason: str) -> Iterator[None]:
         """Mark that the request under way waits for `what`: coordinator, records or fault."""
-        self._waiting_for = what
+        self._waiting_for = reason
         if self._inbox.closed:
             self._lost()
         try:
@@ -224,23 +224,23 @@ class Connection:
         """Kafka ends the connection over a version that it does not answer; ApiVersions alone gets an answer (KIP-511)."""
         if wire.api is Api.API_VERSIONS:
             return wire.version
-        known = f"this broker answers v{low} to v{high}" if low <= high else "this broker does not serve it"
-        raise WireError(f"{wire.api.title} v{wire.version}: {known}")
+        reason = f"this broker answers v{low} to v{high}" if low <= high else "this broker does not serve it"
+        raise WireError(f"{wire.api.title} v{wire.version}: {reason}")
 
     def _recorded(self, wire: WireRequest, refused: int | None) -> IncomingRequest:
         if self._is_plain and not self.broker.recorder.is_heard:
             return IncomingRequest(wire=wire, columns={}, is_refused=refused is not None)
-        columns, what = self._columns(wire, wire.version if refused is None else refused)
-        self.broker.recorder.record("request", **columns, **what)
+        columns, body = self._columns(wire, wire.version if refused is None else refused)
+        self.broker.recorder.record("request", **columns, **body)
         return IncomingRequest(wire=wire, columns=columns, is_refused=refused is not None)
 
     def _columns(self, wire: WireRequest, version: int) -> tuple[dict[str, Any], dict[str, Any]]:
-        who, what = request_columns(wire.api, wire.body, self.broker.world.topics.name_of)
+        who, body = request_columns(wire.api, wire.body, self.broker.world.topics.name_of)
         columns = {
             "node": self.broker.node_id, "connection": self.number, "client": wire.client_id, "api": wire.api.title, "version": version,
             "correlation": wire.correlation, **who,
         }  # fmt: skip
-        return columns, what
+        return columns, body
 
     def _described(self, arrived: IncomingRequest) -> IncomingRequest:
         """Return the request with its columns. Nobody recorded them when it came, but a fault may still ask for them."""
@@ -364,10 +364,10 @@ class Connection:
         columns = response_columns(api, asked, body, self.broker.world.topics.name_of)
         struck_now = self._strikes.on_response(arrived, columns)
         if struck_now is not None:
-            said, body = body, await self._strikes.before_sending(struck_now, arrived, body)
+            correct, body = body, await self._strikes.before_sending(struck_now, arrived, body)
             if struck_now.drops:
                 return
-            columns = columns if body is said else response_columns(api, asked, body, self.broker.world.topics.name_of)
+            columns = columns if body is correct else response_columns(api, asked, body, self.broker.world.topics.name_of)
             columns["fault"] = struck_now.fault.name
         strikes = [fault for fault in (fault, struck_now) if fault is not None]
         # Recorded before its bytes leave: whatever the client does because of it comes after it in the trace, however late this loop is.

@@ -34,7 +34,7 @@ class ConnectionSevered(Exception):
 class FaultedConnection(Protocol):
     """What a fault needs of a connection."""
 
-    def waits(self, what: str) -> AbstractContextManager[None]: ...
+    def waits(self, reason: str) -> AbstractContextManager[None]: ...
 
     async def close(self, reason: str, by: str = ..., *, reset: bool = False) -> None: ...
 
@@ -80,14 +80,14 @@ class FrameFaults:
         )  # fmt: skip
         return self.interception.strike(frame, columns)
 
-    def own_answer(self, fault: Fault, wire: WireRequest, version: int, columns: Body, said: Body | None) -> dict[str, Any] | None:
+    def own_answer(self, fault: Fault, wire: WireRequest, version: int, columns: Body, answer: Body | None) -> dict[str, Any] | None:
         """Return the fault's answer; None, with a receipt that says why, where the API's version cannot say it.
 
         Code 0 on an answer keeps what was `said`, so that `body` can change single fields of it.
         """
         action = fault.action
         assert isinstance(action, Answer)
-        base = said if said is not None and action.error_code == 0 else refusal(wire.api, wire.body, action.error_code, version)
+        base = answer if answer is not None and action.error_code == 0 else refusal(wire.api, wire.body, action.error_code, version)
         body = {**base, **action.body}
         try:
             write_response(wire.api, version, wire.correlation, body)
@@ -141,16 +141,16 @@ class Strikes(FrameFaults):
             await self._perform(fault, arrived)
         return None
 
-    async def before_sending(self, fault: AppliedFault, arrived: IncomingRequest, said: Body) -> Body:
+    async def before_sending(self, fault: AppliedFault, arrived: IncomingRequest, answer: Body) -> Body:
         """Perform a fault on an answer; return what is sent."""
         action = fault.fault.action
         if isinstance(action, Answer):
-            return self._answer(fault, arrived, said) or said
+            return self._answer(fault, arrived, answer) or answer
         if isinstance(action, Duplicate):
             self.failed(fault.fault, fault.columns, "an answer cannot be duplicated, only a request")
-            return said
+            return answer
         await self._perform(fault, arrived)
-        return said
+        return answer
 
     def altered(self, fault: AppliedFault, arrived: IncomingRequest) -> IncomingRequest:
         """Return the request as a fault has corrupted it; raise `Severed` where nobody can read it any more, as Kafka ends a connection then."""
@@ -192,8 +192,8 @@ class Strikes(FrameFaults):
                 self.delivered(fault.fault, fault.columns)
 
     def _strike(self, arrived: IncomingRequest, direction: str, columns: Body) -> AppliedFault | None:
-        known = self._group_facts(columns.get("group"), columns.get("member"))
-        fault = self.struck(arrived.wire, direction, columns, known)
+        facts = self._group_facts(columns.get("group"), columns.get("member"))
+        fault = self.struck(arrived.wire, direction, columns, facts)
         return None if fault is None else AppliedFault(fault, columns)
 
     def _group_facts(self, group: str | None, member: str | None) -> KnownGroup:
@@ -234,7 +234,7 @@ class Strikes(FrameFaults):
         else:
             self.failed(fault.fault, fault.columns, why)
 
-    def _answer(self, fault: AppliedFault, arrived: IncomingRequest, said: Body | None) -> Body | None:
-        body = self.own_answer(fault.fault, arrived.wire, arrived.answer_version, fault.columns, said)
+    def _answer(self, fault: AppliedFault, arrived: IncomingRequest, answer: Body | None) -> Body | None:
+        body = self.own_answer(fault.fault, arrived.wire, arrived.answer_version, fault.columns, answer)
         fault.answers = body is not None
         return body

@@ -90,8 +90,8 @@ def api_versions(world: ClusterMetadata, body: Mapping[str, Any], version: int) 
 
 def unsupported_api_versions(world: ClusterMetadata) -> Body:
     """KIP-511: an unknown version is answered in v0, with the range of ApiVersions alone."""
-    known = [(api, versions) for api, versions in world.versions.items() if api is Api.API_VERSIONS]
-    return {"error_code": ErrorCode.UNSUPPORTED_VERSION.value, "api_keys": _keys(known)}
+    ranges = [(api, versions) for api, versions in world.versions.items() if api is Api.API_VERSIONS]
+    return {"error_code": ErrorCode.UNSUPPORTED_VERSION.value, "api_keys": _keys(ranges)}
 
 
 def _keys(versions: Iterable[tuple[Api, tuple[int, int]]]) -> tuple[Body, ...]:
@@ -111,8 +111,8 @@ def metadata(world: ClusterMetadata, body: Mapping[str, Any], version: int) -> B
 
 def _topics(world: ClusterMetadata, asked: Sequence[Mapping[str, Any]] | None, version: int) -> list[Body]:
     if asked is None or (version == 0 and not asked):
-        known = [_topic(topic, world) for topic in world.topics.all()]
-        return [*known, _offsets_topic(world)] if world.has_offsets_topic else known
+        found = [_topic(topic, world) for topic in world.topics.all()]
+        return [*found, _offsets_topic(world)] if world.has_offsets_topic else found
     if version in _IDS_UNREADY and any(topic.get("name") is None or topic.get("topic_id") is not None for topic in asked):
         return [_no_topic(topic.get("name") or "", topic.get("topic_id"), ErrorCode.INVALID_REQUEST) for topic in asked]
     return [_asked(entry, world) for entry in asked]

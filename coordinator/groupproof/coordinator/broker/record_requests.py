@@ -170,10 +170,10 @@ def offset_for_leader_epoch(metadata: ClusterMetadata, node_id: int, body: Asked
 def _epoch_end(metadata: ClusterMetadata, node_id: int, topic: Asked, asked: Asked) -> Body:
     index = asked["partition"]
     log = _log(metadata, node_id, topic, index, asked.get("current_leader_epoch", -1))
-    known = not isinstance(log, int) and asked["leader_epoch"] == _LEADER_EPOCH
+    is_answered = not isinstance(log, int) and asked["leader_epoch"] == _LEADER_EPOCH
     code = log if isinstance(log, int) else 0
-    end = log.end_offset if known and isinstance(log, Log) else -1
-    return {"partition": index, "error_code": code, "leader_epoch": _LEADER_EPOCH if known else -1, "end_offset": end}
+    end = log.end_offset if is_answered and isinstance(log, Log) else -1
+    return {"partition": index, "error_code": code, "leader_epoch": _LEADER_EPOCH if is_answered else -1, "end_offset": end}
 
 
 # Writing

@@ -37,10 +37,10 @@ def named_request(api: Api, body: Mapping[str, Any], topics: Topics) -> NamedReq
 
 
 def _commit(body: Mapping[str, Any], topics: Topics) -> NamedRequest:
-    known, unknown = _apart(body.get("topics") or (), topics)
+    existing, unknown = _apart(body.get("topics") or (), topics)
     refused = tuple(_refused(topic, (entry["partition_index"] for entry in topic["partitions"])) for topic in unknown)
     return NamedRequest(
-        body={**body, "topics": known}, answered=lambda answer: {**answer, "topics": (*_identified(answer.get("topics") or (), topics), *refused)}
+        body={**body, "topics": existing}, answered=lambda answer: {**answer, "topics": (*_identified(answer.get("topics") or (), topics), *refused)}
     )
 
 
@@ -48,8 +48,8 @@ def _fetch(body: Mapping[str, Any], topics: Topics) -> NamedRequest:
     groups: list[Body] = []
     refused: dict[str, tuple[Body, ...]] = {}
     for group in body.get("groups") or ():
-        known, unknown = _apart(group.get("topics") or (), topics)
-        groups.append({**group, "topics": None if group.get("topics") is None else known})
+        existing, unknown = _apart(group.get("topics") or (), topics)
+        groups.append({**group, "topics": None if group.get("topics") is None else existing})
         refused[group["group_id"]] = tuple(_refused(topic, topic["partition_indexes"], _NOT_FETCHED) for topic in unknown)
 
     def answered(group: Body) -> Body:
@@ -67,8 +67,8 @@ _NOT_FETCHED: Final = {"committed_offset": -1, "committed_leader_epoch": -1, "me
 def _apart(asked: Sequence[Mapping[str, Any]], topics: Topics) -> tuple[tuple[Body, ...], tuple[Mapping[str, Any], ...]]:
     """Return the topics that there are, under their names, and those that nobody knows."""
     found = [(topic, topics.by_id(topic.get("topic_id"))) for topic in asked]
-    known = tuple({**topic, "name": there.name} for topic, there in found if there is not None)
-    return known, tuple(topic for topic, there in found if there is None)
+    existing = tuple({**topic, "name": there.name} for topic, there in found if there is not None)
+    return existing, tuple(topic for topic, there in found if there is None)
 
 
 def _identified(answered: Sequence[Mapping[str, Any]], topics: Topics) -> tuple[Body, ...]:

@@ -50,21 +50,25 @@ def existing_part(message: Asked, topics: Topics, *, by_partition: bool = True) 
     return message if tuple(kept) == message.topics else replace(message, topics=cast(Any, tuple(kept)))
 
 
-def refused_wholly(message: OffsetRequest, known: OffsetRequest) -> GroupResponse | None:
+def refused_wholly(message: OffsetRequest, existing: OffsetRequest) -> GroupResponse | None:
     """Return the answer where nothing is left to ask the coordinator about, else None."""
-    if known.topics or isinstance(message, OffsetDeleteRequest):
+    if existing.topics or isinstance(message, OffsetDeleteRequest):
         return None
     return with_unknown(message, OffsetCommitResponse() if isinstance(message, OffsetCommitRequest) else TxnOffsetCommitResponse())
 
 
-def with_unknown(message: OffsetRequest, answer: GroupResponse, *, known: OffsetRequest | None = None, repeats_topics: bool = False) -> GroupResponse:
+def with_unknown(
+    message: OffsetRequest, answer: GroupResponse, *, existing: OffsetRequest | None = None, repeats_topics: bool = False
+) -> GroupResponse:
     """Return the answer to the `known` part completed to one for `message`, in its order. What is known and not answered stays so.
 
     With `repeats_topics` a deletion's topic is named again for each of its partitions (before 2.6).
     """
     assert isinstance(answer, OffsetCommitResponse | TxnOffsetCommitResponse | OffsetDeleteResponse)
     codes = {(topic.name, partition.partition_index): partition.error_code for topic in answer.topics for partition in topic.partitions}
-    untold = {(topic.name, partition.partition_index) for topic in (known.topics if known else ()) for partition in topic.partitions} - codes.keys()
+    untold = {
+        (topic.name, partition.partition_index) for topic in (existing.topics if existing else ()) for partition in topic.partitions
+    } - codes.keys()
 
     def code(topic: str, index: int) -> int:
         return codes.get((topic, index), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.value)

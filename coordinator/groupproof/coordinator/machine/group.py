@@ -103,8 +103,8 @@ class Group:
         if not self.is_consumer or self.subscriptions is None:
             return None
         read = [topics_of(subscription) for subscription in self.subscriptions]
-        known = [topics for topics in read if topics is not None]
-        return frozenset[str]().union(*known) if len(known) == len(read) else None
+        subscriptions = [topics for topics in read if topics is not None]
+        return frozenset[str]().union(*subscriptions) if len(subscriptions) == len(read) else None
 
     def join_answer(self, member_id: str, members: tuple[JoinMember, ...] = ()) -> JoinGroupResponse:
         """Return the present generation for `member_id`, with the list given."""

@@ -58,7 +58,7 @@ class Settings:
     @classmethod
     def of(cls, named: Mapping[str, Any], profile: str = "kafka-4.1") -> Settings:
         """Return the profile's defaults with `named` (Kafka's dotted names) over them; raise `UnknownSetting`."""
-        known = {name.replace(".", "_") for name in OWN_NAMES}
+        names = {name.replace(".", "_") for name in OWN_NAMES}
         values: dict[str, int] = {}
         brought = {name: value for dialect in profile_named(profile).dialects for name, value in dialect.settings.items()}
         for name, value in {**profile_named(profile).defaults, **named}.items():
@@ -66,8 +66,8 @@ class Settings:
             if name in brought:
                 brought[name] = _as_brought(name, value, brought[name])
                 continue
-            if key not in known:
-                nearest = difflib.get_close_matches(key, known, n=1)
+            if key not in names:
+                nearest = difflib.get_close_matches(key, names, n=1)
                 hint = f"; did you mean {nearest[0].replace('_', '.')}?" if nearest else ""
                 raise UnknownSetting(f"the coordinator reads no setting {name!r}{hint}")
             try:

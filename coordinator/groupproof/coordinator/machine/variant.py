@@ -34,8 +34,8 @@ __all__ = ["REFERENCE", "BentTimers", "ConnectionVariant", "Variant", "profile_w
 Body = dict[str, Any]
 
 
-def _as_it_is(_: IncomingRequest, said: Body) -> Body | None:
-    return said
+def _as_it_is(_: IncomingRequest, answer: Body) -> Body | None:
+    return answer
 
 
 def _same_bytes(_: IncomingRequest, data: bytes) -> bytes:

@@ -27,46 +27,46 @@ _WRONG_CODE: Final = ErrorCode.UNKNOWN_SERVER_ERROR.value
 def _changing(api: Api, change: Change, version: int | None = None) -> ConnectionVariant:
     """Return the line that changes the answers to `api`, of one version or of all."""
 
-    def says(arrived: IncomingRequest, said: Body) -> Body:
+    def says(arrived: IncomingRequest, answer: Body) -> Body:
         is_meant = arrived.wire.api is api and version in (None, arrived.wire.version)
-        return change(said) if is_meant and not arrived.is_refused else said
+        return change(answer) if is_meant and not arrived.is_refused else answer
 
     return ConnectionVariant(says=says)
 
 
 def _set(**fields: Any) -> Change:
-    return lambda said: {**said, **fields} if not said.get("error_code") else said
+    return lambda answer: {**answer, **fields} if not answer.get("error_code") else answer
 
 
 def _each_entry(name: str, change: Change) -> Change:
     """Return what changes each entry of a list."""
-    return lambda said: {**said, name: tuple(change(dict(item)) for item in said.get(name) or ())}
+    return lambda answer: {**answer, name: tuple(change(dict(item)) for item in answer.get(name) or ())}
 
 
 def _fewer(name: str) -> Change:
     """Return what leaves the last entry of a list out."""
-    return lambda said: {**said, name: tuple(said.get(name) or ())[:-1]}
+    return lambda answer: {**answer, name: tuple(answer.get(name) or ())[:-1]}
 
 
 # One version of one API, systematically ----------------------------------------------------------------------------------------------
 
 
-def _code(said: Body) -> Body:
-    return {**said, "error_code": _WRONG_CODE}
+def _code(answer: Body) -> Body:
+    return {**answer, "error_code": _WRONG_CODE}
 
 
 _WRONG: Final[Mapping[Api, Change]] = {
     Api.FIND_COORDINATOR: _each_entry("coordinators", _code),
-    Api.JOIN_GROUP: lambda said: _code(said) if said["error_code"] else {**said, "member_id": f"{said['member_id']}?"},
-    Api.SYNC_GROUP: lambda said: {**said, "assignment": said["assignment"][::-1]} if said["assignment"] else _code(said),
-    Api.HEARTBEAT: lambda said: {**said, "error_code": 0 if said["error_code"] else ErrorCode.REBALANCE_IN_PROGRESS.value},
+    Api.JOIN_GROUP: lambda answer: _code(answer) if answer["error_code"] else {**answer, "member_id": f"{answer['member_id']}?"},
+    Api.SYNC_GROUP: lambda answer: {**answer, "assignment": answer["assignment"][::-1]} if answer["assignment"] else _code(answer),
+    Api.HEARTBEAT: lambda answer: {**answer, "error_code": 0 if answer["error_code"] else ErrorCode.REBALANCE_IN_PROGRESS.value},
     Api.LEAVE_GROUP: _code,
     Api.OFFSET_COMMIT: _each_entry("topics", _each_entry("partitions", _code)),
     Api.OFFSET_FETCH: _each_entry(
-        "groups", _each_entry("topics", _each_entry("partitions", lambda said: {**said, "committed_offset": said["committed_offset"] + 1}))
+        "groups", _each_entry("topics", _each_entry("partitions", lambda answer: {**answer, "committed_offset": answer["committed_offset"] + 1}))
     ),
-    Api.DESCRIBE_GROUPS: _each_entry("groups", lambda said: {**said, "group_state": "Dead" if said["members"] else "Stable"}),
-    Api.LIST_GROUPS: lambda said: {**said, "groups": ()},
+    Api.DESCRIBE_GROUPS: _each_entry("groups", lambda answer: {**answer, "group_state": "Dead" if answer["members"] else "Stable"}),
+    Api.LIST_GROUPS: lambda answer: {**answer, "groups": ()},
     Api.DELETE_GROUPS: _each_entry("results", _code),
     Api.OFFSET_DELETE: _code,
     Api.API_VERSIONS: _code,
@@ -86,14 +86,14 @@ def _by_version() -> Iterator[Variant]:
 # Single fields of all versions ---------------------------------------------------------------------------------------------------------
 
 
-def _own_as_leader(said: Body) -> Body:
-    return {**said, "leader": said["member_id"]} if not said["error_code"] else said
+def _own_as_leader(answer: Body) -> Body:
+    return {**answer, "leader": answer["member_id"]} if not answer["error_code"] else answer
 
 
-def _swapped(said: Body) -> Body:
-    members = tuple(said.get("members") or ())
+def _swapped(answer: Body) -> Body:
+    members = tuple(answer.get("members") or ())
     metadata = [member["metadata"] for member in members]
-    return {**said, "members": tuple({**member, "metadata": other} for member, other in zip(members, metadata[1:] + metadata[:1], strict=True))}
+    return {**answer, "members": tuple({**member, "metadata": other} for member, other in zip(members, metadata[1:] + metadata[:1], strict=True))}
 
 
 def _described(change: Change) -> Change:
@@ -102,14 +102,14 @@ def _described(change: Change) -> Change:
 
 def _fields() -> Iterator[Variant]:
     join, sync, describe = Api.JOIN_GROUP, Api.SYNC_GROUP, Api.DESCRIBE_GROUPS
-    member = _each_entry("members", lambda said: {**said, "member_metadata": b""})
+    member = _each_entry("members", lambda answer: {**answer, "member_metadata": b""})
     for name, says, breaks, api, change in (
         ("leader-told-to-all", "Every member is told that it leads.", "JOIN-13", join, _own_as_leader),
         ("leader-is-nobody", "The leader told is no member.", "JOIN-13", join, _set(leader="nobody")),
         ("list-lacks-a-member", "The leader is not told of the last member.", "JOIN-14", join, _fewer("members")),
         ("metadata-swapped", "The leader is told each member's metadata as another's.", "JOIN-15", join, _swapped),
-        ("metadata-lost", "The leader is told no metadata.", "JOIN-15", join, _each_entry("members", lambda said: {**said, "metadata": b""})),
-        ("instances-not-listed", "The leader is not told the instances of the members.", "JOIN-15", join, _each_entry("members", lambda said: {**said, "group_instance_id": None})),
+        ("metadata-lost", "The leader is told no metadata.", "JOIN-15", join, _each_entry("members", lambda answer: {**answer, "metadata": b""})),
+        ("instances-not-listed", "The leader is not told the instances of the members.", "JOIN-15", join, _each_entry("members", lambda answer: {**answer, "group_instance_id": None})),
         ("protocol-not-told", "JoinGroup's answer names no protocol.", "JOIN-13", join, _set(protocol_name="")),
         ("assignment-lost", "SyncGroup's answer holds no assignment.", "SYNC-13", sync, _set(assignment=b"")),
         ("sync-names-nothing", "SyncGroup's answer names no protocol.", "SYNC-51", sync, _set(protocol_name=None)),
@@ -119,12 +119,12 @@ def _fields() -> Iterator[Variant]:
         ("described-without-protocol", "DescribeGroups tells no protocol.", "INV-02", describe, _described(_set(protocol_data="", protocol_type=""))),
         ("states-not-listed", "ListGroups tells no states.", "INV-02", Api.LIST_GROUPS, _each_entry("groups", _set(group_state=""))),
         ("never-committed-is-zero", "An offset that was never committed is told as 0.", "TR-125", Api.OFFSET_FETCH,
-         _each_entry("groups", _each_entry("topics", _each_entry("partitions", lambda said: {**said, "committed_offset": max(0, said["committed_offset"])})))),
+         _each_entry("groups", _each_entry("topics", _each_entry("partitions", lambda answer: {**answer, "committed_offset": max(0, answer["committed_offset"])})))),
         ("fetched-without-metadata", "OffsetFetch tells no metadata.", "TR-125", Api.OFFSET_FETCH,
          _each_entry("groups", _each_entry("topics", _each_entry("partitions", _set(metadata=""))))),
-        ("leaves-told-as-one", "The codes of a LeaveGroup's entries are all 0.", "LEAVE-51", Api.LEAVE_GROUP, _each_entry("members", lambda said: {**said, "error_code": 0})),
-        ("keys-told-once", "FindCoordinator answers for its first key alone.", "FIND-03", Api.FIND_COORDINATOR, lambda said: {**said, "coordinators": said["coordinators"][:1]}),
-        ("commits-refused-unseen", "A commit's errors are told as 0.", "TR-123", Api.OFFSET_COMMIT, _each_entry("topics", _each_entry("partitions", lambda said: {**said, "error_code": 0}))),
+        ("leaves-told-as-one", "The codes of a LeaveGroup's entries are all 0.", "LEAVE-51", Api.LEAVE_GROUP, _each_entry("members", lambda answer: {**answer, "error_code": 0})),
+        ("keys-told-once", "FindCoordinator answers for its first key alone.", "FIND-03", Api.FIND_COORDINATOR, lambda answer: {**answer, "coordinators": answer["coordinators"][:1]}),
+        ("commits-refused-unseen", "A commit's errors are told as 0.", "TR-123", Api.OFFSET_COMMIT, _each_entry("topics", _each_entry("partitions", lambda answer: {**answer, "error_code": 0}))),
     ):  # fmt: skip
         yield Variant(name=name, says=says, breaks=(breaks,), line=_changing(api, change))
 
@@ -149,43 +149,45 @@ def _slow(api: Api, delay_s: float) -> ConnectionVariant:
     return ConnectionVariant(delay_s=lambda arrived: delay_s if arrived.wire.api is api else 0.0)
 
 
-def _by_every_broker_itself(arrived: IncomingRequest, said: Body) -> Body:
+def _by_every_broker_itself(arrived: IncomingRequest, answer: Body) -> Body:
     if arrived.wire.api is not Api.FIND_COORDINATOR:
-        return said
-    return {**said, "coordinators": tuple({**coordinator, "node_id": arrived.columns["node"]} for coordinator in said["coordinators"])}
+        return answer
+    return {**answer, "coordinators": tuple({**coordinator, "node_id": arrived.columns["node"]} for coordinator in answer["coordinators"])}
 
 
-def _future_unanswered(arrived: IncomingRequest, said: Body) -> Body | None:
-    return None if arrived.is_refused else said
+def _future_unanswered(arrived: IncomingRequest, answer: Body) -> Body | None:
+    return None if arrived.is_refused else answer
 
 
-def _empty_key_refused(arrived: IncomingRequest, said: Body) -> Body:
+def _empty_key_refused(arrived: IncomingRequest, answer: Body) -> Body:
     if arrived.wire.api is not Api.FIND_COORDINATOR:
-        return said
+        return answer
     refused = ErrorCode.INVALID_GROUP_ID.value
     return {
-        **said,
-        "coordinators": tuple(coordinator if coordinator["key"] else {**coordinator, "error_code": refused} for coordinator in said["coordinators"]),
+        **answer,
+        "coordinators": tuple(
+            coordinator if coordinator["key"] else {**coordinator, "error_code": refused} for coordinator in answer["coordinators"]
+        ),
     }
 
 
 def _throttling(throttle_ms: int) -> ConnectionVariant:
-    return ConnectionVariant(says=lambda _, said: {**said, "throttle_time_ms": throttle_ms})
+    return ConnectionVariant(says=lambda _, answer: {**answer, "throttle_time_ms": throttle_ms})
 
 
-def _with_another_group(arrived: IncomingRequest, said: Body) -> Body:
+def _with_another_group(arrived: IncomingRequest, answer: Body) -> Body:
     """Tell another group's offsets before those asked for, as far as the version can tell groups apart."""
     if arrived.wire.api is not Api.OFFSET_FETCH or arrived.wire.version < _GROUPS_SINCE:
-        return said
-    groups = tuple(dict(group) for group in said["groups"])
-    return {**said, "groups": (*({**group, "group_id": f"{group['group_id']}-of-another"} for group in groups[:1]), *groups)}
+        return answer
+    groups = tuple(dict(group) for group in answer["groups"])
+    return {**answer, "groups": (*({**group, "group_id": f"{group['group_id']}-of-another"} for group in groups[:1]), *groups)}
 
 
-def _with_dead_port(arrived: IncomingRequest, said: Body) -> Body:
+def _with_dead_port(arrived: IncomingRequest, answer: Body) -> Body:
     """Tell a port at which nobody listens by the versions that know one key alone; the kit itself asks by a newer one."""
     if arrived.wire.api is not Api.FIND_COORDINATOR or arrived.wire.version >= _KEYS_SINCE:
-        return said
-    return {**said, "coordinators": tuple({**coordinator, "port": 1} for coordinator in said["coordinators"])}
+        return answer
+    return {**answer, "coordinators": tuple({**coordinator, "port": 1} for coordinator in answer["coordinators"])}
 
 
 def _lines() -> Iterator[Variant]:

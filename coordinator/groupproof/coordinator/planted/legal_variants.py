@@ -61,17 +61,17 @@ def _reversed(value: Any, name: str = "") -> Any:
 
 
 def _every(change: Callable[[Body], Body]) -> ConnectionVariant:
-    return ConnectionVariant(says=lambda _, said: change(said))
+    return ConnectionVariant(says=lambda _, answer: change(answer))
 
 
-def _throttled(said: Body) -> Body:
-    return {**said, "throttle_time_ms": 7}
+def _throttled(answer: Body) -> Body:
+    return {**answer, "throttle_time_ms": 7}
 
 
-def _worded(said: Body) -> Body:
+def _worded(answer: Body) -> Body:
     """Say something with every refusal that has room for words."""
-    result = dict(said)
-    result.update((name, tuple(_worded(dict(item)) for item in said[name])) for name in ("groups", "coordinators") if name in said)
+    result = dict(answer)
+    result.update((name, tuple(_worded(dict(item)) for item in answer[name])) for name in ("groups", "coordinators") if name in answer)
     return {**result, "error_message": "no"} if "error_message" in result and result.get("error_code") else result
 
 
@@ -79,9 +79,9 @@ def _slow_on_some(arrived: IncomingRequest) -> float:
     return 0.2 if arrived.wire.api in (Api.HEARTBEAT, Api.OFFSET_COMMIT, Api.OFFSET_FETCH, Api.DESCRIBE_GROUPS) else 0.0
 
 
-def _late_by(what: str) -> int:
+def _late_by(drawn_for: str) -> int:
     """Return up to 400 ms, drawn by name, so that every run has the same."""
-    return zlib.crc32(what.encode()) % (_LATE_MS_MAX + 1)
+    return zlib.crc32(drawn_for.encode()) % (_LATE_MS_MAX + 1)
 
 
 def _late_answer(arrived: IncomingRequest) -> float:
@@ -92,11 +92,11 @@ def _late_timer(key: TimerKey, due_ms: int) -> int:
     return due_ms + _late_by(f"{key.kind}/{key.member_id}/{due_ms}")
 
 
-def _idle_fields(arrived: IncomingRequest, said: Body) -> Body:
+def _idle_fields(arrived: IncomingRequest, answer: Body) -> Body:
     """Give refusals of JoinGroup what no client reads there."""
-    if arrived.wire.api is Api.JOIN_GROUP and said["error_code"] not in (0, 79):
-        return {**said, "generation_id": 0, "leader": "x", "protocol_name": "x"}
-    return said
+    if arrived.wire.api is Api.JOIN_GROUP and answer["error_code"] not in (0, 79):
+        return {**answer, "generation_id": 0, "leader": "x", "protocol_name": "x"}
+    return answer
 
 
 LEGAL: Final[tuple[Variant, ...]] = (

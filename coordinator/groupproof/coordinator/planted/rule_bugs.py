@@ -104,17 +104,17 @@ def _assign_to(turn: int) -> Callable[[EffectContext, Event], None]:
     """Return what gives each member the assignment of the one that stands `turn` after it."""
 
     def assign(_: EffectContext, event: Event) -> None:
-        members, given = list(event.existing_group.members), event.assignment or {}
+        members, assignment = list(event.existing_group.members), event.assignment or {}
         for index, member in enumerate(members):
-            member.assignment = given.get(members[(index + turn) % len(members)].member_id, b"")
+            member.assignment = assignment.get(members[(index + turn) % len(members)].member_id, b"")
 
     return assign
 
 
 def _assign_first(_: EffectContext, event: Event) -> None:
-    given = list((event.assignment or {}).values())
+    assignments = list((event.assignment or {}).values())
     for member in event.existing_group.members:
-        member.assignment = given[0] if given else b""
+        member.assignment = assignments[0] if assignments else b""
 
 
 def _keep_old_assignment(_: EffectContext, event: Event) -> None:

@@ -48,9 +48,9 @@ def variants() -> dict[str, Variant]:
 def variant_named(name: str) -> Variant:
     """Return a variant, or one that a dialect brings for its profiles alone (the readings of DataLink's design are such); raise `UnknownVariant`."""
     of_dialects = (variant for functions in registered_functions() for variant in functions.planted)
-    known = variants() | {variant.name: variant for variant in (*READINGS, *OF_OTHER_DIALECTS, *of_dialects)}
+    named = variants() | {variant.name: variant for variant in (*READINGS, *OF_OTHER_DIALECTS, *of_dialects)}
     try:
-        return known[name]
+        return named[name]
     except KeyError:
-        nearest = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+        nearest = difflib.get_close_matches(name, named, n=3, cutoff=0.5)
         raise UnknownVariant(f"no variant {name!r}" + (f"; did you mean {', '.join(nearest)}?" if nearest else "")) from None

@@ -91,7 +91,7 @@ def stale(folder: Path) -> list[str]:
 
 def _contents() -> str:
     pages = {name: f"the same of {dialect.group_says}" for name, dialect in dialects_beside_classic().items()}
-    rows = ((f"[{name}]({name})", what) for name, what in {**_CONTENTS, **pages}.items())
+    rows = ((f"[{name}]({name})", purpose) for name, purpose in {**_CONTENTS, **pages}.items())
     return (
         "\n".join(
             [

@@ -65,5 +65,5 @@ SINCE: Final[Mapping[Api, Mapping[Release, Range]]] = {
 
 def advertised(release: Release) -> dict[Api, Range]:
     """Return what brokers of a release advertise."""
-    known = {api: [versions for since, versions in history.items() if since <= release] for api, history in SINCE.items()}
-    return {api: versions[-1] for api, versions in known.items() if versions}
+    ranges = {api: [versions for since, versions in history.items() if since <= release] for api, history in SINCE.items()}
+    return {api: versions[-1] for api, versions in ranges.items() if versions}

@@ -127,8 +127,8 @@ on_change(cited.cache_clear)
 
 def unexplained(proven: Collection[str]) -> list[str]:
     """Return the ids that have neither a witness in `proven` nor a reason, and those that have both or two."""
-    said = [id for gap in gaps() for id in gap.ids] + list(proven)
-    return [name for name in everything() if said.count(name) != 1]
+    named = [id for gap in gaps() for id in gap.ids] + list(proven)
+    return [name for name in everything() if named.count(name) != 1]
 
 
 @cache
@@ -139,8 +139,8 @@ def _of_cases() -> Mapping[str, Mapping[str, Mapping[str, list[str]]]]:
 
 def unaccounted() -> list[str]:
     """Return the MUSTs on the client's side that neither a case judges nor a reason explains, and those that have both or two."""
-    said = [id for gap in unjudged() for id in gap.ids] + list(judged()["client"])
-    return [binding_client for binding_client in binding_clients() if said.count(binding_client) != 1]
+    named = [id for gap in unjudged() for id in gap.ids] + list(judged()["client"])
+    return [binding_client for binding_client in binding_clients() if named.count(binding_client) != 1]
 
 
 def _turned(ids_by_case: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:

@@ -118,7 +118,7 @@ class Table:
 
     def rule(self, name: str) -> Row | None:
         """Return the row of that name, such as `Heartbeat/Stable/alive`, or None."""
-        return next((row for known, row in self.named_rules() if known == name), None)
+        return next((row for rule_name, row in self.named_rules() if rule_name == name), None)
 
     def named_rules(self) -> Iterator[tuple[str, Row]]:
         """Yield every row of every cell with its name, in the table's order."""

@@ -62,7 +62,7 @@ def registered(dialect: Dialect) -> Iterator[None]:
     """Let the kit know one more dialect meanwhile; raise `ValueError` where its name, or a profile's, is another's already."""
     from groupproof.protocol.wire.message_codec import read_as_messages  # with Kafka's schemas, which nobody needs who only asks for a dialect
 
-    names = [name for known in _DIALECTS for name in (known.name, *(relative.name for relative in known.relatives))]
+    names = [name for present in _DIALECTS for name in (present.name, *(relative.name for relative in present.relatives))]
     for name in (dialect.name, *(relative.name for relative in dialect.relatives)):
         if name in names:
             raise ValueError(f"a dialect or profile is called {name!r} already")

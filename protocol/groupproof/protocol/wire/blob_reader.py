@@ -18,9 +18,9 @@ class BlobError(ValueError):
 class BlobReader:
     """A position in a blob. `what` names the blob in errors, `error` is the class of them."""
 
-    def __init__(self, blob: bytes, what: str, error: type[BlobError] = BlobError) -> None:
+    def __init__(self, blob: bytes, title: str, error: type[BlobError] = BlobError) -> None:
         self._blob = blob
-        self._what = what
+        self._title = title
         self._error = error
         self._at = 0
 
@@ -34,7 +34,7 @@ class BlobReader:
         return rest
 
     def refuse(self, why: str) -> BlobError:
-        return self._error(f"{self._what} {why}")
+        return self._error(f"{self._title} {why}")
 
     def int8(self, name: str) -> int:
         return self._unpack(_INT8, name)

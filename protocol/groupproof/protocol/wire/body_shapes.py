@@ -183,10 +183,10 @@ def _by_partition(body: Mapping[str, Any], rewritten: Callable[[Mapping[str, Any
     )
 
 
-def _only_group(body: Mapping[str, Any], what: str) -> Mapping[str, Any]:
+def _only_group(body: Mapping[str, Any], title: str) -> Mapping[str, Any]:
     groups = body.get("groups", ())
     if len(groups) != 1:
-        raise ValueError(f"{what} is about exactly one group, not {len(groups)}")
+        raise ValueError(f"{title} is about exactly one group, not {len(groups)}")
     only: Mapping[str, Any] = groups[0]
     return only
 

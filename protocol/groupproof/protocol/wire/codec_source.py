@@ -116,9 +116,9 @@ def _entry(column: Column) -> Column:
 # Reading
 
 
-def _reader(what: Shape | Column) -> _Function:
+def _reader(column: Shape | Column) -> _Function:
     function = _Function("def made(frame, at, left):")
-    read = _read_struct(function, what) if isinstance(what, Shape) else _read(function, what)
+    read = _read_struct(function, column) if isinstance(column, Shape) else _read(function, column)
     function.line(f"return {read}, at")
     return function
 
@@ -146,8 +146,8 @@ def _made(function: _Function, shape: Shape, items: Mapping[str, str]) -> str:
     if shape.message is None:
         return f"{{{', '.join(f'{name!r}: {value}' for name, value in items.items())}}}"
     assert not _tagged(shape), f"{shape.title}: a message is made before its tagged fields are read"
-    known = _fields(shape.message)
-    return f"{function.value(shape.message)}({', '.join(f'{name}={value}' for name, value in items.items() if name in known)})"
+    fields = _fields(shape.message)
+    return f"{function.value(shape.message)}({', '.join(f'{name}={value}' for name, value in items.items() if name in fields)})"
 
 
 def _fields(message: type[Any]) -> frozenset[str]:
@@ -268,12 +268,12 @@ def _read_uuid(function: _Function) -> str:
 # Writing
 
 
-def _writer(what: Shape | Column) -> _Function:
+def _writer(column: Shape | Column) -> _Function:
     function = _Function("def made(out, value):")
-    if isinstance(what, Shape):
-        _write_struct(function, what, "value")
+    if isinstance(column, Shape):
+        _write_struct(function, column, "value")
     else:
-        _write(function, what, "value")
+        _write(function, column, "value")
     return function
 
 
@@ -300,8 +300,8 @@ def _getter(function: _Function, shape: Shape, body: str) -> Callable[[Column], 
     """Return what gives the text of a column's value."""
     if shape.message is not None:
         assert not _tagged(shape), f"{shape.title}: a message has no tagged fields"
-        known = _fields(shape.message)
-        return lambda column: f"{body}.{column.name}" if column.name in known else function.value(column.default)
+        fields = _fields(shape.message)
+        return lambda column: f"{body}.{column.name}" if column.name in fields else function.value(column.default)
     names, get = function.value(frozenset(shape.names)), function.name()
     with function.block(f"if not {names}.issuperset({body}):"):
         function.line(f"raise unknown_field({shape.title!r}, {body}, {names})")

@@ -27,7 +27,7 @@ __all__ = ["VERSIONS", "Side", "field_names", "has_flexible_header", "shape_of"]
 Side = Literal["request", "response"]
 
 _KNOWN: Final = {api: sorted(schema_name_map[api_key_map[api]]) for api in Api}
-_DROPPED: Final = {api: min(version for known, version, _ in ENTITIES if known is api) for api, _, _ in ENTITIES}
+_DROPPED: Final = {api: min(version for entity, version, _ in ENTITIES if entity is api) for api, _, _ in ENTITIES}
 VERSIONS: Final[dict[Api, tuple[int, int]]] = {api: (_DROPPED.get(api, versions[0]), versions[-1]) for api, versions in _KNOWN.items()}
 """The oldest and the newest version of each API that this wire reads and writes."""
 
@@ -73,8 +73,8 @@ def _merged(entities: Iterable[Any]) -> _Union:
     for entity in entities:
         for field in fields(entity):
             nested = _nested(field.type)
-            known = union.get(_name(field), (None, {}))[1]
-            union[_name(field)] = (_default(field), _over(known, _merged([nested])) if nested is not None else {})
+            older = union.get(_name(field), (None, {}))[1]
+            union[_name(field)] = (_default(field), _over(older, _merged([nested])) if nested is not None else {})
     return union
 
 

@@ -130,8 +130,8 @@ class UnsupportedVersion(WireError):
     """
 
     def __init__(self, api: Api | None, api_key: int, version: int, correlation: int) -> None:
-        known = f"{api.title} is read from v{VERSIONS[api][0]} to v{VERSIONS[api][1]}" if api is not None else "no such API is known"
-        super().__init__(f"a request with API key {api_key} and version {version}: {known}")
+        reason = f"{api.title} is read from v{VERSIONS[api][0]} to v{VERSIONS[api][1]}" if api is not None else "no such API is known"
+        super().__init__(f"a request with API key {api_key} and version {version}: {reason}")
         self.api = api
         self.api_key = api_key
         self.version = version

@@ -41,13 +41,13 @@ def request_columns(api: Api, body: Body, named: Named = str) -> tuple[Columns, 
     """
     brought, describe = _BROUGHT.get(api), _REQUESTS.get(api)
     if brought is not None:
-        who, what = brought.request(body, named)
+        who, body_columns = brought.request(body, named)
     else:
-        who, what = describe(_named_by(body, named) if api in _BY_ID else body) if describe else ({}, {})
+        who, body_columns = describe(_named_by(body, named) if api in _BY_ID else body) if describe else ({}, {})
     if api is Api.FETCH:
-        what = _fetched(body, named)
-    what["body"] = body if _is_whole(api) else _compact(api, body)
-    return who, what
+        body_columns = _fetched(body, named)
+    body_columns["body"] = body if _is_whole(api) else _compact(api, body)
+    return who, body_columns
 
 
 def response_columns(api: Api, request: Body, body: Body, named: Named = str) -> Columns:
@@ -208,12 +208,12 @@ def _epoch_request(body: Body, named: Named) -> tuple[Columns, Columns]:
 
 def _epoch_response(body: Body, request: Body, named: Named) -> Columns:
     """Tell the member's epoch and assignment, which an error does not give."""
-    given = (
+    assigned = (
         {}
         if body.get("error_code")
         else {"member_epoch": body.get("member_epoch")} | _by_id((body.get("assignment") or {}).get("topic_partitions"), named)
     )
-    return {"member": body.get("member_id") or request.get("member_id"), "member_epoch": None, **given}
+    return {"member": body.get("member_id") or request.get("member_id"), "member_epoch": None, **assigned}
 
 
 def _by_id(topics: Any, named: Named) -> Columns:

@@ -28,10 +28,10 @@ def member_of_reason(reason: Column) -> Column:
 
 def cause_of_reason(reason: Column, *, is_initial: Column) -> Column:
     """Return the cause that a coordinator's reason gives; of a release that gives none (before 2.2) it is untold, but of a group's first rebalance."""
-    said = f.coalesce(reason, f.lit(""))
-    own = f.trim(f.regexp_replace(said, _CLIENT, ""))
+    text = f.coalesce(reason, f.lit(""))
+    own = f.trim(f.regexp_replace(text, _CLIENT, ""))
     cause = _first([(own.rlike(_java(pattern)), meant) for pattern, meant in COORDINATOR_WORDS], Cause.UNTOLD)
-    of_client = f.lower(f.regexp_extract(said, _CLIENT, 1))
+    of_client = f.lower(f.regexp_extract(text, _CLIENT, 1))
     by_client = _first([(of_client.contains(words), meant) for words, meant in CLIENT_WORDS], None)
     return (
         f.when(is_initial & cause.isin(Cause.NEW_MEMBER.value, Cause.UNTOLD.value), Cause.FIRST_MEMBER.value)
@@ -43,8 +43,8 @@ def cause_of_reason(reason: Column, *, is_initial: Column) -> Column:
 
 def cause_of_changes(*, is_first: Column, came_seq: Column, left_seq: Column, reason: Column, has_lost: Column) -> Column:
     """Return the cause that requests show: who came or left first since the generation before, else that a member is missing."""
-    said = f.lower(f.coalesce(reason, f.lit("")))
-    left = _first([(said.contains(words), meant) for words, meant in CLIENT_WORDS], Cause.LEFT)
+    text = f.lower(f.coalesce(reason, f.lit("")))
+    left = _first([(text.contains(words), meant) for words, meant in CLIENT_WORDS], Cause.LEFT)
     comes_first = came_seq.isNotNull() & (left_seq.isNull() | (came_seq < left_seq))
     return (
         f.when(is_first, Cause.FIRST_MEMBER.value)

@@ -26,9 +26,9 @@ def zombies(tables: Tables) -> DataFrame:
     nothing = {name: f.lit(None) for name in ("client", "release", "member", "asked_ns", "error", "offsets")}
     formed = tables.member_generations.select(*GROUP, "generation", "seq").withColumns(nothing).withColumn("formed", f.col("generation"))
     so_far = Window.partitionBy(*GROUP).orderBy("seq").rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    known = commits.unionByName(formed.select(*commits.columns)).withColumn("newest", f.max("formed").over(so_far)).where("formed is null")
+    generations = commits.unionByName(formed.select(*commits.columns)).withColumn("newest", f.max("formed").over(so_far)).where("formed is null")
     fenced = ", ".join(str(int(code)) for code in sorted(MEMBERSHIP_ENDS))
-    stale = known.where(f"generation < newest or error in ({fenced})")
+    stale = generations.where(f"generation < newest or error in ({fenced})")
     outcome = f.expr("CASE WHEN error IS NULL THEN 'unanswered' WHEN error = 0 THEN 'accepted' ELSE 'refused' END")
     return stale.select(*MEMBER, "generation", "newest", "asked_ns", "error", "offsets", outcome.alias("outcome"))
 

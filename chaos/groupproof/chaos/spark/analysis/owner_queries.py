@@ -40,8 +40,8 @@ def _holdings(tables: Tables) -> DataFrame:
 def _held(tables: Tables) -> DataFrame:
     rows = _callbacks(tables)
     reporting = rows.select(*RUN, "client").distinct()
-    given = _assignments(tables).join(reporting, [*RUN, "client"], "left_anti")
-    return rows.unionByName(given).where("until_ns > since_ns")
+    assigned = _assignments(tables).join(reporting, [*RUN, "client"], "left_anti")
+    return rows.unionByName(assigned).where("until_ns > since_ns")
 
 
 def _stretches(tables: Tables) -> DataFrame:

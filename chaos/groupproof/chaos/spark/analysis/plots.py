@@ -114,14 +114,14 @@ def _axis(end_ms: float, y: float, x: Callable[[float], float]) -> str:
 def _bar(row: Row, y: float, height: float, x: Callable[[float], float], colour: str, lasts: str, title: str) -> str:
     start = (row.get("started_ns") or row.get("since_ns") or 0) / 1e6
     wide = x(start + (row[lasts] or 0)) - x(start)
-    said = f"{title}; at {time_label(start)}, {time_label(row[lasts] or 0)}"
-    return element("rect", hint(said), x=x(start), y=y, width=max(wide, 2.0), height=height, style=f"fill:var(--{colour})")
+    text = f"{title}; at {time_label(start)}, {time_label(row[lasts] or 0)}"
+    return element("rect", hint(text), x=x(start), y=y, width=max(wide, 2.0), height=height, style=f"fill:var(--{colour})")
 
 
 def _tick(row: Row, y: float, x: Callable[[float], float]) -> str:
     at = row["at_ns"] / 1e6
-    said = hint(f"the session of {row['client'] or row['member']} ended at {time_label(at)}")
-    return element("line", said, x1=x(at), x2=x(at), y1=y, y2=y + 6, style="stroke:var(--fault);stroke-width:1.5")
+    text = hint(f"the session of {row['client'] or row['member']} ended at {time_label(at)}")
+    return element("line", text, x1=x(at), x2=x(at), y1=y, y2=y + 6, style="stroke:var(--fault);stroke-width:1.5")
 
 
 def _row_text(row: Row) -> str:

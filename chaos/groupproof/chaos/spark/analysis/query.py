@@ -72,14 +72,14 @@ def figures_of(query: Query, facts: DataFrame) -> DataFrame:
 def figures_by(facts: DataFrame, by: Sequence[str], keys: Sequence[str], measures: Sequence[Column]) -> DataFrame:
     levels = [[*keys], [*RUN, *keys], *([*(() if name == "release" else RUN), name, *keys] for name in by)]
     named = [*RUN, *by, *keys]
-    taken = facts.groupingSets([[f.col(f"`{name}`") for name in level] for level in levels], *(f.col(f"`{name}`") for name in named)).agg(
+    figures = facts.groupingSets([[f.col(f"`{name}`") for name in level] for level in levels], *(f.col(f"`{name}`") for name in named)).agg(
         *measures, *(f.grouping(f.col(f"`{name}`")).alias(f"no_{name}") for name in (*by, "run"))
     )
     dimension, value = f.when(f.col("no_run") == 1, ALL).otherwise(CASE), f.lit(None).cast("string")
     for text in by:
         dimension = f.when(f.col(f"no_{text}") == 0, text).otherwise(dimension)
         value = f.when(f.col(f"no_{text}") == 0, f.col(f"`{text}`")).otherwise(value)
-    rows = taken.withColumn("dimension", dimension).withColumn("value", value)
+    rows = figures.withColumn("dimension", dimension).withColumn("value", value)
     return rows.select(
-        "dimension", "value", *RUN, *keys, *(column for column in taken.columns if column not in named and not column.startswith("no_"))
+        "dimension", "value", *RUN, *keys, *(column for column in figures.columns if column not in named and not column.startswith("no_"))
     )

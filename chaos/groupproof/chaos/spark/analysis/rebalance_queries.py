@@ -68,7 +68,7 @@ def _from_coordinator(tables: Tables) -> DataFrame:
     )
     in_turn = Window.partitionBy(*GROUP).orderBy("number")
     left = _leaving(tables, once)
-    known = once.withColumn("was_emptied", f.lag(f.col("emptied_ns").isNotNull() & f.col("c").isNull()).over(in_turn)).withColumn(
+    changes = once.withColumn("was_emptied", f.lag(f.col("emptied_ns").isNotNull() & f.col("c").isNull()).over(in_turn)).withColumn(
         "has_next", f.lead("number").over(in_turn).isNotNull()
     )
     is_initial = f.expr("coalesce(b.state_before = 'Empty', was_emptied, number = 1 and coalesce(b.generation, 0) <= 0)")
@@ -79,7 +79,7 @@ def _from_coordinator(tables: Tables) -> DataFrame:
     own = f.concat_ws(
         "; client reason: ", "b.detail", f.when(~f.contains(f.coalesce("b.detail", f.lit("")), f.lit("; client reason:")), f.col("left.reason"))
     )
-    return known.join(left, [*GROUP, "number"], "left").select(
+    return changes.join(left, [*GROUP, "number"], "left").select(
         *GROUP, f.col("c.generation").alias("generation"), cause_of_reason(own, is_initial=is_initial).alias("cause"),
         f.coalesce(member_of_reason(f.col("b.detail")), "left.member").alias("member"), outcome.alias("outcome"), f.col("b.at_ns").alias("started_ns"),
         ms("c.at_ns - b.at_ns").alias("join_ms"), ms("settled_ns - c.at_ns").alias("sync_ms"),
@@ -179,12 +179,12 @@ def generation_gaps(tables: Tables) -> DataFrame:
             f.count_if(f.expr("state_before is null and state_after in ('Empty', 'Stable', 'CompletingRebalance')")).alias("made"),
         )
     )
-    known = apart.join(counted, [*GROUP, "seq"], "left").join(tables.transition_groups, list(GROUP), "left").fillna(0, ["emptied", "made"])
+    gaps = apart.join(counted, [*GROUP, "seq"], "left").join(tables.transition_groups, list(GROUP), "left").fillna(0, ["emptied", "made"])
     kind = f.expr(
         "CASE WHEN is_told IS NULL THEN 'untold' WHEN made > 0 THEN 'anew' WHEN generation <= before THEN 'fall' "
         "WHEN emptied >= generation - before - 1 THEN 'emptied' ELSE 'gap' END"
     )
-    return known.select(*GROUP, "at_ns", "before", "generation", f.expr("generation - before - 1").alias("missing"), "emptied", kind.alias("kind"))
+    return gaps.select(*GROUP, "at_ns", "before", "generation", f.expr("generation - before - 1").alias("missing"), "emptied", kind.alias("kind"))
 
 
 REBALANCES: Final = Query(

@@ -164,8 +164,8 @@ class Tables:
         """The release of each client: what its shim says, or what it says itself by ApiVersions."""
         hello = (f.col("who") == "kit") & (f.col("kind") == "event") & (name_in() == "hello")
         versions = (f.col("api") == Api.API_VERSIONS.title) & (f.col("kind") == "request") & (f.col("who") != "member")
-        said = f.when(hello, _joined("$.client", "$.version")).otherwise(_joined("$.client_software_name", "$.client_software_version"))
-        telling = self.rows.where((hello | versions) & f.col("client").isNotNull()).withColumn("said", said).where("said <> ''")
+        release = f.when(hello, _joined("$.client", "$.version")).otherwise(_joined("$.client_software_name", "$.client_software_version"))
+        telling = self.rows.where((hello | versions) & f.col("client").isNotNull()).withColumn("said", release).where("said <> ''")
         best = f.max(f.struct(hello.alias("is_hello"), "said"))
         return self._keep(
             "releases", telling.groupBy(*RUN, "client").agg(best.alias("best")).select(*RUN, "client", f.col("best.said").alias("said"))
@@ -173,9 +173,9 @@ class Tables:
 
     def with_release(self, facts: DataFrame) -> DataFrame:
         """Return the facts with the `release` of their `client`: its own, else what is known of all clients of the run."""
-        known = facts.join(f.broadcast(self.releases), [*RUN, "client"], "left")
+        joined = facts.join(f.broadcast(self.releases), [*RUN, "client"], "left")
         rows = f.broadcast(self.subscriptions.select(*RUN, "told_release"))
-        return known.join(rows, list(RUN), "left").withColumn("release", f.coalesce("said", "told_release")).drop("said", "told_release")
+        return joined.join(rows, list(RUN), "left").withColumn("release", f.coalesce("said", "told_release")).drop("said", "told_release")
 
     def with_client(self, facts: DataFrame) -> DataFrame:
         """Return facts that name a `member` with its `client` and `release`; of a member that no answer tells of, the client is what its id begins with."""

@@ -58,7 +58,7 @@ class WatchedGroups:
     bucket: int = 0
     rows: int = 0
     late: int = 0
-    _taken: int = 0
+    _folded: int = 0
     _fleet: Fleet = field(default_factory=Fleet)
     _waiting: list[tuple[int, int, Observation]] = field(default_factory=list)
     _newest_ns: int = _NONE
@@ -72,9 +72,9 @@ class WatchedGroups:
                 self.late += counts
                 continue
             self.rows += counts
-            self._taken += 1
+            self._folded += 1
             self._newest_ns = max(self._newest_ns, obs.at_ns)
-            heapq.heappush(self._waiting, (obs.seq, self._taken, obs))
+            heapq.heappush(self._waiting, (obs.seq, self._folded, obs))
         return list(self._released_until(self.watermark_ns))
 
     def rest(self) -> list[Alert]:
@@ -91,9 +91,9 @@ class WatchedGroups:
         return self._newest_ns - self.delay_ns
 
     @property
-    def taken(self) -> int:
+    def folded(self) -> int:
         """Return how many observations were taken, those of links and nodes too."""
-        return self._taken
+        return self._folded
 
     @property
     def waiting(self) -> int:

@@ -89,11 +89,11 @@ def _judge_runs(frame: DataFrame, places: Mapping[str, int]) -> list[CaseResult]
     rows = frame.groupBy(*_RUN).applyInArrow(_judge_run, "file string, run string, case string, first long, judged binary").collect()
     ordered = sorted(rows, key=lambda row: (places.get(row["file"], 0), row["first"], row["run"], row["case"]))
     judged = [pickle.loads(bytes(row["judged"])) for row in ordered]
-    known, repeated = _cases_by_id(), dict[str, list[Judgement]]()
+    cases, repeated = _cases_by_id(), dict[str, list[Judgement]]()
     for item in judged:
         if item.judgement is not None:
             repeated.setdefault(item.case, []).append(item.judgement)
-    ruled = [CaseResult(case=known[name], ruling=rule_on(known[name], judgements)) for name, judgements in repeated.items()]
+    ruled = [CaseResult(case=cases[name], ruling=rule_on(cases[name], judgements)) for name, judgements in repeated.items()]
     return [*ruled, *(result for entry in judged for result in entry.results)]
 
 

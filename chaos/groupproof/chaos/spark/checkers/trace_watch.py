@@ -156,7 +156,7 @@ def _fold(watch: Watch, key: tuple[str, str, int], frames: Iterable[pd.DataFrame
     pairs = [(_ALERT, _text(alert)) for alert in alerts] + [(_GROUP, _text(group)) for group in groups]
     pairs.append((_REST if state.hasTimedOut else _PULSE, ""))
     yield pd.DataFrame(
-        [(*key, what, text, watched.taken, watched.rows, watched.late, watched.waiting) for what, text in pairs], columns=list(_COLUMNS)
+        [(*key, kind, text, watched.folded, watched.rows, watched.late, watched.waiting) for kind, text in pairs], columns=list(_COLUMNS)
     )
 
 

@@ -81,13 +81,13 @@ def command(path: Path, *, delay: float, idle: float, url: str, buckets: int, ou
     return _ended(watcher, say, as_json=as_json)
 
 
-def _trouble(said: str) -> RunError:
+def _trouble(message: str) -> RunError:
     """Return by whose fault the query has ended: that of a trace that can't be read is reported as the task reported it."""
     from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 
-    if (found := re.search(r"WrongUsage: ([^\n]+)", said)) is not None:
+    if (found := re.search(r"WrongUsage: ([^\n]+)", message)) is not None:
         return WrongUsage(found[1])
-    return BrokenEnvironment(f"the query that watches has ended: {' '.join(said.split())[:_SAID_CHARS]}")
+    return BrokenEnvironment(f"the query that watches has ended: {' '.join(message.split())[:_SAID_CHARS]}")
 
 
 def _wait_for(path: Path, within_s: float) -> None:
@@ -103,14 +103,14 @@ def _wait_for(path: Path, within_s: float) -> None:
 
 def _watch(query: Any, watcher: Watcher, idle_s: float, say: Callable[[str], None]) -> None:
     """Return when nothing has come for `idle_s` and everything that came is judged, or when the query has ended."""
-    quiet, said = Quiet(idle_s), time.monotonic()
+    quiet, reported_s = Quiet(idle_s), time.monotonic()
     while query.isActive:
         query.awaitTermination(_LOOK_S)
         if quiet.since(query.recentProgress) and watcher.is_at_rest:
             return
-        if time.monotonic() - said > _SAY_S:
+        if time.monotonic() - reported_s > _SAY_S:
             say(_figures(watcher))
-            said = time.monotonic()
+            reported_s = time.monotonic()
 
 
 class Quiet:

@@ -122,7 +122,7 @@ def conf_of(value: str) -> tuple[str, str]:
 )
 @click.option("--list", "lists", is_flag=True, help="List the plans of churn, and do nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON on stdout, and nothing else there.")
-def command(*, lists: bool, as_json: bool, **given: Any) -> int:
+def command(*, lists: bool, as_json: bool, **options: Any) -> int:
     """Let many consumers join groups, from as many Spark tasks as there are slots, and write what they see as Parquet while it runs.
 
     What is sealed stays readable whatever dies. Said again with the same options, a load that was cut short goes on where it stood.
@@ -131,7 +131,7 @@ def command(*, lists: bool, as_json: bool, **given: Any) -> int:
         return _listed()
     from rich.console import Console
 
-    return _Call(Console(stderr=as_json), as_json=as_json, **given).run()
+    return _Call(Console(stderr=as_json), as_json=as_json, **options).run()
 
 
 def _listed() -> int:
@@ -146,8 +146,8 @@ def _listed() -> int:
 class _Call:
     """One call of the command."""
 
-    def __init__(self, console: Any, *, as_json: bool, **given: Any) -> None:
-        self._console, self._as_json, self._given = console, as_json, given
+    def __init__(self, console: Any, *, as_json: bool, **options: Any) -> None:
+        self._console, self._as_json, self._options = console, as_json, options
 
     def run(self) -> int:
         from groupproof.chaos.spark.load.load_progress import watched
@@ -159,24 +159,24 @@ class _Call:
         from groupproof.harness.subjects.client_registry import check_profile_name
 
         need("groupproof load", "pyspark", "pyarrow")
-        given = self._given
-        check_profile_name(given["profile"])
-        churn = churn_named(given["churn"])
+        options = self._options
+        check_profile_name(options["profile"])
+        churn = churn_named(options["churn"])
         client = self._client(churn)
         brokers = self._brokers()
-        job = SparkJob(given["cluster"], **dict(given["confs"]))
+        job = SparkJob(options["cluster"], **dict(options["confs"]))
         job.open()
-        tasks = given["tasks"] or min(job.slots, given["members"])
+        tasks = options["tasks"] or min(job.slots, options["members"])
         order = self._order(client, tasks)
-        sitting = LoadSession.open(given["output"], order)
-        self._say(f"{order.members} members in {order.groups} groups, {churn.name} for {order.duration_s:g} s, {tasks} tasks on {given['cluster']}")
+        sitting = LoadSession.open(options["output"], order)
+        self._say(f"{order.members} members in {order.groups} groups, {churn.name} for {order.duration_s:g} s, {tasks} tasks on {options['cluster']}")
         if sitting.is_resumed:
             self._say(f"going on {sitting.skip_s:.1f} s into the plan, as {sitting.run}")
         try:
             with watched(self._console) as display:
                 load = Load(
-                    order=order, churn=churn, sitting=sitting, client=client, brokers=brokers, profile=given["profile"], job=job, shown=display,
-                    bind=given["bind"],
+                    order=order, churn=churn, sitting=sitting, client=client, brokers=brokers, profile=options["profile"], job=job, shown=display,
+                    bind=options["bind"],
                 )  # fmt: skip
                 loaded = load.run()
         except BaseException as error:
@@ -195,7 +195,7 @@ class _Call:
         from groupproof.harness.model.errors import WrongUsage
         from groupproof.harness.subjects.client_registry import installed
 
-        named, _, release = self._given["client"].partition("@")
+        named, _, release = self._options["client"].partition("@")
         name = _ALIASES.get(named, named)
         if name not in _KINDS:
             raise WrongUsage(f"members are played by reference, librdkafka or kafka-python, not by {named!r}")
@@ -209,10 +209,10 @@ class _Call:
     def _brokers(self) -> BrokerSubject | None:
         from groupproof.harness.subjects.brokers.broker_providers import ALIASES, meet, subject_named
 
-        spec = self._given["coordinator"]
+        spec = self._options["coordinator"]
         if ALIASES.get(spec, spec) == "groupproof":
             return None
-        found = subject_named(spec, properties=self._given["properties"], say=self._say)
+        found = subject_named(spec, properties=self._options["properties"], say=self._say)
         meet(found, self._say)
         return found
 
@@ -221,16 +221,16 @@ class _Call:
         from groupproof.chaos.spark.members.load_order import LoadOrder
         from groupproof.harness.subjects.tap.fault_syntax import faults_of
 
-        given = self._given
-        partitions = max(1, given["members"] // given["groups"] // _MEMBERS_A_PARTITION)
-        settings = dict(given["settings"])
+        options = self._options
+        partitions = max(1, options["members"] // options["groups"] // _MEMBERS_A_PARTITION)
+        settings = dict(options["settings"])
         check_member("--set", settings)
-        faults_of(given["faults"])
+        faults_of(options["faults"])
         return LoadOrder(
-            members=given["members"], groups=given["groups"], rate=given["rate"], duration_s=given["duration"], churn=given["churn"],
-            topics={name: count or partitions for name, count in given["topics"] or [("t", 0)]}, client=f"{client.kind} {client.release}".strip(),
-            coordinator=given["coordinator"], seed=given["seed"], tasks=tasks, group_prefix=given["group_prefix"], settings=settings,
-            faults=tuple(given["faults"]),
+            members=options["members"], groups=options["groups"], rate=options["rate"], duration_s=options["duration"], churn=options["churn"],
+            topics={name: count or partitions for name, count in options["topics"] or [("t", 0)]}, client=f"{client.kind} {client.release}".strip(),
+            coordinator=options["coordinator"], seed=options["seed"], tasks=tasks, group_prefix=options["group_prefix"], settings=settings,
+            faults=tuple(options["faults"]),
         )  # fmt: skip
 
     def _ended(self, sitting: Any, order: LoadOrder, loaded: LoadResult) -> int:

@@ -112,20 +112,20 @@ def _fault(where: str, entry: Mapping[str, Any]) -> tuple[Span, Span, Mapping[st
         _refuse(where, 'it strikes either frames = "Heartbeat,answer=27" (the words of groupproof tap) or the way: impair = { kind = "latency", … }')
     if "frames" in entry:
         faults_of([entry["frames"]])
-        what: dict[str, Any] = {"fault": entry["frames"]}
+        strike: dict[str, Any] = {"fault": entry["frames"]}
     else:
         try:
             toxic_from_json(entry["impair"])
         except (KeyError, TypeError, ValueError) as error:
             _refuse(where, f"impair: {error}")
-        what = {"impair": dict(entry["impair"])}
-    return _span(where, "at", entry["at"]), _span(where, "for", entry["for"]), what
+        strike = {"impair": dict(entry["impair"])}
+    return _span(where, "at", entry["at"]), _span(where, "for", entry["for"]), strike
 
 
 def check_member(where: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return settings of members; raise `BadChurn` for one that there is not, or that makes no sense."""
-    known = [field.name for field in fields(MemberSettings) if field.name not in _OWN]
-    _fields(where, settings, known)
+    names = [field.name for field in fields(MemberSettings) if field.name not in _OWN]
+    _fields(where, settings, names)
     try:
         MemberSettings(group="g", topics=("t",), **settings)
     except (TypeError, ValueError) as error:
@@ -147,9 +147,9 @@ def _share(where: str, value: Any) -> float:
     return float(found[1]) / 100
 
 
-def _fields(where: str, entry: Mapping[str, Any], known: Collection[str], *, needs: Iterable[str] = ()) -> None:
-    for unknown in (key for key in entry if key not in known):
-        _refuse(where, f"there is no field {unknown!r}{_hint(unknown, sorted(known))}")
+def _fields(where: str, entry: Mapping[str, Any], names: Collection[str], *, needs: Iterable[str] = ()) -> None:
+    for unknown in (key for key in entry if key not in names):
+        _refuse(where, f"there is no field {unknown!r}{_hint(unknown, sorted(names))}")
     if missing := [key for key in needs if key not in entry]:
         _refuse(where, f"it needs {' and '.join(missing)}")
 
@@ -158,7 +158,7 @@ def _refuse(where: str, why: str) -> NoReturn:
     raise BadChurn(f"{where}: {why}")
 
 
-def _hint(name: str, known: Iterable[str]) -> str:
-    names = list(known)
+def _hint(name: str, allowed: Iterable[str]) -> str:
+    names = list(allowed)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     return f"; did you mean {' or '.join(near)}?" if near else f"; there are {', '.join(names)}"

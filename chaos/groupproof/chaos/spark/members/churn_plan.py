@@ -104,8 +104,8 @@ class MemberAction:
 def strikes_of(churn: Churn, duration_s: float) -> list[Strike]:
     """Return the faults from outside, in order of time."""
     made = [
-        Strike(at_s=at.seconds(duration_s), lasts_s=lasts.seconds(duration_s), fault=what.get("fault"), impair=what.get("impair", {}))
-        for at, lasts, what in churn.strikes
+        Strike(at_s=at.seconds(duration_s), lasts_s=lasts.seconds(duration_s), fault=fields.get("fault"), impair=fields.get("impair", {}))
+        for at, lasts, fields in churn.strikes
     ]
     return sorted(made, key=lambda strike: strike.at_s)
 

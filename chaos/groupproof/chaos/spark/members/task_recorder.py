@@ -79,8 +79,8 @@ class TaskRecorder:
     def _exchanged(self, member: MemberOrder, base: int, exchange: Exchange) -> None:
         if exchange.api not in _RECORDED:
             return
-        who, what = request_columns(exchange.api, exchange.request)
-        columns: dict[str, Any] = {**who, **what}
+        who, body = request_columns(exchange.api, exchange.request)
+        columns: dict[str, Any] = {**who, **body}
         if exchange.answer is not None:
             columns |= response_columns(exchange.api, exchange.request, exchange.answer)
         self._count(self._of(member), exchange.api, None if exchange.answer is None else columns)

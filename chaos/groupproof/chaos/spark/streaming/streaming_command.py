@@ -48,7 +48,7 @@ _NOT_AS_EXPECTED: Final = 1
 )
 @click.option("--list", "lists", is_flag=True, help="List the scenarios, and do nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on stdout, and nothing else there.")
-def command(*, names: tuple[str, ...], lists: bool, as_json: bool, **given: Any) -> int:
+def command(*, names: tuple[str, ...], lists: bool, as_json: bool, **options: Any) -> int:
     """Run streaming queries on Spark's Kafka source, have things happen to them, and tell who read what.
 
     Exit code 0: everything was as the scenarios expect it; 1: something was not.
@@ -57,7 +57,7 @@ def command(*, names: tuple[str, ...], lists: bool, as_json: bool, **given: Any)
         return _listed()
     if not names:
         raise click.UsageError("name scenarios (see groupproof chaos spark --list), or all of them with: all")
-    return _Call(as_json=as_json, **given).run(names)
+    return _Call(as_json=as_json, **options).run(names)
 
 
 def _listed() -> int:
@@ -72,8 +72,8 @@ def _listed() -> int:
 class _Call:
     """One call of the command."""
 
-    def __init__(self, *, as_json: bool, **given: Any) -> None:
-        self._as_json, self._given = as_json, given
+    def __init__(self, *, as_json: bool, **options: Any) -> None:
+        self._as_json, self._options = as_json, options
 
     def run(self, names: Sequence[str]) -> int:
         import json
@@ -89,22 +89,22 @@ class _Call:
         from groupproof.harness.subjects.tap.fault_syntax import faults_of
 
         need("groupproof chaos spark", "pyspark", "pyarrow", "pandas")
-        given = self._given
+        options = self._options
         scenarios = chosen(names)
-        check_profile_name(given["profile"])
-        faults_of(given["faults"])
+        check_profile_name(options["profile"])
+        faults_of(options["faults"])
         brokers = self._brokers()
-        check_output(given["output"])
+        check_output(options["output"])
         jars = connector_jars(default_cache(), self._say)
-        spark = session("groupproof chaos spark", master=given["cluster"], jars=jars)
+        spark = session("groupproof chaos spark", master=options["cluster"], jars=jars)
         try:
             had = [self._one(spark, scenario, brokers) for scenario in scenarios]
         finally:
             spark.stop()
-        value = write_streaming_report(given["output"], self._head(brokers), had, partitions=given["partitions"])
+        value = write_streaming_report(options["output"], self._head(brokers), had, partitions=options["partitions"])
         if self._as_json:
             click.echo(json.dumps(value, ensure_ascii=False, indent=1))
-        self._say(f"report: {given['output'] / 'report.html'}")
+        self._say(f"report: {options['output'] / 'report.html'}")
         return 0 if all(outcome.holds for _, outcome in had) else _NOT_AS_EXPECTED
 
     def _say(self, line: str) -> None:
@@ -113,10 +113,10 @@ class _Call:
     def _brokers(self) -> BrokerSubject | None:
         from groupproof.harness.subjects.brokers.broker_providers import ALIASES, meet, subject_named
 
-        spec = self._given["coordinator"]
+        spec = self._options["coordinator"]
         if ALIASES.get(spec, spec) == "groupproof":
             return None
-        found = subject_named(spec, properties=self._given["properties"], say=self._say)
+        found = subject_named(spec, properties=self._options["properties"], say=self._say)
         meet(found, self._say)
         return found
 
@@ -124,11 +124,11 @@ class _Call:
         from groupproof.chaos.spark.streaming.streaming_report import judged
         from groupproof.chaos.spark.streaming.streaming_scenario_run import played
 
-        given = self._given
-        folder = given["output"].absolute() / scenario.name
+        options = self._options
+        folder = options["output"].absolute() / scenario.name
         had = played(
-            spark, scenario, brokers, folder=folder, profile=given["profile"], seed=given["seed"], topic=_TOPIC, partitions=given["partitions"],
-            rate=given["rate"], words=given["faults"],
+            spark, scenario, brokers, folder=folder, profile=options["profile"], seed=options["seed"], topic=_TOPIC, partitions=options["partitions"],
+            rate=options["rate"], words=options["faults"],
         )  # fmt: skip
         outcome = judged(had, folder)
         self._say(f"{outcome.verdict.value:7} {scenario.name}  {outcome.seconds:.0f} s")
@@ -143,8 +143,8 @@ class _Call:
         from groupproof.harness.model.version import release
         from groupproof.harness.subjects.spark_connector import connector
 
-        coordinator = f"the reference coordinator ({self._given['profile']})" if brokers is None else f"{brokers.spec}"
+        coordinator = f"the reference coordinator ({self._options['profile']})" if brokers is None else f"{brokers.spec}"
         return {
             "coordinator": coordinator, "pyspark": metadata.version("pyspark"), "connector": str(connector()), "groupproof": release(),
-            "seed": self._given["seed"], "started": datetime.now(UTC).isoformat(timespec="seconds"),
+            "seed": self._options["seed"], "started": datetime.now(UTC).isoformat(timespec="seconds"),
         }  # fmt: skip

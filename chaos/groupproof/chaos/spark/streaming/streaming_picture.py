@@ -19,7 +19,7 @@ _TOP: Final = 34
 _SHADES: Final = {"a": "var(--completing)", "b": "var(--preparing)"}
 
 
-def drawn(result: StreamingResult, given: Sequence[GenerationAssignment], partitions: int) -> str:
+def drawn(result: StreamingResult, assignments: Sequence[GenerationAssignment], partitions: int) -> str:
     """Return an SVG; colours are the page's variables."""
     queries = result.scenario.queries
     row = len(queries) * _LANE + _GAP
@@ -28,7 +28,7 @@ def drawn(result: StreamingResult, given: Sequence[GenerationAssignment], partit
     parts = [
         f'<svg class="tl" viewBox="0 0 {_LEFT + _WIDTH + 20} {height}" role="img" aria-label="who read what of which partition, over time">',
         *_axis(to_x, height),
-        *(_mark(to_x, at_s, what, height) for at_s, what in result.marks),
+        *(_mark(to_x, at_s, label, height) for at_s, label in result.marks),
     ]
     reads = {read_row.query: read_row for read_row in result.reads}
     for partition in range(partitions):
@@ -38,7 +38,7 @@ def drawn(result: StreamingResult, given: Sequence[GenerationAssignment], partit
             y = top + number * _LANE
             parts.append(f'<rect class="lane" x="{_LEFT}" y="{y}" width="{_WIDTH}" height="{_LANE - 2}"/>')
             parts.append(f'<text class="soft" x="{_LEFT - 16}" y="{y + 14}">{escape(query)}</text>')
-            parts += _owned(to_x, given, query, partition, y, result.ended_s)
+            parts += _owned(to_x, assignments, query, partition, y, result.ended_s)
             parts += _batches(to_x, reads.get(query), partition, y)
     return "".join([*parts, "</svg>"])
 
@@ -59,19 +59,19 @@ def _axis(to_x: _Scale, height: int) -> Iterator[str]:
         yield f'<text class="soft" x="{x:.1f}" y="{height - 8}" text-anchor="middle">{at_s} s</text>'
 
 
-def _mark(to_x: _Scale, at_s: float, what: str, height: int) -> str:
+def _mark(to_x: _Scale, at_s: float, label: str, height: int) -> str:
     x = to_x(at_s)
     return (
         f'<line class="mark" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP - 6}" y2="{height - 24}"/>'
-        f'<text class="markname" x="{x + 3:.1f}" y="{_TOP - 12}">{escape(what)}</text>'
+        f'<text class="markname" x="{x + 3:.1f}" y="{_TOP - 12}">{escape(label)}</text>'
     )
 
 
-def _owned(to_x: _Scale, given: Sequence[GenerationAssignment], query: str, partition: int, y: int, ended_s: float) -> Iterator[str]:
+def _owned(to_x: _Scale, assignments: Sequence[GenerationAssignment], query: str, partition: int, y: int, ended_s: float) -> Iterator[str]:
     """Draw for how long the coordinator had given the partition to the query's driver: until the next generation begins."""
-    for number, assignment in enumerate(given):
+    for number, assignment in enumerate(assignments):
         if partition in assignment.partitions.get(query, ()):
-            until = given[number + 1].at_s if number + 1 < len(given) else ended_s
+            until = assignments[number + 1].at_s if number + 1 < len(assignments) else ended_s
             x, end = to_x(assignment.at_s), to_x(until)
             title = f"generation {assignment.generation}: {query} was given partition {partition}"
             yield f'<rect class="owned" x="{x:.1f}" y="{y + 1}" width="{max(end - x, 1):.1f}" height="{_LANE - 4}"><title>{escape(title)}</title></rect>'

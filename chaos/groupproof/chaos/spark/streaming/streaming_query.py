@@ -103,11 +103,11 @@ class RunningQuery:
 
 
 def _source(spark: SparkSession, query: QueryConfig) -> Any:
-    given = {
+    options = {
         "kafka.bootstrap.servers": query.bootstrap, "subscribe": query.topic, "startingOffsets": "earliest", "kafka.group.id": query.group,
         "failOnDataLoss": str(query.fails_on_loss).lower(), **MEMBER, **query.options,
     }  # fmt: skip
-    return spark.readStream.format("kafka").options(**given).load()
+    return spark.readStream.format("kafka").options(**options).load()
 
 
 def _progress(progress: Any) -> dict[str, Any]:
@@ -125,8 +125,8 @@ def _batches(rows: list[tuple[int, int, float]]) -> list[Batch]:
     ]
 
 
-def _reason(said: str) -> str:
+def _reason(message: str) -> str:
     """Return the line that tells why, without what Spark wraps around it."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
     text = next((line for line in lines if not line.startswith(("at ", "===", "Identifier", "Current", "Driver stacktrace"))), "it does not say why")
     return text if len(text) <= _FAILURE_CHARS else text[:_FAILURE_CHARS] + "…"

@@ -173,6 +173,6 @@ def given_by_coordinator(trace: Iterable[Observation], drivers: Mapping[str, str
     for obs in trace:
         query = drivers.get(obs.client or "")
         if query is not None and obs.kind == "response" and obs.api == _SYNC and not obs.error and obs.generation is not None:
-            given = found.setdefault(obs.generation, GenerationAssignment(generation=obs.generation, at_s=obs.at_ns / 1e9))
-            given.partitions[query] = tuple(sorted(index for _, index in obs.partitions))
+            assignment = found.setdefault(obs.generation, GenerationAssignment(generation=obs.generation, at_s=obs.at_ns / 1e9))
+            assignment.partitions[query] = tuple(sorted(index for _, index in obs.partitions))
     return [found[generation] for generation in sorted(found)]

@@ -40,7 +40,7 @@ def write_streaming_report(
     """Write the page and the JSON, which is returned; raise `BrokenEnvironment`."""
     value = {"schema": SCHEMA, **head, "scenarios": [outcome.to_json() for _, outcome in had]}
     shown = [
-        {"outcome": outcome, "colour": VERDICT_COLOURS[outcome.verdict], "picture": drawn(result, outcome.given, partitions)}
+        {"outcome": outcome, "colour": VERDICT_COLOURS[outcome.verdict], "picture": drawn(result, outcome.assignments, partitions)}
         for result, outcome in had
     ]
     validate("spark-streaming", value)

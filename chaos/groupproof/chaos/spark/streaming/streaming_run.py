@@ -112,8 +112,8 @@ class StreamingRun:
         result.ended_s = trio.current_time() - self._began
         return result
 
-    def _mark(self, what: str) -> None:
-        self._played.marks.append((trio.current_time() - self._began, what))
+    def _mark(self, label: str) -> None:
+        self._played.marks.append((trio.current_time() - self._began, label))
 
     def _arm(self, faults: Sequence[Fault]) -> None:
         for fault in faults:

@@ -63,9 +63,9 @@ def played(
 
 def _emptied(folder: Path) -> None:
     """Make the folder anew where it is one of these; raise `WrongUsage` where something else is in it."""
-    known = {"reads", "checkpoints", "trace.ndjson"}
+    own = {"reads", "checkpoints", "trace.ndjson"}
     try:
-        if folder.is_dir() and (others := {path.name for path in folder.iterdir()} - known):
+        if folder.is_dir() and (others := {path.name for path in folder.iterdir()} - own):
             raise WrongUsage(f"{folder} holds something else ({', '.join(sorted(others))}); choose another --output")
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)

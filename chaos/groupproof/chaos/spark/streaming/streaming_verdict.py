@@ -40,7 +40,7 @@ class ScenarioOutcome:
 
     scenario: Scenario
     queries: tuple[QueryRead, ...]
-    given: tuple[GenerationAssignment, ...]
+    assignments: tuple[GenerationAssignment, ...]
     asked: dict[str, dict[str, int]]
     joins: int
     checks: tuple[Check, ...]
@@ -61,7 +61,7 @@ class ScenarioOutcome:
         return {
             "name": scenario.name, "title": scenario.title, "story": scenario.story, "verdict": self.verdict.value, "seconds": round(self.seconds, 1),
             "path": "deprecated" if scenario.is_deprecated else "default", "fail_on_data_loss": scenario.fails_on_loss,
-            "membership_requests": self.joins, "queries": [query.to_json() for query in self.queries], "generations": [assignment.to_json() for assignment in self.given],
+            "membership_requests": self.joins, "queries": [query.to_json() for query in self.queries], "generations": [assignment.to_json() for assignment in self.assignments],
             "requests": self.asked, "faults": [{"name": name, "delivered": times} for name, times in self.delivered.items()],
             "expects": [{"says": check.says, "holds": check.holds, "observed": check.observed} for check in self.checks],
             "judged": [
@@ -75,14 +75,14 @@ def outcome_of(result: StreamingResult, judged: Sequence[CaseResult]) -> Scenari
     scenario = result.scenario
     drivers = drivers_of(result.trace, scenario.queries)
     queries = tuple(sorted((who_read(read) for read in result.reads), key=lambda query_read: query_read.query))
-    given = tuple(given_by_coordinator(result.trace, drivers))
+    assignments = tuple(given_by_coordinator(result.trace, drivers))
     joins = joins_of(result.trace)
     checks = (
-        _joined(scenario, drivers, joins), *_read(scenario, queries), *_split(scenario, given), _failed(scenario, queries),
+        _joined(scenario, drivers, joins), *_read(scenario, queries), *_split(scenario, assignments), _failed(scenario, queries),
         *_fault_checks(scenario, result.delivered), *_generation_checks(judged),
     )  # fmt: skip
     return ScenarioOutcome(
-        scenario=scenario, queries=queries, given=given, asked=asked_by(result.trace, drivers), joins=joins, checks=checks, judged=tuple(judged),
+        scenario=scenario, queries=queries, assignments=assignments, asked=asked_by(result.trace, drivers), joins=joins, checks=checks, judged=tuple(judged),
         delivered=dict(result.delivered), seconds=result.ended_s,
     )  # fmt: skip
 
@@ -110,10 +110,10 @@ def _reads_text(query_read: QueryRead) -> str:
     return f"{query_read.query} read {query_read.distinct} of {query_read.due} records{lost}{again}"
 
 
-def _split(scenario: Scenario, given: Sequence[GenerationAssignment]) -> Iterator[Check]:
+def _split(scenario: Scenario, assignments: Sequence[GenerationAssignment]) -> Iterator[Check]:
     if scenario.expects.split is None:
         return
-    found = [assignment for assignment in given if assignment.is_split]
+    found = [assignment for assignment in assignments if assignment.is_split]
     text = (
         "; ".join(f"generation {assignment.generation}: {_parts(assignment)}" for assignment in found)
         or "no generation has two members with partitions"
@@ -123,8 +123,8 @@ def _split(scenario: Scenario, given: Sequence[GenerationAssignment]) -> Iterato
     )
 
 
-def _parts(given: GenerationAssignment) -> str:
-    return ", ".join(f"{query} {' '.join(map(str, parts))}" for query, parts in sorted(given.partitions.items()))
+def _parts(assignment: GenerationAssignment) -> str:
+    return ", ".join(f"{query} {' '.join(map(str, parts))}" for query, parts in sorted(assignment.partitions.items()))
 
 
 def _failed(scenario: Scenario, queries: Sequence[QueryRead]) -> Check:

@@ -71,7 +71,7 @@ class Sealer:
         self, folder: Path | Place, run: str, writer: str, *, rows_max: int = ROWS_MAX, report: Callable[[Segment], None] = lambda _: None
     ) -> None:
         self._folder = Place.of(folder) if isinstance(folder, Path) else folder
-        self._run, self._writer, self._told = run, writer, report
+        self._run, self._writer, self._report = run, writer, report
         self._rows_max = rows_max
         self._waiting: dict[str | None, list[Observation]] = {}
         self._count = 0
@@ -95,7 +95,7 @@ class Sealer:
             self._count -= rows
             self.rows += rows
             self.segments += 1
-            self._told(segment)
+            self._report(segment)
         self._next = number + 1
 
     def _write(self, group: str | None, rows: list[Observation], number: int) -> Segment:

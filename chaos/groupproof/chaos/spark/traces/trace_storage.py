@@ -40,15 +40,15 @@ class Place:
     options: str = ""
 
     @classmethod
-    def of(cls, said: str | Path) -> Place:
+    def of(cls, location: str | Path) -> Place:
         """Return the place that a path or a URI names; raise `WrongUsage` for a URI that nothing here reaches."""
-        if not is_uri(str(said)):
-            return cls(str(Path(said).absolute()))
+        if not is_uri(str(location)):
+            return cls(str(Path(location).absolute()))
         from pyarrow import ArrowException, fs
 
-        address, mark, options = str(said).partition("?")
+        address, mark, options = str(location).partition("?")
         try:
-            files, path = fs.FileSystem.from_uri(str(said))
+            files, path = fs.FileSystem.from_uri(str(location))
         except (ArrowException, OSError, ValueError) as error:
             raise WrongUsage(f"{re.sub(r'//[^/@]*@', '//', address)} is no place that pyarrow reaches: {' '.join(str(error).split())}") from error
         if isinstance(files, fs.LocalFileSystem):

@@ -114,11 +114,11 @@ def _cargo(client: RegisteredClient, arguments: Sequence[str], folder: Path) -> 
         _refuse(done.stderr, client.pins()[0])
 
 
-def _refuse(said: str, pin: str) -> None:
+def _refuse(printed: str, pin: str) -> None:
     """Raise `NoSuchRelease` or `ProvisionError` for what cargo said."""
-    if _ABSENT.search(said):
+    if _ABSENT.search(printed):
         raise NoSuchRelease(pin)
-    lines = [line.strip() for line in said.splitlines() if not _QUIET_LINE.match(line)]
+    lines = [line.strip() for line in printed.splitlines() if not _QUIET_LINE.match(line)]
     raise ProvisionError(f"{pin} could not be built: {' | '.join(lines[:3])[:400]}; is the crate registry reachable? ({CARGO.remedy})")
 
 

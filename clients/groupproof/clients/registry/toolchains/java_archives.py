@@ -105,11 +105,11 @@ def copy_artifacts(artifacts: Sequence[str], folder: Path, *, with_dependencies:
     pom.unlink()
     if done.returncode == 0:
         return
-    said = done.stdout + done.stderr
-    absent = re.search(r"(?:Could not find artifact|Failure to find) (\S+)", said)
+    printed = done.stdout + done.stderr
+    absent = re.search(r"(?:Could not find artifact|Failure to find) (\S+)", printed)
     if absent is not None:
         raise NoSuchRelease(absent[1])
-    raise ProvisionError(f"{artifacts[0]} could not be fetched: {last_words(said)}; is the Maven repository reachable?")
+    raise ProvisionError(f"{artifacts[0]} could not be fetched: {last_words(printed)}; is the Maven repository reachable?")
 
 
 def copy_pinned(artifacts: Mapping[str, str], folder: Path) -> None:
@@ -154,8 +154,8 @@ def java_release() -> str:
     """Return the release of `java`, such as `17.0.15`; raise `ProvisionError` where there is none."""
     java = Path(java_tool("java"))
     described = java.resolve().parent.parent / "release"
-    said = described.read_text("utf-8", "replace") if described.is_file() else run([str(java), "-version"]).stderr
-    found = re.search(r'(?:JAVA_VERSION=|version )"(\d+(?:\.\d+)*)', said)
+    text = described.read_text("utf-8", "replace") if described.is_file() else run([str(java), "-version"]).stderr
+    found = re.search(r'(?:JAVA_VERSION=|version )"(\d+(?:\.\d+)*)', text)
     if found is None:
         raise ProvisionError(f"{java} does not tell its version: {JDK_HINT}")
     return found[1]

@@ -101,10 +101,10 @@ def _built(sources: Path, pin: str) -> list[str]:
 
 def _offered(sources: Path) -> list[str]:
     """Return which of the features that are not wanted this release's `configure` knows."""
-    known = (sources / "configure.self").read_text("utf-8", "replace")
+    script = (sources / "configure.self").read_text("utf-8", "replace")
     modules = {path.name.removeprefix("configure.lib") for path in (sources / "mklove" / "modules").glob("configure.lib*")}
-    words = set(re.findall(r'"--(?:disable|enable)-([\w-]+)"', known)) | set(
-        re.findall(r'mkl_toggle_option\s+"[^"]*"\s+\S+\s+"--(?:disable|enable)-([\w-]+)', known)
+    words = set(re.findall(r'"--(?:disable|enable)-([\w-]+)"', script)) | set(
+        re.findall(r'mkl_toggle_option\s+"[^"]*"\s+\S+\s+"--(?:disable|enable)-([\w-]+)', script)
     )
     return [feature for feature in _WITHOUT if feature in words | modules]
 

@@ -36,20 +36,20 @@ def newest_release(language: str, package: str, *, registered: str) -> str | Non
 
 
 def _pip(package: str, _: str) -> str:
-    said = _said([sys.executable, "-m", "pip", "--disable-pip-version-check", "index", "versions", package])
-    return _found(rf"^{re.escape(package)} \((\S+)\)", said, package)
+    printed = _printed([sys.executable, "-m", "pip", "--disable-pip-version-check", "index", "versions", package])
+    return _found(rf"^{re.escape(package)} \((\S+)\)", printed, package)
 
 
 def _npm(package: str, _: str) -> str:
-    return _found(r"^(\d\S*)$", _said([_program("javascript", "npm"), "view", package, "version"]), package)
+    return _found(r"^(\d\S*)$", _printed([_program("javascript", "npm"), "view", package, "version"]), package)
 
 
 def _go(package: str, _: str) -> str:
-    return _found(r"^v(\d\S*)", _said([_program("go", "go"), "list", "-m", "-f", "{{.Version}}", f"{package}@latest"]), package)
+    return _found(r"^v(\d\S*)", _printed([_program("go", "go"), "list", "-m", "-f", "{{.Version}}", f"{package}@latest"]), package)
 
 
 def _cargo(package: str, _: str) -> str:
-    return _found(r"^version: (\S+)", _said([_program("rust", "cargo"), "info", package]), package)
+    return _found(r"^version: (\S+)", _printed([_program("rust", "cargo"), "info", package]), package)
 
 
 def _maven(package: str, registered: str) -> str:
@@ -58,7 +58,7 @@ def _maven(package: str, registered: str) -> str:
         pom, updates = Path(folder) / "pom.xml", Path(folder) / "updates"
         pom.write_text(_POM.format(group=group, artifact=artifact, release=registered), "utf-8")
         options = [f"-Dmaven.version.ignore={_NO_RELEASE}", f"-Dversions.outputFile={updates}"]
-        _said([_program("java", "mvn"), "-B", "-q", "-f", str(pom), _UPDATES, *options])
+        _printed([_program("java", "mvn"), "-B", "-q", "-f", str(pom), _UPDATES, *options])
         newer = re.search(r"-> (\S+)", updates.read_text("utf-8"))
     return newer[1] if newer is not None else registered
 
@@ -67,7 +67,7 @@ def _program(language: str, name: str) -> str:
     return next(tool for tool in TOOLCHAINS[language].tools if tool.program == name).required()
 
 
-def _said(argv: list[str]) -> str:
+def _printed(argv: list[str]) -> str:
     with tempfile.TemporaryDirectory() as folder:
         done = run(argv, cwd=Path(folder))
     if done.returncode != 0:
@@ -75,10 +75,10 @@ def _said(argv: list[str]) -> str:
     return done.stdout
 
 
-def _found(pattern: str, said: str, package: str) -> str:
-    found = re.search(pattern, said, re.MULTILINE)
+def _found(pattern: str, printed: str, package: str) -> str:
+    found = re.search(pattern, printed, re.MULTILINE)
     if found is None:
-        raise ProvisionError(f"the registry names no release of {package}: {last_words(said)}")
+        raise ProvisionError(f"the registry names no release of {package}: {last_words(printed)}")
     return found[1]
 
 

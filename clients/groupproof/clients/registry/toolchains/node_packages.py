@@ -124,10 +124,10 @@ def _npm(command: Sequence[str], pin: str, folder: Path, variables: Mapping[str,
     done = run([NPM.required(), *command, *_QUIET], env=variables, cwd=folder)
     if done.returncode == 0:
         return
-    said = done.stdout + done.stderr
-    if re.search(r"\b(ETARGET|E404)\b", said):
+    printed = done.stdout + done.stderr
+    if re.search(r"\b(ETARGET|E404)\b", printed):
         raise NoSuchRelease(pin)
-    lines = [line for line in said.strip().splitlines() if line.strip()][:2] or ["nothing was said"]
+    lines = [line for line in printed.strip().splitlines() if line.strip()][:2] or ["nothing was said"]
     raise ProvisionError(f"{pin} could not be installed: {' | '.join(lines)[:300]}; is the npm registry reachable?")
 
 
@@ -150,8 +150,8 @@ def _node_of(client: RegisteredClient, cache: Path) -> str:
 
 
 def _release_of_node() -> str:
-    said = run([NODE.required(), "--version"]).stdout
-    found = re.search(r"v(\d+\.\d+\.\d+)", said)
+    printed = run([NODE.required(), "--version"]).stdout
+    found = re.search(r"v(\d+\.\d+\.\d+)", printed)
     if found is None:
         raise ProvisionError(f"node does not tell its version: {NODE.remedy}")
     return found[1]

@@ -78,10 +78,10 @@ def _bound(workers: Iterable[Candidate], tasks: Iterable[Task]) -> dict[str, str
 
 def _held(workers: Iterable[Candidate], names: Iterable[str]) -> dict[str, list[str]]:
     """Return the tasks that each worker had last; of several claims the running one counts, then that of the latest generation."""
-    known = frozenset(names)
+    present = frozenset(names)
     claims: dict[str, tuple[bool, int, str]] = {}
     for worker in workers:
-        for name in known.intersection((*worker.status.held, *worker.status.running)):
+        for name in present.intersection((*worker.status.held, *worker.status.running)):
             claim = name in worker.status.running, worker.status.generation, worker.member_id
             claims[name] = max(claims.get(name, claim), claim)
     held: dict[str, list[str]] = {}

@@ -268,17 +268,17 @@ class Worker:
 
     def _react(self, api: Api, answer: Answer, now_ms: int) -> None:
         """Do what the table of special errors says."""
-        what = reaction(api, answer)
-        if what.fails:
+        next_step = reaction(api, answer)
+        if next_step.fails:
             self._fail(f"{api.title} was answered {answer if isinstance(answer, Lapse) else error_named(answer)}")
             return
-        if what.resets:
+        if next_step.resets:
             self._reset()
-        if what.rediscovers:
+        if next_step.rediscovers:
             self._forget_coordinator()
-        if what.backs_off:
+        if next_step.backs_off:
             self._not_before_ms = now_ms + self.settings.retry_backoff_ms
-        self._rejoins = self._rejoins or what.rejoins
+        self._rejoins = self._rejoins or next_step.rejoins
 
     def _reset(self) -> None:
         """Forget id and generation: whatever runs here may have been given to others (WORKER-11)."""

@@ -64,11 +64,11 @@ class WorkerMain:
         read: Callable[[], Configs],
         work: Work,
         random: random.Random,
-        report: Callable[[str, str], None] = lambda _what, _task: None,
+        report: Callable[[str, str], None] = lambda _change, _task: None,
     ) -> None:
         self.settings = settings
         self.worker = Worker(settings, random=random)
-        self._connect, self._read, self._work, self._told = connect, read, work, report
+        self._connect, self._read, self._work, self._report = connect, read, work, report
         self._tasks: dict[str, _Running] = {}
         self._changed = trio.Event()
         self._gone = trio.Event()
@@ -179,7 +179,7 @@ class WorkerMain:
 
     def _start(self, task: Task) -> None:
         running = self._tasks[task.name] = _Running(trio.CancelScope(), trio.Event())
-        self._told("started", task.name)
+        self._report("started", task.name)
         self._in_background(partial(self._run_task, task, running))
 
     async def _run_task(self, task: Task, running: _Running) -> None:
@@ -189,7 +189,7 @@ class WorkerMain:
         finally:
             if self._tasks.get(task.name) is running:
                 del self._tasks[task.name]
-            self._told("stopped", task.name)
+            self._report("stopped", task.name)
             running.over.set()
 
     async def _stop(self, names: tuple[str, ...]) -> None:

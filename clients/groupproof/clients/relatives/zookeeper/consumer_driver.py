@@ -72,7 +72,7 @@ class ZooKeeperConsumer:
     ) -> None:
         self.machine = ConsumerMachine(settings, consumer_id=consumer_id)
         self._settings, self._hosts, self._connect, self._bootstrap = settings, hosts, connect, bootstrap
-        self._told, self._delivered, self._seen, self._observer = report, delivered, session_changed, observer
+        self._report, self._delivered, self._announce, self._observer = report, delivered, session_changed, observer
         self._pace_ms, self._wait_ms = pace_ms, wait_ms
         self._inputs: deque[Callable[[], list[Output]]] = deque()
         self._changed = trio.Event()
@@ -163,7 +163,7 @@ class ZooKeeperConsumer:
         self._take(lambda: self.machine.answered(ask_id, reply, now_ms()))
 
     def _session_changed(self, state: SessionState, session_id: int) -> None:
-        self._seen(state)
+        self._announce(state)
         self._take(lambda: self.machine.session(state, now_ms(), session_id=session_id))
 
     def _watched(self, event: WatchEvent) -> None:
@@ -194,7 +194,7 @@ class ZooKeeperConsumer:
                 self._tell(output)
 
     def _tell(self, output: Telling) -> None:
-        self._told(output)
+        self._report(output)
         if isinstance(output, ShutdownResult):
             self._ended.set()
 

@@ -72,6 +72,6 @@ class ConsumerSettings:
         return is_in_kafka if self.dual_commit_enabled is None else self.dual_commit_enabled
 
 
-def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ValueError(f"{name} is {' or '.join(known)}, not {value!r}")
+def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ValueError(f"{name} is {' or '.join(allowed)}, not {value!r}")

@@ -195,13 +195,13 @@ class KazooSession:
         if now != mark:
             self._fired(_LostEvent(_missed(operation, mark, now), path))
 
-    def _tell(self, report: Callable[[Any], None], what: Any) -> None:
+    def _tell(self, report: Callable[[Any], None], change: Any) -> None:
         with suppress(trio.RunFinishedError):
-            self._token.run_sync_soon(self._take, report, what)
+            self._token.run_sync_soon(self._take, report, change)
 
-    def _take(self, report: Callable[[Any], None], what: Any) -> None:
+    def _take(self, report: Callable[[Any], None], change: Any) -> None:
         if not self._is_over:
-            report(what)
+            report(change)
 
 
 class _LostEvent:

@@ -18,8 +18,8 @@ def hazards(registered: Mapping[str, Registration], coordinated: Collection[str]
     found = []
     subscribed = {(registration.pattern, frozenset(topic for topic, _ in registration.topics)) for registration in registered.values()}
     if len(subscribed) > 1:
-        said = "; ".join(sorted(f"{pattern} {', '.join(sorted(topics))}" for pattern, topics in subscribed))
-        found.append(f"consumers of one group subscribe to different topics ({said}): a rebalance may hand messages from one logic to the other")
+        patterns = "; ".join(sorted(f"{pattern} {', '.join(sorted(topics))}" for pattern, topics in subscribed))
+        found.append(f"consumers of one group subscribe to different topics ({patterns}): a rebalance may hand messages from one logic to the other")
     if registered and coordinated:
         found.append(
             f"{len(registered)} consumers share the group by ZooKeeper, {len(coordinated)} by the coordinator: each side takes all partitions, so that "

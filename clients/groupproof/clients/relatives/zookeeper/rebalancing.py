@@ -137,14 +137,14 @@ class Rebalancing:
         process.tell(BeforeReleasing(partitions=frozenset(process.owned)))
         yield from self._release()
         assigned = yield from self._assign()
-        taken = assigned.get(process.consumer_id)
-        if taken is None:
+        own = assigned.get(process.consumer_id)
+        if own is None:
             raise _NodeVanished(f"{process.consumer_id} is not among the consumers of its group")
-        offsets = yield from self._offsets.fetch(tuple(taken))
+        offsets = yield from self._offsets.fetch(tuple(own))
         if offsets is None or process.is_shutting_down:
             raise _NodeVanished("the consumer shuts down")
-        owned = self._infos(taken, offsets)
-        yield from self._claim(taken)
+        owned = self._infos(own, offsets)
+        yield from self._claim(own)
         process.owned = owned
         process.tell(OwnerNodesCreated(partitions=frozenset(owned)))
         process.tell(BeforeStarting(consumer_id=process.consumer_id, assignment=assigned))
@@ -166,20 +166,20 @@ class Rebalancing:
         if released:
             process.tell(OwnerNodesDeleted(partitions=released))
 
-    def _infos(self, taken: Mapping[TopicPartition, str], offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, OwnedPartition]:
+    def _infos(self, own: Mapping[TopicPartition, str], offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, OwnedPartition]:
         process = self._process
         owned = {}
-        for partition, thread in taken.items():
+        for partition, thread in own.items():
             owned[partition] = OwnedPartition(partition, process.feeds.get((partition[0], thread)), offsets[partition])
             process.checkpointed[partition] = offsets[partition]  # ZK-57
         return owned
 
-    def _claim(self, taken: Mapping[TopicPartition, str]) -> Steps[None]:
+    def _claim(self, own: Mapping[TopicPartition, str]) -> Steps[None]:
         """Create every owner node; where one is in the way try the others all the same, then delete what was created (ZK-48, ZK-49)."""
         process = self._process
         created: list[TopicPartition] = []
         missed: list[TopicPartition] = []
-        for partition, thread in taken.items():
+        for partition, thread in own.items():
             is_mine = yield from process.client.create_ephemeral(process.paths.owner(partition), thread.encode())
             (created if is_mine else missed).append(partition)
         if missed:

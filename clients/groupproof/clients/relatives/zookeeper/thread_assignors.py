@@ -42,20 +42,20 @@ def assign(name: str, view: View) -> Assigned:
         assigned.setdefault(thread.rpartition("-")[0], {})[partition] = thread
     for consumer in view.consumers:
         assigned.setdefault(consumer, {})
-    return MappingProxyType({consumer: MappingProxyType(taken) for consumer, taken in assigned.items()})
+    return MappingProxyType({consumer: MappingProxyType(owners) for consumer, owners in assigned.items()})
 
 
 def _range(view: View) -> list[tuple[TopicPartition, str]]:
     threads_of = dict(view.threads)
-    given: list[tuple[TopicPartition, str]] = []
+    owners: list[tuple[TopicPartition, str]] = []
     for topic, partitions in zip(view.topics, view.partitions, strict=True):
         threads = threads_of[topic]
         share, extra = divmod(len(partitions), len(threads))
         for position, thread in enumerate(threads):
             start = share * position + min(position, extra)
             count = share + (1 if position < extra else 0)
-            given += [((topic, partition), thread) for partition in partitions[start : start + count]]
-    return given
+            owners += [((topic, partition), thread) for partition in partitions[start : start + count]]
+    return owners
 
 
 def _round_robin(view: View) -> list[tuple[TopicPartition, str]]:

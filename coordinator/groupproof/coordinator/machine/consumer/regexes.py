@@ -81,8 +81,8 @@ def _compiled(regex: str, *, has_named_groups: bool) -> Any:
     try:
         return re2.compile(_for_re2(regex, has_named_groups=has_named_groups), _OPTIONS)
     except re2.error as refusal:
-        said = refusal.args[0].decode("utf-8", "replace")
-        return next((reason for words, reason in _REASONS.items() if said.startswith(words)), said)
+        complaint = refusal.args[0].decode("utf-8", "replace")
+        return next((reason for words, reason in _REASONS.items() if complaint.startswith(words)), complaint)
 
 
 def _repeated(repetition: str, *, after: str) -> str:

@@ -67,10 +67,10 @@ def target_of(group: ConsumerGroup, assignor: str, *, updated: str | None, newco
     return dict(SERVER_ASSIGNORS[assignor](GroupSpec(members=members, subscription_type=subscription_type(group)), topics))
 
 
-def _topic_ids(group: ConsumerGroup, member: ConsumerMember, known: dict[tuple[frozenset[str], str], tuple[str, ...]]) -> tuple[str, ...]:
+def _topic_ids(group: ConsumerGroup, member: ConsumerMember, resolved: dict[tuple[frozenset[str], str], tuple[str, ...]]) -> tuple[str, ...]:
     """Return the ids of the member's topics that exist; members that subscribe to the same share what is `known`."""
     key = (member.names, member.regex)
-    if key not in known:
+    if key not in resolved:
         names = names_in_order(tuple(group.names_of(member)))
-        known[key] = tuple(topic.topic_id for name in names if (topic := group.topics.get(name)) is not None)
-    return known[key]
+        resolved[key] = tuple(topic.topic_id for name in names if (topic := group.topics.get(name)) is not None)
+    return resolved[key]

@@ -60,7 +60,7 @@ class TopicsSeen:
         """Return a group's answer with what is said of partitions that there are not."""
         if self._topics is None or not isinstance(asked, OFFSET_REQUESTS):
             return answer
-        return with_unknown(asked, answer, known=self._existing(asked), repeats_topics=bool(self._fields["deletions_repeat_topics"]))
+        return with_unknown(asked, answer, existing=self._existing(asked), repeats_topics=bool(self._fields["deletions_repeat_topics"]))
 
     def _existing(self, message: OffsetRequest) -> OffsetRequest:
         assert self._topics is not None, "without topics nothing is refused"
