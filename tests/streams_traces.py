@@ -36,10 +36,11 @@ def says(
     restoring: Iterable[int] = (),
     unique: int = 0,
     process: str = "0" * 32,
+    error: int = 0,
 ) -> bytes:
     """Return a member's subscription."""
     sums = (*((task(number), LATEST_OFFSET) for number in running), *((task(number), 5) for number in restoring))
-    info = SubscriptionInfo(version=version, latest=latest, offset_sums=sums, unique=unique, process=process)
+    info = SubscriptionInfo(version=version, latest=latest, offset_sums=sums, unique=unique, process=process, error=error)
     partitions = tuple(("t", number) for number in owned)
     return encode_subscription(Subscription(topics=("t",), owned=partitions, version=1, user_data=encode_subscription_info(info)))
 

@@ -11,8 +11,8 @@ COUNTS = {"t": 4}
 ALL = tuple(("t", number) for number in range(4))
 
 
-def client(*owned: TopicPartition, version: int = 11, latest: int = 11, error: int = 0) -> StreamsClient:
-    return StreamsClient(info=SubscriptionInfo(version=version, latest=latest, error=error), owned=frozenset(owned))
+def client(*owned: TopicPartition, version: int = 11, latest: int = 11, error: int = 0, process: str = "") -> StreamsClient:
+    return StreamsClient(info=SubscriptionInfo(version=version, latest=latest, error=error, process=process), owned=frozenset(owned))
 
 
 def deal(members: dict[str, StreamsClient], *, latest: int = 11, standbys: int = 0, topics: tuple[str, ...] = ("t",)) -> dict[str, Given]:
@@ -57,10 +57,19 @@ def test_the_lowest_version_that_was_used_is_written_and_the_lowest_that_is_know
 
 @pytest.mark.requirement("STREAMS-11")
 def test_a_standby_is_at_another_member_than_the_task() -> None:
-    dealt = deal({"a": client(), "b": client()}, standbys=1)
+    dealt = deal({"a": client(process="1" * 32), "b": client(process="2" * 32)}, standbys=1)
 
     assert {task for _, info in dealt.values() for task, _ in info.standby} == {Task(0, number) for number in range(4)}
     assert [task for _, info in dealt.values() for task, _ in info.standby if task in info.active] == []
+
+
+@pytest.mark.requirement("STREAMS-22")
+def test_threads_of_one_process_keep_no_standby_of_what_runs_in_it() -> None:
+    dealt = deal({"a": client(process="1" * 32), "b": client(process="1" * 32), "c": client(process="2" * 32)}, standbys=1)
+    run = {task for name in "ab" for task in dealt[name][1].active}
+
+    assert {task for name in "ab" for task, _ in dealt[name][1].standby} == set(dealt["c"][1].active)
+    assert {task for task, _ in dealt["c"][1].standby} == run
 
 
 @pytest.mark.requirement("STREAMS-12")

@@ -7,7 +7,7 @@ from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.member.group_leader import Leading
 from groupproof.clients.member.member_core import Core
 from groupproof.clients.member.partition_handover import HandOver
-from groupproof.clients.member.policy import REFERENCE
+from groupproof.clients.member.policy import REFERENCE, Policy
 from groupproof.clients.member.streams_settings import ThreadSettings
 from groupproof.clients.member.streams_thread import StreamsThread
 from groupproof.protocol.wire.messages import JoinGroupResponse, JoinMember
@@ -29,9 +29,9 @@ from groupproof.protocol.wire.subscription import Assignment, decode_assignment,
 OWN = "1" * 32
 
 
-def made() -> tuple[Core, StreamsThread]:
-    settings = ThreadSettings(process=OWN, is_stateful=True)
-    core = Core(MemberSettings(group="g", topics=("t",), assignors=("stream",), thread=settings), REFERENCE, lambda: 0.5)
+def made(*, fails_at: int | None = None, policy: Policy = REFERENCE) -> tuple[Core, StreamsThread]:
+    settings = ThreadSettings(process=OWN, is_stateful=True, fails_at=fails_at)
+    core = Core(MemberSettings(group="g", topics=("t",), assignors=("stream",), thread=settings), policy, lambda: 0.5)
     core.member_id, core.protocol, core.cluster = "m", "stream", Cluster(partitions={"t": 2})
     return core, StreamsThread(core, settings, HandOver(core), Leading(core))
 
@@ -135,3 +135,24 @@ def test_a_leader_deals_what_the_cluster_has_and_a_follower_nothing() -> None:
     read = decode_assignment(blob)
     assert (name, read.partitions) == (core.member_id, (("t", 0), ("t", 1)))
     assert decode_assignment_info(read.user_data or b"").active == (Task(0, 0), Task(0, 1))
+
+
+@pytest.mark.requirement("STREAMS-21")
+def test_an_application_that_fails_at_a_record_asks_once_that_all_of_it_end() -> None:
+    core, thread = made(fails_at=20)
+    core.positions = {("t", 0): 20}
+    assert not thread.due(0)
+    assert said(thread).error == 0
+
+    core.positions = {("t", 0): 21}
+    assert [thread.due(0), thread.due(0)] == [True, False]
+    assert said(thread).error == SHUTDOWN_REQUESTED
+    assert core.failure is None
+
+
+def test_one_that_ends_alone_says_nothing_to_its_group() -> None:
+    core, thread = made(fails_at=20, policy=Policy(streams="ends-alone"))
+    core.positions = {("t", 0): 21}
+
+    assert not thread.due(0)
+    assert core.failure is not None

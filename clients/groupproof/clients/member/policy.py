@@ -119,6 +119,7 @@ class Policy:
         "stays-quiet-after-probing", "forgets-the-next-rebalance", "rejoins-without-need", "goes-on-after-errors", "ignores-shutdown", "assigns-in-its-own-version",
         "forgets-the-common-version", "leads-on-after-shutdown", "assigns-without-topics", "gives-what-is-owned", "calls-nobody-back", "drops-a-task", "gives-all-to-all",
         "muddles-its-tasks", "gives-no-standbys", "standbys-at-the-owner", "leaves-on-close", "leaves-when-static",
+        "standbys-in-the-process", "ends-alone",
     ] = "reference"  # fmt: skip
 
     # Hand-over

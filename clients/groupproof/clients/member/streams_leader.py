@@ -1,6 +1,6 @@
 """The leader of a group of Kafka Streams: which member runs which tasks (Kafka: StreamsPartitionAssignor.assign, KIP-429, KIP-441).
 
-A member is a process of its own here. Tasks stay where they are as far as the balance allows. A task that moves is given to nobody until its owner has
+A member is a thread; those of one process share its state. Tasks stay where they are as far as the balance allows. A task that moves is given to nobody until its owner has
 given it back: who is to have it is told to come again at once.
 """
 
@@ -96,14 +96,21 @@ class Dealer:
         if self.policy.streams == "gives-no-standbys":
             return kept
         for partition, owner in owners.items():
-            others = [name for name in sorted(members) if name != owner or self.policy.streams == "standbys-at-the-owner"]
-            if self.policy.streams == "standbys-at-the-owner":
-                others.sort(key=lambda name: name != owner)
-            else:
-                others.sort(key=lambda name: len(kept[name]))
-            for name in others[: self.standbys]:
+            for name in self._others(owner, members, kept)[: self.standbys]:
                 kept[name].add(partition)
         return kept
+
+    def _others(self, owner: str, members: Mapping[str, StreamsClient], kept: Mapping[str, set[TopicPartition]]) -> list[str]:
+        """Return who may have a standby of a task of `owner`, the best first."""
+        if self.policy.streams == "standbys-at-the-owner":
+            return sorted(members, key=lambda name: (name != owner, name))
+        process = members[owner].info.process
+        if self.policy.streams == "standbys-in-the-process":
+            others = sorted((name for name in members if name != owner), key=lambda name: (members[name].info.process != process, name))
+        else:
+            others = sorted(name for name in members if members[name].info.process != process)
+            others.sort(key=lambda name: len(kept[name]))
+        return others
 
     def _given(
         self,

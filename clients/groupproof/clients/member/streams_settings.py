@@ -12,7 +12,8 @@ __all__ = ["ThreadSettings"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadSettings:
     """Each topic of the member is a subtopology. `latest` is the newest version of the user data that its release knows, which may be one that is yet to
-    come, `first` the version that it begins with (0: the newest); `error` is what it says of itself from the start (KIP-671). Raises `ValueError`."""
+    come, `first` the version that it begins with (0: the newest); `error` is what it says of itself from the start (KIP-671). At the record of the offset
+    `fails_at` its application fails, and asks that all of it end. Raises `ValueError`."""
 
     process: str
     is_stateful: bool = False
@@ -20,6 +21,7 @@ class ThreadSettings:
     latest: int = STREAMS_VERSION_MAX
     first: int = 0
     error: int = NO_ERROR
+    fails_at: int | None = None
 
     def __post_init__(self) -> None:
         if self.latest < 1:

@@ -58,6 +58,7 @@ class StreamsThread:
         self._standby: tuple[Task, ...] = ()
         self._members: dict[str, StreamsClient] = {}
         self._rejoin_ms: int | None = None
+        self._error = settings.error
         self.assigned: frozenset[TopicPartition] = frozenset()
 
     def protocols(self) -> tuple[JoinProtocol, ...]:
@@ -105,8 +106,8 @@ class StreamsThread:
         return None
 
     def due(self, now_ms: int) -> bool:
-        """Tell whether the time of the next rebalance has come."""
-        return self._rejoin_ms is not None and now_ms >= self._rejoin_ms
+        """Tell whether the time of the next rebalance has come, or the application has failed just now."""
+        return self._fails() or (self._rejoin_ms is not None and now_ms >= self._rejoin_ms)
 
     def next_ms(self) -> int | None:
         return self._rejoin_ms
@@ -124,8 +125,19 @@ class StreamsThread:
             process=f"{self._unique:032x}" if policy.streams == "changes-its-process" else settings.process,
             offset_sums=self._offset_sums(),
             unique=self._unique,
-            error=settings.error,
+            error=self._error,
         )
+
+    def _fails(self) -> bool:
+        """Have the application fail at its record, if it has come to it: ask that all of it end, as `SHUTDOWN_APPLICATION` does (KIP-671)."""
+        at = self._settings.fails_at
+        if at is None or self._error != NO_ERROR or not any(offset > at for offset in self._core.positions.values()):
+            return False
+        self._error = SHUTDOWN_REQUESTED
+        if self._core.policy.streams != "ends-alone":
+            return True
+        self._core.fail("SHUTDOWN_REQUESTED", f"the application failed at offset {at}")
+        return False
 
     def _offset_sums(self) -> tuple[tuple[Task, int], ...]:
         policy = self._core.policy

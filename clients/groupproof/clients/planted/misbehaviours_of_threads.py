@@ -39,6 +39,7 @@ THREADS: Final = (
     _bug("rejoins-without-need", "Joins again soon, whatever time its assignment names for that.", "STREAMS-20"),
     _bug("goes-on-after-errors", "Takes an assignment with an error for one without tasks.", "STREAMS-13 STREAMS-15"),
     _bug("ignores-shutdown", "Takes an assignment that asks for a shutdown for one without tasks.", "STREAMS-15"),
+    _bug("ends-alone", "Ends without a word to the group when its application is to end everywhere.", "STREAMS-21"),
     _bug("gives-up-uncommitted", "Gives tasks up without a commit of what it processed.", "STREAMS-17", Policy(commits_before_revoke=False)),
     _bug("keeps-quiet-after-handing-over", "Gives tasks up, and does not join again.", "STREAMS-09", Policy(cooperative_rejoins=False)),
     _bug("leaves-on-close", "Leaves the group when it is closed.", "STREAMS-18"),
@@ -54,6 +55,7 @@ THREADS: Final = (
     _bug("calls-nobody-back", "As leader, withholds a task that moves, and tells nobody to come for it.", "STREAMS-09"),
     _bug("gives-no-standbys", "As leader, deals no standby tasks.", "STREAMS-11"),
     _bug("standbys-at-the-owner", "As leader, gives the standby of a task to the member that runs it.", "STREAMS-11"),
+    _bug("standbys-in-the-process", "As leader, gives the standby of a task to another thread of the process that runs it.", "STREAMS-22"),
     _bug("assigns-without-topics", "As leader, deals the tasks of the topics that there are where one is missing.", "STREAMS-12"),
     _bug("leads-on-after-shutdown", "As leader, deals tasks though a member asks for a shutdown.", "STREAMS-14"),
 )

@@ -44,6 +44,8 @@ _THREAD_PROPERTIES: Final[Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
     "kit.latest": ("latest", int),
     "kit.first": ("first", int),
     "kit.error": ("error", int),
+    "kit.fails.at": ("fails_at", int),
+    "kit.process": ("process", lambda text: _process(str(text))),
 }
 _WORKERS_OWN: Final = ("worker.sync.timeout.ms",)
 """What the reference worker need not be told: it reads its configuration in no time."""
@@ -162,9 +164,14 @@ def _thread(fields: Mapping[str, Any], properties: dict[str, Any]) -> ThreadSett
         return None
     try:
         settings = {name: kind(properties.pop(own)) for own, (name, kind) in _THREAD_PROPERTIES.items() if own in properties}
-        return ThreadSettings(process=hashlib.md5(str(fields.get("client_id")).encode(), usedforsecurity=False).hexdigest(), **settings)
+        return ThreadSettings(**{"process": _process(str(fields.get("client_id"))), **settings})
     except (TypeError, ValueError) as error:
         raise WrongField(str(error)) from error
+
+
+def _process(name: str) -> str:
+    """Return the id of the process that goes by a name."""
+    return hashlib.md5(name.encode(), usedforsecurity=False).hexdigest()
 
 
 def _properties(properties: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:

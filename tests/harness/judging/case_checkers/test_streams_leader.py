@@ -13,6 +13,7 @@ from groupproof.harness.judging.case_checkers.streams_leader import (
     deals_everything,
     deals_once,
     deals_standbys,
+    keeps_standbys_apart,
 )
 from groupproof.harness.model.evidence import NotReached
 from groupproof.harness.model.verdicts import Verdict
@@ -103,3 +104,24 @@ def test_an_error_is_for_all_members(dealt: dict[str, tuple[int, ...] | bytes], 
 def test_who_led_nothing_is_not_judged() -> None:
     with pytest.raises(NotReached, match="led no generation"):
         verdict(deals_once("m0"), Story())
+
+
+THREADS = {ID: says(process="1" * 32), "a0-1": says(process="2" * 32), "a1-1": says(process="2" * 32)}
+
+
+@pytest.mark.requirement("STREAMS-22")
+def test_a_standby_is_in_another_process_whichever_thread_runs_the_task() -> None:
+    judge = keeps_standbys_apart("m0", after="came")
+    apart = {ID: gives((0,), standby=(1,)), "a0-1": gives((1,), standby=(0,)), "a1-1": gives((2,))}
+    beside = {**apart, "a1-1": gives((2,), standby=(1,))}
+
+    assert verdict(judge, told(THREADS, apart)) is Verdict.OK
+    assert [(found.verdict, found.observed) for found in findings(judge, told(THREADS, beside))] == [
+        (Verdict.FAILED, "It gave a process a standby of a task that it runs.")
+    ]
+
+
+@pytest.mark.parametrize("members", [BOTH | {OTHER: says(process="2" * 32)}, THREADS])
+def test_without_a_task_in_a_process_of_two_threads_nothing_is_shown(members: Mapping[str, bytes]) -> None:
+    with pytest.raises(NotReached):
+        findings(keeps_standbys_apart("m0", after="came"), told(members, {ID: gives((0, 1)), "a0-1": gives((), standby=(0,))}))

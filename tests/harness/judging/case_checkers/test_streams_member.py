@@ -5,6 +5,7 @@ from tests.streams_traces import gives, joins, leads, says
 from tests.traces import ID, Story, findings, verdict
 
 from groupproof.harness.judging.case_checkers.streams_member import (
+    asks_for_the_end,
     comes_back_at_once,
     commits_what_goes,
     describes_itself,
@@ -168,3 +169,17 @@ def test_a_refused_commit_is_not_repeated_before_the_member_joins_again() -> Non
 
     assert verdict(rejoins_uncommitted("m0", after="refused"), right) is Verdict.OK
     assert verdict(rejoins_uncommitted("m0", after="refused"), repeats) is Verdict.FAILED
+
+
+@pytest.mark.requirement("STREAMS-21")
+@pytest.mark.parametrize(
+    ("client", "error", "expected"),
+    [("m0", 4, Verdict.OK), ("m0-thread-2", 4, Verdict.OK), ("m0", 0, Verdict.NON_STRICT), ("m1", 4, Verdict.NON_STRICT)],
+)
+def test_an_application_that_is_to_end_everywhere_has_one_of_its_threads_say_so(client: str, error: int, expected: Verdict) -> None:
+    story = joined(says()).mark("failure")
+    body = {"protocol_type": "consumer", "protocols": [{"name": "stream", "metadata": says(error=error)}]}
+    story.request(Api.JOIN_GROUP, client, body=body)
+    story.at(FAR_MS).kit("end")
+
+    assert verdict(asks_for_the_end("m0", after="failure"), story) is expected

@@ -11,6 +11,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -23,7 +24,9 @@ import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler;
+import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse;
 import org.apache.kafka.streams.kstream.Consumed;
+import org.apache.kafka.streams.kstream.ForeachAction;
 import org.apache.kafka.streams.kstream.Materialized;
 import org.apache.kafka.streams.processor.internals.DefaultKafkaClientSupplier;
 import org.apache.kafka.streams.state.Stores;
@@ -53,6 +56,9 @@ public final class StreamsShim {
         File state;
         String clientId;
         String instanceId;
+        long failsAt; // the offset of the record that its application fails at, and asks that all of it end
+        volatile boolean hasFailed;
+        final AtomicInteger consumers = new AtomicInteger();
 
         StreamsMember(String key) {
             super(key);
@@ -64,11 +70,12 @@ public final class StreamsShim {
             clientId = settings.take("client_id", "streams");
             Map<String, String> own = new HashMap<>();
             Properties config = config(settings, own);
-            Topology topology = topology(settings.takeStrings("topics", List.of()), Boolean.parseBoolean(own.get("stateful")), config);
+            failsAt = Long.parseLong(own.getOrDefault("fails.at", String.valueOf(Long.MAX_VALUE)));
+            Topology topology = topology(settings.takeStrings("topics", List.of()), Boolean.parseBoolean(own.get("stateful")), config, (key, value) -> process());
             streams = new KafkaStreams(topology, config, new NamedClients(this));
             streams.setUncaughtExceptionHandler((StreamsUncaughtExceptionHandler) error -> {
                 failed(error, true);
-                return StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
+                return hasFailed ? StreamThreadExceptionResponse.SHUTDOWN_APPLICATION : StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
             });
             streams.setStateListener((now, before) -> {
                 if (now == KafkaStreams.State.ERROR) failed("STREAMS_ERROR", "the application is in state ERROR");
@@ -80,6 +87,11 @@ public final class StreamsShim {
         protected void stop(Boolean leave) {
             streams.close(CLOSE_MAX);
             delete(state);
+        }
+
+        /** What the application does with a record: nothing, or it fails once its thread was given the record that it fails at. */
+        void process() {
+            if (hasFailed) throw new IllegalStateException("the application fails at offset " + failsAt + ", as it was told to");
         }
 
         Properties config(Settings settings, Map<String, String> own) {
@@ -112,13 +124,13 @@ public final class StreamsShim {
         }
 
         /** A subtopology for each topic. */
-        static Topology topology(List<String> topics, boolean isStateful, Properties config) {
+        static Topology topology(List<String> topics, boolean isStateful, Properties config, ForeachAction<byte[], byte[]> process) {
             StreamsBuilder builder = new StreamsBuilder();
             Consumed<byte[], byte[]> bytes = Consumed.with(Serdes.ByteArray(), Serdes.ByteArray());
             for (String topic : topics) {
                 if (isStateful)
-                    builder.table(topic, bytes, Materialized.<byte[], byte[]>as(Stores.inMemoryKeyValueStore(topic + "-store")).withKeySerde(Serdes.ByteArray()).withValueSerde(Serdes.ByteArray()));
-                else builder.stream(topic, bytes).foreach((key, value) -> {});
+                    builder.table(topic, bytes, Materialized.<byte[], byte[]>as(Stores.inMemoryKeyValueStore(topic + "-store")).withKeySerde(Serdes.ByteArray()).withValueSerde(Serdes.ByteArray())).toStream().foreach(process);
+                else builder.stream(topic, bytes).foreach(process);
             }
             return builder.build(config);
         }
@@ -134,7 +146,9 @@ public final class StreamsShim {
 
         @Override
         public Consumer<byte[], byte[]> getConsumer(Map<String, Object> config) {
-            config.put("client.id", member.clientId);
+            int thread = member.consumers.incrementAndGet();
+            config.put("client.id", thread == 1 ? member.clientId : member.clientId + "-thread-" + thread);
+            if (thread > 1) return super.getConsumer(config); // added to ask for the end: it processes nothing
             if (member.instanceId != null) config.put("group.instance.id", member.instanceId);
             return new ReportingConsumer(config, member);
         }
@@ -178,6 +192,7 @@ public final class StreamsShim {
             List<ConsumerRecord<byte[], byte[]>> each = new ArrayList<>();
             records.forEach(each::add);
             member.received(each);
+            member.hasFailed |= each.stream().anyMatch(record -> record.offset() >= member.failsAt);
             return records;
         }
     }

@@ -12,6 +12,7 @@ from groupproof.harness.judging.case_checkers.streams_leader import (
     deals_everything,
     deals_once,
     deals_standbys,
+    keeps_standbys_apart,
 )
 from groupproof.harness.judging.case_checkers.streams_member import ends
 from groupproof.harness.model.case import Case
@@ -26,6 +27,7 @@ _REPLY_MS = round(REACT_MS) + 1_000
 _SESSION_MS = 6_000
 _OLDER, _FUTURE = 8, 12
 _ENDING_MS = 3_500
+_SHARED = "threads"
 _TOLD_MS = 15_000
 
 
@@ -104,6 +106,22 @@ CASES: tuple[Case, ...] = (
             steps=[*working(), *_second(), passing(_REPLY_MS)],
         ),
         deals_standbys("m0", PARTITIONS, after="second"),
+        deals_once("m0"),
+    ),
+    streams_case(
+        "threads-of-one-process",
+        "A leader with num.standby.replicas=1 gives a process with two threads no standby of a task that one of them runs.",
+        ("STREAMS-22", "STREAMS-11", "STREAMS-08"),
+        MUST,
+        plan(
+            application(num_standby_replicas=1),
+            peer(num_standby_replicas=1, kit_process=_SHARED),
+            application("a1", kind="reference", num_standby_replicas=1, kit_process=_SHARED),
+            topics=_TOPICS,
+            steps=[*working(), *_second(), mark("third"), *start("a1"), synced("a1", after="third", count=2, go_on=True), passing(_REPLY_MS)],
+        ),
+        keeps_standbys_apart("m0", after="third"),
+        deals_standbys("m0", PARTITIONS, after="third"),
         deals_once("m0"),
     ),
     streams_case(

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from groupproof.harness.cases.client.builders import MUST, SHOULD
-from groupproof.harness.cases.embedded.streams_builders import PARTITIONS, WAIT_MS, application, assigns, rejoins_at_leisure, streams_case, working
+from groupproof.harness.cases.embedded.streams_builders import (
+    PARTITIONS,
+    WAIT_MS,
+    application,
+    assigns,
+    peer,
+    rejoins_at_leisure,
+    streams_case,
+    synced,
+    working,
+)
 from groupproof.harness.judging.case_checkers.reactions import REACT_MS
 from groupproof.harness.judging.case_checkers.streams_member import (
+    asks_for_the_end,
     comes_back_at_once,
     commits_what_goes,
     describes_itself,
@@ -33,6 +44,8 @@ _UNKNOWN_ERROR = 99
 _ENDING_MS = 3_500
 _QUIET_MS = 2_500
 _SELDOM_MS = 5_000
+_RESTORED_MS = 600
+_FATAL = 20  # the offset of the record that the application fails at
 
 _SAID: tuple[Case, ...] = (
     streams_case(
@@ -201,6 +214,30 @@ _ERRORS: tuple[Case, ...] = (
     _failed("assignment-failed", "A member that is answered that the assignment failed ends.", ASSIGNMENT_ERROR, "STREAMS-13"),
     _failed("unknown-error", "A member that is answered with an error that it does not know ends.", _UNKNOWN_ERROR, "STREAMS-13"),
     _failed("shutdown-requested", "A member that is answered that a shutdown was requested ends.", SHUTDOWN_REQUESTED, "STREAMS-15"),
+    streams_case(
+        "ends-everywhere",
+        "A member whose application fails and is to end everywhere says so to the leader.",
+        ("STREAMS-21",),
+        SHOULD,
+        plan(
+            application(kit_fails_at=_FATAL),
+            peer(),
+            topics=_TOPICS,
+            records=_FATAL,
+            steps=[
+                *working(),
+                mark("second"),
+                *start("a0"),
+                synced("a0", after="second", count=2, go_on=True),
+                passing(_RESTORED_MS),
+                mark("failure"),
+                append("t", PARTITIONS, 5),
+                event("m0", "error", after="failure", within_ms=WAIT_MS, go_on=True),
+                passing(round(REACT_MS) + 1_000),
+            ],
+        ),
+        asks_for_the_end("m0", after="failure"),
+    ),
     streams_case(
         "stays-when-closed",
         "A member that is closed stays in the group until its session is over.",

@@ -1,4 +1,4 @@
-"""What the leader of a group of Kafka Streams deals out (STREAMS-05, STREAMS-08, STREAMS-09, STREAMS-11, STREAMS-12, STREAMS-14)."""
+"""What the leader of a group of Kafka Streams deals out (STREAMS-05, STREAMS-08, STREAMS-09, STREAMS-11, STREAMS-12, STREAMS-14, STREAMS-22)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from groupproof.harness.model.verdicts import Finding, Proof
 from groupproof.protocol.vocabulary import TopicPartition
 from groupproof.protocol.wire.streams_protocol import NO_ERROR, Task
 
-__all__ = ["agrees_on_versions", "answers_error", "calls_back", "deals_everything", "deals_once", "deals_standbys"]
+__all__ = ["agrees_on_versions", "answers_error", "calls_back", "deals_everything", "deals_once", "deals_standbys", "keeps_standbys_apart"]
 
 
 def agrees_on_versions(client: str, *, after: str, requirement: str = "STREAMS-05") -> Judge:
@@ -149,6 +149,41 @@ def deals_standbys(client: str, tasks: int, *, after: str, requirement: str = "S
         yield overdue(ev, claim, whole, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It has.", whole)
 
     return TimedJudge(judge, after, within_ms)
+
+
+def keeps_standbys_apart(client: str, *, after: str, requirement: str = "STREAMS-22") -> Judge:
+    """Judge that no thread of a process gets a standby of a task that runs in it: threads of a process name the same one in their user data."""
+    claim = Claim(requirement=requirement, expected="A task has no standby in the process that runs it.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        rounds = [deal for deal in _rounds(ev, client, after) if _threads_of_one(deal)]
+        if not rounds:
+            raise NotReached("no process with two threads was given tasks")
+        for deal in rounds:
+            active, standby = _by_process(deal, "active"), _by_process(deal, "standby")
+            both = sorted(task for process, tasks in standby.items() for task in tasks & active.get(process, set()))
+            if both:
+                yield claim.failed("It gave a process a standby of a task that it runs.", deal.sync, detail=tasks_in_words(both))
+                return
+        yield claim.ok("It has none.", rounds[-1].sync)
+
+    return judge
+
+
+def _threads_of_one(deal: Dealt) -> bool:
+    """Tell whether two members of one process are there, of which one is given a task."""
+    counts = Counter(info.process for info in deal.said.values() if info is not None)
+    return any(counts[process] > 1 for process in _by_process(deal, "active"))
+
+
+def _by_process(deal: Dealt, role: str) -> dict[str, set[Task]]:
+    """Return the tasks that each process is given, as its `active` or `standby` ones."""
+    tasks: dict[str, set[Task]] = {}
+    for name, item in deal.given.items():
+        said = deal.said.get(name)
+        if item is not None and said is not None:
+            tasks.setdefault(said.process, set()).update(item.info.active if role == "active" else (task for task, _ in item.info.standby))
+    return {process: held for process, held in tasks.items() if held}
 
 
 def answers_error(client: str, error: int, *, after: str, requirement: str) -> Judge:

@@ -1,4 +1,4 @@
-"""What a member of Kafka Streams says of itself in JoinGroup, and what it does with an assignment (STREAMS-01 to STREAMS-20)."""
+"""What a member of Kafka Streams says of itself in JoinGroup, and what it does with an assignment (STREAMS-01 to STREAMS-21)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from groupproof.harness.judging.checkers.streams_frames import Given, given, inf
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.harness.model.evidence import Evidence, NotReached
-from groupproof.harness.model.verdicts import Finding, Proof
+from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
-from groupproof.protocol.wire.streams_protocol import ASSIGNOR, SubscriptionInfo, Task
+from groupproof.protocol.wire.streams_protocol import ASSIGNOR, SHUTDOWN_REQUESTED, SubscriptionInfo, Task
 
 __all__ = [
+    "asks_for_the_end",
     "comes_back_at_once",
     "commits_what_goes",
     "describes_itself",
@@ -197,6 +198,20 @@ _ENDING_MS = 2_000.0
 def _goes_on(ev: Evidence, client: str, report: Observation) -> Observation | None:
     requests = (*ev.requests(Api.JOIN_GROUP, client, report.seq, ev.closing), *ev.requests(Api.HEARTBEAT, client, report.seq, ev.closing))
     return next((request for request in requests if request.at_ms - report.at_ms > _ENDING_MS), None)
+
+
+def asks_for_the_end(client: str, *, after: str, requirement: str = "STREAMS-21", within_ms: float = REACT_MS) -> Judge:
+    """Judge that a thread of the application tells the leader that all of it is to end: its member's, or one that it adds to say so (KIP-671)."""
+    claim = Claim(requirement=requirement, expected="A thread of the application joins with SHUTDOWN_REQUESTED in its user data.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        own = [join for join in ev.requests(Api.JOIN_GROUP, None, after, ev.closing) if (join.client or "").partition("-")[0] == client]
+        asking = next((join for join in own if (info := info_in(join)) is not None and info.error == SHUTDOWN_REQUESTED), None)
+        never, late = "It told the group nothing of it.", "It said so late."
+        told = overdue(ev, claim, asking, since=moment(ev, after), within_ms=within_ms, never=never, late=late, gravity=Verdict.NON_STRICT)
+        yield told or claim.ok("It does.", asking)
+
+    return TimedJudge(judge, after, within_ms)
 
 
 def stays_a_member(client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Judge:
