@@ -12,7 +12,7 @@ from groupproof.protocol.rules.requirements import requirements
 
 def test_every_requirement_and_reading_has_a_witness_or_one_reason() -> None:
     assert unexplained(witnesses()) == []
-    assert len(everything()) == len(set(everything())) == 708 + 550 + 51
+    assert len(everything()) == len(set(everything())) == 710 + 550 + 51
 
 
 def test_an_id_without_either_and_one_with_both_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

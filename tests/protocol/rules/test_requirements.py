@@ -13,7 +13,7 @@ import pytest
 from groupproof.protocol.rules.requirements import UnknownRequirement, by_id, catalogue_sha256, nearest, requirements
 from groupproof.protocol.vocabulary import Level
 
-COUNT = 708
+COUNT = 710
 CONSUMER_COUNT = 550
 IDS_SHA256 = "9cb5a0a2db8b4ad1fdd2e6777da1ea8a4b15b57412a05ffa37e72d2ed8262f02"
 CLIENT_COUNT = 68
