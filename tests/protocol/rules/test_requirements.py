@@ -15,7 +15,7 @@ from groupproof.protocol.vocabulary import Level
 
 COUNT = 710
 CONSUMER_COUNT = 550
-IDS_SHA256 = "9cb5a0a2db8b4ad1fdd2e6777da1ea8a4b15b57412a05ffa37e72d2ed8262f02"
+IDS_SHA256 = "e840b9951f2129bc79a72c7cd945ff21a0488d96a4e5e2e38979c5e837b4139f"
 CLIENT_COUNT = 68
 PROFILES = {"kafka-1.1", "kafka-2.4+", "datalink", "zookeeper"}
 CONSUMER_PROFILE = re.compile(r"kafka-4\.\d+(\.\d+)?(\+| to 4\.\d+)")

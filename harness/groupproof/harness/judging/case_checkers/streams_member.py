@@ -208,8 +208,8 @@ def asks_for_the_end(client: str, *, after: str, requirement: str = "STREAMS-21"
         own = [join for join in ev.requests(Api.JOIN_GROUP, None, after, ev.closing) if (join.client or "").partition("-")[0] == client]
         asking = next((join for join in own if (info := info_in(join)) is not None and info.error == SHUTDOWN_REQUESTED), None)
         never, late = "It told the group nothing of it.", "It said so late."
-        told = overdue(ev, claim, asking, since=moment(ev, after), within_ms=within_ms, never=never, late=late, gravity=Verdict.NON_STRICT)
-        yield told or claim.ok("It does.", asking)
+        missed = overdue(ev, claim, asking, since=moment(ev, after), within_ms=within_ms, never=never, late=late, gravity=Verdict.NON_STRICT)
+        yield missed or claim.ok("It does.", asking)
 
     return TimedJudge(judge, after, within_ms)
 
