@@ -5,7 +5,7 @@ from tests.traces import ID, Story, findings, verdict
 
 from groupproof.harness.judging.case_checkers.first_join import keeps_pending_id, waits_for_its_join
 from groupproof.harness.model.evidence import NotOffered, NotReached
-from groupproof.harness.model.verdicts import Verdict
+from groupproof.harness.model.verdicts import Proof, Verdict
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 
@@ -27,6 +27,17 @@ def test_an_id_that_is_left_behind_holds_up_the_group_and_is_told_though_the_cli
 
     assert found.verdict is Verdict.NON_STRICT
     assert found.observed.startswith("It left an id behind")
+
+
+@pytest.mark.parametrize(("connection", "proof"), [(1, Proof.SAFETY), (2, Proof.LIVENESS)])
+def test_once_is_enough_of_a_client_that_joins_otherwise_where_the_id_came(connection: int, proof: Proof) -> None:
+    story = Story()
+    story.join(error=ErrorCode.MEMBER_ID_REQUIRED)
+    story.request(Api.JOIN_GROUP, connection=connection)
+
+    (found,) = findings(keeps_pending_id("m0"), story)
+
+    assert found.proof is proof
 
 
 def test_a_client_that_is_handed_no_id_has_none_to_keep_and_one_that_never_joins_shows_nothing() -> None:
@@ -65,7 +76,7 @@ def test_a_join_given_up_before_the_rebalance_timeout_is_told_by_whom_it_leaves_
         "It sent another JoinGroup before its rebalance timeout was over.",
         "It gave its JoinGroup up before the rebalance timeout and joined anew, leaving a ghost behind.",
     ]
-    assert {findings(JUDGE, story)[0].verdict for story in (same, anew)} == {Verdict.NON_STRICT}
+    assert {(findings(JUDGE, story)[0].verdict, findings(JUDGE, story)[0].proof) for story in (same, anew)} == {(Verdict.NON_STRICT, Proof.SAFETY)}
 
 
 def test_a_join_given_up_after_the_rebalance_timeout_is_not_given_up_too_soon() -> None:
