@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator
+from mmap import mmap
 from typing import Final, NamedTuple
 
 from crc32c import crc32c
@@ -44,7 +45,7 @@ class BrokenBatch(NamedTuple):
     is_cut: bool = False
 
 
-def read_log(blob: bytes) -> Iterator[LogBatch | BrokenBatch]:
+def read_log(blob: bytes | mmap) -> Iterator[LogBatch | BrokenBatch]:
     """Yield what the bytes hold, in order. Where a length cannot be right the rest is one broken batch: nothing says where the next one begins."""
     at, end = 0, len(blob)
     while end - at > _MAGIC_AT:

@@ -1,0 +1,186 @@
+"""The offsets topic of a running cluster, read without being a member of anything: ApiVersions, Metadata, ListOffsets and Fetch are all that is ever asked."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import trio
+
+from groupproof.harness.model.errors import BrokenEnvironment
+from groupproof.harness.subjects.networks.broker_address import Address, bootstrap_of
+from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NotSpoken, asking
+from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
+from groupproof.protocol.wire.log_batches import BrokenBatch, LogBatch, read_log
+from groupproof.protocol.wire.offsets_topic import TOPIC
+
+__all__ = ["ASKED", "Connect", "Delivery", "LiveTopic"]
+
+ASKED: Final = (Api.API_VERSIONS, Api.METADATA, Api.LIST_OFFSETS, Api.FETCH)
+"""Everything that a reader asks; SASL adds its two."""
+
+Connect = Callable[[str, int], Awaitable[trio.abc.Stream]]
+Delivery = Callable[[int, LogBatch | BrokenBatch], None]
+
+_EARLIEST: Final = -2
+_LATEST: Final = -1
+_FETCH_BY_NAME: Final = 12
+_METADATA_BY_NAME: Final = 8
+_LIST_BY_NAME: Final = 6
+_WAIT_MS: Final = 500
+_FETCH_BYTES: Final = 32 << 20
+_PARTITION_BYTES: Final = 4 << 20
+_PAUSE_S: Final = 0.5
+_CLIENT_ID: Final = "groupproof-watch"
+
+
+@dataclass(slots=True)
+class LiveTopic:
+    """Reads every partition from its first record on, follows leaders that move, and never commits where it is.
+
+    `positions` are the next offsets to fetch, `ends` the ends of the partitions as they were last seen. `errors` counts what made it look for a leader again.
+    """
+
+    connect: Connect
+    bootstrap: Sequence[Address]
+    pause_s: float = _PAUSE_S
+    positions: dict[int, int] = field(default_factory=dict)
+    ends: dict[int, int] = field(default_factory=dict)
+    errors: dict[str, int] = field(default_factory=dict)
+    _harmed: set[tuple[int, int]] = field(default_factory=set)
+
+    @property
+    def behind(self) -> int:
+        """How many offsets are still to be read, as far as is known."""
+        return sum(max(0, end - self.positions[partition]) for partition, end in self.ends.items())
+
+    async def begin(self) -> None:
+        """Learn where the partitions begin and end; raise `BrokenEnvironment` where the cluster cannot be reached or has no such topic."""
+        leaders = await self._leaders()
+        for address, partitions in leaders.items():
+            async with self._asking(address) as asker:
+                self.positions |= await _list_offsets(asker, partitions, _EARLIEST)
+                self.ends |= await _list_offsets(asker, partitions, _LATEST)
+
+    async def read_to_end(self, deliver: Delivery) -> None:
+        """Deliver what is there now, and return."""
+        if not self.behind:
+            return
+        with trio.CancelScope() as scope:
+            await self.follow(deliver, on_round=lambda: scope.cancel() if not self.behind else None)
+
+    async def follow(self, deliver: Delivery, on_round: Callable[[], None] = lambda: None) -> None:
+        """Deliver batches as they come, for ever; `on_round` is called after each answer."""
+        while True:
+            leaders = await self._leaders()
+            with trio.CancelScope() as scope:
+                async with trio.open_nursery() as nursery:
+                    for address, partitions in leaders.items():
+                        nursery.start_soon(self._follow_leader, address, partitions, deliver, on_round, scope)
+            await trio.sleep(self.pause_s)
+
+    async def partition_counts(self) -> dict[str, int]:
+        """Return how many partitions each topic of the cluster has."""
+        async with self._asking(self.bootstrap[0]) as asker:
+            answer = await asker.ask(Api.METADATA, {"topics": None}, newest=_METADATA_BY_NAME)
+        return {topic["name"]: len(topic["partitions"]) for topic in answer["topics"] if not topic["error_code"]}
+
+    async def _follow_leader(
+        self, address: Address, partitions: list[int], deliver: Delivery, on_round: Callable[[], None], scope: trio.CancelScope
+    ) -> None:
+        """Read one broker's partitions until one of them is led elsewhere, or the broker is gone: then everything is looked up again."""
+        try:
+            async with asking(await self.connect(*address), client_id=_CLIENT_ID) as asker:
+                while True:
+                    answer = await asker.ask(Api.FETCH, self._request(partitions), newest=_FETCH_BY_NAME)
+                    errors = list(self._deliver(answer, deliver))
+                    on_round()
+                    if errors:
+                        raise _Moved(errors[0])
+        except (*GONE, NotSpoken, _Moved) as error:
+            name = str(error) or type(error).__name__
+            self.errors[name] = self.errors.get(name, 0) + 1
+            scope.cancel()
+
+    def _request(self, partitions: Sequence[int]) -> dict[str, Any]:
+        entries = tuple(
+            {"partition": partition, "fetch_offset": self.positions[partition], "partition_max_bytes": _PARTITION_BYTES} for partition in partitions
+        )
+        return {"max_wait_ms": _WAIT_MS, "min_bytes": 1, "max_bytes": _FETCH_BYTES, "topics": ({"topic": TOPIC, "partitions": entries},)}
+
+    def _deliver(self, answer: Mapping[str, Any], deliver: Delivery) -> Iterator[str]:
+        """Deliver an answer's batches and yield the names of its errors. Where retention took what was asked for, reading goes on at the first record there is."""
+        if answer.get("error_code"):
+            yield error_named(answer["error_code"])
+        for part in (part for topic in answer["responses"] for part in topic["partitions"]):
+            partition = part["partition_index"]
+            if part["error_code"] == ErrorCode.OFFSET_OUT_OF_RANGE:
+                self.positions[partition] = max(part.get("log_start_offset", 0), 0)
+            elif part["error_code"]:
+                yield error_named(part["error_code"])
+            else:
+                self.ends[partition] = part["high_watermark"]
+                self._deliver_log(partition, part["records"] or b"", deliver)
+
+    def _deliver_log(self, partition: int, blob: bytes, deliver: Delivery) -> None:
+        for batch in read_log(blob):
+            if isinstance(batch, BrokenBatch):
+                if batch.is_cut:
+                    continue
+                self.positions[partition] = max(self.positions[partition], batch.offset) + 1
+                if (partition, batch.offset) in self._harmed:
+                    continue
+                self._harmed.add((partition, batch.offset))
+            else:
+                if batch.last_offset < self.positions[partition]:
+                    continue
+                self.positions[partition] = batch.last_offset + 1
+            deliver(partition, batch)
+
+    async def _leaders(self) -> dict[Address, list[int]]:
+        """Return the partitions by the broker that leads them; raise `BrokenEnvironment` where nobody can be asked, or there is no such topic."""
+        problem = "nobody answers"
+        for address in self.bootstrap:
+            try:
+                async with asking(await self.connect(*address), client_id=_CLIENT_ID) as asker:
+                    return _led(await asker.ask(Api.METADATA, _ABOUT, newest=_METADATA_BY_NAME))
+            except (*GONE, NotSpoken) as error:
+                problem = str(error) or type(error).__name__
+        raise BrokenEnvironment(f"{TOPIC} of {bootstrap_of(self.bootstrap)} can't be read: {problem}")
+
+    @asynccontextmanager
+    async def _asking(self, address: Address) -> AsyncIterator[Asker]:
+        """Own a connection to a broker; raise `BrokenEnvironment` for whatever is wrong with it."""
+        try:
+            async with asking(await self.connect(*address), client_id=_CLIENT_ID) as asker:
+                yield asker
+        except (*GONE, NotSpoken) as error:
+            raise BrokenEnvironment(f"{TOPIC} can't be read at {bootstrap_of([address])}: {str(error) or type(error).__name__}") from error
+
+
+class _Moved(Exception):
+    """A partition is led elsewhere now; `str()` is the error's name."""
+
+
+_ABOUT: Final = {"topics": ({"name": TOPIC},), "allow_auto_topic_creation": False}
+
+
+def _led(answer: Mapping[str, Any]) -> dict[Address, list[int]]:
+    where = {broker["node_id"]: (broker["host"], broker["port"]) for broker in answer["brokers"]}
+    (topic,) = answer["topics"]
+    if topic["error_code"]:
+        raise BrokenEnvironment(f"the cluster has no {TOPIC} for this user: {error_named(topic['error_code'])}")
+    leaders: dict[Address, list[int]] = {}
+    for part in topic["partitions"]:
+        if part["leader_id"] in where:
+            leaders.setdefault(where[part["leader_id"]], []).append(part["partition_index"])
+    return leaders
+
+
+async def _list_offsets(asker: Asker, partitions: Sequence[int], when: int) -> dict[int, int]:
+    entries = tuple({"partition_index": partition, "timestamp": when} for partition in partitions)
+    body = {"replica_id": -1, "topics": ({"name": TOPIC, "partitions": entries},)}
+    answer = await asker.ask(Api.LIST_OFFSETS, body, newest=_LIST_BY_NAME)
+    return {part["partition_index"]: max(0, part["offset"]) for topic in answer["topics"] for part in topic["partitions"] if not part["error_code"]}
