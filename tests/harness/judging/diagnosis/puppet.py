@@ -54,10 +54,14 @@ class Line:
         return line
 
     async def ask(self, api: Api, body: Mapping[str, Any], *, version: int | None = None) -> dict[str, Any]:
-        chosen = min(VERSIONS[api][1], self._ranges[api][1]) if version is None else version
+        chosen = self.newest(api) if version is None else version
         self._asked += 1
         payload = await self.exchange(write_request(api, chosen, self._asked, self._client, body))
         return read_response(api, chosen, payload)[1]
+
+    def newest(self, api: Api) -> int:
+        """Return the newest version that both sides speak."""
+        return min(VERSIONS[api][1], self._ranges[api][1])
 
     async def exchange(self, payload: bytes) -> bytes:
         with trio.fail_after(ANSWER_S):

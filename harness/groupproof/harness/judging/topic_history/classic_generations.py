@@ -1,0 +1,185 @@
+"""Classic groups: one record for each generation, written when the leader's assignment is there, and one when the group is empty. What began a rebalance follows
+from what is different in the next one: seldom for certain. Pure.
+
+Sources: Kafka's `GroupMetadataManager.storeGroup` and `GroupMetadataManager.classicGroupSync`. A record of the same generation is a static member that came back (KIP-345).
+`current_state_timestamp` (value v2 on) is when the join phase ended: the group stood in CompletingRebalance when its record was made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from groupproof.harness.judging.diagnosis.causes import Cause
+from groupproof.harness.judging.topic_history.logged_groups import CLASSIC, Departure, LoggedGroup, LoggedMember, LoggedRebalance, StaticRestart
+from groupproof.protocol.vocabulary import TopicPartition
+from groupproof.protocol.wire.subscription import SubscriptionError, decode_assignment, decode_subscription
+
+__all__ = ["ALIVE", "follow_generation"]
+
+ALIVE: Final = 0.6
+"""A member whose partitions were committed within this part of its session before the join phase ended had not let its session end."""
+
+_CONSUMER: Final = "consumer"
+_RETURN_MS: Final = 1_800_000
+"""So long after a member was lost, one of the same client id and host is the same process that came back."""
+
+_LOSSES: Final = (Cause.LEFT, Cause.HEARTBEAT_TIMEOUT, Cause.POLL_INTERVAL, Cause.SYNC_TIMEOUT)
+_REJOINS: Final = (Cause.LEADER_REJOINED, Cause.METADATA, Cause.PARTITIONS)
+_WITHOUT_A_TRACE: Final = (Cause.LEADER_REJOINED, Cause.METADATA)
+
+
+def follow_generation(group: LoggedGroup, value: Mapping[str, Any] | None, at_ms: int, place: tuple[int, int]) -> None:
+    """Take in a record of GroupMetadata; without a value the group is deleted."""
+    if value is None:
+        group.is_deleted, group.members, group.generation, group.protocol = True, {}, None, CLASSIC
+        return
+    members = {entry["member_id"]: _member(entry, value["protocol_type"], group, at_ms) for entry in value["members"]}
+    before, was_known = group.members, group.generation is not None or group.is_deleted
+    old_generation, generation = group.generation, value["generation"]
+    lost = [member for name, member in before.items() if name not in members]
+    joined = [member for name, member in members.items() if name not in before]
+    restarted = _restarted(lost, joined)
+    is_new = old_generation is None or generation != old_generation
+    for old, new in restarted.items():
+        group.restarts.append(StaticRestart(at_ms=at_ms, instance=str(new.instance), member=new.member, had_rebalance=is_new))
+        lost = [member for member in lost if member.member != old]
+        joined = [member for member in joined if member.member != new.member]
+    if is_new and (members or before):
+        made = LoggedRebalance(
+            group=group.group, protocol=CLASSIC, number=len(group.rebalances) + 1, at_ms=at_ms, before=old_generation, generation=generation,
+            joined=tuple(joined), lost=tuple(lost), members=len(members), place=place, joined_ms=_state_ms(value),
+            missing=max(0, generation - old_generation - 1) if old_generation is not None else 0,
+        )  # fmt: skip
+        _decide(group, made, members, restarted, was_known=was_known)
+        group.rebalances.append(made)
+    # KIP-429: what a member gives up in one generation is assigned in the next one.
+    group.withheld = _assigned(before) - _assigned(members) if members else frozenset()
+    for topic, count in _counts(_assigned(members)).items():
+        group.counts[topic] = max(count, group.counts.get(topic, 0))
+    group.departures += [Departure(at_ms=at_ms, member=member) for member in lost]
+    group.protocol, group.protocol_type, group.is_deleted = CLASSIC, value["protocol_type"], False
+    group.assignor, group.leader, group.generation, group.members = value["protocol"], value["leader"], generation, members
+
+
+def _member(entry: Mapping[str, Any], protocol_type: str, group: LoggedGroup, at_ms: int) -> LoggedMember:
+    subscription, assignment = bytes(entry["subscription"]), bytes(entry["assignment"])
+    topics, partitions = _blobs(subscription, assignment) if protocol_type in (_CONSUMER, "") else ((), ())
+    before = group.members.get(entry["member_id"])
+    return LoggedMember(
+        member=entry["member_id"], client=entry["client_id"], host=entry["client_host"], instance=entry["group_instance_id"], topics=topics,
+        partitions=partitions, session_ms=entry["session_timeout"], rebalance_ms=entry["rebalance_timeout"] if entry["rebalance_timeout"] >= 0 else None,
+        metadata=subscription, since_ms=before.since_ms if before is not None else at_ms,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=16_384)
+def _blobs(subscription: bytes, assignment: bytes) -> tuple[tuple[str, ...], tuple[TopicPartition, ...]]:
+    """Return the topics and partitions of a consumer; those of another kind of member are its own affair."""
+    try:
+        return tuple(sorted(decode_subscription(subscription).topics)), decode_assignment(assignment).partitions
+    except SubscriptionError:
+        return (), ()
+
+
+def _state_ms(value: Mapping[str, Any]) -> int | None:
+    """Return when the state of the record began, where its version says it."""
+    return value["current_state_timestamp"] if value["current_state_timestamp"] >= 0 else None
+
+
+def _restarted(lost: list[LoggedMember], joined: list[LoggedMember]) -> dict[str, LoggedMember]:
+    """Return the static members that have a new member id, by their old one."""
+    old = {member.instance: member.member for member in lost if member.instance is not None}
+    return {old[member.instance]: member for member in joined if member.instance in old}
+
+
+# The cause
+
+
+def _decide(
+    group: LoggedGroup, made: LoggedRebalance, members: Mapping[str, LoggedMember], restarted: Mapping[str, LoggedMember], *, was_known: bool
+) -> None:
+    """Say what began the rebalance. Certain is only what no other event can have left: who was first in an empty group."""
+    if not was_known and not group.is_whole:
+        made.cause = Cause.UNTOLD
+    elif not group.members:
+        made.cause, made.is_certain, made.member = Cause.FIRST_MEMBER, True, made.joined[0] if len(made.joined) == 1 else None
+    elif made.lost and made.joined:
+        _exchange(group, made)
+    elif made.lost:
+        _loss(group, made)
+    elif made.joined:
+        _arrival(group, made)
+    else:
+        _rejoin(group, made, members, restarted)
+
+
+def _arrival(group: LoggedGroup, made: LoggedRebalance) -> None:
+    made.member = made.joined[0]
+    returned = [member for member in made.joined if _was_lost(group, member, made.at_ms)]
+    made.cause = Cause.RETURNED if returned else Cause.NEW_MEMBER
+    made.member = (returned or made.joined)[0]
+    made.also = _REJOINS
+
+
+def _was_lost(group: LoggedGroup, member: LoggedMember, at_ms: int) -> bool:
+    others = {known.identity for known in group.members.values()}
+    return any(
+        departure.member.identity == member.identity and at_ms - departure.at_ms <= _RETURN_MS and member.identity not in others
+        for departure in group.departures
+    )
+
+
+def _loss(group: LoggedGroup, made: LoggedRebalance) -> None:
+    made.member = made.lost[0]
+    was_alive = _was_alive(group, made.member, made.joined_ms or made.at_ms)
+    made.cause = Cause.HEARTBEAT_TIMEOUT if was_alive is False else Cause.LEFT
+    made.also = tuple(cause for cause in (*_LOSSES, *_REJOINS) if cause is not made.cause)
+
+
+def _was_alive(group: LoggedGroup, member: LoggedMember, end_ms: int) -> bool | None:
+    """Tell whether partitions of the member were committed shortly before the end of the join phase; None where none of them was ever committed in this membership."""
+    times = [group.commits[partition].at_ms for partition in member.partitions if partition in group.commits]
+    mine = [at_ms for at_ms in times if at_ms >= member.since_ms]
+    if not mine or not member.session_ms:
+        return None
+    return end_ms - max(mine) < ALIVE * member.session_ms
+
+
+def _exchange(group: LoggedGroup, made: LoggedRebalance) -> None:
+    """Members went and others came within one rebalance, in an order that the record does not say. A crashed one is waited for until its session is over."""
+    was_alive = _was_alive(group, made.lost[0], made.joined_ms or made.at_ms)
+    if was_alive is False:
+        _arrival(group, made)
+        made.cause = Cause.RETURNED if {member.identity for member in made.lost} & {member.identity for member in made.joined} else made.cause
+        made.also = (*_LOSSES, *_REJOINS)
+    else:
+        _loss(group, made)
+        made.also = (*made.also, Cause.NEW_MEMBER, Cause.RETURNED)
+
+
+def _rejoin(group: LoggedGroup, made: LoggedRebalance, members: Mapping[str, LoggedMember], restarted: Mapping[str, LoggedMember]) -> None:
+    """Say why a group came together again with the same members: one of them joined again."""
+    changed = [member for name, member in members.items() if name in group.members and member.topics != group.members[name].topics]
+    if changed:
+        made.cause, made.member, made.changed, made.also = Cause.SUBSCRIPTION, changed[0], tuple(changed), _WITHOUT_A_TRACE
+    elif restarted:
+        made.cause, made.member, made.also = Cause.STATIC_REPLACED, next(iter(restarted.values())), _REJOINS
+    elif (now := _assigned(members)) & group.withheld:
+        made.cause, made.also = Cause.HANDOVER, _REJOINS
+    elif any(count > group.counts.get(topic, count) for topic, count in _counts(now).items()):
+        made.cause, made.member, made.also = Cause.PARTITIONS, members.get(group.leader or ""), _WITHOUT_A_TRACE
+    else:
+        made.cause, made.member, made.also = Cause.LEADER_REJOINED, members.get(group.leader or ""), (Cause.METADATA, Cause.PARTITIONS)
+
+
+def _assigned(members: Mapping[str, LoggedMember]) -> frozenset[TopicPartition]:
+    return frozenset(partition for member in members.values() for partition in member.partitions)
+
+
+def _counts(partitions: Iterable[TopicPartition]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for topic, partition in partitions:
+        counts[topic] = max(counts.get(topic, 0), partition + 1)
+    return counts

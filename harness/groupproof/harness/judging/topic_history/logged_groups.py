@@ -1,0 +1,199 @@
+"""A group as the offsets topic tells of it: members, what they are assigned, rebalances with their causes, commits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from groupproof.harness.judging.diagnosis.causes import SORTED, WORDS_OF_CONSUMERS, Cause, Kind
+from groupproof.harness.judging.diagnosis.rebalances import name_of
+from groupproof.protocol.vocabulary import TopicPartition
+
+__all__ = ["CLASSIC", "Commit", "Departure", "LoggedGroup", "LoggedMember", "LoggedRebalance", "StaticRestart"]
+
+CLASSIC: Final = "classic"
+
+
+@dataclass(slots=True, kw_only=True)
+class LoggedMember:
+    """A member as its record says. `epoch` and `is_reconciled` are those of the newer protocols; `since_ms` is when its first record came."""
+
+    member: str
+    client: str
+    host: str
+    instance: str | None = None
+    topics: tuple[str, ...] = ()
+    pattern: str | None = None
+    partitions: tuple[TopicPartition, ...] = ()
+    session_ms: int | None = None
+    rebalance_ms: int | None = None
+    metadata: bytes = b""
+    since_ms: int = 0
+    epoch: int = 0
+    is_reconciled: bool = True
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """Return what stays when a process comes back under a new member id: its instance id, or its client id and host."""
+        return ("instance", self.instance) if self.instance is not None else (self.client, self.host)
+
+    @property
+    def name(self) -> str:
+        return self.instance or self.client or name_of(self.member)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "member": self.member, "client": self.client, "host": self.host.lstrip("/"), "instance": self.instance, "topics": list(self.topics),
+            "pattern": self.pattern, "partitions": [list(partition) for partition in self.partitions], "epoch": self.epoch or None,
+            "since_ms": self.since_ms,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """The last commit of a partition: its offset, and when the coordinator stored it."""
+
+    offset: int
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaticRestart:
+    """A static member came back under a new member id; without a rebalance, unless a new generation came with it."""
+
+    at_ms: int
+    instance: str
+    member: str
+    had_rebalance: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Departure:
+    """A membership that ended: whose, when, and how long it had lasted as far as the log goes back."""
+
+    at_ms: int
+    member: LoggedMember
+
+    @property
+    def lasted_ms(self) -> int:
+        return self.at_ms - self.member.since_ms
+
+
+@dataclass(slots=True, kw_only=True)
+class LoggedRebalance:
+    """One new generation, or one new epoch.
+
+    `at_ms` is when the record was stored that made it known: of a classic group the leader's assignment, of the newer protocols the new epoch, with which the
+    rebalance begins. `joined_ms` is when a classic group's join phase had ended, or the assignment of an epoch was there; `settled_ms` when everybody had it.
+    When a classic group's join phase began the topic does not say. `missing` are generations between this one and the last without a record.
+    `is_certain`: the records leave no other cause. Otherwise the cause is the likely one, and `also` are others that would have left the same records.
+    """
+
+    group: str
+    protocol: str
+    number: int
+    at_ms: int
+    before: int | None
+    generation: int
+    cause: Cause = Cause.UNTOLD
+    is_certain: bool = False
+    also: tuple[Cause, ...] = ()
+    member: LoggedMember | None = None
+    joined: tuple[LoggedMember, ...] = ()
+    lost: tuple[LoggedMember, ...] = ()
+    changed: tuple[LoggedMember, ...] = ()
+    members: int = 0
+    missing: int = 0
+    joined_ms: int | None = None
+    settled_ms: int | None = None
+    place: tuple[int, int] = (-1, -1)
+    halted_ms: int | None = None
+
+    @property
+    def kind(self) -> Kind | None:
+        return SORTED[self.cause].kind
+
+    @property
+    def lasted_ms(self) -> int | None:
+        """How long it took, as far as the records say: the sync phase of a classic group, all of an epoch's; None where they do not."""
+        if self.protocol == CLASSIC:
+            return None if self.joined_ms is None else max(0, self.at_ms - self.joined_ms)
+        return None if self.settled_ms is None else self.settled_ms - self.at_ms
+
+    @property
+    def words(self) -> str:
+        own = WORDS_OF_CONSUMERS.get(self.cause) if self.protocol != CLASSIC else None
+        return (own or SORTED[self.cause].words).format(member=self.member.name if self.member is not None else "a member")
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "group": self.group, "protocol": self.protocol, "number": self.number, "at_ms": self.at_ms, "before": self.before,
+            "generation": self.generation, "cause": self.cause.value, "certain": self.is_certain, "also": [cause.value for cause in self.also],
+            "because": self.words, "kind": self.kind.value if self.kind is not None else None,
+            "member": self.member.name if self.member is not None else None, "host": self.member.host.lstrip("/") if self.member is not None else None,
+            "joined": _names(self.joined), "lost": _names(self.lost), "changed": _names(self.changed), "members": self.members, "missing": self.missing,
+            "lasted_ms": self.lasted_ms, "halted_ms": self.halted_ms, "record": list(self.place),
+        }  # fmt: skip
+
+
+@dataclass(slots=True, kw_only=True)
+class LoggedGroup:
+    """Everything that the topic told of one group so far.
+
+    `begins_ms` is the time of its first record; `is_whole`: nothing before it was taken away. `counts` are the partitions of each topic, as far as any was ever assigned;
+    `withheld` are those that lost their owner with the last generation.
+    """
+
+    group: str
+    begins_ms: int
+    is_whole: bool = False
+    protocol: str = ""
+    protocol_type: str = ""
+    assignor: str | None = None
+    leader: str | None = None
+    generation: int | None = None
+    assigned_epoch: int | None = None
+    is_deleted: bool = False
+    members: dict[str, LoggedMember] = field(default_factory=dict)
+    rebalances: list[LoggedRebalance] = field(default_factory=list)
+    restarts: list[StaticRestart] = field(default_factory=list)
+    departures: list[Departure] = field(default_factory=list)
+    commits: dict[TopicPartition, Commit] = field(default_factory=dict)
+    newest_ms: int = 0
+    counts: dict[str, int] = field(default_factory=dict)
+    withheld: frozenset[TopicPartition] = frozenset()
+
+    @property
+    def state(self) -> str:
+        """Return the state that the records imply. Of a classic group they show no rebalance that is under way: it is as its last generation left it."""
+        if self.is_deleted:
+            return "Dead"
+        if self.generation is None:
+            return "Offsets only"
+        if not self.members:
+            return "Empty"
+        if self.protocol == CLASSIC:
+            return "Stable"
+        if (self.assigned_epoch or 0) < self.generation:
+            return "Assigning"
+        return "Stable" if all(member.is_reconciled and member.epoch in (self.generation, -2) for member in self.members.values()) else "Reconciling"
+
+    @property
+    def owned(self) -> dict[TopicPartition, LoggedMember]:
+        return {partition: member for member in self.members.values() for partition in member.partitions}
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "group": self.group, "protocol": self.protocol or None, "state": self.state, "generation": self.generation, "assignor": self.assignor,
+            "leader": self.leader, "begins_ms": self.begins_ms, "is_whole": self.is_whole, "newest_ms": self.newest_ms,
+            "members": [member.to_json() for member in self.members.values()],
+            "rebalances": [rebalance.to_json() for rebalance in self.rebalances],
+            "static_restarts": [
+                {"at_ms": restart.at_ms, "instance": restart.instance, "had_rebalance": restart.had_rebalance} for restart in self.restarts
+            ],
+        }  # fmt: skip
+
+
+def _names(members: Sequence[LoggedMember]) -> list[str]:
+    return [member.name for member in members]

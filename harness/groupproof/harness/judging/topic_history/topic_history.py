@@ -1,0 +1,112 @@
+"""Observations of the offsets topic to the groups that they tell of: a fold that takes one after the other, for ever. Pure.
+
+The times are those of the records, in ms since 1970, so that the history of a dump and that of a live cluster are the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from groupproof.harness.judging.topic_history.classic_generations import follow_generation
+from groupproof.harness.judging.topic_history.group_epochs import EpochChanges, follow_epoch_record, split_name
+from groupproof.harness.judging.topic_history.logged_groups import Commit, LoggedGroup
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.wire.coordinator_records import OFFSET_COMMIT
+from groupproof.protocol.wire.offsets_topic import MARKER, RECORD, UNREADABLE
+
+__all__ = ["TopicHistory"]
+
+_GROUP_METADATA: Final = "GroupMetadata"
+_COMMITTED: Final = "COMMIT"
+_REBALANCES_MAX: Final = 10_000
+"""So many of a group are kept; the oldest go first."""
+
+_Pending = dict[tuple[int, int], list[Observation]]
+"""Commits of transactions that have not ended, by partition of the topic and producer."""
+
+
+class TopicHistory:
+    """`groups` by their id. `now_ms` is the time of the newest record; `unreadable` counts by reason what no group can be told of."""
+
+    def __init__(self) -> None:
+        self.groups: dict[str, LoggedGroup] = {}
+        self.now_ms = 0
+        self.unreadable: Counter[str] = Counter()
+        self._changes: dict[str, EpochChanges] = {}
+        self._topic_names: dict[str, str] = {}
+        self._pending: _Pending = {}
+        self._begins: dict[int, int] = {}
+
+    def follow_all(self, observations: Iterable[Observation]) -> TopicHistory:
+        for obs in observations:
+            self.follow(obs)
+        return self
+
+    def name_topics(self, names: Mapping[str, str]) -> None:
+        """Say how the topics of some ids are called: newer releases store ids alone."""
+        self._topic_names |= names
+
+    def follow(self, obs: Observation) -> None:
+        """Take in one observation; whatever is no record of the topic is passed over."""
+        body = obs.body
+        name = body.get("name")
+        if name == RECORD:
+            self._begins.setdefault(body["partition"], body["offset"])
+            self.now_ms = max(self.now_ms, body["timestamp_ms"])
+            if "producer_id" in body:
+                self._pending.setdefault((body["partition"], body["producer_id"]), []).append(obs)
+            else:
+                self._follow_record(obs, body)
+        elif name == MARKER:
+            pending = self._pending.pop((body["partition"], body["producer_id"]), [])
+            for kept in pending if body["marker"] == _COMMITTED else ():
+                self._follow_record(kept, kept.body)
+        elif name == UNREADABLE:
+            self.unreadable[body["reason"]] += 1
+
+    def _follow_record(self, obs: Observation, body: Mapping[str, Any]) -> None:
+        if obs.group is None:
+            return
+        at_ms = body["timestamp_ms"]
+        group = self.groups.get(obs.group)
+        if group is None:
+            # A partition whose log begins at offset 0 has lost nothing by retention; what compaction took away leaves a tombstone or a newer record.
+            group = self.groups[obs.group] = LoggedGroup(group=obs.group, begins_ms=at_ms, is_whole=self._begins[body["partition"]] == 0)
+        group.newest_ms = max(group.newest_ms, at_ms)
+        record = body["record"]
+        if record == OFFSET_COMMIT:
+            _follow_commit(group, obs, at_ms)
+            return
+        place = (body["partition"], body["offset"])
+        if record == _GROUP_METADATA:
+            follow_generation(group, body["value"], at_ms, place)
+        elif (parts := split_name(record)) is not None:
+            self._follow_epochs(group, *parts, body, at_ms, place)
+        if len(group.rebalances) > _REBALANCES_MAX:
+            del group.rebalances[0]
+
+    def _follow_epochs(self, group: LoggedGroup, protocol: str, kind: str, body: Mapping[str, Any], at_ms: int, place: tuple[int, int]) -> None:
+        if kind == "PartitionMetadata" and body["value"] is not None:
+            self._topic_names |= {topic["topic_id"]: topic["topic_name"] for topic in body["value"].get("topics", ())}
+        changes = self._changes.setdefault(group.group, EpochChanges())
+        follow_epoch_record(group, changes, protocol, kind, body["key"], body["value"], at_ms, place, self._topic_names)
+
+
+def _follow_commit(group: LoggedGroup, obs: Observation, at_ms: int) -> None:
+    """Take in a commit; the first one after a rebalance says how long nothing was committed."""
+    for topic, partition, offset in obs.offsets:
+        _note_halt(group, at_ms)
+        group.commits[topic, partition] = Commit(offset=offset, at_ms=at_ms)
+    for partition_key in obs.partitions:
+        group.commits.pop(partition_key, None)
+
+
+def _note_halt(group: LoggedGroup, at_ms: int) -> None:
+    last = group.rebalances[-1] if group.rebalances else None
+    if last is None or last.halted_ms is not None or at_ms < last.at_ms:
+        return
+    before = max((commit.at_ms for commit in group.commits.values() if commit.at_ms <= last.at_ms), default=None)
+    if before is not None:
+        last.halted_ms = at_ms - before
