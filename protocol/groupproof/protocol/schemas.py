@@ -1,7 +1,7 @@
 """The shipped JSON Schemas of what crosses the kit's edges, and one clear line when a value is not as they say.
 
 Names: report, analysis, bundle (a certificate's manifest), comparison (of ZooKeeper and coordinator), matrix (many runs, published), schedule, scenario, spark-streaming (a report on
-Spark's Kafka source), expectations, museum (its rows), museum-report, trace (one line), shim-event (hello included), shim-command and shim-answer. Source: the contract's sections of these names.
+Spark's Kafka source), expectations, museum (its rows), museum-report, trace (one line), watch (the groups of an offsets topic), shim-event (hello included), shim-command and shim-answer. Source: the contract's sections of these names.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["NAMES", "SchemaError", "schema", "validate"]
 
 NAMES: Final = (
     "analysis", "bundle", "comparison", "expectations", "matrix", "museum", "museum-report", "report", "scenario", "schedule", "shim-answer", "shim-command",
-    "shim-event", "spark-streaming", "trace",
+    "shim-event", "spark-streaming", "trace", "watch",
 )  # fmt: skip
 
 _SHOWN_CHARS_MAX: Final = 200

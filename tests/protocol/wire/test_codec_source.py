@@ -81,3 +81,21 @@ def test_what_kio_writes_of_random_contents_is_written_back_byte_for_byte(api: A
         else write_response(api, version, 77, read_response(api, version, frame)[1])
     )
     assert again == frame
+
+
+def test_a_struct_that_is_not_there_is_0_in_a_tag_and_below_0_elsewhere() -> None:
+    """Kafka's `MessageDataGenerator`: a coordinator stores `ClassicMemberMetadata` so for every member of the consumer protocol."""
+    inner = Shape(title="Inner v0", is_flexible=True, columns=(Column(name="number", kind="int8", default=0),))
+    plain = Column(name="plain", kind="struct", is_nullable=True, is_flexible=True, shape=inner)
+    tagged = Column(name="tagged", kind="struct", is_nullable=True, is_flexible=True, tag=0, default={"number": 0}, shape=inner)
+    outer = Shape(title="Outer v0", is_flexible=True, columns=(plain, tagged))
+    for body, blob in (
+        ({"plain": None, "tagged": None}, "ff 01 00 01 00"),
+        ({"plain": {"number": 5}, "tagged": {"number": 7}}, "01 05 00 01 00 03 01 07 00"),
+        ({"plain": None, "tagged": {"number": 0}}, "ff 00"),
+    ):
+        out = bytearray()
+        writer_of(outer)(out, body)
+
+        assert bytes(out) == bytes.fromhex(blob)
+        assert reader_of(outer)(bytes(out), 0, [ENTRIES_MAX]) == (body, len(out))

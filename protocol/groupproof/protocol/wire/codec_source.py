@@ -169,16 +169,19 @@ def _read(function: _Function, column: Column) -> str:
     if column.is_array:
         return _read_array(function, column)
     if column.shape is not None:
-        return _read_nullable_struct(function, column.shape) if column.is_nullable else _read_struct(function, column.shape)
+        if column.is_nullable:
+            return _read_nullable_struct(function, column.shape, is_tagged=column.tag is not None)
+        return _read_struct(function, column.shape)
     if column.kind in NUMBERS:
         return _read_numbers(function, [column])[0]
     return _READ_FIXED[column.kind](function) if column.kind in _READ_FIXED else _read_bytes(function, column)
 
 
-def _read_nullable_struct(function: _Function, shape: Shape) -> str:
+def _read_nullable_struct(function: _Function, shape: Shape, *, is_tagged: bool) -> str:
+    """Write how the byte before the struct is read: none is there where it is below 0, as a tagged field (Kafka's `MessageDataGenerator`) where it is 0."""
     value = function.name()
     function.line("at += 1")
-    with function.block("if frame[at - 1] > 127:"):
+    with function.block("if not frame[at - 1]:" if is_tagged else "if frame[at - 1] > 127:"):
         function.line(f"{value} = None")
     with function.block("else:"):
         function.line(f"{value} = {_read_struct(function, shape)}")
@@ -333,7 +336,7 @@ def _write_nullable(function: _Function, column: Column, value: str) -> None:
     is_struct = column.shape is not None and not column.is_array
     letter = "h" if column.kind == "string" and not column.is_array else "i"
     with function.block(f"if {value} is None:"):
-        null = b"\xff" if is_struct else b"\0" if column.is_flexible else struct.pack(f">{letter}", -1)
+        null = (b"\0" if column.tag is not None else b"\xff") if is_struct else b"\0" if column.is_flexible else struct.pack(f">{letter}", -1)
         function.line(f"out += {null!r}" if column.is_nullable else f"raise refused({column.name!r}, None)")
     with function.block("else:"):
         if is_struct:

@@ -19,6 +19,7 @@ __all__ = ["RecordForm", "record_forms"]
 _FILE: Final = "coordinator_schemas.json"
 _PLAIN: Final = frozenset({*NUMBERS, "bool", "string", "bytes", "uuid"})
 _EMPTY: Final[Mapping[str, Any]] = {"string": "", "bytes": b"", "bool": False, "uuid": None}
+_NULL: Final = "null"
 _VERSIONS_MAX: Final = 2**15
 _Schema = Mapping[str, Any]
 
@@ -68,7 +69,7 @@ def _column(schema: _Schema, field: _Schema, version: int, title: str) -> Column
         is_nullable=version in _versions(field.get("nullableVersions", "none")),
         is_flexible=version in _versions(schema["flexible"]),
         tag=field["tag"] if version in _versions(field.get("taggedVersions", "none")) else None,
-        default=_default(field),
+        default=_default(field) if inner is None or field["type"].startswith("[]") else _default_struct(schema, field, inner),
         shape=None if kind in _PLAIN else _shape(schema, inner, version, f"{title}, {name}"),
     )
 
@@ -91,6 +92,11 @@ def _name(field: _Schema) -> str:
 
 
 def _default(field: _Schema) -> Any:
-    if "default" in field:
-        return None if field["default"] in (None, "null") else field["default"]
+    """Return a field's default. Where the schema has null, and not "null", Kafka's generator takes it that there is none, and the default is empty (`FieldSpec`)."""
+    if field.get("default") is not None:
+        return None if field["default"] == _NULL else field["default"]
     return () if field["type"].startswith("[]") else _EMPTY.get(field["type"], 0)
+
+
+def _default_struct(schema: _Schema, field: _Schema, inner: list[_Schema]) -> Any:
+    return None if field.get("default") == _NULL else {_name(column): _default(column) for column in inner}

@@ -71,6 +71,7 @@ root = Group(
         "serve": "groupproof.harness.commands.serve:command",
         "datalink": PLUGIN,
         "tap": "groupproof.harness.commands.tap:command",
+        "watch": "groupproof.harness.commands.watch:command",
         "load": PLUGIN,
         "compare": PLUGIN,
         "analyze": PLUGIN,

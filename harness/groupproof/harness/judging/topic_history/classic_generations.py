@@ -46,11 +46,11 @@ def follow_generation(group: LoggedGroup, value: Mapping[str, Any] | None, at_ms
         group.restarts.append(StaticRestart(at_ms=at_ms, instance=str(new.instance), member=new.member, had_rebalance=is_new))
         lost = [member for member in lost if member.member != old]
         joined = [member for member in joined if member.member != new.member]
-    if is_new and (members or before):
+    if is_new and generation > 0:
         made = LoggedRebalance(
             group=group.group, protocol=CLASSIC, number=len(group.rebalances) + 1, at_ms=at_ms, before=old_generation, generation=generation,
             joined=tuple(joined), lost=tuple(lost), members=len(members), place=place, joined_ms=_state_ms(value),
-            missing=max(0, generation - old_generation - 1) if old_generation is not None else 0,
+            missing=max(0, generation - (old_generation or 0) - 1) if was_known or group.is_whole else 0,
         )  # fmt: skip
         _decide(group, made, members, restarted, was_known=was_known)
         group.rebalances.append(made)
@@ -103,8 +103,10 @@ def _decide(
     """Say what began the rebalance. Certain is only what no other event can have left: who was first in an empty group."""
     if not was_known and not group.is_whole:
         made.cause = Cause.UNTOLD
+    elif not members:
+        _loss(group, made)
     elif not group.members:
-        made.cause, made.is_certain, made.member = Cause.FIRST_MEMBER, True, made.joined[0] if len(made.joined) == 1 else None
+        made.cause, made.is_certain, made.member = Cause.FIRST_MEMBER, not made.missing, made.joined[0] if len(made.joined) == 1 else None
     elif made.lost and made.joined:
         _exchange(group, made)
     elif made.lost:
@@ -132,6 +134,10 @@ def _was_lost(group: LoggedGroup, member: LoggedMember, at_ms: int) -> bool:
 
 
 def _loss(group: LoggedGroup, made: LoggedRebalance) -> None:
+    """Say who was lost. Of members that came and went before they were assigned anything there is no record."""
+    if not made.lost:
+        made.cause, made.also = Cause.HEARTBEAT_TIMEOUT, (*_LOSSES, Cause.FIRST_MEMBER)
+        return
     made.member = made.lost[0]
     was_alive = _was_alive(group, made.member, made.joined_ms or made.at_ms)
     made.cause = Cause.HEARTBEAT_TIMEOUT if was_alive is False else Cause.LEFT

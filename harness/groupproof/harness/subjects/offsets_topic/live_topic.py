@@ -28,6 +28,7 @@ _EARLIEST: Final = -2
 _LATEST: Final = -1
 _FETCH_BY_NAME: Final = 12
 _METADATA_BY_NAME: Final = 8
+_METADATA_WITH_IDS: Final = 12
 _LIST_BY_NAME: Final = 6
 _WAIT_MS: Final = 500
 _FETCH_BYTES: Final = 32 << 20
@@ -81,11 +82,13 @@ class LiveTopic:
                         nursery.start_soon(self._follow_leader, address, partitions, deliver, on_round, scope)
             await trio.sleep(self.pause_s)
 
-    async def partition_counts(self) -> dict[str, int]:
-        """Return how many partitions each topic of the cluster has."""
+    async def topics(self) -> tuple[dict[str, int], dict[str, str]]:
+        """Return how many partitions each topic of the cluster has, and the names of topic ids, where the cluster has such (KIP-516)."""
         async with self._asking(self.bootstrap[0]) as asker:
-            answer = await asker.ask(Api.METADATA, {"topics": None}, newest=_METADATA_BY_NAME)
-        return {topic["name"]: len(topic["partitions"]) for topic in answer["topics"] if not topic["error_code"]}
+            answer = await asker.ask(Api.METADATA, {"topics": None}, newest=_METADATA_WITH_IDS)
+        found = [topic for topic in answer["topics"] if not topic["error_code"]]
+        ids = {str(topic["topic_id"]): topic["name"] for topic in found if topic.get("topic_id")}
+        return {topic["name"]: len(topic["partitions"]) for topic in found}, ids
 
     async def _follow_leader(
         self, address: Address, partitions: list[int], deliver: Delivery, on_round: Callable[[], None], scope: trio.CancelScope
