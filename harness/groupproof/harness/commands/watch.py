@@ -28,6 +28,8 @@ SCHEMA: Final = "groupproof.watch/1"
 _NOT_STABLE: Final = 1
 _NO_SUCH_GROUP: Final = 2
 _INTERRUPTED: Final = 130
+_WIDE: Final = 180
+"""Characters of a line where nobody looks at a terminal."""
 
 
 @click.command(name="watch", short_help="All groups of a cluster, from its offsets topic.")
@@ -170,7 +172,8 @@ def _show(watch: TopicWatch, options: _Options) -> int:
         click.echo("\n".join(line for health in healths for line in history_of(health)))
         click.echo(UNTOLD)
     else:
-        Console(width=None).print(table_of(healths, _title(watch)))
+        console = Console()
+        Console(width=None if console.is_terminal else _WIDE).print(table_of(healths, _title(watch)))
     return 0
 
 

@@ -24,7 +24,8 @@ Stored = tuple[int, bytes, bytes | None]
 
 def topic_of(trace: Trace) -> list[Observation]:
     """Return what a reader of the topic would see of the run, through bytes and back."""
-    topic, found = OffsetsTopic(0), []
+    topic = OffsetsTopic(0)
+    found: list[Observation] = []
     for offset, (at_ms, key, value) in enumerate(records_of(trace)):
         blob = encode_batch([Record(offset=offset, timestamp_ms=at_ms, key=key, value=value)])
         for batch in read_log(blob):

@@ -23,20 +23,12 @@ _SHOWN_MEMBERS_MAX: Final = 50
 
 def table_of(groups: Sequence[GroupHealth], title: str) -> Table:
     """Return the groups with the worst first."""
-    table = Table(
-        "group",
-        "protocol",
-        "state",
-        "gen",
-        "members",
-        "rebalances",
-        "last",
-        "likely cause",
-        "problems",
-        title=title,
-        title_justify="left",
-        expand=True,
-    )
+    table = Table(title=title, title_justify="left", expand=True)
+    table.add_column("group", no_wrap=True)
+    for name in ("protocol", "state", "gen", "members", "rebalances", "last"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("likely cause", ratio=1)
+    table.add_column("problems", ratio=2)
     for health in sorted(groups, key=lambda health: (health.is_healthy, -len(health.recent), health.group.group)):
         group, last = health.group, health.recent[-1] if health.recent else None
         style = "" if health.is_healthy else "bold red" if health.in_storm else "yellow"

@@ -1,0 +1,104 @@
+"""Watching the offsets topic: files and clusters come to the same groups, a group is stable when it has been quiet, and metrics are served."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import trio
+import trio.testing
+from tests.harness.judging.topic_history.stories import member
+from tests.harness.subjects.brokers.scripted_broker import ScriptedBroker
+from tests.harness.subjects.offsets_topic.topic_logs import TopicLogs, commit, generation
+
+from groupproof.harness.commands.work.topic_watch import QUIET_MS, TopicWatch, read_files, serve_metrics, watch_live
+from groupproof.harness.model.errors import WrongUsage
+from groupproof.harness.subjects.networks.ports import LOOPBACK, reserve_port
+from groupproof.harness.subjects.offsets_topic.live_topic import LiveTopic
+from groupproof.protocol.trace import Observation, write_trace
+
+
+def _logs() -> TopicLogs:
+    logs = TopicLogs()
+    logs.append(0, generation(1_000, "g", 1, (member("a-1", (0, 1)),)), commit(2_000, "g", 0, 7))
+    logs.append(3, generation(1_500, "h", 1, (member("c-1", (0,)),)))
+    return logs
+
+
+def _watch(logs: TopicLogs, on_tick: Callable[[], bool] = lambda: False, record: list[Observation] | None = None) -> TopicWatch:
+    watch = TopicWatch()
+
+    async def main() -> None:
+        async with ScriptedBroker.up(logs.answer) as broker:
+            topic = LiveTopic(broker.connect, [("h", 9092)])
+            await watch_live(topic, watch, once=False, on_tick=on_tick, interval_s=1, record=None if record is None else record.append)
+
+    trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+    return watch
+
+
+def test_a_cluster_and_its_segments_and_a_recording_of_it_tell_the_same(tmp_path: Path) -> None:
+    record: list[Observation] = []
+    live = _watch(_logs(), record=record)
+    _logs().write(tmp_path)
+    files = TopicWatch()
+    read_files([tmp_path], files)
+    (tmp_path / "recorded.ndjson").write_text("".join(f"{line}\n" for line in write_trace(record)))
+    again = TopicWatch()
+    read_files([tmp_path / "recorded.ndjson"], again)
+
+    told = [[group.to_json() for _, group in sorted(watch.history.groups.items())] for watch in (live, files, again)]
+    assert told[0] == told[1] == told[2]
+    assert [health.group.group for health in live.healths()] == ["g", "h"]
+    assert (live.counts["t"], live.behind, files.tally.read) == (2, 0, 3)
+
+
+def test_of_files_now_is_the_time_of_the_newest_record(tmp_path: Path) -> None:
+    _logs().write(tmp_path)
+    files = TopicWatch()
+    read_files([tmp_path], files)
+
+    assert files.now_ms == 2_000
+    assert [health.group.group for health in files.healths(["h"])] == ["h"]
+
+
+def test_a_group_is_quiet_since_its_last_generation_and_not_at_all_while_it_is_not_stable(tmp_path: Path) -> None:
+    logs = _logs()
+    logs.append(0, commit(1_000 + QUIET_MS, "g", 0, 8))
+    logs.append(3, generation(2_000, "h", 2))
+    logs.write(tmp_path)
+    files = TopicWatch()
+    read_files([tmp_path], files)
+
+    assert files.quiet_ms("g") == QUIET_MS
+    assert files.quiet_ms("h") is None
+    assert files.quiet_ms("nobody") is None
+
+
+def test_files_that_hold_no_topic_are_one_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "empty.ndjson").touch()
+    with pytest.raises(WrongUsage, match="tells of no group"):
+        read_files([tmp_path / "empty.ndjson"], TopicWatch())
+    with pytest.raises(WrongUsage, match="can't read the trace"):
+        read_files([tmp_path / "gone.log"], TopicWatch())
+
+
+def test_metrics_are_served_to_whoever_asks() -> None:
+    answers: list[bytes] = []
+    port = reserve_port()
+
+    async def main() -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(serve_metrics, LOOPBACK, port, lambda: "up 1\n")
+            await trio.testing.wait_all_tasks_blocked()
+            stream = await trio.open_tcp_stream(LOOPBACK, port)
+            await stream.send_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+            answers.append(b"".join([bytes(part) async for part in stream]))
+            await stream.aclose()
+            nursery.cancel_scope.cancel()
+
+    trio.run(main)
+
+    assert answers[0].startswith(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4")
+    assert answers[0].endswith(b"\r\n\r\nup 1\n")
