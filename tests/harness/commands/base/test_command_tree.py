@@ -23,6 +23,7 @@ COMMANDS = [
     "serve",
     "datalink",
     "tap",
+    "watch",
     "load",
     "compare",
     "analyze",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 from rich.console import Console
 from tests.harness.judging.topic_history.stories import Story, member
 
@@ -20,9 +22,9 @@ def _stormy() -> GroupHealth:
 
 
 def _shown(*groups: GroupHealth) -> str:
-    console = Console(width=220, record=True, quiet=True)
-    console.print(table_of(groups, "2 groups"))
-    return console.export_text()
+    written = io.StringIO()
+    Console(width=220, file=written).print(table_of(groups, "2 groups"))
+    return written.getvalue()
 
 
 def test_the_worst_group_comes_first_with_what_is_wrong() -> None:
