@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from groupproof.harness.judging.diagnosis.causes import SORTED, WORDS_OF_CONSUMERS, Cause, Kind
-from groupproof.harness.judging.diagnosis.rebalances import name_of
+from groupproof.harness.judging.diagnosis.rebalances import CLASSIC, name_of
 from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["CLASSIC", "Commit", "Departure", "LoggedGroup", "LoggedMember", "LoggedRebalance", "StaticRestart"]
-
-CLASSIC: Final = "classic"
 
 
 @dataclass(slots=True, kw_only=True)
