@@ -30,8 +30,10 @@ def command(files: tuple[Path, ...], groups: tuple[str, ...], output: Path | Non
     FILEs are traces of this kit (or folders of them), or whatever `groupproof trace import` reads: brokers' logs, clients' logs, captures. Several logs of one cluster belong
     together: give them at once.
     """
+    from groupproof.harness.judging.diagnosis.epoch_history import epoch_histories
     from groupproof.harness.judging.diagnosis.group_diagnosis import rebalances_of
     from groupproof.harness.judging.diagnosis.zookeeper_group import tell_waves, waves_of
+    from groupproof.harness.reports.texts.epoch_text import epochs_to_json, tell_epochs
     from groupproof.harness.reports.texts.rebalance_text import epoch_ms_of, explanation_to_json
     from groupproof.harness.running.importing.import_files import read_any
 
@@ -39,11 +41,13 @@ def command(files: tuple[Path, ...], groups: tuple[str, ...], output: Path | Non
     for trace in read_any(files, ports=ports):
         found = [rebalance for rebalance in rebalances_of(trace) if not groups or rebalance.group in groups]
         waves = [wave for wave in waves_of(trace) if not groups or wave.group in groups]
-        documents.append(explanation_to_json(found, epoch_ms_of(trace)) | ({"watched": msgspec.to_builtins(waves)} if waves else {}))
+        histories = [history for history in epoch_histories(trace) if not groups or history.group in groups]
+        more = epochs_to_json(histories) | ({"watched": msgspec.to_builtins(waves)} if waves else {})
+        documents.append(explanation_to_json(found, epoch_ms_of(trace)) | more)
         if not as_json and waves:
             click.echo("\n".join(tell_waves(waves)))
         if not as_json and (found or not waves):
-            _show(found, trace)
+            _show(found, trace, list(tell_epochs(histories, epoch_ms_of(trace))))
         if output is not None:
             _draw(found, trace, output)
     whole = documents[0] if len(documents) == 1 else documents
@@ -58,11 +62,13 @@ def command(files: tuple[Path, ...], groups: tuple[str, ...], output: Path | Non
     return 0
 
 
-def _show(found: list[Rebalance], trace: Trace) -> None:
+def _show(found: list[Rebalance], trace: Trace, epochs: list[str]) -> None:
     from groupproof.harness.reports.texts.rebalance_text import epoch_ms_of, tell, tell_summary
 
     for rebalance in found:
         click.echo("\n".join(tell(rebalance, epoch_ms_of(trace))) + "\n")
+    if epochs:
+        click.echo("\n".join(epochs) + "\n")
     click.echo("\n".join(tell_summary(found)))
 
 

@@ -6,6 +6,7 @@ import pytest
 from tests.traces import Story
 
 from groupproof.harness.judging.checkers import frame_facts
+from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
 
@@ -62,3 +63,12 @@ def test_a_leave_names_its_members_in_either_version() -> None:
     assert frame_facts.left_by(old) == ["m0-1"]
     assert frame_facts.left_by(new) == ["a"]
     assert frame_facts.instance_of(new) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "detail", "is_anew"), [(None, "created", True), (None, "upgraded", False), (None, "downgraded", False), ("Stable", "x", False)]
+)
+def test_a_group_that_turns_from_one_kind_into_the_other_is_the_same_group(before: str | None, detail: str, *, is_anew: bool) -> None:
+    transition = Observation(seq=0, at_ns=0, kind="transition", state_before=before, state_after="Stable", detail=detail)
+
+    assert frame_facts.is_begun_anew(transition) is is_anew

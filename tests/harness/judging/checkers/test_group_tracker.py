@@ -169,3 +169,12 @@ def test_a_generation_that_was_not_stored_is_counted_again_elsewhere() -> None:
 
     assert (before.epoch, before.lives.was_in("m0", 2), before.others_in(2, T0, "m1")) == (0, True, {"m0"})
     assert (after.epoch, after.lives.was_in("m0", 2), after.others_in(2, T0, "m1")) == (1, False, set())
+
+
+@pytest.mark.requirement("CGG-39", "CGG-57")
+@pytest.mark.parametrize(("detail", "owners"), [("upgraded", {"m0"}), ("downgraded", {"m0"}), ("created", set())])
+def test_a_group_that_is_converted_is_the_same_and_one_that_is_created_another(detail: str, owners: set[str]) -> None:
+    story = Story().member(gets=[T0])
+    story.see("transition", group="g", state_before=None, state_after="Stable", generation=1, detail=detail)
+
+    assert tracked(story).others_in(1, T0, "m1") == owners

@@ -24,6 +24,7 @@ __all__ = [
     "fields_of",
     "gives",
     "instance_of",
+    "is_begun_anew",
     "knew",
     "left_by",
     "members_of",
@@ -37,6 +38,9 @@ __all__ = [
 GROUP_REQUESTS = (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT, Api.LEAVE_GROUP)
 """The requests that name a member."""
 
+
+_CONVERSIONS: Final = frozenset({"upgraded", "downgraded"})
+"""Why the coordinator puts a group of the other protocol in the place of one, as it says it (`machine/consumer/migration.py`)."""
 
 IN_FLIGHT_MS: Final = 1_000
 """How long a client may take to act on an answer that has left: what it sent before may still be on its way."""
@@ -161,3 +165,8 @@ def instance_of(request: Observation) -> str | None:
     members: Sequence[Mapping[str, Any]] = request.body.get("members") or ({},)
     instance: str | None = request.instance or request.body.get("group_instance_id") or members[0].get("group_instance_id")
     return instance
+
+
+def is_begun_anew(transition: Observation) -> bool:
+    """Tell whether a transition begins another group under the name: one that turns from one protocol's kind into the other's stays the same (CGG-52, CGG-57)."""
+    return transition.state_before is None and transition.detail not in _CONVERSIONS

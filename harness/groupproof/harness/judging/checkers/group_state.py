@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from groupproof.harness.judging.checkers.checker import Newest, UnderWay
-from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, error_of, instance_of
+from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, error_of, instance_of, is_begun_anew
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
 from groupproof.protocol.trace import Observation
@@ -142,7 +142,7 @@ class InferredGroup:
     def moved(self, obs: Observation) -> None:
         """Take a transition, after the invariants looked at it."""
         self.tells = True
-        if obs.state_before is None or (obs.rule or "").startswith(f"{ClassicEvent.UNLOADED.value}/"):
+        if is_begun_anew(obs) or (obs.rule or "").startswith(f"{ClassicEvent.UNLOADED.value}/"):
             self.epoch += 1
             self.generation = -1
             self.loaded_seq = None

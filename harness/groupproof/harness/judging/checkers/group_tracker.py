@@ -4,6 +4,7 @@ Frames come first; each dialect has its reader of them (`classic_reader.py` for 
 (`hands`), for a shim may tell a nice story.
 
 * An application is heard as `shim` and as `member`: Spark's loads and the simulator write the latter.
+* A group that turns from one protocol's kind into the other's is the same group: its members keep what they have (CGG-39, CGG-57).
 * A group that is made anew counts its generations from 1 again: what was assigned before says nothing any more (INV-04). One that goes on elsewhere
   from before a generation that was not stored counts that one's number again (EMIG-05).
 """
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from groupproof.harness.judging.checkers.classic_reader import CLASSIC_READER
-from groupproof.harness.judging.checkers.frame_facts import SLACK_MS
+from groupproof.harness.judging.checkers.frame_facts import SLACK_MS, is_begun_anew
 from groupproof.harness.judging.checkers.frame_reader import FrameReader
 from groupproof.harness.judging.checkers.member_ledger import MemberLedger, Membership
 from groupproof.harness.judging.checkers.membership import Assignment
@@ -68,7 +69,7 @@ class GroupTracker(MemberLedger):
 
     def _moved(self, obs: Observation) -> None:
         falls = obs.generation is not None and obs.generation < self._newest_generation
-        if obs.state_before is None or falls:
+        if is_begun_anew(obs) or falls:
             self.begin_anew()
         self.state = obs.state_after
         self.generation = max(self.generation, -1 if obs.generation is None else obs.generation)

@@ -12,7 +12,7 @@ from typing import Final
 from groupproof.harness.judging.checkers.checker import Checker, Newest
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.deadlines import AnswersCome, NobodyEvictedEarly, RebalancesEnd
-from groupproof.harness.judging.checkers.frame_facts import error_of
+from groupproof.harness.judging.checkers.frame_facts import error_of, is_begun_anew
 from groupproof.harness.judging.checkers.group_state import InferredGroup, Invariant
 from groupproof.harness.judging.checkers.membership import GENERATIONS_KEPT
 from groupproof.harness.model.verdicts import Finding
@@ -68,7 +68,7 @@ class GenerationsRise(Invariant):
     def look(self, obs: Observation, group: InferredGroup) -> Iterator[Finding]:
         claim = Claim(requirement="INV-04", expected="The generation of a group never falls.")
         if obs.kind == "transition":
-            is_anew = obs.state_before is None or (obs.rule or "").startswith(f"{ClassicEvent.UNLOADED.value}/")
+            is_anew = is_begun_anew(obs) or (obs.rule or "").startswith(f"{ClassicEvent.UNLOADED.value}/")
             if not is_anew and obs.generation is not None and obs.generation < group.generation:
                 yield claim.failed("A transition went back to an older generation.", obs, detail=f"{obs.generation} after {group.generation}")
         elif obs.kind == "response" and obs.api == _JOIN and not error_of(obs) and obs.generation is not None:

@@ -18,6 +18,7 @@ __all__ = ["Meters", "meters_of", "values_of"]
 _METERS: Final[tuple[type[Meter], ...]] = (Ownership, Rebalancing, Commits, Records, Heartbeats)
 _DERIVED: Final = {
     "requests_per_rebalance": ("rebalance_requests", "rebalances"),
+    "epochs_per_hour": ("epochs", "epoch_hours"),
     "heartbeat_latency_mean_ms": ("heartbeat_latency_ms", "heartbeat_answers"),
 }
 """Each is the quotient of two totals."""

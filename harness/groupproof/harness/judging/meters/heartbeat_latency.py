@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from groupproof.harness.judging.meters.meter import Figures
 from groupproof.protocol.trace import ExchangeId, Observation
 from groupproof.protocol.vocabulary import Api
 
 __all__ = ["Heartbeats"]
+
+_BEATS: Final = frozenset({Api.HEARTBEAT.title, Api.CONSUMER_GROUP_HEARTBEAT.title})
 
 
 class Heartbeats:
@@ -17,7 +21,7 @@ class Heartbeats:
         self._figures = Figures()
 
     def feed(self, obs: Observation) -> None:
-        if obs.api != Api.HEARTBEAT.title:
+        if obs.api not in _BEATS:
             return
         if obs.kind == "request":
             self._asked[obs.exchange_id] = obs.at_ms

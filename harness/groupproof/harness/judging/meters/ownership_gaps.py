@@ -57,9 +57,10 @@ class Ownership:
             mine["ownership_overlap_partition_ms"] = mine.get("ownership_overlap_partition_ms", 0) + passed
 
     def _come_or_go(self, obs: Observation, client: str) -> None:
-        if obs.kind == "request" and obs.api == Api.JOIN_GROUP.title:
+        is_beat = obs.kind == "request" and obs.api == Api.CONSUMER_GROUP_HEARTBEAT.title and obs.member_epoch is not None
+        if (obs.kind == "request" and obs.api == Api.JOIN_GROUP.title) or (is_beat and (obs.member_epoch or 0) >= 0):
             self._present.add(client)
-        elif (obs.who, obs.body.get("name")) in ENDS or (obs.kind == "request" and obs.api == Api.LEAVE_GROUP.title):
+        elif (obs.who, obs.body.get("name")) in ENDS or is_beat or (obs.kind == "request" and obs.api == Api.LEAVE_GROUP.title):
             self._present.discard(client)
 
     def _update(self, client: str) -> None:

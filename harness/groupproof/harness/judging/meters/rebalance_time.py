@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 from groupproof.harness.judging.meters.meter import Figures, added
+from groupproof.harness.judging.reconciling import EpochMember, follow_heartbeats
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 
 __all__ = ["Rebalancing"]
 
 _COUNTED: Final = frozenset(api.title for api in (Api.FIND_COORDINATOR, Api.JOIN_GROUP, Api.SYNC_GROUP))
+_BEAT: Final = Api.CONSUMER_GROUP_HEARTBEAT.title
+_HOUR_MS: Final = 3_600_000.0
 _STRIKES: Final = frozenset({"delivered"})
 _STRUCK_BY_KIT: Final = frozenset({"kill", "freeze", "exit", "break", "impair"})
 _MENDS: Final = frozenset({"healed", "released"})
@@ -19,10 +22,17 @@ _MENDS: Final = frozenset({"healed", "released"})
 class Rebalancing:
     """Measures `rebalances`, `rebalance_requests` (FindCoordinator, JoinGroup, SyncGroup), `rebalancing_ms`; and, where a fault struck,
     `time_to_detect_ms` (from the first fault to the first rebalance after it) and `time_to_stable_ms` (from the last fault or its healing until the group
-    was settled for good). A rebalance is a new generation; it begins with the first sign of it on the wire, or with the coordinator's transition."""
+    was settled for good). A rebalance is a new generation; it begins with the first sign of it on the wire, or with the coordinator's transition.
+
+    In KIP-848's protocol it is a new epoch, which begins with the heartbeat that joins or leaves or the first answer with that epoch, and ends when each member has
+    said that it owns its whole target at that epoch: `reconciliation_max_ms` is the longest. `epochs` by `epoch_hours` are the epochs an hour. A heartbeat that
+    is sent meanwhile counts as a request."""
 
     def __init__(self) -> None:
         self._generation = -1
+        self._members: dict[str, EpochMember] = {}
+        self._first_beat_ms: float | None = None
+        self._last_beat_ms = 0.0
         self._since_ms: float | None = None
         self._struck_ms: float | None = None
         self._detected_ms: float | None = None
@@ -37,7 +47,9 @@ class Rebalancing:
         if self._is_over:
             return
         self._note_fault(obs)
-        if obs.kind == "request" and obs.api in _COUNTED:
+        if obs.api == _BEAT:
+            self._beat(obs)
+        elif obs.kind == "request" and obs.api in _COUNTED:
             self._asks(obs)
         elif obs.kind == "response":
             self._hears(obs)
@@ -75,6 +87,31 @@ class Rebalancing:
         elif obs.api == Api.SYNC_GROUP.title and not obs.error and obs.generation in (self._generation, None):
             self._settle(obs.at_ms)
 
+    def _beat(self, obs: Observation) -> None:
+        """Take a heartbeat of KIP-848, or its answer."""
+        self._first_beat_ms, self._last_beat_ms = obs.at_ms if self._first_beat_ms is None else self._first_beat_ms, obs.at_ms
+        follow_heartbeats(self._members, obs)
+        if obs.kind == "request":
+            if (obs.member_epoch or 0) <= 0:
+                self._begin(obs.at_ms)
+            if self._since_ms is not None:
+                self._figures.add("rebalance_requests", 1, obs.client)
+        elif obs.kind == "response" and not obs.error and obs.member_epoch is not None:
+            if obs.member_epoch > self._generation:
+                self._generation = obs.member_epoch
+                self._figures.add("rebalances")
+                self._figures.add("epochs")
+                self._begin(obs.at_ms)
+            if (mine := self._members.get(obs.client or "")) is not None and not mine.has_said_all:
+                self._begin(obs.at_ms)
+            if self._since_ms is not None and self._has_reconciled():
+                self._figures.peak("reconciliation_max_ms", obs.at_ms - self._since_ms)
+                self._settle(obs.at_ms)
+
+    def _has_reconciled(self) -> bool:
+        present = [member for member in self._members.values() if member.epoch >= 0]
+        return bool(present) and all(member.epoch == self._generation and member.has_said_all for member in present)
+
     def _settle(self, at_ms: float) -> None:
         """Note that a member has its assignment: the group is settled with the last that has."""
         if self._since_ms is not None:
@@ -83,6 +120,8 @@ class Rebalancing:
 
     def result(self) -> Figures:
         figures = added([self._figures])
+        if self._first_beat_ms is not None and self._last_beat_ms > self._first_beat_ms:
+            figures.add("epoch_hours", (self._last_beat_ms - self._first_beat_ms) / _HOUR_MS)
         if self._struck_ms is not None and self._detected_ms is not None:
             figures.peak("time_to_detect_ms", self._detected_ms - self._struck_ms)
         if self._mended_ms is not None and self._settled_ms is not None:

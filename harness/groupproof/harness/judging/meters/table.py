@@ -19,6 +19,8 @@ SHOWN: Final[dict[str, str]] = {
     "rebalances": "rebalances",
     "rebalancing_ms": "rebalancing",
     "requests_per_rebalance": "requests a rebalance",
+    "reconciliation_max_ms": "until all members owned their targets, longest",
+    "epochs_per_hour": "epochs an hour",
     "commits_after_revocation": "commits after revocation",
     "commits_after_revocation_accepted": "commits after revocation, accepted",
     "duplicate_records": "records given twice",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from groupproof.harness.judging.diagnosis.causes import SORTED, Cause, Certainty
 from groupproof.harness.judging.diagnosis.rebalances import CONSUMER, DATALINK, AwaitedMember, Rebalance, name_of
 from groupproof.harness.reports.pictures.svg import time_label
 from groupproof.harness.reports.texts.advice import advice_for
+from groupproof.harness.reports.texts.moments import moment
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import ErrorCode
 
@@ -44,7 +44,7 @@ def tell(now: Rebalance, epoch_ms: int | None = None) -> Iterator[str]:
     before = "none" if now.generation_before < 0 else str(now.generation_before)
     where = f", broker {now.node}" if now.node is not None else ""
     of, what = _NAMED.get(now.protocol, ("", "generation"))
-    yield f"group {now.group}{of}, rebalance {now.number}: {what} {before} → {to}, began at {_moment(now.started_ms, epoch_ms)}{where}"
+    yield f"group {now.group}{of}, rebalance {now.number}: {what} {before} → {to}, began at {moment(now.started_ms, epoch_ms)}{where}"
     kind = f", {now.kind.value}" if now.kind else ""
     yield f"  cause    {now.cause} ({now.branch.value}{kind}), {_KNOWN[now.certainty]}"
     said = f"; it said: {now.client_reason}" if now.client_reason else ""
@@ -57,15 +57,9 @@ def tell(now: Rebalance, epoch_ms: int | None = None) -> Iterator[str]:
     for code, count in sorted(now.answers.items()):
         yield f"  answers  {ErrorCode(code).name} ({code}) ×{count}: {_ANSWERS[ErrorCode(code)]}"
     for view in now.shown:
-        yield f"  shown by {f'{view.marks} ' if view.marks else ''}at {_moment(view.at_ms, epoch_ms)}: {view.text}"
+        yield f"  shown by {f'{view.marks} ' if view.marks else ''}at {moment(view.at_ms, epoch_ms)}: {view.text}"
     for advice in advice_for(now):
         yield f"  advice   {advice.id} {f'{advice.about}: ' if advice.about else ''}{advice.text}"
-
-
-def _moment(ms: float, epoch_ms: int | None) -> str:
-    if epoch_ms is None:
-        return f"{ms / 1000:.3f} s"
-    return datetime.fromtimestamp((epoch_ms + ms) / 1000, tz=UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
 
 
 def _phases(now: Rebalance) -> str:
