@@ -261,9 +261,9 @@ def epoch_histories(trace: Trace) -> list[EpochHistory]:
         if obs.api not in (_BEAT, _DESCRIBE, _COMMIT):
             continue
         if obs.kind == "request":
-            request = asked[obs.exchange_id] = _with_columns(obs)
-            if obs.api == _BEAT and request.group is not None:
-                found.setdefault(request.group, EpochHistory(request.group)).asked(request)
+            beat = asked[obs.exchange_id] = _with_columns(obs)
+            if obs.api == _BEAT and beat.group is not None:
+                found.setdefault(beat.group, EpochHistory(beat.group)).asked(beat)
         elif obs.kind == "response" and (request := asked.pop(obs.exchange_id, None)) is not None:
             _answered(found, _with_columns(obs, request), request)
     for history in found.values():
@@ -274,11 +274,13 @@ def epoch_histories(trace: Trace) -> list[EpochHistory]:
 
 def _with_columns(obs: Observation, request: Observation | None = None) -> Observation:
     """Return a heartbeat with its columns, which traces of before KIP-848's protocol was read lack."""
-    if obs.api != _BEAT or obs.group is not None:
+    if obs.api != _BEAT or obs.group is not None or obs.member is not None:
         return obs
-    if request is not None:
+    if request is not None and not obs.error:
         api = Api.CONSUMER_GROUP_HEARTBEAT
         return replace(obs, **{"group": request.group, "member": request.member, **response_columns(api, request.body, obs.body)})
+    if request is not None:
+        return obs
     who, what = request_columns(Api.CONSUMER_GROUP_HEARTBEAT, obs.body)
     return replace(obs, **who, **what)
 
