@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 import pytest
 from tests.chaos.spark.conftest import MASTER
-from tests.harness.judging.checkers.fleets import planted_fleet
+from tests.harness.judging.checkers.fleets import PLANTED_EPOCHS, planted_epochs, planted_fleet
 from tests.harness.running.virtual import played
 from tests.power.coordinators import played as played_by_coordinator
 from tests.project import ROOT
@@ -85,12 +85,16 @@ def test_cases_and_planted_fleets_get_the_same_verdicts_by_spark(spark: SparkSes
     some = sorted(BY_ID)[:: len(BY_ID) // 6]
     misbehaving = [replace(obs, run="1.bad") for obs in played(BY_ID[MISBEHAVIOUR[1]], variant=MISBEHAVIOUR[0]).trace]
     cases = save(tmp_path / "trace.ndjson", [*runs(some), *misbehaving])
-    write_parquet(tmp_path / "fleet.parquet", [*planted_fleet("one"), *planted_fleet("two")])
+    write_parquet(tmp_path / "fleet.parquet", [*planted_fleet("one"), *planted_fleet("two"), *planted_epochs("epochs")])
 
     results = agreed(spark, cases, tmp_path / "fleet.parquet")
 
     broken = {result.case.id for result in results if result.case.id.startswith("laws/") and result.ruling.verdict.value != "OK"}
-    assert len(broken) == 9
+    assert len([id for id in broken if "/classic/" in id]) == 9
+    by_epochs = [result for result in results if "/consumer/" in result.case.id]
+    assert {finding.requirement for result in by_epochs for finding in result.ruling.findings if finding.verdict is Verdict.FAILED} == {
+        requirement for planted in PLANTED_EPOCHS for requirement in planted.split()
+    }
     assert {result.case.id for result in results} >= {*some, MISBEHAVIOUR[1]}
 
 

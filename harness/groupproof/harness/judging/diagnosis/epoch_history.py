@@ -190,9 +190,7 @@ class EpochHistory:
 
     def _refused(self, obs: Observation, asked: Observation, member: _Member, error: int) -> None:
         why = self._why(member, asked, error)
-        self.fencings.append(
-            Fencing(group=self.group, member=member.name, api=asked.api or "", error=error, at_ms=obs.at_ms, seq=obs.seq, why=why)
-        )
+        self.fencings.append(Fencing(group=self.group, member=member.name, api=asked.api or "", error=error, at_ms=obs.at_ms, seq=obs.seq, why=why))
         if asked.api == _BEAT and error in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH):
             self._released(member, obs.at_ms, "it was put out")
             member.held, member.epoch = frozenset(), 0
@@ -214,7 +212,9 @@ class EpochHistory:
         return "the frames before it do not show why: somebody removed it, or the coordinator lost it"
 
     def _of_instance(self, member: _Member, error: int) -> str:
-        others = [other for other in self._members.values() if other is not member and other.instance is not None and other.instance == member.instance]
+        others = [
+            other for other in self._members.values() if other is not member and other.instance is not None and other.instance == member.instance
+        ]
         owner = max(others, key=lambda other: other.heard_ms, default=None)
         if owner is None:
             return f"another member has the instance id {member.instance}"

@@ -64,7 +64,9 @@ def _alive(order: Order, epoch_ms: int | None) -> str:
 def _freed(order: Order, epoch_ms: int | None) -> str:
     ways = [f"{order.member} when it says so or leaves"]
     if order.rebalance_ms is not None:
-        ways.append(f"its rebalance timeout of {order.rebalance_ms / 1000:g} s, at {moment(order.at_ms + order.rebalance_ms, epoch_ms)} at the latest")
+        ways.append(
+            f"its rebalance timeout of {order.rebalance_ms / 1000:g} s, at {moment(order.at_ms + order.rebalance_ms, epoch_ms)} at the latest"
+        )
     ways.append("the end of its session" + ("" if order.is_silent else ", which its heartbeats put off"))
     return "; ".join(ways)
 
