@@ -4,6 +4,8 @@ import pickle
 from dataclasses import replace
 
 import msgspec
+import pytest
+from tests.harness.judging.checkers.fleets import PLANTED_EPOCHS
 from tests.harness.judging.checkers.stories import PLANTED, busy_group, keeping
 from tests.traces import Story
 
@@ -35,6 +37,14 @@ def test_the_folded_group_shows_what_the_whole_trace_shows() -> None:
     mine = [example for count in group.members for example in count.examples]
     assert kinds(mine) == kinds([finding for finding in whole.ruling.findings if finding.verdict.value != "OK"])
     assert group.goodbye is whole.ruling.goodbye
+
+
+@pytest.mark.parametrize("requirements", sorted(PLANTED_EPOCHS))
+def test_a_group_of_epochs_shows_what_it_breaks_and_nothing_else(requirements: str) -> None:
+    group = told_of([replace(obs, group="g") for obs in PLANTED_EPOCHS[requirements]().trace])
+
+    counts = [*group.members, *group.laws]
+    assert {example.requirement for count in counts for example in count.examples} == set(requirements.split())
 
 
 def test_findings_are_counted_and_the_first_few_are_kept() -> None:
