@@ -195,3 +195,24 @@ def test_a_case_goes_to_the_stage_of_its_world() -> None:
     run_virtually(main, seed=1)
 
     assert stages.judge(right, plays[0].trace).verdict is Verdict.OK
+
+
+@pytest.mark.parametrize(
+    ("dialect", "profile", "is_asked"), [("consumer", "kafka-3.9", False), ("consumer", "kafka-4.0", True), ("classic", "kafka-3.9", True)]
+)
+def test_a_release_without_rules_for_a_dialect_is_asked_nothing_of_it(dialect: str, profile: str, *, is_asked: bool) -> None:
+    asked = case(join("a"), id=f"join/{dialect}/x")
+    (play,) = played(asked, profile=profile)
+
+    assert any(obs.kind == "request" and obs.who == "member" for obs in play.trace) is is_asked
+    if not is_asked:
+        judgement = judge_script_run(asked, play.trace)
+        assert (judgement.verdict, judgement.reason) == (
+            Verdict.UNIMPLEMENTED, "It does not speak the dialect consumer: kafka-3.9 has no rules for it.",
+        )  # fmt: skip
+
+
+def test_a_relative_of_kafkas_is_asked_by_what_it_advertises() -> None:
+    (play,) = played(case(join("a"), id="join/consumer/x"), subject=ReferenceBrokers(profile="kafka-4.1"), profile="datalink")
+
+    assert any(obs.kind == "request" and obs.who == "member" for obs in play.trace)

@@ -40,7 +40,7 @@ GROUP_REQUESTS = (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMM
 
 
 _CONVERSIONS: Final = frozenset({"upgraded", "downgraded"})
-"""Why the coordinator puts a group of the other protocol in the place of one, as it says it (`machine/consumer/migration.py`)."""
+"""Why the coordinator puts a group of the other protocol in the place of one, as it says it (`migration.py`)."""
 
 IN_FLIGHT_MS: Final = 1_000
 """How long a client may take to act on an answer that has left: what it sent before may still be on its way."""
