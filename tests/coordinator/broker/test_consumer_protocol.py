@@ -196,3 +196,49 @@ def test_an_offset_of_a_topic_or_partition_that_there_is_not_is_refused_by_itsel
             return [partition["error_code"] for topic in answer["topics"] for partition in topic["partitions"]]
 
     assert sorted(trio.run(ask)) == [0, 3, 3]
+
+
+CLASSIC_JOIN = {
+    "group_id": "k", "session_timeout_ms": 10_000, "rebalance_timeout_ms": 10_000, "member_id": "", "protocol_type": "consumer",
+    "protocols": ({"name": "range", "metadata": b""},),
+}  # fmt: skip
+
+
+def _list(**filters: tuple[str, ...]) -> tuple[Api, int, Mapping[str, Any]]:
+    return Api.LIST_GROUPS, 5, {"states_filter": (), "types_filter": (), **filters}
+
+
+def _described(version: int) -> tuple[Api, int, Mapping[str, Any]]:
+    return Api.DESCRIBE_GROUPS, version, {"groups": ("g",), "include_authorized_operations": False}
+
+
+@pytest.mark.requirement("CGD-20", "CGD-21", "CGD-22", "CGD-23")
+def test_groups_are_listed_by_their_type_and_state_over_a_socket() -> None:
+    join, classic = (Api.CONSUMER_GROUP_HEARTBEAT, 1, JOIN), (Api.JOIN_GROUP, 9, CLASSIC_JOIN)
+    filters: list[dict[str, tuple[str, ...]]] = [
+        {}, {"types_filter": ("consumer",)}, {"types_filter": ("CLASSIC",)}, {"types_filter": ("share",)},
+        {"types_filter": ("Consumer",), "states_filter": ("stable",)}, {"states_filter": ("assigning",)},
+    ]  # fmt: skip
+    answers = trio.run(partial(_talk, "kafka-4.1", join, classic, *(_list(**names) for names in filters)))[2:]
+
+    assert [[(group["group_id"], group["group_type"], group["group_state"]) for group in answer["groups"]] for answer in answers] == [
+        [("g", "consumer", "Stable"), ("k", "classic", "Empty")], [("g", "consumer", "Stable")], [("k", "classic", "Empty")], [],
+        [("g", "consumer", "Stable")], [],
+    ]  # fmt: skip
+    assert {answer["error_code"] for answer in answers} == {0}
+
+
+@pytest.mark.requirement("CGD-17", "CGD-18", "CGD-24", "CGD-26", "CGD-27", "CGD-11")
+def test_a_consumer_group_is_dead_to_describe_groups_and_is_deleted_when_it_is_empty() -> None:
+    delete = (Api.DELETE_GROUPS, 2, {"groups_names": ("g", "nobody")})
+    leave = (Api.CONSUMER_GROUP_HEARTBEAT, 1, {"group_id": "g", "member_id": "a", "member_epoch": -1})
+    describe = (Api.CONSUMER_GROUP_DESCRIBE, 1, {"group_ids": ("g",)})
+    _, old, new, refused, _, empty, deleted, gone = trio.run(
+        partial(_talk, "kafka-4.1", (Api.CONSUMER_GROUP_HEARTBEAT, 1, JOIN), _described(5), _described(6), delete, leave, describe, delete, describe)
+    )
+
+    assert [(answer["groups"][0]["error_code"], answer["groups"][0]["group_state"]) for answer in (old, new, empty)] == [
+        (0, "Dead"), (69, "Dead"), (0, "Empty"),
+    ]  # fmt: skip
+    assert [[result["error_code"] for result in answer["results"]] for answer in (refused, deleted)] == [[68, 69], [0, 69]]
+    assert gone["groups"][0]["error_code"] == 69

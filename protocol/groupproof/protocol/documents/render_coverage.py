@@ -7,7 +7,20 @@ from itertools import groupby
 from typing import Final
 
 from groupproof.protocol.documents.markdown import generated, table
-from groupproof.protocol.rules.coverage import READINGS, SIDES, Gap, binding_clients, cited, gaps, judged, listed, unjudged, witnesses
+from groupproof.protocol.rules.coverage import (
+    READINGS,
+    SIDES,
+    Gap,
+    binding_clients,
+    binding_coordinators,
+    cited,
+    gaps,
+    judged,
+    listed,
+    unasked,
+    unjudged,
+    witnesses,
+)
 from groupproof.protocol.rules.requirements import requirements
 
 __all__ = ["coverage_markdown"]
@@ -31,15 +44,24 @@ _CLIENT_MUSTS: Final = """\
 {judged} of {all} MUSTs that bind a client are judged by a case. Of the others, `unjudged.toml` says why.
 """
 
+_COORDINATOR_MUSTS: Final = """\
+## MUSTs of KIP-848's coordinators that no case asks
+
+{asked} of {all} MUSTs that bind a coordinator of KIP-848's protocol are asked by a case, whose answers the oracle holds field by field. Of the others,
+`unjudged_coordinators.toml` says why.
+"""
+
 
 def coverage_markdown() -> str:
     """Return the counts by section, then what no case judges and what has no witness, by reason."""
-    lines = [generated("witnesses.json, judged.json, unwitnessed.toml and unjudged.toml"), "", _HEAD.format(**_counts())]
+    lines = [generated("witnesses.json, judged.json, unwitnessed.toml, unjudged.toml and unjudged_coordinators.toml"), "", _HEAD.format(**_counts())]
     titles = ("section", "requirements", "with a witness", "judged in a client", "judged in a coordinator", "with a rule of the tables")
     lines += table(titles, _sections())
     bound = binding_clients()
     lines += [_CLIENT_MUSTS.format(judged=sum(name in judged()["client"] for name in bound), all=len(bound))]
     lines += _gaps(unjudged())
+    lines += [_COORDINATOR_MUSTS.format(asked=len(binding_coordinators()) - sum(len(gap.ids) for gap in unasked()), all=len(binding_coordinators()))]
+    lines += _gaps(unasked())
     lines += ["## Without a witness", "", *(_gaps(gaps()) or ["Nothing.", ""])]
     return "\n".join(lines).rstrip() + "\n"
 

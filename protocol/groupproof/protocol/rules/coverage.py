@@ -29,12 +29,14 @@ __all__ = [
     "SIDES",
     "Gap",
     "binding_clients",
+    "binding_coordinators",
     "cited",
     "everything",
     "gaps",
     "judged",
     "listed",
     "unaccounted",
+    "unasked",
     "unexplained",
     "unjudged",
     "witnesses",
@@ -91,6 +93,20 @@ def listed() -> Mapping[str, Mapping[str, Sequence[str]]]:
 def unjudged() -> tuple[Gap, ...]:
     """Return what binds a client, is a MUST and is judged by no case, by reason."""
     return _gaps("unjudged.toml")
+
+
+@cache
+def unasked() -> tuple[Gap, ...]:
+    """Return the MUSTs of KIP-848's coordinators that no case judges or lists, by reason; what a case came to ask meanwhile is left out."""
+    asked = {*judged()["coordinator"], *listed()["coordinator"]}
+    found = ((gap, tuple(id for id in gap.ids if id not in asked)) for gap in _gaps("unjudged_coordinators.toml"))
+    return tuple(Gap(needs=gap.needs, why=gap.why, ids=ids) for gap, ids in found if ids)
+
+
+def binding_coordinators() -> tuple[str, ...]:
+    """Return the MUSTs of KIP-848's protocol on the coordinator's side. Of the classic ones the oracle holds each answer against the rules, as of these."""
+    bound = (requirement for requirement in requirements() if requirement.side in ("coordinator", "both"))
+    return tuple(requirement.id for requirement in bound if requirement.level is Level.MUST)
 
 
 def binding_clients() -> tuple[str, ...]:
