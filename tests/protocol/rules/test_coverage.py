@@ -6,7 +6,22 @@ import pytest
 from tests.project import ROOT
 
 from groupproof.protocol.rules import coverage
-from groupproof.protocol.rules.coverage import READINGS, Gap, binding_clients, cited, everything, gaps, unaccounted, unexplained, unjudged, witnesses
+from groupproof.protocol.rules.coverage import (
+    READINGS,
+    Gap,
+    binding_clients,
+    binding_coordinators,
+    cited,
+    everything,
+    gaps,
+    judged,
+    listed,
+    unaccounted,
+    unasked,
+    unexplained,
+    unjudged,
+    witnesses,
+)
 from groupproof.protocol.rules.requirements import requirements
 
 
@@ -74,3 +89,14 @@ def test_the_readings_are_those_that_the_docs_explain() -> None:
     explained = (ROOT / "docs" / "discrepancies.md").read_text()
 
     assert tuple(re.findall(r"^\| (DISC-\d+) \|", explained, re.MULTILINE)) == READINGS
+
+
+def test_every_must_of_kip_848s_coordinators_is_asked_by_a_case_or_says_why_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    reasons = [id for gap in unasked() for id in gap.ids]
+    assert len(reasons) == len(set(reasons))
+    assert set(reasons) <= set(binding_coordinators())
+    assert {*judged()["coordinator"], *listed()["coordinator"]}.isdisjoint(reasons), "what a case asks leaves the list"
+
+    monkeypatch.setattr(coverage, "unasked", tuple)
+    assert unaccounted() == [id for id in binding_coordinators() if id in reasons]
+    assert "CGH-36" in unaccounted()

@@ -99,7 +99,8 @@ def unjudged() -> tuple[Gap, ...]:
 def unasked() -> tuple[Gap, ...]:
     """Return the MUSTs of KIP-848's coordinators that no case judges or lists, by reason; what a case came to ask meanwhile is left out."""
     asked = {*judged()["coordinator"], *listed()["coordinator"]}
-    found = ((gap, tuple(id for id in gap.ids if id not in asked)) for gap in _gaps("unjudged_coordinators.toml"))
+    bound = frozenset(binding_coordinators()) - asked
+    found = ((gap, tuple(id for id in gap.ids if id in bound)) for gap in _gaps("unjudged_coordinators.toml"))
     return tuple(Gap(needs=gap.needs, why=gap.why, ids=ids) for gap, ids in found if ids)
 
 
@@ -154,9 +155,14 @@ def _of_cases() -> Mapping[str, Mapping[str, Mapping[str, list[str]]]]:
 
 
 def unaccounted() -> list[str]:
-    """Return the MUSTs on the client's side that neither a case judges nor a reason explains, and those that have both or two."""
-    named = [id for gap in unjudged() for id in gap.ids] + list(judged()["client"])
-    return [binding_client for binding_client in binding_clients() if named.count(binding_client) != 1]
+    """Return the MUSTs on the client's side that neither a case judges nor a reason explains, and those that have both or two; then those of KIP-848's coordinators.
+
+    A coordinator's case judges what it lists: the oracle holds every field of its answers.
+    """
+    explained = [id for gap in unjudged() for id in gap.ids] + list(judged()["client"])
+    asked = {*judged()["coordinator"], *listed()["coordinator"], *(id for gap in unasked() for id in gap.ids)}
+    of_clients = [binding_client for binding_client in binding_clients() if explained.count(binding_client) != 1]
+    return [*of_clients, *(binding_coordinator for binding_coordinator in binding_coordinators() if binding_coordinator not in asked)]
 
 
 def _turned(ids_by_case: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
