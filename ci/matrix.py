@@ -38,19 +38,18 @@ def published(folder: Path) -> list[Mapping[str, Any]]:
 
 
 def summary_table(reports: Sequence[Mapping[str, Any]]) -> str:
-    """Return a Markdown table: a line for each subject, with the totals of its newest release."""
+    """Return a Markdown table: a line for each subject and dialect, with the totals of its newest release."""
     shown = [verdict.value for verdict in Verdict if any(report["totals"][verdict.value] for report in reports)]
-    lines = [
-        ["client", "release", "language", "grade", *shown, "run on"],
-        ["---"] * (len(shown) + 5),
-        *([*_first_cells(report), *(str(report["totals"][name] or "") for name in shown), report["run"]["started"][:10]] for report in reports),
-    ]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    heads = ["client", "release", "language", "protocol", "grade", *shown, "run on"]
+    return "".join(f"| {' | '.join(line)} |\n" for line in (heads, ["---"] * len(heads), *_lines(reports, shown)))
 
 
-def _first_cells(report: Mapping[str, Any]) -> Iterator[str]:
-    subject = report["subject"]
-    yield from (subject["name"], subject["version"] or "", subject["language"] or "", report["grade"])
+def _lines(reports: Sequence[Mapping[str, Any]], shown: Sequence[str]) -> Iterator[list[str]]:
+    for report in reports:
+        subject = report["subject"]
+        for dialect, part in (report.get("dialects") or {report["suite"]["dialect"]: report}).items():
+            about = [subject["name"], subject["version"] or "", subject["language"] or "", dialect, part["grade"]]
+            yield [*about, *(str(part["totals"][name] or "") for name in shown), report["run"]["started"][:10]]
 
 
 def documents(reports: Sequence[Mapping[str, Any]], page: str) -> Mapping[str, str]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.epoch_traces import EpochStory
 from tests.traces import ID, Story
 
 from groupproof.harness.judging.clean_close import goodbye_of
@@ -67,6 +68,53 @@ def test_who_was_told_that_it_is_out_or_has_no_coordinator_owes_nothing(error: i
     story.beat(error=error)
 
     assert verdict(close(story)) is Goodbye.NONE
+
+
+def an_epoch_member(**settings: Any) -> EpochStory:
+    story = EpochStory()
+    story.kit("command", "m0", command="subscribe", fields={"group_protocol": "consumer", **settings})
+    return story.settled()
+
+
+@pytest.mark.parametrize("instance", [{}, {"instance_id": "i"}])
+@pytest.mark.parametrize("error", [15, 16, 25, 30, 35, 42, 69, 81, 82, 110, 111, 112, 113, 128, -1])
+def test_a_member_that_heard_of_its_end_in_a_heartbeat_owes_no_leave(error: int, instance: dict[str, str]) -> None:
+    story = an_epoch_member(**instance)
+    story.hb(1, error=error)
+
+    assert verdict(close(story)) is Goodbye.NONE
+
+
+@pytest.mark.parametrize("error", [14, 29])
+def test_a_heartbeat_that_meets_a_passing_trouble_ends_no_membership(error: int) -> None:
+    story = an_epoch_member()
+    story.hb(1, error=error)
+
+    assert verdict(close(story)) is Goodbye.UNCLEAN
+
+
+def test_a_member_that_may_go_on_after_an_error_owes_its_leave_again() -> None:
+    story = an_epoch_member()
+    story.hb(1, error=42)
+    story.hb(1)
+
+    assert verdict(close(story)) is Goodbye.UNCLEAN
+
+
+def test_a_stale_commit_is_no_end_of_a_membership() -> None:
+    story = an_epoch_member()
+    story.answer(story.request(Api.OFFSET_COMMIT, member=ID, member_epoch=0), error=113)
+
+    assert verdict(close(story)) is Goodbye.UNCLEAN
+
+
+def test_a_leave_after_the_end_of_a_membership_is_clean() -> None:
+    story = an_epoch_member()
+    story.hb(1, error=42)
+    close(story)
+    story.hb(-1)
+
+    assert verdict(story) is Goodbye.CLEAN
 
 
 def test_a_member_in_a_rebalance_is_still_one() -> None:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.case_dialect import CLASSIC_CAPABILITY
+from groupproof.harness.model.case_dialect import CLASSIC_CAPABILITY, dialect_of_case
+from groupproof.harness.model.prerequisites import is_spoken
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 
-__all__ = ["DIALECT_CAPABILITIES", "cases_like", "cases_of", "client_side", "every_case"]
+__all__ = ["DIALECT_CAPABILITIES", "PREVIEW", "as_declared", "cases_like", "cases_of", "client_side", "every_case", "shown_only"]
 
 DIALECT_CAPABILITIES: Final = (CLASSIC_CAPABILITY, CONSUMER.name)
 """What a consumer declares for each dialect of which there are client cases."""
 
+PREVIEW: Final = f"{CONSUMER.name}-preview"
+"""What it declares beside the dialect that its authors call a preview: its cases are shown, and not counted."""
 
-def cases_of(side: str, capabilities: Collection[str] = ()) -> tuple[Case, ...]:
+
+def cases_of(side: str, capabilities: Collection[str] = (), profile: str = "") -> tuple[Case, ...]:
     """Return the cases of one side, `client` or `coordinator`, in the order in which reports list them: for a client those of its kind and its dialects.
 
-    A consumer has those of the classic dialect, and those of KIP-848's too where it speaks that. A program that is no consumer (`classic`) and declares a
-    kind such as `connect` has the cases of that kind.
+    A consumer has those of the dialects that it declares, of none the classic one's. Where a profile is named, its brokers speak them too. A program that is
+    no consumer (`classic`) and declares a kind such as `connect` has the cases of that kind.
     """
     if side == "coordinator":
         from groupproof.harness.cases.coordinator import CASES as COORDINATOR_CASES
@@ -30,9 +35,20 @@ def cases_of(side: str, capabilities: Collection[str] = ()) -> tuple[Case, ...]:
     from groupproof.harness.cases.embedded import EMBEDDED_CASES
 
     kind = next((kind for kind in EMBEDDED_CASES if kind in capabilities and CLASSIC_CAPABILITY not in capabilities), None)
-    if kind is not None:
-        return EMBEDDED_CASES[kind]
-    return (*CLIENT_CASES, *CONSUMER_CASES) if CONSUMER.name in capabilities else CLIENT_CASES
+    return EMBEDDED_CASES[kind] if kind is not None else as_declared((*CLIENT_CASES, *CONSUMER_CASES), capabilities, profile)
+
+
+def as_declared(cases: Sequence[Case], capabilities: Collection[str], profile: str = "") -> tuple[Case, ...]:
+    """Return those of `cases` that a client has by the dialects that it declares; those of a dialect that it calls a preview are previews."""
+    spoken = {name for name in DIALECT_CAPABILITIES if name in capabilities} or {CLASSIC_CAPABILITY}
+    foreign = {name for name in DIALECT_CAPABILITIES if name not in spoken or not is_spoken(name, profile)}
+    return shown_only([case for case in cases if dialect_of_case(case.id) not in foreign], capabilities)
+
+
+def shown_only(cases: Iterable[Case], capabilities: Collection[str]) -> tuple[Case, ...]:
+    """Return the cases, those of a dialect that the client calls a preview as previews."""
+    is_preview = PREVIEW in capabilities
+    return tuple(replace(case, preview=True) if is_preview and dialect_of_case(case.id) == CONSUMER.name else case for case in cases)
 
 
 def cases_like(side: str, ids: Iterable[str]) -> tuple[Case, ...]:

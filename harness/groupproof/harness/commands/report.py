@@ -64,7 +64,9 @@ def _joined(shards: list[NamedBroker], output: Path, baseline: Path | None) -> t
     run = joined.run if baseline is None else _against(joined.run, baseline)
     folder = output / _folder(run)
     write_report(run, folder)
-    code = max(ending_of(run, cases_of(run.subject.side, run.subject.capabilities)), 2 if joined.missing else 0, key=_GRAVITY.index)
+    code = max(
+        ending_of(run, cases_of(run.subject.side, run.subject.capabilities, run.suite.profile)), 2 if joined.missing else 0, key=_GRAVITY.index
+    )
     print_summary(Console(highlight=False), RunOutcome(summary=run, exit_code=code), folder)
     _tell_missing(joined)
     return folder, code
@@ -85,7 +87,7 @@ def _against(run: RunSummary, path: Path) -> RunSummary:
     from groupproof.harness.model.errors import WrongUsage
     from groupproof.harness.model.report_json import read_report
 
-    baseline, catalogue = Baseline.of(read_report(path), str(path)), cases_of(run.subject.side, run.subject.capabilities)
+    baseline, catalogue = Baseline.of(read_report(path), str(path)), cases_of(run.subject.side, run.subject.capabilities, run.suite.profile)
     if baseline.side != run.subject.side:
         raise WrongUsage(f"{path} is the report of a {baseline.side}, and tells nothing of a {run.subject.side}; name one of the same side")
     wanted = RunScope(level=run.run.level, existing=frozenset(case.id for case in catalogue), selected=frozenset(case.id for case in run.selected))

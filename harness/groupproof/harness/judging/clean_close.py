@@ -2,7 +2,8 @@
 
 UNCLEAN: no LeaveGroup where one is due, no commit of what an auto-committing member had consumed, a process that crashed while it closed, or one
 that had to be killed after its deadline. A LeaveGroup is due of a dynamic member (or where the close was told to leave) that, as far as it was told, is in the group
-and knows its coordinator; what the coordinator then answers is not the member's doing.
+and knows its coordinator; what the coordinator then answers is not the member's doing. A heartbeat of KIP-848 that was answered with an error that no
+retry mends has ended the membership for its member, which owes nothing until it is answered without an error again (docs/decisions/0032).
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ __all__ = ["goodbye_of"]
 
 # After these answers a member has nobody to say goodbye to.
 _UNREACHABLE = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.GROUP_AUTHORIZATION_FAILED})
+# KIP-848: after these answers to its heartbeat a member goes on as the member that it is (AbstractHeartbeatRequestManager.onErrorResponse). Any other is the end.
+_PASSING = frozenset({ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.TOPIC_AUTHORIZATION_FAILED})
 _EARLIER = " #"
 _BEAT = Api.CONSUMER_GROUP_HEARTBEAT.title
 _MEMBERSHIP = frozenset({_BEAT, *(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT))})
@@ -157,12 +160,17 @@ def _follow_answer(departure: _Departure, obs: Observation, *, is_member: bool) 
     committing = departure.committing.pop(obs.exchange_id, {})
     if not obs.error:
         departure.committed.update(committing)
-    if obs.error in _UNREACHABLE or not obs.error:
+    if not obs.error or _has_nobody_left(obs):
         departure.is_reachable = not obs.error
     if not obs.error and not departure.is_closed and _lets_in(obs):
         departure.has_left = False
     # What comes after the close, such as a late answer to its JoinGroup, obliges a member to nothing more.
     departure.owes_leave = is_member and departure.is_reachable and (departure.owes_leave or not departure.is_closed)
+
+
+def _has_nobody_left(obs: Observation) -> bool:
+    """Tell whether a member that is answered so has no coordinator, or no membership, to take its leave of."""
+    return obs.error in _UNREACHABLE or (obs.api == _BEAT and bool(obs.error) and obs.error not in _PASSING)
 
 
 def _is_leave(obs: Observation) -> bool:

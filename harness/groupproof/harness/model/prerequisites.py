@@ -16,7 +16,7 @@ from groupproof.protocol.rules import profile as profile_named
 from groupproof.protocol.rules.classic.releases import RELEASES
 from groupproof.protocol.vocabulary import Api, api_named
 
-__all__ = ["CORE_APIS", "is_core", "needs_of", "read_need", "unheard_of"]
+__all__ = ["CORE_APIS", "is_core", "is_spoken", "needs_of", "read_need", "unheard_of"]
 
 CORE_APIS = frozenset(
     {
@@ -60,10 +60,15 @@ _STATIC_SINCE: Final = (2, 3)
 _SIZE_LIMIT_SINCE: Final = (2, 2)
 
 
+def is_spoken(dialect: str, profile: str) -> bool:
+    """Tell whether the brokers of a profile speak a dialect, as far as is known: of one that is no release of Kafka nothing is."""
+    return profile not in RELEASES or dialect in {spoken.name for spoken in profile_named(profile).dialects}
+
+
 def unheard_of(case: Case, profile: str) -> str:
     """Return what a client case is about that the brokers of a profile do not know; empty where they know all of it, and for a profile that is no release."""
     dialect = dialect_of_case(case.id)
-    if profile in RELEASES and dialect and dialect not in {spoken.name for spoken in profile_named(profile).dialects}:
+    if dialect and not is_spoken(dialect, profile):
         return f"The brokers of {profile} do not speak the protocol {dialect}."
     release = RELEASES.get(profile, _STATIC_SINCE)
     if "static" in case.needs and release < _STATIC_SINCE:

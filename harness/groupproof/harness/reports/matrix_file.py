@@ -42,6 +42,7 @@ def _run(report: Mapping[str, Any]) -> dict[str, Any]:
         "run": {name: report["run"][name] for name in _OF_A_RUN} | {"command": reproduction(report)},
         "totals": dict(report["totals"]),
         "grade": report["grade"],
+        **({"dialects": dict(report["dialects"])} if "dialects" in report else {}),
         "verdicts": {case["id"]: _verdict(case) for case in report["cases"]},
     }
 

@@ -32,7 +32,8 @@ public final class Shim extends PollingMember implements ConsumerRebalanceListen
                 "resubscribe", "multi", "regex"));
         if (ConsumerSettings.has("group.instance.id")) found.add("static");
         if (ConsumerSettings.hasClass("CooperativeStickyAssignor")) found.add("cooperative");
-        if (ConsumerSettings.has("group.protocol") && !ConsumerSettings.RELEASE.startsWith("3.")) found.add("consumer"); // a preview in 3.7-3.9
+        if (ConsumerSettings.has("group.protocol")) found.add("consumer");
+        if (found.contains("consumer") && ConsumerSettings.RELEASE.startsWith("3.")) found.add("consumer-preview"); // early access in 3.7, a preview in 3.8 and 3.9
         return found;
     }
 

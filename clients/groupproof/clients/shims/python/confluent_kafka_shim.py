@@ -20,7 +20,8 @@ except ImportError as missing:
     cannot_run_here(f"confluent-kafka cannot be imported here: {missing}")
 
 ASSIGNORS = ("range", "roundrobin", "cooperative-sticky")
-CONSUMER_PROTOCOL_SINCE = 0x020C0000  # librdkafka 2.12: KIP-848 is no longer a preview
+CONSUMER_PROTOCOL_SINCE = 0x02040000  # librdkafka 2.4: KIP-848 as an early access
+PREVIEW_BEFORE = 0x020C0000  # librdkafka 2.12: it is no longer a preview
 
 SETTINGS = {
     "bootstrap": "bootstrap.servers", "group": "group.id", "client_id": "client.id", "instance_id": "group.instance.id",
@@ -55,8 +56,9 @@ def capabilities() -> list[str]:
         "resubscribe",
         "regex",
     ]
-    if confluent_kafka.libversion()[1] >= CONSUMER_PROTOCOL_SINCE:
-        found.append("consumer")
+    release = confluent_kafka.libversion()[1]
+    if release >= CONSUMER_PROTOCOL_SINCE:
+        found += ["consumer"] if release >= PREVIEW_BEFORE else ["consumer", "consumer-preview"]
     return found
 
 

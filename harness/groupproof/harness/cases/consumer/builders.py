@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from groupproof.harness.cases.client.builders import case as client_case
@@ -32,8 +31,8 @@ LONG_MS: Final = 9_000
 
 
 def case(*args: Any, **given: Any) -> Case:
-    """Return a case of the dialect; it is shown and not counted as long as it is new (contract, "Exit codes")."""
-    return replace(client_case(*args, dialect=CONSUMER, **given), preview=True)
+    """Return a case of the dialect."""
+    return client_case(*args, dialect=CONSUMER, **given)
 
 
 def subject(name: str = "m0", **settings: Any) -> Member:

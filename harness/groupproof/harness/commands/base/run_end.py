@@ -103,6 +103,8 @@ def _closing_lines(outcome: RunOutcome, output: Path) -> Iterator[Text]:
         (run.grade, STYLES[Verdict.OK if outcome.exit_code == 0 else Verdict.FAILED]),
         f"  {run.subject.title} by {run.suite.profile} in {run.run.duration_s:.1f} s: {counts or 'no case'}{goodbyes}",
     )
+    for dialect, (grade, totals) in run.dialects.items():
+        yield Text(f"  {dialect}: {grade}, {', '.join(f'{count} {verdict}' for verdict, count in totals.items() if count) or 'no case counted'}")
     if run.run.shard is not None:
         yield Text(f"shard {run.run.shard}, {len(run.selected)} cases; the grade is that of all of them together: groupproof report DIR...")
     if outcome.left_out:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from groupproof.harness.judging.summary.baseline import Baseline, RunScope
-from groupproof.harness.judging.summary.grade import exit_code, grade_of, required_of
+from groupproof.harness.judging.summary.grade import dialects_of, exit_code, grade_of, required_of
 from groupproof.harness.judging.summary.run_summary import RunSummary
 from groupproof.harness.model.case import Case
 
-__all__ = ["ending_of", "held_against"]
+__all__ = ["ending_of", "graded", "held_against"]
 
 
 def ending_of(run: RunSummary, catalogue: Sequence[Case]) -> int:
@@ -26,6 +26,12 @@ def ending_of(run: RunSummary, catalogue: Sequence[Case]) -> int:
         if grade.startswith("PARTIAL"):
             grade = grade if run.delta.lost else "PASSED"
     return exit_code(counted, grade, stale=stale, fail_on=run.run.fail_on, interrupted=run.run.interrupted)
+
+
+def graded(run: RunSummary, catalogue: Sequence[Case]) -> RunSummary:
+    """Return the run with its grade among these cases, and with that of each dialect where it has cases of several."""
+    counted, level = run.counted, run.run.level
+    return replace(run, grade=grade_of(counted, catalogue, level), dialects=dialects_of(counted, catalogue, level))
 
 
 def held_against(run: RunSummary, baseline: Baseline, wanted: RunScope, catalogue: Sequence[Case]) -> RunSummary:

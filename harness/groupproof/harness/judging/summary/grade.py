@@ -2,24 +2,24 @@
 
 Vacuity: the required cases of a level are those marked so whose capabilities every client of the protocol has; features that a client may
 lack (static, cooperative, …) and what old brokers do not know are set aside, or else a client could never be complete, while one that
-declares nothing never passes. Of a coordinator they are those that any version of the APIs of the classic protocol can take.
+declares nothing never passes. A dialect is no such feature: who declares KIP-848's has to show what every client of it can do. Of a coordinator they are those that any version of the APIs of the classic protocol can take.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.case_dialect import CLASSIC_CAPABILITY
+from groupproof.harness.model.case_dialect import CLASSIC_CAPABILITY, dialect_of_case
 from groupproof.harness.model.errors import RunError
-from groupproof.harness.model.prerequisites import is_core, unheard_of
+from groupproof.harness.model.prerequisites import is_core, is_spoken, unheard_of
 from groupproof.harness.model.selection import at_level
 from groupproof.harness.model.verdicts import Goodbye, Verdict
 from groupproof.protocol.rules.classic.releases import RELEASES
 
-__all__ = ["CORE_CAPABILITIES", "CaseCount", "exit_code", "grade_of", "required_of", "totals_of"]
+__all__ = ["CORE_CAPABILITIES", "CaseCount", "dialects_of", "exit_code", "grade_of", "required_of", "totals_of"]
 
 CORE_CAPABILITIES = frozenset({CLASSIC_CAPABILITY, "commit", "pause"})
 """What every consumer of the classic protocol can do; a case that needs no more can be on its level's required list.
@@ -28,7 +28,7 @@ A callback that a rebalance waits for, and a subscription that can be changed, a
 """
 
 _OLDEST = min(RELEASES, key=RELEASES.__getitem__)
-"""What its brokers do not know no client need show."""
+"""What the oldest brokers that speak a dialect do not know no client need show."""
 
 _JUDGED = frozenset({Verdict.OK, Verdict.NON_STRICT, Verdict.INFORMATIONAL, Verdict.FAILED, Verdict.EXCUSED})
 
@@ -58,7 +58,11 @@ def required_of(catalogue: Iterable[Case], level: str) -> list[Case]:
 
 
 def _is_for_all(case: Case) -> bool:
-    return is_core(case) if case.side == "coordinator" else case.needs <= CORE_CAPABILITIES and not unheard_of(case, _OLDEST)
+    if case.side == "coordinator":
+        return is_core(case)
+    dialect = dialect_of_case(case.id)
+    oldest = min((name for name in RELEASES if is_spoken(dialect, name)), key=RELEASES.__getitem__, default=_OLDEST)
+    return case.needs - {dialect} <= CORE_CAPABILITIES and not unheard_of(case, oldest)
 
 
 def grade_of(counted: Sequence[CaseCount], catalogue: Iterable[Case], level: str) -> str:
@@ -71,6 +75,17 @@ def grade_of(counted: Sequence[CaseCount], catalogue: Iterable[Case], level: str
     if not judged:
         return "NO_VERDICT"
     return "PASSED" if reached == len(required) else f"PARTIAL {reached}/{len(required)}"
+
+
+def dialects_of(counted: Sequence[CaseCount], catalogue: Iterable[Case], level: str) -> Mapping[str, tuple[str, dict[str, int]]]:
+    """Return grade and totals in each dialect of which cases were looked at, where they are of more than one."""
+    mine: dict[str, list[CaseCount]] = {}
+    for count in counted:
+        mine.setdefault(dialect_of_case(count.case.id), []).append(count)
+    cases: dict[str, list[Case]] = {dialect: [] for dialect in mine}
+    for case in catalogue:
+        cases.setdefault(dialect_of_case(case.id), []).append(case)
+    return {dialect: (grade_of(mine[dialect], cases[dialect], level), totals_of(mine[dialect])) for dialect in mine} if len(mine) > 1 else {}
 
 
 def exit_code(

@@ -135,7 +135,7 @@ class RunSummary:
     """A run, whole or interrupted.
 
     `selected` are the cases that were to run, in the order in which reports list them; those without a result were not reached. `grade` is
-    what `grade.grade_of` says of `counted`; `delta` how it differs from the baseline, where there is one.
+    what `grade.grade_of` says of `counted`, `dialects` what `grade.dialects_of` does; `delta` how it differs from the baseline, where there is one.
     """
 
     suite: SuiteInfo
@@ -146,6 +146,7 @@ class RunSummary:
     selected: Sequence[Case] = ()
     settled: MatchedExpectations = field(default_factory=lambda: MatchedExpectations(excused={}, stale=()))
     delta: Delta | None = None
+    dialects: Mapping[str, tuple[str, Mapping[str, int]]] = field(default_factory=dict)
 
     @property
     def cases(self) -> list[CaseReport]:
@@ -204,6 +205,11 @@ class RunSummary:
             "run": self._run_to_json(),
             "totals": self.totals,
             "grade": self.grade,
+            **(
+                {"dialects": {name: {"grade": grade, "totals": dict(totals)} for name, (grade, totals) in self.dialects.items()}}
+                if self.dialects
+                else {}
+            ),
             "cases": [self._case_to_json(case, output) for case in self.cases],
         }
 

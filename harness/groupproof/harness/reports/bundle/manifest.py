@@ -63,7 +63,7 @@ def manifest_of(run: RunSummary, given: UserChoices, *, expectations: Sequence[s
             "gave_up": given.gave_up,
         },
         "selection": {"only": list(given.only), "skip": list(given.skip), "others": list(given.others)},
-        "required": [case.id for case in required_of(cases_of(side, run.subject.capabilities), level)],
+        "required": [case.id for case in required_of(cases_of(side, run.subject.capabilities, run.suite.profile), level)],
         "selected": [case.id for case in run.selected],
         "unreached": [case.id for case in run.unreached],
         "troubles": {

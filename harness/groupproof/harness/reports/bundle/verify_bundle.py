@@ -9,15 +9,15 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from groupproof.harness.cases.catalogue import cases_like
+from groupproof.harness.cases.catalogue import cases_like, cases_of, shown_only
 from groupproof.harness.judging.case_result import CaseResult, Play, unfinished
+from groupproof.harness.judging.summary.exit_codes import graded
 from groupproof.harness.judging.summary.expectations import CaseVerdict, Expectations, KnownFailure, MatchedExpectations, load, settle
-from groupproof.harness.judging.summary.grade import grade_of
 from groupproof.harness.judging.summary.run_summary import RunInfo, RunSummary, SubjectInfo, SuiteInfo
 from groupproof.harness.judging.unsupported import lack_of, unimplemented
 from groupproof.harness.model.case import Case
@@ -111,9 +111,14 @@ class _RecomputedRun:
     def __init__(self, contents: Contents) -> None:
         self._contents = contents
         self._manifest = contents.manifest
-        self._catalogue = {case.id: case for case in cases_like(contents.manifest["subject"]["side"], contents.manifest["selected"])}
+        self._catalogue = {case.id: case for case in self._named_cases()}
         self._unknown: list[str] = []
         self.summary = None if contents.report is None else self._summary(contents.report)
+
+    def _named_cases(self) -> tuple[Case, ...]:
+        """Return the cases among which are those of the run, as previews where the client called its dialect one."""
+        report, side = self._contents.report, self._manifest["subject"]["side"]
+        return shown_only(cases_like(side, self._manifest["selected"]), () if report is None else report["subject"]["capabilities"])
 
     def alterations(self) -> Iterator[str]:
         """Yield each thing that is not as it comes to, in a line."""
@@ -196,7 +201,8 @@ class _RecomputedRun:
             selected=selected,
             settled=self._settled(results, report, subject["version"] or ""),
         )
-        return replace(summary, grade=grade_of(summary.counted, list(self._catalogue.values()), run["level"]))
+        catalogue = cases_of(subject["side"], report["subject"]["capabilities"], run["profile"])
+        return graded(summary, catalogue)
 
     def _results(self, report: Mapping[str, Any]) -> Iterator[CaseResult]:
         for said in by_id(report)["cases"].items():

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from groupproof.harness.cases.catalogue import DIALECT_CAPABILITIES
+from groupproof.harness.cases.catalogue import as_declared, shown_only
 from groupproof.harness.cases.client import CASES
 from groupproof.harness.judging.summary.run_summary import SubjectInfo
 from groupproof.harness.judging.unsupported import lack_of, unimplemented
@@ -51,12 +51,11 @@ class ClientRun(CertifyRun):
                 await self.rule(stage)
 
     def _keep_to_dialects(self, hello: Hello) -> None:
-        """Leave out the cases of a dialect that the client does not declare, but for those that somebody asked for: they are UNIMPLEMENTED."""
-        wanted = self.order.wanted.only
-        absent = {name for name in DIALECT_CAPABILITIES if name not in hello.capabilities and name != CLASSIC_CAPABILITY}
-        self._catalogue = [case for case in self._catalogue if not case.needs & absent]
-        if not wanted:
-            self.order = replace(self.order, cases=[case for case in self.order.cases if not case.needs & absent])
+        """Leave out the cases of a dialect that the client or its brokers do not speak, but for those that somebody asked for: they are UNIMPLEMENTED."""
+        declared, order = hello.capabilities, self.order
+        self._catalogue = as_declared(self._catalogue, declared, order.profile)
+        cases = shown_only(order.cases, declared) if order.wanted.only else as_declared(order.cases, declared, order.profile)
+        self.order = replace(order, cases=cases)
 
     async def measured(self, stage: Stage) -> Stage:
         """Return the stage that knows the client's own rhythm; a person at a debugger has none."""

@@ -13,12 +13,12 @@ from typing import Any
 
 from packaging.specifiers import SpecifierSet
 
-from groupproof.harness.cases.catalogue import cases_of
+from groupproof.harness.cases.catalogue import cases_like, cases_of, shown_only
 from groupproof.harness.judging.case_result import CaseResult, Play
 from groupproof.harness.judging.ruling import Ruling, rule_on
 from groupproof.harness.judging.script_judgement import judge_either
+from groupproof.harness.judging.summary.exit_codes import graded
 from groupproof.harness.judging.summary.expectations import KnownFailure, MatchedExpectations
-from groupproof.harness.judging.summary.grade import grade_of
 from groupproof.harness.judging.summary.run_summary import RunInfo, RunSummary, SubjectInfo, SuiteInfo
 from groupproof.harness.judging.summary.shards import Share
 from groupproof.harness.model.case import Case
@@ -78,8 +78,9 @@ def join(shards: Sequence[NamedBroker]) -> MergedRun:
     suite, side = first["suite"], first["subject"]["side"]
     if (suite["version"], suite["catalogue_sha256"]) != (release(), catalogue_sha256()):
         raise WrongUsage(f"{shards[0][0]} was made by groupproof {suite['version']} with another catalogue; join its shards with that release")
-    cases = cases_of(side, first["subject"]["capabilities"])
-    catalogue = {case.id: case for case in cases}
+    cases = cases_of(side, first["subject"]["capabilities"], first["suite"]["profile"])
+    reached = [case["id"] for _, report in shards for case in report["cases"]]
+    catalogue = {case.id: case for case in (*shown_only(cases_like(side, reached), first["subject"]["capabilities"]), *cases)}
     results = [result for path, report in shards for result in _results(folder_of(path), report, catalogue)]
     ids = {result.case.id for result in results} | {id for _, report in shards for id in report["run"]["shard"]["unreached"]}
     if twice := len(results) - len({result.case.id for result in results}):
@@ -96,7 +97,7 @@ def join(shards: Sequence[NamedBroker]) -> MergedRun:
     there = {report["run"]["shard"]["number"] for _, report in shards}
     of = first["run"]["shard"]["of"]
     return MergedRun(
-        run=replace(run, grade=grade_of(run.counted, cases, run.run.level)),
+        run=graded(run, cases),
         missing=tuple(Share(number=number, of=of) for number in range(1, of + 1) if number not in there),
     )
 

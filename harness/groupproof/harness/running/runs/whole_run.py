@@ -11,7 +11,7 @@ import platform
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,9 +19,9 @@ import trio
 
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.summary.baseline import Baseline, RunScope
-from groupproof.harness.judging.summary.exit_codes import ending_of, held_against
+from groupproof.harness.judging.summary.exit_codes import ending_of, graded, held_against
 from groupproof.harness.judging.summary.expectations import CaseVerdict, Expectations, KnownFailure, settle
-from groupproof.harness.judging.summary.grade import grade_of, required_of
+from groupproof.harness.judging.summary.grade import required_of
 from groupproof.harness.judging.summary.run_summary import CaseReport, RunInfo, RunSummary, SubjectInfo, SuiteInfo
 from groupproof.harness.judging.summary.shards import Share
 from groupproof.harness.model.case import Case
@@ -186,7 +186,7 @@ class CertifyRun(ABC):
             selected=config.cases,
             settled=settled,
         )
-        summary = replace(summary, grade=grade_of(summary.counted, self._catalogue, config.level))
+        summary = graded(summary, self._catalogue)
         if config.baseline is not None:
             summary = held_against(summary, config.baseline, config.wanted, self._catalogue)
         code = ending_of(summary, self._catalogue)

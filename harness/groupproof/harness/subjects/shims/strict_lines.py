@@ -16,7 +16,7 @@ __all__ = ["CAPABILITIES", "EVENTS", "StrictLines"]
 
 CAPABILITIES: Final = frozenset(
     {
-        "classic", "consumer", "commit", "commit-async", "auto-commit", "pause", "poll-deadline", "static", "cooperative", "seek", "regex",
+        "classic", "consumer", "consumer-preview", "commit", "commit-async", "auto-commit", "pause", "poll-deadline", "static", "cooperative", "seek", "regex",
         "on-revoked", "resubscribe", "multi", "connect", "streams",
     }
 )  # fmt: skip
