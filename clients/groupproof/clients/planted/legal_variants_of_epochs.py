@@ -53,6 +53,6 @@ LEGAL_EPOCHS: Final = (
     _legal("slightly-early", "Heartbeats a little earlier than it was asked to.", _FRANZ, interval_factor=0.95),
     _legal("rejoins-on-22", "Reports an error of a commit and goes on (CGT-12).", "java 4.4.0", _reaction(22, do=(Effect.FAIL,), api=COMMIT)),
     _legal("stays-when-told-to", "Leaves though it was told to stay, as a dynamic member (CGV-05).", "java 4.1.1 to 4.4.0", leaves_when_told_to_stay=True),
-    _legal("no-member-id-in-v0", "Speaks version 0, in which the broker names it.", "java 3.7", shared={"versions": {BEAT: 0}}),
+    _legal("no-member-id-in-v0", "Speaks version 0, in which the broker names it.", "java 3.7", shared={"versions": {BEAT: 0}, "lacks": frozenset({"regex"})}),
     _legal("retries-at-leisure", "Waits longer between its tries.", _PLATFORMATIC, shared={"retry_factor": 3.0}),
 )  # fmt: skip

@@ -15,6 +15,7 @@ __all__ = ["EPOCH_BUGS"]
 BEAT, COMMIT, FETCH = Api.CONSUMER_GROUP_HEARTBEAT, Api.OFFSET_COMMIT, Api.OFFSET_FETCH
 REDISCOVER, BACK_OFF, SAY_ALL, RAISE, IGNORE = Effect.REDISCOVER, Effect.BACK_OFF, Effect.SAY_ALL, Effect.RAISE, Effect.IGNORE
 _STATIC: Final = {"instance_id": "i0"}
+FATAL: Final = (-1, 29, 30, 42, 69, 81, 82, 111, 112, 113, 128, 999)
 _ALIVE: Final = (Phase.CURRENT, Phase.JOINING)
 
 
@@ -98,5 +99,7 @@ EPOCH_BUGS: Final = (
               do=(REDISCOVER, Effect.LOSE, Effect.REJOIN)),
     _reaction("dies-on-29", "Takes TOPIC_AUTHORIZATION_FAILED for a fatal error.", "CGT-28", BEAT, 29, do=(RAISE,)),
     _reaction("retries-fatal-errors", "Heartbeats on after GROUP_AUTHORIZATION_FAILED.", "CGT-25 CGT-32", BEAT, 30, do=(BACK_OFF, SAY_ALL)),
+    _reaction("falls-silent-on-fatal-errors", "Ends at an error that no retry mends, and tells nobody.", "CGT-25 CGT-26 CGT-30", BEAT,
+              *FATAL, do=(Effect.HALT,)),
     _reaction("leaves-stale-commit-undone", "Gives its partitions up although their commit was stale.", "CGP-05 CGT-05", COMMIT, 113, do=(Effect.FAIL,)),
 )  # fmt: skip

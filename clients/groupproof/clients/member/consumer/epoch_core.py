@@ -146,5 +146,5 @@ class EpochCore(Core):
 
     def apply(self, effect: Effect, pending: RequestInFlight, answer: Answer, response: object, now_ms: int) -> None:
         """Do what is the same in both protocols; the rest is the business of the part that sent the request."""
-        if effect in (Effect.REDISCOVER, Effect.RAISE, Effect.REPORT):
+        if effect in (Effect.REDISCOVER, Effect.HALT, Effect.RAISE, Effect.REPORT):
             super().apply(effect, pending, answer, response, now_ms)

@@ -74,7 +74,7 @@ class EpochHeartbeats:
 
     def _is_beating(self) -> bool:
         core = self._core
-        if core.failure is not None and not core.choices.beats_after_failure:
+        if core.is_halted or (core.failure is not None and not core.choices.beats_after_failure):
             return False
         if core.epoch_state in (EpochState.UNSUBSCRIBED, EpochState.FENCED, EpochState.STALE) or core.epoch == NO_GENERATION:
             return False
@@ -191,8 +191,8 @@ class EpochHeartbeats:
                 self._next_ms = now_ms + self._pause_ms()
 
     def coordinator_found(self, now_ms: int) -> None:
-        """Heartbeat as soon as the coordinator is known again, which hears everything (CGT-13, CGC-19)."""
-        if self._awaits_coordinator and self._core.choices.after_lookup == "at-once":
+        """Heartbeat as soon as the coordinator is known again, which hears everything (CGT-13, CGC-19). Who has no interval yet can't wait for it."""
+        if self._awaits_coordinator and (self._core.choices.after_lookup == "at-once" or self._interval_ms is None):
             self._next_ms = earliest(self._next_ms, now_ms)
         self._awaits_coordinator = False
 

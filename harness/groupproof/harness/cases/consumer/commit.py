@@ -85,7 +85,7 @@ _COMMITS: tuple[Case, ...] = (
                 commit("m0"),
                 *start("m1"),
                 reconciled("m0", "m1", topics={"t": 4}),
-                passing(2 * INTERVAL_MS),
+                passing(4 * INTERVAL_MS),
                 mark("later"),
                 commit("m0"),
                 passing(300),

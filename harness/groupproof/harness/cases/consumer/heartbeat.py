@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.harness.cases.client.builders import MUST, UNHEARD_OF, code_name
+from groupproof.harness.cases.client.builders import MUST, SHOULD, UNHEARD_OF, code_name
 from groupproof.harness.cases.consumer.builders import (
     BEAT,
     INTERVAL_MS,
@@ -27,6 +27,7 @@ from groupproof.harness.judging.case_checkers.epoch_reactions import (
     keeps_partitions,
     shows_or_tries,
     spaces_its_tries,
+    stays_a_member,
     stops_beating,
 )
 from groupproof.harness.judging.case_checkers.epoch_rhythm import keeps_interval, never_two_in_flight, stays_alive
@@ -184,6 +185,18 @@ _ERRORS: tuple[Case, ...] = (
         is_static=True,
     ),
     _ends(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "A member that may no longer read a topic tells its application.", "CGT-30"),
+    case(
+        "heartbeat/topic-authorization-failed-once",
+        "A member that is told once that it may not read a topic stays one: the right to it may be given back.",
+        ("CGT-28",),
+        SHOULD,
+        plan(
+            subject(),
+            steps=[*joined("m0"), answers("error", BEAT, ErrorCode.TOPIC_AUTHORIZATION_FAILED), delivered("error"), passing(LONG_MS)],
+        ),
+        is_struck("error", "m0", BEAT, requirement="CGC-28"),
+        stays_a_member("m0", after="error", requirement="CGT-28"),
+    ),
     _ends(ErrorCode.GROUP_ID_NOT_FOUND, "A member whose group is gone joins again or tells its application.", "CGT-30"),
     _ends(
         ErrorCode.STALE_MEMBER_EPOCH,

@@ -6,7 +6,7 @@ from typing import Any
 
 from groupproof.harness.cases.client.builders import MUST, SHOULD, UNHEARD_OF, code_name
 from groupproof.harness.cases.consumer.builders import BEAT, INTERVAL_MS, LONG_MS, case, joined, plan, reconciled, rejoining, subject
-from groupproof.harness.judging.case_checkers.epoch_hand_over import names_only_what_is_new
+from groupproof.harness.judging.case_checkers.epoch_hand_over import is_told_of_assignment, names_only_what_is_new
 from groupproof.harness.judging.case_checkers.epoch_join import (
     acknowledges,
     carries_instance,
@@ -57,13 +57,14 @@ _CONTENT: tuple[Case, ...] = (
     case(
         "join/acknowledges",
         "A member says that it owns what it was assigned as soon as its application has it, and then sends no more than it must.",
-        ("CGC-16", "CGC-29", "CGC-12"),
+        ("CGC-16", "CGC-29", "CGC-12", "CGT-09"),
         MUST,
         plan(
             subject(topics=["t", "u"]),
             topics={"t": 2, "u": 3},
-            steps=[*joined("m0", topics={"t": 2, "u": 3}), mark("idle"), passing(5 * INTERVAL_MS)],
+            steps=[*start("m0"), reconciled("m0", topics={"t": 2, "u": 3}, go_on=True), mark("idle"), passing(5 * INTERVAL_MS)],
         ),
+        is_told_of_assignment("m0"),
         acknowledges("m0"),
         says_little_when_idle("m0", after="idle"),
         never_two_in_flight("m0"),

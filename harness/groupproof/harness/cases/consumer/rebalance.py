@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from groupproof.harness.cases.client.builders import MUST
-from groupproof.harness.cases.consumer.builders import BEAT, LONG_MS, case, joined, left, plan, reconciled, rejoining, subject
+from groupproof.harness.cases.consumer.builders import BEAT, LONG_MS, case, joined, left, plan, reconciled, rejoining, subject, triggered
 from groupproof.harness.judging.case_checkers.epoch_hand_over import (
     calls_back_before,
     commits_before,
     keeps_reading,
+    names_only_what_goes,
     names_only_what_is_new,
     reads_no_more,
 )
@@ -69,6 +70,7 @@ _HAND_OVER: tuple[Case, ...] = (
         acknowledges("m0", after="newcomer", requirement="CGT-07"),
         acknowledges("m1", after="newcomer"),
         calls_back_before("m0", after="newcomer"),
+        names_only_what_goes("m0", after="newcomer"),
         reads_no_more("m0", after="newcomer"),
         keeps_reading("m0", after="newcomer"),
         names_only_what_is_new("m0"),
@@ -82,6 +84,32 @@ _HAND_OVER: tuple[Case, ...] = (
         plan(subject(auto_commit=True, auto_commit_interval_ms=60_000), subject("m1"), topics=_FOUR, steps=[*_newcomer(), passing(500)]),
         commits_before("m0", after="newcomer"),
         calls_back_before("m0", after="newcomer"),
+        needs=["auto-commit"],
+        spares=["auto_commit_interval_ms"],
+    ),
+    case(
+        "rebalance/slow-commit-while-handing-over",
+        "A member whose commit before it gives partitions up is answered late gives its application nothing more of them meanwhile.",
+        ("CGT-04", "CGT-05"),
+        MUST,
+        plan(
+            subject(auto_commit=True, auto_commit_interval_ms=60_000),
+            subject("m1"),
+            topics=_FOUR,
+            session_ms=15_000,
+            steps=[
+                *joined("m0", topics=_FOUR),
+                passing(500),
+                holds("slow", Api.OFFSET_COMMIT, ms=2_500, client="m0"),
+                mark("newcomer"),
+                *start("m1"),
+                triggered("slow", within_ms=LONG_MS),
+                append("t", 4, 5),
+                reconciled("m0", "m1", topics=_FOUR, after="newcomer", go_on=True),
+                passing(500),
+            ],
+        ),
+        commits_before("m0", after="newcomer", requirement="CGT-04", meanwhile=True),
         needs=["auto-commit"],
         spares=["auto_commit_interval_ms"],
     ),
@@ -327,13 +355,14 @@ _SUBSCRIPTION: tuple[Case, ...] = (
             ],
         ),
         subscribes_to("m0", ("t",), after="less", within_ms=3_000),
+        acknowledges("m0", after="less", requirement="CGT-07"),
         calls_back_before("m0", after="less"),
         needs=["resubscribe"],
     ),
     case(
         "rebalance/subscribes-to-another",
         "A member that subscribes to another topic instead gives up what it had and takes the other.",
-        ("CGC-11", "CGT-07"),
+        ("CGC-11", "CGT-02", "CGT-07"),
         MUST,
         plan(
             subject(),
@@ -347,6 +376,7 @@ _SUBSCRIPTION: tuple[Case, ...] = (
             ],
         ),
         subscribes_to("m0", ("u",), after="other", within_ms=3_000),
+        acknowledges("m0", after="other", requirement="CGT-02"),
         calls_back_before("m0", after="other"),
         needs=["resubscribe"],
     ),

@@ -28,7 +28,13 @@ class Beat:
 
     @property
     def member(self) -> str:
-        return self.request.member or ""
+        """Return the id of the member; in version 0 the answer to a join has it (KIP-1082 made it the client's)."""
+        return self.request.member or ("" if self.answer is None else self.answer.member) or ""
+
+    @property
+    def is_named(self) -> bool:
+        """Tell whether the request has all that its version wants of an id."""
+        return bool(self.request.member) or (self.is_join and self.request.version == 0)
 
     @property
     def is_join(self) -> bool:

@@ -52,10 +52,16 @@ def _epoch_of(ev: Evidence, client: str, request: Observation, identity: Claim, 
         return None  # commits of one that is no member are not this judge's
     if request.member != mine.member:
         return identity.failed("It carries another id, or none.", request)
-    epoch, given = request.generation if request.member_epoch is None else request.member_epoch, mine.answer
+    epoch, given = request.generation if request.member_epoch is None else request.member_epoch, _first_told(ev, client, mine.answer)
     if epoch == given.member_epoch or elapsed_ms(given, request) <= IN_FLIGHT_MS:
         return None
     return newest.failed("It carries another.", request, detail=f"epoch {epoch}, given was {given.member_epoch}")
+
+
+def _first_told(ev: Evidence, client: str, newest: Observation) -> Observation:
+    """Return the answer by which the client was first told the epoch that its newest one gives."""
+    told = (beat.answer for beat in beats(ev, client, before=newest.seq) if beat.is_accepted and beat.answer is not None)
+    return next((one for one in told if (one.member, one.member_epoch) == (newest.member, newest.member_epoch)), newest)
 
 
 def commit_is_told(client: str, *, after: str, requirement: str, within_ms: float = 6_000) -> TimedJudge:

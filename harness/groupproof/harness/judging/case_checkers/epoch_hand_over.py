@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from groupproof.harness.judging.case_checkers.epoch_beats import Beat, beats
+from groupproof.harness.judging.case_checkers.findings import overdue
 from groupproof.harness.judging.case_checkers.trace_queries import accepted
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
 from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS, partitions_of
@@ -16,7 +17,15 @@ from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
 
-__all__ = ["calls_back_before", "commits_before", "keeps_reading", "names_only_what_is_new", "reads_no_more"]
+__all__ = [
+    "calls_back_before",
+    "commits_before",
+    "is_told_of_assignment",
+    "keeps_reading",
+    "names_only_what_goes",
+    "names_only_what_is_new",
+    "reads_no_more",
+]
 
 Partitions = frozenset[TopicPartition]
 
@@ -78,13 +87,17 @@ def calls_back_before(client: str, *, after: str, requirement: str = "CGT-06") -
     return judge
 
 
-def commits_before(client: str, *, after: str, requirement: str = "CGT-05", uncommitted: Verdict = Verdict.FAILED) -> Judge:
-    """Judge that what the application was given of the partitions that go is committed before the acknowledgement, or the next owner gives it once more."""
+def commits_before(client: str, *, after: str, requirement: str = "CGT-05", uncommitted: Verdict = Verdict.FAILED, meanwhile: bool = False) -> Judge:
+    """Judge that what the application was given of the partitions that go is committed before the acknowledgement, or the next owner gives it once more.
+
+    It is what it had been given when the order came; with `meanwhile` also what it was given until the acknowledgement.
+    """
     claim = Claim(requirement=requirement, expected="What was consumed is committed before the partitions are given up.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         for change in _hand_overs(ev, client, after):
-            consumed, committed = _consumed(ev, client, change), _committed(ev, client, change.acknowledgement)
+            consumed = _consumed(ev, client, change.acknowledgement if meanwhile else change.order)
+            committed = _committed(ev, client, change.acknowledgement)
             lost = sorted(place for place in change.gone if consumed.get(place, 0) > committed.get(place, 0))
             if not any(consumed.get(place) for place in change.gone):
                 raise NotReached(f"{client} had read nothing of what it gave up")
@@ -97,10 +110,10 @@ def commits_before(client: str, *, after: str, requirement: str = "CGT-05", unco
     return judge
 
 
-def _consumed(ev: Evidence, client: str, change: _HandOver) -> dict[TopicPartition, int]:
-    """Return the position behind what the application had been given of each partition when the order arrived."""
+def _consumed(ev: Evidence, client: str, until: Observation) -> dict[TopicPartition, int]:
+    """Return the position behind what the application had been given of each partition by then."""
     positions: dict[TopicPartition, int] = {}
-    for obs in ev.events("records_consumed", client, before=change.order.seq):
+    for obs in ev.events("records_consumed", client, before=until.seq):
         for part in obs.body.get("partitions", ()):
             positions[part["topic"], part["partition"]] = int(part.get("maxOffset", -1)) + 1
     return positions
@@ -183,5 +196,37 @@ def names_only_what_is_new(client: str, *, requirement: str = "CGT-09") -> Judge
         if not reports:
             raise NotReached(f"the application of {client} was told of no assignment")
         yield claim.ok("It was.")
+
+    return judge
+
+
+def names_only_what_goes(client: str, *, after: str, requirement: str = "CGT-14") -> Judge:
+    """Judge that `partitions_revoked` names no partition that stays: the application would end it, and begin it anew."""
+    claim = Claim(requirement=requirement, expected="The application is told to give up what goes, and nothing else.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        if "partitions_revoked" in ev.unreported(client):
+            raise NotOffered(f"the program of {client} does not tell of its callbacks")
+        for change in _hand_overs(ev, client, after):
+            told = ev.events("partitions_revoked", client, change.order.seq - 1, change.acknowledgement.seq)
+            stays = next((obs for obs in told if partitions_of(obs) & change.kept), None)
+            yield claim.ok("It was.", change.acknowledgement) if stays is None else claim.tolerated("It was told of some that it keeps.", stays)
+
+    return judge
+
+
+def is_told_of_assignment(client: str, *, within_ms: float = 6_000, requirement: str = "CGT-09") -> Judge:
+    """Judge that the application hears of what the client says it owns."""
+    claim = Claim(requirement=requirement, expected="The application is told of the partitions that the client says it owns.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        if "partitions_assigned" in ev.unreported(client):
+            raise NotOffered(f"the program of {client} does not tell of its callbacks")
+        owning = next((beat for beat in beats(ev, client, before=ev.closing) if beat.owned), None)
+        if owning is None or owning.owned is None:
+            raise NotReached(f"{client} said of nothing that it owns it")
+        told = next((obs for obs in ev.events("partitions_assigned", client) if partitions_of(obs) & owning.owned), None)
+        missing = overdue(ev, claim, told, since=owning.request, within_ms=within_ms, never="It was told of none.", late="It was told late.")
+        yield missing or claim.ok("It was.", told)
 
     return judge

@@ -42,7 +42,9 @@ def is_one_member(client: str, *, requirement: str = "CGC-06") -> Judge:
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         first, *more = _joins(ev, client)
-        other = next((beat for beat in (*more, *beats(ev, client, first.request.seq, ev.closing)) if beat.member != first.member), None)
+        later = (*more, *beats(ev, client, first.request.seq, ev.closing))
+        # What has no id has never been told one: a join of version 0 whose answer was lost.
+        other = next((beat for beat in later if first.member and beat.member not in ("", first.member)), None)
         yield claim.ok("It did.", first.request) if other is None else claim.tolerated("It has another.", other.request)
 
     return judge
@@ -61,7 +63,7 @@ def joins_in_full(client: str) -> Judge:
 def _whole(beat: Beat) -> Iterator[Finding]:
     body = beat.request.body
     known = Claim(requirement="CGC-04", expected="The client makes its member id itself, and joins with it.")
-    yield known.ok("It did.", beat.request) if beat.member else known.failed("It joined without a member id.", beat.request)
+    yield known.ok("It did.", beat.request) if beat.is_named else known.failed("It joined without a member id.", beat.request)
     timeout = Claim(requirement="CGC-07", expected="A join says how long the member may take to give partitions up.")
     has_timeout = body.get("rebalance_timeout_ms", -1) > 0
     yield timeout.ok("It did.", beat.request) if has_timeout else timeout.failed("It joined without a rebalance timeout.", beat.request)
@@ -73,6 +75,9 @@ def _whole(beat: Beat) -> Iterator[Finding]:
     wants = Claim(requirement="CGC-07", expected="A join says to what the member subscribes.")
     has_wish = beat.names or body.get("subscribed_topic_regex")
     yield wants.ok("It did.", beat.request) if has_wish else wants.failed("It joined without a subscription.", beat.request)
+    if beat.names and body.get("subscribed_topic_regex"):
+        as_given = Claim(requirement="CGC-13", expected="A join has the subscription as the application gave it: names, or a regular expression.")
+        yield as_given.failed("It has a regular expression beside the names.", beat.request)
 
 
 def names_rebalance_timeout(client: str, ms: int) -> Judge:
@@ -109,15 +114,18 @@ def carries_instance(client: str, instance: str, *, leaving: bool = True) -> Jud
     claim = Claim(requirement="CGC-02", expected="A static member sends its instance id with every join and every leave.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        sent = [beat for beat in beats(ev, client) if beat.is_join or (beat.is_leave and leaving)]
+        every = beats(ev, client)
+        sent = [beat for beat in every if beat.is_join or (beat.is_leave and leaving)]
         if not sent:
             raise NotReached(f"{client} neither joined nor left")
         wrong = next((beat for beat in sent if beat.request.instance != instance), None)
-        yield (
-            claim.ok("It did.", sent[0].request)
-            if wrong is None
-            else claim.failed(f"Its {'join' if wrong.is_join else 'leave'} is without it.", wrong.request)
-        )
+        strange = next((beat for beat in every if beat.request.instance not in (None, instance)), None)
+        if strange is not None:
+            yield claim.failed("One of its heartbeats has another.", strange.request)
+        elif wrong is not None:
+            yield claim.failed(f"Its {'join' if wrong.is_join else 'leave'} is without it.", wrong.request)
+        else:
+            yield claim.ok("It did.", sent[0].request)
 
     return judge
 
@@ -255,7 +263,7 @@ def have_ids_of_their_own(*clients: str, requirement: str = "CGC-05") -> Judge:
         owner: dict[str, str] = {}
         for client in clients:
             for beat in _joins(ev, client):
-                if owner.setdefault(beat.member, client) != client:
+                if beat.member and owner.setdefault(beat.member, client) != client:
                     yield claim.failed("Two have the same.", beat.request)
                     return
         yield claim.ok("It has.")

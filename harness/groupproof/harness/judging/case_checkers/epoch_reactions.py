@@ -25,6 +25,7 @@ __all__ = [
     "keeps_partitions",
     "shows_or_tries",
     "spaces_its_tries",
+    "stays_a_member",
     "stops_beating",
 ]
 
@@ -150,7 +151,26 @@ def gives_up_partitions(client: str, *, after: str, requirement: str, within_ms:
             yield claim.failed("Partitions were assigned to it first.", again, proof=Proof.LIVENESS)
             return
         missing = overdue(ev, claim, taken, since=moment(ev, after), within_ms=within_ms, never="It was never told.", late="It was told late.")
-        yield missing or claim.ok("It was.", taken)
+        if missing is None and taken is not None and taken.body.get("name") != "partitions_lost":
+            # A client that does not tell the two apart says this of both (contract): its application may commit what will be refused.
+            yield claim.found(Verdict.INFORMATIONAL, "It was told to give them up, as in a rebalance.", taken)
+        else:
+            yield missing or claim.ok("It was.", taken)
+
+    return TimedJudge(judge, after, within_ms)
+
+
+def stays_a_member(client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Judge:
+    """Judge that an error that may pass ends no membership: who ends it has its application make a new client."""
+    claim = Claim(requirement=requirement, expected="The client stays a member, and heartbeats on.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        if elapsed_ms(moment(ev, after), end(ev)) < tolerated_ms(within_ms):
+            raise NotReached("the run ended before its time was over")
+        later = _after_receipt(ev, client, after)
+        yield (
+            claim.ok("It did.", later[0].request) if later else claim.tolerated("It sent no heartbeat more.", moment(ev, after), proof=Proof.LIVENESS)
+        )
 
     return TimedJudge(judge, after, within_ms)
 

@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-from groupproof.harness.cases.client import CASES
+from groupproof.harness.cases.catalogue import DIALECT_CAPABILITIES, cases_of
 from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.model.museum_row import MuseumRow
 from groupproof.harness.model.selection import nearest
@@ -52,7 +52,7 @@ def _row(table: dict[str, Any]) -> MuseumRow:
 
 
 def _check(path: Path, rows: Sequence[MuseumRow]) -> None:
-    known = {case.id for case in CASES}
+    known = {case.id for case in cases_of("client", DIALECT_CAPABILITIES)}
     for number, row in enumerate(rows):
         if row.case not in known:
             raise WrongUsage(f"{path}: {row.name} names the case {row.case}, which does not exist{nearest(row.case, known)}")

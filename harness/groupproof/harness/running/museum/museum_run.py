@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from groupproof.harness.cases.client import CASES
+from groupproof.harness.cases.catalogue import DIALECT_CAPABILITIES, cases_of
 from groupproof.harness.model.errors import RunError, WrongUsage
 from groupproof.harness.model.museum_row import Visit
 from groupproof.harness.model.report_json import read_report
@@ -71,7 +71,7 @@ class MuseumRun:
             return None
 
     def _run(self, visit: Visit, found: Candidate, cases: Sequence[str]) -> None:
-        wanted = [case for case in CASES if case.id in cases]
+        wanted = [case for case in cases_of("client", DIALECT_CAPABILITIES) if case.id in cases]
         config = RunConfig(cases=wanted, profile=visit.profile, level="info", seed=self._seed, jobs=found.jobs, command=self._command)
         try:
             outcome = ClientRun(found, config, say=self._say, on_hello=lambda _: None).go()
