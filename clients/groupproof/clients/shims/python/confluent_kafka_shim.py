@@ -22,6 +22,7 @@ except ImportError as missing:
 ASSIGNORS = ("range", "roundrobin", "cooperative-sticky")
 CONSUMER_PROTOCOL_SINCE = 0x02040000  # librdkafka 2.4: KIP-848 as an early access
 PREVIEW_BEFORE = 0x020C0000  # librdkafka 2.12: it is no longer a preview
+REFUSED_SINCE = 0x020A0000  # librdkafka 2.10 refuses a session timeout; before, the default is held against max.poll.interval.ms
 
 SETTINGS = {
     "bootstrap": "bootstrap.servers", "group": "group.id", "client_id": "client.id", "instance_id": "group.instance.id",
@@ -82,6 +83,8 @@ class ConfluentMember(PollingMember):
             for field in CLASSIC_ONLY:  # librdkafka refuses them with group.protocol=consumer
                 settings.pop(SETTINGS.get(field, ""), None)
                 subscribe.ignore(field)
+            if confluent_kafka.libversion()[1] < REFUSED_SINCE:
+                settings["session.timeout.ms"] = min(45_000, settings.get("max.poll.interval.ms", 45_000))
         else:
             settings["partition.assignment.strategy"] = ",".join(_assignors(subscribe.take("assignors", ["range"])))
             if settings.get("max.poll.interval.ms", 300_000) < (session := settings.get("session.timeout.ms", 45_000)):
