@@ -39,6 +39,20 @@ def test_reports_are_added_and_the_page_shows_the_newest_of_each(tmp_path: Path,
     assert "a 1.1" in (folder / "matrix.svg").read_text()
 
 
+def test_a_client_of_two_dialects_has_a_line_for_each(tmp_path: Path, folder: Path) -> None:
+    both = a_report(tmp_path, "a")
+    made = json.loads(Path(both, "report.json").read_text())
+    part = {"grade": "PASSED", "totals": made["totals"]}
+    made["dialects"] = {"classic": part, "consumer": {**part, "grade": "FAILED"}}
+    Path(both, "report.json").write_text(json.dumps(made))
+
+    matrix.main([both, a_report(tmp_path, "b")], folder)
+
+    lines = (folder / "README.md").read_text().splitlines()
+    assert [line.split(" | ")[3:5] for line in lines if line.startswith("| a ")] == [["classic", "PASSED"], ["consumer", "FAILED"]]
+    assert [line.split(" | ")[3] for line in lines if line.startswith("| b ")] == ["classic"]
+
+
 def test_the_reference_and_what_was_interrupted_are_not_published(tmp_path: Path, folder: Path) -> None:
     half = a_report(tmp_path, "half")
     made = json.loads(Path(half, "report.json").read_text())

@@ -3,7 +3,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from groupproof.harness.cases.catalogue import cases_of, client_side, every_case
+from groupproof.harness.cases.catalogue import DIALECT_CAPABILITIES, PREVIEW, as_declared, cases_of, client_side, every_case
+from groupproof.harness.model.case_dialect import dialect_of_case
 
 
 def test_each_side_has_its_cases_and_no_id_is_taken_twice() -> None:
@@ -12,6 +13,22 @@ def test_each_side_has_its_cases_and_no_id_is_taken_twice() -> None:
     assert {case.side for case in (*client, *client_side())} == {"client"}
     assert {case.side for case in coordinator} == {"coordinator"}
     assert len({case.id for case in every_case()}) == len(every_case()) == len(client_side()) + len(coordinator)
+
+
+def test_a_client_has_the_cases_of_the_dialects_that_it_and_its_brokers_speak() -> None:
+    both, classic, alone = cases_of("client", DIALECT_CAPABILITIES), cases_of("client"), cases_of("client", ("consumer",))
+
+    assert (*classic, *alone) == both
+    assert {dialect_of_case(case.id) for case in alone} == {"consumer"}
+    assert cases_of("client", DIALECT_CAPABILITIES, "kafka-3.9") == classic
+    assert cases_of("client", DIALECT_CAPABILITIES, "kafka-4.0") == both
+
+
+def test_what_a_client_calls_a_preview_is_shown_and_not_counted() -> None:
+    cases = cases_of("client", (*DIALECT_CAPABILITIES, PREVIEW))
+
+    assert {(dialect_of_case(case.id), case.preview) for case in cases} == {("classic", False), ("consumer", True)}
+    assert as_declared(cases_of("client", DIALECT_CAPABILITIES), (*DIALECT_CAPABILITIES, PREVIEW)) == cases
 
 
 def test_a_client_is_certified_without_the_cases_of_coordinators() -> None:

@@ -19,6 +19,18 @@ def test_a_heartbeat_is_read_with_its_answer() -> None:
     assert leave.is_leave
 
 
+def test_in_version_0_a_join_is_named_by_its_answer() -> None:
+    story = EpochStory()
+    asked = story.ask(0, member="", version=0)
+    story.answer(asked, member=ID, member_epoch=1, body={"assignment": None})
+    lost = story.ask(0, member="", version=0)
+
+    named, unanswered = beats(story.evidence, "m0")
+
+    assert (named.member, named.is_named) == (ID, True)
+    assert (unanswered.request.seq, unanswered.member, unanswered.is_named) == (lost.seq, "", True)
+
+
 def test_a_membership_stands_from_its_answer_until_the_client_leaves_or_is_refused() -> None:
     story = EpochStory().settled().mark("settled")
     story.hb(1, gets=2)

@@ -9,7 +9,9 @@ from tests.traces import verdict
 from groupproof.harness.judging.case_checkers.epoch_hand_over import (
     calls_back_before,
     commits_before,
+    is_told_of_assignment,
     keeps_reading,
+    names_only_what_goes,
     names_only_what_is_new,
     reads_no_more,
 )
@@ -91,6 +93,36 @@ def committed(*offsets: tuple[str, int, int], error: int = 0) -> Does:
 )
 def test_what_was_read_is_committed_before_it_is_given_up(before: Does, expected: Verdict) -> None:
     assert verdict(COMMITS, handed_over(before)) is expected
+
+
+def test_what_is_read_after_the_order_is_to_be_committed_too() -> None:
+    def does(story: EpochStory) -> None:
+        story.commit(("t", 1, 10))
+        story.consume(("t", 1, 10, 14))
+        revoke(story)
+
+    meanwhile = commits_before("m0", after="newcomer", requirement="CGT-04", meanwhile=True)
+
+    assert (verdict(COMMITS, handed_over(does)), verdict(meanwhile, handed_over(does))) == (OK, FAILED)
+    assert verdict(meanwhile, handed_over(committed(("t", 1, 10)))) is OK
+
+
+@pytest.mark.parametrize(("named", "expected"), [((GONE,), OK), (BOTH, Verdict.NON_STRICT)])
+def test_the_application_gives_up_what_goes_alone(named: tuple[tuple[str, int], ...], expected: Verdict) -> None:
+    judge = names_only_what_goes("m0", after="newcomer")
+
+    assert verdict(judge, handed_over(lambda story: story.partitions("revoked", *named))) is expected
+
+
+@pytest.mark.parametrize(("told", "expected"), [(BOTH, OK), ((), FAILED)])
+def test_the_application_hears_of_what_it_owns(told: tuple[tuple[str, int], ...], expected: Verdict) -> None:
+    story = EpochStory()
+    story.hb(0, gets=1, gives=BOTH)
+    story.hb(1, owns=BOTH)
+    story.partitions("assigned", *told)
+    story.end(9_000)
+
+    assert verdict(is_told_of_assignment("m0"), story) is expected
 
 
 def fetching(at_ms: float, partition: int) -> Does:

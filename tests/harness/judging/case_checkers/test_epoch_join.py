@@ -43,6 +43,7 @@ def joining(**columns: Any) -> EpochStory:
         ({"owns": BOTH}, "CGC-07"),
         ({"body": {"topic_partitions": None}}, "CGC-07"),
         ({"body": {"subscribed_topic_names": []}}, "CGC-07"),
+        ({"body": {"subscribed_topic_regex": "t.*"}}, "CGC-13"),
     ],
 )
 def test_a_join_says_all_that_it_must(columns: dict[str, Any], requirement: str) -> None:
@@ -50,6 +51,14 @@ def test_a_join_says_all_that_it_must(columns: dict[str, Any], requirement: str)
 
     assert wrong == [requirement]
     assert verdict(joins_in_full("m0"), joining()) is Verdict.OK
+
+
+def test_in_version_0_the_broker_names_the_member() -> None:
+    assert verdict(joins_in_full("m0"), joining(member="", version=0)) is Verdict.OK
+
+
+def test_an_empty_regex_beside_names_is_none() -> None:
+    assert verdict(joins_in_full("m0"), joining(body={"subscribed_topic_regex": ""})) is Verdict.OK
 
 
 def test_a_regex_is_a_subscription() -> None:
@@ -82,6 +91,15 @@ def test_a_static_member_names_its_instance_when_it_leaves(leave: str | None, ex
     assert verdict(carries_instance("m0", "one", leaving=False), story) is Verdict.OK
 
 
+@pytest.mark.parametrize(("between", "expected"), [(None, Verdict.OK), ("one", Verdict.OK), ("other", Verdict.FAILED)])
+def test_a_static_member_may_leave_its_instance_out_in_between_and_name_no_other(between: str | None, expected: Verdict) -> None:
+    story = EpochStory()
+    story.hb(0, gets=1, instance="one")
+    story.hb(1, instance=between)
+
+    assert verdict(carries_instance("m0", "one", leaving=False), story) is expected
+
+
 def test_no_heartbeats_are_no_proof() -> None:
     for judge in (joins_in_full("m0"), carries_instance("m0", "one"), have_ids_of_their_own("m0"), acknowledges("m0")):
         with pytest.raises(NotReached):
@@ -95,6 +113,15 @@ def test_two_members_of_one_id_are_no_members(second: str, expected: Verdict) ->
     story.end(500)
 
     assert verdict(have_ids_of_their_own("m0", "m1"), story) is expected
+
+
+def test_who_was_never_told_its_id_is_no_ghost() -> None:
+    story = EpochStory()
+    story.ask(0, member="", version=0)
+    story.at(500).hb(0, member="", version=0)
+    story.hb(1, gets=1)
+
+    assert verdict(is_one_member("m0"), story.end(1_000)) is Verdict.OK
 
 
 @pytest.mark.parametrize(("second", "expected"), [("m0-1", Verdict.OK), ("another", Verdict.NON_STRICT)])

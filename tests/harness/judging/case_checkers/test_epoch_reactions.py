@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from tests.epoch_traces import BOTH, EpochStory
-from tests.traces import verdict
+from tests.traces import findings, verdict
 
 from groupproof.harness.judging.case_checkers.epoch_reactions import (
     STORM_MAX,
@@ -15,6 +15,7 @@ from groupproof.harness.judging.case_checkers.epoch_reactions import (
     keeps_partitions,
     shows_or_tries,
     spaces_its_tries,
+    stays_a_member,
     stops_beating,
 )
 from groupproof.harness.model.case import Judge
@@ -76,6 +77,19 @@ def test_a_membership_that_stands_is_kept(does: Does, expected: Verdict) -> None
     assert verdict(KEEPS, after_error(does, error=ErrorCode.NOT_COORDINATOR)) is expected
 
 
+def test_a_membership_that_ended_meanwhile_stood_no_more() -> None:
+    found = findings(KEEPS, after_error(lambda story: (story.hb(1, error=25), story.hb(0)), error=ErrorCode.NOT_COORDINATOR))
+
+    assert [(finding.verdict, finding.observed) for finding in found] == [(NON_STRICT, "It was thrown out, and joined again.")]
+
+
+@pytest.mark.parametrize(("does", "expected"), [(lambda story: story.hb(1), OK), (lambda story: story.tell("error", error="X"), NON_STRICT)])
+def test_an_error_that_may_pass_ends_no_membership(does: Does, expected: Verdict) -> None:
+    judge = stays_a_member("m0", after="error", requirement="CGT-28")
+
+    assert verdict(judge, after_error(does, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED)) is expected
+
+
 def test_telling_the_application_may_be_as_good() -> None:
     judge = keeps_epoch("m0", after="error", requirement="CGT-22", or_tells=True)
 
@@ -102,7 +116,7 @@ def test_partitions_are_not_taken_where_the_membership_stands(name: str, expecte
     ("does", "expected"),
     [
         (lambda story: story.partitions("lost", *BOTH), OK),
-        (lambda story: story.partitions("revoked", *BOTH), OK),
+        (lambda story: story.partitions("revoked", *BOTH), Verdict.INFORMATIONAL),
         (lambda story: (story.partitions("assigned", *BOTH), story.partitions("lost", *BOTH)), FAILED),
         (lambda story: story.partitions("lost"), FAILED),
         (lambda story: None, FAILED),
@@ -150,7 +164,7 @@ def test_whose_instance_is_anothers_gives_up_what_it_reads(does: Does, expected:
     assert verdict(STOPS, after_error(does, error=ErrorCode.FENCED_INSTANCE_ID)) is expected
 
 
-@pytest.mark.parametrize("judge", [JOINS, KEEPS, LOSES, STOPS])
+@pytest.mark.parametrize("judge", [JOINS, KEEPS, LOSES, STOPS, stays_a_member("m0", after="error", requirement="CGT-28")])
 def test_a_run_that_ends_at_once_proves_no_absence(judge: Judge) -> None:
     story = EpochStory().settled().fenced()
     story.end(200)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from groupproof.harness.cases.client import CASES
-from groupproof.harness.judging.summary.grade import CaseCount, exit_code, grade_of, required_of, totals_of
+from groupproof.harness.judging.summary.grade import CaseCount, dialects_of, exit_code, grade_of, required_of, totals_of
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.errors import BrokenEnvironment, KitFailure, RunError
 from groupproof.harness.model.plan import Plan
@@ -38,6 +38,23 @@ def test_totals_name_every_verdict_and_leave_previews_out() -> None:
 def test_features_that_a_client_may_lack_are_not_on_the_required_list() -> None:
     assert required_of(CATALOGUE, "info") == [A, B]
     assert required_of([*CATALOGUE, case("i/classic/i", level=Level.INFO)], "must") == [A, B]
+
+
+def test_a_dialect_that_a_client_declares_is_required_of_it() -> None:
+    plain, regex = case("c/consumer/c", needs=("consumer", "commit")), case("r/consumer/r", needs=("consumer", "regex"))
+
+    assert required_of([*CATALOGUE, plain, regex], "info") == [A, B, plain]
+
+
+def test_a_run_of_two_dialects_has_a_grade_for_each() -> None:
+    plain = case("c/consumer/c", needs=("consumer",))
+    run = [counted(A, Verdict.OK), counted(B, Verdict.OK), counted(plain, Verdict.FAILED)]
+
+    found = dialects_of(run, [*CATALOGUE, plain], "info")
+
+    assert {name: grade for name, (grade, _) in found.items()} == {"classic": "PASSED", "consumer": "FAILED"}
+    assert [totals["FAILED"] for _, totals in found.values()] == [0, 1]
+    assert dialects_of(run[:2], CATALOGUE, "info") == {}
 
 
 def test_a_client_without_callbacks_and_without_a_second_subscription_can_be_complete() -> None:

@@ -12,10 +12,12 @@ from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, o
 from groupproof.harness.judging.case_checkers.reactions import REACT_MS
 from groupproof.harness.judging.case_checkers.trace_queries import moment, report_due, surfaced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms
+from groupproof.harness.judging.checkers.frame_facts import error_of
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = [
     "gives_up_partitions",
@@ -29,6 +31,7 @@ __all__ = [
     "stops_beating",
 ]
 
+_OUT = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH})
 _LOSES = ("partitions_lost", "partitions_revoked")
 STORM_MAX = 12
 """So many heartbeats within a second are no tries with a pause."""
@@ -104,6 +107,8 @@ def _kept(claim: Claim, later: list[Beat], mine: Beat) -> Finding:
         return claim.ok("It did.", later[0].request) if stranger is None else claim.failed("It goes on with another id.", stranger.request)
     if given_up.is_leave:
         return claim.tolerated("It left the group though its membership stood.", given_up.request)
+    if any(beat.answer is not None and error_of(beat.answer) in _OUT for beat in later if beat.request.seq < given_up.request.seq):
+        return claim.tolerated("It was thrown out, and joined again.", given_up.request)
     if given_up.member == mine.member:
         return claim.tolerated("It joined again though its membership stood.", given_up.request)
     return claim.tolerated("It gave its membership up and joined with another id, which leaves a ghost behind.", given_up.request)

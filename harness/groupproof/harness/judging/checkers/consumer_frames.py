@@ -257,7 +257,7 @@ class FetchesEndWithTheAcknowledgement(Checker):
         count = self._fetched[client, partition] = self._fetched.get((client, partition), 0) + 1
         if count == _FETCHES_MIN:
             claim = Claim(requirement="CGP-14", expected="A partition is fetched no more once its revocation is acknowledged.")
-            yield claim.failed("A member went on fetching a partition that it had given up.", obs, detail=str(partition), proof=Proof.LIVENESS)
+            yield claim.failed("A member went on fetching a partition that is its own no more.", obs, detail=str(partition), proof=Proof.LIVENESS)
 
     def end(self) -> Iterator[Finding]:
         return iter(())
