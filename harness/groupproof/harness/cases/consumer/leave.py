@@ -17,6 +17,7 @@ from groupproof.harness.judging.case_checkers.epoch_leave import (
     leaves,
     returns_partitions_first,
 )
+from groupproof.harness.judging.case_checkers.epoch_reactions import joins_anew
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Step
 from groupproof.harness.model.plan_builders import answers, close, command, cuts, event, holds, mark, passing, start, strikes
@@ -97,6 +98,7 @@ _ORDERLY: tuple[Case, ...] = (
         leaves("m0", after="leaving", requirement="CGV-14"),
         returns_partitions_first("m0", after="leaving"),
         is_quiet_after_leaving("m0", after="leaving", before="back"),
+        joins_anew("m0", after="back", requirement="CGV-15"),
         joins_in_full("m0"),
         needs=["resubscribe"],
     ),

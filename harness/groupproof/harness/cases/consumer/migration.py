@@ -50,7 +50,7 @@ CASES: tuple[Case, ...] = (
         MUST,
         plan(_classic(), subject("m1"), topics=_FOUR, session_ms=15_000, steps=_mixed()),
         rejoins("m0", after="newcomer", requirement="CGG-29", within_ms=12_000),
-        assigns_nothing("m0", after="newcomer"),
+        assigns_nothing("m0", after="newcomer", requirement="CGG-70"),
         takes_up_its_work("m0", after="newcomer", requirement="CGG-29"),
         joins_in_full("m1"),
         acknowledges("m1", after="newcomer"),

@@ -144,7 +144,7 @@ def subscribes_by_regex(client: str) -> Judge:
             elif beat.names:
                 yield wish.failed("It names topics beside it.", beat.request)
             else:
-                yield wish.ok("It does.", beat.request)
+                yield from (version.ok("It does.", beat.request), wish.ok("It does.", beat.request))
 
     return judge
 
@@ -157,7 +157,7 @@ def subscribes_to(client: str, wanted: tuple[str, ...], *, after: str, requireme
         sent = next((beat for beat in beats(ev, client, after, ev.closing) if beat.names is not None and sorted(beat.names) == sorted(wanted)), None)
         came = None if sent is None else sent.request
         never = overdue(ev, _must(claim), came, since=moment(ev, after), within_ms=within_ms, never="It never came.", late="It came late.")
-        yield never or claim.ok("It did.", came)
+        yield from (never,) if never else (_must(claim).ok("It did.", came), claim.ok("It did.", came))
 
     return TimedJudge(judge, after, within_ms)
 
@@ -191,7 +191,7 @@ def acknowledges(client: str, *, after: str | None = None, requirement: str = "C
                 waited_ms = f"after {elapsed_ms(answer, came):.0f} ms, of {len(target)} partitions"
                 yield prompt.tolerated("It waited with that.", came, detail=waited_ms, proof=Proof.TIMING)
             else:
-                yield claim.ok("It did.", came)
+                yield from (claim.ok("It did.", came), prompt.ok("It did.", came))
 
     return judge
 
