@@ -3,7 +3,7 @@
 UNCLEAN: no LeaveGroup where one is due, no commit of what an auto-committing member had consumed, a process that crashed while it closed, or one
 that had to be killed after its deadline. A LeaveGroup is due of a dynamic member (or where the close was told to leave) that, as far as it was told, is in the group
 and knows its coordinator; what the coordinator then answers is not the member's doing. A heartbeat of KIP-848 that was answered with an error that no
-retry mends has ended the membership for its member, which owes nothing until it is answered without an error again (docs/decisions/0032).
+retry mends has ended the membership for its member, which owes nothing until it is answered without an error again (decision 32).
 """
 
 from __future__ import annotations
