@@ -14,7 +14,7 @@ from groupproof.harness.judging.case_checkers.epoch_hand_over import (
     names_only_what_is_new,
     reads_no_more,
 )
-from groupproof.harness.judging.case_checkers.epoch_join import acknowledges, learns_assignment, subscribes_to
+from groupproof.harness.judging.case_checkers.epoch_join import acknowledges, learns_assignment
 from groupproof.harness.judging.case_checkers.epoch_reactions import joins_anew, keeps_epoch
 from groupproof.harness.judging.case_checkers.epoch_rhythm import never_two_in_flight, stays_alive
 from groupproof.harness.model.case import Case
@@ -23,11 +23,9 @@ from groupproof.harness.model.plan_builders import (
     answers,
     append,
     close,
-    command,
     cuts,
     delivered,
     event,
-    grow,
     holds,
     mark,
     passing,
@@ -316,105 +314,6 @@ def _lost_assignment(name: str, title: str, fault: Step, **settings: Any) -> Cas
     )
 
 
-_SUBSCRIPTION: tuple[Case, ...] = (
-    case(
-        "rebalance/subscribes-to-more",
-        "A member that subscribes to one more topic says so, and is assigned it beside what it has.",
-        ("CGC-11", "CGT-09"),
-        MUST,
-        plan(
-            subject(),
-            topics={"t": 2, "u": 2},
-            steps=[
-                *joined("m0"),
-                mark("more"),
-                command("m0", "resubscribe", topics=["t", "u"]),
-                reconciled("m0", topics={"t": 2, "u": 2}, after="more", go_on=True),
-                passing(500),
-            ],
-        ),
-        subscribes_to("m0", ("t", "u"), after="more", within_ms=3_000),
-        acknowledges("m0", after="more"),
-        names_only_what_is_new("m0"),
-        needs=["resubscribe"],
-    ),
-    case(
-        "rebalance/subscribes-to-less",
-        "A member that subscribes to one topic less says so, and gives up what it had of it.",
-        ("CGC-11", "CGT-07"),
-        MUST,
-        plan(
-            subject(topics=["t", "u"]),
-            topics={"t": 2, "u": 2},
-            steps=[
-                *joined("m0", topics={"t": 2, "u": 2}),
-                mark("less"),
-                command("m0", "resubscribe", topics=["t"]),
-                reconciled("m0", topics={"t": 2}, after="less", go_on=True),
-                passing(500),
-            ],
-        ),
-        subscribes_to("m0", ("t",), after="less", within_ms=3_000),
-        acknowledges("m0", after="less", requirement="CGT-07"),
-        calls_back_before("m0", after="less"),
-        needs=["resubscribe"],
-    ),
-    case(
-        "rebalance/subscribes-to-another",
-        "A member that subscribes to another topic instead gives up what it had and takes the other.",
-        ("CGC-11", "CGT-02", "CGT-07"),
-        MUST,
-        plan(
-            subject(),
-            topics={"t": 2, "u": 2},
-            steps=[
-                *joined("m0"),
-                mark("other"),
-                command("m0", "resubscribe", topics=["u"]),
-                reconciled("m0", topics={"u": 2}, after="other", go_on=True),
-                passing(500),
-            ],
-        ),
-        subscribes_to("m0", ("u",), after="other", within_ms=3_000),
-        acknowledges("m0", after="other", requirement="CGT-02"),
-        calls_back_before("m0", after="other"),
-        needs=["resubscribe"],
-    ),
-    case(
-        "rebalance/topic-grows",
-        "A member takes up the partitions by which its topic grows.",
-        ("CGC-16", "CGT-09"),
-        MUST,
-        plan(
-            subject(metadata_max_age_ms=1_000),
-            steps=[*joined("m0"), mark("grown"), grow("t", 4), reconciled("m0", topics=_FOUR, after="grown", go_on=True), passing(500)],
-        ),
-        acknowledges("m0", after="grown", within_ms=8_000),
-        names_only_what_is_new("m0"),
-        spares=["metadata_max_age_ms"],
-    ),
-    case(
-        "rebalance/refused-subscription",
-        "A new subscription that is refused by a loading coordinator is sent again.",
-        ("CGC-18",),
-        MUST,
-        plan(
-            subject(),
-            topics={"t": 2, "u": 2},
-            steps=[
-                *joined("m0"),
-                answers("error", BEAT, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, count=2),
-                command("m0", "resubscribe", topics=["t", "u"]),
-                delivered("error"),
-                reconciled("m0", topics={"t": 2, "u": 2}, after="error", go_on=True),
-                passing(500),
-            ],
-        ),
-        learns_assignment("m0", after="error", partitions=4, requirement="CGC-18"),
-        needs=["resubscribe"],
-    ),
-)
-
 _LOST: tuple[Case, ...] = (
     _lost_assignment("lost-assignment", "A member whose new assignment is lost with its connection is told it once more.", cuts("lost", BEAT, client="m0")),
     _lost_assignment(
@@ -424,4 +323,4 @@ _LOST: tuple[Case, ...] = (
     _lost_assignment("late-assignment", "A member whose new assignment comes late takes it up.", holds("lost", BEAT, ms=2_500, client="m0")),
 )  # fmt: skip
 
-CASES: tuple[Case, ...] = (*_HAND_OVER, *_MORE, *_SUBSCRIPTION, *_LOST)
+CASES: tuple[Case, ...] = (*_HAND_OVER, *_MORE, *_LOST)

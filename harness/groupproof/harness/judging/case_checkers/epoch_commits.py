@@ -60,8 +60,8 @@ def _epoch_of(ev: Evidence, client: str, request: Observation, identity: Claim, 
 
 def _first_told(ev: Evidence, client: str, newest: Observation) -> Observation:
     """Return the answer by which the client was first told the epoch that its newest one gives."""
-    told = (beat.answer for beat in beats(ev, client, before=newest.seq) if beat.is_accepted and beat.answer is not None)
-    return next((one for one in told if (one.member, one.member_epoch) == (newest.member, newest.member_epoch)), newest)
+    answers = (beat.answer for beat in beats(ev, client, before=newest.seq) if beat.is_accepted and beat.answer is not None)
+    return next((one for one in answers if (one.member, one.member_epoch) == (newest.member, newest.member_epoch)), newest)
 
 
 def commit_is_told(client: str, *, after: str, requirement: str, within_ms: float = 6_000) -> TimedJudge:

@@ -208,8 +208,8 @@ def names_only_what_goes(client: str, *, after: str, requirement: str = "CGT-14"
         if "partitions_revoked" in ev.unreported(client):
             raise NotOffered(f"the program of {client} does not tell of its callbacks")
         for change in _hand_overs(ev, client, after):
-            told = ev.events("partitions_revoked", client, change.order.seq - 1, change.acknowledgement.seq)
-            stays = next((obs for obs in told if partitions_of(obs) & change.kept), None)
+            callbacks = ev.events("partitions_revoked", client, change.order.seq - 1, change.acknowledgement.seq)
+            stays = next((obs for obs in callbacks if partitions_of(obs) & change.kept), None)
             yield claim.ok("It was.", change.acknowledgement) if stays is None else claim.tolerated("It was told of some that it keeps.", stays)
 
     return judge
@@ -225,8 +225,8 @@ def is_told_of_assignment(client: str, *, within_ms: float = 6_000, requirement:
         owning = next((beat for beat in beats(ev, client, before=ev.closing) if beat.owned), None)
         if owning is None or owning.owned is None:
             raise NotReached(f"{client} said of nothing that it owns it")
-        told = next((obs for obs in ev.events("partitions_assigned", client) if partitions_of(obs) & owning.owned), None)
-        missing = overdue(ev, claim, told, since=owning.request, within_ms=within_ms, never="It was told of none.", late="It was told late.")
-        yield missing or claim.ok("It was.", told)
+        callback = next((obs for obs in ev.events("partitions_assigned", client) if partitions_of(obs) & owning.owned), None)
+        missing = overdue(ev, claim, callback, since=owning.request, within_ms=within_ms, never="It was told of none.", late="It was told late.")
+        yield missing or claim.ok("It was.", callback)
 
     return judge
