@@ -17,7 +17,7 @@ from groupproof.protocol.faults import Answer as AnswerInstead
 from groupproof.protocol.faults import Fault, Hold, Selector
 from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, Api, ErrorCode
 
-__all__ = ["commands", "cooperates", "end_of_stdin", "preferences", "refusals", "settings", "sigterm"]
+__all__ = ["closes", "commands", "cooperates", "end_of_stdin", "ends", "preferences", "refusals", "settings", "sigterm"]
 
 _EVERY: Final = [["t", partition] for partition in range(TOPICS["t"])]
 _PAUSED_S: Final = 1.5
@@ -50,7 +50,7 @@ async def commands(bench: Bench, dialogue: MemberDialogue) -> None:
     await _rebalances(bench, dialogue)
     if dialogue.can("resubscribe"):
         await _resubscribes(bench, dialogue)
-    await _closes(bench, dialogue)
+    await closes(bench, dialogue)
 
 
 async def _subscribes(bench: Bench, dialogue: MemberDialogue) -> None:
@@ -158,7 +158,7 @@ async def _resubscribes(bench: Bench, dialogue: MemberDialogue) -> None:
     bench.say("tried: resubscribe")
 
 
-async def _closes(bench: Bench, dialogue: MemberDialogue) -> None:
+async def closes(bench: Bench, dialogue: MemberDialogue) -> None:
     since, conversation = dialogue.now, dialogue.shim.conversation
     await dialogue.ask_well("close", within_s=END_S)
     answered = dialogue.answered(since)
@@ -168,7 +168,7 @@ async def _closes(bench: Bench, dialogue: MemberDialogue) -> None:
         bench.expect("the answer to close came before shutdown_complete", holds=done.seq < answered)
     if conversation.multi:
         await dialogue.ask_well("exit", within_s=END_S)
-    await _ends(bench, dialogue, "exit" if conversation.multi else "close")
+    await ends(bench, dialogue, "exit" if conversation.multi else "close")
     for problem in dialogue.shim.strict.unfinished():
         bench.problem(problem)
     bench.say(f"tried: close{' and exit' if conversation.multi else ''}")
@@ -325,7 +325,7 @@ async def end_of_stdin(bench: Bench, dialogue: MemberDialogue) -> None:
     await awaited_assignment(bench, dialogue, dialogue.began, "subscribe")
     bench.claims(dialogue)
     await dialogue.shim.hang_up()
-    await _ends(bench, dialogue, "the end of stdin")
+    await ends(bench, dialogue, "the end of stdin")
     bench.say(f"tried: {'static, ' if dialogue.can('static') else ''}end of stdin")
 
 
@@ -334,11 +334,11 @@ async def sigterm(bench: Bench, dialogue: MemberDialogue) -> None:
     await dialogue.subscribe(bench.bootstrap, topics=["t"])
     await awaited_assignment(bench, dialogue, dialogue.began, "subscribe")
     dialogue.shim.terminate()
-    await _ends(bench, dialogue, "SIGTERM")
+    await ends(bench, dialogue, "SIGTERM")
     bench.say("tried: SIGTERM")
 
 
-async def _ends(bench: Bench, dialogue: MemberDialogue, why: str) -> None:
+async def ends(bench: Bench, dialogue: MemberDialogue, why: str) -> None:
     """After `close` and `exit` a process ends well; stdin's end and SIGTERM mean close, whatever the status."""
     with trio.move_on_after(END_S):
         await dialogue.shim.ended.wait()

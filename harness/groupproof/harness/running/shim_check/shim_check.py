@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +21,7 @@ from groupproof.harness.running.plans.client_stage import COORDINATOR_DEFAULTS
 from groupproof.harness.running.run_clock import clock_from_now
 from groupproof.harness.running.shim_check.bench import RECORDS, TOPICS, Bench
 from groupproof.harness.running.shim_check.dialogue import ANSWER_S, CheckedShim, MemberDialogue, Stop, WatchedMember, WatchedShim, ending_text
+from groupproof.harness.running.shim_check.embedded_exercises import closed_stdin, embedded_kind, life, terminated
 from groupproof.harness.running.shim_check.exercises import commands, cooperates, end_of_stdin, preferences, refusals, settings, sigterm
 from groupproof.harness.subjects.networks.broker_address import bootstrap_of
 from groupproof.harness.subjects.networks.network import LoopbackNetwork, MemoryNetwork
@@ -36,6 +37,9 @@ __all__ = ["Pace", "ShimCheck"]
 Pace = Callable[[Bench, MemberDialogue], Awaitable[None]]
 
 _PACES: Final[tuple[Pace, ...]] = (commands, refusals, settings, cooperates, preferences, end_of_stdin, sigterm)
+_OF_EMBEDDED: Final[Mapping[Pace, Pace]] = {commands: life, end_of_stdin: closed_stdin, sigterm: terminated}
+"""What a worker of Kafka Connect or an application of Kafka Streams is put through instead; the other paces are a consumer's."""
+
 _WORDS_MAX: Final = 5
 
 
@@ -60,6 +64,7 @@ class ShimCheck:
         self._network = MemoryNetwork() if self._is_virtual else LoopbackNetwork(bind, advertise)
         self._profile = profile
         self._recorder: Recorder | None = None
+        self._is_embedded = False
 
     def run(self) -> list[str]:
         """Return the problems; raise `BrokenEnvironment` when the program can't run here at all."""
@@ -92,6 +97,8 @@ class ShimCheck:
             async with self._network.opened(cluster) as addresses:
                 bench = Bench(cluster, self._network, bootstrap_of(addresses), self._is_virtual, self._say, self._problem, self._not_ours)
                 for pace in paces:
+                    if self._is_embedded and pace not in _OF_EMBEDDED:
+                        continue
                     if not await self._went_through(pace, bench, recorder) and pace is commands:
                         break
             nursery.cancel_scope.cancel()
@@ -107,7 +114,10 @@ class ShimCheck:
             try:
                 await self._greeted(shim)
                 dialogue = MemberDialogue(shim, recorder, self._problem, group=f"g{next(self._groups)}")
-                await pace(bench, dialogue)
+                hello = shim.conversation.hello
+                self._is_embedded = hello is not None and bool(embedded_kind(hello.capabilities))
+                if not self._is_embedded or pace in _OF_EMBEDDED:
+                    await (_OF_EMBEDDED[pace] if self._is_embedded else pace)(bench, dialogue)
                 is_through = True
             except* Stop:
                 pass

@@ -87,8 +87,8 @@ class StrictLines:
         self.is_multi = "multi" in known
         if unknown := sorted(set(known) - CAPABILITIES):
             yield f"hello declares {', '.join(unknown)}, which the contract does not know"
-        if not {"classic", "consumer"} & set(known):
-            yield "hello declares neither classic nor consumer: there is nothing to certify"
+        if not {"classic", "consumer", "connect", "streams"} & set(known):
+            yield "hello declares neither classic nor consumer, neither connect nor streams: there is nothing to certify"
 
     def _addressed(self, body: Mapping[str, Any], what: str) -> Iterator[str]:
         if self.is_multi and "name" in body and not isinstance(body.get("member"), str):

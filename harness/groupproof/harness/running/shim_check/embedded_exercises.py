@@ -1,0 +1,119 @@
+"""The paces of a shim that is a worker of Kafka Connect or an application of Kafka Streams, and no consumer: few commands, and its reports against its frames.
+
+What a worker runs is in its frames alone, so that it has little to report; of an application callbacks and records are held against the wire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, Final
+
+import trio
+
+from groupproof.harness.cases.embedded.builders import worker
+from groupproof.harness.cases.embedded.streams_builders import application
+from groupproof.harness.model.plan import Member
+from groupproof.harness.running.plans.member_control import subscription_of
+from groupproof.harness.running.shim_check.bench import Bench, awaited_assignment
+from groupproof.harness.running.shim_check.dialogue import EVENT_S, MemberDialogue, Stop
+from groupproof.harness.running.shim_check.exercises import closes, ends
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["closed_stdin", "embedded_kind", "life", "terminated"]
+
+_CONSUMERS: Final = frozenset({"classic", "consumer"})
+_MEMBERS: Final = {"connect": worker, "streams": application}
+_LOOK_S: Final = 0.05
+_BY_CHECK: Final = frozenset({"bootstrap", "group"})
+"""Fields that the check has of its own."""
+
+
+def embedded_kind(capabilities: Collection[str]) -> str:
+    """Return what a shim of these capabilities is if it is no consumer; empty where it is one."""
+    return "" if _CONSUMERS & set(capabilities) else next((kind for kind in _MEMBERS if kind in capabilities), "")
+
+
+async def life(bench: Bench, dialogue: MemberDialogue) -> None:
+    """Go through the life of one member, from `subscribe` to `close`."""
+    hello = dialogue.shim.conversation.hello
+    assert hello is not None
+    kind = embedded_kind(hello.capabilities)
+    bench.say(f"tried: hello of {hello.client} {hello.version} ({hello.language}): {', '.join(sorted(hello.capabilities))}")
+    await _enters(bench, dialogue, made_up_field=1)
+    bench.expect("the answer to subscribe does not list made_up_field, which nobody knows, among ignored", holds="made_up_field" in dialogue.ignored)
+    bench.say("tried: subscribe, held against the wire")
+    if kind == "streams":
+        await _reports(bench, dialogue)
+    elif dialogue.can("resubscribe"):
+        await _reconfigures(bench, dialogue)
+    await closes(bench, dialogue)
+
+
+async def closed_stdin(bench: Bench, dialogue: MemberDialogue) -> None:
+    """Say nothing more to a member."""
+    await _enters(bench, dialogue)
+    await dialogue.shim.hang_up()
+    await ends(bench, dialogue, "the end of stdin")
+    bench.say("tried: end of stdin")
+
+
+async def terminated(bench: Bench, dialogue: MemberDialogue) -> None:
+    """End a member by the signal."""
+    await _enters(bench, dialogue)
+    dialogue.shim.terminate()
+    await ends(bench, dialogue, "SIGTERM")
+    bench.say("tried: SIGTERM")
+
+
+async def _enters(bench: Bench, dialogue: MemberDialogue, **more: Any) -> None:
+    """Have a member subscribe, and wait until it says that it runs and the group has given it its part."""
+    await dialogue.subscribe(bench.bootstrap, **_fields(dialogue), **more)
+    started = await dialogue.event("startup_complete", since=dialogue.began)
+    bench.expect(f"no startup_complete within {EVENT_S:.0f} s of subscribe", holds=started is not None)
+    given = await _given(dialogue, dialogue.began)
+    bench.claims(dialogue)
+    if given is not None:
+        return
+    bench.theirs(f"its client was given no assignment within {EVENT_S:.0f} s of subscribe: see the frames, and certify it")
+    for line in dialogue.excerpt(dialogue.began):
+        bench.say(f"  {line}")
+    raise Stop
+
+
+def _fields(dialogue: MemberDialogue) -> dict[str, Any]:
+    hello = dialogue.shim.conversation.hello
+    assert hello is not None
+    member = Member(name="m0", settings=_MEMBERS[embedded_kind(hello.capabilities)]().settings)
+    return {name: value for name, value in subscription_of(member, "").items() if name not in _BY_CHECK}
+
+
+async def _given(dialogue: MemberDialogue, since: int) -> Observation | None:
+    """Wait for a SyncGroup answer that gives the member its part."""
+    with trio.move_on_after(EVENT_S):
+        while True:
+            if answers := [obs for obs in dialogue.responses(Api.SYNC_GROUP, since) if not obs.error]:
+                return answers[0]
+            await trio.sleep(_LOOK_S)
+    return None
+
+
+async def _reports(bench: Bench, dialogue: MemberDialogue) -> None:
+    """Hold callbacks and records of an application against what it was given and what it fetched."""
+    event = await awaited_assignment(bench, dialogue, dialogue.began, "subscribe")
+    given = next(obs for obs in reversed(dialogue.responses(Api.SYNC_GROUP, dialogue.began)) if not obs.error)
+    named = sorted((part["topic"], part["partition"]) for part in event.body["partitions"])
+    bench.expect(f"partitions_assigned names {named}, its client was given {sorted(given.partitions)}", holds=named == sorted(given.partitions))
+    consumed = await dialogue.event("records_consumed", since=dialogue.began)
+    bench.expect(f"no records_consumed within {EVENT_S:.0f} s of partitions_assigned", holds=consumed is not None)
+    bench.claims(dialogue)
+    bench.say("tried: callbacks and records")
+
+
+async def _reconfigures(bench: Bench, dialogue: MemberDialogue) -> None:
+    """Change the connectors: that adds one to the offset of the configuration, and the worker joins again with it."""
+    since = dialogue.now
+    await dialogue.ask_well("resubscribe", topics=["t", "u"])
+    is_back = await dialogue.settles(Api.JOIN_GROUP, since=since)
+    bench.expect(f"no JoinGroup came within {EVENT_S:.0f} s of resubscribe: the worker knows of no new configuration", holds=is_back)
+    bench.say("tried: resubscribe")
