@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import trio
 
+from groupproof.harness.cases.catalogue import DIALECT_CAPABILITIES
 from groupproof.harness.cases.embedded.builders import worker
 from groupproof.harness.cases.embedded.streams_builders import application
 from groupproof.harness.model.plan import Member
@@ -22,7 +23,6 @@ from groupproof.protocol.vocabulary import Api
 
 __all__ = ["closed_stdin", "embedded_kind", "life", "terminated"]
 
-_CONSUMERS: Final = frozenset({"classic", "consumer"})
 _MEMBERS: Final = {"connect": worker, "streams": application}
 _LOOK_S: Final = 0.05
 _BY_CHECK: Final = frozenset({"bootstrap", "group"})
@@ -31,7 +31,7 @@ _BY_CHECK: Final = frozenset({"bootstrap", "group"})
 
 def embedded_kind(capabilities: Collection[str]) -> str:
     """Return what a shim of these capabilities is if it is no consumer; empty where it is one."""
-    return "" if _CONSUMERS & set(capabilities) else next((kind for kind in _MEMBERS if kind in capabilities), "")
+    return "" if set(DIALECT_CAPABILITIES) & set(capabilities) else next((kind for kind in _MEMBERS if kind in capabilities), "")
 
 
 async def life(bench: Bench, dialogue: MemberDialogue) -> None:
