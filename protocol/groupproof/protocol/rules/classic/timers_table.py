@@ -58,6 +58,8 @@ _INITIAL_DELAY_END: Final[Mapping[State, tuple[Row, ...]]] = {
         Row("extended", Guard.NEWCOMER_AND_TIME_LEFT, None, "TR-051", effects=(Effect.EXTEND_INITIAL_DELAY,),
             note=f"{_MEASURED}: at any generation (IDJ-07, IDJ-08 are the 1.1 rule)"),
         _BREAKS,
+        # What was parked may be gone: a heartbeat of KIP-848's protocol has it answered 27 before it fails to convert the group (CGG-15).
+        Row("only-absent-static", Guard.ONLY_ABSENT_STATIC, None, "TR-050", effects=(*_EVICT, Effect.REARM_JOIN_DEADLINE)),
         Row("ends-empty", Guard.NOBODY_JOINED, None, "TR-053", effects=_COMPLETE_EMPTY, then=EMPTY, after=(Effect.STORE_GROUP,)),
         Row("ends", Guard.ALWAYS, None, "TR-052", effects=_COMPLETE, then=COMPLETING, after=_ANSWER),
     ),

@@ -15,7 +15,7 @@ from groupproof.harness.model.script import Script
 from groupproof.harness.model.script_bindings import GROUP_PREFIX
 from groupproof.harness.running.error_search import trouble_in
 from groupproof.harness.running.fuzzing.histories.answer_contrast import Contrast, contrast, leveled, overlap
-from groupproof.harness.running.fuzzing.histories.coordinator_fuzz import drawn_case, kinds_of
+from groupproof.harness.running.fuzzing.histories.coordinator_fuzz import drawn_case, kinds_of, topics_drawn
 from groupproof.harness.running.fuzzing.histories.model_state import Ranges
 from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, ClusterSpec, PooledCluster, cases_by_cluster, opened
 from groupproof.harness.running.scripts.script_runner import STEPS_S
@@ -84,7 +84,8 @@ class Comparison:
         from groupproof.harness.running.fuzzing.histories.history_source import Kind, histories
 
         async with AsyncExitStack() as stack:
-            grounds = [await self._opened(stack, subject, spec, [drawn_case("none", Script(steps=()))]) for subject in self._subjects]
+            nothing = drawn_case("none", Script(steps=(), topics=topics_drawn(self._subjects[0].profile)))
+            grounds = [await self._opened(stack, subject, spec, [nothing]) for subject in self._subjects]
             ranges = overlap(grounds[0].where.readable, grounds[1].where.readable)
             kind = Kind(profile=self._subjects[0].profile, settings=dict(spec.settings), ranges=ranges)
             count = max(1, self._steps // (2 * kind.steps))

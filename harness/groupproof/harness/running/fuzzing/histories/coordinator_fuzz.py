@@ -36,7 +36,7 @@ from groupproof.harness.subjects.brokers.known_settings import values_of
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.wire.message_codec import warm
 
-__all__ = ["KINDS", "FuzzEffort", "FuzzFinding", "Fuzzing", "drawn_case", "kinds_of"]
+__all__ = ["KINDS", "FuzzEffort", "FuzzFinding", "Fuzzing", "drawn_case", "kinds_of", "topics_drawn"]
 
 ATTEMPTS: Final = 5
 """How often a divergence is looked for again before it is shrunk: some show only now and then."""
@@ -106,8 +106,23 @@ class FuzzEffort:
 
 def kinds_of(profile: str) -> list[dict[str, Any]]:
     """Return the settings under which histories are drawn, as far as the release has them."""
-    own = {name: value for part in histories_on(profile) for name, value in part.settings.items()}
-    return [{name: value for name, value in {**kind, **own}.items() if _is_known(name, value, profile)} for kind in KINDS]
+    return [
+        {name: value for name, value in {**kind, **_own(profile, number)}.items() if _is_known(name, value, profile)}
+        for number, kind in enumerate(KINDS)
+    ]
+
+
+def _own(profile: str, number: int) -> dict[str, Any]:
+    """Return what the profile's dialects need beside the kind of that number."""
+    own: dict[str, Any] = {}
+    for part in histories_on(profile):
+        own |= {**part.settings, **dict(*part.settings_of_kinds[number : number + 1])}
+    return own
+
+
+def topics_drawn(profile: str) -> dict[str, int]:
+    """Return the topics that histories of the profile's dialects have."""
+    return {name: count for part in histories_on(profile) for name, count in part.topics.items()}
 
 
 def _is_known(name: str, value: Any, profile: str) -> bool:
@@ -178,7 +193,8 @@ class Fuzzing(CertifyRun):
     async def _under(self, settings: Mapping[str, Any], number: int, *, goal: int) -> None:
         """Fuzz a cluster with these settings until so many requests are answered in all."""
         spec = ClusterSpec(settings=tuple(sorted(settings.items())), brokers=1)
-        async with opened(self._subject, spec, [drawn_case("none", Script(steps=()))], self._prefix) as cluster:
+        nothing = drawn_case("none", Script(steps=(), topics=topics_drawn(self.order.profile)))
+        async with opened(self._subject, spec, [nothing], self._prefix) as cluster:
             stage = self._stage(spec, cluster)
             held = {**{name: value for name, value in settings.items() if name not in cluster.unmet}, **values_of(cluster.where.cluster.known)}
             kind = Kind(profile=self.order.profile, settings=held, ranges=cluster.where.readable, steps=self._steps.length)

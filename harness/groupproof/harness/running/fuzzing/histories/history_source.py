@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from groupproof.harness.judging.oracle.predictions import settings_of
 from groupproof.harness.model.common_versions import common_versions
-from groupproof.harness.model.script import Ask, AwaitAnswer, Cut, Pass, Script, ScriptStep
+from groupproof.harness.model.script import Ask, AwaitAnswer, Cut, GrowTopic, Pass, Script, ScriptStep
 from groupproof.harness.running.fuzzing.choice_source import Drawer
 from groupproof.harness.running.fuzzing.histories.dialect_histories import DialectHistories
 from groupproof.harness.running.fuzzing.histories.history_registry import histories_on
@@ -33,6 +33,8 @@ _OLD = 4
 _HASTY = 14
 _CUT = 30
 _PASS = 7
+_GROWTH = 30
+_PARTITIONS_MAX = 6
 _MIXED: Final = 4
 """One history in so many has requests of all dialects that the profile speaks, the others of one."""
 
@@ -67,6 +69,7 @@ class _Author:
     outlook: ModelState = field(init=False)
     actors: list[Actor] = field(init=False)
     parts: tuple[DialectHistories, ...] = field(init=False)
+    own_topics: list[str] = field(init=False)
     oldest_join: int = field(init=False)
     is_dynamic: bool = field(init=False)
     """Where a release breaks on lists of instances to leaders by old versions, a history has the one or the other: no old JoinGroup, or no instance."""
@@ -75,7 +78,11 @@ class _Author:
         kind, drawer = self.kind, self.drawer
         self.parts = self._drawn_parts(histories_on(kind.profile))
         settings = settings_of(kind.settings, kind.profile)
-        self.outlook = ModelState(profile=kind.profile, settings=settings, ranges=kind.ranges, random=random.Random(0))
+        topics = {name: count for part in self.parts for name, count in part.topics.items()}
+        self.own_topics = [part.own_topic for part in self.parts if part.own_topic is not None]
+        self.outlook = ModelState(
+            profile=kind.profile, settings=settings, ranges=kind.ranges, random=random.Random(0), topics=topics, own_topics=frozenset(self.own_topics)
+        )
         self.actors = [Actor(name=f"m{number}", instance=f"i{number}" if drawer.chance(3) else None) for number in range(drawer.number(1, 4))]
         for actor in self.actors:
             actor.others = [item for item in self.actors if item is not actor]
@@ -94,12 +101,14 @@ class _Author:
         while sum(isinstance(step, Ask) for step in self.steps) < self.kind.steps:
             if self.drawer.chance(_CUT) and self.outlook.connections:
                 self._cut()
+            elif self.own_topics and self.drawer.chance(_GROWTH):
+                self._grow(self.drawer.one_of(self.own_topics))
             elif self.drawer.chance(_PASS) and self.passed_ms < _PASSES_MS_MAX:
                 self._pass()
             else:
                 self._request()
         self._settle_debts()
-        return Script(steps=tuple(self.steps), settings=dict(self.kind.settings), topics={"t": 2})
+        return Script(steps=tuple(self.steps), settings=dict(self.kind.settings), topics=dict(self.outlook.topics))
 
     def _request(self) -> None:
         ask = asked(self.drawer, self.outlook, self.actors, [move for part in self.parts for move in part.moves])
@@ -146,6 +155,14 @@ class _Author:
         connection = self.drawer.one_of(sorted(self.outlook.connections))
         self.steps.append(Cut(connection=connection, resets=self.drawer.chance(2)))
         self.outlook.cut(connection)
+
+    def _grow(self, topic: str) -> None:
+        """Let the history's own topic come, or grow, to six partitions at most; that it is known of at once cannot be relied on."""
+        partitions = self.outlook.partitions_of(topic) + self.drawer.number(1, 2)
+        if partitions <= _PARTITIONS_MAX:
+            self._settle_debts()
+            self.steps.append(GrowTopic(topic=topic, partitions=partitions))
+            self.outlook.grow(topic, partitions)
 
     def _pass(self) -> None:
         """Let a little time pass, well before the next deadline, or go well beyond it."""

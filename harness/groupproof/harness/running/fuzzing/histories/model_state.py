@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
+from uuid import NAMESPACE_OID, uuid5
 
 from groupproof.coordinator.machine.choices import RandomBits
 from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, GroupView, Output, Reply, Settings
+from groupproof.coordinator.machine.topics_image import TopicImage
 from groupproof.harness.model.common_versions import common_versions
 from groupproof.harness.model.script import Ask, Ref
 from groupproof.harness.model.script_bindings import Memory, Names
@@ -44,7 +46,7 @@ class _ParkedRequest:
 
 @dataclass(slots=True)
 class ModelState:
-    """The group of a history so far; `ranges` are the versions that the broker speaks."""
+    """The group of a history so far; `ranges` are the versions that the broker speaks, `topics` those that there are, `own_topics` those that may come."""
 
     profile: str
     settings: Settings
@@ -53,11 +55,31 @@ class ModelState:
     now_ms: int = 0
     parked: dict[str, _ParkedRequest] = field(default_factory=dict)
     connections: set[str] = field(default_factory=set)
-    memory: Memory = field(default_factory=lambda: Memory(names=Names(case="drawn", key="", topics={"t": 2})))
+    topics: Mapping[str, int] = field(default_factory=lambda: {"t": 2})
+    own_topics: frozenset[str] = frozenset()
+    memory: Memory = field(init=False)
     _machine: Coordinator = field(init=False)
+    _counts: dict[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
+        self.memory = Memory(names=Names(case="drawn", key="", topics=self.topics, own=self.own_topics))
         self._machine = Coordinator(profile=self.profile, settings=self.settings, random=self.random)
+        self._counts = dict(self.topics)
+        self._look_at_topics()
+
+    def partitions_of(self, topic: str) -> int:
+        """Return how many partitions the topic has by now, 0 where it is not there."""
+        return self._counts.get(topic, 0)
+
+    def grow(self, topic: str, partitions: int) -> None:
+        """Let the topic have so many partitions from now on."""
+        self._counts[topic] = partitions
+        self._look_at_topics()
+
+    def _look_at_topics(self) -> None:
+        real = {self.memory.names.topic(name): count for name, count in self._counts.items()}
+        self.memory.topic_ids |= {name: str(uuid5(NAMESPACE_OID, name)) for name in real}
+        self._machine.change_topics({name: TopicImage(self.memory.topic_ids[name], count) for name, count in real.items()})
 
     @property
     def view(self) -> GroupView | None:
