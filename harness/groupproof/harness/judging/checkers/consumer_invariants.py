@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from groupproof.harness.judging.checkers.checker import Checker, UnderWay
 from groupproof.harness.judging.checkers.claim import Claim
+from groupproof.harness.judging.checkers.consumer_convergence import GroupsComeToRest
 from groupproof.harness.judging.checkers.frame_facts import error_of
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent, ConsumerState
@@ -41,8 +42,10 @@ class ConsumerGroupInvariants(Checker):
         self._seats: dict[str, _Seat] = {}
         self._asked: UnderWay[Observation] = UnderWay()
         self._described: tuple[int, Mapping[str, Any]] | None = None
+        self._rest = GroupsComeToRest()
 
     def step(self, obs: Observation) -> Iterator[Finding]:
+        yield from self._rest.step(obs)
         self._asked.closed(obs)
         if obs.api not in (_BEAT, _DESCRIBE):
             return

@@ -1,0 +1,120 @@
+"""A consumer group that nothing disturbs comes to rest: its members reach one epoch, and it is described as stable (CGI-13). Pure.
+
+Nobody who sees frames alone knows why a coordinator bumps an epoch: topics grow, expressions match others, sessions end. So an epoch that is newer than all before begins a
+new count, as does whatever a member asks for. What is left is a group whose members do all that they are told, again and again, and that stays behind all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from groupproof.harness.judging.checkers.checker import Checker, UnderWay
+from groupproof.harness.judging.checkers.claim import Claim
+from groupproof.harness.judging.checkers.frame_facts import error_of
+from groupproof.harness.model.verdicts import Finding, Proof
+from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent, ConsumerState
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, TopicPartition
+
+__all__ = ["GroupsComeToRest"]
+
+_BEAT: Final = ConsumerEvent.HEARTBEAT.value
+_DESCRIBE: Final = ConsumerEvent.DESCRIBE.value
+_CLASSIC: Final = frozenset(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP))
+
+ROUNDS_MIN: Final = 8
+"""So many heartbeats of each member are enough: one brings the order, one the acknowledgement, one what was freed; 4.0 and 4.1 may take an epoch at a time."""
+
+_CLAIM: Final = Claim(requirement="CGI-13", expected="A group whose members do as they are told comes to rest within a few heartbeats of each member.")
+
+
+@dataclass(slots=True)
+class _Member:
+    """A member by its answers: its epoch, what it was last assigned and has not reported yet, and its heartbeats since the group was last disturbed."""
+
+    epoch: int
+    rounds: int = 0
+    due: frozenset[TopicPartition] | None = None
+
+
+class GroupsComeToRest(Checker):
+    """Counts heartbeats since anything happened to the group. Where a member of the other protocol takes part, nobody is judged: it takes its time to join again."""
+
+    def __init__(self) -> None:
+        self._members: dict[str, _Member] = {}
+        self._asked: UnderWay[Observation] = UnderWay()
+        self._newest = 0
+        self._is_mixed = False
+        self._is_found = False
+
+    def step(self, obs: Observation) -> Iterator[Finding]:
+        self._asked.closed(obs)
+        self._is_mixed = self._is_mixed or obs.api in _CLASSIC
+        if obs.kind == "fault" or "topics" in obs.body:
+            self._disturb()
+        if obs.api not in (_BEAT, _DESCRIBE):
+            return
+        if obs.kind == "request":
+            self._asked.ask(obs, obs)
+        elif obs.kind == "response" and (asked := self._asked.answered(obs)) is not None:
+            yield from self._beaten(obs, asked) if obs.api == _BEAT else self._described(obs)
+
+    def end(self) -> Iterator[Finding]:
+        return iter(())
+
+    def _disturb(self) -> None:
+        self._is_found = False
+        for member in self._members.values():
+            member.rounds = 0
+
+    def _beaten(self, obs: Observation, asked: Observation) -> Iterator[Finding]:
+        name = asked.member or ""
+        member = self._members.get(name)
+        if error_of(obs) or (asked.member_epoch or 0) <= 0 or obs.member_epoch is None or member is None:
+            self._comes_or_goes(obs, name)
+            return
+        if _asks_for_more(asked) or obs.member_epoch > self._newest:
+            self._disturb()
+        if _is_obeyed(member, asked):
+            member.due = None
+        if obs.body.get("assignment") is not None:
+            member.due = frozenset(obs.partitions)
+        self._newest, member.epoch, member.rounds = max(self._newest, obs.member_epoch), obs.member_epoch, member.rounds + 1
+        behind = sorted(other for other, item in self._members.items() if item.epoch < self._newest)
+        if behind and self._ought_to_rest():
+            yield from self._found(obs, "Members stayed behind the epoch of the others.", ", ".join(behind))
+
+    def _comes_or_goes(self, obs: Observation, name: str) -> None:
+        """Take a join, a leave or a refusal: whoever it is begins anew, or is a member no more."""
+        self._members.pop(name, None)
+        if not error_of(obs) and (obs.member_epoch or 0) > 0:
+            due = frozenset(obs.partitions) if obs.body.get("assignment") is not None else None
+            self._members[name] = _Member(obs.member_epoch or 0, due=due)
+            self._newest = max(self._newest, obs.member_epoch or 0)
+        self._disturb()
+
+    def _described(self, obs: Observation) -> Iterator[Finding]:
+        for group in obs.body.get("groups") or ():
+            members = {member["member_id"] for member in group.get("members") or ()}
+            if group.get("group_state") == ConsumerState.RECONCILING.value and members == self._members.keys() and self._ought_to_rest():
+                yield from self._found(obs, "A group went on reconciling though its members do as they are told.", f"epoch {group['group_epoch']}")
+
+    def _ought_to_rest(self) -> bool:
+        return not self._is_mixed and all(member.rounds >= ROUNDS_MIN and member.due is None for member in self._members.values())
+
+    def _found(self, obs: Observation, said: str, detail: str) -> Iterator[Finding]:
+        if not self._is_found:
+            self._is_found = True
+            yield _CLAIM.failed(said, obs, detail=detail, proof=Proof.LIVENESS)
+
+
+def _asks_for_more(asked: Observation) -> bool:
+    """Tell whether the heartbeat changes what the member is: its subscription, its assignor, its rack."""
+    return any(asked.body.get(name) is not None for name in ("subscribed_topic_names", "subscribed_topic_regex", "server_assignor", "rack_id"))
+
+
+def _is_obeyed(member: _Member, asked: Observation) -> bool:
+    """Tell whether the heartbeat reports exactly what the member was last assigned."""
+    return member.due is not None and asked.body.get("topic_partitions") is not None and frozenset(asked.partitions) == member.due
