@@ -34,6 +34,9 @@ UNDECIDED = 2
 @click.option("--profile", metavar="P", help="The broker release by whose rules it is judged.  [default: the subject's own]")
 @click.option("--steps", type=click.IntRange(min=1), metavar="N", default=1_000, show_default=True, help="How many requests are to be answered.")
 @click.option("--length", type=click.IntRange(min=2, max=200), metavar="N", default=25, show_default=True, help="How many requests a history has.")
+@click.option(
+    "--dialect", metavar="D", help="Draw histories of this dialect, such as consumer, and some of all.  [default: all that the profile speaks]"
+)
 @click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="The same seed gives the same histories.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", default=40, show_default=True, help="How many histories go side by side.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="S", help="The longest a history may take.  [default: 120]")
@@ -64,7 +67,7 @@ def need_hypothesis() -> None:
 
 
 def _fuzz(
-    named: str, *, profile: str | None, steps: int, length: int, seed: int, jobs: int, timeout: float | None, goes_on: bool, frames: bool,
+    named: str, *, profile: str | None, steps: int, length: int, dialect: str | None, seed: int, jobs: int, timeout: float | None, goes_on: bool, frames: bool,
     output: Path | None, properties: Path | None, group_prefix: str, by_hand: tuple[str, ...],
 ) -> int:  # fmt: skip
     from rich.console import Console
@@ -87,17 +90,29 @@ def _fuzz(
     config = RunConfig(
         cases=(), profile=profile or found.profile, level="info", seed=seed, jobs=jobs, command=["groupproof", *sys.argv[1:]], timeout_s=timeout
     )
+    if dialect is not None:
+        _check_dialect(dialect, config.profile)
     folder = output or Path("fuzz") / as_folder(found.spec)
 
     def tell(diverged: FuzzFinding) -> None:
         _tell(diverged, config, found, folder, with_frames=frames)
 
-    run = Fuzzing(found, config, FuzzEffort(steps=steps, length=length, goes_on=goes_on), say=say, found=tell, prefix=group_prefix)
+    run = Fuzzing(found, config, FuzzEffort(steps=steps, length=length, goes_on=goes_on, dialect=dialect), say=say, found=tell, prefix=group_prefix)
     outcome = run.go()
     for (kind, rule), count in run.more.items():
         click.echo(f"{count} more histories diverged, not kept: {kind} than {rule} says")
     click.echo(_summary(run, found, config))
+    click.echo("  " + ", ".join(f"{count} {api}" for api, count in run.by_api.most_common()))
     return _code(run, is_interrupted=outcome.summary.run.interrupted)
+
+
+def _check_dialect(dialect: str, profile: str) -> None:
+    """Raise `BadParameter` for a dialect of which no histories are drawn for the profile."""
+    from groupproof.harness.running.fuzzing.histories.history_registry import histories_on
+
+    spoken = [part.dialect.name for part in histories_on(profile)]
+    if dialect not in spoken:
+        raise click.BadParameter(f"{dialect!r} is no dialect of {profile}; there are {', '.join(spoken)}", param_hint="--dialect")
 
 
 def _tell(diverged: FuzzFinding, config: RunConfig, subject: BrokerSubject, output: Path, *, with_frames: bool) -> None:

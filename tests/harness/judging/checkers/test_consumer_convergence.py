@@ -112,7 +112,11 @@ def test_a_group_is_not_described_as_reconciling_for_ever(state: str, members: t
     assert [finding.requirement for finding in findings(GroupsComeToRest, story)] == ["CGI-13"] * count
 
 
-@pytest.mark.parametrize("change", [{"owned": None}, {"is_owned": lambda topic_id, index: True, "frees_own": False}], ids=["no acknowledgement counts", "nothing is ever free"])
+@pytest.mark.parametrize(
+    "change",
+    [{"owned": None}, {"is_owned": lambda topic_id, index: True, "frees_own": False}],
+    ids=["no acknowledgement counts", "nothing is ever free"],
+)
 def test_a_planted_bug_of_the_coordinator_is_seen_in_its_frames(change: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Reconciler, "step", lambda self, member: _step(replace(self, **change), member))
 

@@ -27,7 +27,9 @@ _CLASSIC: Final = frozenset(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP
 ROUNDS_MIN: Final = 8
 """So many heartbeats of each member are enough: one brings the order, one the acknowledgement, one what was freed; 4.0 and 4.1 may take an epoch at a time."""
 
-_CLAIM: Final = Claim(requirement="CGI-13", expected="A group whose members do as they are told comes to rest within a few heartbeats of each member.")
+_CLAIM: Final = Claim(
+    requirement="CGI-13", expected="A group whose members do as they are told comes to rest within a few heartbeats of each member."
+)
 
 
 @dataclass(slots=True)

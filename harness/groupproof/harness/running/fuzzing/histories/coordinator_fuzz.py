@@ -24,7 +24,7 @@ from groupproof.harness.model.script import Ask, Script
 from groupproof.harness.model.verdicts import Level, Verdict
 from groupproof.harness.running.canary import Canary
 from groupproof.harness.running.case_runner import Runner
-from groupproof.harness.running.fuzzing.histories.divergence import Divergence, answered_count, divergences_in, excused
+from groupproof.harness.running.fuzzing.histories.divergence import Divergence, answered_counts, divergences_in, excused
 from groupproof.harness.running.fuzzing.histories.history_registry import histories_on
 from groupproof.harness.running.fuzzing.histories.history_source import Kind, histories
 from groupproof.harness.running.fuzzing.histories.shrink_history import shrunk, size_of
@@ -97,11 +97,15 @@ class _Stage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FuzzEffort:
-    """How much is to be done: at least `steps` requests answered, in histories of `length` requests; with `goes_on` beyond the first divergence."""
+    """How much is to be done: at least `steps` requests answered, in histories of `length` requests; with `goes_on` beyond the first divergence.
+
+    With `dialect` they are histories of that one, and some with those of all.
+    """
 
     steps: int
     length: int = 25
     goes_on: bool = False
+    dialect: str | None = None
 
 
 def kinds_of(profile: str) -> list[dict[str, Any]]:
@@ -136,7 +140,7 @@ def _is_known(name: str, value: Any, profile: str) -> bool:
 class Fuzzing(CertifyRun):
     """One run; `found` gets the first divergence of each sort.
 
-    `answered` counts the requests, `diverged` is what `found` was told, `more` how many further histories diverged in each way, of which nothing else is kept;
+    `by_api` counts the requests that were answered, `diverged` is what `found` was told, `more` how many further histories diverged in each way, of which nothing else is kept;
     `undecided` are the histories that came to no verdict.
     """
 
@@ -151,7 +155,7 @@ class Fuzzing(CertifyRun):
         prefix: str,
     ) -> None:
         super().__init__(config, (), say=lambda *_: None, is_virtual=subject.is_virtual)
-        self.answered = 0
+        self.by_api: Counter[str] = Counter()
         self.diverged: list[FuzzFinding] = []
         self.more: Counter[tuple[str, str]] = Counter()
         self.undecided: list[CaseResult] = []
@@ -182,6 +186,11 @@ class Fuzzing(CertifyRun):
                 await self._under(settings, number, goal=self._steps.steps * (number + 1) // len(kinds))
 
     @property
+    def answered(self) -> int:
+        """Return how many requests were answered in all."""
+        return self.by_api.total()
+
+    @property
     def divergences(self) -> int:
         """Return how many histories diverged in all."""
         return len(self.diverged) + self.more.total()
@@ -197,7 +206,9 @@ class Fuzzing(CertifyRun):
         async with opened(self._subject, spec, [nothing], self._prefix) as cluster:
             stage = self._stage(spec, cluster)
             held = {**{name: value for name, value in settings.items() if name not in cluster.unmet}, **values_of(cluster.where.cluster.known)}
-            kind = Kind(profile=self.order.profile, settings=held, ranges=cluster.where.readable, steps=self._steps.length)
+            kind = Kind(
+                profile=self.order.profile, settings=held, ranges=cluster.where.readable, steps=self._steps.length, dialect=self._steps.dialect
+            )
             for batch in itertools.count():
                 if self.answered >= goal or self._is_over:
                     return
@@ -235,7 +246,8 @@ class Fuzzing(CertifyRun):
     async def _settle(self, result: CaseResult, stage: _Stage) -> None:
         """Count what was answered; shrink what diverged, unless that was found before or nobody wants more."""
         self._ruled.append(result)
-        self.answered += sum(answered_count(play.trace) for play in result.plays[:1])
+        for play in result.plays[:1]:
+            self.by_api += answered_counts(play.trace)
         verdict, found = result.ruling.verdict, stage.met.pop(result.case.id, None)
         result.plays.clear()
         if verdict in (Verdict.INCONCLUSIVE, Verdict.BROKEN, Verdict.UNIMPLEMENTED):

@@ -5,6 +5,7 @@ Whatever level the rule's requirement has, an answer that is not the rule's is a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,7 +23,7 @@ from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import Api, error_named
 from groupproof.protocol.wire.error_responses import error_of
 
-__all__ = ["Divergence", "answered_count", "divergences_in", "excused", "side_by_side", "worst_lag_ms"]
+__all__ = ["Divergence", "answered_count", "answered_counts", "divergences_in", "excused", "side_by_side", "worst_lag_ms"]
 
 _WAITING = (Api.JOIN_GROUP, Api.SYNC_GROUP)
 _BEFORE = 8
@@ -97,9 +98,13 @@ def excused(judgement: Judgement, trace: Trace) -> Judgement:
     return replace(judgement, verdict=Verdict.OK, findings=(), reason="", is_blurred=False)
 
 
+def answered_counts(trace: Trace) -> Counter[str]:
+    """Return how many requests of scripted members were answered, by API: the steps of a fuzzed history."""
+    return Counter(obs.api or "" for obs in trace if obs.kind == "response" and obs.who == "member")
+
+
 def answered_count(trace: Trace) -> int:
-    """Return how many requests of scripted members were answered: the steps of a fuzzed history."""
-    return sum(1 for obs in trace if obs.kind == "response" and obs.who == "member")
+    return answered_counts(trace).total()
 
 
 def side_by_side(divergence: Divergence, trace: Trace, *, with_frames: bool = False) -> Iterator[str]:

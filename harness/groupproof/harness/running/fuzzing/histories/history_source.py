@@ -41,12 +41,16 @@ _MIXED: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """What the histories are for: a release's rules, the broker's settings and the versions that it speaks; `steps` is how many requests each has."""
+    """What the histories are for: a release's rules, the broker's settings and the versions that it speaks; `steps` is how many requests each has.
+
+    Histories of one dialect alone are of `dialect`; None: of any that the profile speaks.
+    """
 
     profile: str
     settings: Mapping[str, Any]
     ranges: Ranges
     steps: int = 25
+    dialect: str | None = None
 
 
 def histories(kind: Kind, *, seed: int, count: int) -> list[Script]:
@@ -95,7 +99,8 @@ class _Author:
     def _drawn_parts(self, spoken: tuple[DialectHistories, ...]) -> tuple[DialectHistories, ...]:
         if len(spoken) == 1 or self.drawer.chance(_MIXED):
             return spoken
-        return (self.drawer.one_of(spoken),)
+        own = [part for part in spoken if part.dialect.name == self.kind.dialect]
+        return (self.drawer.one_of(own or spoken),)
 
     def history(self) -> Script:
         while sum(isinstance(step, Ask) for step in self.steps) < self.kind.steps:
