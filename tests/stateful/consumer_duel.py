@@ -31,6 +31,10 @@ NAMES: Final = (("t",), ("t", "u"), ("u",), ("t", "nowhere"), ("later",))
 MEMBERS: Final = ("a", "b", "c", "d")
 INSTANCES: Final = (None, None, None, "i", "j")
 WAITS_MS: Final = (10, 400, 1_000, 1_000, 5_000, 5_000, 20_000, 44_999, 60_000)
+MALFORMED: Final = (
+    (0, {"rebalance_timeout_ms": -1}), (0, {"subscribed_topic_names": None}), (0, {"owns": True}), (0, {"instance_id": ""}), (0, {"rack_id": ""}),
+    (0, {"server_assignor": "other"}), (AWAY, {"instance_id": None}), (-3, {}), (1, {"rack_id": ""}),
+)  # fmt: skip
 ROUND_MS: Final = 1_100
 """A little more than the interval between two targets."""
 TIMEOUTS_MS: Final = (60_000, 5_000)
@@ -192,11 +196,11 @@ class AnyConsumerHistory(RuleBasedStateMachine):
             for name in list(self.duel.model.members):
                 self._send(name, self.epochs.get(name, 0), self.given.get(name, set()))
 
-    @rule(names=st.sampled_from(NAMES[:2]), count=st.integers(1, 2), timeout_ms=st.sampled_from(TIMEOUTS_MS))
-    def newcomers_set_it_going(self, names: tuple[str, ...], count: int, timeout_ms: int) -> None:
+    @rule(names=st.sampled_from(NAMES[:2]), count=st.integers(1, 2), is_static=st.booleans(), timeout_ms=st.sampled_from(TIMEOUTS_MS))
+    def newcomers_set_it_going(self, names: tuple[str, ...], count: int, timeout_ms: int, *, is_static: bool) -> None:
         """Let some join, and everybody hear of it, so that some have to give partitions up and others to wait for them."""
         for name in [name for name in MEMBERS if name not in self.duel.model.members][:count]:
-            self.instances[name] = None
+            self.instances[name] = f"i-{name}" if is_static else None
             self._send(name, 0, set(), subscribed_topic_names=names, rebalance_timeout_ms=timeout_ms)
         self.duel.wait(ROUND_MS)
         for name in reversed(list(self.duel.model.members)):
@@ -235,6 +239,18 @@ class AnyConsumerHistory(RuleBasedStateMachine):
     @rule(name=st.sampled_from(MEMBERS), epoch=st.sampled_from((LEFT, LEFT, AWAY)), is_named=st.booleans())
     def leaves(self, name: str, epoch: int, is_named: bool) -> None:
         self._send(name, epoch, None, **({} if is_named else {"instance_id": None}))
+
+    @rule(name=st.sampled_from(MEMBERS), instance=st.sampled_from(("i", "i-a", "i-b", "nobody")), epoch=st.sampled_from((None, None, 0, LEFT, AWAY)))
+    def names_another_instance(self, name: str, instance: str, epoch: int | None) -> None:
+        fields: dict[str, Any] = {"subscribed_topic_names": ("t",), "rebalance_timeout_ms": 60_000} if epoch == 0 else {}
+        self._send(name, self.epochs.get(name, 1) if epoch is None else epoch, set() if epoch == 0 else None, instance_id=instance, **fields)
+
+    @rule(name=st.sampled_from((*MEMBERS, "")), wrong=st.sampled_from(MALFORMED))
+    def sends_something_malformed(self, name: str, wrong: tuple[int, dict[str, Any]]) -> None:
+        epoch, fields = wrong
+        fields = {"subscribed_topic_names": ("t",), "rebalance_timeout_ms": 60_000, **fields}
+        owned = {("id", 0)} if fields.pop("owns", False) else set()
+        self._send(name, epoch, owned, **fields)
 
     @rule(old=st.sampled_from(MEMBERS), new=st.sampled_from(MEMBERS))
     def goes_and_comes_back(self, old: str, new: str) -> None:

@@ -63,6 +63,7 @@ class NaiveConsumerGroup:
     members_max: int = 1_000
     topics: dict[str, tuple[str, int]] = field(default_factory=dict)
     members: dict[str, NaiveMember] = field(default_factory=dict)
+    instances: dict[str, NaiveMember] = field(default_factory=dict)
     exists: bool = False
     epoch: int = 0
     target_epoch: int = 0
@@ -84,7 +85,8 @@ class NaiveConsumerGroup:
         return member.epoch == self.target_epoch and not member.giving and not member.lacks
 
     def holder_of(self, instance_id: str | None) -> NaiveMember | None:
-        return next((member for member in self.members.values() if instance_id is not None and member.instance_id == instance_id), None)
+        """Return whose the instance id is; up to 4.3 also one that the member had before it came with another."""
+        return None if instance_id is None else self.instances.get(instance_id)
 
     def subscribed(self) -> dict[str, tuple[str, int]]:
         names = {name for member in self.members.values() for name in member.names}
@@ -171,11 +173,17 @@ class NaiveConsumerGroup:
             if share is not None:
                 self.target[name] = share
             if holder.member_id != name:
+                self.forget(holder)
+                self.instances[holder.instance_id or ""] = holder
                 holder.ordered, holder.revoke_by_ms = None, None
             holder.member_id, holder.epoch, holder.previous = name, 0, 0
             self.members[name] = holder
         member = self.members.setdefault(name, NaiveMember(member_id=name))
-        member.instance_id = request.instance_id or member.instance_id
+        if request.instance_id is not None and request.instance_id != member.instance_id:
+            if self.release >= (4, 4):
+                self.instances.pop(member.instance_id or "", None)
+            member.instance_id = request.instance_id
+            self.instances[member.instance_id] = member
         if request.rebalance_timeout_ms != -1:
             member.timeout_ms = request.rebalance_timeout_ms
         return member
@@ -258,11 +266,15 @@ class NaiveConsumerGroup:
 
     def remove(self, member: NaiveMember) -> None:
         del self.members[member.member_id]
+        self.forget(member)
         self.target.pop(member.member_id, None)
         self.looked = self.subscribed()
         self.epoch += 1
         if not self.members and self.release >= (4, 4):
             self.assigned_ms, self.target_epoch = None, self.epoch
+
+    def forget(self, member: NaiveMember) -> None:
+        self.instances = {name: holder for name, holder in self.instances.items() if holder is not member}
 
     def due(self) -> list[tuple[int, NaiveMember, bool]]:
         """Return when whose session ends, or time to revoke."""
