@@ -10,6 +10,7 @@ from tests.coordinator.admin_witnesses import ADMIN_COURSES, ADMIN_REQUESTS
 
 from groupproof.protocol.rules import ClassicEvent, profile, rows, rule_name
 from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from groupproof.protocol.wire.messages import LeaveGroupRequest, LeaveGroupResponse, LeaveMember
 
 if TYPE_CHECKING:
@@ -250,6 +251,12 @@ def _append_fails(scene: Scene) -> None:
     scene.sync(leader)
 
 
+def _heartbeat_of_a_consumer(scene: Scene) -> None:
+    """Have what is parked answered 27, in a group that cannot be converted yet (CGG-15)."""
+    message = ConsumerGroupHeartbeatRequest(group_id="g", member_id="m", rebalance_timeout_ms=1, subscribed_topic_names=("t",), topic_partitions=())
+    scene.send(message, 1, ConsumerGroupHeartbeatResponse)
+
+
 COURSES: dict[str, Callable[[Scene], object]] = {
     "JoinGroup/Stable/instance-returns-changed": lambda s: (
         s.stable(0, instances=["a"], version=5, protocols=("range", "sticky")),
@@ -267,6 +274,7 @@ COURSES: dict[str, Callable[[Scene], object]] = {
     "SessionEnd/Stable/session-ends": lambda s: (_stable(s), s.after(10_000)),
     "InitialDelayEnd/PreparingRebalance/extended": lambda s: (s.join(), s.join(), s.after(3_000)),
     "InitialDelayEnd/PreparingRebalance/subscription-breaks": lambda s: (s.join(metadata=BROKEN), s.after(3_000)),
+    "InitialDelayEnd/PreparingRebalance/only-absent-static": lambda s: (s.join(instance="a", version=5), _heartbeat_of_a_consumer(s), s.after(6_000)),
     "InitialDelayEnd/PreparingRebalance/ends-empty": lambda s: (s.join(), s.leave(*s.members()), s.after(3_000)),
     "InitialDelayEnd/PreparingRebalance/ends": lambda s: (s.join(), s.after(3_000)),
     "JoinDeadline/PreparingRebalance/subscription-breaks": _broken_deadline,

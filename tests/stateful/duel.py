@@ -50,6 +50,9 @@ class _Agreed:
     def protocol(self, group_id: str, tied: Sequence[str]) -> str:
         return elect(tied)
 
+    def assignor(self, tied: Sequence[str], occasion: int) -> str:
+        return tied[0]
+
     def is_over(self, due_ms: int, now_ms: int) -> bool:
         return now_ms >= due_ms
 

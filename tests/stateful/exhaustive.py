@@ -8,7 +8,7 @@ finite in number without any bound on the length of a history.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -150,6 +150,9 @@ class _FirstOfAll:
 
     def protocol(self, group_id: str, tied: Any) -> str:
         return str(tied[0])
+
+    def assignor(self, tied: Sequence[str], occasion: int) -> str:
+        return tied[0]
 
     def is_over(self, due_ms: int, now_ms: int) -> bool:
         return now_ms >= due_ms

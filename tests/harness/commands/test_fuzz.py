@@ -18,8 +18,17 @@ def test_a_coordinator_without_divergence_passes_with_a_line_that_counts(grouppr
     called = groupproof("fuzz", "coordinator", "groupproof", "--steps", "20", "--length", "4", "--seed", "7", "--jobs", "5")
 
     assert called.code == 0
-    assert called.out.startswith("groupproof under kafka-4.1, seed 7: ")
-    assert called.out.endswith(" 0 divergences, 0 histories undecided\n")
+    answered, summary = called.out.splitlines()
+    assert sum(int(count.split()[0]) for count in answered.removeprefix("answered: ").split(", ")) >= 20
+    assert summary.startswith("groupproof under kafka-4.1, seed 7: ")
+    assert summary.endswith(" 0 divergences, 0 histories undecided")
+
+
+def test_a_dialect_that_the_profile_does_not_speak_is_named_with_those_that_it_does(groupproof: Call) -> None:
+    called = groupproof("fuzz", "coordinator", "groupproof", "--profile", "kafka-2.4", "--dialect", "consumer")
+
+    assert called.code == 3
+    assert "'consumer' is no dialect of kafka-2.4; there are classic" in called.complaint
 
 
 @pytest.mark.slow

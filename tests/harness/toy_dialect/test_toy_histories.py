@@ -38,7 +38,7 @@ def test_a_history_of_leases_is_a_case_of_its_dialect() -> None:
 
 
 def test_the_releases_of_kafka_are_fuzzed_as_before() -> None:
-    assert [part.dialect.name for part in histories_on("kafka-4.1")] == ["classic"]
+    assert [part.dialect.name for part in histories_on("kafka-4.1")] == ["classic", "consumer"]
     assert [part.dialect.name for part in histories_on(LEASE_BROKER)] == ["classic", "lease"]
 
 

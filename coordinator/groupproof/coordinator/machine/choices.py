@@ -36,6 +36,10 @@ class Choices(Protocol):
         """Return which of the protocols with most votes is chosen; there is at least one, and they are in the order of their first votes."""
         ...
 
+    def assignor(self, tied: Sequence[str], occasion: int) -> str:
+        """Return which of the server-side assignors with most votes is used, or described; there are at least two. Each occasion is a choice of its own."""
+        ...
+
     def is_over(self, due_ms: int, now_ms: int) -> bool:
         """Tell whether a pause that ends at `due_ms` is over for a request of `now_ms`, where no timer says so: each clock has its own answer near the end."""
         ...
@@ -57,6 +61,9 @@ class RandomChoices:
         return candidates[0]
 
     def protocol(self, group_id: str, tied: Sequence[str]) -> str:
+        return tied[0]
+
+    def assignor(self, tied: Sequence[str], occasion: int) -> str:
         return tied[0]
 
     def is_over(self, due_ms: int, now_ms: int) -> bool:

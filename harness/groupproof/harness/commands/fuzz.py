@@ -101,8 +101,8 @@ def _fuzz(
     outcome = run.go()
     for (kind, rule), count in run.more.items():
         click.echo(f"{count} more histories diverged, not kept: {kind} than {rule} says")
+    click.echo("answered: " + ", ".join(f"{count} {api}" for api, count in run.by_api.most_common()))
     click.echo(_summary(run, found, config))
-    click.echo("  " + ", ".join(f"{count} {api}" for api, count in run.by_api.most_common()))
     return _code(run, is_interrupted=outcome.summary.run.interrupted)
 
 

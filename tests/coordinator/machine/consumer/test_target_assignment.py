@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from groupproof.coordinator.assignors.group_spec import SubscriptionType
@@ -30,11 +32,23 @@ def test_every_member_has_a_target_and_every_partition_one_owner() -> None:
 
 def test_the_assignor_with_most_votes_is_chosen_and_the_default_without_votes() -> None:
     group = _group(a="t", b="t", c="t")
-    assert chosen_assignor(group, "uniform") == "uniform"
+    assert chosen_assignor(group, "uniform", _never) == "uniform"
     group.members["a"].assignor = "range"
-    assert chosen_assignor(group, "uniform") == "range"
+    assert chosen_assignor(group, "uniform", _never) == "range"
     group.members["b"].assignor = group.members["c"].assignor = "uniform"
-    assert chosen_assignor(group, "range") == "uniform"
+    assert chosen_assignor(group, "range", _never) == "uniform"
+
+
+@pytest.mark.requirement("CGA-03")
+def test_which_of_several_with_most_votes_is_chosen_no_rule_says() -> None:
+    group = _group(a="t", b="t", c="t")
+    group.members["a"].assignor, group.members["b"].assignor = "range", "uniform"
+
+    assert [chosen_assignor(group, "uniform", choose) for choose in (min, max)] == ["range", "uniform"]
+
+
+def _never(tied: Sequence[str]) -> str:
+    raise AssertionError(f"nothing is open between {tied}")
 
 
 @pytest.mark.requirement("CGX-33")

@@ -164,6 +164,11 @@ def test_a_pause_ends_when_it_is_due(now_ms: int, is_over: bool) -> None:
     assert RecordedChoices(()).is_over(1_000, now_ms) is is_over
 
 
+@pytest.mark.parametrize(("way", "assignor"), [(0, "range"), (1, "uniform")])
+def test_of_assignors_that_are_level_each_is_tried(way: int, assignor: str) -> None:
+    assert RecordedChoices((), lambda *_: way).assignor(("range", "uniform"), 7) == assignor
+
+
 @pytest.mark.parametrize(
     ("now_ms", "is_open"), [(999, True), (1_001, True), (600, True), (1_400, True), (1_000, False), (599, False), (1_401, False)]
 )

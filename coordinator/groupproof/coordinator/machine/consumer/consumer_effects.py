@@ -96,7 +96,7 @@ def _assign(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     group = group_of(event)
     if group.generation <= group.assignment_epoch or _waits(engine, group, event.now_ms):
         return
-    group.assignor = chosen_assignor(group, consumer_settings(engine.settings).assignors[0])
+    group.assignor = _chosen_assignor(engine, group, 2 * group.generation)
     group.target = target_of(
         group, group.assignor, updated=event.member_id, newcomer=event.is_new, replaced=event.replaced, is_view=not engine.fields["old_instance_leads"],
     )  # fmt: skip
@@ -104,6 +104,11 @@ def _assign(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     group.settled.clear()
     for member in group.members.values():
         group.note_progress(member)
+
+
+def _chosen_assignor(engine: EffectContext, group: ConsumerGroup, occasion: int) -> str:
+    default = consumer_settings(engine.settings).assignors[0]
+    return chosen_assignor(group, default, lambda tied: engine.choices.assignor(tied, occasion))
 
 
 def _waits(engine: EffectContext, group: ConsumerGroup, now_ms: int) -> bool:
@@ -200,7 +205,7 @@ def _resolve(engine: EffectContext, event: ConsumerGroupEvent) -> None:
 
 def _look_up(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     event.topic_names = {topic.topic_id: name for name, topic in engine.topics.by_name.items()}
-    event.assignor = chosen_assignor(group_of(event), consumer_settings(engine.settings).assignors[0])
+    event.assignor = _chosen_assignor(engine, group_of(event), 2 * event.now_ms + 1)
     event.describes_pending = bool(engine.fields["describes_pending"])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from groupproof.coordinator.assignors.group_spec import GroupSpec, MemberSpec, SubscriptionType, TopicSpec
@@ -17,16 +17,19 @@ if TYPE_CHECKING:
 __all__ = ["chosen_assignor", "subscription_type", "target_of"]
 
 
-def chosen_assignor(group: ConsumerGroup, default: str) -> str:
+def chosen_assignor(group: ConsumerGroup, default: str, choose: Callable[[Sequence[str]], str]) -> str:
     """Return the assignor that most members name; where none does, the default (CGA-02, CGA-03).
 
-    Of several with most votes it is the first one in Java's HashMap (`ConsumerGroup.computePreferredServerAssignor`).
+    Which of several with most votes it is follows from the order in which Kafka's maps have them, and that from who beat last
+    (`ConsumerGroup.computePreferredServerAssignor`): a choice, and no rule.
     """
     votes: dict[str, int] = {}
     for member in group.members.values():
         if member.assignor is not None:
             votes[member.assignor] = votes.get(member.assignor, 0) + 1
-    return max(sorted(votes, key=_bucket), key=votes.__getitem__, default=default)
+    most = max(votes.values(), default=0)
+    tied = [assignor for assignor in sorted(votes, key=_bucket) if votes[assignor] == most] or [default]
+    return choose(tied) if len(tied) > 1 else tied[0]
 
 
 def _bucket(name: str) -> int:

@@ -93,6 +93,10 @@ class RecordedChoices:
         chosen = next(self._values_of("protocol_name"), "")
         return chosen if chosen in tied else tied[0]
 
+    def assignor(self, tied: Sequence[str], occasion: int) -> str:
+        """Try every one: no answer names it."""
+        return tied[self._way("assignor", occasion, len(tied))]
+
     def is_over(self, due_ms: int, now_ms: int) -> bool:
         """Go by the trace's clock, near the end either way: the broker took both requests up a little later than they were sent."""
         is_likely = now_ms >= due_ms

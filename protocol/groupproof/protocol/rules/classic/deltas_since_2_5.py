@@ -66,6 +66,7 @@ _JAVA = Delta(
             Row("syncs-again", Guard.ALWAYS, Form.OWN_ASSIGNMENT, "TR-116", effects=(Effect.MARK_SYNCED, Effect.REFRESH_SESSION)),
         )),
         Change(kind=ClassicEvent.JOIN_GROUP, states=(NO_GROUP,), effects={Effect.STORE_GROUP: ()}),
+        *gone(ClassicEvent.INITIAL_DELAY_END, (PREPARING,), "only-absent-static"),
         Change(kind=ClassicEvent.JOIN_GROUP, states=(PREPARING,), name="group-full", rows=(_FULL,)),
     ),
     effects={Effect.LEAVE_EACH: (Effect.LEAVE_ONE_BY_ONE,), Effect.END_NEWCOMER: ()},

@@ -61,5 +61,12 @@ def test_a_subject_that_cannot_be_had_is_the_environments_fault() -> None:
 
 
 def test_settings_that_a_release_lacks_are_left_out() -> None:
-    assert kinds_of("kafka-4.1") == [dict(kind) for kind in KINDS]
+    assert kinds_of("kafka-3.9") == [dict(kind) for kind in KINDS]
     assert all(set(kind) <= set(full) for kind, full in zip(kinds_of("kafka-1.1"), KINDS, strict=True))
+
+
+def test_a_dialect_brings_settings_for_all_histories_and_for_those_of_one_kind() -> None:
+    first, second = kinds_of("kafka-4.4")
+
+    assert {name: value for name, value in first.items() if name not in second} == {"group.consumer.assignment.interval.ms": 0}
+    assert second["group.consumer.max.size"] == 3

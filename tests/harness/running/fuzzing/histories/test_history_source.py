@@ -13,7 +13,7 @@ from groupproof.harness.running.fuzzing.histories.shrink_history import tidied
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import VERSIONS
 
-KIND = Kind(profile="kafka-4.1", settings=SETTINGS, ranges=VERSIONS, steps=12)
+KIND = Kind(profile="kafka-3.9", settings=SETTINGS, ranges=VERSIONS, steps=12)
 OLD = Kind(profile="kafka-1.1", settings=SETTINGS, ranges={api: (0, 2) for api in Api if api in VERSIONS}, steps=12)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from groupproof.harness.cases.coordinator.builders import DELAYED, INITIAL_DELAY_MS, passing
 from groupproof.harness.cases.coordinator.consumer.consumer_builders import CLASSIC_ALONE, consumer_case, shared
 from groupproof.harness.model import script_builders as classic
 from groupproof.harness.model.case import Case
@@ -17,6 +18,7 @@ _GENERATION: Final = Ref("a", "member_epoch")
 _AS_A: Final[Mapping[str, Any]] = {"member_id": "a", "generation_id": _GENERATION}
 _AS_STRANGER: Final[Mapping[str, Any]] = {"member_id": "nobody", "generation_id": _GENERATION}
 _SYNC_AS_A: Final[Mapping[str, Any]] = {**_AS_A, "protocol_name": "range"}
+_REBALANCE_MS: Final = 2_400
 _EMPTIED: Final = (*classic.stable("k"), classic.leave("k", code=0))
 
 _IN_CONSUMER_GROUPS: Final = (
@@ -151,4 +153,23 @@ _OFF: Final = (
     ),
 )
 
-CASES: Final[tuple[Case, ...]] = (*_IN_CONSUMER_GROUPS, *_IN_CLASSIC_GROUPS, *_OFF)
+_IN_AN_INITIAL_DELAY: Final = (
+    consumer_case(
+        "classic-group/initial-delay-ends-without-joins",
+        "waits on for static members whose parked JoinGroups a heartbeat had answered 27, and lets dynamic ones go",
+        ("CGG-15", "TR-050"),
+        classic.joined("k", instance="i1", is_parked=True, rebalance_timeout_ms=_REBALANCE_MS),
+        classic.joined("l", is_parked=True, rebalance_timeout_ms=_REBALANCE_MS),
+        join("a", code=-1),
+        classic.answered("join k", code=27),
+        classic.answered("join l", code=27),
+        passing(_REBALANCE_MS + INITIAL_DELAY_MS),
+        classic.describe("z", code=0),
+        classic.join("k", instance="i1", is_parked=True, label="again", rebalance_timeout_ms=_REBALANCE_MS),
+        classic.answered("again", code=0),
+        classic.sync("k", {"k": [("t", 0)]}, instance="i1", code=0),
+        settings=DELAYED,
+    ),
+)
+
+CASES: Final[tuple[Case, ...]] = (*_IN_CONSUMER_GROUPS, *_IN_CLASSIC_GROUPS, *_IN_AN_INITIAL_DELAY, *_OFF)

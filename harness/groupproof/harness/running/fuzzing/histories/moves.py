@@ -22,9 +22,9 @@ NOBODY: Final = "nobody-7f3c"
 """A member id that no coordinator gave out."""
 
 _PROTOCOLS: Final = (("range",), ("range", "sticky"), ("sticky", "range"), ("sticky",))
-# No two are alike, so that no two timers that begin together end together: which of them goes off first is the broker's chance.
+# None is a multiple of another, so that no two timers that begin together end together, however often they begin anew: which of them goes off first is the broker's chance.
 _SESSIONS_MS: Final = (6_000, 9_000, 3_500)
-_REBALANCES_MS: Final = (11_000, 4_500, 2_000)
+_REBALANCES_MS: Final = (11_000, 4_700, 2_300)
 _METADATA: Final = ("", "m", "long " * 1_000)
 _PARTITIONS: Final = (("t", 0), ("t", 1), ("t", 7), ("nowhere", 0))
 
