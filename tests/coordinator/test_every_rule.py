@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from tests.coordinator.admin_witnesses import ADMIN_COURSES, ADMIN_REQUESTS
 
+from groupproof.coordinator.machine.coordinator import Arrival
 from groupproof.protocol.rules import ClassicEvent, profile, rows, rule_name
 from groupproof.protocol.vocabulary import ErrorCode
-from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
+from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest
 from groupproof.protocol.wire.messages import LeaveGroupRequest, LeaveGroupResponse, LeaveMember
 
 if TYPE_CHECKING:
@@ -251,10 +252,13 @@ def _append_fails(scene: Scene) -> None:
     scene.sync(leader)
 
 
-def _heartbeat_of_a_consumer(scene: Scene) -> None:
+def _heartbeat_of_a_consumer(scene: Scene) -> object:
     """Have what is parked answered 27, in a group that cannot be converted yet (CGG-15)."""
-    message = ConsumerGroupHeartbeatRequest(group_id="g", member_id="m", rebalance_timeout_ms=1, subscribed_topic_names=("t",), topic_partitions=())
-    scene.send(message, 1, ConsumerGroupHeartbeatResponse)
+    heartbeat: Any = ConsumerGroupHeartbeatRequest(
+        group_id="g", member_id="m", rebalance_timeout_ms=1, subscribed_topic_names=("t",), topic_partitions=()
+    )
+    scene.take(scene.coordinator.handle(heartbeat, Arrival(token=-1, api_version=1, client_id="c", client_host="/h"), scene.now_ms))
+    return scene
 
 
 COURSES: dict[str, Callable[[Scene], object]] = {

@@ -38,3 +38,48 @@ def test_machine_and_model_agree_in_any_history(release: Release) -> None:
 @pytest.mark.parametrize("release", RELEASES)
 def test_machine_and_model_agree_in_thousands_of_long_histories(release: Release, part: int) -> None:
     assert _lived(release, 500, 2 * STEPS, part) >= 500
+
+
+FEW = (
+    "without/ConsumerGroupHeartbeat/consumer.Assigning/beats/reconcile",
+    "code/ConsumerGroupHeartbeat/consumer.Stable/instance-held",
+    "without/ConsumerGroupHeartbeat/none/first-joins/bump",
+    "without/ConsumerGroupHeartbeat/consumer.Stable/beats/assign",
+    "gone/ConsumerGroupHeartbeat/consumer.Assigning/stranger",
+)
+MANY = (
+    "code/ConsumerGroupHeartbeat/consumer.Assigning/epoch-fenced",
+    "gone/ConsumerGroupHeartbeat/consumer.Reconciling/leaving-fenced",
+    "without/ConsumerGroupHeartbeat/consumer.Stable/beats/take-up",
+    "without/ConsumerGroupHeartbeat/consumer.Reconciling/leaves-for-now/leave-for-now",
+    "gone/ConsumerGroupHeartbeat/none/no-group",
+    "gone/ConsumerGroupHeartbeat/before/assignor-unknown",
+    "gone/ConsumerGroupHeartbeat/before/joins-without-timeout",
+    "gone/ConsumerGroupHeartbeat/consumer.Stable/leaving-instance-unknown",
+    "gone/ConsumerGroupHeartbeat/consumer.Reconciling/epoch-fenced",
+    "code/ConsumerGroupHeartbeat/before/joins-without-subscription",
+    "code/ConsumerGroupHeartbeat/consumer.Assigning/instance-unknown",
+    "code/ConsumerGroupHeartbeat/none/leaves-nothing",
+)
+FOUND = (Disagreement, AssertionError, Unreachable, IllegalTransition, KeyError)
+
+
+def _check_found(name: str, histories: int) -> None:
+    machine = type("AnyConsumerHistory", (AnyConsumerHistory,), {"variant": variant_named(name)})
+    asked = settings(
+        max_examples=histories, stateful_step_count=STEPS, phases=(Phase.generate,), database=None, derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    with pytest.raises(FOUND):
+        run_state_machine_as_test(machine, settings=asked)
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_the_model_finds_a_planted_bug(name: str) -> None:
+    _check_found(name, 150)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", MANY)
+def test_the_model_finds_many_planted_bugs(name: str) -> None:
+    _check_found(name, 1_000)
