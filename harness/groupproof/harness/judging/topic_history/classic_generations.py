@@ -16,10 +16,7 @@ from groupproof.harness.judging.topic_history.logged_groups import CLASSIC, Depa
 from groupproof.protocol.vocabulary import TopicPartition
 from groupproof.protocol.wire.subscription import SubscriptionError, decode_assignment, decode_subscription
 
-__all__ = ["ALIVE", "follow_generation"]
-
-ALIVE: Final = 0.6
-"""A member whose partitions were committed within this part of its session before the join phase ended had not let its session end."""
+__all__ = ["follow_generation"]
 
 _CONSUMER: Final = "consumer"
 _RETURN_MS: Final = 1_800_000
@@ -58,7 +55,7 @@ def follow_generation(group: LoggedGroup, value: Mapping[str, Any] | None, at_ms
     group.withheld = _assigned(before) - _assigned(members) if members else frozenset()
     for topic, count in _counts(_assigned(members)).items():
         group.counts[topic] = max(count, group.counts.get(topic, 0))
-    group.departures += [Departure(at_ms=at_ms, member=member) for member in lost]
+    group.departures += [Departure(at_ms=at_ms, member=member, was_alive=_was_alive(group, member, _state_ms(value) or at_ms)) for member in lost]
     group.protocol, group.protocol_type, group.is_deleted = CLASSIC, value["protocol_type"], False
     group.assignor, group.leader, group.generation, group.members = value["protocol"], value["leader"], generation, members
 
@@ -126,9 +123,10 @@ def _arrival(group: LoggedGroup, made: LoggedRebalance) -> None:
 
 
 def _was_lost(group: LoggedGroup, member: LoggedMember, at_ms: int) -> bool:
+    """Tell whether the group had lost the process that this member is, otherwise than by a leave in good order."""
     others = {known.identity for known in group.members.values()}
-    return any(
-        departure.member.identity == member.identity and at_ms - departure.at_ms <= _RETURN_MS and member.identity not in others
+    return member.identity not in others and any(
+        departure.member.identity == member.identity and at_ms - departure.at_ms <= _RETURN_MS and not departure.was_alive
         for departure in group.departures
     )
 
@@ -139,24 +137,39 @@ def _loss(group: LoggedGroup, made: LoggedRebalance) -> None:
         made.cause, made.also = Cause.HEARTBEAT_TIMEOUT, (*_LOSSES, Cause.FIRST_MEMBER)
         return
     made.member = made.lost[0]
-    was_alive = _was_alive(group, made.member, made.joined_ms or made.at_ms)
-    made.cause = Cause.HEARTBEAT_TIMEOUT if was_alive is False else Cause.LEFT
+    made.cause = _loss_of(group, made.member, made.joined_ms or made.at_ms)
     made.also = tuple(cause for cause in (*_LOSSES, *_REJOINS) if cause is not made.cause)
 
 
-def _was_alive(group: LoggedGroup, member: LoggedMember, end_ms: int) -> bool | None:
-    """Tell whether partitions of the member were committed shortly before the end of the join phase; None where none of them was ever committed in this membership."""
+def _loss_of(group: LoggedGroup, member: LoggedMember, end_ms: int) -> Cause:
+    """Say why a member most likely went, by how long nobody had committed its partitions when the join phase ended.
+
+    Who leaves in good order commits before. Who is stuck in processing does not commit for its max.poll.interval, which is its rebalance timeout, and then leaves.
+    Whose partitions were never committed may have left as well as not.
+    """
+    silent_ms = _silent_ms(group, member, end_ms)
+    if silent_ms is None or not member.session_ms or silent_ms < member.session_ms:
+        return Cause.LEFT
+    is_stuck = member.rebalance_ms is not None and member.session_ms < member.rebalance_ms <= silent_ms
+    return Cause.POLL_INTERVAL if is_stuck else Cause.HEARTBEAT_TIMEOUT
+
+
+def _was_alive(group: LoggedGroup, member: LoggedMember, end_ms: int) -> bool:
+    """Tell whether no session can have ended: that takes its whole length since the last heartbeat, and so since the last commit."""
+    silent_ms = _silent_ms(group, member, end_ms)
+    return silent_ms is not None and member.session_ms is not None and silent_ms < member.session_ms
+
+
+def _silent_ms(group: LoggedGroup, member: LoggedMember, end_ms: int) -> int | None:
+    """Return how long before `end_ms` the last commit of a member's partitions was; None where none of them was committed in this membership."""
     times = [group.commits[partition].at_ms for partition in member.partitions if partition in group.commits]
     mine = [at_ms for at_ms in times if at_ms >= member.since_ms]
-    if not mine or not member.session_ms:
-        return None
-    return end_ms - max(mine) < ALIVE * member.session_ms
+    return end_ms - max(mine) if mine else None
 
 
 def _exchange(group: LoggedGroup, made: LoggedRebalance) -> None:
     """Members went and others came within one rebalance, in an order that the record does not say. A crashed one is waited for until its session is over."""
-    was_alive = _was_alive(group, made.lost[0], made.joined_ms or made.at_ms)
-    if was_alive is False:
+    if _loss_of(group, made.lost[0], made.joined_ms or made.at_ms) is not Cause.LEFT:
         _arrival(group, made)
         made.cause = Cause.RETURNED if {member.identity for member in made.lost} & {member.identity for member in made.joined} else made.cause
         made.also = (*_LOSSES, *_REJOINS)

@@ -68,10 +68,11 @@ class StaticRestart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Departure:
-    """A membership that ended: whose, when, and how long it had lasted as far as the log goes back."""
+    """A membership that ended: whose, when, and how long it had lasted as far as the log goes back. `was_alive` where commits show that no session had ended."""
 
     at_ms: int
     member: LoggedMember
+    was_alive: bool = False
 
     @property
     def lasted_ms(self) -> int:
