@@ -23,7 +23,7 @@ from groupproof.protocol.wire.coordinator_records import CoordinatorRecord, Unre
 from groupproof.protocol.wire.coordinator_shapes import record_forms
 from groupproof.protocol.wire.log_batches import LogBatch
 
-__all__ = ["Comparison", "compare", "lines_of", "read_by_kafka"]
+__all__ = ["Comparison", "compare", "lines_of", "read_by_kafka", "written"]
 
 DECODER: Final = Path(__file__).with_name("DecodeTopic.java")
 _SHOWN_MAX: Final = 5
@@ -63,7 +63,7 @@ def compare(segments: Sequence[Path], reading: Path) -> Comparison:
         place = (line.pop("p"), line.pop("o"))
         mine = ours.pop(place, None)
         comparison.records[mine.name if isinstance(mine, CoordinatorRecord) else "marker" if isinstance(mine, str) else "unreadable"] += 1
-        expected = _written(mine, by_schema="name" not in (line.get("key") or {}))
+        expected = written(mine, by_schema="name" not in (line.get("key") or {}))
         theirs = {side: line.get(side) for side in expected}
         if theirs != expected:
             comparison.differing.append(f"{place}: we read {expected}, Kafka {theirs} of {line}")
@@ -90,7 +90,7 @@ def _ours(segments: Sequence[Path]) -> Iterator[tuple[Place, CoordinatorRecord |
                 yield (partition, offset), error
 
 
-def _written(record: CoordinatorRecord | str | UnreadableRecord | None, *, by_schema: bool) -> dict[str, Any]:
+def written(record: CoordinatorRecord | str | UnreadableRecord | None, *, by_schema: bool) -> dict[str, Any]:
     """Return what Kafka should have read where we read this: as its JSON converters write it, or by its old schemas."""
     if isinstance(record, str):
         return {"marker": record}
