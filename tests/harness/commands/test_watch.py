@@ -33,11 +33,11 @@ def test_all_groups_are_shown_and_one_group_with_its_history(groupproof: Call, t
 
 
 def test_json_is_of_its_schema_and_alone_on_stdout(groupproof: Call, tmp_path: Path) -> None:
-    told = groupproof("watch", str(_segments(tmp_path)), "--json").json
+    document = groupproof("watch", str(_segments(tmp_path)), "--json").json
 
-    validate("watch", told)
-    assert [(group["group"], group["in_storm"]) for group in told["groups"]] == [("orders", False), ("payments", True)]
-    assert told["topic"]["records"] == {"GroupMetadata": 7, "OffsetCommit": 1}
+    validate("watch", document)
+    assert [(group["group"], group["in_storm"]) for group in document["groups"]] == [("orders", False), ("payments", True)]
+    assert document["topic"]["records"] == {"GroupMetadata": 7, "OffsetCommit": 1}
 
 
 def test_what_is_recorded_can_be_watched_again(groupproof: Call, tmp_path: Path) -> None:

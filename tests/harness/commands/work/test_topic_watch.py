@@ -48,8 +48,8 @@ def test_a_cluster_and_its_segments_and_a_recording_of_it_tell_the_same(tmp_path
     again = TopicWatch()
     read_files([tmp_path / "recorded.ndjson"], again)
 
-    told = [[group.to_json() for _, group in sorted(watch.history.groups.items())] for watch in (live, files, again)]
-    assert told[0] == told[1] == told[2]
+    histories = [[group.to_json() for _, group in sorted(watch.history.groups.items())] for watch in (live, files, again)]
+    assert histories[0] == histories[1] == histories[2]
     assert [health.group.group for health in live.healths()] == ["g", "h"]
     assert (live.counts["t"], live.behind, files.tally.read) == (2, 0, 3)
 

@@ -32,20 +32,20 @@ from groupproof.protocol.trace import Observation, Recorder, write_trace
 from groupproof.protocol.wire.log_batches import BrokenBatch, LogBatch
 from groupproof.protocol.wire.offsets_topic import OffsetsTopic
 
-__all__ = ["Told", "provoke_and_read", "compare"]
+__all__ = ["ProvokedTopic", "compare", "provoke_and_read"]
 
 READER = "groupproof-watch"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ProvokedTopic:
     """What the topic held, and what its reader asked by the tap's trace."""
 
     topic: list[Observation]
     asked: Counter[str]
 
 
-def provoke_and_read(release: str, folder: Path, only: Sequence[str] = ()) -> Told:
+def provoke_and_read(release: str, folder: Path, only: Sequence[str] = ()) -> ProvokedTopic:
     """Provoke everything that `release` knows, then read the topic from its beginning."""
     folder.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
@@ -77,12 +77,12 @@ def provoke_and_read(release: str, folder: Path, only: Sequence[str] = ()) -> To
 
     trio.run(main)
     asked = Counter(str(obs.api) for obs in recorder.trace if obs.kind == "request" and obs.client == READER)
-    return Told(topic=found, asked=asked)
+    return ProvokedTopic(topic=found, asked=asked)
 
 
-def compare(told: Told) -> list[tuple[str, int, Cause | None, Cause, bool, tuple[Cause, ...]]]:
+def compare(provoked: ProvokedTopic) -> list[tuple[str, int, Cause | None, Cause, bool, tuple[Cause, ...]]]:
     """Return for each rebalance that the topic tells: the group, its number, what was done (None: nobody wrote it down), what is said, whether for certain, what else."""
-    groups = TopicHistory().follow_all(told.topic).groups
+    groups = TopicHistory().follow_all(provoked.topic).groups
     rows = []
     for name, causes in EXPECTED.items():
         if name not in groups:
