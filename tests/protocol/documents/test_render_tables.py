@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from groupproof.protocol.documents.render_tables import group_markdown, member_markdown
+from groupproof.protocol.documents.render_tables import epoch_member_markdown, group_markdown, member_markdown
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
 from groupproof.protocol.rules.classic.member_reactions import REACTIONS, UNREACHABLE
 from groupproof.protocol.rules.profiles import profile, profiles, rows
@@ -52,3 +52,12 @@ def test_the_member_document_tells_what_cannot_come_up() -> None:
 
     assert section.count("\n| ") - 2 == len(UNREACHABLE)
     assert all(f"| {api.title} | {phase.value} | {reason} |" in section for (api, phase), reason in UNREACHABLE.items())
+
+
+def test_the_member_with_an_epoch_has_its_own_table() -> None:
+    beat = _section(epoch_member_markdown(), "ConsumerGroupHeartbeat")
+
+    assert "| 110 FENCED_MEMBER_EPOCH |" in beat
+    assert "CGT-18, CGC-06" in beat
+    assert "| any other | stale |" in beat
+    assert "## JoinGroup" not in epoch_member_markdown()

@@ -60,6 +60,7 @@ def test_every_rule_of_the_coordinator_and_the_member_speaks_for_a_requirement_t
     assert cited().keys() <= {requirement.id for requirement in requirements()}
     assert "Heartbeat/Stable/alive" in cited()["TR-118"]
     assert "member/Heartbeat" in cited()["CLIENT-46"]
+    assert cited()["CGT-18"] == ["member/ConsumerGroupHeartbeat"]
     assert cited().keys() <= witnesses().keys()
 
 

@@ -17,7 +17,8 @@ from groupproof.protocol.documents.render_coverage import coverage_markdown
 from groupproof.protocol.documents.render_dialects import dialect_pages, dialects_beside_classic
 from groupproof.protocol.documents.render_releases import releases_markdown
 from groupproof.protocol.documents.render_states import states_markdown, states_svg
-from groupproof.protocol.documents.render_tables import group_markdown, member_markdown
+from groupproof.protocol.documents.render_tables import epoch_member_markdown, group_markdown, member_markdown
+from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.profiles import profile
 from groupproof.protocol.rules.requirements import Requirement, requirements
 from groupproof.protocol.vocabulary import Level
@@ -56,12 +57,15 @@ The tables here are those of the newest release. For another one:
 | what differs between two releases | `groupproof explain --profile kafka-2.4 --against kafka-4.1` |
 """
 
+_EPOCH_MEMBER: Final = f"{CONSUMER.name}-member.md"
+
 _CONTENTS = {
     "requirements.md": "every requirement, its level and the reason for it",
     "coverage.md": "how many of them have a witness among the tests, and what is missing and why",
     "states.md": "the states of a classic group: drawn, who moves it where, what can come up in each",
     "classic-group.md": "what a coordinator answers and does, by input and state",
     "classic-member.md": "what a member does with each answer",
+    _EPOCH_MEMBER: "what a member of KIP-848's protocol does with each answer",
     "releases.md": "the releases, and what differs between neighbours",
 }
 
@@ -77,6 +81,7 @@ def documents() -> dict[str, str]:
         "states.svg": states_svg(newest),
         "classic-group.md": group_markdown(newest),
         "classic-member.md": member_markdown(),
+        _EPOCH_MEMBER: epoch_member_markdown(),
         **dialect_pages(),
         "releases.md": releases_markdown(),
     }

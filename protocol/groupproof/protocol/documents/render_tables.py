@@ -9,11 +9,12 @@ from typing import Final
 from groupproof.protocol.documents.markdown import generated, table
 from groupproof.protocol.rules.cells import AnswerName, EventKind, Row, State, state_name
 from groupproof.protocol.rules.classic.member_reactions import REACTIONS, UNREACHABLE, Answer, Phase, Reaction, Reactions
+from groupproof.protocol.rules.consumer.consumer_reactions import CONSUMER_REACTIONS
 from groupproof.protocol.rules.dialect import Table
 from groupproof.protocol.rules.profiles import Profile
-from groupproof.protocol.vocabulary import ErrorCode, error_named
+from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
 
-__all__ = ["answer_words", "effect_words", "group_markdown", "member_markdown", "table_lines"]
+__all__ = ["answer_words", "effect_words", "epoch_member_markdown", "group_markdown", "member_markdown", "table_lines"]
 
 _COLUMNS: Final = ("state", "rule", "when", "answer", "does", "then", "requirement")
 
@@ -31,6 +32,14 @@ _MEMBER_HEAD = """\
 
 What a client does with each answer, by API and code; the newest Java client's way. Another client may do otherwise where the [requirement](requirements.md) leaves it open. A row that holds only in a phase says which: *joining* and
 *syncing* while its own JoinGroup or SyncGroup is unanswered, *stale* when it has moved on since it asked. Effects happen in the order written.
+"""
+
+
+_EPOCH_MEMBER_HEAD = """\
+# The member with an epoch (KIP-848), as the reference member keeps it
+
+What a client does with each answer, by API and code; the newest Java client's way, as in [the classic member's table](classic-member.md). A row that holds only in a phase says which: *joining* while its join is unanswered, *stale*
+when it has left or joined anew since it asked. To lose everything and to join again is Kafka's "fenced": the lost-callback runs, and the member joins at epoch 0 with the id that it has.
 """
 
 
@@ -91,11 +100,20 @@ def _code(code: int) -> str:
 
 def member_markdown() -> str:
     """Return what the reference member does with every answer."""
-    lines = [generated("protocol/…/rules/classic/member_reactions.py"), "", _MEMBER_HEAD]
-    for api, reactions in REACTIONS.items():
-        lines += [f"## {api.title}", "", *table(("answer", "phase", "does", "requirements"), _reactions(reactions))]
+    lines = [generated("protocol/…/rules/classic/member_reactions.py"), "", _MEMBER_HEAD, *_by_api(REACTIONS)]
     lines += ["## What cannot come up", "", *table(("answer to", "phase", "because"), _unreachable())]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def epoch_member_markdown() -> str:
+    """Return what the reference member of KIP-848's protocol does with every answer."""
+    lines = [generated("protocol/…/rules/"), "", _EPOCH_MEMBER_HEAD, *_by_api(CONSUMER_REACTIONS)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _by_api(reactions: Mapping[Api, Reactions]) -> Iterator[str]:
+    for api, rows in reactions.items():
+        yield from (f"## {api.title}", "", *table(("answer", "phase", "does", "requirements"), _reactions(rows)))
 
 
 def _reactions(reactions: Reactions) -> Iterator[tuple[str, ...]]:

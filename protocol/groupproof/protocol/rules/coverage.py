@@ -19,6 +19,7 @@ from importlib import resources
 from typing import Final
 
 from groupproof.protocol.rules.classic.member_reactions import REACTIONS
+from groupproof.protocol.rules.consumer.consumer_reactions import CONSUMER_REACTIONS
 from groupproof.protocol.rules.dialect_registry import on_change
 from groupproof.protocol.rules.profiles import known_profiles, profile
 from groupproof.protocol.rules.requirements import requirements
@@ -132,7 +133,7 @@ def cited() -> Mapping[str, Sequence[str]]:
                     found.setdefault(check.requirement, {})[f"{kind.value}/before/{check.name}"] = None
         for rule, row in profile(name).named_rules():
             found.setdefault(row.requirement, {})[rule] = None
-    for api, reactions in REACTIONS.items():
+    for api, reactions in (*REACTIONS.items(), *CONSUMER_REACTIONS.items()):
         for reaction in (*reactions.rows.values(), reactions.other, *reactions.phase_others.values()):
             for requirement in reaction.requirements:
                 found.setdefault(requirement, {})[f"member/{api.title}"] = None
