@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.epoch_traces import EpochStory
 from tests.harness.reports.making import SHARED, played
 
 from groupproof.harness.reports.pictures.timeline import LANES_MAX, Lane, Timeline, listed, timeline_of
@@ -233,3 +234,18 @@ def test_the_refusal_of_an_older_membership_puts_nobody_out() -> None:
 
     lane = lane_of(*JOINED, asks("JoinGroup", 3), anew, asks("SyncGroup", 4, **of_b), answers("SyncGroup", 4, **of_b), late)
     assert (states(lane)[-1], lane.states[-1].label) == ("STABLE", "generation 2")
+
+
+def test_a_member_with_an_epoch_is_in_its_epoch_and_reconciles_until_it_has_its_target() -> None:
+    story = EpochStory().settled("m0", member="a")
+    story.at(1_000)
+    story.hb(1, "m0", gets=1, gives=[("t", 0)], member="a")
+    story.at(2_000)
+    story.hb(1, "m0", gets=2, owns=[("t", 0)], member="a")
+    story.at(3_000)
+    story.hb(-1, "m0", gets=-1, member="a")
+    (lane,) = timeline_of(story.trace).lanes
+
+    spans = [(span.state, span.label, span.start.ms) for span in lane.states if span.end is None or span.end.ms > span.start.ms]
+    assert spans == [("STABLE", "epoch 1", 0), ("RECONCILING", "epoch 1", 1_000), ("STABLE", "epoch 2", 2_000), ("UNJOINED", "", 3_000)]
+    assert {tick.name for tick in lane.ticks if tick.kind == "request"} == {"ConsumerGroupHeartbeat"}

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.epoch_traces import EpochStory
 from tests.harness.reports.making import REBALANCE, SHARED, played
 
 from groupproof.harness.reports.texts.frame_text import line_of, short_id
@@ -133,3 +134,17 @@ def test_every_observation_of_real_runs_has_words() -> None:
 @given(st.builds(Observation, seq=st.just(0), at_ns=st.just(0), kind=st.text(), who=st.text(), body=st.dictionaries(st.text(), st.text())))
 def test_whatever_is_in_a_trace_it_has_words(seen: Observation) -> None:
     assert line_of(seen).tone is not None
+
+
+def test_a_heartbeat_of_kip_848_tells_its_epoch_what_is_owned_and_what_is_assigned() -> None:
+    story = EpochStory()
+    story.hb(0, gets=1, gives=[("t", 0), ("t", 1)])
+    story.hb(1, owns=[("t", 0), ("t", 1)])
+    story.hb(-2, gets=-2)
+    lines = [line_of(obs).text for obs in story.trace]
+
+    assert "joins at epoch 0" in lines[0]
+    assert "owns nothing" in lines[0]
+    assert lines[1].endswith("NONE · epoch 1 · assigned t-0, t-1")
+    assert lines[2].endswith("owns t-0, t-1")
+    assert "leaves for a while" in lines[4]

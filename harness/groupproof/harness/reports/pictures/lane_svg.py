@@ -7,7 +7,7 @@ from typing import Final
 
 from groupproof.harness.reports.pictures.scale import Placing
 from groupproof.harness.reports.pictures.svg import element, hint, text, text_width, time_label
-from groupproof.harness.reports.pictures.timeline import Bar, Lane, Span, Tick
+from groupproof.harness.reports.pictures.timeline import RECONCILING, Bar, Lane, Span, Tick
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState, MemberState
 
 __all__ = ["GUTTER", "LANE_HEIGHT", "LETTERS", "SHORT", "called", "glyph", "lane_parts", "stretch"]
@@ -25,6 +25,7 @@ SHORT: Final = {
     MemberState.PREPARING_REBALANCE.value: "joining",
     MemberState.COMPLETING_REBALANCE.value: "syncing",
     MemberState.STABLE.value: "stable",
+    RECONCILING: "reconciling",
 }
 """How a picture calls a state where its own name is long."""
 
@@ -40,7 +41,7 @@ LETTERS: Final = {
 
 # To be asked back with the id (KIP-394), or told of a rebalance, is the protocol at work.
 _USUAL = frozenset({ErrorCode.MEMBER_ID_REQUIRED.name, ErrorCode.REBALANCE_IN_PROGRESS.name})
-_QUIET_ANSWERS = frozenset({Api.HEARTBEAT.title, Api.OFFSET_FETCH.title, Api.FIND_COORDINATOR.title})
+_QUIET_ANSWERS = frozenset({Api.HEARTBEAT.title, Api.CONSUMER_GROUP_HEARTBEAT.title, Api.OFFSET_FETCH.title, Api.FIND_COORDINATOR.title})
 
 
 def lane_parts(lane: Lane, y: float, at: Placing, right: float) -> Iterator[str]:

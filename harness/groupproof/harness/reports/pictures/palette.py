@@ -67,8 +67,8 @@ _SHAPES: Final = """
 _FILLS: Final = Template("""
 .tl text{fill:$ink}.tl .paper{fill:$paper}.tl .soft{fill:$soft}.tl .lane{fill:$raised}.tl .grid{stroke:$line}.tl .on{fill:$on}
 .tl .break{stroke:$soft;fill:none;stroke-width:1.2}.tl .hatch{fill:$ink;opacity:.3}.tl .frame,.tl .letter{fill:$soft}.tl .beat{stroke:$soft;opacity:.6}
-.tl .s-Empty{fill:$empty}.tl .s-UNJOINED{fill:$unjoined}.tl .s-PreparingRebalance,.tl .s-PREPARING_REBALANCE{fill:$preparing}
-.tl .s-CompletingRebalance,.tl .s-COMPLETING_REBALANCE{fill:$completing}.tl .s-Stable,.tl .s-STABLE{fill:$stable}.tl .s-Dead{fill:$dead}
+.tl .s-Empty{fill:$empty}.tl .s-UNJOINED{fill:$unjoined}.tl .s-PreparingRebalance,.tl .s-PREPARING_REBALANCE,.tl .s-Assigning{fill:$preparing}
+.tl .s-CompletingRebalance,.tl .s-COMPLETING_REBALANCE,.tl .s-Reconciling,.tl .s-RECONCILING{fill:$completing}.tl .s-Stable,.tl .s-STABLE{fill:$stable}.tl .s-Dead{fill:$dead}
 .tl .held{fill:url(#tl-held)}.tl .owned{fill:$owns;stroke:$ownsline}.tl .event{fill:$ownsline}
 .tl .bar{fill:$faultfill;stroke:$fault;stroke-width:1.2}.tl .struck,.tl .faultname{fill:$fault}.tl .strike{stroke:$fault;stroke-dasharray:2 3}
 .tl .bad,.tl .lag,.tl .flag,.tl .latename{fill:$bad}.tl .flag{stroke:$paper;stroke-width:1.5}.tl .flagtext{fill:$paper}.tl .late{stroke:$bad;stroke-dasharray:4 3}

@@ -7,18 +7,25 @@ Edges are instants of the trace, so that what happens within one millisecond sti
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from groupproof.harness.judging.checkers.group_tracker import GroupTracker
+from groupproof.harness.judging.checkers.group_tracker import GroupTracker, Membership
 from groupproof.harness.judging.checkers.ownership_tracker import REPORTERS
+from groupproof.harness.reports.texts.counter_words import EPOCH, GENERATION, counter_of
 from groupproof.protocol.trace import Observation, Partitions, Trace
 from groupproof.protocol.vocabulary import Api, GroupState, MemberState, TopicPartition, error_named
 
-__all__ = ["GROUP_FRAMES", "Bar", "Instant", "Lane", "Span", "Tick", "Timeline", "listed", "timeline_of"]
+__all__ = ["GROUP_FRAMES", "RECONCILING", "Bar", "Instant", "Lane", "Span", "Tick", "Timeline", "listed", "timeline_of"]
 
 GROUP_FRAMES = frozenset(
-    api.title for api in (Api.FIND_COORDINATOR, Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.OFFSET_COMMIT, Api.OFFSET_FETCH)
-)
+    api.title
+    for api in (
+        Api.FIND_COORDINATOR, Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.OFFSET_COMMIT, Api.OFFSET_FETCH, Api.CONSUMER_GROUP_HEARTBEAT,
+    )
+)  # fmt: skip
+RECONCILING: Final = "RECONCILING"
+"""The state of a member with an epoch that has not come to its target, as Kafka's `MemberState` of KIP-848 calls it."""
+
 LANES_MAX = 40
 """More members than a picture can show; the first of them stand for the others."""
 
@@ -120,7 +127,7 @@ def _follow_group(timeline: Timeline, obs: Observation) -> None:
         return
     _end(timeline.group, obs)
     is_named = obs.generation is not None and obs.generation > 0 and obs.state_after != GroupState.EMPTY.value
-    label = f"generation {obs.generation}" if is_named else ""
+    label = f"{counter_of(obs)} {obs.generation}" if is_named else ""
     timeline.group.append(Span(start=_instant(obs), state=obs.state_after, label=label))
 
 
@@ -158,6 +165,15 @@ def _end(spans: list[Span], obs: Observation) -> None:
         spans[-1].end = _instant(obs)
 
 
+def _state_of(mine: Membership, obs: Observation) -> tuple[str, Observation, str, str]:
+    """Return a member's state as it is entered: a member with an epoch reconciles as long as it has what is no more in its target, or not all of that yet."""
+    if mine.member_epoch >= 0:
+        has_all = mine.target is None or mine.owned == mine.target
+        return (MemberState.STABLE.value if has_all else RECONCILING), obs, f"{EPOCH} {mine.member_epoch}", ""
+    is_stable = mine.state is MemberState.STABLE
+    return mine.state.value, obs, f"{GENERATION} {mine.generation}" if is_stable else "", "leader" if is_stable and mine.is_leader else ""
+
+
 class _Track:
     """One member's lane, by what the tracker knows of it and by its own frames and events."""
 
@@ -174,9 +190,7 @@ class _Track:
         else:
             self._tick(obs, "answer", str(obs.api), error_named(obs.error) if obs.error else None)
         if (mine := group.members.get(self.lane.name)) is not None and obs.kind in ("request", "response"):
-            is_stable = mine.state is MemberState.STABLE
-            label = f"generation {mine.generation}" if is_stable else ""
-            self._enter(mine.state.value, obs, label, "leader" if is_stable and mine.is_leader else "")
+            self._enter(*_state_of(mine, obs))
 
     def _enter(self, state: str, obs: Observation, label: str = "", note: str = "") -> None:
         states = self.lane.states

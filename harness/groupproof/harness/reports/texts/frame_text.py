@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from groupproof.harness.model.case_names import NAMES, CaseNames
 from groupproof.harness.reports.pictures.timeline import listed
+from groupproof.harness.reports.texts.counter_words import counter_of
 from groupproof.harness.reports.texts.embedded_text import embedded_facts, is_embedded
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, error_named
@@ -20,7 +21,12 @@ __all__ = ["FrameLine", "line_of", "short_id"]
 _ID_CHARS_KEPT = 8
 _UUID = re.compile(r"[^\s]*[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _TEXT_CHARS_MAX = 240
-_MEMBERSHIP = frozenset(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.OFFSET_COMMIT))
+_BEAT: Final = Api.CONSUMER_GROUP_HEARTBEAT.title
+_MEMBERSHIP = frozenset(
+    api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.OFFSET_COMMIT, Api.CONSUMER_GROUP_HEARTBEAT)
+)
+_OWNING: Final = frozenset({Api.JOIN_GROUP.title, _BEAT})
+_EPOCHS: Final = {0: "joins at epoch 0", -1: "leaves", -2: "leaves for a while"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,12 +72,16 @@ def _frame(obs: Observation) -> FrameLine:
 def _asked(obs: Observation) -> Iterator[str]:
     if obs.generation is not None:
         yield f"generation {obs.generation}"
+    if obs.member_epoch is not None:
+        yield _EPOCHS.get(obs.member_epoch, f"epoch {obs.member_epoch}")
     if obs.api in _MEMBERSHIP and not (obs.api == Api.LEAVE_GROUP.title and obs.member is None):
         yield f"member {short_id(obs.member)}" if obs.member else "member ''"
     if obs.instance:
         yield f"instance {obs.instance}"
     if obs.partitions:
-        yield f"{'owns' if obs.api == Api.JOIN_GROUP.title else 'of'} {listed(obs.partitions)}"
+        yield f"{'owns' if obs.api in _OWNING else 'of'} {listed(obs.partitions)}"
+    elif obs.api == _BEAT and obs.body.get("topic_partitions") is not None:
+        yield "owns nothing"
     if obs.offsets:
         yield _offsets(obs)
     yield from embedded_facts(obs)
@@ -85,6 +95,10 @@ def _answered(obs: Observation) -> Iterator[str]:
         yield "leader" if obs.body.get("leader") == obs.member else f"leader is {short_id(str(obs.body.get('leader')))}"
     elif obs.api == Api.JOIN_GROUP.title and obs.member:
         yield f"member {short_id(obs.member)}"
+    if obs.api == _BEAT and not obs.error:
+        yield f"epoch {obs.member_epoch}"
+        if obs.body.get("assignment") is not None:
+            yield f"assigned {listed(obs.partitions) or 'nothing'}"
     if obs.api == Api.SYNC_GROUP.title and not obs.error:
         if not is_embedded(obs):
             yield f"assigned {listed(obs.partitions) or 'nothing'}"
@@ -105,7 +119,7 @@ Words = tuple[str, str, str]
 def _transition(obs: Observation) -> Words:
     before = f"{obs.state_before} → " if obs.state_before else ""
     reason = f": {_UUID.sub(lambda found: short_id(found[0]), obs.detail)}" if obs.detail else ""
-    return "group", f"{before}{obs.state_after} · generation {obs.generation}{reason}", "transition"
+    return "group", f"{before}{obs.state_after} · {counter_of(obs)} {obs.generation}{reason}", "transition"
 
 
 def _fault(obs: Observation) -> Words:
