@@ -66,6 +66,7 @@ format: .venv/.set-up-dev ## let the formatter and the linter mend what they can
 docs: .venv/.set-up-run ## print the generated documents, the snapshots of the tables, the names of the witnesses, what the cases judge, the count of planted bugs and the matrix anew
 	$(BIN)/python ci/witnesses.py
 	$(BIN)/python ci/planted.py
+	$(BIN)/python ci/error_names.py
 	$(BIN)/python ci/judged.py 2>/dev/null
 	$(BIN)/python ci/museum.py
 	$(BIN)/python ci/figures.py

@@ -86,7 +86,7 @@ pub fn code_name(code: i16) -> String {
     known.map_or_else(|| format!("CODE_{code}"), |(_, name)| (*name).to_owned())
 }
 
-const NAMES: [(i16, &str); 46] = [
+const NAMES: &[(i16, &str)] = &[
     (-1, "UNKNOWN_SERVER_ERROR"),
     (1, "OFFSET_OUT_OF_RANGE"),
     (3, "UNKNOWN_TOPIC_OR_PARTITION"),
