@@ -1,10 +1,10 @@
-//go:build !serverside
+//go:build !serverside && !serversidebeta
 
 package main
 
 import "github.com/twmb/franz-go/pkg/kgo"
 
-// Of these releases the protocol of KIP-848 is a hidden beta, or is not there.
+// Before 1.19 the protocol of KIP-848 is not there.
 var dialects = []string{"classic"}
 
 func serverSide() []kgo.Opt { return nil }
