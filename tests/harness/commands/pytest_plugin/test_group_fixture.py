@@ -104,3 +104,31 @@ def test_a_group_that_does_not_settle_says_how_far_it_is(groupproof_group: Group
         groupproof_group.wait_until_stable(members="application", within_s=0.05)
     with pytest.raises(ValueError, match="'a' is in use"):
         groupproof_group.add("a")
+
+
+EPOCHS = {"group.consumer.min.heartbeat.interval.ms": 50, "group.consumer.heartbeat.interval.ms": 50, "group.consumer.assignment.interval.ms": 0}
+
+
+@pytest.mark.groupproof(settings=EPOCHS)
+def test_members_of_kip_848s_protocol_share_what_there_is(groupproof_group: GroupproofGroup, groupproof_trace: GroupproofTrace) -> None:
+    groupproof_group.add("one", group_protocol="consumer")
+    groupproof_group.wait_until_stable("one")
+    assert groupproof_group.assignments == {"one": {("t", 0), ("t", 1)}}
+    other = groupproof_group.add("other", group_protocol="consumer")
+    groupproof_group.wait_until_stable(members=2)
+
+    assert sorted(len(assignment) for assignment in groupproof_group.assignments.values()) == [1, 1]
+    with pytest.raises(AssertionError, match=r"it is Stable in epoch \d with 2 members"):
+        groupproof_group.wait_until_stable(members=3, within_s=0.05)
+    other.close()
+    assert [member.client_id for member in groupproof_group.wait_until_stable(members=1).members] == ["one"]
+    groupproof_trace.check("g")
+
+
+@pytest.mark.groupproof(settings=EPOCHS)
+def test_a_member_of_kip_848s_protocol_goes_step_by_step(groupproof_group: GroupproofGroup) -> None:
+    member = groupproof_group.add("slow", stepping=True, group_protocol="consumer")
+
+    steps = [member.step() for _ in range(2)]
+
+    assert [(step.api, step.member_epoch) for step in steps] == [("ConsumerGroupHeartbeat", 0), ("ConsumerGroupHeartbeat", 1)]

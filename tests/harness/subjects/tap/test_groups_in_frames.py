@@ -92,3 +92,14 @@ def test_frames_tell_the_tap_what_they_tell_the_tracker_of_the_checkers(case: Ca
         assert tap.role(obs.group, obs.member) == ("leader" if mine.is_leader else "follower")
 
     assert generations
+
+
+def test_a_group_with_epochs_reconciles_from_an_assignment_on() -> None:
+    groups = GroupsInFrames()
+    groups.follow(Api.CONSUMER_GROUP_HEARTBEAT, "g", {"error_code": 0, "member_epoch": 3, "assignment": {"topic_partitions": ()}})
+    assert (groups.generation("g"), groups.state("g"), groups.role("g", "a")) == (3, "Reconciling", None)
+
+    groups.follow(Api.CONSUMER_GROUP_HEARTBEAT, "g", {"error_code": 0, "member_epoch": 3, "assignment": None})
+    groups.follow(Api.CONSUMER_GROUP_HEARTBEAT, "g", {"error_code": 110, "member_epoch": 0, "assignment": None})
+    groups.follow(Api.CONSUMER_GROUP_HEARTBEAT, "g", {"error_code": 0, "member_epoch": -1, "assignment": None})
+    assert (groups.generation("g"), groups.state("g")) == (3, "Stable")

@@ -12,17 +12,22 @@ import trio
 from groupproof.clients.shims.reference import run_shim
 from groupproof.coordinator.machine.outputs import GroupView
 from groupproof.harness.commands.pytest_plugin.coordinator_fixture import WITHIN_S, GroupproofCoordinator
+from groupproof.harness.judging.checkers.group_tracker import GroupTracker, Membership
 from groupproof.harness.model.plan import Member
+from groupproof.harness.reports.texts.counter_words import EPOCH, GENERATION
 from groupproof.harness.running.plans.member_control import Actor, subscription_of
 from groupproof.harness.subjects.subject import ReferenceSubject
 from groupproof.protocol.faults import Fault, Hold, Selector
+from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, Api, GroupState
 from groupproof.protocol.wire.subscription import decode_assignment
 
 __all__ = ["GroupproofGroup", "GroupproofMember"]
 
-STEPS: Final = tuple(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT, Api.LEAVE_GROUP))
+STEPS: Final = tuple(
+    api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.CONSUMER_GROUP_HEARTBEAT, Api.OFFSET_COMMIT, Api.LEAVE_GROUP)
+)
 """The requests that a member led step by step waits before."""
 
 EAGER: Final = ("range", "roundrobin", "sticky")
@@ -194,8 +199,19 @@ class GroupproofGroup:
     def assignments(self) -> dict[str, set[tuple[str, int]]]:
         """Return who owns what, by client id, as the coordinator last gave it."""
         view = self.view
+        if view is not None and isinstance(view.state, ConsumerState):
+            return self._targets(view)
         members = view.members if view is not None else ()
         return {member.client_id: set(decode_assignment(member.assignment).partitions) if member.assignment else set() for member in members}
+
+    def _targets(self, view: GroupView) -> dict[str, set[tuple[str, int]]]:
+        """Return what heartbeats and SyncGroup gave the members of a group of KIP-848's protocol."""
+        tracker = GroupTracker()
+        for obs in self.coordinator.trace:
+            if obs.group == self.name:
+                tracker.follow(obs)
+        owners = {member.client_id: tracker.members.get(member.client_id, Membership()) for member in view.members}
+        return {client: set(member.owned if member.target is None else member.target) for client, member in owners.items()}
 
     def wait_until_stable(self, members: Wanted = None, within_s: float = WITHIN_S) -> GroupView:
         """Return when the group is Stable and nobody waits; raise `AssertionError` when it does not come to that in time.
@@ -217,7 +233,7 @@ class GroupproofGroup:
                         return view
                     await trio.sleep(LOOK_S)
             view = self.coordinator.cluster.view(self.name)
-            now = "nobody is in it" if view is None else f"it is {view.state} in generation {view.generation} with {_counted(view)}"
+            now = "nobody is in it" if view is None else f"it is {view.state} in {_counter(view)} {view.generation} with {_counted(view)}"
             wanted = (
                 "" if members is None else f" with {members} members" if isinstance(members, int) else f" with {', '.join(sorted(_names(members)))}"
             )
@@ -235,7 +251,11 @@ class GroupproofGroup:
 
 def _is_settled(view: GroupView, members: Wanted) -> bool:
     parked = any(member.parked for member in view.members)
-    return view.state is GroupState.STABLE and not parked and _are_all(view, members)
+    return view.state == GroupState.STABLE.value and not parked and _are_all(view, members)  # in either protocol
+
+
+def _counter(view: GroupView) -> str:
+    return EPOCH if isinstance(view.state, ConsumerState) else GENERATION
 
 
 def _are_all(view: GroupView, members: Wanted) -> bool:

@@ -1,6 +1,7 @@
 """What the frames that pass tell about groups: generation, leader and state, for the faults that ask for them. Pure and bounded.
 
-The state is what the answers said, so that it comes a little later than the coordinator's own.
+The state is what the answers said, so that it comes a little later than the coordinator's own. A group of KIP-848's protocol reconciles from an answer with an
+assignment to one without; its generation is the epoch that was answered last.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
 
 __all__ = ["GROUPS_MAX", "GroupsInFrames"]
@@ -46,6 +48,11 @@ class GroupsInFrames:
         if api is Api.JOIN_GROUP and not error:
             known = self._groups[group] = self._groups.pop(group, _GroupView(_PREPARING))
             known.generation, known.leader, known.state = body["generation_id"], body["leader"], GroupState.COMPLETING_REBALANCE.value
+            self._forget()
+        elif api is Api.CONSUMER_GROUP_HEARTBEAT and not error and body["member_epoch"] > 0:
+            known = self._groups[group] = self._groups.pop(group, _GroupView(_PREPARING))
+            known.generation, known.leader = body["member_epoch"], None
+            known.state = (ConsumerState.STABLE if body["assignment"] is None else ConsumerState.RECONCILING).value
             self._forget()
         elif group not in self._groups:
             return
