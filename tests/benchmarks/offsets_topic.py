@@ -1,6 +1,6 @@
 """How fast the offsets topic is read: a log of commits, and one of group metadata, in one process and in processor time (`make bench`).
 
-Three figures each: batches to records, records decoded, and observations of the trace made of them. A figure is the best of some rounds, so that a busy machine does no harm.
+Four figures each: batches to records, records decoded, observations of the trace made of them, and the histories of groups made of these. A figure is the best of some rounds, so that a busy machine does no harm.
 
 Aim: 100,000 records a second, decoded.
 """
@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
+from groupproof.harness.judging.topic_history.topic_history import TopicHistory
 from groupproof.protocol.wire.coordinator_records import decode_record, encode_record
 from groupproof.protocol.wire.log_batches import LogBatch, read_log
 from groupproof.protocol.wire.offsets_topic import OffsetsTopic
@@ -37,6 +38,7 @@ class Measured(NamedTuple):
     read: float
     decoded: float
     observed: float
+    analysed: float
 
 
 def commits(count: int) -> bytes:
@@ -66,6 +68,11 @@ def measure(name: str, blob: bytes) -> Measured:
     """Return the best of some rounds."""
     pairs = [(key, value) for batch in read_log(blob) if isinstance(batch, LogBatch) for _, _, key, value in batch.records]
 
+    def analyse() -> None:
+        topic, history = OffsetsTopic(_BEGIN_MS), TopicHistory()
+        for batch in read_log(blob):
+            history.follow_all(topic.follow(0, batch))
+
     def observe() -> None:
         topic = OffsetsTopic(_BEGIN_MS)
         for batch in read_log(blob):
@@ -82,12 +89,12 @@ def measure(name: str, blob: bytes) -> Measured:
         for _ in read_log(blob):
             pass
 
-    return Measured(name, len(pairs), *(len(pairs) / _best(work) for work in (read, decode, observe)))
+    return Measured(name, len(pairs), *(len(pairs) / _best(work) for work in (read, decode, observe, analyse)))
 
 
 def show(results: list[Measured]) -> Table:
     """Return the figures as a table."""
-    table = Table("log", "records", "read", "decoded", "as observations", title="records a second, one process")
+    table = Table("log", "records", "read", "decoded", "as observations", "analysed", title="records a second, one process")
     for result in results:
         table.add_row(result.name, f"{result.records:,}", *(f"{figure:,.0f}" for figure in result[2:]))
     return table

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from tests.harness.commands.calling import Call
 from tests.harness.judging.diagnosis.trimming import RECORDED
+from tests.harness.judging.topic_history.stories import member
 from tests.harness.running.importing import frames
+from tests.harness.subjects.offsets_topic.topic_logs import TopicLogs, generation
 
 from groupproof.protocol.trace import read_trace
 
@@ -44,3 +46,16 @@ def test_a_trace_needs_no_import(groupproof: Call) -> None:
 
     assert called.code == 3
     assert "is a trace already" in called.complaint
+
+
+def test_segments_of_the_offsets_topic_become_a_trace_that_explain_reads(groupproof: Call, tmp_path: Path) -> None:
+    logs = TopicLogs()
+    logs.append(3, generation(1_000, "payments", 1, (member("a-1"),)), generation(5_000, "payments", 2, (member("a-1"), member("b-1"))))
+    logs.write(tmp_path)
+    segment = tmp_path / "__consumer_offsets-3/00000000000000000000.log"
+    trace = list(read_trace(groupproof("trace", "import", segment).out.splitlines()))
+    explained = groupproof("trace", "explain", segment)
+
+    assert [obs.generation for obs in trace[1:]] == [1, 2]
+    assert "cause    new-member (client change, new member), inferred" in explained.out
+    assert "__consumer_offsets-3 offset 1: 2 members; joined: b" in explained.out

@@ -23,7 +23,7 @@ def command(files: tuple[Path, ...], output: Path | None, ports: tuple[int, ...]
     """Turn FILEs into one trace, in the order of time.
 
     Read are the server logs and request logs of Kafka's brokers, 1.1 to 4.1, the logs of Java consumers, and captures of packets (pcap and pcapng, as
-    tcpdump and Wireshark write them); each plain or compressed by gzip.
+    tcpdump and Wireshark write them), each plain or compressed by gzip; and segments of the offsets topic.
     """
     from groupproof.harness.reports.output_folder import write_text
     from groupproof.harness.running.importing.import_files import import_files

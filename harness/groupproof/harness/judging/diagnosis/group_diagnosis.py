@@ -11,6 +11,7 @@ from groupproof.harness.judging.diagnosis.group_history import GroupHistory, fol
 from groupproof.harness.judging.diagnosis.member_history import Sign
 from groupproof.harness.judging.diagnosis.rebalances import DATALINK, Rebalance
 from groupproof.harness.judging.diagnosis.wire_history import WireCourse
+from groupproof.harness.judging.topic_history.explained_topic import topic_rebalances
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api, GroupState
 
@@ -24,6 +25,7 @@ def rebalances_of(trace: Trace) -> list[Rebalance]:
     """Return the rebalances of every group in `trace`, in the order in which they began.
 
     Groups of the consumer protocol (KIP-848) have epochs for generations. Where the trace holds a classic group's transitions (the kit's own, or a broker's log) they say when; else the requests do.
+    Records of the offsets topic tell rebalances of their own.
     """
     groups = {obs.group for obs in trace if _begins(obs)}
     followers = {obs.group: _Follower(obs.group, is_told=obs.group in groups) for obs in trace if _names(obs, groups) and obs.group is not None}
@@ -32,7 +34,7 @@ def rebalances_of(trace: Trace) -> list[Rebalance]:
         for group in _concerned(observation, followers, by_client):
             followers[group].feed(observation)
     found = [rebalance for follower in followers.values() for rebalance in follower.finish()]
-    found += consumer_rebalances(trace)
+    found += consumer_rebalances(trace) + topic_rebalances(trace)
     return sorted(found, key=lambda rebalance: (rebalance.started_ms, rebalance.start_seq))
 
 

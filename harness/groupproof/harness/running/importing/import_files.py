@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.running.importing.broker_log import read_broker_log
@@ -19,7 +19,9 @@ from groupproof.harness.running.importing.packet_trace import read_capture
 from groupproof.harness.running.importing.request_log import read_request_log
 from groupproof.harness.running.rejudge import split
 from groupproof.harness.running.trace_files import is_parquet, stream, traces_in
-from groupproof.protocol.trace import Trace, read_trace
+from groupproof.harness.subjects.offsets_topic.segment_files import is_segment, read_segments
+from groupproof.protocol.trace import Observation, Trace, read_trace
+from groupproof.protocol.wire.offsets_topic import OffsetsTopic
 
 __all__ = ["PORTS", "FileKind", "import_files", "kind_of", "read_any"]
 
@@ -28,6 +30,8 @@ PORTS: Final = (9092,)
 
 _GZIP: Final = b"\x1f\x8b"
 _HEAD_BYTES: Final = 4_096
+_OF_A_RECORD: Final = ("group", "member", "instance", "client", "generation", "member_epoch", "version", "partitions", "offsets", "body")
+"""The columns that a record of the offsets topic has something in."""
 
 
 class FileKind(Enum):
@@ -36,6 +40,7 @@ class FileKind(Enum):
     TRACE = "trace"
     LOG = "log"
     CAPTURE = "capture"
+    SEGMENT = "segment"
 
 
 def kind_of(file: Path) -> FileKind:
@@ -46,6 +51,8 @@ def kind_of(file: Path) -> FileKind:
         return FileKind.TRACE
     if head[:4] in CAPTURE_MAGIC:
         return FileKind.CAPTURE
+    if is_segment(head):
+        return FileKind.SEGMENT
     begins = head.lstrip()[:200]
     return FileKind.TRACE if begins.startswith(b"{") and b'"seq"' in begins else FileKind.LOG
 
@@ -70,7 +77,7 @@ def _events(file: Path, ports: Sequence[int]) -> list[ImportedEvent]:
     if kind is FileKind.TRACE:
         raise WrongUsage(f"{file} is a trace already: groupproof trace explain reads it as it is")
     with _reading(file):
-        found = _from_capture(file, ports) if kind is FileKind.CAPTURE else _from_log(file)
+        found = _from_segment(file) if kind is FileKind.SEGMENT else _from_capture(file, ports) if kind is FileKind.CAPTURE else _from_log(file)
     if not found:
         what = (
             f"no requests to port {' or '.join(map(str, ports))}; name the brokers' with --port"
@@ -86,6 +93,20 @@ def _from_capture(file: Path, ports: Sequence[int]) -> list[ImportedEvent]:
         return list(read_capture(_bytes(file), ports=ports))
     except CaptureError as error:
         raise WrongUsage(f"{file} can't be read as a capture: {error}") from error
+
+
+def _from_segment(file: Path) -> list[ImportedEvent]:
+    """Return the records of a segment of the offsets topic."""
+    topic = OffsetsTopic(0)
+    return [
+        ImportedEvent(at_ms=float(obs.body["timestamp_ms"]), kind=obs.kind, columns=_columns(obs))
+        for _, partition, batch in read_segments([file])
+        for obs in topic.follow(partition, batch)
+    ]
+
+
+def _columns(obs: Observation) -> dict[str, Any]:
+    return {name: getattr(obs, name) for name in _OF_A_RECORD}
 
 
 def _from_log(file: Path) -> list[ImportedEvent]:
