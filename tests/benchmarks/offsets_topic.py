@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Final, NamedTuple
 
 from rich.console import Console
@@ -66,30 +67,8 @@ def generations(count: int, members: int = 10) -> bytes:
 
 def measure(name: str, blob: bytes) -> Measured:
     """Return the best of some rounds."""
-    pairs = [(key, value) for batch in read_log(blob) if isinstance(batch, LogBatch) for _, _, key, value in batch.records]
-
-    def analyse() -> None:
-        topic, history = OffsetsTopic(_BEGIN_MS), TopicHistory()
-        for batch in read_log(blob):
-            history.follow_all(topic.follow(0, batch))
-
-    def observe() -> None:
-        topic = OffsetsTopic(_BEGIN_MS)
-        for batch in read_log(blob):
-            for _ in topic.follow(0, batch):
-                pass
-
-    def decode() -> None:
-        for batch in read_log(blob):
-            if isinstance(batch, LogBatch):
-                for _, _, key, value in batch.records:
-                    decode_record(key, value)
-
-    def read() -> None:
-        for _ in read_log(blob):
-            pass
-
-    return Measured(name, len(pairs), *(len(pairs) / _best(work) for work in (read, decode, observe, analyse)))
+    count = sum(len(batch.records) for batch in read_log(blob) if isinstance(batch, LogBatch))
+    return Measured(name, count, *(count / _best(partial(work, blob)) for work in (_read, _decode, _observe, _analyse)))
 
 
 def show(results: list[Measured]) -> Table:
@@ -98,6 +77,31 @@ def show(results: list[Measured]) -> Table:
     for result in results:
         table.add_row(result.name, f"{result.records:,}", *(f"{figure:,.0f}" for figure in result[2:]))
     return table
+
+
+def _read(blob: bytes) -> None:
+    for _ in read_log(blob):
+        pass
+
+
+def _decode(blob: bytes) -> None:
+    for batch in read_log(blob):
+        if isinstance(batch, LogBatch):
+            for _, _, key, value in batch.records:
+                decode_record(key, value)
+
+
+def _observe(blob: bytes) -> None:
+    topic = OffsetsTopic(_BEGIN_MS)
+    for batch in read_log(blob):
+        for _ in topic.follow(0, batch):
+            pass
+
+
+def _analyse(blob: bytes) -> None:
+    topic, history = OffsetsTopic(_BEGIN_MS), TopicHistory()
+    for batch in read_log(blob):
+        history.follow_all(topic.follow(0, batch))
 
 
 def _best(work: Callable[[], None]) -> float:
