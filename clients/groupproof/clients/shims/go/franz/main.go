@@ -22,6 +22,8 @@ type franz struct {
 	*shim.Member
 	client *kgo.Client
 	topics []string
+
+	hasLeft bool
 }
 
 func main() {
@@ -147,6 +149,9 @@ func (f *franz) Committed([]shim.Partition) (shim.Offsets, error) {
 }
 
 func (f *franz) Resubscribe(topics []string) error {
+	if f.hasLeft {
+		return shim.Unimplemented("a client of franz-go joins its group once: what LeaveGroup has left, AddConsumeTopics does not join again")
+	}
 	f.client.AddConsumeTopics(topics...)
 	isKept := func(topic string) bool { return slices.Contains(topics, topic) }
 	f.client.PurgeTopicsFromConsuming(slices.DeleteFunc(slices.Clone(f.topics), isKept)...)
@@ -159,6 +164,7 @@ func (f *franz) Unsubscribe(leave *bool) error {
 	if err := f.CheckLeave(leave); err != nil {
 		return err
 	}
+	f.hasLeft = true
 	return f.client.LeaveGroupContext(context.Background())
 }
 
