@@ -13,6 +13,7 @@ from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.tap import upstream as upstream_module
 from groupproof.harness.subjects.tap.fault_syntax import faults_of
 from groupproof.harness.subjects.tap.upstream import UpstreamInfo
+from groupproof.protocol.rules.profiles import profiles
 from groupproof.protocol.trace import Observation, read_trace
 
 
@@ -49,6 +50,18 @@ def test_it_taps_until_it_is_interrupted_and_writes_what_it_saw(upstream: list[A
 
 def test_the_profile_that_is_named_holds(upstream: list[Address]) -> None:
     assert Tap(upstream=upstream, profile="kafka-2.4").run(stop).profile == "kafka-2.4"
+
+
+def test_who_stops_it_before_the_upstream_answers_gets_a_report_of_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def meet(connect: object, bootstrap: object, *, profile: str | None) -> UpstreamInfo:
+        signal.raise_signal(signal.SIGINT)
+        await trio.sleep_forever()
+        raise AssertionError("it was stopped")
+
+    monkeypatch.setattr(tap_server, "meet_upstream", meet)
+    tapped = Tap(upstream=[("broker", 9092)], judged=True).run(stop)
+
+    assert (tapped.served.results, tapped.profile) == ((), profiles()[-1])
 
 
 def test_what_is_kept_for_judging_is_bounded(upstream: list[Address], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ from groupproof.harness.subjects.networks.secure_connection import Connector
 from groupproof.harness.subjects.tap.hub import Hub, TcpDoors
 from groupproof.harness.subjects.tap.upstream import UpstreamInfo, meet_upstream
 from groupproof.protocol.faults import Fault
+from groupproof.protocol.rules.profiles import profiles
 from groupproof.protocol.trace import Observation, Recorder, Trace, write_trace
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import warm
@@ -96,7 +97,7 @@ class Tap:
                 raise trouble_in(error) from error
         results, unjudged = judge_sides(self._trace, is_cut=self._is_cut) if self.judged else ([], [])
         served = ServedGroups(results=tuple(results), started=started, duration_s=time.monotonic() - began, is_cut=self._is_cut)
-        profile = self._met.profile if self._met is not None else self.profile or ""
+        profile = self._met.profile if self._met is not None else self.profile or profiles()[-1]  # it was stopped before the upstream answered
         return TapResult(served=served, unjudged=tuple(unjudged), profile=profile, delivered=self._delivered)
 
     def _keep(self, obs: Observation) -> None:
