@@ -56,9 +56,9 @@ def cases_like(side: str, ids: Iterable[str]) -> tuple[Case, ...]:
     from groupproof.harness.cases.consumer import CONSUMER_CASES
     from groupproof.harness.cases.embedded import EMBEDDED_CASES
 
-    known = frozenset(ids)
-    kind = next((kind for kind, cases in EMBEDDED_CASES.items() if any(case.id in known for case in cases)), None)
-    is_of_both = any(case.id in known for case in CONSUMER_CASES)
+    names = frozenset(ids)
+    kind = next((kind for kind, cases in EMBEDDED_CASES.items() if any(case.id in names for case in cases)), None)
+    is_of_both = any(case.id in names for case in CONSUMER_CASES)
     return cases_of(side, DIALECT_CAPABILITIES if is_of_both else () if kind is None else (kind,))
 
 

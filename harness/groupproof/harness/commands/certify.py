@@ -27,7 +27,7 @@ group = Group(
 @click.argument("subject", required=False)
 @run_options
 @click.pass_context
-def client(ctx: click.Context, /, subject: str | None, **given: Any) -> int:
+def client(ctx: click.Context, /, subject: str | None, **options: Any) -> int:
     """Run the client cases against SUBJECT, a registered client with an optional release, or against a PROGRAM that speaks the shim contract.
 
     SUBJECT is one that `groupproof list subjects` names: kafka-python, kafka-python@2.2.3, java@3.1.1, or groupproof, the reference itself.
@@ -35,7 +35,7 @@ def client(ctx: click.Context, /, subject: str | None, **given: Any) -> int:
     program = program_of(ctx)
     if (subject is None) == (not program):
         raise click.UsageError("name either a registered client (kafka-python@2.2.3) or a program behind -- (certify client -- python shim.py)", ctx)
-    return _certify_client(subject, program, RunOptions(**given))
+    return _certify_client(subject, program, RunOptions(**options))
 
 
 def _certify_client(subject: str | None, program: tuple[str, ...], options: RunOptions) -> int:
@@ -73,12 +73,12 @@ def _certify_client(subject: str | None, program: tuple[str, ...], options: RunO
 @click.command()
 @click.argument("subject")
 @broker_options
-def coordinator(subject: str, **given: Any) -> int:
+def coordinator(subject: str, **options: Any) -> int:
     """Run the coordinator cases against SUBJECT: a registered coordinator with an optional release, or HOST:PORT of any broker.
 
     SUBJECT is one that `groupproof list subjects` names: apache-kafka, apache-kafka@1.1.0, kfake, or groupproof, the reference itself.
     """
-    return _certify_coordinator(subject, RunOptions(**given))
+    return _certify_coordinator(subject, RunOptions(**options))
 
 
 def _certify_coordinator(named: str, options: RunOptions) -> int:

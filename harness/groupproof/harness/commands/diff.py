@@ -39,14 +39,14 @@ WIDTH = 110
     "--properties", type=click.Path(path_type=Path), metavar="FILE", help="How to reach HOST:PORT (TLS, SASL), in the form of Kafka's own clients."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the divergences in full as JSON on stdout, and nothing else there.")
-def command(first: str, second: str, **given: Any) -> int:
+def command(first: str, second: str, **options: Any) -> int:
     """Send the coordinator cases to FIRST and SECOND, as `certify coordinator` takes them, and compare what they answer.
 
     Ids are replaced by names in the order of their appearance, and times are left out. 1 says that some schedule is not answered alike.
 
     Two clients, as `certify client` takes them, are compared by what the client cases come to: verdict, goodbye, and how their groups moved.
     """
-    return _diff_clients(first, second, **given) if _are_clients(first, second) else _diff(first, second, **given)
+    return _diff_clients(first, second, **options) if _are_clients(first, second) else _diff(first, second, **options)
 
 
 def _are_clients(*specs: str) -> bool:

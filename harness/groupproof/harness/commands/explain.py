@@ -73,8 +73,8 @@ def _unknown(name: str) -> Exception:
     from groupproof.protocol.rules.profiles import known_profiles
     from groupproof.protocol.rules.requirements import requirements
 
-    known = [*(case.id for case in every_case()), *(requirement.id for requirement in requirements()), *known_profiles(), *names()]
-    hint = nearest(name, known) or nearest(name.upper(), known)
+    everything = [*(case.id for case in every_case()), *(requirement.id for requirement in requirements()), *known_profiles(), *names()]
+    hint = nearest(name, everything) or nearest(name.upper(), everything)
     return WrongUsage(f"{name!r} is no case, requirement, profile, subject or input of the table{hint}; see groupproof list")
 
 
@@ -124,8 +124,8 @@ def _of_judge(judge: Judge) -> str:
     name = getattr(judge, "__qualname__", type(judge).__name__).split(".<locals>")[0]
     docs = (judge.__doc__, getattr(_maker(judge, name), "__doc__", None))
     first = next((doc.strip().split("\n\n")[0] for doc in docs if doc), "")
-    said = " ".join(first.split()).removeprefix("Judge that ")
-    return f"{name.replace('_', ' ')}: {said}" if said else name.replace("_", " ")
+    sentence = " ".join(first.split()).removeprefix("Judge that ")
+    return f"{name.replace('_', ' ')}: {sentence}" if sentence else name.replace("_", " ")
 
 
 def _maker(judge: Judge, name: str) -> object:
@@ -151,10 +151,10 @@ def _requirement(name: str) -> list[str] | None:
 
 def _observed(how: str) -> str:
     """Return the catalogue's marks, which may be followed by what to look for, in words."""
-    marks, _, what = how.partition(":")
+    marks, _, text = how.partition(":")
     meanings = {"W": "the wire", "T": "the trace", "V": "virtual time", "L": "log lines", "F": "an injected fault"}
     by = " and ".join(meanings.get(mark, mark) for mark in marks.replace("+", " ").split())
-    return f"{by}: {what.strip()}" if what else by
+    return f"{by}: {text.strip()}" if text else by
 
 
 def _judging(requirement: str) -> list[str]:
@@ -183,10 +183,10 @@ def _rows_of(requirement: str) -> list[str]:
     from groupproof.protocol.rules.profiles import known_profiles, profile
 
     found: dict[str, list[str]] = {}
-    for known in known_profiles():
-        for rule, row in profile(known).named_rules():
+    for release in known_profiles():
+        for rule, row in profile(release).named_rules():
             if row.requirement == requirement:
-                found.setdefault(rule, []).append(known)
+                found.setdefault(rule, []).append(release)
     return [f"{name}  ({', '.join(_runs(having, known_profiles()))})" for name, having in found.items()]
 
 

@@ -50,13 +50,13 @@ UNDECIDED = 2
     "--group-prefix", default="groupproof-", show_default=True, metavar="P", help="How the names of all groups and topics begin that are made."
 )
 @SET
-def coordinator(subject: str, **given: Any) -> int:
+def coordinator(subject: str, **options: Any) -> int:
     """Send generated histories to SUBJECT, as `certify coordinator` takes it, and hold every answer against the release's rules.
 
     Each history is one group of a few members. 1 says that an answer diverged: the history is shrunk, and kept as a schedule for `groupproof replay`.
     """
     need_hypothesis()
-    return _fuzz(subject, **given)
+    return _fuzz(subject, **options)
 
 
 def need_hypothesis() -> None:

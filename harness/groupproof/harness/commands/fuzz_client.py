@@ -56,7 +56,7 @@ def seconds_of(value: str) -> float:
 @click.option("--bind", default="127.0.0.1", show_default=True, metavar="HOST", help="Where the coordinators listen.")
 @click.option("--advertise", metavar="HOST", help="The host that clients connect to, when that differs (containers).")
 @click.pass_context
-def client(ctx: click.Context, /, subject: str | None, **given: Any) -> int:
+def client(ctx: click.Context, /, subject: str | None, **options: Any) -> int:
     """Put SUBJECT, as `certify client` takes it, through drawn plans: what its coordinator answers, what befalls the frames, what the application does.
 
     Every plan ends with the healing of all faults and a time in which the group has to settle. 1 says that a new kind of failure was found: its plan is
@@ -66,7 +66,7 @@ def client(ctx: click.Context, /, subject: str | None, **given: Any) -> int:
     if (subject is None) == (not program):
         raise click.UsageError("name either a registered client (kafka-python@2.2.3) or a program behind -- (fuzz client -- python shim.py)", ctx)
     need_hypothesis()
-    return _fuzz(subject, program, **given)
+    return _fuzz(subject, program, **options)
 
 
 def _fuzz(
@@ -88,10 +88,10 @@ def _fuzz(
 
     level = None if shim_level is None else int(shim_level)
     found = candidate(named, program, profile=profile, seed=seed, shim_level=level, jobs=jobs, say=say)
-    known = expect or found.expectations
+    expectations = expect or found.expectations
     config = RunConfig(
         cases=(), profile=profile, level="info", seed=seed, jobs=found.jobs, command=["groupproof", *sys.argv[1:]], timeout_s=timeout, bind=bind,
-        advertise=advertise, expectations=Expectations() if known is None else load(known),
+        advertise=advertise, expectations=Expectations() if expectations is None else load(expectations),
     )  # fmt: skip
     folder = output or Path("fuzz") / as_folder(_name(found))
     lines: list[str] = []

@@ -159,7 +159,7 @@ def _coordinators() -> list[Row]:
     from groupproof.harness.subjects.brokers.apache.releases import releases
     from groupproof.harness.subjects.brokers.broker_providers import ALIASES, NAMES, subject_named
 
-    known = {"apache-kafka": list(releases().names)}
+    releases_of = {"apache-kafka": list(releases().names)}
     rows: list[Row] = []
     for name in NAMES:
         found = subject_named(name)
@@ -171,7 +171,7 @@ def _coordinators() -> list[Row]:
                 "language": None,
                 "side": "coordinator",
                 "aliases": [alias for alias, meant in ALIASES.items() if meant == name],
-                "releases": known.get(name, []),
+                "releases": releases_of.get(name, []),
             }
         )
     return rows

@@ -120,8 +120,8 @@ def print_rows(console: Console, outcomes: Sequence[RowOutcome]) -> None:
             console.print(line, soft_wrap=True)
     counts = {state: sum(outcome.state is state for outcome in outcomes) for state in RowState}
     clients = len({outcome.row.client for outcome in outcomes})
-    said = ", ".join(f"{count} {state.value}" for state, count in counts.items() if count)
-    console.print(f"{len(outcomes)} rows of {clients} clients: {said}", highlight=False, soft_wrap=True)
+    totals = ", ".join(f"{count} {state.value}" for state, count in counts.items() if count)
+    console.print(f"{len(outcomes)} rows of {clients} clients: {totals}", highlight=False, soft_wrap=True)
 
 
 def _lines_of(outcome: RowOutcome) -> list[object]:

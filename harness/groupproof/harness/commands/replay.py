@@ -36,7 +36,7 @@ _SCENARIO = "chaos/"
 @click.option("--bind", default="127.0.0.1", show_default=True, metavar="HOST", help="Where the coordinators listen.")
 @click.option("--advertise", metavar="HOST", help="The host that clients connect to, when that differs (containers).")
 @click.pass_context
-def command(ctx: click.Context, /, file: Path, subject: str | None, engine: str | None, **given: Any) -> int:
+def command(ctx: click.Context, /, file: Path, subject: str | None, engine: str | None, **options: Any) -> int:
     """Run the schedule in FILE again: 1 says that it came out as recorded (reproduced), 0 that it did not.
 
     Another SUBJECT, or a PROGRAM, takes the place of the one that the schedule names. A report keeps a schedule of each case, as
@@ -48,10 +48,10 @@ def command(ctx: click.Context, /, file: Path, subject: str | None, engine: str 
     if subject is not None and program:
         raise click.UsageError("name either a subject or a program behind --, not both", ctx)
     if is_simulation(file):
-        return _simulated(file, subject, program, engine or "simulator", **given)
+        return _simulated(file, subject, program, engine or "simulator", **options)
     if engine is not None:
         raise click.UsageError("--engine is for a simulation's schedule; this one names its subject", ctx)
-    return _replay(file, subject, program, **given)
+    return _replay(file, subject, program, **options)
 
 
 def _simulated(file: Path, subject: str | None, program: tuple[str, ...], engine: str, *, output: Path | None, as_json: bool, **_: Any) -> int:
@@ -162,9 +162,9 @@ def _lines(schedule: Schedule, result: CaseResult, title: str) -> list[str]:
 
     ruling = result.ruling
     recorded = f", recorded was {schedule.verdict.value}" if schedule.verdict is not None else ""
-    said = "reproduced" if is_reproduced(schedule, ruling) else "not reproduced"
+    verdict = "reproduced" if is_reproduced(schedule, ruling) else "not reproduced"
     stability = f" ({ruling.stability})" if ruling.stability not in ("1/1", "0/1") else ""
-    lines = [f"{ruling.verdict.value} {result.case.id}{stability} by {title}: {said}{recorded}"]
+    lines = [f"{ruling.verdict.value} {result.case.id}{stability} by {title}: {verdict}{recorded}"]
     lines += [f"  expected  {ruling.expected}"] if ruling.expected else []
     return [*lines, f"  observed  {ruling.observed}"]
 

@@ -51,7 +51,7 @@ def _setting(value: str) -> tuple[str, str]:
 @click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="Of the member ids that are given.")
 @click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Where the report goes.  [default: reports/serve]")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on stdout, and nothing else there.")
-def command(*, judge: bool, output: Path | None, as_json: bool, **given: Any) -> int:
+def command(*, judge: bool, output: Path | None, as_json: bool, **options: Any) -> int:
     """Serve the reference coordinator until Ctrl-C.
 
     With --judge any application can be put in front of it, unmodified; when it ends, 1 says that a group's members broke the protocol, 2
@@ -65,7 +65,7 @@ def command(*, judge: bool, output: Path | None, as_json: bool, **given: Any) ->
     output = output or Path("reports", "serve")
     if judge:
         check_output(output)
-    serving = _serving(Serve, judge=judge, **given)
+    serving = _serving(Serve, judge=judge, **options)
     served = serving.run(lambda now: _announce(now, judge=judge, quiet=as_json))
     if not judge:
         return 0

@@ -65,7 +65,7 @@ def _faults(value: str) -> tuple[str, ...] | str:
 @click.option("--member-variant", metavar="NAME", hidden=True, help="Plant a bug, or another legal behaviour, in every member.")
 def command(
     *, seeds: range | None, jobs: int | None, duration: int, session_timeout: int | None, max_poll_interval: int | None, assignors: tuple[str, ...],
-    output: Path | None, observations: Path | None, as_json: bool, **given: Any,
+    output: Path | None, observations: Path | None, as_json: bool, **options: Any,
 ) -> int:  # fmt: skip
     """Let faults strike a group of reference members for a while, heal everything, and see whether the group settles.
 
@@ -75,7 +75,7 @@ def command(
     from groupproof.harness.simulation.settings import Simulation
 
     simulation = Simulation(
-        duration_ms=duration, session_timeout_ms=session_timeout, max_poll_interval_ms=max_poll_interval, assignors=assignors or None, **given
+        duration_ms=duration, session_timeout_ms=session_timeout, max_poll_interval_ms=max_poll_interval, assignors=assignors or None, **options
     )
     _check(simulation)
     if seeds is not None:
@@ -104,10 +104,10 @@ def _check(simulation: Simulation) -> None:
         simulation_of(simulation.profile, simulation.dialect)
     except Unsimulated as error:
         raise click.UsageError(f"{error}; groupproof datalink simulate runs DataLink's workers") from None
-    for names, known, what in ((simulation.faults, FAULTS, "fault"), (simulation.assignors or (), ASSIGNORS, "assignor")):
-        unknown = next((name for name in names if name not in known), None) if names != SWARM else None
+    for names, allowed, kind in ((simulation.faults, FAULTS, "fault"), (simulation.assignors or (), ASSIGNORS, "assignor")):
+        unknown = next((name for name in names if name not in allowed), None) if names != SWARM else None
         if unknown is not None:
-            raise click.UsageError(f"no {what} is called {unknown!r}{nearest(unknown, known)}; there are {', '.join(known)}")
+            raise click.UsageError(f"no {kind} is called {unknown!r}{nearest(unknown, allowed)}; there are {', '.join(allowed)}")
     try:
         if simulation.coordinator_variant is not None:
             bug_named(simulation.coordinator_variant)

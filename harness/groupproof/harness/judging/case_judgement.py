@@ -148,17 +148,17 @@ def _not_offered(lack: str, entries: Sequence[Finding]) -> Judgement:
 
 
 def _asked(judges: Iterable[Judge], evidence: Evidence) -> _Findings:
-    said = _Findings()
+    results = _Findings()
     for judge in judges:
         try:
-            said.findings.extend(judge(evidence))
+            results.findings.extend(judge(evidence))
         except NotReached as reason:
-            said.missed.append(str(reason))
+            results.missed.append(str(reason))
         except CaseNotOffered as lack:
             return _Findings(lack=str(lack))
         except NotOffered as lack:
-            said.lack = said.lack or str(lack)
-    return said
+            results.lack = results.lack or str(lack)
+    return results
 
 
 def _grounded(finding: Finding, trace: Trace) -> Finding:

@@ -31,8 +31,8 @@ def lies_in(case: Case, trace: Trace) -> list[str]:
             continue
         if obs.kind == "request" and obs.api in GROUP_TITLES:
             spoke.add(obs.client)
-        elif obs.client not in spoke and (what := _claimed(obs)) is not None:
-            lied.setdefault(obs.client, f"the shim of {obs.client} told {what} although its client had sent no request of the group protocol")
+        elif obs.client not in spoke and (claim := _claimed(obs)) is not None:
+            lied.setdefault(obs.client, f"the shim of {obs.client} told {claim} although its client had sent no request of the group protocol")
     return list(lied.values())
 
 

@@ -58,8 +58,8 @@ def judge_script_run(case: Case, trace: Trace) -> Judgement:
     for obs in trace:
         name = obs.body.get("name") if obs.who == "kit" else None
         if name in _ENDED:
-            verdict, said = _ENDED[name]
-            return Judgement(verdict=verdict, reason=f"{said} {obs.body['why']}.")
+            verdict, reason = _ENDED[name]
+            return Judgement(verdict=verdict, reason=f"{reason} {obs.body['why']}.")
         if name == "ground":
             ground = obs.body
         if name == "died":

@@ -22,13 +22,13 @@ _JOIN: Final = Api.JOIN_GROUP.title
 
 def outpaced(trace: Trace) -> str:
     """Return which client came back with the id that it was given only when its short session was over; empty where none did."""
-    given: dict[str, Observation] = {}
+    answers: dict[str, Observation] = {}
     for obs in trace:
         if obs.api != _JOIN or obs.client is None:
             continue
         if obs.kind == "response" and obs.error == ErrorCode.MEMBER_ID_REQUIRED:
-            given[obs.client] = obs
-        elif obs.kind == "request" and (answer := given.pop(obs.client, None)) is not None and obs.member == answer.member:
+            answers[obs.client] = obs
+        elif obs.kind == "request" and (answer := answers.pop(obs.client, None)) is not None and obs.member == answer.member:
             paused_ms = obs.at_ms - answer.at_ms - lost_ms(trace, answer.at_ms, obs.at_ms)
             session_ms = float(obs.body.get("session_timeout_ms") or SESSION_MS_MIN)
             if session_ms < SESSION_MS_MIN and paused_ms >= session_ms:

@@ -129,8 +129,8 @@ _KNOWN: Final = frozenset(int(code) for code in ErrorCode)
 # The draw.
 
 
-def _number(seed: int, what: str) -> int:
-    return int.from_bytes(hashlib.sha256(f"{seed}/names/{what}".encode()).digest()[:8], "big")
+def _number(seed: int, drawn_for: str) -> int:
+    return int.from_bytes(hashlib.sha256(f"{seed}/names/{drawn_for}".encode()).digest()[:8], "big")
 
 
 def _several(words: tuple[str, ...], count: int, seed: int) -> list[str]:

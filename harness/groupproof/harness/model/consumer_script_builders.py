@@ -31,9 +31,9 @@ Owned = Sequence[tuple[str, int]] | str | None
 """What a member reports: partitions by the script's names, "own" for what it was last assigned, None for nothing at all."""
 
 
-def _ask(member: str, api: Api, fields: Mapping[str, Any], given: Mapping[str, Any], *, label: str) -> Ask:
-    options = {name: value for name, value in given.items() if name in _OF_ASK}
-    body = {**fields, **{name: value for name, value in given.items() if name not in _OF_ASK}}
+def _ask(member: str, api: Api, fields: Mapping[str, Any], overrides: Mapping[str, Any], *, label: str) -> Ask:
+    options = {name: value for name, value in overrides.items() if name in _OF_ASK}
+    body = {**fields, **{name: value for name, value in overrides.items() if name not in _OF_ASK}}
     return Ask(member=member, api=api, fields=body, **{"label": label, **options})
 
 
@@ -52,7 +52,7 @@ def beat(
     regex: str | None = None,
     instance: str | None = None,
     timeout: int = -1,
-    **given: Any,
+    **overrides: Any,
 ) -> Ask:
     """Send ConsumerGroupHeartbeat as `member`, with its epoch and what has changed: nothing, unless it is said."""
     fields = {
@@ -67,36 +67,36 @@ def beat(
         "server_assignor": None,
         "topic_partitions": _reported(member, owned),
     }
-    return _ask(member, Api.CONSUMER_GROUP_HEARTBEAT, fields, given, label=f"beat {member}")
+    return _ask(member, Api.CONSUMER_GROUP_HEARTBEAT, fields, overrides, label=f"beat {member}")
 
 
-def join(member: str, *, names: Iterable[str] | None = ("t",), **given: Any) -> Ask:
+def join(member: str, *, names: Iterable[str] | None = ("t",), **overrides: Any) -> Ask:
     """Join: epoch 0, a subscription, a rebalance timeout, and no partitions."""
-    return beat(member, names=names, **{"epoch": 0, "owned": (), "timeout": REVOCATION_MS, "label": f"join {member}", **given})
+    return beat(member, names=names, **{"epoch": 0, "owned": (), "timeout": REVOCATION_MS, "label": f"join {member}", **overrides})
 
 
-def full(member: str, *, names: Iterable[str] | None = ("t",), **given: Any) -> Ask:
+def full(member: str, *, names: Iterable[str] | None = ("t",), **overrides: Any) -> Ask:
     """Send a heartbeat that says everything, and so is answered everything (CGM-26)."""
-    return beat(member, names=names, **{"owned": "own", "timeout": REVOCATION_MS, **given})
+    return beat(member, names=names, **{"owned": "own", "timeout": REVOCATION_MS, **overrides})
 
 
-def acknowledge(member: str, **given: Any) -> Ask:
+def acknowledge(member: str, **overrides: Any) -> Ask:
     """Report what the member was last assigned: what it was to revoke is given up."""
-    return beat(member, **{"owned": "own", "label": f"acknowledge {member}", **given})
+    return beat(member, **{"owned": "own", "label": f"acknowledge {member}", **overrides})
 
 
-def leave(member: str, **given: Any) -> Ask:
-    return beat(member, epoch=LEFT, **{"label": f"leave {member}", **given})
+def leave(member: str, **overrides: Any) -> Ask:
+    return beat(member, epoch=LEFT, **{"label": f"leave {member}", **overrides})
 
 
-def away(member: str, instance: str, **given: Any) -> Ask:
+def away(member: str, instance: str, **overrides: Any) -> Ask:
     """Leave as a static member that will be back."""
-    return beat(member, epoch=SLOT_KEPT, instance=instance, **{"label": f"away {member}", **given})
+    return beat(member, epoch=SLOT_KEPT, instance=instance, **{"label": f"away {member}", **overrides})
 
 
-def describe(member: str, *groups: Any, **given: Any) -> Ask:
+def describe(member: str, *groups: Any, **overrides: Any) -> Ask:
     fields = {"group_ids": groups or (_GROUP,), "include_authorized_operations": False}
-    return _ask(member, Api.CONSUMER_GROUP_DESCRIBE, fields, given, label=f"describe {member}")
+    return _ask(member, Api.CONSUMER_GROUP_DESCRIBE, fields, overrides, label=f"describe {member}")
 
 
 def _committed(offsets: Mapping[tuple[str, int], int], metadata: str) -> tuple[Mapping[str, Any], ...]:
@@ -113,7 +113,7 @@ def commit(
     epoch: Any = None,
     metadata: str = "",
     instance: str | None = None,
-    **given: Any,
+    **overrides: Any,
 ) -> Ask:
     """Send OffsetCommit v9 with the member's epoch (partition 0 of topic t at 1 unless `offsets` are given)."""
     fields = {
@@ -123,29 +123,31 @@ def commit(
         "group_instance_id": instance,
         "topics": _committed({("t", 0): 1} if offsets is None else offsets, metadata),
     }
-    return _ask(member, Api.OFFSET_COMMIT, fields, {"version": 9, **given}, label=f"commit {member}")
+    return _ask(member, Api.OFFSET_COMMIT, fields, {"version": 9, **overrides}, label=f"commit {member}")
 
 
-def fetch(member: str, partitions: Mapping[str, Sequence[int]] | None = None, *, epoch: Any = None, everything: bool = False, **given: Any) -> Ask:
+def fetch(
+    member: str, partitions: Mapping[str, Sequence[int]] | None = None, *, epoch: Any = None, everything: bool = False, **overrides: Any
+) -> Ask:
     """Send OffsetFetch v9 with the member's epoch: partition 0 of topic t, the `partitions`, or `everything` that was committed."""
     wanted = {"t": (0,)} if partitions is None else partitions
     topics = None if everything else tuple({"name": Topic(name), "partition_indexes": tuple(of)} for name, of in wanted.items())
     group = {
-        "group_id": given.pop("group_id", _GROUP),
-        "member_id": given.pop("member_id", member),
+        "group_id": overrides.pop("group_id", _GROUP),
+        "member_id": overrides.pop("member_id", member),
         "member_epoch": Ref(member, "member_epoch") if epoch is None else epoch,
         "topics": topics,
     }
-    fields = {"groups": (group,), "require_stable": given.pop("require_stable", False)}
-    return _ask(member, Api.OFFSET_FETCH, fields, {"version": 9, **given}, label=f"fetch {member}")
+    fields = {"groups": (group,), "require_stable": overrides.pop("require_stable", False)}
+    return _ask(member, Api.OFFSET_FETCH, fields, {"version": 9, **overrides}, label=f"fetch {member}")
 
 
-def list_groups(member: str, **given: Any) -> Ask:
-    return _ask(member, Api.LIST_GROUPS, {}, {"version": 5, **given}, label=f"list {member}")
+def list_groups(member: str, **overrides: Any) -> Ask:
+    return _ask(member, Api.LIST_GROUPS, {}, {"version": 5, **overrides}, label=f"list {member}")
 
 
-def delete_groups(member: str, *, group: Any = _GROUP, **given: Any) -> Ask:
-    return _ask(member, Api.DELETE_GROUPS, {"groups_names": (group,)}, given, label=f"delete {member}")
+def delete_groups(member: str, *, group: Any = _GROUP, **overrides: Any) -> Ask:
+    return _ask(member, Api.DELETE_GROUPS, {"groups_names": (group,)}, overrides, label=f"delete {member}")
 
 
 def settled(*members: str, rounds: int = 3) -> tuple[ScriptStep, ...]:

@@ -312,10 +312,10 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
 def plan_from_json(value: dict[str, Any]) -> Plan:
     """Raise `ValueError` naming the part that is unknown or missing."""
     try:
-        known = dict(value)
-        members = tuple(Member(**member) for member in known.pop("members"))
-        steps = tuple(_step_from_json(step) for step in known.pop("steps"))
-        return Plan(members=members, steps=steps, **known)
+        fields = dict(value)
+        members = tuple(Member(**member) for member in fields.pop("members"))
+        steps = tuple(_step_from_json(step) for step in fields.pop("steps"))
+        return Plan(members=members, steps=steps, **fields)
     except (KeyError, TypeError) as error:
         raise ValueError(f"not a plan: {error}") from error
 

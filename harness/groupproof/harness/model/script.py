@@ -316,10 +316,10 @@ def script_from_json(value: Mapping[str, Any]) -> Script:
 
 
 def _step_from_json(value: Mapping[str, Any]) -> ScriptStep:
-    given = {name: _from_json(item) for name, item in value.items() if name != "step"}
-    if "api" in given:
-        given["api"] = api_named(given["api"])
-    made: ScriptStep = _STEPS[value["step"]](**given)
+    arguments = {name: _from_json(item) for name, item in value.items() if name != "step"}
+    if "api" in arguments:
+        arguments["api"] = api_named(arguments["api"])
+    made: ScriptStep = _STEPS[value["step"]](**arguments)
     return made
 
 

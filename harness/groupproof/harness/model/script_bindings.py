@@ -105,19 +105,19 @@ class Memory:
         if api is Api.JOIN_GROUP:
             self.joined(member, body)
         elif body.get("member_epoch", -1) >= 0 and not body.get("error_code"):
-            given = self._members.setdefault(member, _Membership())
-            given.member_id, given.member_epoch = body.get("member_id") or given.member_id, body["member_epoch"]
+            membership = self._members.setdefault(member, _Membership())
+            membership.member_id, membership.member_epoch = body.get("member_id") or membership.member_id, body["member_epoch"]
             if body.get("assignment") is not None:
-                given.assigned = tuple(body["assignment"]["topic_partitions"])
+                membership.assigned = tuple(body["assignment"]["topic_partitions"])
 
     def joined(self, member: str, body: Mapping[str, Any]) -> None:
         """Take an answer to JoinGroup in: an id whenever there is one, the rest where there is a generation."""
-        given = self._members.setdefault(member, _Membership())
-        given.member_id = body.get("member_id") or given.member_id
+        membership = self._members.setdefault(member, _Membership())
+        membership.member_id = body.get("member_id") or membership.member_id
         if body.get("generation_id", -1) >= 0:
-            given.generation = body["generation_id"]
-            given.leader = body.get("leader", "")
-            given.protocol_name = body.get("protocol_name")
+            membership.generation = body["generation_id"]
+            membership.leader = body.get("leader", "")
+            membership.protocol_name = body.get("protocol_name")
 
     def resolved(self, value: Any) -> Any:
         """Return `value` with each marker in it replaced by what it stands for now."""
@@ -159,8 +159,8 @@ class Memory:
     def _ref(self, ref: Ref) -> Any:
         if ref.what == "producer_id":
             return self.names.producer_id(ref.member)
-        given = getattr(self._members.get(ref.member, _Membership()), ref.what)
-        return given + ref.plus if ref.what in _COUNTERS else given
+        membership_value = getattr(self._members.get(ref.member, _Membership()), ref.what)
+        return membership_value + ref.plus if ref.what in _COUNTERS else membership_value
 
     def _subscription(self, subscription: SubscriptionBytes) -> bytes:
         topics = tuple(self.names.topic(topic) for topic in subscription.topics)

@@ -35,9 +35,9 @@ _OF_ASK = frozenset({"label", "version", "over", "to", "wait", "within_ms", "cod
 GROUP = Group()
 
 
-def _ask(member: str, api: Api, fields: Mapping[str, Any], given: Mapping[str, Any], *, label: str) -> Ask:
-    options = {name: value for name, value in given.items() if name in _OF_ASK}
-    body = {**fields, **{name: value for name, value in given.items() if name not in _OF_ASK}}
+def _ask(member: str, api: Api, fields: Mapping[str, Any], overrides: Mapping[str, Any], *, label: str) -> Ask:
+    options = {name: value for name, value in overrides.items() if name in _OF_ASK}
+    body = {**fields, **{name: value for name, value in overrides.items() if name not in _OF_ASK}}
     return Ask(member=member, api=api, fields=body, **{"label": label, **options})
 
 
@@ -45,7 +45,7 @@ def _protocols(names: Sequence[str], metadata: Any) -> tuple[Mapping[str, Any], 
     return tuple({"name": name, "metadata": metadata} for name in names)
 
 
-def join(member: str, *, protocols: Sequence[str] = ("range",), metadata: Any = None, instance: str | None = None, **given: Any) -> Ask:
+def join(member: str, *, protocols: Sequence[str] = ("range",), metadata: Any = None, instance: str | None = None, **overrides: Any) -> Ask:
     """Send JoinGroup as `member`, with the id it was last given, not waiting for the answer; its label is "join MEMBER"."""
     fields = {
         "group_id": GROUP,
@@ -56,22 +56,22 @@ def join(member: str, *, protocols: Sequence[str] = ("range",), metadata: Any = 
         "protocol_type": "consumer",
         "protocols": _protocols(protocols, SubscriptionBytes() if metadata is None else metadata),
     }
-    return _ask(member, Api.JOIN_GROUP, fields, {"wait": False, **given}, label=f"join {member}")
+    return _ask(member, Api.JOIN_GROUP, fields, {"wait": False, **overrides}, label=f"join {member}")
 
 
-def joined(member: str, **given: Any) -> tuple[ScriptStep, ...]:
+def joined(member: str, **overrides: Any) -> tuple[ScriptStep, ...]:
     """Join as a newcomer does: dynamic members are first given their id (79) where the version says so (from v4 on), then join with it."""
-    if given.get("instance") is not None or (given.get("version") is not None and given["version"] < 4):
-        return (join(member, **given),)
-    first = {**given, "wait": True, "label": f"id {member}", "code": ErrorCode.MEMBER_ID_REQUIRED, "is_parked": False, "since": 4}
-    return (join(member, **first), join(member, **given))
+    if overrides.get("instance") is not None or (overrides.get("version") is not None and overrides["version"] < 4):
+        return (join(member, **overrides),)
+    first = {**overrides, "wait": True, "label": f"id {member}", "code": ErrorCode.MEMBER_ID_REQUIRED, "is_parked": False, "since": 4}
+    return (join(member, **first), join(member, **overrides))
 
 
 def answered(label: str, code: int | None = None, within_ms: int = 10_000) -> AwaitAnswer:
     return AwaitAnswer(label=label, code=code, within_ms=within_ms)
 
 
-def sync(member: str, assignments: Mapping[str, Iterable[tuple[str, int]]] | None = None, *, instance: str | None = None, **given: Any) -> Ask:
+def sync(member: str, assignments: Mapping[str, Iterable[tuple[str, int]]] | None = None, *, instance: str | None = None, **overrides: Any) -> Ask:
     """Send SyncGroup as `member`; `assignments`, by member, make it what a leader sends. Waits for the answer unless told otherwise."""
     fields = {
         "group_id": GROUP,
@@ -84,28 +84,28 @@ def sync(member: str, assignments: Mapping[str, Iterable[tuple[str, int]]] | Non
             {"member_id": Ref(name, "member_id"), "assignment": AssignmentBytes(tuple(owned))} for name, owned in (assignments or {}).items()
         ),
     }
-    return _ask(member, Api.SYNC_GROUP, fields, given, label=f"sync {member}")
+    return _ask(member, Api.SYNC_GROUP, fields, overrides, label=f"sync {member}")
 
 
-def beat(member: str, *, instance: str | None = None, **given: Any) -> Ask:
+def beat(member: str, *, instance: str | None = None, **overrides: Any) -> Ask:
     fields = {
         "group_id": GROUP,
         "generation_id": Ref(member, "generation"),
         "member_id": Ref(member, "member_id"),
         "group_instance_id": instance,
     }
-    return _ask(member, Api.HEARTBEAT, fields, given, label=f"beat {member}")
+    return _ask(member, Api.HEARTBEAT, fields, overrides, label=f"beat {member}")
 
 
-def leave(member: str, *, members: Sequence[Mapping[str, Any]] | None = None, **given: Any) -> Ask:
+def leave(member: str, *, members: Sequence[Mapping[str, Any]] | None = None, **overrides: Any) -> Ask:
     """Send LeaveGroup as `member`, for itself unless `members` are given."""
     own = ({"member_id": Ref(member, "member_id"), "group_instance_id": None},)
     fields = {"group_id": GROUP, "members": own if members is None else tuple(members)}
-    return _ask(member, Api.LEAVE_GROUP, fields, given, label=f"leave {member}")
+    return _ask(member, Api.LEAVE_GROUP, fields, overrides, label=f"leave {member}")
 
 
 def commit(
-    member: str, offsets: Mapping[tuple[str, int], int] | None = None, *, metadata: str | None = "", instance: str | None = None, **given: Any
+    member: str, offsets: Mapping[tuple[str, int], int] | None = None, *, metadata: str | None = "", instance: str | None = None, **overrides: Any
 ) -> Ask:
     """Send OffsetCommit as `member` (partition 0 of topic t at 1 unless `offsets` are given)."""
     topics: dict[str, list[Mapping[str, Any]]] = {}
@@ -118,39 +118,39 @@ def commit(
         "group_instance_id": instance,
         "topics": tuple({"name": Topic(name), "partitions": tuple(partitions)} for name, partitions in topics.items()),
     }
-    return _ask(member, Api.OFFSET_COMMIT, fields, given, label=f"commit {member}")
+    return _ask(member, Api.OFFSET_COMMIT, fields, overrides, label=f"commit {member}")
 
 
-def fetch(member: str, partitions: Mapping[str, Sequence[int]] | None = None, *, everything: bool = False, **given: Any) -> Ask:
+def fetch(member: str, partitions: Mapping[str, Sequence[int]] | None = None, *, everything: bool = False, **overrides: Any) -> Ask:
     """Send OffsetFetch as `member`: partition 0 of topic t, the `partitions`, or `everything` that was committed."""
     wanted = {"t": (0,)} if partitions is None else partitions
     topics = None if everything else tuple({"name": Topic(name), "partition_indexes": tuple(of)} for name, of in wanted.items())
-    group = {"group_id": given.pop("group_id", GROUP), "topics": topics}
+    group = {"group_id": overrides.pop("group_id", GROUP), "topics": topics}
     fields = {"groups": (group,), "require_stable": False}
-    return _ask(member, Api.OFFSET_FETCH, fields, given, label=f"fetch {member}")
+    return _ask(member, Api.OFFSET_FETCH, fields, overrides, label=f"fetch {member}")
 
 
-def describe(member: str, *, group: Any = GROUP, **given: Any) -> Ask:
-    return _ask(member, Api.DESCRIBE_GROUPS, {"groups": (group,)}, given, label=f"describe {member}")
+def describe(member: str, *, group: Any = GROUP, **overrides: Any) -> Ask:
+    return _ask(member, Api.DESCRIBE_GROUPS, {"groups": (group,)}, overrides, label=f"describe {member}")
 
 
-def list_groups(member: str, **given: Any) -> Ask:
-    return _ask(member, Api.LIST_GROUPS, {}, given, label=f"list {member}")
+def list_groups(member: str, **overrides: Any) -> Ask:
+    return _ask(member, Api.LIST_GROUPS, {}, overrides, label=f"list {member}")
 
 
-def delete_groups(member: str, *, group: Any = GROUP, **given: Any) -> Ask:
-    return _ask(member, Api.DELETE_GROUPS, {"groups_names": (group,)}, given, label=f"delete {member}")
+def delete_groups(member: str, *, group: Any = GROUP, **overrides: Any) -> Ask:
+    return _ask(member, Api.DELETE_GROUPS, {"groups_names": (group,)}, overrides, label=f"delete {member}")
 
 
-def stable(*members: str, **given: Any) -> tuple[ScriptStep, ...]:
+def stable(*members: str, **overrides: Any) -> tuple[ScriptStep, ...]:
     """Bring a new group to Stable: the members join, the first (the leader) gives partition i to the i-th, and all are synced.
 
     The first join completes alone when the initial delay is 0, so that later members start a new generation, into which the earlier rejoin.
     """
     steps: list[ScriptStep] = []
     for index, member in enumerate(members):
-        steps += joined(member, **given)
-        steps += [join(earlier, **given) for earlier in members[:index]]
+        steps += joined(member, **overrides)
+        steps += [join(earlier, **overrides) for earlier in members[:index]]
         steps += [answered(f"join {member}", code=0) for member in members[: index + 1]]
     leader, *followers = members
     steps += [sync(follower, wait=False, is_parked=True) for follower in followers]

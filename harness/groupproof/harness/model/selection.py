@@ -51,7 +51,7 @@ def _names(cases: Iterable[Case]) -> list[str]:
     return [name for case in cases for name in (case.id, *case.requirements)]
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, names: Iterable[str]) -> str:
     """Return a hint of the nearest right names, or nothing when none is near."""
-    near = difflib.get_close_matches(name, dict.fromkeys(known), n=3, cutoff=0.5)
+    near = difflib.get_close_matches(name, dict.fromkeys(names), n=3, cutoff=0.5)
     return f"; did you mean {' or '.join(near)}?" if near else ""

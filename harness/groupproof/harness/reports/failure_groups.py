@@ -29,8 +29,8 @@ def cause_of(report: CaseReport) -> Hashable:
     """Return what a case has in common with those that are listed with it; a close that is not clean is listed by itself."""
     ruling = report.result.ruling
     goodbye = ruling.goodbye_reason if ruling.goodbye is Goodbye.UNCLEAN and report.verdict is Verdict.OK else ""
-    known = None if report.excuse is None else report.excuse.reason
-    return report.verdict, ruling.verdict, ruling.fingerprint or ruling.observed or report.case.id, known, goodbye, report.case.preview
+    excuse = None if report.excuse is None else report.excuse.reason
+    return report.verdict, ruling.verdict, ruling.fingerprint or ruling.observed or report.case.id, excuse, goodbye, report.case.preview
 
 
 def cause_in(case: Mapping[str, Any]) -> Hashable:

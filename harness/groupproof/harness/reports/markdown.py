@@ -111,11 +111,11 @@ def _row(alike: Sequence[CaseReport]) -> str:
     first = alike[0]
     ruling = first.result.ruling
     preview = " (preview, not counted)" if first.case.preview else ""
-    known = f" Known: {first.excuse.reason} ({first.excuse.source})" if first.excuse is not None else ""
+    excuse = f" Known: {first.excuse.reason} ({first.excuse.source})" if first.excuse is not None else ""
     requirements = ", ".join(first.case.requirements)
     more = f" {and_more(f'`{case.case.id}`' for case in alike[1:])}" if len(alike) > 1 else ""
     grounds = f" ({plain(first.grounds)})" if first.grounds else ""
-    return f"| `{first.case.id}`{preview} {plain(requirements)}{more} | {plain(ruling.expected)} | {plain(ruling.observed + known)}{grounds} |"
+    return f"| `{first.case.id}`{preview} {plain(requirements)}{more} | {plain(ruling.expected)} | {plain(ruling.observed + excuse)}{grounds} |"
 
 
 def _foot(run: RunSummary) -> Iterator[str]:

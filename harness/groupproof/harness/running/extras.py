@@ -37,11 +37,11 @@ def absent(extra: str) -> tuple[str, ...]:
     return _missing(EXTRAS[extra])
 
 
-def need(what: str, *packages: str) -> None:
+def need(feature: str, *packages: str) -> None:
     """Raise `BrokenEnvironment` with the cure where one of these packages is missing; `what` says who needs them."""
     if missing := _missing(packages):
         extras = dict.fromkeys(extra for package in packages for extra, names in EXTRAS.items() if package in names)
-        raise BrokenEnvironment(f"{what} needs {missing[0]}, which is not installed; get it with: {cure(*extras)}")
+        raise BrokenEnvironment(f"{feature} needs {missing[0]}, which is not installed; get it with: {cure(*extras)}")
 
 
 def absence(errors: Iterable[BaseException]) -> BrokenEnvironment | None:

@@ -46,13 +46,13 @@ def rejudged(traces: Sequence[Trace], catalogue: Sequence[Case], universal: Sequ
 
     A case that is in no catalogue is judged by what its trace says that it is made of; raises `WrongUsage` where that can't be read.
     """
-    known = {case.id: case for case in catalogue}
+    by_id = {case.id: case for case in catalogue}
     repeated: dict[str, list[Trace]] = {}
     results: list[CaseResult] = []
     for trace in traces:
-        if trace[0].case not in known and (made := _made_of(trace)) is not None:
-            known[made.id] = made
-        if trace[0].case in known:
+        if trace[0].case not in by_id and (made := _made_of(trace)) is not None:
+            by_id[made.id] = made
+        if trace[0].case in by_id:
             repeated.setdefault(trace[0].case, []).append(trace)
         elif trace[0].case.startswith(f"{ANSWERED}/"):
             results.append(judge_answers(trace))
@@ -60,7 +60,7 @@ def rejudged(traces: Sequence[Trace], catalogue: Sequence[Case], universal: Sequ
             results += judge_sides(trace)[0]
         else:
             results += judge_live(trace)
-    return [_ruled(known[name], runs, universal) for name, runs in repeated.items()] + results
+    return [_ruled(by_id[name], runs, universal) for name, runs in repeated.items()] + results
 
 
 def _made_of(trace: Trace) -> Case | None:

@@ -42,27 +42,27 @@ def files_of(paths: Iterable[Path]) -> list[Path]:
     return [file for path in paths for file in (traces_in(path) if path.is_dir() else [path])]
 
 
-def is_whole(obs: Observation, known: Mapping[str, Case]) -> bool:
+def is_whole(obs: Observation, cases: Mapping[str, Case]) -> bool:
     """Tell whether an observation belongs to what is judged whole: a case, or what a report keeps of a coordinator's answers."""
-    return obs.case in known or obs.case.startswith(f"{ANSWERED}/")
+    return obs.case in cases or obs.case.startswith(f"{ANSWERED}/")
 
 
 def check_files(paths: Iterable[Path], catalogue: Sequence[Case], universal: Sequence[Judge]) -> CheckResult:
     """Judge the traces; raise `WrongUsage` for what is no trace."""
-    known = {case.id: case for case in catalogue}
+    cases = {case.id: case for case in catalogue}
     checked, whole = CheckResult(), list[Trace]()
     live: list[CaseResult] = []
     for file in files_of(paths):
-        taken, order = _FileReader(known), InOrder()
-        taken.take(order.sorted(stream(file)))
+        reader, order = _FileReader(cases), InOrder()
+        reader.take(order.sorted(stream(file)))
         if order.late:
-            taken = _FileReader(known)
-            taken.take(sorted(stream(file), key=lambda obs: obs.seq))
+            reader = _FileReader(cases)
+            reader.take(sorted(stream(file), key=lambda obs: obs.seq))
         checked.displaced += order.displaced
         # Runs that were written side by side, or one after the other and numbered alike, come in one order whoever reads them.
-        traces = sorted(taken.whole.values(), key=lambda trace: (trace[0].seq, trace[0].run, trace[0].case))
+        traces = sorted(reader.whole.values(), key=lambda trace: (trace[0].seq, trace[0].run, trace[0].case))
         whole += [run for trace in traces for run in split(trace)]
-        for group in taken.fleet.results():
+        for group in reader.fleet.results():
             checked.duplicates += group.duplicates
             live += results_of(group)
     checked.results = [*rejudged(whole, catalogue, universal), *live]
@@ -72,10 +72,10 @@ def check_files(paths: Iterable[Path], catalogue: Sequence[Case], universal: Seq
 class _FileReader:
     """One file, dealt to what is judged whole and to the fleet, run by run."""
 
-    def __init__(self, known: Mapping[str, Case]) -> None:
+    def __init__(self, cases: Mapping[str, Case]) -> None:
         self.whole: dict[tuple[str, str], Trace] = {}
         self.fleet = Fleet()
-        self._known = known
+        self._cases = cases
         self._heads: dict[tuple[str, str], Trace] = {}
         self._live: set[tuple[str, str]] = set()
 
@@ -84,7 +84,7 @@ class _FileReader:
             key = (obs.run, obs.case)
             if key in self._live:
                 self.fleet.feed(obs)
-            elif key in self.whole or is_whole(obs, self._known):
+            elif key in self.whole or is_whole(obs, self._cases):
                 self.whole.setdefault(key, []).append(obs)
             else:
                 self._look(key, obs)

@@ -63,10 +63,10 @@ def _homes() -> Iterator[Path]:
 def _release(home: Path) -> str | None:
     described = home / "release"
     try:
-        said = described.read_text("utf-8", "replace") if described.is_file() else _asked(home / "bin" / "java")
+        text = described.read_text("utf-8", "replace") if described.is_file() else _asked(home / "bin" / "java")
     except (OSError, subprocess.SubprocessError):
         return None
-    found = re.search(r'(?:JAVA_VERSION=|version )"(\d+(?:\.\d+)*)', said)
+    found = re.search(r'(?:JAVA_VERSION=|version )"(\d+(?:\.\d+)*)', text)
     return None if found is None else found[1]
 
 

@@ -54,8 +54,8 @@ class Connector:
 @cache
 def connector() -> Connector:
     """Return what is pinned."""
-    given = tomllib.loads((files("groupproof.harness") / "spark_connector.toml").read_text("utf-8"))
-    return Connector(pyspark=given["pyspark"], jars=tuple(Jar(**item) for item in given["jar"]))
+    table = tomllib.loads((files("groupproof.harness") / "spark_connector.toml").read_text("utf-8"))
+    return Connector(pyspark=table["pyspark"], jars=tuple(Jar(**item) for item in table["jar"]))
 
 
 def fetched_connector(cache: Path) -> Path | None:

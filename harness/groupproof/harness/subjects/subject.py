@@ -312,10 +312,10 @@ def warnings_of(subject: Subject) -> list[str]:
 
 
 def _trouble_of(program: Program, ending: Ending) -> Exception:
-    said = f"; its last words: {' | '.join(ending.stderr[-3:])}" if ending.stderr else ""
+    last_words = f"; its last words: {' | '.join(ending.stderr[-3:])}" if ending.stderr else ""
     if ending.broken is None and ending.status == CANNOT_RUN:
-        return BrokenEnvironment(f"the shim says that it can't run here (status {CANNOT_RUN}): {program}{said}")
-    return BrokenShim(f"the shim {'broke the contract: ' if ending.broken else ''}{ending} before its client spoke: {program}{said}")
+        return BrokenEnvironment(f"the shim says that it can't run here (status {CANNOT_RUN}): {program}{last_words}")
+    return BrokenShim(f"the shim {'broke the contract: ' if ending.broken else ''}{ending} before its client spoke: {program}{last_words}")
 
 
 @dataclass(slots=True)

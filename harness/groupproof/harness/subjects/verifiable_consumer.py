@@ -122,10 +122,10 @@ class VerifiableSubject:
             self._template = template_of(help_text)
             self._config_option = next((option for option in _CONFIG_OPTIONS if option in help_text), "")
             self._speaks_java = _JAVA_PACKAGE in "".join(help_text.split())  # the names are broken over lines
-        given = {argument.field for argument in self._template}
-        if not {"bootstrap", "topics", "group"} <= given:
+        fields = {argument.field for argument in self._template}
+        if not {"bootstrap", "topics", "group"} <= fields:
             raise BrokenShim(f"no program of level 0: its --help names no --topic, --group-id or --bootstrap-server: {self.program}")
-        capabilities = frozenset({CLASSIC_CAPABILITY, *(value for name, value in _CAPABILITIES.items() if name in given)})
+        capabilities = frozenset({CLASSIC_CAPABILITY, *(value for name, value in _CAPABILITIES.items() if name in fields)})
         self.hello = Hello(
             contract=CONTRACT,
             client=self.name,
@@ -202,10 +202,10 @@ class VerifiableSubject:
 
     def ignored(self, fields: Iterable[str]) -> list[str]:
         """Return the fields of `subscribe` that the program does not take; the client id is put on the wire for it."""
-        given = {argument.field for argument in self._template} | {"client_id"}
+        in_template = {argument.field for argument in self._template} | {"client_id"}
         if self._config_option:
-            given |= {*_PROPERTIES, "properties"}
-        return sorted(name for name in fields if name not in given)
+            in_template |= {*_PROPERTIES, "properties"}
+        return sorted(name for name in fields if name not in in_template)
 
 
 class _EventWatcher:

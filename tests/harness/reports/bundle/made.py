@@ -93,7 +93,7 @@ def _made(campaign: Callable[[RunConfig], CertifyRun], cases: list[Case], known:
         outcome = campaign(_order(cases, **changed)).go()
         report, bundle = Path(folder) / "report", Path(folder) / "out.tar.zst"
         write_report(outcome.summary, report)
-        write_bundle(outcome.summary, report, bundle, given=UserChoices(only=[case.id for case in cases]), expectations=expectations)
+        write_bundle(outcome.summary, report, bundle, choices=UserChoices(only=[case.id for case in cases]), expectations=expectations)
         return Made(bundle.read_bytes(), outcome.summary)
 
 

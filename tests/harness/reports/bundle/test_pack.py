@@ -31,7 +31,7 @@ def test_a_certificate_holds_what_its_verdicts_rest_on_and_nothing_else() -> Non
 def test_the_same_run_is_packed_to_the_same_bytes(tmp_path: Path) -> None:
     write_report(client().summary, tmp_path / "report")
     for name in ("a", "b"):
-        write_bundle(client().summary, tmp_path / "report", tmp_path / name, given=UserChoices())
+        write_bundle(client().summary, tmp_path / "report", tmp_path / name, choices=UserChoices())
 
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "report"]
@@ -41,7 +41,7 @@ def test_the_same_run_is_packed_to_the_same_bytes(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_signature_lies_beside_the_manifest(tmp_path: Path) -> None:
     write_report(client().summary, tmp_path / "report")
-    write_bundle(client().summary, tmp_path / "report", tmp_path / "out", given=UserChoices(), key=key(tmp_path, "mine"))
+    write_bundle(client().summary, tmp_path / "report", tmp_path / "out", choices=UserChoices(), key=key(tmp_path, "mine"))
 
     assert unpacked((tmp_path / "out").read_bytes())["manifest.json.sig"].startswith(b"-----BEGIN SSH SIGNATURE-----")
 
@@ -62,11 +62,11 @@ def test_what_keeps_a_certificate_from_being_written_is_told_before_a_run(tmp_pa
 @pytest.mark.slow
 def test_a_trace_that_is_gone_or_too_long_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BrokenEnvironment, match="for the certificate: No such file"):
-        write_bundle(client().summary, tmp_path, tmp_path / "out", given=UserChoices())
+        write_bundle(client().summary, tmp_path, tmp_path / "out", choices=UserChoices())
     write_report(client().summary, tmp_path / "report")
     monkeypatch.setattr(pack, "FILE_BYTES_MAX", 100)
     with pytest.raises(BrokenEnvironment, match="leave its case out with --skip"):
-        write_bundle(client().summary, tmp_path / "report", tmp_path / "out", given=UserChoices())
+        write_bundle(client().summary, tmp_path / "report", tmp_path / "out", choices=UserChoices())
 
 
 def test_files_of_known_failures_are_told_apart_and_their_names_are_safe() -> None:

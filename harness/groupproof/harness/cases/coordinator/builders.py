@@ -125,7 +125,7 @@ def offering(ask: ScriptStep, protocols: Mapping[str, Any]) -> Ask:
 
 def assigning(ask: Ask, assignments: Mapping[str, Any]) -> Ask:
     """Return the leader's SyncGroup with other assignments: bytes, or `Assigned`, by member."""
-    entries = tuple({"member_id": Ref(name, "member_id"), "assignment": given} for name, given in assignments.items())
+    entries = tuple({"member_id": Ref(name, "member_id"), "assignment": partitions} for name, partitions in assignments.items())
     return replace(ask, fields={**ask.fields, "assignments": entries})
 
 
@@ -145,69 +145,69 @@ def _regrouped(value: Any, group: Group) -> Any:
 # Requests that scripting.py has no word for -------------------------------------------------------------------------------------------
 
 
-def _asked(member: str, api: Api, fields: Mapping[str, Any], given: Mapping[str, Any]) -> Ask:
-    return Ask(member=member, api=api, fields=fields, **{"label": f"{api.title} {member}", **given})
+def _asked(member: str, api: Api, fields: Mapping[str, Any], overrides: Mapping[str, Any]) -> Ask:
+    return Ask(member=member, api=api, fields=fields, **{"label": f"{api.title} {member}", **overrides})
 
 
-def find(member: str, *keys: Any, key_type: int = 0, **given: Any) -> Ask:
+def find(member: str, *keys: Any, key_type: int = 0, **overrides: Any) -> Ask:
     """Send FindCoordinator to any broker, for the script's group unless `keys` are given."""
-    return _asked(member, Api.FIND_COORDINATOR, {"coordinator_keys": keys or (Group(),), "key_type": key_type}, {"to": "any", **given})
+    return _asked(member, Api.FIND_COORDINATOR, {"coordinator_keys": keys or (Group(),), "key_type": key_type}, {"to": "any", **overrides})
 
 
-def api_versions(member: str, **given: Any) -> Ask:
+def api_versions(member: str, **overrides: Any) -> Ask:
     fields = {"client_software_name": "groupproof", "client_software_version": "1"}
-    return _asked(member, Api.API_VERSIONS, fields, {"version": 0, **given})
+    return _asked(member, Api.API_VERSIONS, fields, {"version": 0, **overrides})
 
 
-def offset_delete(member: str, partitions: Mapping[str, Iterable[int]], **given: Any) -> Ask:
+def offset_delete(member: str, partitions: Mapping[str, Iterable[int]], **overrides: Any) -> Ask:
     """Send OffsetDelete for partitions of the script's topics."""
     topics = tuple(
         {"name": Topic(name), "partitions": tuple({"partition_index": index} for index in indexes)} for name, indexes in partitions.items()
     )
-    return _asked(member, Api.OFFSET_DELETE, {"group_id": Group(), "topics": topics}, given)
+    return _asked(member, Api.OFFSET_DELETE, {"group_id": Group(), "topics": topics}, overrides)
 
 
 # States to start from ------------------------------------------------------------------------------------------------------------------
 
 
-def alone(member: str, **given: Any) -> tuple[ScriptStep, ...]:
+def alone(member: str, **overrides: Any) -> tuple[ScriptStep, ...]:
     """Bring a new group to CompletingRebalance: one member has joined, leads, and has not synced."""
-    return (*joined(member, **given), answered(f"join {member}", code=0))
+    return (*joined(member, **overrides), answered(f"join {member}", code=0))
 
 
-def gathered(*members: str, **given: Any) -> tuple[ScriptStep, ...]:
+def gathered(*members: str, **overrides: Any) -> tuple[ScriptStep, ...]:
     """Bring a new group to CompletingRebalance: the members have joined one generation and none has synced, the first leads."""
     first, *others = members
-    steps = list(alone(first, **given))
+    steps = list(alone(first, **overrides))
     for other in others:
-        steps += joined(other, **{**given, "is_parked": True})
+        steps += joined(other, **{**overrides, "is_parked": True})
     if others:
-        steps += [join(first, **given), *(answered(f"join {member}", code=0) for member in members)]
+        steps += [join(first, **overrides), *(answered(f"join {member}", code=0) for member in members)]
     return tuple(steps)
 
 
 def synced(leader: str, *followers: str) -> tuple[ScriptStep, ...]:
     """Bring the group to Stable: the leader gives partition i to the i-th member, and the followers ask afterwards."""
-    given = {name: [("t", index)] for index, name in enumerate((leader, *followers))}
-    return (sync(leader, given, code=0), *(sync(follower, code=0) for follower in followers))
+    assignments = {name: [("t", index)] for index, name in enumerate((leader, *followers))}
+    return (sync(leader, assignments, code=0), *(sync(follower, code=0) for follower in followers))
 
 
-def preparing(leader: str, *others: str, **given: Any) -> tuple[ScriptStep, ...]:
+def preparing(leader: str, *others: str, **overrides: Any) -> tuple[ScriptStep, ...]:
     """Bring a new group to PreparingRebalance: its leader joins again, as "join LEADER", and waits; the others have a generation still in force."""
-    return (*stable(leader, *others, **given), join(leader, is_parked=True, **given))
+    return (*stable(leader, *others, **overrides), join(leader, is_parked=True, **overrides))
 
 
-def rejoined(*members: str, **given: Any) -> tuple[ScriptStep, ...]:
+def rejoined(*members: str, **overrides: Any) -> tuple[ScriptStep, ...]:
     """Let members of a group in PreparingRebalance join again, the last one ending the phase; all are answered."""
     *waiting, last = members
-    steps: list[ScriptStep] = [join(name, is_parked=True, **given) for name in waiting]
-    steps += [join(last, **given), *(answered(f"join {member}", code=0) for member in members)]
+    steps: list[ScriptStep] = [join(name, is_parked=True, **overrides) for name in waiting]
+    steps += [join(last, **overrides), *(answered(f"join {member}", code=0) for member in members)]
     return tuple(steps)
 
 
-def emptied(member: str = "a", **given: Any) -> tuple[ScriptStep, ...]:
+def emptied(member: str = "a", **overrides: Any) -> tuple[ScriptStep, ...]:
     """Bring a new group to Empty at a generation above 0: its member has left."""
-    return (*stable(member, **given), leave(member, code=0))
+    return (*stable(member, **overrides), leave(member, code=0))
 
 
 def found_missing(member: str) -> Ask:

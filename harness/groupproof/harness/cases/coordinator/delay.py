@@ -14,8 +14,8 @@ __all__ = ["CASES"]
 _HALF: Final[Pass] = passing(INITIAL_DELAY_MS // 2)
 
 
-def _delayed(name: str, title: str, requirements: tuple[str, ...], *steps: Steps, **given: Any) -> Case:
-    return case(f"delay/{name}", title, requirements, *steps, settings=DELAYED, **given)
+def _delayed(name: str, title: str, requirements: tuple[str, ...], *steps: Steps, **options: Any) -> Case:
+    return case(f"delay/{name}", title, requirements, *steps, settings=DELAYED, **options)
 
 
 CASES: tuple[Case, ...] = (

@@ -17,8 +17,8 @@ _OLDEST_IN_ALL: Final = 2
 """The version of JoinGroup that every release speaks; it takes a newcomer in without a round for its id."""
 
 
-def _refused(member: str, code: int, **given: Any) -> Ask:
-    return join(member, **{"wait": True, "code": code, **given})
+def _refused(member: str, code: int, **overrides: Any) -> Ask:
+    return join(member, **{"wait": True, "code": code, **overrides})
 
 
 def _bounds(name: str, title: str, code: int, session_timeout_ms: int) -> Case:

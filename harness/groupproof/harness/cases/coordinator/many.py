@@ -21,12 +21,12 @@ def _crowd(count: int) -> tuple[str, ...]:
     return tuple(f"m{number}" for number in range(count))
 
 
-def _stable(members: tuple[str, ...], **given: Any) -> tuple[ScriptStep, ...]:
+def _stable(members: tuple[str, ...], **overrides: Any) -> tuple[ScriptStep, ...]:
     """Bring the members to Stable: the first leads, the others come in one after the other, its second join ends the phase, and all sync."""
     leader, *others = members
-    steps: list[ScriptStep] = list(alone(leader, **_PATIENT, **given))
+    steps: list[ScriptStep] = list(alone(leader, **_PATIENT, **overrides))
     for other in others:
-        steps += joined(other, **_PATIENT, settles=False, **given)
+        steps += joined(other, **_PATIENT, settles=False, **overrides)
     # Many joins take a busy broker a while to take up.
     steps += [passing(500 + 3 * len(members)), join(leader, **_PATIENT)]
     steps += [answered(f"join {member}", code=0, within_ms=_WITHIN_MS) for member in members]
@@ -36,13 +36,13 @@ def _stable(members: tuple[str, ...], **given: Any) -> tuple[ScriptStep, ...]:
     return tuple(steps)
 
 
-def _many(count: int, *more: Steps, required: bool = True, **given: Any) -> Case:
+def _many(count: int, *more: Steps, required: bool = True, **options: Any) -> Case:
     members = _crowd(count)
     return case(
         f"many/{count}-members",
         f"brings {count} members to Stable in one rebalance, and answers each of them once",
         ("JOIN-13", "JOIN-14", "SYNC-12", "SYNC-13", "INV-08", "INV-09"),
-        _stable(members, **given),
+        _stable(members, **options),
         *(beat(name, code=0) for name in (members[0], members[count // 2], members[-1])),
         *more,
         required=required,

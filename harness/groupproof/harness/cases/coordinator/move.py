@@ -19,8 +19,8 @@ _KEEPING: Final = Level.SHOULD
 """Of what is under way at a move: a coordinator that keeps what Kafka forgets gives nobody two owners, and loses nothing."""
 
 
-def _moved(name: str, title: str, requirements: tuple[str, ...], *steps: Steps, **given: Any) -> Case:
-    return case(f"move/{name}", title, requirements, *steps, settings=PROMPT, brokers=2, **given)
+def _moved(name: str, title: str, requirements: tuple[str, ...], *steps: Steps, **options: Any) -> Case:
+    return case(f"move/{name}", title, requirements, *steps, settings=PROMPT, brokers=2, **options)
 
 
 # Each stops a broker, and so needs two of its own: few cases with much in them.

@@ -17,9 +17,9 @@ _METADATA_MAX: Final = 4_096
 _TWO: Final = {("t", 0): 5, ("t", 1): 6}
 
 
-def _simple(member: str, offsets: Mapping[tuple[str, int], int] | None = None, **given: Any) -> Any:
+def _simple(member: str, offsets: Mapping[tuple[str, int], int] | None = None, **overrides: Any) -> Any:
     """Return a commit of somebody who is in no group: generation -1, no member id."""
-    return commit(member, offsets, **{"generation_id": -1, "member_id": "", **given})
+    return commit(member, offsets, **{"generation_id": -1, "member_id": "", **overrides})
 
 
 _SIMPLE = (
@@ -126,14 +126,14 @@ _REFUSALS = (
             f"refuses a commit {words_of} with {code} while the group {words}",
             (requirement, *cites),
             steps,
-            commit("b", _TWO, **given, code=code),
+            commit("b", _TWO, **fields, code=code),
         )
         for state, words, requirement, steps in (
             ("preparing", "waits for joins", "TR-065", preparing("a", "b")),
             ("completing", "waits for the leader's assignment", "TR-096", gathered("a", "b")),
             ("stable", "is Stable", "TR-124", stable("a", "b")),
         )
-        for name, words_of, code, cites, given in (
+        for name, words_of, code, cites, fields in (
             ("stranger", "of a stranger", 25, ("COMMIT-05", "COMMIT-12", "COMMIT-51"), {"member_id": NOBODY}),
             ("later-generation", "of a generation to come", 22, ("COMMIT-06", "COMMIT-12"), {"generation_id": Ref("b", "generation", 1)}),
             ("earlier-generation", "of a generation that is past", 22, ("COMMIT-06",), {"generation_id": Ref("b", "generation", -1)}),

@@ -15,25 +15,25 @@ _SKIPS_FROM = 9
 """The version of JoinGroup that tells a leader to skip the assignment."""
 
 
-def together(leader: str, *followers: str, **given: Any) -> tuple[ScriptStep, ...]:
+def together(leader: str, *followers: str, **overrides: Any) -> tuple[ScriptStep, ...]:
     """Let static members, each of the instance "i-NAME", join one generation; none has synced, the first leads."""
-    steps: list[ScriptStep] = [join(leader, instance=f"i-{leader}", **given), answered(f"join {leader}", code=0)]
-    steps += [join(follower, instance=f"i-{follower}", is_parked=True, **given) for follower in followers]
+    steps: list[ScriptStep] = [join(leader, instance=f"i-{leader}", **overrides), answered(f"join {leader}", code=0)]
+    steps += [join(follower, instance=f"i-{follower}", is_parked=True, **overrides) for follower in followers]
     if followers:
-        steps.append(join(leader, instance=f"i-{leader}", **given))
+        steps.append(join(leader, instance=f"i-{leader}", **overrides))
     return (*steps, *(answered(f"join {name}", code=0) for name in (leader, *followers) if followers))
 
 
-def settled(leader: str, *followers: str, **given: Any) -> tuple[ScriptStep, ...]:
+def settled(leader: str, *followers: str, **overrides: Any) -> tuple[ScriptStep, ...]:
     """Do the same and sync: the group is Stable, and partition i is the i-th member's."""
     owned = {name: [("t", index)] for index, name in enumerate((leader, *followers))}
     synced = (sync(follower, instance=f"i-{follower}", code=0) for follower in followers)
-    return (*together(leader, *followers, **given), sync(leader, owned, instance=f"i-{leader}", code=0), *synced)
+    return (*together(leader, *followers, **overrides), sync(leader, owned, instance=f"i-{leader}", code=0), *synced)
 
 
-def _returns(member: str, **given: Any) -> Any:
+def _returns(member: str, **overrides: Any) -> Any:
     """Let the process of `member` start anew as "MEMBER2": it knows its instance and no member id."""
-    return join(f"{member}2", instance=f"i-{member}", **given)
+    return join(f"{member}2", instance=f"i-{member}", **overrides)
 
 
 _FIRST = (

@@ -68,15 +68,15 @@ _PROTOCOLS = tuple(
         f"{words} while the group {state_words}",
         ("SYNC-51", *requirements),
         steps,
-        sync("b", code=code, version=5, **given),
-        level=Level.SHOULD if None in given.values() else None,  # who names nothing names nothing wrong
+        sync("b", code=code, version=5, **fields),
+        level=Level.SHOULD if None in fields.values() else None,  # who names nothing names nothing wrong
     )
     for state, state_words, requirements, steps in (
         ("preparing", "waits for joins", ("TR-055",), preparing("a", "b")),
         ("completing", "waits for the leader's assignment", ("TR-085",), gathered("a", "b")),
         ("stable", "is Stable", ("TR-117", "TR-116"), stable("a", "b")),
     )
-    for name, words, code, given in (
+    for name, words, code, fields in (
         ("other-type", "refuses a sync that names another protocol type with 23", 23, {"protocol_type": "connect"}),
         ("other-protocol", "refuses a sync that names another protocol with 23", 23, {"protocol_name": "roundrobin"}),
         ("no-type", "refuses a sync that names no protocol type with 23", 23, {"protocol_type": None}),

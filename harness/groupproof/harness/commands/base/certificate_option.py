@@ -36,8 +36,8 @@ def pack_outcome(options: RunOptions, outcome: RunOutcome, report: Path, expecta
         return ""
     from groupproof.harness.reports.bundle.pack import write_bundle
 
-    given = choices_of(options, outcome.gave_up)
-    write_bundle(outcome.summary, report, options.bundle, given=given, expectations=expectations, key=options.sign)
+    choices = choices_of(options, outcome.gave_up)
+    write_bundle(outcome.summary, report, options.bundle, choices=choices, expectations=expectations, key=options.sign)
     by = f"signed with {options.sign}" if options.sign is not None else "not signed, so that it does not prove who made it (--sign)"
     return f"certificate: {options.bundle}, {by}"
 

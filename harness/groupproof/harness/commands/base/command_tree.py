@@ -35,18 +35,18 @@ class Group(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         where = self._at.get(cmd_name, PLUGIN)
         if where == PLUGIN:
-            known = self._plugins is not None and cmd_name in plugin_names(self._plugins)
-            return cast(click.Command, plugin(str(self._plugins), cmd_name)) if known else None
+            is_plugin = self._plugins is not None and cmd_name in plugin_names(self._plugins)
+            return cast(click.Command, plugin(str(self._plugins), cmd_name)) if is_plugin else None
         module, _, attribute = where.partition(":")
         command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args and self._at.get(args[0], PLUGIN) == PLUGIN and not args[0].startswith("-"):
-            known = self.list_commands(ctx)
-            if args[0] not in known:
-                near = difflib.get_close_matches(args[0], known, n=3, cutoff=0.5)
-                hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(known)}"
+            names = self.list_commands(ctx)
+            if args[0] not in names:
+                near = difflib.get_close_matches(args[0], names, n=3, cutoff=0.5)
+                hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(names)}"
                 raise click.UsageError(f"no command is called {args[0]!r}; {hint}", ctx)
         return super().resolve_command(ctx, args)
 

@@ -208,24 +208,24 @@ class _Settling:
     """Makes known failures of what was reported: an entry stands for its case alone, or for several, of which the first that passes answers for it."""
 
     def __init__(self, run_plan: RunPlan, cases: Sequence[Case], result_of: _Tell) -> None:
-        self._commission, self._told = run_plan, result_of
+        self._commission, self._result_of = run_plan, result_of
         self._cases = cases
         self._shipped: dict[object, Expectations] = {}
         self.subject: SubjectInfo | None = None
 
     def result(self, case: Case) -> Result:
-        reported = self._told(case)
+        reported = self._result_of(case)
         if isinstance(reported, str):
             return Result(missing=reported)
         self.subject = reported.standing.subject
-        known = [entry for entry in self._known_failures(reported.standing) if entry.covers(case.id)]
+        expected = [entry for entry in self._known_failures(reported.standing) if entry.covers(case.id)]
         result = reported.result(case)
-        own = settle(known, [_observed(reported)], date.today())
+        own = settle(expected, [_observed(reported)], date.today())
         excuse = own.excused.get(case.id)
         if excuse is not None and self._with_others(excuse, case, reported)[0].stale:
             excuse = None
         report = CaseReport(result=result, excuse=excuse)
-        stale = "" if report.excuse else "; ".join(name for entry in known for name in self._stale(entry, case, reported))
+        stale = "" if report.excuse else "; ".join(name for entry in expected for name in self._stale(entry, case, reported))
         return Result(report=report, stale=stale)
 
     def _stale(self, entry: KnownFailure, case: Case, result: SharedResult) -> list[str]:
@@ -239,7 +239,7 @@ class _Settling:
     def _with_others(self, entry: KnownFailure, case: Case, result: SharedResult) -> tuple[MatchedExpectations, dict[str, CaseVerdict]]:
         """Return what becomes of an entry by all the cases that it covers, and what was found of the others."""
         others = [item for item in self._cases if entry.covers(item.id) and item is not case]
-        by_name = {case.id: self._told(case) for case in others}
+        by_name = {case.id: self._result_of(case) for case in others}
         observed = {id: _observed(value) for id, value in by_name.items() if isinstance(value, SharedResult)}
         return settle([entry], [_observed(result), *observed.values()], date.today()), observed
 

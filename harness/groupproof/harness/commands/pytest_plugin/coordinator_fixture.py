@@ -79,8 +79,8 @@ class GroupproofFault:
         return await self._coordinator.stand.awaited(lambda: self._strikes(within_s))
 
     async def _strikes(self, within_s: float) -> Observation:
-        what = f"fault {self.name} has not taken effect"
-        return await self._coordinator.observed(lambda obs: obs.fault == self.name and obs.detail == "delivered", 1, 0, within_s, what)
+        complaint = f"fault {self.name} has not taken effect"
+        return await self._coordinator.observed(lambda obs: obs.fault == self.name and obs.detail == "delivered", 1, 0, within_s, complaint)
 
     def __enter__(self) -> GroupproofFault:
         return self
@@ -201,11 +201,11 @@ class GroupproofCoordinator:
         def matches(obs: Observation) -> bool:
             return obs.kind == kind and obs.api == title and client in (None, obs.client) and code in (None, obs.error or 0)
 
-        what = f"{count} {kind}{'s' if count > 1 else ''} {title}{f' of {client}' if client else ''} did not come"
+        complaint = f"{count} {kind}{'s' if count > 1 else ''} {title}{f' of {client}' if client else ''} did not come"
         place = place_meant(since)
-        return lambda: self.observed(matches, count, place, within_s, what)
+        return lambda: self.observed(matches, count, place, within_s, complaint)
 
-    async def observed(self, matches: Callable[[Observation], bool], count: int, since: int, within_s: float, what: str) -> Observation:
+    async def observed(self, matches: Callable[[Observation], bool], count: int, since: int, within_s: float, complaint: str) -> Observation:
         """Wait, in the stand's loop, for the `count`-th observation that matches."""
         found = [obs for obs in self.stand.recorder.trace[since:] if matches(obs)]
         come = trio.Event()
@@ -224,7 +224,7 @@ class GroupproofCoordinator:
         finally:
             stop()
         if len(found) < count:
-            raise AssertionError(f"{what} within {within_s:g} s; the last that was seen:\n{self.trace.tail()}")
+            raise AssertionError(f"{complaint} within {within_s:g} s; the last that was seen:\n{self.trace.tail()}")
         return found[count - 1]
 
 
@@ -234,11 +234,11 @@ def served(marks: Sequence[Mapping[str, Any]], positional: Sequence[object] = ()
     wanted: dict[str, Any] = {}
     for mark in reversed(marks):
         wanted |= mark
-    known = (*_SERVED, _GROUP)
+    names = (*_SERVED, _GROUP)
     if positional:
-        raise TypeError(f"the marker groupproof takes keywords alone: {', '.join(known)}")
-    if unknown := sorted(set(wanted) - set(known)):
-        raise TypeError(f"the marker groupproof takes no {unknown[0]}{nearest(unknown[0], known)}")
+        raise TypeError(f"the marker groupproof takes keywords alone: {', '.join(names)}")
+    if unknown := sorted(set(wanted) - set(names)):
+        raise TypeError(f"the marker groupproof takes no {unknown[0]}{nearest(unknown[0], names)}")
     group = str(wanted.pop(_GROUP, "g"))
     settings = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 100, **wanted.pop("settings", {})}
     server = ServerThread(ServerConfig(settings=settings, **wanted))

@@ -61,8 +61,8 @@ def closed(run_plan: RunPlan, cases: Sequence[Case], engine: CaseQueue | None, f
     entries, abouts, troubles, cases = _gathered(run_plan, cases, engine, folder)
     if not abouts:
         return SessionEnd(outcome=None, output=None, trouble=f"no report: {troubles[0]}") if troubles else None
-    known = {case.id: case for case in cases}
-    results = [result.result(known[result.case]) for result in entries if result.case in known]
+    by_id = {case.id: case for case in cases}
+    results = [result.result(by_id[result.case]) for result in entries if result.case in by_id]
     outcome = summed_up(run_plan, cases, _together(abouts), results)
     output = run_plan.output(outcome.summary.subject)
     try:

@@ -84,7 +84,7 @@ def _table(fields: Mapping[str, Any]) -> Table:
     return table
 
 
-def _missing(missing: Iterable[Mapping[str, Any]], what: str) -> Iterable[Text]:
+def _missing(missing: Iterable[Mapping[str, Any]], title: str) -> Iterable[Text]:
     for entry in missing:
-        yield Text.assemble((f"{len(entry['ids'])} {what}: ", "yellow"), entry["why"], (f" Needs: {entry['needs']}.", "bold"))
+        yield Text.assemble((f"{len(entry['ids'])} {title}: ", "yellow"), entry["why"], (f" Needs: {entry['needs']}.", "bold"))
         yield Text("  " + " ".join(entry["ids"]), style="dim")

@@ -185,8 +185,8 @@ def _answer(argv: tuple[str, ...], run: Callable[..., subprocess.CompletedProces
         done = run(argv, capture_output=True, text=True, timeout=_ANSWER_S, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    said = (done.stdout.strip() or done.stderr.strip()).splitlines()
-    return f"{said[0]}, {path}" if done.returncode == 0 and said else None
+    lines = (done.stdout.strip() or done.stderr.strip()).splitlines()
+    return f"{lines[0]}, {path}" if done.returncode == 0 and lines else None
 
 
 def _loopback() -> str | None:

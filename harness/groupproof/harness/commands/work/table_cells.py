@@ -62,9 +62,9 @@ def _states(profile_name: str, found: Table, event: EventKind, state_name: str |
         return states
     chosen = {state: rows for state, rows in states.items() if name_of(state).lower() == state_name.lower()}
     if not chosen:
-        known = [name_of(state) for state in states]
+        names = [name_of(state) for state in states]
         raise WrongUsage(
-            f"{event.value} has no state {state_name!r} in {profile_name}{nearest(state_name, known)}; it has {', '.join(known) or 'none'}"
+            f"{event.value} has no state {state_name!r} in {profile_name}{nearest(state_name, names)}; it has {', '.join(names) or 'none'}"
         )
     return chosen
 

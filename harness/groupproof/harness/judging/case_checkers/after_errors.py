@@ -51,9 +51,9 @@ def ids_are_given_up_for_a_reason(ev: Evidence) -> Iterator[Finding]:
                 continue  # it asks again without the id that it has given up before
             after = _fault_that_took_id(ev, client, held[-1].answer, join)
             if after is not None:
-                requirement, what = after
+                requirement, reason = after
                 claim = Claim(requirement=requirement, expected="The client joins again with the member id that it has.")
-                yield claim.tolerated(f"After {what} it joined again with the empty member id.", join)
+                yield claim.tolerated(f"After {reason} it joined again with the empty member id.", join)
 
 
 def _last_given(ev: Evidence, client: str, join: Observation) -> Observation:

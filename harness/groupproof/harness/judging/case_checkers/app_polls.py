@@ -54,14 +54,14 @@ def application_holds(client: str, count: int, *, after: str, requirement: str, 
             for holding in holdings(ev)
             if holding.client == client and holding.since.seq <= last and (holding.until is None or holding.until.seq > last)
         }
-        given = [set(answer.partitions) for answer in synced(ev, client, before=ev.closing)]
-        if len(held) == count and given and len(given[-1]) == count:
+        assigned = [set(answer.partitions) for answer in synced(ev, client, before=ev.closing)]
+        if len(held) == count and assigned and len(assigned[-1]) == count:
             yield claim.ok("It does.")
         else:
             never = "It holds another number of partitions."
             found = overdue(ev, claim, None, since=since, within_ms=within_ms, never=never, late="")
             if found is not None:
-                yield replace(found, detail=f"told of {sorted(held)}, assigned {sorted(given[-1]) if given else []}")
+                yield replace(found, detail=f"told of {sorted(held)}, assigned {sorted(assigned[-1]) if assigned else []}")
 
     return TimedJudge(judge, after, within_ms)
 

@@ -91,10 +91,10 @@ def commit_fails(client: str, *, after: str, requirement: str, within_ms: float 
     claim = Claim(requirement=requirement, expected="The commit fails, and the application is told so.")
 
     def success(ev: Evidence, result: Observation) -> Finding:
-        taken = _accepted_after(ev, client, after, result if result.body.get("success") else end(ev))
-        if taken is None:
+        accepted_commit = _accepted_after(ev, client, after, result if result.body.get("success") else end(ev))
+        if accepted_commit is None:
             return claim.failed("The refused commit was reported as a success.", result)
-        return _sent_again(ev, claim, ev.requests(Api.OFFSET_COMMIT, client, after)[0], taken)
+        return _sent_again(ev, claim, ev.requests(Api.OFFSET_COMMIT, client, after)[0], accepted_commit)
 
     return _once_reported(claim, client, after, within_ms, success=success, failure=_ok(claim, "It did."))
 
@@ -112,7 +112,7 @@ def _accepted_after(ev: Evidence, client: str, after: str, before: Observation) 
 once the rebalance is done (KafkaConsumer.commitSync)."""
 
 
-def _sent_again(ev: Evidence, claim: Claim, first: Observation, taken: Observation) -> Finding:
+def _sent_again(ev: Evidence, claim: Claim, first: Observation, accepted_commit: Observation) -> Finding:
     """Return what it means that a refused commit was repeated and accepted.
 
     In its generation it costs nobody: the partitions are its member's, and what is stored is what the application wanted. Under a new generation it is
@@ -120,18 +120,18 @@ def _sent_again(ev: Evidence, claim: Claim, first: Observation, taken: Observati
     nobody committed meanwhile. It sends the same offsets whether that is so or not, and can't know it (the contract, "Levels"). Where the membership went
     on the frames decide: a partition that the new generation gave to another, or offsets behind what the group committed meanwhile, are FAILED.
     """
-    if (first.member, first.generation) == (taken.member, taken.generation):
-        is_told = any(answer.error in (*MEMBERSHIP_ENDS, ErrorCode.REBALANCE_IN_PROGRESS) for answer in _answers_between(ev, first, taken))
-        return claim.found(Verdict.INFORMATIONAL if is_told else Verdict.OK, "It was sent again in its generation, and accepted.", taken)
-    if _has_passed(ev, first, taken):
-        return claim.failed("It was sent again under another generation, and accepted.", taken)
-    if foreign := _not_assigned(ev, taken):
+    if (first.member, first.generation) == (accepted_commit.member, accepted_commit.generation):
+        is_told = any(answer.error in (*MEMBERSHIP_ENDS, ErrorCode.REBALANCE_IN_PROGRESS) for answer in _answers_between(ev, first, accepted_commit))
+        return claim.found(Verdict.INFORMATIONAL if is_told else Verdict.OK, "It was sent again in its generation, and accepted.", accepted_commit)
+    if _has_passed(ev, first, accepted_commit):
+        return claim.failed("It was sent again under another generation, and accepted.", accepted_commit)
+    if foreign := _not_assigned(ev, accepted_commit):
         return claim.failed(
-            "It was sent again for partitions that its new generation did not assign to it, and accepted.", taken, detail=str(foreign)
+            "It was sent again for partitions that its new generation did not assign to it, and accepted.", accepted_commit, detail=str(foreign)
         )
-    if behind := _behind(ev, first, taken):
-        return claim.failed("It was sent again, and set back what the group had committed meanwhile.", taken, detail=str(behind))
-    return claim.tolerated("It was sent again under the generation that followed, and accepted.", taken)
+    if behind := _behind(ev, first, accepted_commit):
+        return claim.failed("It was sent again, and set back what the group had committed meanwhile.", accepted_commit, detail=str(behind))
+    return claim.tolerated("It was sent again under the generation that followed, and accepted.", accepted_commit)
 
 
 def _answers_between(ev: Evidence, first: Observation, before: Observation) -> list[Observation]:
@@ -139,36 +139,36 @@ def _answers_between(ev: Evidence, first: Observation, before: Observation) -> l
     return list(ev.select("response", client=first.client, after=first.seq, before=before.seq))
 
 
-def _has_passed(ev: Evidence, first: Observation, taken: Observation) -> bool:
+def _has_passed(ev: Evidence, first: Observation, accepted_commit: Observation) -> bool:
     """Tell whether the membership of a commit was over, as far as its client could know.
 
     What an older membership's request is told while the client joins already says nothing (CLIENT-64), but that it told the commit itself does.
     """
-    if first.member != taken.member:
+    if first.member != accepted_commit.member:
         return True
-    joins = ev.requests(Api.JOIN_GROUP, first.client, first.seq, taken.seq)
-    before = joins[0].seq if joins else taken.seq
+    joins = ev.requests(Api.JOIN_GROUP, first.client, first.seq, accepted_commit.seq)
+    before = joins[0].seq if joins else accepted_commit.seq
     return any(
         answer.error in MEMBERSHIP_ENDS
-        for answer in _answers_between(ev, first, taken)
+        for answer in _answers_between(ev, first, accepted_commit)
         if answer.seq < before or answer.api == Api.OFFSET_COMMIT.title
     )
 
 
-def _not_assigned(ev: Evidence, taken: Observation) -> list[tuple[str, int]]:
+def _not_assigned(ev: Evidence, commit: Observation) -> list[tuple[str, int]]:
     """Return the partitions of a commit that the newest SyncGroup answer known to its client did not assign."""
-    known = [obs for obs in synced(ev, taken.client or "") if knew(obs, taken)]
-    mine = set(known[-1].partitions) if known else set()
-    return sorted({(topic, partition) for topic, partition, _ in taken.offsets} - mine)
+    received = [obs for obs in synced(ev, commit.client or "") if knew(obs, commit)]
+    mine = set(received[-1].partitions) if received else set()
+    return sorted({(topic, partition) for topic, partition, _ in commit.offsets} - mine)
 
 
-def _behind(ev: Evidence, first: Observation, taken: Observation) -> list[tuple[str, int, int]]:
+def _behind(ev: Evidence, first: Observation, commit: Observation) -> list[tuple[str, int, int]]:
     """Return the offsets of a repeated commit that are lower than what the group accepted after it was first sent."""
     reached: dict[tuple[str, int], int] = {}
-    for request in ev.requests(Api.OFFSET_COMMIT, after=first.seq, before=taken.seq):
-        if _accepted_before(ev, request, taken):
+    for request in ev.requests(Api.OFFSET_COMMIT, after=first.seq, before=commit.seq):
+        if _accepted_before(ev, request, commit):
             reached.update({(topic, partition): offset for topic, partition, offset in request.offsets})
-    return sorted(offset for offset in taken.offsets if offset[2] < reached.get(offset[:2], offset[2]))
+    return sorted(offset for offset in commit.offsets if offset[2] < reached.get(offset[:2], offset[2]))
 
 
 def commit_succeeds(client: str, *, after: str, requirement: str, failing: Verdict = Verdict.NON_STRICT, within_ms: float = ANSWER_MS) -> Judge:
@@ -196,8 +196,8 @@ def commit_reaches_coordinator(client: str, *, after: str, requirement: str) -> 
                 raise NotReached(f"{client} sent no OffsetCommit after {after}")
             yield claim.ok("It was.", last)
             return
-        taken = [request for request in sent if accepted(ev, request)]
-        yield claim.ok("It was.", taken[0]) if taken else claim.failed("None was.", sent[-1], proof=Proof.LIVENESS)
+        accepted_commit = [request for request in sent if accepted(ev, request)]
+        yield claim.ok("It was.", accepted_commit[0]) if accepted_commit else claim.failed("None was.", sent[-1], proof=Proof.LIVENESS)
 
     return judge
 

@@ -157,8 +157,8 @@ def keeps_lost_jobs_back(client: str, max_delay_ms: int, *, after: str, counts_d
     def judge(ev: Evidence) -> Iterator[Finding]:
         rounds = _rounds(ev, client, after)
         before = _rounds(ev, client, None)
-        known = [deal for deal in before if deal.sync.seq <= rounds[0].sync.seq]
-        last = known[-2].results() if len(known) > 1 else frozenset()
+        earlier = [deal for deal in before if deal.sync.seq <= rounds[0].sync.seq]
+        last = earlier[-2].results() if len(earlier) > 1 else frozenset()
         lost = last - frozenset[TopicPartition]().union(*(rounds[0].running(member) for member in rounds[0].states))
         if not lost:
             raise NotReached("the worker that left ran nothing")

@@ -100,8 +100,8 @@ def _run_at(ev: Evidence, client: str, join: Observation) -> Jobs:
 def _known(ev: Evidence, client: str, join: Observation) -> list[Taken]:
     """Return the assignments that a worker knew when it sent a JoinGroup: in one process an answer may be recorded after what it caused."""
     asked = [ev.answer(sync) for sync in ev.requests(Api.SYNC_GROUP, client, before=join.seq)]
-    known = {answer.seq for answer in asked if answer is not None and knew(answer, join)}
-    return [item for item in taken(ev, client) if item.answer.seq in known]
+    received = {answer.seq for answer in asked if answer is not None and knew(answer, join)}
+    return [item for item in taken(ev, client) if item.answer.seq in received]
 
 
 def _is_eager(ev: Evidence, client: str, item: Taken) -> bool:

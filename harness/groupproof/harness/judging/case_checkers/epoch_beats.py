@@ -91,10 +91,10 @@ def standing(ev: Evidence, client: str, before: str | int) -> Beat | None:
 
 def owned_before(ev: Evidence, client: str, before: int) -> frozenset[TopicPartition]:
     """Return what the client had said to own, the last time that it said so before an instant, in the membership that it has then."""
-    said: frozenset[TopicPartition] = frozenset()
+    reported: frozenset[TopicPartition] = frozenset()
     for beat in _lived(beats(ev, client, before=before)):
-        said = beat.owned if beat.owned is not None else said
-    return said
+        reported = beat.owned if beat.owned is not None else reported
+    return reported
 
 
 def _lived(sent: list[Beat]) -> Iterator[Beat]:

@@ -49,17 +49,17 @@ def _hand_overs(ev: Evidence, client: str, after: str) -> list[_HandOver]:
 
 
 def _acknowledged(sent: list[Beat], since: int) -> Iterator[_HandOver]:
-    said: Partitions = frozenset()
+    reported: Partitions = frozenset()
     ordered: tuple[Observation, Partitions] | None = None
     for beat in sent:
         if beat.is_join:
-            said, ordered = frozenset(), None
+            reported, ordered = frozenset(), None
         if beat.owned is not None:
             if ordered is not None and not ordered[1] & beat.owned and ordered[0].seq > since and not beat.is_leave:
                 yield _HandOver(ordered[0], ordered[1], beat.owned, beat.request)
                 ordered = None
-            said = beat.owned
-        if beat.target is not None and beat.answer is not None and (gone := said - beat.target) and (ordered is None or ordered[1] != gone):
+            reported = beat.owned
+        if beat.target is not None and beat.answer is not None and (gone := reported - beat.target) and (ordered is None or ordered[1] != gone):
             ordered = (beat.answer, gone)  # one that is repeated began with the first
 
 

@@ -89,15 +89,15 @@ def returns_partitions_first(client: str, *, after: str, requirement: str = "CGV
         leave = next((beat.request for beat in beats(ev, client, after) if beat.is_leave), None)
         if leave is None:
             raise NotReached(f"{client} did not leave after {after}")
-        taken = next(
+        revoked = next(
             (obs for name in ("partitions_revoked", "partitions_lost") for obs in ev.events(name, client, after) if partitions_of(obs)), None
         )
-        if taken is None:
+        if revoked is None:
             yield claim.failed("It was never told.", leave, proof=Proof.LIVENESS)
-        elif elapsed_ms(leave, taken) > REPORTING_MS:
-            yield claim.failed("It was told afterwards.", taken, proof=Proof.LIVENESS)
+        elif elapsed_ms(leave, revoked) > REPORTING_MS:
+            yield claim.failed("It was told afterwards.", revoked, proof=Proof.LIVENESS)
         else:
-            yield claim.ok("It was.", taken)
+            yield claim.ok("It was.", revoked)
 
     return judge
 

@@ -331,9 +331,9 @@ def _first_records(ev: Evidence, client: str, after: str | None) -> _First:
 def _first_fetches(ev: Evidence, client: str, after: str | None) -> _First:
     """Return the offset of the first Fetch of each partition that comes after a SyncGroup answer gave it."""
     first: _First = {}
-    given = {partition: answer.seq for answer in reversed(synced(ev, client, after, ev.closing)) for partition in answer.partitions}
+    assigned_at = {partition: answer.seq for answer in reversed(synced(ev, client, after, ev.closing)) for partition in answer.partitions}
     for obs in ev.requests(Api.FETCH, client, after, ev.closing):
         for topic, partition, offset in obs.offsets:
-            if obs.seq > given.get((topic, partition), obs.seq):
+            if obs.seq > assigned_at.get((topic, partition), obs.seq):
                 first.setdefault((topic, partition), (offset, obs))
     return first

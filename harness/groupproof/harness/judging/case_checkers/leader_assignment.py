@@ -45,8 +45,8 @@ def _forgotten(sync: Observation, join: MembershipGrant, topics: Mapping[str, in
     """
     wanted = {topic for subscription in subscriptions_of(join.answer).values() for topic in subscription.topics}
     due = {(topic, number) for topic, count in topics.items() if topic in wanted for number in range(count)}
-    given = {partition for partitions in assignments_of(sync).values() for partition in partitions}
-    return () if join.protocol in COOPERATIVE else tuple(sorted(due - given))
+    assigned = {partition for partitions in assignments_of(sync).values() for partition in partitions}
+    return () if join.protocol in COOPERATIVE else tuple(sorted(due - assigned))
 
 
 def assigns_everything(client: str, topics: Mapping[str, int], *, requirement: str = "ASSIGN-09", after: str | None = None) -> Judge:
@@ -157,9 +157,9 @@ def takes_what_it_was_given(client: str, *, requirement: str = "CLIENT-30") -> J
         observations = ev.events("partitions_assigned", client, before=ev.closing)
         if not observations:
             raise NotReached(f"the application of {client} was told of no assignment")
-        given = [answer for answer in synced(ev, client, before=ev.closing) if knew(answer, observations[-1])]
+        answers = [answer for answer in synced(ev, client, before=ev.closing) if knew(answer, observations[-1])]
         others = "It was told of others."
-        foreign = partitions_of(observations[-1]) - {partition for answer in given[-1:] for partition in answer.partitions}
+        foreign = partitions_of(observations[-1]) - {partition for answer in answers[-1:] for partition in answer.partitions}
         yield (
             claim.failed(others, observations[-1], detail=str(sorted(foreign)), proof=Proof.LIVENESS)
             if foreign

@@ -134,10 +134,10 @@ def hands_over_in_two_steps(client: str, *, requirement: str = "ASSIGN-09") -> J
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         syncs = [(sync, join) for sync, join in _syncs(ev, client, None) if join.protocol in COOPERATIVE and accepted(ev, sync)]
-        moved = [(sync, taken) for sync, join in syncs if (taken := partitions_moved_from_owners(sync, join))]
+        moved = [(sync, partitions) for sync, join in syncs if (partitions := partitions_moved_from_owners(sync, join))]
         if moved:
-            sync, taken = moved[0]
-            yield claim.failed("The leader gave a partition away that its owner still held.", sync, detail=str(taken))
+            sync, partitions = moved[0]
+            yield claim.failed("The leader gave a partition away that its owner still held.", sync, detail=str(partitions))
         elif any(len(_listed(join)) > 1 for _, join in syncs):
             yield claim.ok("It does.", syncs[-1][0])
         else:

@@ -79,10 +79,10 @@ def gives_its_place_up(client: str, *, after: str, within_ms: float, requirement
 def leaves_once(client: str, *, after: str, requirement: str = "CLIENT-73", once: str = "CLIENT-71") -> Judge:
     """Judge that a close says goodbye, however that is answered; a second LeaveGroup harms nobody and is only reported."""
     claim = Claim(requirement=once, expected="The client leaves the group, once.")
-    said = leaves(client, after=after, requirement=requirement, whole=True)
+    judge_leaves = leaves(client, after=after, requirement=requirement, whole=True)
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        yield from said(ev)
+        yield from judge_leaves(ev)
         sent = ev.requests(Api.LEAVE_GROUP, client, after)
         again = [request for request in sent[1:] if request.member == sent[0].member]
         if sent:
@@ -153,10 +153,10 @@ def syncs_no_more(client: str, *, after: str, requirement: str = "CLIENT-20", un
         if gone is None:
             raise NotReached(f"{client} neither left nor closed")
         late = [sync for sync in ev.requests(Api.SYNC_GROUP, client, gone.seq, until) if left is None or sync.member == left.member]
-        taken = [sync for sync in late if accepted(ev, sync)]
+        accepted_syncs = [sync for sync in late if accepted(ev, sync)]
         believed = "unsubscribe" if unsubscribes and left is None else ""
-        if taken:
-            yield replace(claim.failed("It sent one and was given partitions.", taken[0]), command=believed)
+        if accepted_syncs:
+            yield replace(claim.failed("It sent one and was given partitions.", accepted_syncs[0]), command=believed)
         elif late:
             yield replace(claim.tolerated("It sent one, which was refused.", late[0]), command=believed)
         else:

@@ -62,8 +62,8 @@ def revokes_before_joining(client: str, *, after: str, requirement: str = "CLIEN
         elif still:
             # A client that reads on has them; of one that does not, a line is missing, be it the client's doing or its shim's.
             reads = _reads(ev, client, joins[0])
-            said = "It joined again with its partitions still in hand." if reads else "It joined again, and no partitions_revoked came first."
-            finding = claim.failed(said, joins[0], detail=str(sorted(holding.partition for holding in still)), proof=Proof.LIVENESS)
+            sentence = "It joined again with its partitions still in hand." if reads else "It joined again, and no partitions_revoked came first."
+            finding = claim.failed(sentence, joins[0], detail=str(sorted(holding.partition for holding in still)), proof=Proof.LIVENESS)
             yield replace(finding, line="partitions_revoked")
         else:
             yield claim.ok("It gave them up first.", joins[0])
@@ -84,14 +84,14 @@ def tells_no_revocation(client: str, *, after: str, before: str | None = None, r
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         last = ev.closing if before is None else before
-        taken = [obs for name in _TAKES for obs in ev.events(name, client, after, last) if partitions_of(obs)]
-        if not taken:
+        revocations = [obs for name in _TAKES for obs in ev.events(name, client, after, last) if partitions_of(obs)]
+        if not revocations:
             yield claim.ok("No partition was taken from the application.")
             return
         gravity = Verdict.FAILED if gravely else Verdict.NON_STRICT
-        ended = _session_end(ev, client, after, taken[0])
+        ended = _session_end(ev, client, after, revocations[0])
         if ended is None:
-            yield claim.found(gravity, "Partitions were taken from the application.", taken[0], proof=Proof.LIVENESS)
+            yield claim.found(gravity, "Partitions were taken from the application.", revocations[0], proof=Proof.LIVENESS)
         else:
             beats = ev.requests(Api.HEARTBEAT, client, before=ended.seq)
             silent = f"no Heartbeat for {elapsed_ms(beats[-1], ended):.0f} ms" if beats else "no Heartbeat at all"
@@ -117,8 +117,8 @@ def keeps_partitions(client: str, count: int, *, after: str, requirement: str) -
         kept = [holding for holding in owned if holding.until is None or holding.until.seq > ev.closing]
         if not owned:
             raise NotReached(f"{client} owned nothing")
-        said = "Partitions that stay with the client were taken from it."
-        yield claim.ok("They did.") if len(kept) >= count else claim.tolerated(said, proof=Proof.LIVENESS)
+        sentence = "Partitions that stay with the client were taken from it."
+        yield claim.ok("They did.") if len(kept) >= count else claim.tolerated(sentence, proof=Proof.LIVENESS)
 
     return judge
 

@@ -100,18 +100,18 @@ def rejoins(
 _AS = {Identity.KEPT: " with the member id it has", Identity.EMPTY: " with the empty member id", Identity.EITHER: ""}
 
 
-def _identified(ev: Evidence, claim: Claim, join: Observation, identity: Identity, given: Observation, after: str) -> Finding:
+def _identified(ev: Evidence, claim: Claim, join: Observation, identity: Identity, answer: Observation, after: str) -> Finding:
     """Return what the member id of `join` says; `given` is the JoinGroup answer that gave the client the id it had."""
-    member, mine, client = join.member or "", given.member or "", join.client or ""
+    member, mine, client = join.member or "", answer.member or "", join.client or ""
     if identity is Identity.EITHER or (member == mine and identity is Identity.KEPT) or (member == "" and identity is Identity.EMPTY):
         return claim.ok("It did.", join)
     if identity is Identity.KEPT:
-        what = "the empty member id" if member == "" else "another member id"
+        wrong_id = "the empty member id" if member == "" else "another member id"
         if has_left(ev, client, mine, join):
             return claim.tolerated("It left the group and joined anew, which costs the group another rebalance.", join)
         if _is_unknown(ev, client, mine, join):
             return claim.tolerated("It let its session end before it joined again, and joined anew.", join, proof=Proof.TIMING)
-        return claim.tolerated(f"It joined again with {what}, leaving a ghost behind.", join)
+        return claim.tolerated(f"It joined again with {wrong_id}, leaving a ghost behind.", join)
     if member != mine:
         return claim.tolerated("It joined again with an older member id.", join)
     if ev.is_answer_to(after, Api.JOIN_GROUP):

@@ -46,10 +46,12 @@ def repeats_no_refused_commit(client: str, *, after: str, requirement: str = "CL
         if not refused:
             raise NotReached(f"no commit of {client} was refused after {after}")
         again = [obs for obs in sent if obs.seq > refused[0].seq and _is_repeated(refused[0], obs)]
-        taken = [obs for obs in again if accepted(ev, obs)]
-        if taken:
+        accepted_commits = [obs for obs in again if accepted(ev, obs)]
+        if accepted_commits:
             yield claim.failed(
-                "It sent the refused commit again under a new generation, and it was accepted.", taken[0], detail=str(taken[0].offsets)
+                "It sent the refused commit again under a new generation, and it was accepted.",
+                accepted_commits[0],
+                detail=str(accepted_commits[0].offsets),
             )
         elif again:
             yield claim.tolerated("It sent the refused commit again under a new generation, and it was refused again.", again[0])
@@ -179,7 +181,7 @@ def commits_nothing_handed_over(client: str, *, after: str, requirement: str = "
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         since = moment(ev, after)
-        given: dict[tuple[str, int], Observation] = {}
+        handed_over: dict[tuple[str, int], Observation] = {}
         pending: set[tuple[str, int]] = set()
         for obs in ev.trace[since.seq : ev.closing]:
             if obs.client != client:
@@ -188,16 +190,16 @@ def commits_nothing_handed_over(client: str, *, after: str, requirement: str = "
             if name in ("partitions_revoked", "partitions_lost"):
                 pending |= partitions_of(obs)
             elif name == "callback_done":
-                given |= dict.fromkeys(pending, obs)
+                handed_over |= dict.fromkeys(pending, obs)
                 pending = set()
             elif name == "partitions_assigned":
-                given = {partition: at for partition, at in given.items() if partition not in partitions_of(obs)}
+                handed_over = {partition: at for partition, at in handed_over.items() if partition not in partitions_of(obs)}
             elif obs.kind == "request" and obs.api == _COMMIT.title and accepted(ev, obs):
-                late = [(t, p) for t, p, _ in obs.offsets if (t, p) in given and elapsed_ms(given[t, p], obs) > REPORTING_MS]
+                late = [(t, p) for t, p, _ in obs.offsets if (t, p) in handed_over and elapsed_ms(handed_over[t, p], obs) > REPORTING_MS]
                 if late:
                     yield claim.failed("It committed for a partition that it had handed over.", obs, detail=str(sorted(late)))
                     return
-        if not given:
+        if not handed_over:
             raise NotReached(f"{client} handed nothing over after {after}")
         yield claim.ok("It does.")
 

@@ -40,18 +40,18 @@ def agrees_on_versions(client: str, *, after: str, requirement: str = "STREAMS-0
 
 
 def _versioned(claim: Claim, deal: Dealt) -> Finding:
-    said, own = [info for info in deal.said.values() if info is not None], deal.said.get(deal.leader)
-    if own is None or len(said) < len(deal.said):
+    infos, own = [info for info in deal.said.values() if info is not None], deal.said.get(deal.leader)
+    if own is None or len(infos) < len(deal.said):
         raise NotReached("a member's user data cannot be read")
-    used = min(own.latest, *(info.version for info in said))
-    known = min(own.latest, *(info.latest for info in said))
+    used = min(own.latest, *(info.version for info in infos))
+    latest = min(own.latest, *(info.latest for info in infos))
     for name, item in deal.given.items():
         if item is None:
             return claim.failed("It sent user data that cannot be read.", deal.sync, detail=name)
         if item.info.version != used:
             return claim.failed("It assigned in another version than the lowest used.", deal.sync, detail=f"{item.info.version}, not {used}")
-        if item.info.commonly != known:
-            return claim.failed("It named another version as known to all.", deal.sync, detail=f"{item.info.commonly}, not {known}")
+        if item.info.commonly != latest:
+            return claim.failed("It named another version as known to all.", deal.sync, detail=f"{item.info.commonly}, not {latest}")
     return claim.ok("It does.", deal.sync)
 
 

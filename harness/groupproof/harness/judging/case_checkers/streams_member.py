@@ -77,7 +77,7 @@ def differs_each_time(client: str, *, requirement: str = "STREAMS-03") -> Judge:
     claim = Claim(requirement=requirement, expected="The user data of each JoinGroup differs from that of the one before.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        sent = [(join, said.user_data) for join in _joins(ev, client) if (said := subscription_in(join)) is not None]
+        sent = [(join, subscription.user_data) for join in _joins(ev, client) if (subscription := subscription_in(join)) is not None]
         if len(sent) < 2:
             raise NotReached(f"{client} joined once")
         for (_, before), (join, user_data) in itertools.pairwise(sent):
@@ -113,8 +113,8 @@ def names_its_tasks(client: str, *, after: str, has_standbys: bool = False, requ
             yield claim.failed("It leaves out tasks that it runs.", join, detail=tasks_in_words(missing))
         elif missing := standby - named:
             yield claim.failed("It leaves out standby tasks.", join, detail=tasks_in_words(missing), proof=Proof.LIVENESS)
-        elif said := standby & set(info.active):
-            yield claim.failed("It names standby tasks as running.", join, detail=tasks_in_words(said))
+        elif shared := standby & set(info.active):
+            yield claim.failed("It names standby tasks as running.", join, detail=tasks_in_words(shared))
         else:
             yield claim.ok("It does.", join)
 

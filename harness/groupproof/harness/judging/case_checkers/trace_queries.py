@@ -45,8 +45,8 @@ def memberships_given(ev: Evidence, client: str, before: str | int | None = None
 
 def newest(ev: Evidence, client: str, before: str | int | None = None) -> MembershipGrant | None:
     """Return what the newest JoinGroup answer before an instant gave `client`."""
-    known = memberships_given(ev, client, before)
-    return known[-1] if known else None
+    memberships = memberships_given(ev, client, before)
+    return memberships[-1] if memberships else None
 
 
 def origin(ev: Evidence, client: str, sync: Observation) -> MembershipGrant | None:

@@ -95,8 +95,8 @@ class LeadersAssignSoundly(_Syncs):
             yield once.failed("The leader assigned partitions to a member that is not in the group.", sync)
         if any(_unwanted(partitions, wanted.get(member)) for member, partitions in assigned.items()):
             yield once.failed("The leader assigned partitions of a topic that the member does not subscribe to.", sync)
-        if join.protocol in COOPERATIVE and (taken := partitions_moved_from_owners(sync, join)):
-            yield once.failed("The leader gave a partition away that its owner still held.", sync, detail=str(taken))
+        if join.protocol in COOPERATIVE and (moved := partitions_moved_from_owners(sync, join)):
+            yield once.failed("The leader gave a partition away that its owner still held.", sync, detail=str(moved))
         if set(truncated_assignments(sync)) - {sync.member}:
             # ConsumerProtocol.deserializeAssignment throws a SchemaException; who leads reads its own as it wrote it.
             readable = Claim(requirement="CLIENT-12", expected="The leader's SyncGroup has an assignment that each member can read.")

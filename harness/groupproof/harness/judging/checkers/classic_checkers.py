@@ -27,9 +27,9 @@ def _beginning(story: Trace) -> str:
 
 
 def _strangers(story: Trace) -> str:
-    given = {obs.member for obs in story if obs.kind == "response" and obs.api == _JOIN}
+    ids = {obs.member for obs in story if obs.kind == "response" and obs.api == _JOIN}
     listed = {member["member_id"] for obs in _joined(story) for member in obs.body.get("members") or ()}
-    return "members are in it that did not come through the tap" if listed - given else ""
+    return "members are in it that did not come through the tap" if listed - ids else ""
 
 
 def _joined(story: Trace) -> list[Observation]:

@@ -73,9 +73,9 @@ class CommitOutcomesReported(Checker):
         if request is None or request.client is None or error_of(answer):
             return
         for topic, partition, offset in request.offsets:
-            known = self._accepted.setdefault((request.client, (topic, partition)), Newest(_OFFSETS_KEPT))
-            if known.get(offset) is None:
-                known.set(offset, request.seq)
+            offsets_kept = self._accepted.setdefault((request.client, (topic, partition)), Newest(_OFFSETS_KEPT))
+            if offsets_kept.get(offset) is None:
+                offsets_kept.set(offset, request.seq)
 
     def _judge(self, event: Observation, offsets: set[tuple[str, int, int]]) -> Iterator[Finding]:
         client = event.client or ""
@@ -85,11 +85,11 @@ class CommitOutcomesReported(Checker):
 
     def _is_accepted(self, client: str, event: Observation, committed: tuple[str, int, int]) -> bool:
         topic, partition, offset = committed
-        known = self._accepted.get((client, (topic, partition)))
-        if known is None:
+        offsets_kept = self._accepted.get((client, (topic, partition)))
+        if offsets_kept is None:
             return False
-        asked = known.get(offset)
-        return asked < event.seq if asked is not None else known.has_forgotten
+        asked = offsets_kept.get(offset)
+        return asked < event.seq if asked is not None else offsets_kept.has_forgotten
 
     def end(self) -> Iterator[Finding]:
         for event, offsets in self._waiting.rest():

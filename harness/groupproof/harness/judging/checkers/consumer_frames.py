@@ -50,24 +50,24 @@ class _Memberships:
     """What was given to whom, by client and member id: a process that starts again may use its client id for another member."""
 
     def __init__(self) -> None:
-        self._given: dict[tuple[str | None, str | None], _Given] = {}
+        self._by_client: dict[tuple[str | None, str | None], _Given] = {}
 
     def follow(self, obs: Observation) -> None:
         if obs.api != _BEAT:
             return
         if obs.kind == "response" and not error_of(obs) and (obs.member_epoch or 0) >= 0:
-            given = self.of(obs)
-            given.epochs.add(obs.member_epoch or 0)
-            given.partitions.update(obs.partitions)
+            membership = self.of(obs)
+            membership.epochs.add(obs.member_epoch or 0)
+            membership.partitions.update(obs.partitions)
         elif obs.kind == "response" and not error_of(obs) and self.of(obs).has_left:
             self.of(obs).gone_ms = obs.at_ms
         elif obs.kind == "request" and obs.member_epoch is not None:
-            given = self.of(obs)
-            given.has_left = obs.member_epoch < 0 or (given.has_left and obs.member_epoch > 0)
-            given.gone_ms = given.gone_ms if given.has_left else None
+            membership = self.of(obs)
+            membership.has_left = obs.member_epoch < 0 or (membership.has_left and obs.member_epoch > 0)
+            membership.gone_ms = membership.gone_ms if membership.has_left else None
 
     def of(self, obs: Observation) -> _Given:
-        return self._given.setdefault((obs.client, obs.member), _Given())
+        return self._by_client.setdefault((obs.client, obs.member), _Given())
 
 
 class EpochsGiven(Checker):
@@ -84,8 +84,8 @@ class EpochsGiven(Checker):
         for request, has_left in self._waiting.due(obs.at_ms):
             yield from self._judge(request, has_left=has_left)
         if obs.kind == "request" and self._epoch(obs) > 0 and obs.member:
-            given = self._memberships.of(obs)
-            self._waiting.add(obs.at_ms, (obs, given.has_left if obs.api == _BEAT else given.has_long_left(obs.at_ms)))
+            membership = self._memberships.of(obs)
+            self._waiting.add(obs.at_ms, (obs, membership.has_left if obs.api == _BEAT else membership.has_long_left(obs.at_ms)))
         self._memberships.follow(obs)
 
     def end(self) -> Iterator[Finding]:
@@ -100,9 +100,9 @@ class EpochsGiven(Checker):
         return (request.generation or 0) if request.api == _COMMIT else 0
 
     def _judge(self, request: Observation, *, has_left: bool) -> Iterator[Finding]:
-        given = self._memberships.of(request)
-        if self._epoch(request) not in given.epochs:
-            if request.api == _COMMIT and not given.epochs:
+        membership = self._memberships.of(request)
+        if self._epoch(request) not in membership.epochs:
+            if request.api == _COMMIT and not membership.epochs:
                 return  # a member of the other protocol, or one that was there before
             claim = Claim(requirement="CGI-18" if request.api == _BEAT else "CGP-04", expected="A member names the epoch that it was given last.")
             yield claim.failed(f"{request.api} named an epoch that the member was never given.", request, detail=f"epoch {self._epoch(request)}")
@@ -196,8 +196,8 @@ class JoinsAreWhole(Checker):
             return
         body = obs.body
         lacks = [
-            what
-            for what, is_there in (
+            field_name
+            for field_name, is_there in (
                 ("a rebalance timeout", body.get("rebalance_timeout_ms", -1) > 0),
                 ("an empty list of owned partitions", body.get("topic_partitions") is not None and not body["topic_partitions"]),
                 ("a subscription", body.get("subscribed_topic_names") is not None or body.get("subscribed_topic_regex") is not None),

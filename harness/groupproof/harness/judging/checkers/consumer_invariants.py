@@ -98,12 +98,12 @@ class ConsumerGroupInvariants(Checker):
 
     def _confirmed(self, member: str, seat: _Seat, obs: Observation, asked: Observation) -> Iterator[Finding]:
         """Find what another was given while this member held it, for it is a member still: its request came after that, and was answered."""
-        for partition, given in list(seat.suspect.items()):
-            if asked.seq > given.seq:
+        for partition, since in list(seat.suspect.items()):
+            if asked.seq > since.seq:
                 del seat.suspect[partition]
                 claim = Claim(requirement="CGI-10", expected="A partition is given to a member only after its owner before has released it.")
                 yield claim.failed(
-                    "A partition was given to a member while another member still held it.", given,
+                    "A partition was given to a member while another member still held it.", since,
                     detail=f"{partition}, which {member} had not released; it is a member still at {obs.seq}",
                 )  # fmt: skip
 

@@ -132,16 +132,16 @@ class NobodyEvictedEarly(Invariant):
 
     def _note_contact(self, obs: Observation, request: Observation, group: InferredGroup) -> None:
         member = (obs.member if obs.api == _JOIN else request.member) or ""
-        known = self._members.get(member)
+        membership = self._members.get(member)
         if obs.api == _JOIN and member:
             session_ms = float(request.body.get("session_timeout_ms") or 0)
             rebalance_ms = float(request.body.get("rebalance_timeout_ms") or -1)
             limit_ms = min(session_ms, rebalance_ms) if rebalance_ms >= 0 else session_ms
             generation = -1 if obs.generation is None else obs.generation
-            if known is None or known.epoch != group.epoch or generation > known.generation:
+            if membership is None or membership.epoch != group.epoch or generation > membership.generation:
                 self._joined(member, _Membership(limit_ms, instance_of(request), generation, obs.at_ms, group.epoch))
-        elif known is not None and group.loaded_seq is not None and group.loaded_seq < request.seq:
-            known.good_ms, known.epoch = max(known.good_ms, request.at_ms), group.epoch
+        elif membership is not None and group.loaded_seq is not None and group.loaded_seq < request.seq:
+            membership.good_ms, membership.epoch = max(membership.good_ms, request.at_ms), group.epoch
 
     def _joined(self, member: str, membership: _Membership) -> None:
         if membership.instance is not None:
@@ -151,12 +151,12 @@ class NobodyEvictedEarly(Invariant):
             self._newest[membership.instance] = member
         self._members[member] = membership
 
-    def _refused(self, obs: Observation, request: Observation, known: _Membership | None, group: InferredGroup) -> Iterator[Finding]:
-        is_itself = known is not None and known.instance == instance_of(request)  # no such instance is another reason
-        if known is None or not is_itself or known.epoch != group.epoch or group.disturbed_ms >= known.good_ms:
+    def _refused(self, obs: Observation, request: Observation, membership: _Membership | None, group: InferredGroup) -> Iterator[Finding]:
+        is_itself = membership is not None and membership.instance == instance_of(request)  # no such instance is another reason
+        if membership is None or not is_itself or membership.epoch != group.epoch or group.disturbed_ms >= membership.good_ms:
             return
-        silent_ms = obs.at_ms - known.good_ms
-        if tolerated_ms(silent_ms) < known.limit_ms:
+        silent_ms = obs.at_ms - membership.good_ms
+        if tolerated_ms(silent_ms) < membership.limit_ms:
             claim = Claim(requirement="HB-11", expected="Nobody is put out of a group before its session's end.")
             observed = "A member was told that it is none, though it had kept the rules."
-            yield claim.failed(observed, obs, detail=f"{request.member}, heard of {silent_ms:.0f} ms before, of {known.limit_ms:.0f} allowed")
+            yield claim.failed(observed, obs, detail=f"{request.member}, heard of {silent_ms:.0f} ms before, of {membership.limit_ms:.0f} allowed")

@@ -75,7 +75,7 @@ class MemberIdsGiven(Checker):
     def _judge(self, request: Observation, *, is_member: bool) -> Iterator[Finding]:
         api = api_named(request.api or "")
         claim = Claim(requirement=_ID_RULE[api], expected="Every request names a member id that the coordinator gave this client.")
-        known = self._given.get(request.client or "", ())
+        ids = self._given.get(request.client or "", ())
         for member in _named_members(request):
             if member == "" and _may_be_empty(api, request):
                 continue
@@ -84,7 +84,7 @@ class MemberIdsGiven(Checker):
             elif member == "":
                 verdict = Verdict.NON_STRICT if api in _REFUSED_WITHOUT_ID else Verdict.FAILED
                 yield claim.found(verdict, f"{api.title} named no member id.", request)
-            elif member not in known:
+            elif member not in ids:
                 yield claim.failed(f"{api.title} named a member id that the client was never given.", request)
 
 
@@ -191,11 +191,11 @@ class GenerationsGiven(Checker):
         if not self._is_strange(request):
             return
         if not is_refused_between:
-            said = f"{request.api} carried a generation that the member was never given."
-            yield _generations(request).failed(said, request, detail=f"generation {request.generation}")
+            sentence = f"{request.api} carried a generation that the member was never given."
+            yield _generations(request).failed(sentence, request, detail=f"generation {request.generation}")
         elif not is_parting:
-            said = "carried no generation" if request.generation == -1 else "carried a new member id with the generation of the one before"
-            yield _generations(request).tolerated(f"{request.api} {said}.", request)
+            sentence = "carried no generation" if request.generation == -1 else "carried a new member id with the generation of the one before"
+            yield _generations(request).tolerated(f"{request.api} {sentence}.", request)
 
     def _relapsed(self, request: Observation) -> Iterator[Finding]:
         if not self._is_strange(request):

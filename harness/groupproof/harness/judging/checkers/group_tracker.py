@@ -60,9 +60,9 @@ class GroupTracker(MemberLedger):
 
     def _reader(self, obs: Observation, client: str) -> FrameReader:
         readers = readers_by_api()
-        known = readers.get(self._spoken.get(client, ""), CLASSIC_READER)
-        reader = readers.get(obs.api or "", known)
-        if reader is not known and obs.api is not None:
+        of_client = readers.get(self._spoken.get(client, ""), CLASSIC_READER)
+        reader = readers.get(obs.api or "", of_client)
+        if reader is not of_client and obs.api is not None:
             self._spoken[client] = obs.api
             self.hands.reports_by_difference(client, is_so=reader.is_incremental)
         return reader

@@ -88,14 +88,14 @@ class MemberLedger:
     def assign(self, client: str, answer: Observation) -> Assignment:
         """Take note of what an answer assigned to a client, in the generation that the answer names; return it."""
         assigned = self.assigned.setdefault(client, AssignmentHistory())
-        given = assigned.follow(answer)
+        assignment = assigned.follow(answer)
         self.topics.update(topic for topic, _ in answer.partitions)
         if answer.generation is not None and self.of(client).epoch == self.epoch:  # else it was on its way when the group was made anew
             owners = self._owners.get(answer.generation) or {}
             for partition in answer.partitions:
                 owners.setdefault(partition, set()).add(client)
             self._owners.set(answer.generation, owners)
-        return given
+        return assignment
 
     def begin_anew(self) -> None:
         """Forget the generations: their numbers come again."""

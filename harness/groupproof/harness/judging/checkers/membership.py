@@ -70,8 +70,10 @@ class AssignmentHistory:
         assignments = self.by_generation.get(request.generation)
         if assignments is None:
             return None if self.by_generation.has_forgotten else frozenset()
-        known = [assignment.partitions for assignment in assignments if assignment.seq < request.seq or assignment.at_ms - request.at_ms <= slack_ms]
-        return frozenset().union(*known)
+        received = [
+            assignment.partitions for assignment in assignments if assignment.seq < request.seq or assignment.at_ms - request.at_ms <= slack_ms
+        ]
+        return frozenset().union(*received)
 
 
 @dataclass(slots=True)

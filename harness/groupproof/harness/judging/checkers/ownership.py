@@ -61,11 +61,11 @@ class OwnersNeverOverlap(Checker):
             self._closing = obs
         if obs.client is not None:
             self._read_ms.update(((obs.client, partition), obs.at_ms) for partition in _read_in(obs))
-        taken, given = self._group.follow(obs)
-        for holding in given:
+        revoked, assigned = self._group.follow(obs)
+        for holding in assigned:
             for pair in self._pairs.pop((holding.client, holding.partition), ()):
                 yield from self._over(pair, obs)
-        for holding in taken:
+        for holding in revoked:
             self._meet(holding)
 
     def _meet(self, later: Holding) -> None:
@@ -105,8 +105,8 @@ class OwnersNeverOverlap(Checker):
             # Who reads on holds it; of who does not, a line is missing, be it the client's doing or its shim's.
             reads = self._read_ms.get((pair.earlier.client, pair.earlier.partition), -1.0) > pair.later.since.at_ms
             missing = "No partitions_revoked came in time for a partition that another member was given."
-            said = "Two members of one generation held a partition at once." if reads else missing
-            yield replace(claim.failed(said, pair.later.since, detail=detail, proof=Proof.LIVENESS), line="partitions_revoked")
+            sentence = "Two members of one generation held a partition at once." if reads else missing
+            yield replace(claim.failed(sentence, pair.later.since, detail=detail, proof=Proof.LIVENESS), line="partitions_revoked")
 
     def end(self) -> Iterator[Finding]:
         for pair in self._waiting.rest():
@@ -139,10 +139,10 @@ class RecordsComeToOwners(Checker):
     def step(self, obs: Observation) -> Iterator[Finding]:
         for records, partition in self._waiting.due(obs.at_ms):
             yield from self._judge(records, partition)
-        taken, _ = self._group.follow(obs)
+        revoked, _ = self._group.follow(obs)
         if obs.kind == "request" and obs.api == _FETCH and obs.client in self._group.driven:
             self._fetched.setdefault(obs.client or "", set()).update((topic, partition) for topic, partition, _ in obs.offsets)
-        for holding in taken:
+        for holding in revoked:
             for records in self._untold.pop((holding.client, holding.partition), ()):
                 if not holding.covers(records.at_ms):
                     yield _foreign(records, holding.partition)
@@ -174,8 +174,8 @@ _RECORDS: Final = Claim(requirement="CLIENT-63", expected="Records are delivered
 
 
 def _foreign(records: Observation, partition: TopicPartition) -> Finding:
-    said = "Records of a partition that was taken away were delivered."
-    return _RECORDS.failed(said, records, detail=str(partition), proof=Proof.LIVENESS)
+    sentence = "Records of a partition that was taken away were delivered."
+    return _RECORDS.failed(sentence, records, detail=str(partition), proof=Proof.LIVENESS)
 
 
 class CallbacksTellAssignments(Checker):
@@ -208,27 +208,27 @@ class CallbacksTellAssignments(Checker):
         """Keep the client's newest answer, and of the ones before it those that a late line may be about."""
         assigned = self._group.assigned.get(client)
         if assigned is not None and assigned.newest is not None:
-            known = self._past.setdefault(client, [])
-            replaced = [assignment.at_ms for assignment in known[1:]] + [now_ms]
-            kept = [assignment for assignment, until_ms in zip(known, replaced, strict=False) if now_ms - until_ms <= LATE_LINES_MS_MAX]
+            past = self._past.setdefault(client, [])
+            replaced = [assignment.at_ms for assignment in past[1:]] + [now_ms]
+            kept = [assignment for assignment, until_ms in zip(past, replaced, strict=False) if now_ms - until_ms <= LATE_LINES_MS_MAX]
             self._past[client] = [*kept[-_ANSWERS_KEPT:], assigned.newest]
 
     def _judge(self, event: Observation) -> Iterator[Finding]:
         client = event.client or ""
-        known = self._past.get(client, [])
+        past = self._past.get(client, [])
         # A line that names its generation is about that one's answer, however late it comes.
-        named = [assignment for assignment in known if assignment.generation == event.body.get("generation")]
-        given = {partition for assignment in named or known for partition in assignment.partitions}
-        foreign = partitions_reported(event) - given
+        named = [assignment for assignment in past if assignment.generation == event.body.get("generation")]
+        assigned = {partition for assignment in named or past for partition in assignment.partitions}
+        foreign = partitions_reported(event) - assigned
         if foreign and client in self._speaks and client not in self._group.unreadable:
             claim = Claim(
                 requirement="CLIENT-30", expected="An application is told of the partitions that SyncGroup answers gave its client, and of no other."
             )
             none = "The application was told of a partition that no SyncGroup answer gave."
             other = "The application was told of a partition, with a generation whose SyncGroup answer did not give it."
-            elsewhere = {partition for assignment in known for partition in assignment.partitions}
-            said = other if foreign <= elsewhere else none
-            yield claim.failed(said, event, detail=str(sorted(foreign)), proof=Proof.LIVENESS)
+            elsewhere = {partition for assignment in past for partition in assignment.partitions}
+            sentence = other if foreign <= elsewhere else none
+            yield claim.failed(sentence, event, detail=str(sorted(foreign)), proof=Proof.LIVENESS)
 
     def end(self) -> Iterator[Finding]:
         for event in self._waiting.rest():

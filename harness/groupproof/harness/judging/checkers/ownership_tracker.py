@@ -91,8 +91,8 @@ class OwnershipTracker:
             self.reports.add(client)
             self.assigned_seq[client] = obs.seq
             partitions = partitions_reported(obs)
-            given = [] if client in self._cooperative else self._give(client, set(mine) - partitions, obs)
-            return self._take(client, partitions - set(self.now.get(client, {})), obs), given
+            released = [] if client in self._cooperative else self._give(client, set(mine) - partitions, obs)
+            return self._take(client, partitions - set(self.now.get(client, {})), obs), released
         if name == "callback_done":
             for holding in self._going.pop(client, {}).values():
                 holding.done_ms = obs.at_ms
@@ -102,21 +102,21 @@ class OwnershipTracker:
         return [], self._give(client, partitions_reported(obs), obs)
 
     def _take(self, client: str, partitions: set[TopicPartition], obs: Observation) -> list[Holding]:
-        taken = [Holding(client, partition, obs) for partition in partitions]
-        for holding in taken:
+        gained = [Holding(client, partition, obs) for partition in partitions]
+        for holding in gained:
             self.now.setdefault(client, {})[holding.partition] = holding
             self.owners.setdefault(holding.partition, {})[client] = holding
-        return taken
+        return gained
 
     def _give(self, client: str, partitions: set[TopicPartition], obs: Observation) -> list[Holding]:
         mine = self.now.get(client, {})
-        given = [mine.pop(partition) for partition in partitions & set(mine)]
-        for holding in given:
+        released = [mine.pop(partition) for partition in partitions & set(mine)]
+        for holding in released:
             holding.until = obs
             self.last.setdefault(client, {})[holding.partition] = holding
             del self.owners[holding.partition][client]
-        self._going.setdefault(client, {}).update((item.partition, item) for item in given)
-        return given
+        self._going.setdefault(client, {}).update((item.partition, item) for item in released)
+        return released
 
     def is_away(self, client: str, partition: TopicPartition) -> bool:
         """Tell whether a partition was taken away, and the application is back from the callback that said so: in the callback it may still commit."""

@@ -55,8 +55,8 @@ class Dealt:
 
 def info_in(join: Observation) -> SubscriptionInfo | None:
     """Return the user data of a JoinGroup's `stream`."""
-    said = subscription_in(join)
-    return None if said is None else _said(said)
+    subscription = subscription_in(join)
+    return None if subscription is None else _said(subscription)
 
 
 def subscription_in(join: Observation) -> Subscription | None:
@@ -76,8 +76,8 @@ def given_in(answer: Observation) -> Given | None:
 def given(ev: Evidence, client: str, join: Observation) -> Given | None:
     """Return the newest assignment that a member knew when it sent a JoinGroup: in one process an answer may be recorded after what it caused."""
     answers = (ev.answer(sync) for sync in ev.requests(Api.SYNC_GROUP, client, before=join.seq))
-    known = [answer for answer in answers if answer is not None and error_of(answer) == 0 and knew(answer, join)]
-    return given_in(known[-1]) if known else None
+    received = [answer for answer in answers if answer is not None and error_of(answer) == 0 and knew(answer, join)]
+    return given_in(received[-1]) if received else None
 
 
 def dealt(ev: Evidence, client: str, after: str | int | None = None, before: str | int | None = None) -> Iterator[Dealt]:
@@ -87,12 +87,12 @@ def dealt(ev: Evidence, client: str, after: str | int | None = None, before: str
         led = [join for join in joins if join.generation == sync.generation and join.member == sync.member and join.seq < sync.seq]
         if not led:
             continue
-        said = subscriptions_of(led[-1])
+        subscriptions = subscriptions_of(led[-1])
         yield Dealt(
             sync=sync,
             leader=led[-1].member or "",
-            said={member: _said(subscription) for member, subscription in said.items()},
-            owned={member: frozenset(subscription.owned) for member, subscription in said.items()},
+            said={member: _said(subscription) for member, subscription in subscriptions.items()},
+            owned={member: frozenset(subscription.owned) for member, subscription in subscriptions.items()},
             given={item["member_id"]: _given(item.get("assignment") or b"") for item in sync.body.get("assignments") or ()},
         )
 

@@ -131,10 +131,12 @@ class GroupHistory:
             before = rebalance.members or before
 
     def _finish(self, now: Rebalance, before: tuple[str, ...]) -> None:
-        known = [self.members.known[name] for name in (*before, *now.members, *now.joined_at) if name in self.members.known]
-        now.rebalance_timeout_ms = max((entry.rebalance_ms for entry in known if entry.rebalance_ms), default=None)
+        records = [self.members.known[name] for name in (*before, *now.members, *now.joined_at) if name in self.members.known]
+        now.rebalance_timeout_ms = max((entry.rebalance_ms for entry in records if entry.rebalance_ms), default=None)
         mine = self.members.known.get(now.member or "")
-        now.session_timeout_ms = mine.session_ms if mine is not None else max((entry.session_ms for entry in known if entry.session_ms), default=None)
+        now.session_timeout_ms = (
+            mine.session_ms if mine is not None else max((entry.session_ms for entry in records if entry.session_ms), default=None)
+        )
         if not now.evicted and now.members and before and self._is_timed_out(now):
             now.evicted = tuple(name for name in before if name not in now.members and name != now.member)
         if now.join_ms is not None:

@@ -77,8 +77,8 @@ class Membership:
         """Return the client id of a member; of one of which only the id is known, what the id begins with."""
         if not member:
             return None
-        known = self.known.get(member)
-        return known.client if known is not None and known.client is not None else name_of(member)
+        record = self.known.get(member)
+        return record.client if record is not None and record.client is not None else name_of(member)
 
     def feed(self, obs: Observation) -> list[Sign]:
         """Take an observation, and return what it shows."""
@@ -121,13 +121,13 @@ class Membership:
         if not obs.member and obs.instance in self._instances:
             return [_frame("replaced", obs, member=self._instances[obs.instance])]
         first = f"FindCoordinator of {obs.client}, then " if obs.client in self._found else ""
-        known = "with the id that it was given" if obs.member else "without a member id"
+        how = "with the id that it was given" if obs.member else "without a member id"
         return [
             _frame(
                 "new",
                 obs,
                 member=obs.member or None,
-                text=f"{first}{_called(obs)} of {obs.client} {known}, on connection {obs.connection}",
+                text=f"{first}{_called(obs)} of {obs.client} {how}, on connection {obs.connection}",
             )
         ]
 
@@ -147,9 +147,9 @@ class Membership:
         for entry in members:
             instance = entry.get("group_instance_id")
             member = entry.get("member_id") or self._instances.get(instance or "")
-            known = self.known.get(member or "")
-            is_own = known is not None and not known.instance and _is_own(obs, known)
-            name = "left" if is_own or (known is None and not instance) else "removed"
+            record = self.known.get(member or "")
+            is_own = record is not None and not record.instance and _is_own(obs, record)
+            name = "left" if is_own or (record is None and not instance) else "removed"
             signs.append(_frame(name, obs, member=member, reason=entry.get("reason")))
         return signs
 
@@ -184,8 +184,8 @@ class Membership:
         for topic in obs.body.get("topics") or ():
             name, count = str(topic.get("name")), topic.get("partitions")
             if isinstance(count, int) and self._topics.setdefault(name, count) != count:
-                said = f"Metadata for {obs.client}: {name} has {count} partitions, {self._topics[name]} before"
-                signs.append(_frame("topics", obs, text=said, topic=name))
+                sentence = f"Metadata for {obs.client}: {name} has {count} partitions, {self._topics[name]} before"
+                signs.append(_frame("topics", obs, text=sentence, topic=name))
                 self._topics[name] = count
         return signs
 
@@ -199,8 +199,8 @@ class Membership:
         if name == "replaced" and obs.instance:
             member = str(obs.body.get("replaced") or self._instances.get(obs.instance) or obs.instance)
         if name in ("joining", "given-id") and member is not None:
-            known = self.known.setdefault(member, MemberRecord(member=member, is_pending=name == "given-id"))
-            known.instance = known.instance or obs.instance
+            record = self.known.setdefault(member, MemberRecord(member=member, is_pending=name == "given-id"))
+            record.instance = record.instance or obs.instance
         known_instance = self.known[member].instance if member in self.known else None
         is_static = bool(obs.instance or known_instance)
         called = "removed" if name == "left" and is_static else _EVENTS[name]
@@ -248,8 +248,8 @@ def _take(member: MemberRecord, join: Observation, offer: tuple[Any, ...], subsc
 
 
 def _frame(name: str, obs: Observation, *, member: str | None = None, reason: str | None = None, text: str = "", topic: str | None = None) -> Sign:
-    said = text or " ".join(part for part in (_called(obs), f"of {obs.client}", f"on connection {obs.connection}") if part)
+    description = text or " ".join(part for part in (_called(obs), f"of {obs.client}", f"on connection {obs.connection}") if part)
     return Sign(
-        name=name, seq=obs.seq, at_ms=obs.at_ms, text=said, member=member, reason=reason or obs.body.get("reason"), node=obs.node, topic=topic,
+        name=name, seq=obs.seq, at_ms=obs.at_ms, text=description, member=member, reason=reason or obs.body.get("reason"), node=obs.node, topic=topic,
         asked=obs.exchange_id,
     )  # fmt: skip

@@ -71,21 +71,21 @@ def reason_of(text: str) -> Reason | None:
     client = found["said"].strip() if found else None
     own = text[: found.start()] if found else text
     for pattern, cause in COORDINATOR_WORDS:
-        if said := pattern.search(own.strip()):
-            parts = said.groupdict()
+        if matched := pattern.search(own.strip()):
+            parts = matched.groupdict()
             member = (parts.get("member") or parts.get("own") or "").split(", ")[0].strip(" .,;")
             return Reason(cause=cause, member=member or None, client=own_words(client))
     return None
 
 
-def own_words(said: str | None) -> str | None:
+def own_words(reason: str | None) -> str | None:
     """Return what a member gives as its reason, None where that says nothing of why."""
-    return None if said is None or _SILENT.fullmatch(said) else said
+    return None if reason is None or _SILENT.fullmatch(reason) else reason
 
 
-def cause_of_client_reason(said: str | None) -> Cause | None:
+def cause_of_client_reason(reason: str | None) -> Cause | None:
     """Return the cause that a client's own reason tells, None where it tells none."""
-    if said is None:
+    if reason is None:
         return None
-    lower = said.lower()
+    lower = reason.lower()
     return next((cause for words, cause in CLIENT_WORDS if words in lower), None)

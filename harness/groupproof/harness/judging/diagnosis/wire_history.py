@@ -156,6 +156,6 @@ class WireCourse:
 
     def _silent(self, obs: Observation) -> str | None:
         """Return the member of the generation that has been silent for its session, the longest silent first."""
-        known = [self._course.members.known[name] for name in self._present if name in self._course.members.known]
-        over = [entry for entry in known if entry.session_ms and entry.heard_ms + entry.session_ms <= obs.at_ms + _SLACK_MS]
+        records = [self._course.members.known[name] for name in self._present if name in self._course.members.known]
+        over = [entry for entry in records if entry.session_ms and entry.heard_ms + entry.session_ms <= obs.at_ms + _SLACK_MS]
         return min(over, key=lambda entry: entry.heard_ms).member if over else None

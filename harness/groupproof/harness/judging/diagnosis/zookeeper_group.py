@@ -44,21 +44,21 @@ class _Group:
         self._group = group
         self._busy: set[str] = set()
         self._owners: dict[tuple[str, int], str] = {}
-        self._known: set[tuple[str, int]] = set()
+        self._partitions: set[tuple[str, int]] = set()
         self._gone: list[str] = []
 
     def feed(self, obs: Observation) -> None:
-        what, name = obs.body.get("what"), obs.client or ""
-        if what == "attempt-began":
+        change, name = obs.body.get("what"), obs.client or ""
+        if change == "attempt-began":
             self._began(obs, name)
-        elif what == "attempt-ended" and self.waves:
+        elif change == "attempt-ended" and self.waves:
             self._ended(obs, name)
-        elif what == "owned":
+        elif change == "owned":
             self._owners |= dict.fromkeys(obs.partitions, name)
-            self._known |= set(obs.partitions)
-        elif what in ("released", "gone"):
-            self._release(name, obs, is_gone=what == "gone")
-        elif what == "failed" and self.waves:
+            self._partitions |= set(obs.partitions)
+        elif change in ("released", "gone"):
+            self._release(name, obs, is_gone=change == "gone")
+        elif change == "failed" and self.waves:
             self.waves[-1].failures.append(name)
             self._rest(name, obs.at_ms)
 
@@ -84,7 +84,7 @@ class _Group:
         self._busy.discard(name)
         if not self._busy:
             self.waves[-1].ended_ms = at_ms
-            self.waves[-1].unowned = [f"{topic}-{number}" for topic, number in sorted(self._known - self._owners.keys())]
+            self.waves[-1].unowned = [f"{topic}-{number}" for topic, number in sorted(self._partitions - self._owners.keys())]
 
     def _release(self, name: str, obs: Observation, *, is_gone: bool) -> None:
         self._owners = {partition: owner for partition, owner in self._owners.items() if owner != name}

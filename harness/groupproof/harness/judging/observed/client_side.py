@@ -32,12 +32,12 @@ def _why_not(group: str, trace: Trace, met: Mapping[str, Any] | None) -> str:
 
 def _named_before(group: str, trace: Trace) -> bool:
     """Tell whether a member names an id that no answer has given before: where the group was there already, it was given without the tap."""
-    given: set[str | None] = {"", None}
+    ids: set[str | None] = {"", None}
     for obs in trace:
         reader = readers_by_api().get(obs.api or "")
         brings_id = obs.kind == "request" and reader is not None and reader.brings_id(obs)
         if brings_id or (obs.kind == "response" and obs.api in naming_apis()):
-            given.add(obs.member)
-        elif obs.kind == "request" and obs.group == group and obs.api in membership_apis() and obs.member not in given:
+            ids.add(obs.member)
+        elif obs.kind == "request" and obs.group == group and obs.api in membership_apis() and obs.member not in ids:
             return True
     return False

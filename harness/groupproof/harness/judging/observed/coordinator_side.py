@@ -91,11 +91,11 @@ def _judged(group: str, trace: Trace, met: Mapping[str, Any] | None, *, is_cut: 
     why = why or next(_beside(story, trace), "")
     if why or met is None:
         return UnjudgedSide(group=group, side="coordinator", why=why)
-    known = {**met, **_of_group(group, trace)}
+    facts = {**met, **_of_group(group, trace)}
     parts = [part for part, _ in checkers_spoken(story)]
-    if why := next((why for part in parts if (why := part.unmet(story, known))), ""):
+    if why := next((why for part in parts if (why := part.unmet(story, facts))), ""):
         return UnjudgedSide(group=group, side="coordinator", why=why)
-    result, why = _answers(_as_scripted(group, trace, known), **how)
+    result, why = _answers(_as_scripted(group, trace, facts), **how)
     return UnjudgedSide(group=group, side="coordinator", why=why) if why else result
 
 

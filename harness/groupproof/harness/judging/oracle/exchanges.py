@@ -55,8 +55,8 @@ class Exchange:
     @property
     def taken_up_ms(self) -> float:
         """Return until when at the latest it was taken up: its answer was there, or something later was known to be taken up."""
-        known = [item for item in (self.answered_ms, self.settled_ms) if item is not None and item >= self.ready_ms]
-        return min(known, default=float("inf"))
+        instants = [item for item in (self.answered_ms, self.settled_ms) if item is not None and item >= self.ready_ms]
+        return min(instants, default=float("inf"))
 
     @property
     def label(self) -> str:
@@ -190,9 +190,9 @@ class _Ends:
         self._unread = [(stop, next((seq for seq in again if seq > stop), len(trace))) for stop in stops]
         self._moved = [obs for obs in kit if obs.body.get("name") == "moved"]
         self.topic_changes = tuple(self._topic_change(obs) for obs in kit if obs.body.get("name") == "topics")
-        known = (self.topic_images, *(change.images for change in self.topic_changes))
+        held_images = (self.topic_images, *(change.images for change in self.topic_changes))
         titles = ground.get("topic_titles", {})
-        self.topic_titles = {image.topic_id: titles.get(name, name) for images in known for name, image in images.items()}
+        self.topic_titles = {image.topic_id: titles.get(name, name) for images in held_images for name, image in images.items()}
         self._nodes = [obs for obs in kit if obs.body.get("name") in ("coordinator", "moved")]
 
     def _topic_change(self, obs: Observation) -> TopicChange:
@@ -222,8 +222,8 @@ class _Ends:
 
     def is_stray(self, group: str, request: Observation) -> bool:
         """Tell whether the request went to another broker than the group's coordinator, as far as the trace tells who that is."""
-        known = (obs for obs in reversed(self._nodes) if obs.seq < request.seq and obs.body.get("group") == group)
-        seat = next(known, None)
+        earlier = (obs for obs in reversed(self._nodes) if obs.seq < request.seq and obs.body.get("group") == group)
+        seat = next(earlier, None)
         node = None if seat is None else seat.body.get("to", seat.body.get("node"))
         return node is not None and request.node is not None and node != request.node
 

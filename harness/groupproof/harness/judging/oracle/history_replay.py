@@ -153,8 +153,8 @@ class HistoryReplay:
             names={**self._history.topic_titles, **self._foresight.owners}, divergence=divergence,
         )  # fmt: skip
 
-    def _way(self, what: str, number: int, ways: int, count: int = 0) -> int:
-        key = (what, number, count)
+    def _way(self, choice: str, number: int, ways: int, count: int = 0) -> int:
+        key = (choice, number, count)
         self._journal.forks.append(Branch(key=key, ways=ways))
         return min(self._turns.get(key, 0), ways - 1)
 

@@ -25,13 +25,13 @@ class ImpossibleChoice(Exception):
     """The broker's choices lead to a state that the machine's invariants forbid; `str()` says which invariant."""
 
 
-def followed(step: Callable[Given, list[Output]], /, *given: Given.args, **named: Given.kwargs) -> list[Output]:
+def followed(step: Callable[Given, list[Output]], /, *arguments: Given.args, **named: Given.kwargs) -> list[Output]:
     """Return what `step` of a machine puts out; raise `ImpossibleChoice` where it breaks one of its own invariants. Only a broker's answers can make it do so.
 
     The reference keeps its invariants for every choice that it makes itself (the tests of the machine prove that). Here the broker makes the choices.
     """
     try:
-        return step(*given, **named)
+        return step(*arguments, **named)
     except (AssertionError, AttributeError, KeyError) as error:
         raise ImpossibleChoice(str(error) or type(error).__name__) from error
 

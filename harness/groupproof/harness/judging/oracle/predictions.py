@@ -220,5 +220,5 @@ def _observed(group: str, replay: ReplayResult) -> Iterator[Observation]:
 
 def settings_of(settings: Mapping[str, Any], profile: str) -> Settings:
     """Return what the machine of a profile has of a broker's settings, by their dotted names."""
-    known = setting_names(profile)
-    return Settings.of({name: value for name, value in settings.items() if {name, name.replace("_", ".")} & known}, profile)
+    names = setting_names(profile)
+    return Settings.of({name: value for name, value in settings.items() if {name, name.replace("_", ".")} & names}, profile)

@@ -153,16 +153,16 @@ def _may_own(joined: Exchange, member_id: str, look: Exchange) -> bool:
 
 def _unclaimed(exchanges: Iterable[Exchange]) -> dict[str, Exchange]:
     """Return the ids that were told to others alone, each with the exchange that told it first."""
-    given: set[str] = set()
+    claimed: set[str] = set()
     claims: dict[str, Exchange] = {}
     for exchange in exchanges:
         answer = exchange.answer or {}
         if exchange.api is Api.JOIN_GROUP and exchange.code in _GIVING:
-            given.add(str(answer.get("member_id", "")))
+            claimed.add(str(answer.get("member_id", "")))
         if exchange.api in (Api.JOIN_GROUP, Api.DESCRIBE_GROUPS):
             for member_id in (*_listed(answer), str(answer.get("leader", ""))):
                 claims.setdefault(member_id, exchange)
-    return {key: look for key, look in claims.items() if key and key not in given}
+    return {key: look for key, look in claims.items() if key and key not in claimed}
 
 
 def _listed(answer: Any) -> Iterator[str]:

@@ -37,9 +37,9 @@ def explained(history: History, *, profile: str, settings: Settings, tolerance: 
     while waiting and best.divergence is not None and budget > 0:
         *_, replay, turns = heapq.heappop(waiting)
         for more in _other_turns(replay, turns):
-            if (known := frozenset(more.items())) in entries or budget <= 0:
+            if (entry := frozenset(more.items())) in entries or budget <= 0:
                 continue
-            entries.add(known)
+            entries.add(entry)
             budget -= 1
             tried = _walk(history, profile, settings, tolerance, more)
             if tried.divergence is None:

@@ -53,8 +53,8 @@ class TopicsSeen:
         """Return what of a request its group is asked, and the whole answer where it is asked nothing."""
         if self._topics is None or not isinstance(message, OFFSET_REQUESTS) or not all(topic.name for topic in message.topics):
             return message, None
-        known = self._existing(message)
-        return known, refused_wholly(message, known)
+        existing = self._existing(message)
+        return existing, refused_wholly(message, existing)
 
     def completed(self, asked: GroupRequest, answer: GroupResponse) -> GroupResponse:
         """Return a group's answer with what is said of partitions that there are not."""

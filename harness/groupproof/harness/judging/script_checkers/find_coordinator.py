@@ -46,9 +46,9 @@ def _nodes_in(evidence: Evidence) -> Mapping[int, tuple[str, int]]:
 def _of_places(answer: Observation, nodes: Mapping[int, tuple[str, int]], requirement: str) -> Iterator[Finding]:
     """Yield answers that name another address than Metadata names: a broker has one, so that nobody is at the other (FIND-04)."""
     for entry in answer.body["coordinators"]:
-        known = nodes.get(entry["node_id"])
-        if known is not None and not entry["error_code"] and (entry["host"], entry["port"]) != known:
-            detail = f"FindCoordinator tells {entry['host']}:{entry['port']}, Metadata {known[0]}:{known[1]}"
+        node = nodes.get(entry["node_id"])
+        if node is not None and not entry["error_code"] and (entry["host"], entry["port"]) != node:
+            detail = f"FindCoordinator tells {entry['host']}:{entry['port']}, Metadata {node[0]}:{node[1]}"
             expected, observed = "The coordinator is told where Metadata tells that broker to be.", "It is told at another address."
             yield replace(_failed(requirement, answer, expected, observed), detail=detail)
 

@@ -140,14 +140,14 @@ def _entry(data: dict[str, Any], where: str) -> KnownFailure:
     )
 
 
-def settle(known: Iterable[KnownFailure], observed: Sequence[CaseVerdict], today: date) -> MatchedExpectations:
+def settle(failures: Iterable[KnownFailure], observed: Sequence[CaseVerdict], today: date) -> MatchedExpectations:
     """Match the entries that are about this subject with what was observed.
 
     An entry that covers no case of this run, or only cases that came to no verdict, is neither used nor stale.
     """
     excused: dict[str, KnownFailure] = {}
     stale: list[str] = []
-    for entry in known:
+    for entry in failures:
         covered = [verdict for verdict in observed if entry.covers(verdict.case) and verdict.verdict not in _NO_VERDICT]
         otherwise = [verdict for verdict in covered if not entry.excuses(verdict)]
         if entry.expires is not None and today > entry.expires:

@@ -66,18 +66,18 @@ def update(file: Path, report: Mapping[str, Any], reading: KnownReason) -> Updat
     Raises `WrongUsage` when the file is no expectations file, or when there are new failures and `reading` doesn't say why they are known.
     """
     text = file.read_text("utf-8") if file.exists() else ""
-    known = load(file).known if file.exists() else ()
+    failures = load(file).known if file.exists() else ()
     # What the file itself begins with is about the whole of it.
     starts = [match.start() or match.end() - len(_HEAD) for match in _ENTRY.finditer(text)]
-    if len(starts) != len(known):
+    if len(starts) != len(failures):
         raise WrongUsage(f"{file} writes its entries in another way than [[known]] tables; update it by hand")
     cases = [case for case in report["cases"] if not case["preview"]]
     blocks, changes = [text[: starts[0]] if starts else text], []
-    for entry, (start, end) in zip(known, pairwise([*starts, len(text)]), strict=True):
+    for entry, (start, end) in zip(failures, pairwise([*starts, len(text)]), strict=True):
         block, change = _mended(entry, text[start:end], report, cases)
         blocks.append(block)
         changes += change
-    new = [case for case in cases if case["verdict"] == Verdict.FAILED.value and not _is_mended(known, report, case)]
+    new = [case for case in cases if case["verdict"] == Verdict.FAILED.value and not _is_mended(failures, report, case)]
     entries = [_entry(case, report, _check_source(reading, new)) for case in new]
     changes += [f"added {case['id']}: {case['observed']}" for case in new]
     return Update(text=_joined("".join(blocks), entries), changes=tuple(changes))
@@ -129,9 +129,9 @@ def _stands(entry: KnownFailure, case: Mapping[str, Any]) -> bool:
     return bool(verdict == entry.verdict.value and entry.fails_as(case["fingerprint"]))
 
 
-def _is_mended(known: Sequence[KnownFailure], report: Mapping[str, Any], case: Mapping[str, Any]) -> bool:
+def _is_mended(failures: Sequence[KnownFailure], report: Mapping[str, Any], case: Mapping[str, Any]) -> bool:
     """Tell whether an entry for this case alone has had its fingerprint changed, or one for several was narrowed to it."""
-    about = [entry for entry in known if _is_about(entry, report)]
+    about = [entry for entry in failures if _is_about(entry, report)]
     return any(entry.case == case["id"] and entry.verdict.value == case["verdict"] for entry in about) or any(
         entry.covers(case["id"]) and _stands(entry, case) for entry in about
     )

@@ -79,5 +79,5 @@ def _measured(policy: Policy, runs: Sequence[Outcome], base_s: float) -> PolicyC
     return PolicyCost(
         policy=policy, runs=len(runs), events=events, generations=sum(outcome.generations for outcome in runs), lost_s_per_event=lost_s,
         moves_per_event=sum(outcome.moves for outcome in runs) / max(events, 1), starts_per_event=starts / max(events, 1),
-        factor=base_s / lost_s if lost_s else float("inf"), violations=tuple(said for outcome in runs for said in outcome.violations),
+        factor=base_s / lost_s if lost_s else float("inf"), violations=tuple(violation for outcome in runs for violation in outcome.violations),
     )  # fmt: skip

@@ -67,14 +67,14 @@ def _with(*options: Decorated) -> Decorated:
     "--every", "every_ms", type=duration_of, metavar="TIME", default="2m", show_default=True, help="How far apart they are, in virtual time."
 )
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="What happens; repeatable.  [default: everything]")
-def simulate(**given: Any) -> int:
+def simulate(**options: Any) -> int:
     """Let things happen to a group of workers, and see after each whether every task runs exactly once again.
 
     1 says that the group did not settle: the seed gives the same course again.
     """
     from groupproof.harness.relatives.datalink.command_run import simulated
 
-    return simulated(**given)
+    return simulated(**options)
 
 
 @click.command(name="measure", short_help="Compare assignors and hand-overs on the same churn.")
@@ -97,11 +97,11 @@ def simulate(**given: Any) -> int:
 @click.option(
     "--warm-start", "warm_ms", type=duration_of, metavar="TIME", default="500ms", show_default=True, help="How long to start where it ran last."
 )
-def measure(**given: Any) -> int:
+def measure(**options: Any) -> int:
     """Tell how many task-seconds are lost for each thing that happens, by each assignor and hand-over, against what DataLink does now."""
     from groupproof.harness.relatives.datalink.command_run import compared
 
-    return compared(**given)
+    return compared(**options)
 
 
 @click.command(name="switch", short_help="Kill the active Manager under load.")
@@ -110,14 +110,14 @@ def measure(**given: Any) -> int:
 @click.option("--seeds", type=seeds_of, metavar="A..B", help="Run each of these seeds instead.")
 @click.option("--real", "is_real", is_flag=True, help="On real ports, by the clock on the wall (40 s).")
 @click.option("--output", type=click.Path(path_type=Path), metavar="DIR", help="Write the trace and the outcome there.")
-def switch(**given: Any) -> int:
+def switch(**options: Any) -> int:
     """Let workers run tasks, kill the active Manager, and report how long tasks ran twice or not at all until all is well.
 
     Everything goes over the wire; without --real in virtual time. 1 says that a worker did not come back, or a task does not run exactly once.
     """
     from groupproof.harness.relatives.datalink.command_run import switched
 
-    return switched(**given)
+    return switched(**options)
 
 
 @click.command(name="worker", short_help="Run one worker before a Manager.")
@@ -128,8 +128,8 @@ def switch(**given: Any) -> int:
 @click.option("--task", "tasks", multiple=True, metavar="NAME[=COST]", help="A task of the group; repeatable, the same for every worker.")
 @click.option("--capacity", type=float, default=1.0, show_default=True, help="What the worker can bear.")
 @click.option("--for", "for_ms", type=duration_of, metavar="TIME", help="End after that long.  [default: at Ctrl-C]")
-def worker(**given: Any) -> int:
+def worker(**options: Any) -> int:
     """Run a worker that prints what its tasks do, until Ctrl-C; then it stops them and leaves."""
     from groupproof.harness.relatives.datalink.command_run import ran
 
-    return ran(**given)
+    return ran(**options)

@@ -38,16 +38,16 @@ _BEFORE_S: Final = {True: 15.0, False: 60.0}
 
 
 def simulated(
-    *, seed: int, seeds: range | None, events: int, every_ms: int, kinds: tuple[str, ...], as_json: bool, reading: str | None, **given: Any
+    *, seed: int, seeds: range | None, events: int, every_ms: int, kinds: tuple[str, ...], as_json: bool, reading: str | None, **options: Any
 ) -> int:
     """Run one seed or several; 1 where a group did not settle."""
-    check_reading(reading, given["profile"])
+    check_reading(reading, options["profile"])
     if unknown := next((kind for kind in kinds if kind not in KINDS), None):
         raise WrongUsage(f"nothing that happens is called {unknown!r}{nearest(unknown, KINDS)}; there are {', '.join(KINDS)}")
     outcomes = []
     for number in seeds or [seed]:
-        happens = drawn(number, kinds=kinds or tuple(KINDS), events=events, every_ms=every_ms, workers=given["workers"])
-        outcomes.append(run(WorkerRun(seed=number, reading=reading, events=happens, **given)))
+        happens = drawn(number, kinds=kinds or tuple(KINDS), events=events, every_ms=every_ms, workers=options["workers"])
+        outcomes.append(run(WorkerRun(seed=number, reading=reading, events=happens, **options)))
         _tell(outcomes[-1], as_json=as_json)
     if as_json:
         click.echo(json.dumps([_row(outcome) for outcome in outcomes], indent=1))
@@ -62,7 +62,7 @@ def _tell(outcome: Outcome, *, as_json: bool) -> None:
         f"  {len(course.events)} things happened: {outcome.generations} generations, {outcome.starts} starts of tasks, {outcome.moves} of them elsewhere than before",
         f"  lost    {outcome.lost_ms / 1_000:.1f} task-seconds, {outcome.lost_s_per_event:.1f} for each",
         f"  doubled {outcome.overlap_ms / 1_000:.1f} task-seconds, {longest} ms at the longest",
-        *(f"BROKEN {said}" for said in outcome.violations),
+        *(f"BROKEN {violation}" for violation in outcome.violations),
     ]
     if not outcome.violations:
         lines.append("  after each every worker was Stable again and every task ran exactly once")
@@ -81,12 +81,12 @@ def _row(outcome: Outcome) -> dict[str, Any]:
 
 
 def compared(
-    *, seeds: range, events: int, every_ms: int, stop_ms: int, cold_ms: int, warm_ms: int, as_json: bool, reading: str | None, **given: Any
+    *, seeds: range, events: int, every_ms: int, stop_ms: int, cold_ms: int, warm_ms: int, as_json: bool, reading: str | None, **options: Any
 ) -> int:
     """Measure every policy on the same churn; 1 where a group did not settle."""
-    check_reading(reading, given["profile"])
+    check_reading(reading, options["profile"])
     times = TaskTimes(stop_ms=stop_ms, cold_start_ms=cold_ms, warm_start_ms=warm_ms)
-    found = measured(WorkerRun(times=times, reading=reading, **given), seeds, events=events, every_ms=every_ms)
+    found = measured(WorkerRun(times=times, reading=reading, **options), seeds, events=events, every_ms=every_ms)
     if as_json:
         click.echo(json.dumps([measurement.to_json() for measurement in found], indent=1))
     else:
@@ -103,21 +103,21 @@ def _table(found: Sequence[PolicyCost]) -> None:
             f"{policy.assignor:12} {policy.hand_over:16} {measurement.generations / measurement.events:11.2f} {measurement.starts_per_event:7.1f} {measurement.moves_per_event:7.1f} "
             f"{measurement.lost_s_per_event:12.1f} {f'{measurement.factor:.2f} ×':>8}"
         )
-    for said in [said for item in found for said in item.violations]:
-        click.echo(f"BROKEN {said}")
+    for violation in [violation for item in found for violation in item.violations]:
+        click.echo(f"BROKEN {violation}")
 
 
 # Over the wire -------------------------------------------------------------------------------------------------------------------
 
 
-def switched(*, seed: int, seeds: range | None, output: Path | None, as_json: bool, reading: str | None, **given: Any) -> int:
+def switched(*, seed: int, seeds: range | None, output: Path | None, as_json: bool, reading: str | None, **options: Any) -> int:
     """Switch the Managers under load; 1 where not all is well afterwards."""
-    check_reading(reading, given["profile"])
+    check_reading(reading, options["profile"])
     if output is not None:
         check_output(output)
     found = []
     for number in seeds or [seed]:
-        found.append(play(Switching(seed=number, reading=reading, before_s=_BEFORE_S[given["is_real"]], **given)))
+        found.append(play(Switching(seed=number, reading=reading, before_s=_BEFORE_S[options["is_real"]], **options)))
         _tell_switch(found[-1], as_json=as_json)
     rows = [_switch_row(result) for result in found]
     if output is not None:
@@ -130,11 +130,11 @@ def switched(*, seed: int, seeds: range | None, output: Path | None, as_json: bo
 
 
 def _tell_switch(found: SwitchResult, *, as_json: bool) -> None:
-    given = found.switching
+    switching = found.switching
     settled = "never" if found.settled_ms is None else f"after {found.settled_ms / 1_000:.1f} s"
     lines = [
-        f"seed {given.seed}: {given.workers} workers, {given.tasks} tasks, {given.assignor}, {given.hand_over}, {'by the clock on the wall' if given.is_real else 'in virtual time'}",
-        f"  generation {found.generation_before} with the first Manager, {found.generation_after} with the second; {found.rejoined} of {given.workers} workers are back, all well {settled}",
+        f"seed {switching.seed}: {switching.workers} workers, {switching.tasks} tasks, {switching.assignor}, {switching.hand_over}, {'by the clock on the wall' if switching.is_real else 'in virtual time'}",
+        f"  generation {found.generation_before} with the first Manager, {found.generation_after} with the second; {found.rejoined} of {switching.workers} workers are back, all well {settled}",
         f"  lost    {found.lost_ms} task-ms",
         f"  overlap {found.overlap_ms} task-ms in which a task ran on two workers, {found.longest_overlap_ms} ms at the longest; {found.items_doubled} of {found.items} items were done twice",
         *(f"BROKEN task {task} runs on {', '.join(workers) or 'nobody'}" for task, workers in found.wrong.items()),
@@ -144,9 +144,9 @@ def _tell_switch(found: SwitchResult, *, as_json: bool) -> None:
 
 
 def _switch_row(found: SwitchResult) -> dict[str, Any]:
-    given = found.switching
+    switching = found.switching
     return {
-        "seed": given.seed, "workers": given.workers, "tasks": given.tasks, "assignor": given.assignor, "hand_over": given.hand_over, "is_real": given.is_real,
+        "seed": switching.seed, "workers": switching.workers, "tasks": switching.tasks, "assignor": switching.assignor, "hand_over": switching.hand_over, "is_real": switching.is_real,
         "rejoined": found.rejoined, "settled_ms": found.settled_ms, "lost_ms": found.lost_ms, "overlap_ms": found.overlap_ms,
         "longest_overlap_ms": found.longest_overlap_ms, "items": found.items, "items_doubled": found.items_doubled,
         "overlaps": [{"task": overlap.task, "workers": list(overlap.workers), "ms": overlap.ms} for overlap in found.overlaps], "is_well": found.is_well,
@@ -156,10 +156,10 @@ def _switch_row(found: SwitchResult) -> dict[str, Any]:
 # One worker ----------------------------------------------------------------------------------------------------------------------
 
 
-def ran(*, seed: int, group: str, bootstrap: str, tasks: tuple[str, ...], for_ms: int | None, **given: Any) -> int:
+def ran(*, seed: int, group: str, bootstrap: str, tasks: tuple[str, ...], for_ms: int | None, **options: Any) -> int:
     """Run a worker until Ctrl-C, or for a while."""
     try:
-        settings = WorkerSettings(group=group, bootstrap=tuple(map(_address, bootstrap.split(","))), **given)
+        settings = WorkerSettings(group=group, bootstrap=tuple(map(_address, bootstrap.split(","))), **options)
     except ValueError as error:
         raise WrongUsage(str(error)) from None
     board = Board()
@@ -187,8 +187,8 @@ def _task(text: str) -> Task:
 
 
 async def _run_worker(settings: WorkerSettings, board: Board, seed: int, for_ms: int | None) -> None:
-    def report(what: str, task: str) -> None:
-        click.echo(f"{settings.name} {what} {task} (generation {keeper.worker.generation})")
+    def report(change: str, task: str) -> None:
+        click.echo(f"{settings.name} {change} {task} (generation {keeper.worker.generation})")
 
     keeper = WorkerMain(
         settings, connect=trio.open_tcp_stream, read=lambda: board.configs(settings.group), work=_work, random=random.Random(f"{seed}/{settings.name}"),

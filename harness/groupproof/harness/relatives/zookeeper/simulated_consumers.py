@@ -299,9 +299,9 @@ class SimulatedGroup:
         if line != member.line:
             return
         piece = self._pieces.of(operation, len(read))
-        said = self.zookeeper.ask(member.session_id, None, piece, self.now_us)
-        answer = next(one.answer for one in said if isinstance(one, SessionAnswer))
-        self._say(one for one in said if not isinstance(one, SessionAnswer))
+        replies = self.zookeeper.ask(member.session_id, None, piece, self.now_us)
+        answer = next(one.answer for one in replies if isinstance(one, SessionAnswer))
+        self._say(one for one in replies if not isinstance(one, SessionAnswer))
         self._count(piece)
         read = (*read, answer)
         free_us = self._work(member.server, self.costs.of(piece))
@@ -320,8 +320,8 @@ class SimulatedGroup:
         self._free_us[server] = max(self.now_us, self._free_us[server]) + us
         return self._free_us[server]
 
-    def _say(self, said: Iterable[Said]) -> None:
-        for one in said:
+    def _say(self, replies: Iterable[Said]) -> None:
+        for one in replies:
             if isinstance(one, SessionExpiry) or one.session_id not in self._by_session:
                 continue
             member = self._by_session[one.session_id]
@@ -382,14 +382,14 @@ class SimulatedGroup:
             return
         if self.zookeeper.is_alive(member.session_id) and self.zookeeper.is_behind(member.session_id, member.server):
             member.server = 0
-        said = self.zookeeper.resume(member.session_id, server=member.server, now_us=self.now_us)
-        if said is None:
+        replies = self.zookeeper.resume(member.session_id, server=member.server, now_us=self.now_us)
+        if replies is None:
             member.has_heard = True
             self._do(member, member.machine.session(SessionState.EXPIRED, self.now_us // MS))
             return
         member.is_up = True
         self._do(member, member.machine.session(SessionState.SYNC_CONNECTED, self.now_us // MS, session_id=member.session_id))
-        self._say(said)
+        self._say(replies)
         while member.missed:
             self._watched(member, member.line, member.missed.pop(0))
 

@@ -125,9 +125,9 @@ class ZooKeeperSide:
         self._gone_heard += gone.session.heard
         self.ledger.lets_go(name, now_ms())
 
-    def _record(self, name: str, what: str, partitions: frozenset[TopicPartition] = frozenset(), **body: Any) -> None:
+    def _record(self, name: str, change: str, partitions: frozenset[TopicPartition] = frozenset(), **body: Any) -> None:
         if self._recorder is not None:
-            columns = {"name": WATCHED, "what": what, **body}
+            columns = {"name": WATCHED, "what": change, **body}
             self._recorder.record("event", who="member", client=name, group=GROUP, partitions=tuple(sorted(partitions)), body=columns)
 
     def _recorded(self, name: str, event: Telling) -> None:

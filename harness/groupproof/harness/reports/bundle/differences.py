@@ -14,44 +14,44 @@ _NAMED_MAX: Final = 5
 _MISSING: Final = object()
 
 
-def differences(said: Any, due: Any, at: str = "") -> Iterator[str]:
+def differences(stated: Any, due: Any, at: str = "") -> Iterator[str]:
     """Yield a line for each place in which JSON values differ: what is said there, and what it comes to."""
-    if said is due:
+    if stated is due:
         return
-    if isinstance(said, Mapping) and isinstance(due, Mapping):
-        for name in sorted({*said, *due}, key=str):
-            yield from differences(said.get(name, _MISSING), due.get(name, _MISSING), f"{at}.{name}" if at else str(name))
-    elif _is_ids(said) and _is_ids(due):
-        yield from _of_ids(said, due, at)
-    elif not _is_same(said, due):
-        yield _line(said, due, at)
+    if isinstance(stated, Mapping) and isinstance(due, Mapping):
+        for name in sorted({*stated, *due}, key=str):
+            yield from differences(stated.get(name, _MISSING), due.get(name, _MISSING), f"{at}.{name}" if at else str(name))
+    elif _is_ids(stated) and _is_ids(due):
+        yield from _of_ids(stated, due, at)
+    elif not _is_same(stated, due):
+        yield _line(stated, due, at)
 
 
-def _line(said: Any, due: Any, at: str) -> str:
+def _line(stated: Any, due: Any, at: str) -> str:
     if due is _MISSING:
         return f"{at} has no place there"
-    if said is _MISSING:
+    if stated is _MISSING:
         return f"{at} is missing; it comes to {_shorten(due)}"
-    return f"{at} is {_shorten(said)}; it comes to {_shorten(due)}"
+    return f"{at} is {_shorten(stated)}; it comes to {_shorten(due)}"
 
 
-def _is_same(said: Any, due: Any) -> bool:
+def _is_same(stated: Any, due: Any) -> bool:
     """Tell whether two JSON values are equal; unlike for Python, true is no 1."""
-    if said is _MISSING or due is _MISSING:
-        return said is due
-    return json.dumps(said, sort_keys=True) == json.dumps(due, sort_keys=True)
+    if stated is _MISSING or due is _MISSING:
+        return stated is due
+    return json.dumps(stated, sort_keys=True) == json.dumps(due, sort_keys=True)
 
 
 def _is_ids(value: Any) -> bool:
     return isinstance(value, list | tuple) and bool(value) and all(isinstance(item, str) for item in value)
 
 
-def _of_ids(said: Sequence[str], due: Sequence[str], at: str) -> Iterator[str]:
-    if lacking := [name for name in due if name not in set(said)]:
+def _of_ids(stated: Sequence[str], due: Sequence[str], at: str) -> Iterator[str]:
+    if lacking := [name for name in due if name not in set(stated)]:
         yield f"{at} lacks {_named(lacking)}"
-    if added := [name for name in said if name not in set(due)]:
+    if added := [name for name in stated if name not in set(due)]:
         yield f"{at} has {_named(added)}, which it does not come to"
-    if set(said) == set(due) and list(said) != list(due):
+    if set(stated) == set(due) and list(stated) != list(due):
         yield f"{at} is in another order, or names something twice"
 
 

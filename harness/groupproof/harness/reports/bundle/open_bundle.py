@@ -84,12 +84,12 @@ def _read(contents: Contents, files: Iterator[tuple[str, bytes]], say: Say) -> N
     """Read what stands behind the manifest, a case's files together."""
     run = contents.manifest["run"]
     marks = Marks(seed=run["seed"], clock=run["clock"])
-    known = {case_place(case.id): case for case in cases_like(contents.manifest["subject"]["side"], contents.manifest["selected"])}
+    cases = {case_place(case.id): case for case in cases_like(contents.manifest["subject"]["side"], contents.manifest["selected"])}
     for place, group in groupby(files, key=lambda file: _place(file[0])):
-        if place in known:
-            say(known[place])
+        if place in cases:
+            say(cases[place])
             mine = {name.removeprefix(f"{place}/"): contents_of for name, contents_of in _hashed(contents, group)}
-            contents.retold[known[place].id] = retell(known[place], place, mine, marks)
+            contents.retold[cases[place].id] = retell(cases[place], place, mine, marks)
         else:
             for name, data in _hashed(contents, group):
                 _take(contents, name, data)

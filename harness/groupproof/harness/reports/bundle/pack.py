@@ -45,12 +45,12 @@ def check_bundle(bundle: Path, key: Path | None) -> None:
 
 
 def write_bundle(
-    run: RunSummary, report: Path, bundle: Path, *, given: UserChoices, expectations: Sequence[Path] = (), key: Path | None = None
+    run: RunSummary, report: Path, bundle: Path, *, choices: UserChoices, expectations: Sequence[Path] = (), key: Path | None = None
 ) -> None:
     """Write the certificate of a run whose report is in the folder `report`, signed where a `key` is given; whole or not at all."""
     files = _files(run, report, expectations)
     hashes = {name: (file.sha256, file.size) for name, file in files.items()}
-    manifest = manifest_of(run, given, expectations=[name for name in files if name.startswith(f"{EXPECTATIONS}/")], files=hashes)
+    manifest = manifest_of(run, choices, expectations=[name for name in files if name.startswith(f"{EXPECTATIONS}/")], files=hashes)
     _validate(manifest)
     data = _json(manifest)
     files[MANIFEST] = _of_bytes(data)

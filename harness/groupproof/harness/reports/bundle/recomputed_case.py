@@ -123,10 +123,10 @@ def _flaws(case: Case, trace: Trace, marks: Marks) -> Iterator[str]:
 
 def _facts(case: Case, trace: Trace) -> TraceFacts:
     own = {member.name for member in case.plan.members if member.kind == "subject"} if isinstance(case.plan, Plan) else set()
-    said = [(obs.client, obs.body) for obs in trace if obs.who == "kit"]
+    facts = [(obs.client, obs.body) for obs in trace if obs.who == "kit"]
     return TraceFacts(
         run=trace[0].run,
-        hellos=tuple(body for client, body in said if client in own and body.get("name") == "hello"),
-        ground=next((body for _, body in said if body.get("name") == "ground"), None),
-        is_unspoken=any(body.get("name") == "unimplemented" for _, body in said),
+        hellos=tuple(body for client, body in facts if client in own and body.get("name") == "hello"),
+        ground=next((body for _, body in facts if body.get("name") == "ground"), None),
+        is_unspoken=any(body.get("name") == "unimplemented" for _, body in facts),
     )

@@ -101,7 +101,7 @@ def _beside(manifest: bytes, signature: bytes | None = None) -> Iterator[Path]:
         yield data
 
 
-def _run(arguments: Sequence[str], given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def _run(arguments: Sequence[str], stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     """Run ssh-keygen where it can ask nobody."""
     tool = shutil.which(_TOOL)
     if tool is None:
@@ -109,7 +109,7 @@ def _run(arguments: Sequence[str], given: bytes = b"") -> subprocess.CompletedPr
     silent = {**os.environ, "SSH_ASKPASS_REQUIRE": "never", "LC_ALL": "C"}
     try:
         return subprocess.run(
-            [tool, *arguments], input=given, capture_output=True, env=silent, timeout=_WITHIN_S, start_new_session=True, check=False
+            [tool, *arguments], input=stdin, capture_output=True, env=silent, timeout=_WITHIN_S, start_new_session=True, check=False
         )
     except subprocess.TimeoutExpired as error:
         raise BrokenEnvironment(f"{_TOOL} has not answered within {_WITHIN_S:.0f} s") from error

@@ -151,15 +151,15 @@ class _RecomputedRun:
 
     def _of_files(self) -> Iterator[str]:
         """Yield the files that are not as the manifest says, and those that nothing rests on."""
-        said, found = self._manifest["files"], self._contents.hashes
-        yield from (f"{name} is missing" for name in said if name not in found)
-        yield from (f"{name} was added: the manifest does not name it" for name in found if name not in said)
-        for name in (name for name in said if name in found):
+        stated, found = self._manifest["files"], self._contents.hashes
+        yield from (f"{name} is missing" for name in stated if name not in found)
+        yield from (f"{name} was added: the manifest does not name it" for name in found if name not in stated)
+        for name in (name for name in stated if name in found):
             sha256, size = found[name]
-            if sha256 != said[name]["sha256"]:
-                yield f"{name} was changed: its SHA-256 is {sha256}, that of what was packed {said[name]['sha256']}"
-            elif size != said[name]["bytes"]:
-                yield f"{name} has {size} bytes, and not {said[name]['bytes']}"
+            if sha256 != stated[name]["sha256"]:
+                yield f"{name} was changed: its SHA-256 is {sha256}, that of what was packed {stated[name]['sha256']}"
+            elif size != stated[name]["bytes"]:
+                yield f"{name} has {size} bytes, and not {stated[name]['bytes']}"
         if self.summary is not None:
             yield from (f"{name} belongs to no case of the report" for name in found if name not in self._due_files(self.summary))
 
@@ -181,8 +181,8 @@ class _RecomputedRun:
     def _due_manifest(self, summary: RunSummary) -> dict[str, Any]:
         """Return the manifest that a run would have that came to the same; who made it, and with what, can't be known."""
         manifest, selection = self._manifest, self._manifest["selection"]
-        given = UserChoices(**selection, gave_up=manifest["run"]["gave_up"])
-        due = manifest_of(summary, given, expectations=sorted(self._contents.expectations, key=manifest["expectations"].index), files={})
+        choices = UserChoices(**selection, gave_up=manifest["run"]["gave_up"])
+        due = manifest_of(summary, choices, expectations=sorted(self._contents.expectations, key=manifest["expectations"].index), files={})
         return {**due, "made_with": manifest["made_with"], "files": manifest["files"]}
 
     # The run
@@ -205,8 +205,8 @@ class _RecomputedRun:
         return graded(summary, catalogue)
 
     def _results(self, report: Mapping[str, Any]) -> Iterator[CaseResult]:
-        for said in by_id(report)["cases"].items():
-            id, verdict = said
+        for stated in by_id(report)["cases"].items():
+            id, verdict = stated
             result = self._result(id, report["subject"]["capabilities"])
             if result is not None:
                 result.duration_s = verdict["duration_s"]
@@ -231,13 +231,13 @@ class _RecomputedRun:
         return None
 
     def _settled(self, results: Sequence[CaseResult], report: Mapping[str, Any], version: str) -> MatchedExpectations:
-        known = self._expectations().about(version, self._manifest["run"]["profile"])
+        failures = self._expectations().about(version, self._manifest["run"]["profile"])
         observed = [CaseVerdict(case=result.case.id, verdict=result.ruling.verdict, fingerprint=result.ruling.fingerprint) for result in results]
-        return settle(known, observed, _day(report["run"]))
+        return settle(failures, observed, _day(report["run"]))
 
     def _expectations(self) -> Expectations:
         """Return the known failures of the files in the certificate; what is none is taken down."""
-        known: list[KnownFailure] = []
+        failures: list[KnownFailure] = []
         with tempfile.TemporaryDirectory(prefix="groupproof-") as folder:
             for name in self._manifest["expectations"]:
                 if name not in self._contents.expectations:
@@ -245,10 +245,10 @@ class _RecomputedRun:
                 file = Path(folder) / Path(name).name
                 file.write_bytes(self._contents.expectations[name])
                 try:
-                    known += load(file).known
+                    failures += load(file).known
                 except (WrongUsage, ValueError) as error:
                     self._unknown.append(f"{name} holds no known failures: {error}")
-        return Expectations(known=tuple(known))
+        return Expectations(known=tuple(failures))
 
 
 def _plays(case_result: RecomputedCase | None) -> list[Play]:
@@ -262,15 +262,15 @@ def _day(run: Mapping[str, Any]) -> date:
     return date.max
 
 
-def _run_info(said: Mapping[str, Any], run: Mapping[str, Any]) -> RunInfo:
+def _run_info(stated: Mapping[str, Any], run: Mapping[str, Any]) -> RunInfo:
     return RunInfo(
         seed=run["seed"],
-        started=said["started"],
-        duration_s=said["duration_s"],
-        jobs=said["jobs"],
-        command=said["command"],
-        environment=said["environment"],
-        faults=said["faults"],
+        started=stated["started"],
+        duration_s=stated["duration_s"],
+        jobs=stated["jobs"],
+        command=stated["command"],
+        environment=stated["environment"],
+        faults=stated["faults"],
         clock=run["clock"],
         level=run["level"],
         fail_on=frozenset(run["fail_on"]),

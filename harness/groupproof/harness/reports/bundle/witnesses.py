@@ -19,11 +19,11 @@ def contradictions(manifest: Mapping[str, Any], report: Mapping[str, Any], retol
     facts = [(id, fact) for id, case in sorted(retold.items()) for fact in case.facts]
     yield from _twice(facts)
     of_side = _of_client if manifest["subject"]["side"] == "client" else _of_coordinator
-    found = ((said, case_place(id)) for id, fact in facts for said in of_side(manifest, report, fact))
+    found = ((contradiction, case_place(id)) for id, fact in facts for contradiction in of_side(manifest, report, fact))
     first: dict[str, str] = {}
-    for said, place in found:
-        first.setdefault(said, place)
-    yield from (f"report.json: {said}, by the traces in {place}" for said, place in first.items())
+    for contradiction, place in found:
+        first.setdefault(contradiction, place)
+    yield from (f"report.json: {contradiction}, by the traces in {place}" for contradiction, place in first.items())
     yield from _contradicted_cases(retold)
 
 
@@ -57,9 +57,9 @@ def _of_coordinator(manifest: Mapping[str, Any], report: Mapping[str, Any], fact
     yield from _other("subject.capabilities", report["subject"]["capabilities"], [f"{api.title} {low}-{high}" for api, (low, high) in ranges])
 
 
-def _other(name: str, said: Any, shown: Any) -> Iterator[str]:
-    if said != shown:
-        yield f"{name} is {_words(said)}, and {_words(shown)}"
+def _other(name: str, stated: Any, shown: Any) -> Iterator[str]:
+    if stated != shown:
+        yield f"{name} is {_words(stated)}, and {_words(shown)}"
 
 
 def _words(value: Any) -> str:

@@ -43,12 +43,12 @@ def tell(now: Rebalance, epoch_ms: int | None = None) -> Iterator[str]:
     to = "?" if now.generation is None else str(now.generation)
     before = "none" if now.generation_before < 0 else str(now.generation_before)
     where = f", broker {now.node}" if now.node is not None else ""
-    of, what = _NAMED.get(now.protocol, ("", "generation"))
-    yield f"group {now.group}{of}, rebalance {now.number}: {what} {before} → {to}, began at {moment(now.started_ms, epoch_ms)}{where}"
+    of, number_name = _NAMED.get(now.protocol, ("", "generation"))
+    yield f"group {now.group}{of}, rebalance {now.number}: {number_name} {before} → {to}, began at {moment(now.started_ms, epoch_ms)}{where}"
     kind = f", {now.kind.value}" if now.kind else ""
     yield f"  cause    {now.cause} ({now.branch.value}{kind}), {_KNOWN[now.certainty]}"
-    said = f"; it said: {now.client_reason}" if now.client_reason else ""
-    yield f"           {now.words}{said}"
+    client_words = f"; it said: {now.client_reason}" if now.client_reason else ""
+    yield f"           {now.words}{client_words}"
     if now.also:
         yield f"           or {', '.join(now.also)}: they would look the same here"
     yield f"  phases   {_phases(now)}"

@@ -79,12 +79,12 @@ def _events(file: Path, ports: Sequence[int]) -> list[ImportedEvent]:
     with _reading(file):
         found = _from_segment(file) if kind is FileKind.SEGMENT else _from_capture(file, ports) if kind is FileKind.CAPTURE else _from_log(file)
     if not found:
-        what = (
+        formats = (
             f"no requests to port {' or '.join(map(str, ports))}; name the brokers' with --port"
             if kind is FileKind.CAPTURE
             else "no line of a group coordinator, of a request log or of a client"
         )
-        raise WrongUsage(f"{file} tells nothing of groups: it holds {what}")
+        raise WrongUsage(f"{file} tells nothing of groups: it holds {formats}")
     return found
 
 

@@ -107,8 +107,8 @@ def _joined(body: Body) -> dict[str, Any]:
 
 
 def _sync(body: Body) -> dict[str, Any]:
-    given = _several(body, "assignments", "group_assignment")
-    assignments = tuple({"member_id": _text(entry, "member_id"), **_blob(entry, "assignment", "member_assignment")} for entry in given)
+    entries = _several(body, "assignments", "group_assignment")
+    assignments = tuple({"member_id": _text(entry, "member_id"), **_blob(entry, "assignment", "member_assignment")} for entry in entries)
     return {**_who(body), "assignments": assignments}
 
 

@@ -101,12 +101,12 @@ class _Connection:
             return
         if wire.api in _UNREAD:
             return
-        who, what = request_columns(wire.api, wire.body)
+        who, body = request_columns(wire.api, wire.body)
         columns = {
             "node": self.nodes.get(self.ends[1][1]), "connection": self.number, "client": wire.client_id, "api": wire.api.title, "version": wire.version, "correlation": wire.correlation, **who,
         }  # fmt: skip
         self._asked[wire.correlation] = (wire, columns)
-        yield ImportedEvent(at_ms=segment.at_ms, kind="request", columns={**columns, **what})
+        yield ImportedEvent(at_ms=segment.at_ms, kind="request", columns={**columns, **body})
 
     def _answer(self, segment: Segment, payload: bytes) -> Iterator[ImportedEvent]:
         asked = self._asked.pop(int.from_bytes(payload[:4], "big", signed=True), None)

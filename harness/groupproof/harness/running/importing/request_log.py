@@ -80,14 +80,14 @@ class _Reader:
         yield from self._both(line, api, where, (after["connection"], float(after["total"])), request, response)
 
     def _both(
-        self, line: LogLine, api: Api, where: Mapping[str, Any], took: tuple[str, float], asked: Mapping[str, Any], said: Mapping[str, Any]
+        self, line: LogLine, api: Api, where: Mapping[str, Any], took: tuple[str, float], asked: Mapping[str, Any], answer: Mapping[str, Any]
     ) -> Iterator[ImportedEvent]:
         connection, total_ms = took
         number = self._connections.setdefault(connection, len(self._connections) + 1)
-        request, response = newest_request(api, asked), newest_response(api, said)
-        who, what = request_columns(api, request)
+        request, response = newest_request(api, asked), newest_response(api, answer)
+        who, body = request_columns(api, request)
         columns = {**where, "connection": number, "api": api.title, "who": "coordinator", **who}
-        yield ImportedEvent(at_ms=line.at_ms - total_ms, is_dated=line.is_dated, kind="request", columns={**columns, **what})
+        yield ImportedEvent(at_ms=line.at_ms - total_ms, is_dated=line.is_dated, kind="request", columns={**columns, **body})
         yield ImportedEvent(
             at_ms=line.at_ms, is_dated=line.is_dated, kind="response", columns={**columns, **response_columns(api, request, response)}
         )

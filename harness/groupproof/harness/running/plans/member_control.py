@@ -68,15 +68,15 @@ class Actor:
         """Take the member's shim over, and record who it says it is."""
         self.handle = handle
         hello = handle.hello
-        said: dict[str, Any] = {
+        facts: dict[str, Any] = {
             "client": hello.client,
             "version": hello.version,
             "language": hello.language,
             "capabilities": sorted(hello.capabilities),
         }
         if hello.level == 0:
-            said |= {"level": 0, "unreported": sorted(hello.unreported)}
-        self.note("hello", **said)
+            facts |= {"level": 0, "unreported": sorted(hello.unreported)}
+        self.note("hello", **facts)
 
     @property
     def commits_unasked(self) -> bool:

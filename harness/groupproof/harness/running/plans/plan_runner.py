@@ -126,11 +126,11 @@ class Driver:
     @property
     def stderr(self) -> dict[str, list[str]]:
         """Return what each member's shim has logged since it took the member on."""
-        said: dict[str, list[str]] = {}
+        lines: dict[str, list[str]] = {}
         for actor in (*self._former, *self._actors.values()):
             if actor.handle is not None:
-                said.setdefault(actor.name, []).extend(actor.handle.stderr())
-        return said
+                lines.setdefault(actor.name, []).extend(actor.handle.stderr())
+        return lines
 
     async def _go(self) -> None:
         for obs in self._recorder.trace:
@@ -187,8 +187,8 @@ class Driver:
         with trio.move_on_after(self._limits.subscribe_s):
             answer = await actor.ask("subscribe", fields)
             if not answer.ok:
-                said = answer.unimplemented if answer.unimplemented is not None else f"{answer.error} {answer.body.get('message', '')}".strip()
-                actor.note("refused", command="subscribe", unimplemented=answer.unimplemented is not None, reason=said)
+                reason = answer.unimplemented if answer.unimplemented is not None else f"{answer.error} {answer.body.get('message', '')}".strip()
+                actor.note("refused", command="subscribe", unimplemented=answer.unimplemented is not None, reason=reason)
                 raise _Stop
             return
         is_shared = actor.handle is not None and actor.handle.shared

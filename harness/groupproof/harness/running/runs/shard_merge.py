@@ -209,6 +209,6 @@ def _stderr(file: Path) -> dict[str, list[str]]:
     logged: dict[str, list[str]] = {}
     if file.is_file():
         for line in file.read_text(encoding="utf-8").splitlines():
-            member, _, said = line.partition(" | ")
-            logged.setdefault(member, []).append(said)
+            member, _, text = line.partition(" | ")
+            logged.setdefault(member, []).append(text)
     return logged

@@ -171,8 +171,8 @@ class CertifyRun(ABC):
 
     def _excuse(self, result: CaseResult) -> KnownFailure | None:
         # Whether an entry over several cases stands is known at the end alone.
-        known = [entry for entry in self._known_failures() if entry.case == result.case.id]
-        return settle(known, [_observed(result)], datetime.now(UTC).date()).excused.get(result.case.id)
+        failures = [entry for entry in self._known_failures() if entry.case == result.case.id]
+        return settle(failures, [_observed(result)], datetime.now(UTC).date()).excused.get(result.case.id)
 
     def _outcome(self, subject: SubjectInfo, started: datetime, duration_s: float) -> RunOutcome:
         config, results = self.order, list(self.results)

@@ -113,12 +113,12 @@ class PooledCluster:
         return [f"{name}={script.settings[name]}: {why}" for name, why in named.items()]
 
     def _is_bearable(self, name: str, script: Script) -> bool:
-        known = self.settings.get(name)
+        setting = self.settings.get(name)
         if name == MAX_SIZE:
             return len({step.member for step in _joins(script)}) <= int(script.settings[name])
         if name == INITIAL_DELAY:
-            return known is not None and int(script.settings[name]) == 0
-        return name == MIN_SESSION and known is not None and all(session >= int(known) for session in _sessions(script))
+            return setting is not None and int(script.settings[name]) == 0
+        return name == MIN_SESSION and setting is not None and all(session >= int(setting) for session in _sessions(script))
 
 
 def _joins(script: Script) -> list[Ask]:
@@ -156,8 +156,8 @@ def _unmet(asked: dict[str, Any], unmet: Mapping[str, str], settings: Mapping[st
 def _holding(asked: dict[str, Any], unmet: Mapping[str, str], settings: Mapping[str, str | None] | str) -> dict[str, Any]:
     """Return the settings that hold: those asked for, and in place of the unmet what the broker tells, where it does."""
     held = {name: value for name, value in asked.items() if name not in unmet}
-    known = {} if isinstance(settings, str) else settings
-    return {**held, **{name: _number(value) for name in unmet if (value := known.get(name)) is not None}}
+    values = {} if isinstance(settings, str) else settings
+    return {**held, **{name: _number(value) for name in unmet if (value := values.get(name)) is not None}}
 
 
 def _number(value: str) -> int | str:

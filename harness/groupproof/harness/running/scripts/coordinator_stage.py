@@ -111,8 +111,8 @@ class BrokerStage:
         names = Names(case=case.id, key=f"{self.token}{key}", topics=script.topics, prefix=self.prefix, own=script.own_topics)
         name, version = called(self.subject)
         held = {"settings": dict(cluster.settings), "profile": self.profile, "subject": {"name": name, "version": version}}
-        if known := cluster.where.cluster.known:
-            held["sources"] = {name: value.source for name, value in known.items()}
+        if settings := cluster.where.cluster.known:
+            held["sources"] = {name: value.source for name, value in settings.items()}
 
         async def is_lost(trace: Trace) -> bool:
             return await trio.to_thread.run_sync(has_failed, case, trace)

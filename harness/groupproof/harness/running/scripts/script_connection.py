@@ -76,12 +76,12 @@ class ScriptLink:
         """Send a request; raise `ValueError` for a body that the version cannot say. A connection that breaks under it is recorded as closed."""
         self._correlation += 1
         payload = write_request(api, version, self._correlation, member, body)
-        who, what = request_columns(api, dict(body))
+        who, body_columns = request_columns(api, dict(body))
         at = {"who": "member", "node": self.node_id, "connection": self.number, "client": member, "api": api.title, "version": version}
         columns = {**at, "correlation": self._correlation, "detail": label or None, **who}
         exchange = Exchange(member=member, label=label, api=api, version=version, columns=columns, asked=body)
         self._open[self._correlation] = exchange
-        self._recorder.record("request", **columns, **_whole(api, what, body), raw=_kept(payload))
+        self._recorder.record("request", **columns, **_whole(api, body_columns, body), raw=_kept(payload))
         await self._send(frame(payload))
         return exchange
 

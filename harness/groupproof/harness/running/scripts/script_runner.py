@@ -132,9 +132,9 @@ class _Performance:
         if not any(isinstance(step, Ask) and step.api is Api.CONSUMER_GROUP_HEARTBEAT for step in self._script.steps):
             return {}
         titles = {self._names.topic(name): name for name in (*self._script.topics, *self._script.own_topics)}
-        known = await self._where.topic_ids([self._names.topic(name) for name in self._script.topics])
-        self._memory.topic_ids |= {name: topic_id for name, (topic_id, _) in known.items()}
-        return {"topic_ids": known, "topic_titles": titles}
+        ids = await self._where.topic_ids([self._names.topic(name) for name in self._script.topics])
+        self._memory.topic_ids |= {name: topic_id for name, (topic_id, _) in ids.items()}
+        return {"topic_ids": ids, "topic_titles": titles}
 
     async def _steps(self) -> None:
         try:
@@ -173,12 +173,12 @@ class _Performance:
 
     async def _link(self, name: str, to: str, group: str) -> ScriptLink:
         """Return the connection called `name`, opened where it is not, or leads elsewhere now."""
-        known = self._links.get(name)
-        if to == "any" and known is not None and known.is_open:
-            return known
+        link = self._links.get(name)
+        if to == "any" and link is not None and link.is_open:
+            return link
         node = await self._node(to, group)
-        if known is not None and known.is_open and known.node_id == node.node_id:
-            return known
+        if link is not None and link.is_open and link.node_id == node.node_id:
+            return link
         return await self._opened(name, node)
 
     async def _node(self, to: str, group: str) -> BrokerAddress:

@@ -69,11 +69,11 @@ async def awaited_assignment(bench: Bench, dialogue: MemberDialogue, since: int,
         bench.believe("partitions_assigned", "", holds=True)
         return event
     bench.claims(dialogue)
-    given = [obs for obs in dialogue.responses(Api.SYNC_GROUP, since) if not obs.error]
-    if given:
+    answers = [obs for obs in dialogue.responses(Api.SYNC_GROUP, since) if not obs.error]
+    if answers:
         text = f"no partitions_assigned within {EVENT_S:.0f} s of {of}, although the client was given an assignment"
         bench.believe("partitions_assigned", text, holds=False)
-        dialogue.stop(f"{text} at {given[-1].at_ms / 1000:.3f} s")
+        dialogue.stop(f"{text} at {answers[-1].at_ms / 1000:.3f} s")
     bench.theirs(f"no partitions_assigned within {EVENT_S:.0f} s of {of}, and its client was given no assignment: see the frames, and certify it")
     for line in dialogue.excerpt(since):
         bench.say(f"  {line}")

@@ -141,8 +141,8 @@ async def _rebalances(bench: Bench, dialogue: MemberDialogue) -> None:
     since = dialogue.now
     async with _reference_peer(bench, seed=1) as other:
         await joins(bench, dialogue, other)
-        given = await awaited_assignment(bench, dialogue, since, "another member's joining")
-        gone = [obs for obs in callbacks(dialogue, since) if obs.seq <= given.seq and obs.body["name"] != "partitions_assigned"]
+        answers = await awaited_assignment(bench, dialogue, since, "another member's joining")
+        gone = [obs for obs in callbacks(dialogue, since) if obs.seq <= answers.seq and obs.body["name"] != "partitions_assigned"]
         bench.expect(_UNREVOKED, holds=bool(gone), word="partitions_revoked")
         since = dialogue.now
         await other.ask("close", {})

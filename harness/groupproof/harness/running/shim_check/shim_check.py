@@ -164,7 +164,7 @@ class ShimCheck:
             self._problem(str(error))
         except ShimGone as gone:
             if gone.ending.status == CANNOT_RUN and gone.ending.broken is None:
-                said = " | ".join(gone.ending.stderr[-3:])
-                raise BrokenEnvironment(f"the shim says that it can't run here (status {CANNOT_RUN}): {said}") from gone
+                last_words = " | ".join(gone.ending.stderr[-3:])
+                raise BrokenEnvironment(f"the shim says that it can't run here (status {CANNOT_RUN}): {last_words}") from gone
             self._problem(ending_text(gone, "before it had answered a command"))
         raise Stop

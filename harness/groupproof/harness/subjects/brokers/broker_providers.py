@@ -119,8 +119,8 @@ async def _refuted(subject: AddressedBrokers, prefix: str) -> dict[str, str]:
     """Return what the brokers tell or show against the settings that the user tells, each with what they do."""
     topic = topic_named(1, prefix)
     async with subject.cluster(settings={}, brokers=1, topics={topic: 1}) as running:
-        known = {name: KnownSetting(value, BY_HAND) for name, value in values_of(running.known).items()}
-        refuted = differing(subject.by_hand, known)
+        own_settings = {name: KnownSetting(value, BY_HAND) for name, value in values_of(running.known).items()}
+        refuted = differing(subject.by_hand, own_settings)
         async with mapped(running) as where:
             claimed = {name: value for name, value in subject.by_hand.items() if name not in refuted}
             return {**refuted, **await refutations(where, f"{prefix}set-{random.SystemRandom().getrandbits(32):08x}", topic, claimed)}

@@ -121,9 +121,9 @@ class ClusterMap:
     async def has_heard_of(self, topic: str, partitions: int) -> str:
         """Return the id of a topic once the brokers tell that it has so many partitions; whoever calls bounds the time."""
         while True:
-            known = await self.topic_ids([topic])
-            if topic in known and known[topic][1] == partitions:
-                return known[topic][0]
+            ids = await self.topic_ids([topic])
+            if topic in ids and ids[topic][1] == partitions:
+                return ids[topic][0]
             await trio.sleep(RETRY_S)
 
     # Brokers
@@ -240,9 +240,9 @@ class ClusterMap:
         """Return who asks, connected to the first broker that takes the connection; raise the last refusal."""
         if self._asker is not None:
             return self._asker
-        known = [(node.host, node.port) for node_id, node in sorted(self._nodes.items()) if node_id not in self._gone]
+        addresses = [(node.host, node.port) for node_id, node in sorted(self._nodes.items()) if node_id not in self._gone]
         gone = {(node.host, node.port) for node_id, node in self._nodes.items() if node_id in self._gone}
-        places = [place for place in dict.fromkeys([*self.cluster.addresses, *known]) if place not in gone]
+        places = [place for place in dict.fromkeys([*self.cluster.addresses, *addresses]) if place not in gone]
         refused: Exception = OSError("it has no address")
         for host, port in places:
             try:
@@ -275,8 +275,8 @@ class ClusterMap:
         if limit.cancelled_caught:
             raise BrokenEnvironment(self._lost(f"no broker answered {waiting} within {seconds:.0f} s{self._refused}"))
 
-    def _lost(self, said: str) -> str:
-        return "; ".join([said, *self.cluster.deaths()])
+    def _lost(self, reason: str) -> str:
+        return "; ".join([reason, *self.cluster.deaths()])
 
 
 async def beat_of_nobody(asker: Asker, group: str) -> int:

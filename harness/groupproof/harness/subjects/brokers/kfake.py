@@ -85,8 +85,8 @@ def _build(go: str, folder: Path) -> None:
     except subprocess.TimeoutExpired:
         raise ProvisionError(f"go build of kfake took longer than {_BUILD_S} s") from None
     if done.returncode != 0:
-        said = [line for line in done.stderr.strip().splitlines() if not line.startswith("go: downloading")][-3:]
-        raise ProvisionError(f"kfake could not be built: {' | '.join(said)[:400]}; is the Go module proxy reachable? ({GO_HINT})")
+        lines = [line for line in done.stderr.strip().splitlines() if not line.startswith("go: downloading")][-3:]
+        raise ProvisionError(f"kfake could not be built: {' | '.join(lines)[:400]}; is the Go module proxy reachable? ({GO_HINT})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,9 +113,9 @@ class Kfake:
     async def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AsyncIterator[RunningCluster]:
         """Raise `BrokenEnvironment` where it can't be built or does not come up."""
         program = await trio.to_thread.run_sync(build_kfake, self.cache, self.say)
-        given, unmet = _TAKEN.split(settings)
+        supported, unmet = _TAKEN.split(settings)
         with folders("kfake", cache=self.cache, logs=self.logs) as own:
-            argv = (str(program), argument(brokers=brokers, topics=topics, settings={**_KAFKAS, **given}))
+            argv = (str(program), argument(brokers=brokers, topics=topics, settings={**_KAFKAS, **supported}))
             command = Command(title="kfake", argv=argv, log=own.logs / "kfake.log", speaks=True)
             async with running_program(command, provided_by=f"go (franz-go kfake {pinned()})", unmet=unmet, first_node=0) as running:
                 yield running

@@ -104,14 +104,14 @@ def _as_number(text: str) -> int:
     return {"true": 1, "false": 0}[text] if text in ("true", "false") else int(text)
 
 
-def differing(asked: Mapping[str, Any], known: Mapping[str, KnownSetting]) -> dict[str, str]:
+def differing(asked: Mapping[str, Any], present: Mapping[str, KnownSetting]) -> dict[str, str]:
     """Return those of `asked` that the broker is known to have otherwise, each with why."""
-    pairs = ((name, as_text(value), as_text(known[name].value)) for name, value in asked.items() if name in known)
+    pairs = ((name, as_text(value), as_text(present[name].value)) for name, value in asked.items() if name in present)
     return {name: f"the broker has {has}, {needed} is needed" for name, needed, has in pairs if has != needed}
 
 
-def values_of(known: Mapping[str, KnownSetting]) -> dict[str, int]:
-    return {name: value.value for name, value in known.items()}
+def values_of(settings: Mapping[str, KnownSetting]) -> dict[str, int]:
+    return {name: value.value for name, value in settings.items()}
 
 
 def as_text(value: Any) -> str:

@@ -57,9 +57,9 @@ class LibrdkafkaMock:
     async def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AsyncIterator[RunningCluster]:
         """Raise `BrokenEnvironment` where the wheel can't be installed or the cluster does not come up."""
         env = await trio.to_thread.run_sync(self._environment)
-        given, unmet = _TAKEN.split(settings)
+        supported, unmet = _TAKEN.split(settings)
         with folders("librdkafka-mock", cache=self.cache, logs=self.logs) as own:
-            argv = (sys.executable, "-S", str(_PROGRAM), argument(brokers=brokers, topics=topics, settings=given))
+            argv = (sys.executable, "-S", str(_PROGRAM), argument(brokers=brokers, topics=topics, settings=supported))
             command = Command(title="librdkafka's mock cluster", argv=argv, log=own.logs / "librdkafka-mock.log", env=env, speaks=True)
             async with running_program(command, provided_by="librdkafka", unmet=unmet, first_node=1) as running:
                 yield running

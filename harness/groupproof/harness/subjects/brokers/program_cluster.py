@@ -36,9 +36,9 @@ class SupportedSettings:
     def split(self, settings: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
         """Return what to give the broker, and what it cannot have, with why."""
         asked = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in settings.items()}
-        given = {name: value for name, value in asked.items() if name in self.takes}
-        unmet = {name: self._why_not(name, value) for name, value in asked.items() if name not in given and self.has.get(name) != value}
-        return given, unmet
+        supported = {name: value for name, value in asked.items() if name in self.takes}
+        unmet = {name: self._why_not(name, value) for name, value in asked.items() if name not in supported and self.has.get(name) != value}
+        return supported, unmet
 
     def _why_not(self, name: str, value: str) -> str:
         return f"it has {self.has[name]}, {value} is needed" if name in self.has else "the broker knows no such setting"

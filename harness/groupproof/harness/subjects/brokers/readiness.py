@@ -200,7 +200,7 @@ async def delete_groups(connect: Connect, bootstrap: Address, groups: Iterable[s
         left |= {group: await _deleted(connect, bootstrap, group) for group in waiting}
         waiting = [group for group in waiting if left[group] == _FULL and trio.current_time() < deadline]
         await trio.sleep(_PAUSE_S)
-    return [f"group {group}: {said}" for group, said in left.items() if said]
+    return [f"group {group}: {error}" for group, error in left.items() if error]
 
 
 async def _deleted(connect: Connect, bootstrap: Address, group: str) -> str:
@@ -210,13 +210,13 @@ async def _deleted(connect: Connect, bootstrap: Address, group: str) -> str:
         async with asking(await connect(*bootstrap)) as asker:
             address = await _coordinator(asker, group)
         async with asking(await connect(*address)) as asker:
-            said = await _delete(asker, group)
-            if said == _FULL:
+            outcome = await _delete(asker, group)
+            if outcome == _FULL:
                 await _empty(asker, group)
-                said = await _delete(asker, group)
+                outcome = await _delete(asker, group)
     except (_NotYet, NotSpoken, *GONE) as error:
         return str(error)
-    return said
+    return outcome
 
 
 async def _delete(asker: Asker, group: str) -> str:

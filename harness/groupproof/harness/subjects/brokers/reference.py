@@ -51,14 +51,14 @@ class ReferenceBrokers:
     async def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AsyncIterator[RunningCluster]:
         """Raise `UnknownProfile`."""
         unmet = {name: why for name, value in settings.items() if (why := _why_not(name, value, self.profile))}
-        known = {name: KnownSetting(value, BY_HAND) for name, value in self.own.items()}
-        unmet |= differing(settings, known)
-        taken = {**{name: value for name, value in settings.items() if name not in unmet}, **self.own}
+        by_hand = {name: KnownSetting(value, BY_HAND) for name, value in self.own.items()}
+        unmet |= differing(settings, by_hand)
+        supported = {**{name: value for name, value in settings.items() if name not in unmet}, **self.own}
         recorder = Recorder(lambda: round(trio.current_time() * 1e9), keeps=False)
         cluster = Cluster(
-            profile=self.profile, settings=taken, brokers=brokers, topics=topics, seed=self.seed, recorder=recorder, variant=self.variant
+            profile=self.profile, settings=supported, brokers=brokers, topics=topics, seed=self.seed, recorder=recorder, variant=self.variant
         )
-        running = _Running(cluster, unmet, known)
+        running = _Running(cluster, unmet, by_hand)
         async with trio.open_nursery() as nursery:
             await nursery.start(cluster.run)
             async with running.network.opened(running) as addresses:

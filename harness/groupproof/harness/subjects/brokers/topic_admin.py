@@ -36,17 +36,17 @@ async def fill_topics(connect: Connect, bootstrap: Address, topics: Mapping[str,
     """
     left = {(topic, index) for topic, partitions in topics.items() for index in range(partitions)} if records else set()
     deadline = trio.current_time() + _LED_S
-    said = "nobody leads them"
+    reason = "nobody leads them"
     while left:
         try:
             for leader, led in (await _leaders(connect, bootstrap, left)).items():
                 refused = await _append(connect, leader, led, records, at_ms)
                 left -= led - refused.keys()
-                said = ", ".join(sorted({error_named(code) for code in refused.values()})) or said
+                reason = ", ".join(sorted({error_named(code) for code in refused.values()})) or reason
         except (*GONE, NotSpoken) as error:
-            said = str(error) or type(error).__name__
+            reason = str(error) or type(error).__name__
         if left and trio.current_time() > deadline:
-            raise BrokenEnvironment(f"{len(left)} partitions could not be filled with records within {_LED_S:.0f} s: {said}")
+            raise BrokenEnvironment(f"{len(left)} partitions could not be filled with records within {_LED_S:.0f} s: {reason}")
         if left:
             await trio.sleep(_PAUSE_S)
 

@@ -43,8 +43,8 @@ class Asker:
         answer = await self.ask(Api.API_VERSIONS, {}, version=0)
         if answer["error_code"]:
             raise NotSpoken(f"it answers ApiVersions v0 with error {answer['error_code']}")
-        known = {int(api): api for api in Api}
-        self.ranges = {known[api["api_key"]]: (api["min_version"], api["max_version"]) for api in answer["api_keys"] if api["api_key"] in known}
+        by_key = {int(api): api for api in Api}
+        self.ranges = {by_key[api["api_key"]]: (api["min_version"], api["max_version"]) for api in answer["api_keys"] if api["api_key"] in by_key}
         return self.ranges
 
     def version(self, api: Api, newest: int | None = None) -> int:

@@ -36,8 +36,8 @@ class Scram:
 
     def final(self, answer: bytes) -> bytes:
         """Return the proof; raise `ScramError` for an answer that is none to this exchange."""
-        said = _fields(answer)
-        nonce, salt, iterations = said.get("r", ""), said.get("s", ""), said.get("i", "")
+        fields = _fields(answer)
+        nonce, salt, iterations = fields.get("r", ""), fields.get("s", ""), fields.get("i", "")
         if not nonce.startswith(self._nonce) or nonce == self._nonce or not iterations.isdigit() or not 0 < int(iterations) <= _ITERATIONS_MAX:
             raise ScramError(f"the server's first answer is none: {answer[:80]!r}")
         without_proof = f"c={base64.b64encode(_CHANNEL.encode()).decode()},r={nonce}"
@@ -51,10 +51,10 @@ class Scram:
 
     def check(self, answer: bytes) -> None:
         """Raise `ScramError` unless the server knows the password too."""
-        said = _fields(answer)
-        if "e" in said:
-            raise ScramError(f"the server says {said['e']}")
-        if not hmac.compare_digest(said.get("v", "").encode(), base64.b64encode(self._expected)):
+        fields = _fields(answer)
+        if "e" in fields:
+            raise ScramError(f"the server says {fields['e']}")
+        if not hmac.compare_digest(fields.get("v", "").encode(), base64.b64encode(self._expected)):
             raise ScramError("the server's signature is wrong: it does not know this user's password")
 
     def _hmac(self, key: bytes, message: bytes) -> bytes:

@@ -118,8 +118,8 @@ class BrokerProcess:
         if self.status is None or self.was_stopped:
             return None
         words = last_lines(self.log)
-        said = f"; its last words: {' | '.join(words)}" if words else ""
-        return f"{self.title} ended with status {self.status}{said} (log: {self.log})"
+        last_words = f"; its last words: {' | '.join(words)}" if words else ""
+        return f"{self.title} ended with status {self.status}{last_words} (log: {self.log})"
 
     async def heard(self) -> str:
         """Return the next line that it says on its standard output; raise `BrokenEnvironment` when it says no more."""

@@ -34,16 +34,16 @@ _SIGNALS = {"pause": signal.SIGSTOP, "resume": signal.SIGCONT, "kill": signal.SI
 
 def main(plan: str) -> int:
     """Run what the plan says and return its exit status, 128 and the signal's number where a signal ended it."""
-    given = json.loads(plan)
+    arguments = json.loads(plan)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    program = _Program(given)
+    program = _Program(arguments)
     threading.Thread(target=_obey, args=(program,), daemon=True).start()
     status = program.wait()
-    for argv in given.get("after", ()):
+    for argv in arguments.get("after", ()):
         with suppress(OSError, subprocess.SubprocessError):
             subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=_ORDER_S, check=False)
-    for path in map(Path, given.get("remove", ())):
+    for path in map(Path, arguments.get("remove", ())):
         with suppress(OSError):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         # The folder of the whole run goes with the last of its nodes.

@@ -32,9 +32,9 @@ class Container:
         """Return the command to start in place of `argv`, and the container that it runs; None for any other program."""
         if len(argv) < 3 or Path(argv[0]).name != "docker" or argv[1] != "run":
             return tuple(argv), None
-        for given, following in itertools.pairwise(argv):
-            if given == _NAME or given.startswith(f"{_NAME}="):
-                return tuple(argv), cls(following if given == _NAME else given.partition("=")[2])
+        for argument, following in itertools.pairwise(argv):
+            if argument == _NAME or argument.startswith(f"{_NAME}="):
+                return tuple(argv), cls(following if argument == _NAME else argument.partition("=")[2])
         name = f"groupproof-client-{os.getpid()}-{next(_numbers)}"
         return (*argv[:2], _NAME, name, *argv[2:]), cls(name)
 

@@ -133,8 +133,8 @@ def _hello(body: dict[str, Any]) -> Hello:
     check_hello(body)
     if body["contract"] != CONTRACT:
         raise BrokenLine(f"the shim speaks contract {body['contract']}, this kit speaks {CONTRACT}")
-    known = {name: body[name] for name in ("contract", "client", "version", "language")}
-    return Hello(**known, capabilities=frozenset(body["capabilities"]))
+    fields = {name: body[name] for name in ("contract", "client", "version", "language")}
+    return Hello(**fields, capabilities=frozenset(body["capabilities"]))
 
 
 def _event(body: dict[str, Any]) -> Event:
@@ -156,5 +156,5 @@ def _answer(body: dict[str, Any]) -> Answer:
     if len(kinds) != 1:
         raise BrokenLine(f"the answer to command {number} has {' and '.join(kinds) or 'none'} of ok, error, unimplemented; it takes exactly one")
     check_answer(number, body)
-    said = {kinds[0]: body[kinds[0]]}
-    return Answer(id=number, ok="ok" in said, error=said.get("error"), unimplemented=said.get("unimplemented"), body=body)
+    result = {kinds[0]: body[kinds[0]]}
+    return Answer(id=number, ok="ok" in result, error=result.get("error"), unimplemented=result.get("unimplemented"), body=body)

@@ -133,8 +133,8 @@ class Conversation:
         command = f"made-up-{draw.getrandbits(32):08x}"
         answer = await self.ask(command, {}, member="nobody")
         if answer.unimplemented is None:
-            said = "ok" if answer.ok else f"error {answer.error}"
-            raise BrokenShim(f"the shim answers {said} to {command!r}, a command that does not exist; the contract asks for unimplemented")
+            outcome = "ok" if answer.ok else f"error {answer.error}"
+            raise BrokenShim(f"the shim answers {outcome} to {command!r}, a command that does not exist; the contract asks for unimplemented")
 
     async def ask(self, command: str, fields: Mapping[str, Any], member: str) -> Answer:
         """Send a command and wait for its answer; raise `ShimGone` when the shim ends first.
@@ -184,15 +184,15 @@ class Conversation:
         except BrokenLine as error:
             self.end(Ending(broken=str(error)))
 
-    def _warn(self, what: str, text: str) -> None:
+    def _warn(self, line_name: str, text: str) -> None:
         """Say once for its kind what is ignored."""
-        if what not in self.warnings and len(self.warnings) < _STDERR_LINES_MAX:
-            self.warnings.append(what)
-            self._note(f"{what}: {shorten(text)}")
+        if line_name not in self.warnings and len(self.warnings) < _STDERR_LINES_MAX:
+            self.warnings.append(line_name)
+            self._note(f"{line_name}: {shorten(text)}")
 
-    def _warn_of_fields(self, body: Mapping[str, Any], known: frozenset[str], what: str, text: str) -> None:
-        for name in sorted(set(body) - known):
-            self._warn(f"{what} with a field that the contract does not know: {shorten(name)}", text)
+    def _warn_of_fields(self, body: Mapping[str, Any], allowed: frozenset[str], line_name: str, text: str) -> None:
+        for name in sorted(set(body) - allowed):
+            self._warn(f"{line_name} with a field that the contract does not know: {shorten(name)}", text)
 
     def _take_hello(self, hello: Hello) -> None:
         if self.hello is not None:

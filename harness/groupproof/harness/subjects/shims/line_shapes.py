@@ -126,61 +126,61 @@ def check_hello(body: Mapping[str, Any]) -> None:
 
 def check_event(name: str, body: Mapping[str, Any]) -> None:
     """Raise `BrokenLine` for an event of the contract that is not as it says."""
-    what = f"event {name}"
-    _require(body, _REQUIRED.get(name, {}), what)
-    _require(body, {"member": _TEXT_OR_NULL, **_OPTIONAL.get(name, {})}, what, is_optional=True)
+    line_name = f"event {name}"
+    _require(body, _REQUIRED.get(name, {}), line_name)
+    _require(body, {"member": _TEXT_OR_NULL, **_OPTIONAL.get(name, {})}, line_name, is_optional=True)
     if name in _ITEMS:
-        _require_items(body, _ITEMS[name], what)
+        _require_items(body, _ITEMS[name], line_name)
     if name == "offsets_committed":
-        _require_outcome(body, what)
+        _require_outcome(body, line_name)
     if name == "records_consumed":
-        _require_sums(body, what)
+        _require_sums(body, line_name)
 
 
 def check_answer(number: int, body: Mapping[str, Any]) -> None:
     """Raise `BrokenLine` for an answer of which a field is not as the contract says."""
-    what = f"the answer to command {number}"
-    said = {name: value for name, value in body.items() if value is not None and (name == "fatal" or value is not False)}
-    _require(said, _ANSWER, what, is_optional=True)
+    line_name = f"the answer to command {number}"
+    present = {name: value for name, value in body.items() if value is not None and (name == "fatal" or value is not False)}
+    _require(present, _ANSWER, line_name, is_optional=True)
     for items in _ANSWER_ITEMS:
-        _require_items(body, items, what)
+        _require_items(body, items, line_name)
     if body.get("ok") not in (None, False, True):
-        raise BrokenLine(f"{what}: ok is {_describe(body['ok'])}, not true")
+        raise BrokenLine(f"{line_name}: ok is {_describe(body['ok'])}, not true")
     if body.get("outcome") not in (None, UNKNOWN):
-        raise BrokenLine(f"{what}: outcome is {_describe(body['outcome'])}, not {UNKNOWN!r}")
+        raise BrokenLine(f"{line_name}: outcome is {_describe(body['outcome'])}, not {UNKNOWN!r}")
 
 
-def _require_sums(body: Mapping[str, Any], what: str) -> None:
+def _require_sums(body: Mapping[str, Any], line_name: str) -> None:
     """Refuse a line that contradicts itself: its count is that of its partitions, where these have one."""
     counts = [partition.get("count") for partition in body["partitions"]]
     there = sum(count for count in counts if count is not None)
     if None not in counts and body["count"] != there:
-        raise BrokenLine(f"{what}: count is {_describe(body['count'])}, and its partitions add up to {there}")
+        raise BrokenLine(f"{line_name}: count is {_describe(body['count'])}, and its partitions add up to {there}")
 
 
-def _require_outcome(body: Mapping[str, Any], what: str) -> None:
+def _require_outcome(body: Mapping[str, Any], line_name: str) -> None:
     outcome = body.get("outcome")
     if outcome not in (None, UNKNOWN):
-        raise BrokenLine(f"{what}: outcome is {_describe(outcome)}, not {UNKNOWN!r}")
+        raise BrokenLine(f"{line_name}: outcome is {_describe(outcome)}, not {UNKNOWN!r}")
     if "success" not in body and outcome is None:
-        raise BrokenLine(f"{what} lacks success")
+        raise BrokenLine(f"{line_name} lacks success")
 
 
-def _require(body: Mapping[str, Any], fields: Mapping[str, _Kind], what: str, *, is_optional: bool = False) -> None:
+def _require(body: Mapping[str, Any], fields: Mapping[str, _Kind], line_name: str, *, is_optional: bool = False) -> None:
     for name, (has_shape, wanted) in fields.items():
         if name not in body and is_optional:
             continue
         if name not in body:
-            raise BrokenLine(f"{what} lacks {name}")
+            raise BrokenLine(f"{line_name} lacks {name}")
         if not has_shape(body[name]):
-            raise BrokenLine(f"{what}: {name} is {_describe(body[name])}, not {wanted}")
+            raise BrokenLine(f"{line_name}: {name} is {_describe(body[name])}, not {wanted}")
 
 
-def _require_items(body: Mapping[str, Any], items: _Items, what: str) -> None:
+def _require_items(body: Mapping[str, Any], items: _Items, line_name: str) -> None:
     name, has_shape, wanted = items
     for item in body.get(name) or ():
         if not has_shape(item):
-            raise BrokenLine(f"{what}: in {name} there is {_describe(item)}, not {wanted}")
+            raise BrokenLine(f"{line_name}: in {name} there is {_describe(item)}, not {wanted}")
 
 
 def _describe(value: Any) -> str:

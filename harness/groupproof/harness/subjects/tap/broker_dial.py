@@ -52,6 +52,6 @@ class BrokerDial:
         self.refused = 0
         return stream
 
-    def _tell(self, line: str, what: str) -> None:
+    def _tell(self, line: str, trouble: str) -> None:
         if not self.is_quiet:
-            _log.warning(line, "{}:{}".format(*self.address), what)
+            _log.warning(line, "{}:{}".format(*self.address), trouble)

@@ -117,8 +117,8 @@ def _action(written: str, word: str, key: str, value: str) -> Action:
         return Corrupt(seed=_number(word, value))
     if word in _PLAIN:
         return _PLAIN[word]
-    known = [*_NUMBERS, *_TEXTS, "name", "response"]
-    raise WrongUsage(f"--fault {written}: {word!r} is no action ({', '.join(_ACTIONS)}) and tells nothing of a frame ({', '.join(known)})")
+    names = [*_NUMBERS, *_TEXTS, "name", "response"]
+    raise WrongUsage(f"--fault {written}: {word!r} is no action ({', '.join(_ACTIONS)}) and tells nothing of a frame ({', '.join(names)})")
 
 
 def _code(word: str, value: str) -> int:

@@ -41,11 +41,11 @@ class TapFaults(FrameFaults):
         """Return the fault that strikes an answer which is about to leave; `told` are the columns of its observation."""
         return self._fault_for(entry, "response", answer_columns(entry, answer))
 
-    def answer(self, fault: Fault, entry: Entry, said: Body | None = None) -> dict[str, Any] | None:
+    def answer(self, fault: Fault, entry: Entry, broker_answer: Body | None = None) -> dict[str, Any] | None:
         """Return the fault's own answer to a request, None where its version can't say it."""
         wire = entry.passing.wire
         assert wire is not None
-        return self.own_answer(fault, wire, wire.version, entry.columns, said)
+        return self.own_answer(fault, wire, wire.version, entry.columns, broker_answer)
 
     def passed(self, entry: Entry, direction: str) -> None:
         """Take note that a frame goes on, for what waits for that on other connections."""
@@ -73,8 +73,8 @@ class TapFaults(FrameFaults):
         if wire is None or not self.interception.wants(wire.api.title, direction):
             return None
         group, groups = columns.get("group"), self._groups
-        known = KnownGroup(groups.generation(group), groups.role(group, columns.get("member")), groups.state(group))
-        return self.struck(wire, direction, columns, known)
+        facts = KnownGroup(groups.generation(group), groups.role(group, columns.get("member")), groups.state(group))
+        return self.struck(wire, direction, columns, facts)
 
 
 def answer_columns(entry: Entry, answer: Body) -> dict[str, Any]:

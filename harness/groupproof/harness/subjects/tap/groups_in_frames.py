@@ -46,8 +46,8 @@ class GroupsInFrames:
             return
         error = body.get("error_code")
         if api is Api.JOIN_GROUP and not error:
-            known = self._groups[group] = self._groups.pop(group, _GroupView(_PREPARING))
-            known.generation, known.leader, known.state = body["generation_id"], body["leader"], GroupState.COMPLETING_REBALANCE.value
+            view = self._groups[group] = self._groups.pop(group, _GroupView(_PREPARING))
+            view.generation, view.leader, view.state = body["generation_id"], body["leader"], GroupState.COMPLETING_REBALANCE.value
             self._forget()
         elif api is Api.CONSUMER_GROUP_HEARTBEAT and not error and body["member_epoch"] > 0:
             known = self._groups[group] = self._groups.pop(group, _GroupView(_PREPARING))
@@ -75,9 +75,9 @@ class GroupsInFrames:
         return "leader" if self._groups[group].leader == member else "follower"
 
     def _view_of(self, group: str) -> _GroupView:
-        known = self._groups.setdefault(group, _GroupView(_PREPARING))
+        view = self._groups.setdefault(group, _GroupView(_PREPARING))
         self._forget()
-        return known
+        return view
 
     def _forget(self) -> None:
         if len(self._groups) > GROUPS_MAX:

@@ -182,11 +182,11 @@ class TapLink:
             self._tell("passed", api_key=passing.api_key, version=passing.version, bytes=len(payload), why=passing.why)
             return Entry(passing=passing)
         wire = passing.wire
-        who, what = request_columns(wire.api, wire.body, self._station.name_of)
+        who, body = request_columns(wire.api, wire.body, self._station.name_of)
         columns = {
             **self._at, "client": wire.client_id, "api": wire.api.title, "version": wire.version, "correlation": wire.correlation, **who,
         }  # fmt: skip
-        self._station.recorder.record("request", **columns, **what)
+        self._station.recorder.record("request", **columns, **body)
         return Entry(passing=passing, columns=columns)
 
     async def _pass_on(self) -> None:
@@ -306,7 +306,7 @@ class TapLink:
         assert wire is not None
         columns = response_columns(wire.api, wire.body, body, self._station.name_of)
         fault = self._striking.on_response(entry, columns)
-        given = [entry.fault] if entry.own is not None and entry.fault is not None else []
+        faults = [entry.fault] if entry.own is not None and entry.fault is not None else []
         if fault is not None:
             struck = Entry(passing=entry.passing, columns={**answer_columns(entry, columns), "fault": fault.name}, fault=fault)
             own = await self._strike_answer(fault, struck, body)
@@ -314,34 +314,34 @@ class TapLink:
                 return
             if isinstance(fault.action, Corrupt) and (spoilt := self._striking.corrupted(fault, payload, "response", struck.columns)) is not None:
                 payload = spoilt
-                given.append(fault)
+                faults.append(fault)
             if own is not None:
                 body, payload = own, write_response(wire.api, wire.version, wire.correlation, own)
                 columns = response_columns(wire.api, wire.body, body, self._station.name_of)
-                given.append(fault)
+                faults.append(fault)
             entry.columns = {**entry.columns, "fault": fault.name}
         self._station.follow(wire.api, entry.columns.get("group"), body)
         self._station.recorder.record("response", **{**entry.columns, **columns})
-        await self._give(entry, payload, given)
+        await self._give(entry, payload, faults)
 
-    async def _give(self, entry: Entry, payload: bytes, given: list[Fault]) -> None:
+    async def _give(self, entry: Entry, payload: bytes, faults: list[Fault]) -> None:
         """Send an answer, with the receipts of the faults that gave it."""
         try:
             await self._send(payload)
         except LinkEnd as ended:
             if entry.columns:
                 self._station.recorder.record("event", **{**entry.columns, "who": "link", "body": {"name": "unsent"}})
-            for fault in given:
+            for fault in faults:
                 self._striking.interception.unreceived(fault, entry.columns, str(ended))
             raise
         self._striking.passed(entry, "response")
-        for fault in given:
+        for fault in faults:
             self._striking.delivered(fault, entry.columns)
 
-    async def _strike_answer(self, fault: Fault, struck: Entry, said: Mapping[str, Any]) -> dict[str, Any] | None:
+    async def _strike_answer(self, fault: Fault, struck: Entry, broker_answer: Mapping[str, Any]) -> dict[str, Any] | None:
         """Perform a fault on an answer; return the answer that it gives in place of what was said, None where that goes on."""
         if isinstance(fault.action, Answer):
-            return self._striking.answer(fault, struck, said)
+            return self._striking.answer(fault, struck, broker_answer)
         await self._perform(fault, struck)
         return None
 

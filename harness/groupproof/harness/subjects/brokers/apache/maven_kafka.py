@@ -164,8 +164,8 @@ def _format(java: str, jars: Path, needs: Needs, folder: Path, say: Say) -> None
         argv = [*_jvm(java, jars, needs), "kafka.tools.StorageTool", "format", "-t", _new_id(), "-c", str(file)]
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_FORMAT_S, check=False)
     if done.returncode != 0 or not (folder / _META).is_file():
-        said = (done.stdout + done.stderr).strip().splitlines()[-2:]
-        raise ProvisionError(f"Kafka's StorageTool could not format a folder (status {done.returncode}): {' | '.join(said)}")
+        lines = (done.stdout + done.stderr).strip().splitlines()[-2:]
+        raise ProvisionError(f"Kafka's StorageTool could not format a folder (status {done.returncode}): {' | '.join(lines)}")
 
 
 def _adopt(formatted: Path, node: KafkaNode) -> None:

@@ -22,15 +22,15 @@ _ERROR_CHARS = 512
 
 
 def main(plan: str) -> int:
-    given = json.loads(plan)
+    arguments = json.loads(plan)
     library = _library()
-    cluster = _cluster(library, int(given["brokers"]))
-    for topic, partitions in given["topics"].items():
+    cluster = _cluster(library, int(arguments["brokers"]))
+    for topic, partitions in arguments["topics"].items():
         library.rd_kafka_mock_topic_create(cluster, topic.encode(), int(partitions), 1)
-    if _DELAY in given["settings"]:
+    if _DELAY in arguments["settings"]:
         if not hasattr(library, "rd_kafka_mock_group_initial_rebalance_delay_ms"):
             raise SystemExit("this librdkafka can't be told an initial delay")
-        library.rd_kafka_mock_group_initial_rebalance_delay_ms(cluster, int(given["settings"][_DELAY]))
+        library.rd_kafka_mock_group_initial_rebalance_delay_ms(cluster, int(arguments["settings"][_DELAY]))
     addresses = library.rd_kafka_mock_cluster_bootstraps(cluster).decode().split(",")
     print(json.dumps({"addresses": addresses, "version": library.rd_kafka_version_str().decode()}), flush=True)
     for line in sys.stdin:
@@ -64,13 +64,13 @@ def _library() -> Any:
 
 def _cluster(library: Any, brokers: int) -> int:
     """Return the mock cluster of a new client with `test.mock.num.brokers`."""
-    said = ctypes.create_string_buffer(_ERROR_CHARS)
+    error = ctypes.create_string_buffer(_ERROR_CHARS)
     settings = library.rd_kafka_conf_new()
-    if library.rd_kafka_conf_set(settings, b"test.mock.num.brokers", str(brokers).encode(), said, _ERROR_CHARS) != 0:
-        raise SystemExit(f"librdkafka refuses test.mock.num.brokers: {said.value.decode()}")
-    client = library.rd_kafka_new(_PRODUCER, settings, said, _ERROR_CHARS)
+    if library.rd_kafka_conf_set(settings, b"test.mock.num.brokers", str(brokers).encode(), error, _ERROR_CHARS) != 0:
+        raise SystemExit(f"librdkafka refuses test.mock.num.brokers: {error.value.decode()}")
+    client = library.rd_kafka_new(_PRODUCER, settings, error, _ERROR_CHARS)
     if not client:
-        raise SystemExit(f"librdkafka can't be started: {said.value.decode()}")
+        raise SystemExit(f"librdkafka can't be started: {error.value.decode()}")
     return int(library.rd_kafka_handle_mock_cluster(client))
 
 
