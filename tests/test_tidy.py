@@ -13,6 +13,8 @@ from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 COMPONENTS = ("protocol", "coordinator", "clients", "harness", "chaos")
 
@@ -66,6 +68,13 @@ SPOKEN_BY = {
 
 # No name is one of these words alone: they say nothing of the thing. A constant may be, where it is a word that traces and files know.
 NAMELESS = {"each": "the noun of one element", "on": "event, or kind", "seen": "obs, or the noun", "told": "the noun, or a verb"}
+# No variable and no parameter is one of these: they say that somebody spoke, gave, took or knew, and not which thing it is.
+VAGUE = {
+    "given": "options, overrides, or the noun: assignment, answer", "known": "names, record, or the noun", "said": "answer, text, reason, or the noun",
+    "taken": "revoked, assigned, accepted, or the noun", "what": "title, kind, body, or the noun",
+}  # fmt: skip
+ARGUMENT_OF_A_COMMAND = {("harness/groupproof/harness/commands/list_names.py", "what")}
+
 PRINTED = {"chaos/groupproof/chaos/scenarios/scenario.py": {"each"}}  # a key of scenario files
 
 ASSERTING = re.compile(r"\bassert|raises|warns|fail\(|check|expect|verify|\.until\(")
@@ -214,6 +223,34 @@ def test_no_name_is_a_word_without_a_noun() -> None:
     }  # fmt: skip
 
     assert nameless == set()
+
+
+def test_no_variable_is_a_participle_that_could_be_anything() -> None:
+    vague = {
+        f"{name}: {identifier}: say {VAGUE[word]}"
+        for name in SOURCES if not _is_shim(name)
+        for identifier in _variables(name)
+        if (word := identifier.strip("_")) in VAGUE and (name, identifier) not in ARGUMENT_OF_A_COMMAND
+    }  # fmt: skip
+
+    assert vague == set()
+
+
+def _variables(name: str) -> Iterator[str]:
+    """Yield parameters, variables, and those of loops and comprehensions; what a dataclass has is a word of its files."""
+    fields = {id(target) for node in _nodes(name) if isinstance(node, ast.ClassDef) for line in node.body for target in _targets(line)}
+    for node in _nodes(name):
+        if isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in fields:
+            yield node.id
+
+
+def test_a_vague_name_is_found_wherever_it_is_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = tuple(ast.walk(ast.parse("class A:\n    known: int\ndef f(said): pass\n[1 for given in ()]\nfor _what in (): pass\n")))
+    monkeypatch.setitem(globals(), "_nodes", lambda name: nodes)
+
+    assert {*_variables("x.py")} == {"said", "given", "_what"}
 
 
 def _bound_names(name: str) -> Iterator[str]:

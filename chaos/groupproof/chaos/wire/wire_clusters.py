@@ -92,7 +92,7 @@ class ClusterPool:
     @asynccontextmanager
     async def ground(self, spec: ClusterSpec) -> AsyncIterator[WireCluster]:
         """Have a cluster for as long as the context lasts; raise `BrokenEnvironment` where it does not come up."""
-        entry = await self._taken(spec)
+        entry = await self._entry_for(spec)
         try:
             await entry.ready.wait()
             if entry.ground is None:
@@ -106,7 +106,7 @@ class ClusterPool:
                 entry.leave.set()
             self._tell()
 
-    async def _taken(self, spec: ClusterSpec) -> _PoolEntry:
+    async def _entry_for(self, spec: ClusterSpec) -> _PoolEntry:
         """Return the world's cluster, started if there is none; wait for another to be left where there are too many."""
         while True:
             entry = self._kept.get(spec)

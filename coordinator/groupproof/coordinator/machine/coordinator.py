@@ -105,7 +105,7 @@ class Coordinator:
             self._take_up_other(message, arrival)
         if fires and timers.quiet_until_ms <= now_ms:
             self._fire(now_ms)
-        return self._taken(arrival.token)
+        return self._collected(arrival.token)
 
     def advance(self, now_ms: int, *, was_stopped: bool = False) -> list[Output]:
         """Let every timer go off that is due at or before `now_ms`, each at its own instant; of a broker that `was_stopped`, all of them now."""
@@ -113,7 +113,7 @@ class Coordinator:
             self._come_to(now_ms)
         self._fire(now_ms)
         self._come_to(now_ms)
-        return self._taken()
+        return self._collected()
 
     def end_transaction(self, producer_id: int, partitions: Iterable[int], now_ms: int, *, is_committed: bool) -> list[Output]:
         """Take the marker of a producer's transaction for some partitions (WriteTxnMarkers): what it has pending there counts now, or never."""
@@ -128,21 +128,21 @@ class Coordinator:
                 event = self._input(ClassicEvent.TXN_MARKER, group_id)
                 event.producer_id, event.is_committed = producer_id, is_committed
                 self._engine.apply(event)
-        return self._taken()
+        return self._collected()
 
     def clean_up(self, now_ms: int) -> list[Output]:
         """Do the periodic cleanup now: when it comes is the broker's affair (COMMIT-24, COMMIT-25)."""
         self._fire(now_ms)
         self._come_to(now_ms)
         self._clean_up()
-        return self._taken()
+        return self._collected()
 
     def operate(self, kind: EventKind, group_id: str, now_ms: int) -> list[Output]:
         """Do what an operator asks of a group; raise `Unreachable` for a kind that no dialect here has."""
         self._fire(now_ms)
         self._come_to(now_ms)
         self._engine.apply(self._input(kind, group_id))
-        return self._taken()
+        return self._collected()
 
     def change_topics(self, topics: Mapping[str, TopicImage]) -> None:
         """Take note of the topics that there are from now on; groups that subscribe to one that changed look at them with their next heartbeat."""
@@ -199,7 +199,7 @@ class Coordinator:
         for group_id in self._of(partition):
             self._engine.apply(self._input(ClassicEvent.LOADED, group_id))
         self._watch_retention()
-        return self._taken()
+        return self._collected()
 
     def unload(self, partition: int, now_ms: int, parked: Literal["answer", "drop"] = "answer") -> list[Output]:
         """Lead `partition` no more: its groups die here (EMIG-01), and what they parked is answered 16 (EMIG-02) or never answered."""
@@ -210,7 +210,7 @@ class Coordinator:
         self._engine.partitions.pop(partition, None)
         self._loading.discard(partition)
         self._watch_retention()
-        out = self._taken()
+        out = self._collected()
         return out if parked == "answer" else [output for output in out if not isinstance(output, Reply)]
 
     def stored(self, partition: int) -> StoredGroups:
@@ -248,7 +248,7 @@ class Coordinator:
         group = self._engine.groups[group_id]
         self._engine.apply(self._input(ClassicEvent.UNLOADED, group_id))
         self._engine.groups[group_id] = group
-        return self._taken()
+        return self._collected()
 
     def _take_up(self, request: RequestFunctions, message: Any, arrival: Arrival) -> None:
         kind = request.kind
@@ -389,6 +389,6 @@ class Coordinator:
             raise ValueError(f"time went back from {self._now_ms} to {now_ms} ms")
         self._now_ms = now_ms
 
-    def _taken(self, token: Hashable = None) -> list[Output]:
+    def _collected(self, token: Hashable = None) -> list[Output]:
         out, self._engine.out = self._engine.out, []
         return out if self._variant.outputs is None else list(self._variant.outputs(out, token))

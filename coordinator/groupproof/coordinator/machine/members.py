@@ -237,7 +237,7 @@ class _Reader:
         self._at += size
         return int(value)
 
-    def taken(self, length: int) -> bytes:
+    def text(self, length: int) -> bytes:
         if length < 0 or length > self.left:
             raise _MalformedSubscription
         self._at += length
@@ -279,6 +279,6 @@ def _topics(metadata: bytes) -> list[str]:
     count = reader.integer(">i")
     if not 0 <= count <= reader.left:
         raise _MalformedSubscription
-    topics = [reader.taken(reader.integer(">h")) for _ in range(count)]
-    reader.taken(max(reader.integer(">i"), 0))  # user data
+    topics = [reader.text(reader.integer(">h")) for _ in range(count)]
+    reader.text(max(reader.integer(">i"), 0))  # user data
     return [topic.decode(errors="replace") for topic in topics]

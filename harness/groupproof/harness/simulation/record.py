@@ -36,15 +36,15 @@ Digest = Mapping[type[Any], Callable[[Any, Any], object]]
 """What the digest holds of a request and its answer, by the answer's type. Written out, for a whole message's own words take longer than to decide it."""
 
 CLASSIC_DIGEST: Final[Digest] = {
-    HeartbeatResponse: lambda asked, said: (asked.generation_id, int(said.error_code)),
-    JoinGroupResponse: lambda asked, said: (asked.member_id, int(said.error_code), said.generation_id, said.member_id, said.leader, len(said.members)),
-    SyncGroupResponse: lambda asked, said: (asked.generation_id, len(asked.assignments), int(said.error_code), said.assignment),
-    LeaveGroupResponse: lambda asked, said: ([member.member_id for member in asked.members], int(error_of(said))),
-    OffsetCommitResponse: lambda asked, said: (
-        asked.generation_id, [(partition.partition_index, partition.committed_offset) for topic in asked.topics for partition in topic.partitions], int(error_of(said)),
+    HeartbeatResponse: lambda asked, answered: (asked.generation_id, int(answered.error_code)),
+    JoinGroupResponse: lambda asked, answered: (asked.member_id, int(answered.error_code), answered.generation_id, answered.member_id, answered.leader, len(answered.members)),
+    SyncGroupResponse: lambda asked, answered: (asked.generation_id, len(asked.assignments), int(answered.error_code), answered.assignment),
+    LeaveGroupResponse: lambda asked, answered: ([member.member_id for member in asked.members], int(error_of(answered))),
+    OffsetCommitResponse: lambda asked, answered: (
+        asked.generation_id, [(partition.partition_index, partition.committed_offset) for topic in asked.topics for partition in topic.partitions], int(error_of(answered)),
     ),
-    OffsetFetchResponse: lambda _, said: [
-        (partition.partition_index, partition.committed_offset) for group in said.groups for topic in group.topics for partition in topic.partitions
+    OffsetFetchResponse: lambda _, answered: [
+        (partition.partition_index, partition.committed_offset) for group in answered.groups for topic in group.topics for partition in topic.partitions
     ],
 }  # fmt: skip
 
@@ -68,11 +68,11 @@ class Record:
         if self.observer is not None:
             self.observer.answered(pending, answer)
 
-    def performed(self, node: int, outputs: Sequence[Output], taken: Mapping[Hashable, PendingRequest]) -> None:
+    def performed(self, node: int, outputs: Sequence[Output], pending: Mapping[Hashable, PendingRequest]) -> None:
         """Tell the observer which rows were applied, to requests that are still in `taken` or to timers."""
         for output in outputs:
             if self.observer is not None and isinstance(output, AppliedRow):
-                request = taken.get(output.token)
+                request = pending.get(output.token)
                 if output.token is None:
                     self.observer.timer(node, output)
                 elif request is not None:
@@ -90,11 +90,11 @@ class Record:
         if self.observer is not None:
             self.observer.called(name, callback)
 
-    def process(self, name: str, what: str) -> None:
+    def process(self, name: str, change: str) -> None:
         """Take note of what happens to a program: it starts, ends, freezes, thaws."""
-        self._note(name, what)
+        self._note(name, change)
         if self.observer is not None:
-            self.observer.process(name, what)
+            self.observer.process(name, change)
 
     def fault(self, index: int, fault: ScheduledFault, *, is_over: bool = False) -> None:
         """Take note of a fault that strikes, or that is over."""
@@ -104,8 +104,8 @@ class Record:
         if self.observer is not None:
             self.observer.fault(index, fault, is_over=is_over)
 
-    def _note(self, *what: object) -> None:
-        self._batch.append((self._heap.now_ms, what))
+    def _note(self, *fields: object) -> None:
+        self._batch.append((self._heap.now_ms, fields))
         if len(self._batch) >= _BATCH_MAX:
             self._flush()
 

@@ -76,16 +76,16 @@ class Simulation:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Simulation:
         """Raise `ValueError` for a field that there is not, or one that is missing."""
-        known = {column.name for column in fields(cls)}
-        if unknown := sorted(value.keys() - known):
-            raise ValueError(f"a simulation has no {unknown[0]!r}; it has {', '.join(sorted(known))}")
+        columns = {column.name for column in fields(cls)}
+        if unknown := sorted(value.keys() - columns):
+            raise ValueError(f"a simulation has no {unknown[0]!r}; it has {', '.join(sorted(columns))}")
         if "seed" not in value:
             raise ValueError("a simulation needs a seed")
-        given = dict(value)
+        settings = dict(value)
         for name in ("faults", "assignors"):
-            if isinstance(given.get(name), list):
-                given[name] = tuple(given[name])
-        return cls(**given)
+            if isinstance(settings.get(name), list):
+                settings[name] = tuple(settings[name])
+        return cls(**settings)
 
 
 _KAFKAS: Final[dict[str, Any]] = {
@@ -102,7 +102,7 @@ def settled(simulation: Simulation, release: tuple[int, ...]) -> Simulation:
     Nothing is drawn that the members' variant cannot do.
     """
     chosen = _drawn(simulation) if simulation.faults == SWARM else dict(_KAFKAS)
-    chosen |= {name: given for name in chosen if (given := getattr(simulation, name)) is not None}
+    chosen |= {name: chosen_value for name in chosen if (chosen_value := getattr(simulation, name)) is not None}
     if simulation.heartbeat_interval_ms is None:
         chosen["heartbeat_interval_ms"] = min(3_000, chosen["session_timeout_ms"] // 3)
     if release < STATIC_SINCE:
@@ -141,9 +141,9 @@ class Violation:
 class InvariantBroken(Exception):
     """An invariant was broken: the requirement's id, and what was seen. It ends the run."""
 
-    def __init__(self, requirement: str, what: str) -> None:
-        super().__init__(f"{requirement}: {what}")
-        self.requirement, self.what = requirement, what
+    def __init__(self, requirement: str, observed: str) -> None:
+        super().__init__(f"{requirement}: {observed}")
+        self.requirement, self.what = requirement, observed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

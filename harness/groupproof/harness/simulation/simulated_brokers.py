@@ -53,8 +53,8 @@ def spoken_versions(profile: str, newest: Mapping[type[Any], int | None]) -> Map
     """Return the version in which the members ask a broker of this release, by the type of the request; `newest` says what they know themselves (None: all)."""
     served = accepted(profile)
     return {
-        kind: min(version for version in (served[kind.api][1], VERSIONS[kind.api][1], known) if version is not None)
-        for kind, known in newest.items() if kind.api in served
+        kind: min(version for version in (served[kind.api][1], VERSIONS[kind.api][1], versions) if version is not None)
+        for kind, versions in newest.items() if kind.api in served
     }  # fmt: skip
 
 
@@ -285,9 +285,9 @@ class Brokers:
         self._perform(number, machine.unload(self.partition, self._heap.now_ms, "drop" if drops else "answer"))
         dropped = [token for token, pending in self._taken.items() if pending.node == number]
         for token in dropped:
-            taken = self._taken.pop(token)
-            taken.connection.taken_up = None
-            self.network.cut(taken.connection)
+            unloaded = self._taken.pop(token)
+            unloaded.connection.taken_up = None
+            self.network.cut(unloaded.connection)
         self._invariants.unloaded(drops=drops)
 
     def _fail_over(self, load_ms: int) -> None:

@@ -48,8 +48,8 @@ class Observer:
         if isinstance(request, AskTopics | FindCoordinatorRequest):
             return
         is_news = connection not in self._numbers
-        frame, what = self._frame(connection, request_id, request)
-        self._recorder.record("request", **frame, **what)
+        frame, body = self._frame(connection, request_id, request)
+        self._recorder.record("request", **frame, **body)
         if is_news and not connection.is_open:
             self.closed(connection, "client")
 
@@ -84,11 +84,11 @@ class Observer:
         body = {"name": f"partitions_{callback.kind.value}", "member_id": callback.member_id, "generation": callback.generation}
         self._recorder.record("event", who="shim", client=self._client(name), group=GROUP, partitions=tuple(sorted(callback.partitions)), body=body)
 
-    def process(self, name: str, what: str) -> None:
+    def process(self, name: str, change: str) -> None:
         """Tell what happens to a program: it starts, ends, freezes, thaws."""
         bodies = {"starts": {"name": "command", "command": "subscribe"}, "ends": {"name": "exit", "how": "ended"}}
-        self._lives[name] += what == "starts"
-        self._recorder.record("event", who="kit", client=self._client(name), group=GROUP, body=bodies.get(what, {"name": what}))
+        self._lives[name] += change == "starts"
+        self._recorder.record("event", who="kit", client=self._client(name), group=GROUP, body=bodies.get(change, {"name": change}))
 
     def fault(self, index: int, fault: ScheduledFault, *, is_over: bool) -> None:
         client = self._client(fault.who[0]) if len(fault.who) == 1 and fault.who[0].startswith("m") else None
@@ -99,17 +99,17 @@ class Observer:
 
     def _frame(self, connection: Connection, request_id: int, request: GroupRequest) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the columns that a request's every row has, the answer's too, and those that tell what was asked."""
-        known = self._newest.get(connection)
-        if known is not None and known[0] == request_id:
-            return known[1:]
+        newest = self._newest.get(connection)
+        if newest is not None and newest[0] == request_id:
+            return newest[1:]
         number = self._numbers.setdefault(connection, len(self._numbers) + 1)
-        who, what = request_columns(request.api, body_of(request))
+        who, body = request_columns(request.api, body_of(request))
         frame = {
             "node": connection.node, "connection": number, "client": self._clients[connection], "api": request.api.title, "correlation": request_id,
             "version": self._versions.get(type(request)), **who,
         }  # fmt: skip
-        self._newest[connection] = (request_id, frame, what)
-        return frame, what
+        self._newest[connection] = (request_id, frame, body)
+        return frame, body
 
     def _client(self, name: str) -> str:
         return name if self._lives[name] < 2 else f"{name}.{self._lives[name]}"

@@ -163,8 +163,8 @@ def uuid_bytes(value: Any) -> bytes:
     return encoded
 
 
-def unknown_field(title: str, body: Mapping[str, Any], known: frozenset[str]) -> ValueError:
-    return ValueError(f"{title} has no field {', '.join(sorted(body.keys() - known))}")
+def unknown_field(title: str, body: Mapping[str, Any], names: frozenset[str]) -> ValueError:
+    return ValueError(f"{title} has no field {', '.join(sorted(body.keys() - names))}")
 
 
 def refused(name: str, value: Any) -> ValueError:

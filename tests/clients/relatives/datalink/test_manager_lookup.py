@@ -18,7 +18,7 @@ def _sought() -> tuple[Lookup, Post, RequestInFlight]:
     post = Post(settings)
     lookup = Lookup(settings, post)
     lookup.seek(0)
-    (sent,) = [item for item in post.taken() if isinstance(item, Send)]
+    (sent,) = [item for item in post.collected() if isinstance(item, Send)]
     assert sent.message == FindCoordinatorRequest(coordinator_keys=("g",))
     pending = post.requests.take(sent.request_id)
     assert pending is not None
@@ -42,4 +42,4 @@ def test_without_one_another_manager_is_asked_where_this_one_does_not_answer(ans
 
     assert not lookup.has_found(pending, answer, None)
     assert post.coordinator is None
-    assert post.taken() == drops
+    assert post.collected() == drops

@@ -21,11 +21,11 @@ def test_one_beat_is_in_flight_at_a_time_and_the_next_is_due_an_interval_later()
     pulse, post = _pulse()
     pulse.settled(1_000)
     pulse.beat_if_due(3_999)
-    assert not post.taken()
+    assert not post.collected()
     pulse.beat_if_due(4_000)
     pulse.beat_if_due(9_000)
 
-    (sent,) = post.taken()
+    (sent,) = post.collected()
     assert pulse.is_mine(sent.request_id)  # type: ignore[union-attr]  # it is a Send
     assert not pulse.is_mine(99)
     assert pulse.next_ms() == 7_000

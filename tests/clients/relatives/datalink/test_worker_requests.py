@@ -22,8 +22,8 @@ def test_lookups_go_to_any_manager_and_everything_else_to_the_coordinator() -> N
     post.send(FindCoordinatorRequest(coordinator_keys=("g",)), 0)
     post.send(BEAT, 0)
 
-    assert [(item.to, item.lane) for item in post.taken() if isinstance(item, Send)] == [(None, "any"), (MANAGER, "group")]
-    assert post.taken() == []
+    assert [(item.to, item.lane) for item in post.collected() if isinstance(item, Send)] == [(None, "any"), (MANAGER, "group")]
+    assert post.collected() == []
 
 
 def test_an_answer_is_waited_for_as_long_as_the_settings_say() -> None:
@@ -42,7 +42,7 @@ def test_a_coordinator_that_is_forgotten_takes_along_what_was_asked_of_it() -> N
     post.forget_coordinator()
     post.forget_coordinator()
 
-    assert [item for item in post.taken() if isinstance(item, Drop)] == [Drop(to=MANAGER)]
+    assert [item for item in post.collected() if isinstance(item, Drop)] == [Drop(to=MANAGER)]
     assert len(post.requests.overdue(10_000)) == 1
 
 
@@ -52,7 +52,7 @@ def test_a_goodbye_is_said_by_a_member_to_a_coordinator_alone() -> None:
     post.coordinator, post.member_id = MANAGER, "w-1"
     assert post.say_goodbye(0)
 
-    (sent,) = [item for item in post.taken() if isinstance(item, Send)]
+    (sent,) = [item for item in post.collected() if isinstance(item, Send)]
     assert isinstance(sent.message, LeaveGroupRequest)
     assert [member.member_id for member in sent.message.members] == ["w-1"]
 

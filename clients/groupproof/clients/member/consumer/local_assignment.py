@@ -62,19 +62,19 @@ class LocalAssignment:
             if core.choices.absent_assignment == "empty":
                 self._aim_at(frozenset())
             return
-        given = frozenset((topic.topic_id, index) for topic in assignment.topic_partitions for index in topic.partitions)
-        if not given and core.choices.empty_assignment == "unchanged":
+        assigned = frozenset((topic.topic_id, index) for topic in assignment.topic_partitions for index in topic.partitions)
+        if not assigned and core.choices.empty_assignment == "unchanged":
             return
-        self._aim_at(self._taken(given))
+        self._aim_at(self._to_aim_at(assigned))
 
-    def _taken(self, given: frozenset[TopicIdPartition]) -> frozenset[TopicIdPartition]:
+    def _to_aim_at(self, assigned: frozenset[TopicIdPartition]) -> frozenset[TopicIdPartition]:
         core = self._core
         if core.choices.takes == "difference":
-            return (core.target or frozenset()) | given
+            return (core.target or frozenset()) | assigned
         if core.choices.takes == "everything":
             partitions = core.cluster.partitions
             return frozenset((core.ids[name], index) for name in core.topics if name in core.ids for index in range(partitions.get(name, 0)))
-        return given
+        return assigned
 
     def _aim_at(self, target: frozenset[TopicIdPartition]) -> None:
         core = self._core

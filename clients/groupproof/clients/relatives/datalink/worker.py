@@ -94,7 +94,7 @@ class Worker:
         """Begin: the first tick joins (WORKER-03, WORKER-04)."""
         self._bench.configs = self._bench.newest = configs
         self._stage, self._rejoins, self._next_tick_ms = Stage.IDLE, True, now_ms
-        return self._post.taken()
+        return self._post.collected()
 
     def tick(self, now_ms: int) -> list[Output]:
         """Do what is due: give up what is overdue, heartbeat, and let the ticking thread go round."""
@@ -110,7 +110,7 @@ class Worker:
             self._go_on(now_ms)
         elif now_ms >= self._next_tick_ms and self._stage is Stage.IDLE:
             self._go_round(now_ms)
-        return self._post.taken()
+        return self._post.collected()
 
     def response(self, request_id: int, message: GroupResponse, now_ms: int) -> list[Output]:
         """Take an answer; one to a request that is no longer in flight is ignored."""
@@ -118,19 +118,19 @@ class Worker:
         if pending is not None:
             codes = [coordinator.error_code for coordinator in message.coordinators] if isinstance(message, FindCoordinatorResponse) else []
             self._take(pending, next(iter(codes), getattr(message, "error_code", 0)), message, now_ms)
-        return self._post.taken()
+        return self._post.collected()
 
     def unanswered(self, request_id: int, now_ms: int) -> list[Output]:
         """Take it that a request's connection is gone before the answer came."""
         pending = self._post.requests.take(request_id)
         if pending is not None:
             self._take(pending, Lapse.DISCONNECTED, None, now_ms)
-        return self._post.taken()
+        return self._post.collected()
 
     def polled(self, configs: Configs) -> list[Output]:
         """Take what the database says now; it is looked at with the next tick."""
         self._bench.newest = configs
-        return self._post.taken()
+        return self._post.collected()
 
     def refreshed(self, configs: Configs, now_ms: int) -> list[Output]:
         """Take the configurations that `RefreshConfigs` asked for."""
@@ -141,7 +141,7 @@ class Worker:
                 self._assign(now_ms)
             else:
                 self._resolve(now_ms)
-        return self._post.taken()
+        return self._post.collected()
 
     def stopped(self, now_ms: int) -> list[Output]:
         """Go on: the tasks that were to be stopped have stopped."""
@@ -154,7 +154,7 @@ class Worker:
             self._start_tasks(now_ms, gave_away=True)
         elif stage is Stage.CLOSING and not self._bench.stop(self._bench.running):
             self._leave(now_ms)
-        return self._post.taken()
+        return self._post.collected()
 
     def measured(self, traffic: Mapping[str, float]) -> None:
         """Take what the tasks that run here were measured to cost; the next JoinGroup tells the leader (PLAN-01)."""
@@ -167,7 +167,7 @@ class Worker:
             self._stage = Stage.CLOSING
             if not self._bench.stopping and not self._bench.stop(self._bench.running):
                 self._leave(now_ms)
-        return self._post.taken()
+        return self._post.collected()
 
     def next_deadline_ms(self) -> int | None:
         """Return when `tick` has something to do, or None."""

@@ -74,7 +74,7 @@ class Post:
     def forget_membership(self) -> None:
         self.member_id, self.generation = "", NO_GENERATION
 
-    def taken(self) -> list[Output]:
+    def collected(self) -> list[Output]:
         out = list(self.out)
         self.out.clear()  # the same list, which others write to
         return out

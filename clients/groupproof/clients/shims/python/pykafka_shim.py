@@ -122,9 +122,9 @@ class PykafkaMember(PollingMember):
             self.consumer.stop()
 
     def commit_sync(self, offsets: Mapping[Partition, int] | None) -> None:
-        given = self.consumed() if offsets is None else offsets
+        positions = self.consumed() if offsets is None else offsets
         partitions = self.consumer.topic.partitions
-        self.consumer.commit_offsets(partition_offsets=[(partitions[partition], offset) for (_, partition), offset in given.items()])
+        self.consumer.commit_offsets(partition_offsets=[(partitions[partition], offset) for (_, partition), offset in positions.items()])
 
     def commit_async(self, offsets: Mapping[Partition, int] | None) -> None:
         raise Unimplemented("pykafka waits for each commit")

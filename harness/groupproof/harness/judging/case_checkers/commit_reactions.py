@@ -196,8 +196,8 @@ def commit_reaches_coordinator(client: str, *, after: str, requirement: str) -> 
                 raise NotReached(f"{client} sent no OffsetCommit after {after}")
             yield claim.ok("It was.", last)
             return
-        accepted_commit = [request for request in sent if accepted(ev, request)]
-        yield claim.ok("It was.", accepted_commit[0]) if accepted_commit else claim.failed("None was.", sent[-1], proof=Proof.LIVENESS)
+        accepted_commits = [request for request in sent if accepted(ev, request)]
+        yield claim.ok("It was.", accepted_commits[0]) if accepted_commits else claim.failed("None was.", sent[-1], proof=Proof.LIVENESS)
 
     return judge
 

@@ -43,13 +43,15 @@ class Offsets:
             self._fetched(message)
 
     def _commit(self, message: OffsetCommitResponse, request: OffsetCommitRequest) -> None:
-        taken = {(topic.name, partition.partition_index) for topic in message.topics for partition in topic.partitions if not partition.error_code}
-        if not taken:
+        committed = {
+            (topic.name, partition.partition_index) for topic in message.topics for partition in topic.partitions if not partition.error_code
+        }
+        if not committed:
             return
         self._check(request)
         for topic in request.topics:
             for commit_partition in topic.partitions:
-                if (topic.name, commit_partition.partition_index) in taken:
+                if (topic.name, commit_partition.partition_index) in committed:
                     self._committed[topic.name, commit_partition.partition_index] = commit_partition.committed_offset
 
     def _check(self, request: OffsetCommitRequest) -> None:

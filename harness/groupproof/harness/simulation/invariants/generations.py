@@ -181,15 +181,15 @@ class Generations:
         if self._is_led and not message.error_code:
             self.check_member(request.member_id, request.generation_id, "Heartbeat", ("HB-08", "HB-10"))
 
-    def check_member(self, member_id: str, generation: int, what: str, requirements: tuple[str, str]) -> Generation:
+    def check_member(self, member_id: str, generation: int, request_name: str, requirements: tuple[str, str]) -> Generation:
         """Return the generation, of which this is a member; raise `InvariantBroken` where it is not, by the two requirements for strangers and for others."""
         current = self.current
         if generation == current.number and member_id in current.members:
             return current
         if generation != current.number:
-            raise InvariantBroken(requirements[1], f"{what} of generation {generation} was taken for one of generation {current.number}")
+            raise InvariantBroken(requirements[1], f"{request_name} of generation {generation} was taken for one of generation {current.number}")
         if current.members and self.identity(member_id) not in current.members:
-            raise InvariantBroken(requirements[0], f"{what} of {member_id} was taken, which is no member of generation {current.number}")
+            raise InvariantBroken(requirements[0], f"{request_name} of {member_id} was taken, which is no member of generation {current.number}")
         return current
 
 

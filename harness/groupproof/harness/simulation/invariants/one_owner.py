@@ -70,11 +70,11 @@ class Ownership:
 
     def assigned(self, generation: Generation) -> None:
         """Look at what a leader assigned: no partition twice."""
-        given = Counter(generation.assigned)
-        twice = [partition for partition, times in given.items() if times > 1]
+        counts = Counter(generation.assigned)
+        twice = [partition for partition, times in counts.items() if times > 1]
         if twice:
             raise InvariantBroken(
-                "ASSIGN-09", f"the leader of generation {generation.number} assigned {_said(twice[0])} to {given[twice[0]]} members"
+                "ASSIGN-09", f"the leader of generation {generation.number} assigned {_said(twice[0])} to {counts[twice[0]]} members"
             )
 
 

@@ -92,11 +92,11 @@ class _Running(ReferenceMachines):
 
     provided_by = "in process"
 
-    def __init__(self, cluster: Cluster, unmet: Mapping[str, str], known: Mapping[str, KnownSetting]) -> None:
+    def __init__(self, cluster: Cluster, unmet: Mapping[str, str], by_hand: Mapping[str, KnownSetting]) -> None:
         super().__init__(cluster)
         self.network = MemoryNetwork()
         self.unmet = unmet
-        self.known = known
+        self.known = by_hand
         self.opened: list[Address] = []
         self._stopped: set[int] = set()
         self._node_of: dict[Address, int] = {}

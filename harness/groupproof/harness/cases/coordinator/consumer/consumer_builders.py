@@ -63,24 +63,24 @@ def consumer_case(
 # States to start from --------------------------------------------------------------------------------------------------------------
 
 
-def pair(first: str = "a", second: str = "b", **given: Any) -> tuple[ScriptStep, ...]:
+def pair(first: str = "a", second: str = "b", **overrides: Any) -> tuple[ScriptStep, ...]:
     """Bring a new group to Reconciling: the first member has all of t, the second has joined, and the first has heard nothing of it."""
-    return (join(first, **given), join(second, **given))
+    return (join(first, **overrides), join(second, **overrides))
 
 
-def ordered(first: str = "a", second: str = "b", **given: Any) -> tuple[ScriptStep, ...]:
+def ordered(first: str = "a", second: str = "b", **overrides: Any) -> tuple[ScriptStep, ...]:
     """Bring a new group to where the first member is told to revoke what the second is to have."""
-    return (*pair(first, second, **given), beat(first))
+    return (*pair(first, second, **overrides), beat(first))
 
 
-def hand_over(first: str = "a", second: str = "b", **given: Any) -> tuple[ScriptStep, ...]:
+def hand_over(first: str = "a", second: str = "b", **overrides: Any) -> tuple[ScriptStep, ...]:
     """Bring a new group to where the first member has given up what the second is to have, and the second does not know yet."""
-    return (*ordered(first, second, **given), acknowledge(first))
+    return (*ordered(first, second, **overrides), acknowledge(first))
 
 
-def shared(first: str = "a", second: str = "b", **given: Any) -> tuple[ScriptStep, ...]:
+def shared(first: str = "a", second: str = "b", **overrides: Any) -> tuple[ScriptStep, ...]:
     """Bring a new group to Stable with two members, who share t."""
-    return (*hand_over(first, second, **given), beat(second))
+    return (*hand_over(first, second, **overrides), beat(second))
 
 
 @dataclass(frozen=True, slots=True)

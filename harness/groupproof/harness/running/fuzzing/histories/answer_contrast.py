@@ -99,9 +99,9 @@ def _id_of(member_id: Any, names: dict[str, str]) -> str:
     return names.setdefault(str(member_id), f"id {len(names) + 1}") if member_id else ""
 
 
-def _short(said: Any) -> str:
-    if isinstance(said, str):
-        return said
-    code = said["code"]
-    fields = {name: value for name, value in said["body"].items() if name not in ("error_code",) and value not in (None, "", [], -1)}
+def _short(answer: Any) -> str:
+    if isinstance(answer, str):
+        return answer
+    code = answer["code"]
+    fields = {name: value for name, value in answer["body"].items() if name not in ("error_code",) and value not in (None, "", [], -1)}
     return f"{code} {error_named(code)}" if code else f"0 {json.dumps(fields, default=str)}"

@@ -122,19 +122,19 @@ class _Author:
         over = self.outlook.free_connection(ask.member)
         label = f"{len(self.steps)} {ask.api.title} {ask.member}"
         ask = replace(ask, label=label, over=None if over == ask.member else over, within_ms=_WITHIN_MS, version=self._version(ask))
-        taken = self.outlook.ask(ask)
-        if taken is None:
+        answer = self.outlook.ask(ask)
+        if answer is None:
             ask = replace(ask, version=None)
-            taken = self.outlook.ask(ask)
-        if taken is None:
+            answer = self.outlook.ask(ask)
+        if answer is None:
             return
         is_hasty = self.drawer.chance(_HASTY)
-        self.steps.append(replace(ask, wait=not is_hasty and not taken.is_parked, settles=not is_hasty))
-        if is_hasty and not taken.is_parked:
+        self.steps.append(replace(ask, wait=not is_hasty and not answer.is_parked, settles=not is_hasty))
+        if is_hasty and not answer.is_parked:
             self.owed.append(label)
         else:
             self._settle_debts()
-        self._await(taken.released)
+        self._await(answer.released)
 
     def _malformed(self, ask: Ask) -> Ask:
         part = next(part for part in self.parts if any(move.api is ask.api for move in part.moves))

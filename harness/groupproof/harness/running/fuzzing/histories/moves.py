@@ -88,14 +88,14 @@ def _again(model: ModelState, actor: Actor) -> int:
     return 24 if model.state is GroupState.PREPARING_REBALANCE else 3
 
 
-def _join(drawer: Drawer, actor: Actor, **given: Any) -> Ask:
+def _join(drawer: Drawer, actor: Actor, **overrides: Any) -> Ask:
     if drawer.chance(4):
         actor.user_data = bytes([drawer.number(0, 3)])
     if drawer.chance(8):
         actor.protocols = drawer.one_of(_PROTOCOLS)
     return join(
         actor.name, instance=actor.instance, protocols=actor.protocols, metadata=SubscriptionBytes(user_data=actor.user_data),
-        session_timeout_ms=actor.session_ms, rebalance_timeout_ms=actor.rebalance_ms, **given,
+        session_timeout_ms=actor.session_ms, rebalance_timeout_ms=actor.rebalance_ms, **overrides,
     )  # fmt: skip
 
 
