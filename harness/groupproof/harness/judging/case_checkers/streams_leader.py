@@ -180,9 +180,9 @@ def _by_process(deal: Dealt, role: str) -> dict[str, set[Task]]:
     """Return the tasks that each process is given, as its `active` or `standby` ones."""
     tasks: dict[str, set[Task]] = {}
     for name, item in deal.given.items():
-        said = deal.said.get(name)
-        if item is not None and said is not None:
-            tasks.setdefault(said.process, set()).update(item.info.active if role == "active" else (task for task, _ in item.info.standby))
+        info = deal.said.get(name)
+        if item is not None and info is not None:
+            tasks.setdefault(info.process, set()).update(item.info.active if role == "active" else (task for task, _ in item.info.standby))
     return {process: held for process, held in tasks.items() if held}
 
 

@@ -281,8 +281,8 @@ def _with_columns(obs: Observation, request: Observation | None = None) -> Obser
         return replace(obs, **{"group": request.group, "member": request.member, **response_columns(api, request.body, obs.body)})
     if request is not None:
         return obs
-    who, what = request_columns(Api.CONSUMER_GROUP_HEARTBEAT, obs.body)
-    return replace(obs, **who, **what)
+    who, body = request_columns(Api.CONSUMER_GROUP_HEARTBEAT, obs.body)
+    return replace(obs, **who, **body)
 
 
 def _answered(found: Mapping[str, EpochHistory], obs: Observation, request: Observation) -> None:

@@ -41,11 +41,11 @@ def epochs_to_json(histories: Sequence[EpochHistory]) -> dict[str, Any]:
 
 def _order(order: Order, history: EpochHistory, epoch_ms: int | None) -> Iterator[str]:
     names, begun = _names(order.partitions), moment(order.at_ms, epoch_ms)
-    what = f"group {order.group}: {order.member} was to give up {names} at {begun} (epoch {order.epoch})"
+    text = f"group {order.group}: {order.member} was to give up {names} at {begun} (epoch {order.epoch})"
     if order.released_ms is not None:
-        yield f"{what}, and did after {order.lasted_ms / 1000:.1f} s: {order.how}"
+        yield f"{text}, and did after {order.lasted_ms / 1000:.1f} s: {order.how}"
         return
-    yield f"{what}, and has not released {'it' if len(order.partitions) == 1 else 'them'} {order.lasted_ms / 1000:.1f} s later, where the trace ends"
+    yield f"{text}, and has not released {'it' if len(order.partitions) == 1 else 'them'} {order.lasted_ms / 1000:.1f} s later, where the trace ends"
     yield f"  {_alive(order, epoch_ms)}"
     yield f"  freed by {_freed(order, epoch_ms)}"
     if waiting := _waiting(order, history):
