@@ -30,9 +30,9 @@ LONG_MS: Final = 9_000
 """How long a plan waits so that a judge of absence has its time."""
 
 
-def case(*args: Any, **given: Any) -> Case:
+def case(*args: Any, **options: Any) -> Case:
     """Return a case of the dialect."""
-    return client_case(*args, dialect=CONSUMER, **given)
+    return client_case(*args, dialect=CONSUMER, **options)
 
 
 def subject(name: str = "m0", **settings: Any) -> Member:

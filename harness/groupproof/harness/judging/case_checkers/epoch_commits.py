@@ -52,10 +52,10 @@ def _epoch_of(ev: Evidence, client: str, request: Observation, identity: Claim, 
         return None  # commits of one that is no member are not this judge's
     if request.member != mine.member:
         return identity.failed("It carries another id, or none.", request)
-    epoch, given = request.generation if request.member_epoch is None else request.member_epoch, _first_told(ev, client, mine.answer)
-    if epoch == given.member_epoch or elapsed_ms(given, request) <= IN_FLIGHT_MS:
+    epoch, answer = request.generation if request.member_epoch is None else request.member_epoch, _first_told(ev, client, mine.answer)
+    if epoch == answer.member_epoch or elapsed_ms(answer, request) <= IN_FLIGHT_MS:
         return None
-    return newest.failed("It carries another.", request, detail=f"epoch {epoch}, given was {given.member_epoch}")
+    return newest.failed("It carries another.", request, detail=f"epoch {epoch}, given was {answer.member_epoch}")
 
 
 def _first_told(ev: Evidence, client: str, newest: Observation) -> Observation:

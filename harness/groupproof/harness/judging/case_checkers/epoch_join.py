@@ -62,8 +62,8 @@ def joins_in_full(client: str) -> Judge:
 
 def _whole(beat: Beat) -> Iterator[Finding]:
     body = beat.request.body
-    known = Claim(requirement="CGC-04", expected="The client makes its member id itself, and joins with it.")
-    yield known.ok("It did.", beat.request) if beat.is_named else known.failed("It joined without a member id.", beat.request)
+    claim = Claim(requirement="CGC-04", expected="The client makes its member id itself, and joins with it.")
+    yield claim.ok("It did.", beat.request) if beat.is_named else claim.failed("It joined without a member id.", beat.request)
     timeout = Claim(requirement="CGC-07", expected="A join says how long the member may take to give partitions up.")
     has_timeout = body.get("rebalance_timeout_ms", -1) > 0
     yield timeout.ok("It did.", beat.request) if has_timeout else timeout.failed("It joined without a rebalance timeout.", beat.request)
@@ -180,10 +180,10 @@ def acknowledges(client: str, *, after: str | None = None, requirement: str = "C
         pending = list(_unsaid(ev, client, after))
         if not pending:
             raise NotReached(f"{client} was given no assignment{f' after {after}' if after else ''}")
-        for given, target, said in pending:
-            answer = given.answer
+        for assigned, target, reported in pending:
+            answer = assigned.answer
             assert answer is not None
-            came = None if said is None else said.request
+            came = None if reported is None else reported.request
             late = overdue(ev, claim, came, since=answer, within_ms=within_ms, never="It never said so.", late="It said so late.")
             if late is not None:
                 yield late
@@ -200,13 +200,13 @@ def _unsaid(ev: Evidence, client: str, after: str | None) -> Iterator[tuple[Beat
     """Yield each heartbeat whose answer gave the client another assignment than it had said, with the heartbeat that says it; None where none does."""
     since = -1 if after is None else ev.at(after)
     sent = beats(ev, client, before=ev.closing)
-    said: frozenset[Any] = frozenset()
-    given: frozenset[Any] | None = None
+    reported: frozenset[Any] = frozenset()
+    assigned: frozenset[Any] | None = None
     for at, beat in enumerate(sent):
-        said = frozenset() if beat.is_join else said if beat.owned is None else beat.owned
-        target, answer, before = beat.target, beat.answer, None if beat.is_join else given
-        given = before if target is None else target
-        if target is None or target in (said, before) or answer is None or answer.seq < since:
+        reported = frozenset() if beat.is_join else reported if beat.owned is None else beat.owned
+        target, answer, before = beat.target, beat.answer, None if beat.is_join else assigned
+        assigned = before if target is None else target
+        if target is None or target in (reported, before) or answer is None or answer.seq < since:
             continue  # what is repeated was to be said already
         later = [other for other in sent[at + 1 :] if other.request.seq > answer.seq]
         until = next((place for place, other in enumerate(later) if _ends(other, target)), len(later))
@@ -281,8 +281,10 @@ def learns_assignment(client: str, *, after: str, partitions: int, requirement: 
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         since = moment(ev, after)
-        said = next((beat for beat in beats(ev, client, after, ev.closing) if beat.owned is not None and len(beat.owned) == partitions), None)
-        came = None if said is None else said.request
+        beat_with_all = next(
+            (beat for beat in beats(ev, client, after, ev.closing) if beat.owned is not None and len(beat.owned) == partitions), None
+        )
+        came = None if beat_with_all is None else beat_with_all.request
         never = "It never learned it."
         missing = overdue(ev, claim, came, since=since, within_ms=within_ms, never=never, late="It learned it late.")
         yield missing or Claim(requirement=requirement, expected=claim.expected).ok("It did.", came)

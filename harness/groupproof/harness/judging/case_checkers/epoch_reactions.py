@@ -132,13 +132,13 @@ def keeps_partitions(client: str, *, after: str, requirement: str) -> Judge:
     claim = Claim(requirement=requirement, expected="The application keeps its partitions: no callback.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        taken = _taken(ev, client, after)
-        yield claim.ok("It did.") if taken is None else claim.tolerated("It was told to give some up.", taken, proof=Proof.LIVENESS)
+        revoked = _revoked(ev, client, after)
+        yield claim.ok("It did.") if revoked is None else claim.tolerated("It was told to give some up.", revoked, proof=Proof.LIVENESS)
 
     return judge
 
 
-def _taken(ev: Evidence, client: str, after: str | int) -> Observation | None:
+def _revoked(ev: Evidence, client: str, after: str | int) -> Observation | None:
     events = (obs for name in _LOSES for obs in ev.events(name, client, after, ev.closing))
     return min((obs for obs in events if obs.body.get("partitions")), key=lambda obs: obs.seq, default=None)
 
@@ -150,17 +150,17 @@ def gives_up_partitions(client: str, *, after: str, requirement: str, within_ms:
     def judge(ev: Evidence) -> Iterator[Finding]:
         if {*_LOSES} & ev.unreported(client):
             raise NotOffered(f"the program of {client} does not tell of what its application loses")
-        taken = _taken(ev, client, after)
+        revoked = _revoked(ev, client, after)
         again = next((obs for obs in ev.events("partitions_assigned", client, after, ev.closing) if obs.body.get("partitions")), None)
-        if taken is not None and again is not None and again.seq < taken.seq:
+        if revoked is not None and again is not None and again.seq < revoked.seq:
             yield claim.failed("Partitions were assigned to it first.", again, proof=Proof.LIVENESS)
             return
-        missing = overdue(ev, claim, taken, since=moment(ev, after), within_ms=within_ms, never="It was never told.", late="It was told late.")
-        if missing is None and taken is not None and taken.body.get("name") != "partitions_lost":
+        missing = overdue(ev, claim, revoked, since=moment(ev, after), within_ms=within_ms, never="It was never told.", late="It was told late.")
+        if missing is None and revoked is not None and revoked.body.get("name") != "partitions_lost":
             # A client that does not tell the two apart says this of both (contract): its application may commit what will be refused.
-            yield claim.found(Verdict.INFORMATIONAL, "It was told to give them up, as in a rebalance.", taken)
+            yield claim.found(Verdict.INFORMATIONAL, "It was told to give them up, as in a rebalance.", revoked)
         else:
-            yield missing or claim.ok("It was.", taken)
+            yield missing or claim.ok("It was.", revoked)
 
     return TimedJudge(judge, after, within_ms)
 
@@ -195,7 +195,7 @@ def stops_beating(client: str, *, after: str, requirement: str) -> Judge:
         later = [beat for beat in _after_receipt(ev, client, after) if not beat.is_leave]
         how = "It joined again." if later and later[0].is_join else "It went on."
         yield quiet.tolerated(how, later[0].request) if later else quiet.ok("It sent none.")
-        lost, report = _taken(ev, client, after), surfaced(ev, client, after)
+        lost, report = _revoked(ev, client, after), surfaced(ev, client, after)
         if lost is not None or (report is not None and report.body.get("fatal")):
             yield informs.ok("It was.", lost or report)
         elif report is not None:

@@ -38,7 +38,7 @@ class UserChoices:
     gave_up: str | None = None
 
 
-def manifest_of(run: RunSummary, given: UserChoices, *, expectations: Sequence[str], files: Mapping[str, tuple[str, int]]) -> dict[str, Any]:
+def manifest_of(run: RunSummary, choices: UserChoices, *, expectations: Sequence[str], files: Mapping[str, tuple[str, int]]) -> dict[str, Any]:
     """Return the manifest of a run; `expectations` are the names of such files, `files` has the SHA-256 and the size in bytes of each file."""
     side, level = run.subject.side, run.run.level
     spec = run.subject.spec
@@ -60,9 +60,9 @@ def manifest_of(run: RunSummary, given: UserChoices, *, expectations: Sequence[s
             "fail_on": sorted(run.run.fail_on),
             "clock": run.run.clock,
             "interrupted": run.run.interrupted,
-            "gave_up": given.gave_up,
+            "gave_up": choices.gave_up,
         },
-        "selection": {"only": list(given.only), "skip": list(given.skip), "others": list(given.others)},
+        "selection": {"only": list(choices.only), "skip": list(choices.skip), "others": list(choices.others)},
         "required": [case.id for case in required_of(cases_of(side, run.subject.capabilities, run.suite.profile), level)],
         "selected": [case.id for case in run.selected],
         "unreached": [case.id for case in run.unreached],

@@ -52,9 +52,9 @@ def _row(table: dict[str, Any]) -> MuseumRow:
 
 
 def _check(path: Path, rows: Sequence[MuseumRow]) -> None:
-    known = {case.id for case in cases_of("client", DIALECT_CAPABILITIES)}
+    ids = {case.id for case in cases_of("client", DIALECT_CAPABILITIES)}
     for number, row in enumerate(rows):
-        if row.case not in known:
-            raise WrongUsage(f"{path}: {row.name} names the case {row.case}, which does not exist{nearest(row.case, known)}")
+        if row.case not in ids:
+            raise WrongUsage(f"{path}: {row.name} names the case {row.case}, which does not exist{nearest(row.case, ids)}")
         if any(row.name == other.name for other in rows[:number]):
             raise WrongUsage(f"{path}: there are two rows called {row.name}")
