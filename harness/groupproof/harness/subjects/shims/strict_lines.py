@@ -83,18 +83,18 @@ class StrictLines:
 
     def _hello(self, body: Mapping[str, Any]) -> Iterator[str]:
         capabilities = body.get("capabilities")
-        known = [capability for capability in capabilities if isinstance(capability, str)] if isinstance(capabilities, list) else []
-        self.is_multi = "multi" in known
-        if unknown := sorted(set(known) - CAPABILITIES):
+        names = [capability for capability in capabilities if isinstance(capability, str)] if isinstance(capabilities, list) else []
+        self.is_multi = "multi" in names
+        if unknown := sorted(set(names) - CAPABILITIES):
             yield f"hello declares {', '.join(unknown)}, which the contract does not know"
-        if not {"classic", "consumer", "connect", "streams"} & set(known):
+        if not {"classic", "consumer", "connect", "streams"} & set(names):
             yield "hello declares neither classic nor consumer, neither connect nor streams: there is nothing to certify"
 
-    def _addressed(self, body: Mapping[str, Any], what: str) -> Iterator[str]:
+    def _addressed(self, body: Mapping[str, Any], line_name: str) -> Iterator[str]:
         if self.is_multi and "name" in body and not isinstance(body.get("member"), str):
-            yield f"{what} carries no member, although hello declares multi"
+            yield f"{line_name} carries no member, although hello declares multi"
         if not self.is_multi and "member" in body:
-            yield f"{what} carries a member, although hello does not declare multi"
+            yield f"{line_name} carries a member, although hello does not declare multi"
 
     def _order(self, name: str, member: str | None) -> Iterator[str]:
         """Yield what comes between a callback's report and its `callback_done`."""
@@ -106,13 +106,13 @@ class StrictLines:
             self._callbacks[member] = name
 
 
-def _of_schema(name: str, body: Mapping[str, Any], known: frozenset[str], what: str) -> Iterator[str]:
+def _of_schema(name: str, body: Mapping[str, Any], allowed: frozenset[str], line_name: str) -> Iterator[str]:
     try:
         validate(name, body)
     except SchemaError as error:
-        yield f"{what} is not as the schema says: {str(error).removeprefix(f'{name}: ')}"
-    if unknown := sorted(set(body) - known):
-        yield f"{what} carries {', '.join(unknown)}, which the contract does not know"
+        yield f"{line_name} is not as the schema says: {str(error).removeprefix(f'{name}: ')}"
+    if unknown := sorted(set(body) - allowed):
+        yield f"{line_name} carries {', '.join(unknown)}, which the contract does not know"
 
 
 @cache
