@@ -106,10 +106,10 @@ class GroupsComeToRest(Checker):
     def _ought_to_rest(self) -> bool:
         return not self._is_mixed and all(member.rounds >= ROUNDS_MIN and member.due is None for member in self._members.values())
 
-    def _found(self, obs: Observation, said: str, detail: str) -> Iterator[Finding]:
+    def _found(self, obs: Observation, observed: str, detail: str) -> Iterator[Finding]:
         if not self._is_found:
             self._is_found = True
-            yield _CLAIM.failed(said, obs, detail=detail, proof=Proof.LIVENESS)
+            yield _CLAIM.failed(observed, obs, detail=detail, proof=Proof.LIVENESS)
 
 
 def _asks_for_more(asked: Observation) -> bool:

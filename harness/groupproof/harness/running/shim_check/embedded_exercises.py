@@ -71,9 +71,9 @@ async def _enters(bench: Bench, dialogue: MemberDialogue, **more: Any) -> None:
     await dialogue.subscribe(bench.bootstrap, **_fields(dialogue), **more)
     started = await dialogue.event("startup_complete", since=dialogue.began)
     bench.expect(f"no startup_complete within {EVENT_S:.0f} s of subscribe", holds=started is not None)
-    given = await _given(dialogue, dialogue.began)
+    assigned = await _given(dialogue, dialogue.began)
     bench.claims(dialogue)
-    if given is not None:
+    if assigned is not None:
         return
     bench.theirs(f"its client was given no assignment within {EVENT_S:.0f} s of subscribe: see the frames, and certify it")
     for line in dialogue.excerpt(dialogue.began):
@@ -101,9 +101,9 @@ async def _given(dialogue: MemberDialogue, since: int) -> Observation | None:
 async def _reports(bench: Bench, dialogue: MemberDialogue) -> None:
     """Hold callbacks and records of an application against what it was given and what it fetched."""
     event = await awaited_assignment(bench, dialogue, dialogue.began, "subscribe")
-    given = next(obs for obs in reversed(dialogue.responses(Api.SYNC_GROUP, dialogue.began)) if not obs.error)
+    assigned = next(obs for obs in reversed(dialogue.responses(Api.SYNC_GROUP, dialogue.began)) if not obs.error)
     named = sorted((part["topic"], part["partition"]) for part in event.body["partitions"])
-    bench.expect(f"partitions_assigned names {named}, its client was given {sorted(given.partitions)}", holds=named == sorted(given.partitions))
+    bench.expect(f"partitions_assigned names {named}, its client was given {sorted(assigned.partitions)}", holds=named == sorted(assigned.partitions))
     consumed = await dialogue.event("records_consumed", since=dialogue.began)
     bench.expect(f"no records_consumed within {EVENT_S:.0f} s of partitions_assigned", holds=consumed is not None)
     bench.claims(dialogue)

@@ -48,14 +48,14 @@ def _stranger(weight: int, member: int = 1) -> Callable[[ModelState, Actor], int
 
 def _subscription(drawer: Drawer) -> dict[str, Any]:
     """Return what a member subscribes to: mostly names, sometimes an expression, with an assignor or a rack now and then."""
-    given: dict[str, Any] = {"names": drawer.one_of(_NAMES[:3] if drawer.chance(2) else _NAMES)}
+    fields: dict[str, Any] = {"names": drawer.one_of(_NAMES[:3] if drawer.chance(2) else _NAMES)}
     if drawer.chance(6):
-        given |= {"names": drawer.one_of(_NAMES) if drawer.chance(2) else None, "regex": drawer.one_of(_REGEXES)}
+        fields |= {"names": drawer.one_of(_NAMES) if drawer.chance(2) else None, "regex": drawer.one_of(_REGEXES)}
     if drawer.chance(5):
-        given["server_assignor"] = drawer.one_of(_ASSIGNORS)
+        fields["server_assignor"] = drawer.one_of(_ASSIGNORS)
     if drawer.chance(8):
-        given["rack_id"] = drawer.one_of(_RACKS)
-    return given
+        fields["rack_id"] = drawer.one_of(_RACKS)
+    return fields
 
 
 def _join(drawer: Drawer, model: ModelState, actor: Actor) -> Ask:
