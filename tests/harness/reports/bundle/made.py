@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from groupproof.clients.shims.reference import run_shim
-from groupproof.harness.cases.catalogue import every_case
+from groupproof.harness.cases.catalogue import DIALECT_CAPABILITIES, cases_of, every_case
 from groupproof.harness.judging.summary.expectations import load
 from groupproof.harness.judging.summary.run_summary import RunSummary
 from groupproof.harness.model.case import Case
@@ -55,9 +55,10 @@ def client() -> Made:
     subject = ReferenceSubject(run_shim, variant="no-leave-on-close", is_virtual=True)
     found = Candidate(name="groupproof", release=None, subject=subject, words=("groupproof",), jobs=4)
     cases = [case for case in every_case() if case.id in (CLOSE, REJOIN)]
-    first = ClientRun(found, _order(cases), say=lambda *_: None, on_hello=lambda _: None).go().summary
+    run = partial(ClientRun, found, say=lambda *_: None, on_hello=lambda _: None, catalogue=cases_of("client", DIALECT_CAPABILITIES))
+    first = run(_order(cases)).go().summary
     (failed,) = (case.result.ruling for case in first.cases if case.case.id == CLOSE)
-    return _made(lambda config: ClientRun(found, config, say=lambda *_: None, on_hello=lambda _: None), cases, _known(failed.fingerprint))
+    return _made(run, cases, _known(failed.fingerprint))
 
 
 @cache

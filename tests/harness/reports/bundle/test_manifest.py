@@ -31,7 +31,7 @@ def test_the_manifest_of_a_run_says_by_what_and_of_whom_and_which_cases_it_takes
 
     validate("bundle", manifest)
     assert manifest["kit"]["catalogue_sha256"] == catalogue_sha256()
-    assert manifest["required"] == [case.id for case in required_of(cases_of("client"), "info")]
+    assert manifest["required"] == [case.id for case in required_of(cases_of("client", run.subject.capabilities), "info")]
     assert manifest["selected"] == [case.id for case in run.selected]
     assert set(manifest["selected"]) == {CLOSE, REJOIN}
     assert manifest["unreached"] == []

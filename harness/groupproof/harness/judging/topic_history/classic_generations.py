@@ -124,7 +124,7 @@ def _arrival(group: LoggedGroup, made: LoggedRebalance) -> None:
 
 def _was_lost(group: LoggedGroup, member: LoggedMember, at_ms: int) -> bool:
     """Tell whether the group had lost the process that this member is, otherwise than by a leave in good order."""
-    others = {known.identity for known in group.members.values()}
+    others = {group_member.identity for group_member in group.members.values()}
     return member.identity not in others and any(
         departure.member.identity == member.identity and at_ms - departure.at_ms <= _RETURN_MS and not departure.was_alive
         for departure in group.departures
