@@ -50,9 +50,9 @@ class GroupsInFrames:
             view.generation, view.leader, view.state = body["generation_id"], body["leader"], GroupState.COMPLETING_REBALANCE.value
             self._forget()
         elif api is Api.CONSUMER_GROUP_HEARTBEAT and not error and body["member_epoch"] > 0:
-            known = self._groups[group] = self._groups.pop(group, _GroupView(_PREPARING))
-            known.generation, known.leader = body["member_epoch"], None
-            known.state = (ConsumerState.STABLE if body["assignment"] is None else ConsumerState.RECONCILING).value
+            group_view = self._groups[group] = self._groups.pop(group, _GroupView(_PREPARING))
+            group_view.generation, group_view.leader = body["member_epoch"], None
+            group_view.state = (ConsumerState.STABLE if body["assignment"] is None else ConsumerState.RECONCILING).value
             self._forget()
         elif group not in self._groups:
             return
