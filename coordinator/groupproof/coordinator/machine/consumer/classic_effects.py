@@ -74,8 +74,7 @@ def _update(engine: EffectContext, event: ConsumerGroupEvent, member: ConsumerMe
         member.instance_id = event.instance_id
         group.instances[event.instance_id] = member.member_id
     member.rack_id = subscription.rack or member.rack_id
-    if asked.rebalance_timeout_ms != -1:
-        member.rebalance_timeout_ms = asked.rebalance_timeout_ms
+    member.rebalance_timeout_ms = _rebalance_timeout_ms(asked, member.rebalance_timeout_ms, event.version)
     assert event.arrival is not None, "a JoinGroup arrives"
     member.client_id, member.client_host = event.arrival.client_id, event.arrival.client_host
     names = frozenset(subscription.topics)
@@ -84,11 +83,18 @@ def _update(engine: EffectContext, event: ConsumerGroupEvent, member: ConsumerMe
     group.resubscribe(member, names, regex)
 
 
+def _rebalance_timeout_ms(asked: JoinGroupRequest, before_ms: int, version: int) -> int:
+    """Return how long the member may take; v0 has the session timeout for that (`JoinGroupRequest.maybeOverrideRebalanceTimeout`)."""
+    if version == 0:
+        return asked.session_timeout_ms
+    return before_ms if asked.rebalance_timeout_ms == -1 else asked.rebalance_timeout_ms
+
+
 def _await_sync(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     group_id, member_id, asked = event.group_id, event.member_id, event.join
     engine.timers.cancel(rejoin_of(group_id, member_id))
     engine.timers.arm(session_of(group_id, member_id), event.now_ms + asked.session_timeout_ms)
-    engine.timers.arm(resync_of(group_id, member_id), event.now_ms + max(0, asked.rebalance_timeout_ms))
+    engine.timers.arm(resync_of(group_id, member_id), event.now_ms + max(0, _rebalance_timeout_ms(asked, -1, event.version)))
 
 
 def _answer_join(engine: EffectContext, event: ConsumerGroupEvent) -> None:

@@ -51,6 +51,8 @@ class RecordedChoices:
             for exchange in exchanges
             if isinstance(exchange.message, SyncGroupRequest) and exchange.answer is not None and exchange.code == ErrorCode.NONE
         ]
+        beats = (exchange for exchange in exchanges if exchange.api is Api.CONSUMER_GROUP_HEARTBEAT and exchange.answered_ms is not None)
+        self._longest_ms = max(((exchange.answered_ms or 0.0) - exchange.ready_ms for exchange in beats), default=0.0)
         self._members_by_answer = _members_by_answer(exchanges)
         self._likely: dict[int, str] = {}
         for member_id, numbers in self._members_by_answer.items():
@@ -98,9 +100,9 @@ class RecordedChoices:
         return tied[self._way("assignor", occasion, len(tied))]
 
     def is_over(self, due_ms: int, now_ms: int) -> bool:
-        """Go by the trace's clock, near the end either way: the broker took both requests up a little later than they were sent."""
+        """Go by the trace's clock, near the end either way: the broker took both requests up a little later than they were sent, or much later if it was slow to answer."""
         is_likely = now_ms >= due_ms
-        if due_ms == now_ms or abs(now_ms - due_ms) > PAUSE_SPREAD_MS:
+        if due_ms == now_ms or abs(now_ms - due_ms) > PAUSE_SPREAD_MS + self._longest_ms:
             return is_likely
         return (self._way("pause", now_ms, 2) == 0) is is_likely
 
