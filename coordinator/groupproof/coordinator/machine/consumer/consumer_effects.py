@@ -83,11 +83,16 @@ def _check_state(engine: EffectContext, event: ConsumerGroupEvent) -> None:
 
 
 def _bump(engine: EffectContext, event: ConsumerGroupEvent) -> None:
-    """One trigger counts the group epoch up by one (CGI-14). A new group moves away from epoch 0 in any case (CGM-07)."""
+    """One trigger counts the group epoch up by one (CGI-14). A new group moves away from epoch 0 in any case (CGM-07).
+
+    Only where the group looks at its topics it looks whether all subscribe to the same: one that joins without a topic, or by an expression that is not resolved yet,
+    may so be taken for one like the others (`ConsumerGroup.subscriptionType` of before).
+    """
     group = group_of(event)
     bumps = event.bumps or group.generation == 0
     if bumps or group.is_stale:
         bumps = group.look_at(engine.topics) or bumps
+        event.subscriptions = None
     if bumps:
         group.generation += 1
 
@@ -99,6 +104,7 @@ def _assign(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     group.assignor = _chosen_assignor(engine, group, 2 * group.generation)
     group.target = target_of(
         group, group.assignor, updated=event.member_id, newcomer=event.is_new, replaced=event.replaced, is_view=not engine.fields["old_instance_leads"],
+        subscriptions=event.subscriptions,
     )  # fmt: skip
     group.assignment_epoch, group.assigned_ms = group.generation, event.now_ms
     group.settled.clear()

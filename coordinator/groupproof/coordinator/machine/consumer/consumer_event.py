@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, cast
 
+from groupproof.coordinator.machine.consumer.target_assignment import subscription_type
 from groupproof.coordinator.machine.event import Event
 
 if TYPE_CHECKING:
+    from groupproof.coordinator.assignors.group_spec import SubscriptionType
     from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
     from groupproof.coordinator.machine.consumer.consumer_members import Assigned, ConsumerMember
     from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest
@@ -33,7 +35,7 @@ class ConsumerGroupEvent(_Views, Event):
     The first step of a heartbeat sets `beating` to the member and `assigned_before` to what it had; `is_resubscribed` tells that its topics changed,
     `bumps` that the group epoch is due for it, `is_new` that the group did not have the member
     before, `replaced` whose place it took, `resolved_before` and `resolved_before_ms` how many regular expressions had been resolved by then, and when. `owned` are the partitions that the member reports, None where it reports nothing; `epoch_before` is the group
-    epoch before a JoinGroup.
+    epoch before a JoinGroup. `subscriptions` are what the group's were before the request, None where they are looked at anew.
     The last four are for the answer: the heartbeat interval, the topics' names by id, the assignor, and whether what is to be revoked counts as assigned.
     """
 
@@ -48,6 +50,7 @@ class ConsumerGroupEvent(_Views, Event):
     resolved_before_ms: int | None = field(default=None, init=False)
     owned: Mapping[str, frozenset[int]] | None = field(default=None, init=False)
     epoch_before: int = field(default=0, init=False)
+    subscriptions: SubscriptionType | None = field(default=None, init=False)
     interval_ms: int = field(default=0, init=False)
     topic_names: Mapping[str, str] = field(default_factory=dict, init=False)
     assignor: str = field(default="", init=False)
@@ -56,6 +59,7 @@ class ConsumerGroupEvent(_Views, Event):
     def look_back(self) -> None:
         """Note what was resolved before the request changes anything: what it takes away still counts for it, as its records are replayed behind it."""
         group = group_of(self)
+        self.subscriptions = subscription_type(group)
         self.resolved_before, self.resolved_before_ms = len(group.topics_of_regex), group.resolved_ms if group.topics_of_regex else None
 
     @property

@@ -47,10 +47,19 @@ def subscription_type(group: ConsumerGroup) -> SubscriptionType:
     return SubscriptionType.HOMOGENEOUS if is_same else SubscriptionType.HETEROGENEOUS
 
 
-def target_of(group: ConsumerGroup, assignor: str, *, updated: str | None, newcomer: bool, replaced: str | None, is_view: bool) -> dict[str, Share]:
+def target_of(
+    group: ConsumerGroup,
+    assignor: str,
+    *,
+    updated: str | None,
+    newcomer: bool,
+    replaced: str | None,
+    is_view: bool,
+    subscriptions: SubscriptionType | None = None,
+) -> dict[str, Share]:
     """Return the target of every member; `updated` is the member whose heartbeat the target is computed for.
 
-    It is a `newcomer` if the group did not have it before, and `replaced` is the static member whose place it took.
+    `subscriptions` are what the group's are taken to be, None for what they are. It is a `newcomer` if the group did not have it before, and `replaced` is the static member whose place it took.
     """
     before = [member_id for member_id in group.members if not (newcomer and member_id == updated)]
     if replaced is not None:
@@ -67,7 +76,7 @@ def target_of(group: ConsumerGroup, assignor: str, *, updated: str | None, newco
     }  # fmt: skip
     assert len(members) == len(group.members), f"{len(members)} of {len(group.members)} members are in the order that Kafka has them in"
     topics: Mapping[str, TopicSpec] = {topic.topic_id: TopicSpec(partitions=topic.partitions) for topic in group.topics.values()}
-    return dict(SERVER_ASSIGNORS[assignor](GroupSpec(members=members, subscription_type=subscription_type(group)), topics))
+    return dict(SERVER_ASSIGNORS[assignor](GroupSpec(members=members, subscription_type=subscriptions or subscription_type(group)), topics))
 
 
 def _topic_ids(group: ConsumerGroup, member: ConsumerMember, resolved: dict[tuple[frozenset[str], str], tuple[str, ...]]) -> tuple[str, ...]:
