@@ -13,6 +13,11 @@ def _play(*lines: str, profile: str = "kafka-4.4") -> Player:
     return player
 
 
+def _target_of(name: str, *lines: str) -> set[tuple[str, int]]:
+    members = {member.member_id: member for member in _play(*lines)._described("g").members}
+    return {(topic.topic_name, index) for topic in members[name].target_assignment.topic_partitions for index in topic.partitions}
+
+
 def test_a_classic_join_is_answered_without_leader_and_members_with_the_first_protocol() -> None:
     player = _play("A join", "wait 1100", "K joingroup id=self protocols=roundrobin,range")
     answer = player.replies[player.members["g", "K"].token]
@@ -41,3 +46,22 @@ def test_the_rebalance_timer_of_kip_848_is_not_armed_for_a_classic_member() -> N
     told = ("K classic-live timeout=1500 session=60000 assign=t[0,1,2,3]", "A join", "K joingroup timeout=1500 session=60000", "K sync")
 
     assert last("kafka-4.4", *told, "wait 3000", "K sync").code == 0
+
+
+@pytest.mark.requirement("CGG-41")
+@pytest.mark.parametrize(("version", "code"), [("0", 0), ("1", 25)])
+def test_a_joingroup_of_version_0_gives_the_session_timeout_for_the_rebalance_too(version: str, code: int) -> None:
+    """v0 has no rebalance timeout on the wire (`JoinGroupRequest.maybeOverrideRebalanceTimeout`); with one that is over, nobody waits for the SyncGroup."""
+    timeout = "-1" if version == "0" else "0"
+    player = _play("A join", "wait 1100", f"K joingroup id=self version={version} timeout={timeout} session=30000", "wait 1000")
+
+    assert player.play("-", ["K", "sync"]).code == code
+
+
+@pytest.mark.requirement("CGX-33")
+def test_who_joins_without_a_topic_is_taken_for_one_like_the_others_until_the_group_looks_again() -> None:
+    """Measured on 4.3.1: a target that is still due then is computed as if all subscribed to what its first member subscribes to."""
+    told = ("B join", "A join", "wait 1100", "A beat", "C join", "C leave", "wait 1100", "C join names=null regex=")
+
+    assert _target_of("C", *told)
+    assert not _target_of("C", *told, "C beat names=u", "wait 1100", "C beat names=nowhere")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from tests.harness.judging.oracle.recording import Recording
@@ -9,12 +10,19 @@ from groupproof.coordinator.machine.coordinator import Arrival
 from groupproof.harness.judging.oracle.exchanges import Exchange, histories
 from groupproof.harness.judging.oracle.recorded_choices import NEW_ID, RecordedChoices, is_usual
 from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest
 
 
 def recorded() -> tuple[Exchange, ...]:
     recording = Recording()
     recording.stable("a", "b")
     return histories(recording.end())[0].exchanges
+
+
+def _beat(answered_ms: float) -> Exchange:
+    """Return a heartbeat of KIP-848's protocol that was taken up at 1,000 ms."""
+    message: Any = ConsumerGroupHeartbeatRequest(group_id="g", member_id="m")
+    return replace(recorded()[0], api=Api.CONSUMER_GROUP_HEARTBEAT, message=message, ready_ms=1_000.0, answer={}, answered_ms=answered_ms)
 
 
 def arrival(exchange: Exchange) -> Arrival:
@@ -162,6 +170,18 @@ def test_which_of_two_joingroups_owns_an_id_can_be_taken_the_other_way() -> None
 @pytest.mark.parametrize(("now_ms", "is_over"), [(600, False), (1_000, True), (1_400, True), (1_401, True), (599, False)])
 def test_a_pause_ends_when_it_is_due(now_ms: int, is_over: bool) -> None:
     assert RecordedChoices(()).is_over(1_000, now_ms) is is_over
+
+
+@pytest.mark.parametrize(("answered_ms", "is_open"), [(1_500.0, False), (3_000.0, True)])
+def test_of_a_broker_that_is_slow_to_answer_a_pause_may_begin_and_end_later(answered_ms: float, is_open: bool) -> None:
+    ways: list[str] = []
+
+    def second(what: str, number: int, count: int) -> int:
+        ways.append(what)
+        return 1
+
+    RecordedChoices((_beat(answered_ms),), second).is_over(3_000, 4_000)
+    assert ways == (["pause"] if is_open else [])
 
 
 @pytest.mark.parametrize(("way", "assignor"), [(0, "range"), (1, "uniform")])
