@@ -89,11 +89,11 @@ def _update_identity(engine: EffectContext, event: ConsumerGroupEvent, member: C
 def _update_subscription(engine: EffectContext, group: ConsumerGroup, event: ConsumerGroupEvent, member: ConsumerMember) -> None:
     """Leave what is None as it was. Other names bump the group epoch, another assignor does since 4.4 (CGX-01, CGX-05, CGX-06)."""
     request = event.heartbeat
-    if request.server_assignor is not None:
-        event.bumps = _is_other_assignor(engine, member, request.server_assignor)
-        member.assignor = request.server_assignor
     names = member.names if request.subscribed_topic_names is None else frozenset(request.subscribed_topic_names)
     regex = member.regex if request.subscribed_topic_regex is None else request.subscribed_topic_regex
+    if request.server_assignor is not None:
+        event.bumps = bool(names or regex) and _is_other_assignor(engine, member, request.server_assignor)
+        member.assignor = request.server_assignor
     if names == member.names and regex == member.regex:
         return
     if names != member.names:
@@ -110,7 +110,5 @@ def _bumps_at_once(engine: EffectContext, group: ConsumerGroup, regex: str) -> b
 
 
 def _is_other_assignor(engine: EffectContext, member: ConsumerMember, assignor: str) -> bool:
-    if not engine.fields["assignor_change_bumps"] or (not member.names and not member.regex):
-        return False
     default = consumer_settings(engine.settings).assignors[0]
-    return assignor != (member.assignor or default)
+    return bool(engine.fields["assignor_change_bumps"]) and assignor != (member.assignor or default)
