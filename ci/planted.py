@@ -51,6 +51,13 @@ def planted() -> list[PlantedCount]:
             len(member_variants.LEGAL),
         ),
         _counted(
+            "reference member, in the consumer protocol",
+            "caught_of_epochs.toml",
+            "misbehaviours",
+            {misbehaviour.name for misbehaviour in member_variants.EPOCH_BUGS},
+            len(member_variants.LEGAL_EPOCHS),
+        ),
+        _counted(
             "reference coordinator",
             "caught_of_coordinators.toml",
             "bugs",
