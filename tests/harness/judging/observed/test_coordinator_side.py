@@ -208,3 +208,22 @@ def test_a_topic_that_grew_and_settings_of_the_groups_own_are_reasons(epochs_see
     assert "came or grew meanwhile: t" in why_not(grown)
     own = [replace(obs, body={**obs.body, "settings": {"x": "1"}}) if obs.body.get("name") == "group_settings" else obs for obs in epochs_seen]
     assert "settings of its own: x" in why_not(own)
+
+
+async def converted(scene: Scene) -> None:
+    scene.hub.inquires = True
+    first, second = scene.shop("m0"), scene.shop("m1")
+    await first.join(assignors=["cooperative-sticky"])
+    await second.join(group_protocol="consumer")
+    await scene.pass_time(10)
+    await second.close()
+    await scene.pass_time(10)
+    await first.close()
+
+
+def test_a_group_that_is_converted_and_back_is_judged_as_one() -> None:
+    trace = played(converted, settings=EPOCHS)
+    shared = [obs for obs in trace if obs.api == "JoinGroup" and obs.kind == "response" and not obs.error and obs.body["leader"] == ""]
+
+    assert shared, "the classic member was in a consumer group"
+    assert judged(trace).ruling.verdict is Verdict.OK
