@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.chaos.spark.analysis.compared import kept, raw_of_sides
 from tests.chaos.spark.analysis.oracle import Oracle
+from tests.epoch_traces import EpochStory
 from tests.traces import Story
 
 from groupproof.chaos.spark.analysis.owner_queries import TWO_OWNERS
@@ -188,4 +189,37 @@ def test_spark_names_the_owners_that_the_tracker_names(spark: SparkSession, rest
 
     found = joined_up(tuple(row) for row in tables.once("holdings", lambda _: pytest.fail("not asked for")).select(*HOLDING).collect())
 
+    assert sorted(found - owners)[:5] == sorted(owners - found)[:5] == []
+
+
+def epoch_groups() -> Mapping[str, Trace]:
+    """Return groups of one member with an epoch each, whose application is told of partitions one after the other, and loses some."""
+    stories = {}
+    for number in range(10):
+        draw, story = random.Random(number), EpochStory()
+        story.hb(0, f"e{number}", gets=1, gives=(), member=f"id-{number}")
+        for turn in range(draw.randint(2, 12)):
+            story.at(1_000.0 * (turn + 1))
+            story.hb(1, f"e{number}", gets=1, member=f"id-{number}")
+            some = [partition for partition in PARTITIONS if draw.random() < 0.5]
+            told = [{"topic": topic, "partition": index} for topic, index in some]
+            name = draw.choice(["assigned", "assigned", "revoked", "lost"])
+            story.see("event", who="shim", client=f"e{number}", body={"name": f"partitions_{name}", "partitions": told})
+        stories[f"e{number}"] = [replace(obs, run=f"e{number}", group=f"e{number}" if obs.kind != "event" else None) for obs in story.trace]
+    return stories
+
+
+@pytest.mark.java
+@pytest.mark.slow
+@pytest.mark.requirement("CGT-09")
+def test_spark_adds_up_what_members_with_epochs_are_told(spark: SparkSession, tmp_path: Path) -> None:
+    groups, path = epoch_groups(), tmp_path / "epochs.parquet"
+    write_parquet(path, [obs for trace in groups.values() for obs in trace])
+    tables = Tables(kept("raw", raw_of_sides(spark, [(path, "", None)]).drop("raw")), is_repeated=False, keep=kept)
+    TWO_OWNERS.facts(tables)
+    owners = joined_up(row for name, trace in groups.items() for row in by_tracker(name, trace))
+
+    found = joined_up(tuple(row) for row in tables.once("holdings", lambda _: pytest.fail("not asked for")).select(*HOLDING).collect())
+
+    assert len(owners) > len(groups)
     assert sorted(found - owners)[:5] == sorted(owners - found)[:5] == []

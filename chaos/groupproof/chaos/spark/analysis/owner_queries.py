@@ -15,7 +15,7 @@ from pyspark.sql import functions as f
 from groupproof.chaos.spark.analysis.query import Measure, Query
 from groupproof.chaos.spark.analysis.tables import GROUP, RUN, Tables, ms, name_in
 from groupproof.harness.judging.checkers.ownership_tracker import ENDS, REPORTERS
-from groupproof.protocol.vocabulary import COOPERATIVE, MEMBERSHIP_ENDS, ErrorCode
+from groupproof.protocol.vocabulary import COOPERATIVE, MEMBERSHIP_ENDS, Api, ErrorCode
 
 __all__ = ["NO_OWNER", "TWO_OWNERS"]
 
@@ -77,9 +77,14 @@ def _callbacks(tables: Tables) -> DataFrame:
 
 
 def _eager_assignments(tables: Tables, moves: DataFrame) -> DataFrame:
-    """Return the callbacks that replace all that their client had: those of an eager assignor (CLIENT-62; KIP-429)."""
+    """Return the callbacks that replace all that their client had: those of an eager assignor (CLIENT-62; KIP-429). Members with epochs are told of what is new (CGT-09)."""
     joins = tables.joins.select(*GROUP, "client", f.col("answered_seq").alias("seq"), "protocol", f.lit(None).cast("long").alias("at_ns"))
-    assigned = moves.where("name = 'partitions_assigned'").select(*GROUP, "client", "seq", f.lit(None).cast("string").alias("protocol"), "at_ns")
+    beating = tables.answers.where(f"api = '{Api.CONSUMER_GROUP_HEARTBEAT.title}'").select(*RUN, "client").distinct()
+    assigned = (
+        moves.join(beating, [*RUN, "client"], "left_anti")
+        .where("name = 'partitions_assigned'")
+        .select(*GROUP, "client", "seq", f.lit(None).cast("string").alias("protocol"), "at_ns")
+    )
     before = Window.partitionBy(*GROUP, "client").orderBy("seq")
     rows = joins.unionByName(assigned).withColumn("protocol", f.last("protocol", ignorenulls=True).over(before))
     return rows.where(f.col("at_ns").isNotNull() & ~f.coalesce(f.col("protocol").isin(*COOPERATIVE), f.expr("false"))).select(

@@ -30,7 +30,9 @@ WITNESS: Final = "CASE WHEN side = 'tap' THEN 0 WHEN who <> 'member' THEN 1 ELSE
 OWN_WITNESS: Final = "CASE WHEN side = 'tap' THEN 0 WHEN who = 'member' THEN 1 ELSE 2 END"
 """Who saw a frame, the best for what members received first: a tap, the member, the coordinator."""
 
-_ASKED: Final = tuple(api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.OFFSET_COMMIT))
+_ASKED: Final = tuple(
+    api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.OFFSET_COMMIT, Api.CONSUMER_GROUP_HEARTBEAT)
+)
 _SUFFIX: Final = "-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 """A member id ends in a hyphen and a UUID; what stands before is its client id or instance id (JOIN-03)."""
 
