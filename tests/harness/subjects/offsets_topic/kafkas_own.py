@@ -72,9 +72,13 @@ def compare(segments: Sequence[Path], reading: Path) -> Comparison:
 
 
 def lines_of(reading: Path) -> Iterator[dict[str, Any]]:
-    """Yield what Kafka read."""
+    """Yield what Kafka read. The oldest schema of a commit's value calls its commit_timestamp timestamp."""
     with reading.open(encoding="utf-8") as lines:
-        yield from (json.loads(line) for line in lines)
+        for line in map(json.loads, lines):
+            data = (line.get("value") or {}).get("data") or {}
+            if "timestamp" in data and "metadata" in data:
+                data["commit_timestamp"] = data.pop("timestamp")
+            yield line
 
 
 def _ours(segments: Sequence[Path]) -> Iterator[tuple[Place, CoordinatorRecord | str | UnreadableRecord]]:

@@ -13,7 +13,7 @@ from groupproof.protocol.wire.compression import CODECS
 from groupproof.protocol.wire.coordinator_records import decode_record
 from groupproof.protocol.wire.log_batches import LogBatch, read_log
 
-RELEASES: Final = {"4.4.0": "none", "4.4.0-drawn": "none"}
+RELEASES: Final = {"1.1.0-drawn": "none", "4.4.0": "none", "4.4.0-drawn": "none"}
 """The codec that each release's broker was told to compress the topic with. What was drawn (`drawn_topic.py`) no broker wrote, and Kafka's classes read it."""
 
 
