@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import tomllib
-from collections.abc import Collection
+from collections.abc import Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -67,9 +67,9 @@ def planted() -> list[PlantedCount]:
     ]
 
 
-def _counted(where: str, table: str, failed: str, names: Collection[str], legal: int) -> PlantedCount:
+def _counted(where: str, table: str, failed: str, names: Set[str], legal: int) -> PlantedCount:
     fields = tomllib.loads((PAGE.parent / table).read_text())
-    return PlantedCount(where=where, bugs=len(names), failed=len(fields[failed]), reported=len(fields["reported"]), legal=legal)
+    return PlantedCount(where=where, bugs=len(names), failed=len(fields[failed].keys() & names), reported=len(fields["reported"]), legal=legal)
 
 
 def written(page: str) -> str:

@@ -56,6 +56,9 @@ class _Agreed:
     def is_over(self, due_ms: int, now_ms: int) -> bool:
         return now_ms >= due_ms
 
+    def resolves_at_once(self, arrival: object) -> bool:
+        return False
+
 
 class Duel:
     """`settings` are the coordinator's, by their field names; `variant` is planted in the machine."""

@@ -157,6 +157,9 @@ class _FirstOfAll:
     def is_over(self, due_ms: int, now_ms: int) -> bool:
         return now_ms >= due_ms
 
+    def resolves_at_once(self, arrival: object) -> bool:
+        return False
+
 
 def explored(bounds: Bounds, *, profile: str = "kafka-4.1", variant: Variant = REFERENCE, states_max: int = 10_000_000) -> Explored:
     """Go through every history within the bounds; raise `AssertionError` where a law of groups is broken."""

@@ -64,6 +64,9 @@ class _Last:
     def is_over(self, due_ms: int, now_ms: int) -> bool:
         return now_ms >= due_ms
 
+    def resolves_at_once(self, arrival: object) -> bool:
+        return False
+
 
 def _join(coordinator: Coordinator, token: str, at_ms: int, *protocols: str, member_id: str = "") -> list[JoinGroupResponse]:
     asked = JoinGroupRequest(

@@ -25,6 +25,11 @@ def test_another_member_leads() -> None:
     assert BY_NAME["middle-leads"].choices(random.Random(1)).leader("g", candidates) == "b"
 
 
+def test_regular_expressions_are_matched_before_the_answer() -> None:
+    assert not REFERENCE.choices(random.Random(1)).resolves_at_once(ARRIVAL)
+    assert BY_NAME["regexes-at-once"].choices(random.Random(1)).resolves_at_once(ARRIVAL)
+
+
 def test_member_ids_have_other_forms_and_still_differ() -> None:
     for name in ("bare-member-ids", "long-member-ids"):
         choices = BY_NAME[name].choices(random.Random(1))

@@ -44,9 +44,11 @@ def test_a_need_that_is_none_is_an_error() -> None:
         unspoken(["JoinGroup<5"], OLD)
 
 
-def test_versions_that_call_topics_by_ids_are_not_spoken() -> None:
+def test_versions_that_call_topics_by_ids_are_for_those_who_insist_on_them() -> None:
     assert common_versions(Api.OFFSET_COMMIT, {Api.OFFSET_COMMIT: (2, 10)}) == (2, 9)
     assert common_versions(Api.OFFSET_FETCH, {Api.OFFSET_FETCH: (1, 10)}) == (1, 9)
+    assert unspoken(["OffsetCommit=10"], {Api.OFFSET_COMMIT: (2, 10)}) == []
+    assert unspoken(["OffsetCommit=10"], {Api.OFFSET_COMMIT: (2, 9)}) != []
 
 
 def test_versions_that_do_not_meet_are_none() -> None:

@@ -1,7 +1,33 @@
 from __future__ import annotations
 
-from groupproof.harness.model.consumer_script_builders import acknowledge, away, beat, commit, describe, fetch, full, join, leave, settled
-from groupproof.harness.model.script import Ask, OwnedById, PartitionsById, Ref, Script, Topic, TopicPattern, script_from_json, script_to_json
+from groupproof.harness.model.consumer_script_builders import (
+    acknowledge,
+    away,
+    beat,
+    commit,
+    commit_by_id,
+    configure,
+    describe,
+    describe_configs,
+    fetch,
+    fetch_by_id,
+    full,
+    join,
+    leave,
+    settled,
+)
+from groupproof.harness.model.script import (
+    Ask,
+    OwnedById,
+    PartitionsById,
+    Ref,
+    Script,
+    Topic,
+    TopicId,
+    TopicPattern,
+    script_from_json,
+    script_to_json,
+)
 from groupproof.protocol.vocabulary import Api
 
 
@@ -44,6 +70,22 @@ def test_commits_and_fetches_bring_the_epoch() -> None:
     (group,) = fetch("a", member_id=None, epoch=-1, everything=True).fields["groups"]
     assert (group["member_id"], group["member_epoch"], group["topics"]) == (None, -1, None)
     assert describe("z", "x").fields["group_ids"] == ("x",)
+
+
+def test_offsets_go_by_topic_id_in_version_10() -> None:
+    (committed,) = commit_by_id("a", {("t", 1): 7}).fields["topics"]
+    (group,) = fetch_by_id("a", {"t": (0,)}).fields["groups"]
+
+    assert (committed["topic_id"], "name" in committed, commit_by_id("a").version) == (TopicId("t"), False, 10)
+    assert (group["topics"], fetch_by_id("a").version) == (({"topic_id": TopicId("t"), "partition_indexes": (0,)},), 10)
+
+
+def test_settings_of_a_group_are_set_taken_away_and_asked_for() -> None:
+    (resource,) = configure("z", {"x": "1", "y": None}).fields["resources"]
+
+    assert [(change["name"], change["config_operation"]) for change in resource["configs"]] == [("x", 0), ("y", 1)]
+    assert configure("z", {}, only_checks=True).fields["validate_only"]
+    assert [asked["resource_type"] for asked in describe_configs("z").fields["resources"]] == [32]
 
 
 def test_members_settle_in_turn() -> None:

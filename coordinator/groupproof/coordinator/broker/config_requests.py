@@ -8,33 +8,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
+from groupproof.protocol.rules.consumer.group_configs import ConfigOperation, ConfigResource
 from groupproof.protocol.vocabulary import ErrorCode
 
 if TYPE_CHECKING:
     from groupproof.coordinator.broker.group_coordinators import Coordinators
 
-__all__ = ["ConfigOperation", "ConfigResource", "alter_configs", "describe_configs"]
+__all__ = ["alter_configs", "describe_configs"]
 
 Body = dict[str, Any]
-
-
-class ConfigResource(IntEnum):
-    """Kafka's `ConfigResource.Type`, as far as it is served."""
-
-    BROKER = 4
-    GROUP = 32
-
-
-class ConfigOperation(IntEnum):
-    """Kafka's `AlterConfigOp.OpType`."""
-
-    SET = 0
-    DELETE = 1
-    APPEND = 2
-    SUBTRACT = 3
 
 
 _DEFAULT_SOURCE: Final = 5

@@ -1,4 +1,5 @@
-"""What the protocol leaves to a coordinator: the ids it gives, who follows a leader, which of two protocols with equal votes is chosen, when exactly a pause ends.
+"""What the protocol leaves to a coordinator: the ids it gives, who follows a leader, which of two protocols with equal votes is chosen, when exactly a pause ends,
+whether an answer waits for the topics of a regular expression.
 
 The machine asks for each of them; `RandomChoices` decides as this reference does. The harness decides as a recorded broker did, so that the
 machine can be stepped beside it.
@@ -44,9 +45,13 @@ class Choices(Protocol):
         """Tell whether a pause that ends at `due_ms` is over for a request of `now_ms`, where no timer says so: each clock has its own answer near the end."""
         ...
 
+    def resolves_at_once(self, arrival: Arrival) -> bool:
+        """Tell whether a heartbeat with a new regular expression is answered with the topics that it matches already (CGX-19)."""
+        ...
+
 
 class RandomChoices:
-    """The reference's own choices: ids of random bits, the longest-standing member (JOIN-07), the protocol first voted for (JOIN-32)."""
+    """The reference's own choices: ids of random bits, the longest-standing member (JOIN-07), the protocol first voted for (JOIN-32), topics after the answer."""
 
     def __init__(self, random: RandomBits) -> None:
         self._random = random
@@ -68,3 +73,6 @@ class RandomChoices:
 
     def is_over(self, due_ms: int, now_ms: int) -> bool:
         return now_ms >= due_ms
+
+    def resolves_at_once(self, arrival: Arrival) -> bool:
+        return False

@@ -13,7 +13,7 @@ from groupproof.protocol.wire.message_codec import VERSIONS
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.incoming_request import IncomingRequest
 
-__all__ = ["BUGS_OF_ANSWERS"]
+__all__ = ["BUGS_OF_ANSWERS", "Body", "Change", "changing", "each_entry", "wrong_code", "wrong_offset"]
 
 Body = dict[str, Any]
 Change = Callable[[Body], Body]
@@ -24,7 +24,7 @@ _KEYS_SINCE: Final = 4  # FindCoordinator of several keys (KIP-699)
 _WRONG_CODE: Final = ErrorCode.UNKNOWN_SERVER_ERROR.value
 
 
-def _changing(api: Api, change: Change, version: int | None = None) -> ConnectionVariant:
+def changing(api: Api, change: Change, version: int | None = None) -> ConnectionVariant:
     """Return the line that changes the answers to `api`, of one version or of all."""
 
     def says(arrived: IncomingRequest, answer: Body) -> Body:
@@ -38,7 +38,7 @@ def _set(**fields: Any) -> Change:
     return lambda answer: {**answer, **fields} if not answer.get("error_code") else answer
 
 
-def _each_entry(name: str, change: Change) -> Change:
+def each_entry(name: str, change: Change) -> Change:
     """Return what changes each entry of a list."""
     return lambda answer: {**answer, name: tuple(change(dict(item)) for item in answer.get(name) or ())}
 
@@ -51,25 +51,27 @@ def _fewer(name: str) -> Change:
 # One version of one API, systematically ----------------------------------------------------------------------------------------------
 
 
-def _code(answer: Body) -> Body:
+def wrong_code(answer: Body) -> Body:
     return {**answer, "error_code": _WRONG_CODE}
 
 
+def wrong_offset(answer: Body) -> Body:
+    return {**answer, "committed_offset": answer["committed_offset"] + 1}
+
+
 _WRONG: Final[Mapping[Api, Change]] = {
-    Api.FIND_COORDINATOR: _each_entry("coordinators", _code),
-    Api.JOIN_GROUP: lambda answer: _code(answer) if answer["error_code"] else {**answer, "member_id": f"{answer['member_id']}?"},
-    Api.SYNC_GROUP: lambda answer: {**answer, "assignment": answer["assignment"][::-1]} if answer["assignment"] else _code(answer),
+    Api.FIND_COORDINATOR: each_entry("coordinators", wrong_code),
+    Api.JOIN_GROUP: lambda answer: wrong_code(answer) if answer["error_code"] else {**answer, "member_id": f"{answer['member_id']}?"},
+    Api.SYNC_GROUP: lambda answer: {**answer, "assignment": answer["assignment"][::-1]} if answer["assignment"] else wrong_code(answer),
     Api.HEARTBEAT: lambda answer: {**answer, "error_code": 0 if answer["error_code"] else ErrorCode.REBALANCE_IN_PROGRESS.value},
-    Api.LEAVE_GROUP: _code,
-    Api.OFFSET_COMMIT: _each_entry("topics", _each_entry("partitions", _code)),
-    Api.OFFSET_FETCH: _each_entry(
-        "groups", _each_entry("topics", _each_entry("partitions", lambda answer: {**answer, "committed_offset": answer["committed_offset"] + 1}))
-    ),
-    Api.DESCRIBE_GROUPS: _each_entry("groups", lambda answer: {**answer, "group_state": "Dead" if answer["members"] else "Stable"}),
+    Api.LEAVE_GROUP: wrong_code,
+    Api.OFFSET_COMMIT: each_entry("topics", each_entry("partitions", wrong_code)),
+    Api.OFFSET_FETCH: each_entry("groups", each_entry("topics", each_entry("partitions", wrong_offset))),
+    Api.DESCRIBE_GROUPS: each_entry("groups", lambda answer: {**answer, "group_state": "Dead" if answer["members"] else "Stable"}),
     Api.LIST_GROUPS: lambda answer: {**answer, "groups": ()},
-    Api.DELETE_GROUPS: _each_entry("results", _code),
-    Api.OFFSET_DELETE: _code,
-    Api.API_VERSIONS: _code,
+    Api.DELETE_GROUPS: each_entry("results", wrong_code),
+    Api.OFFSET_DELETE: wrong_code,
+    Api.API_VERSIONS: wrong_code,
 }
 
 
@@ -79,7 +81,7 @@ def _by_version() -> Iterator[Variant]:
         for version in range(max(low, VERSIONS[api][0]), min(high, VERSIONS[api][1]) + 1):
             name = f"wrong/{api.title}-v{version}"
             yield Variant(
-                name=name, says=f"Answers to {api.title} v{version} tell something wrong.", breaks=("FIND-04",), line=_changing(api, change, version)
+                name=name, says=f"Answers to {api.title} v{version} tell something wrong.", breaks=("FIND-04",), line=changing(api, change, version)
             )
 
 
@@ -97,19 +99,19 @@ def _swapped(answer: Body) -> Body:
 
 
 def _described(change: Change) -> Change:
-    return _each_entry("groups", change)
+    return each_entry("groups", change)
 
 
 def _fields() -> Iterator[Variant]:
     join, sync, describe = Api.JOIN_GROUP, Api.SYNC_GROUP, Api.DESCRIBE_GROUPS
-    member = _each_entry("members", lambda answer: {**answer, "member_metadata": b""})
+    member = each_entry("members", lambda answer: {**answer, "member_metadata": b""})
     for name, says, breaks, api, change in (
         ("leader-told-to-all", "Every member is told that it leads.", "JOIN-13", join, _own_as_leader),
         ("leader-is-nobody", "The leader told is no member.", "JOIN-13", join, _set(leader="nobody")),
         ("list-lacks-a-member", "The leader is not told of the last member.", "JOIN-14", join, _fewer("members")),
         ("metadata-swapped", "The leader is told each member's metadata as another's.", "JOIN-15", join, _swapped),
-        ("metadata-lost", "The leader is told no metadata.", "JOIN-15", join, _each_entry("members", lambda answer: {**answer, "metadata": b""})),
-        ("instances-not-listed", "The leader is not told the instances of the members.", "JOIN-15", join, _each_entry("members", lambda answer: {**answer, "group_instance_id": None})),
+        ("metadata-lost", "The leader is told no metadata.", "JOIN-15", join, each_entry("members", lambda answer: {**answer, "metadata": b""})),
+        ("instances-not-listed", "The leader is not told the instances of the members.", "JOIN-15", join, each_entry("members", lambda answer: {**answer, "group_instance_id": None})),
         ("protocol-not-told", "JoinGroup's answer names no protocol.", "JOIN-13", join, _set(protocol_name="")),
         ("assignment-lost", "SyncGroup's answer holds no assignment.", "SYNC-13", sync, _set(assignment=b"")),
         ("sync-names-nothing", "SyncGroup's answer names no protocol.", "SYNC-51", sync, _set(protocol_name=None)),
@@ -117,16 +119,16 @@ def _fields() -> Iterator[Variant]:
         ("described-without-members", "DescribeGroups tells no members.", "INV-02", describe, _described(_set(members=()))),
         ("described-without-metadata", "DescribeGroups tells no subscriptions.", "INV-02", describe, _described(member)),
         ("described-without-protocol", "DescribeGroups tells no protocol.", "INV-02", describe, _described(_set(protocol_data="", protocol_type=""))),
-        ("states-not-listed", "ListGroups tells no states.", "INV-02", Api.LIST_GROUPS, _each_entry("groups", _set(group_state=""))),
+        ("states-not-listed", "ListGroups tells no states.", "INV-02", Api.LIST_GROUPS, each_entry("groups", _set(group_state=""))),
         ("never-committed-is-zero", "An offset that was never committed is told as 0.", "TR-125", Api.OFFSET_FETCH,
-         _each_entry("groups", _each_entry("topics", _each_entry("partitions", lambda answer: {**answer, "committed_offset": max(0, answer["committed_offset"])})))),
+         each_entry("groups", each_entry("topics", each_entry("partitions", lambda answer: {**answer, "committed_offset": max(0, answer["committed_offset"])})))),
         ("fetched-without-metadata", "OffsetFetch tells no metadata.", "TR-125", Api.OFFSET_FETCH,
-         _each_entry("groups", _each_entry("topics", _each_entry("partitions", _set(metadata=""))))),
-        ("leaves-told-as-one", "The codes of a LeaveGroup's entries are all 0.", "LEAVE-51", Api.LEAVE_GROUP, _each_entry("members", lambda answer: {**answer, "error_code": 0})),
+         each_entry("groups", each_entry("topics", each_entry("partitions", _set(metadata=""))))),
+        ("leaves-told-as-one", "The codes of a LeaveGroup's entries are all 0.", "LEAVE-51", Api.LEAVE_GROUP, each_entry("members", lambda answer: {**answer, "error_code": 0})),
         ("keys-told-once", "FindCoordinator answers for its first key alone.", "FIND-03", Api.FIND_COORDINATOR, lambda answer: {**answer, "coordinators": answer["coordinators"][:1]}),
-        ("commits-refused-unseen", "A commit's errors are told as 0.", "TR-123", Api.OFFSET_COMMIT, _each_entry("topics", _each_entry("partitions", lambda answer: {**answer, "error_code": 0}))),
+        ("commits-refused-unseen", "A commit's errors are told as 0.", "TR-123", Api.OFFSET_COMMIT, each_entry("topics", each_entry("partitions", lambda answer: {**answer, "error_code": 0}))),
     ):  # fmt: skip
-        yield Variant(name=name, says=says, breaks=(breaks,), line=_changing(api, change))
+        yield Variant(name=name, says=says, breaks=(breaks,), line=changing(api, change))
 
 
 # Connections -----------------------------------------------------------------------------------------------------------------------------

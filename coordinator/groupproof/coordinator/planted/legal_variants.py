@@ -35,6 +35,13 @@ class _LastOfEqual(RandomChoices):
         return tied[-1]
 
 
+class _ResolvesAtOnce(RandomChoices):
+    """Matches regular expressions before it answers, as kfake does."""
+
+    def resolves_at_once(self, arrival: Arrival) -> bool:
+        return True
+
+
 class _BareIds(RandomChoices):
     """Ids without the client's own, as kfake and Redpanda may give them."""
 
@@ -103,6 +110,7 @@ LEGAL: Final[tuple[Variant, ...]] = (
     Variant(name="last-leads", says="Of the members that remain the one that joined last follows a leader.", choices=_LastLeads),
     Variant(name="middle-leads", says="Of the members that remain one in the middle follows a leader.", choices=_SecondLeads),
     Variant(name="last-of-equal-protocols", says="Of protocols with equal votes the last voted for is chosen.", choices=_LastOfEqual),
+    Variant(name="regexes-at-once", says="A heartbeat with a new regular expression is answered with the topics that it matches.", choices=_ResolvesAtOnce),
     Variant(name="bare-member-ids", says="Member ids do not begin with the client id.", choices=_BareIds),
     Variant(name="long-member-ids", says="Member ids are long, and not of ASCII alone.", choices=_LongIds),
     Variant(name="lists-reversed", says="Lists of members, topics, partitions, groups and versions come in another order.", line=_every(_reversed)),

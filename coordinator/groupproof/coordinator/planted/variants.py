@@ -13,6 +13,7 @@ from typing import Final
 from groupproof.coordinator.machine.function_registry import registered_functions
 from groupproof.coordinator.machine.variant import Variant
 from groupproof.coordinator.planted.answer_bugs import BUGS_OF_ANSWERS
+from groupproof.coordinator.planted.consumer_answer_bugs import BUGS_OF_CONSUMER_ANSWERS
 from groupproof.coordinator.planted.datalink_readings import READINGS
 from groupproof.coordinator.planted.legal_variants import LEGAL
 from groupproof.coordinator.planted.rule_bugs import BUGS_OF_RULES
@@ -30,7 +31,7 @@ def _is_classic(mutant: Variant) -> bool:
 
 
 _MUTANTS: Final = tuple(mutants(profile()))
-BUGS: Final[tuple[Variant, ...]] = (*filter(_is_classic, _MUTANTS), *BUGS_OF_RULES, *BUGS_OF_ANSWERS)
+BUGS: Final[tuple[Variant, ...]] = (*filter(_is_classic, _MUTANTS), *BUGS_OF_RULES, *BUGS_OF_ANSWERS, *BUGS_OF_CONSUMER_ANSWERS)
 OF_OTHER_DIALECTS: Final = tuple(mutant for mutant in _MUTANTS if not _is_classic(mutant))
 """Mutants of the consumer dialect's rules: its measured answers and histories catch them, not yet a case each."""
 

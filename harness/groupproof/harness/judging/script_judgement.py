@@ -24,9 +24,11 @@ from groupproof.harness.judging.script_checkers.answers import (
     codes_as_written,
     connections_end_as_written,
 )
+from groupproof.harness.judging.script_checkers.described_configs import group_configs_are_told
 from groupproof.harness.judging.script_checkers.find_coordinator import coordinators_agree
 from groupproof.harness.judging.script_checkers.other_connections import bystanders_stay_connected
 from groupproof.harness.judging.script_checkers.throttle import throttles_are_bearable
+from groupproof.harness.judging.script_checkers.unknown_topic_ids import unknown_topic_ids_are_refused
 from groupproof.harness.model.case import Case, Judge, script_of
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.plan import Plan
@@ -76,6 +78,8 @@ def judge_script_run(case: Case, trace: Trace) -> Judgement:
         throttles_are_bearable,
         coordinators_agree(requirement),
         bystanders_stay_connected(script, requirement, case.level),
+        unknown_topic_ids_are_refused,
+        group_configs_are_told,
     )
     judgement = _if_ended(judge_run(replace(case, judges=tuple(_about(case, judge) for judge in judges)), trace, ()), trace)
     return _if_elsewhere(judgement, script, Evidence(trace), ground)

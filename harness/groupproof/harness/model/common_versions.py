@@ -32,17 +32,27 @@ def common_versions(api: Api, ranges: Ranges) -> tuple[int, int] | None:
     """Return the oldest and the newest version that both sides speak and a script can be said in, or None."""
     if api not in ranges:
         return None
+    oldest, newest = _overlap(api, ranges)
+    newest = min(newest, _NAMING_UNTIL.get(api, newest))
+    return (oldest, newest) if oldest <= newest else None
+
+
+def _overlap(api: Api, ranges: Ranges) -> tuple[int, int]:
+    """Return the oldest and the newest version that both sides speak, be topics named in it or identified."""
     (our_oldest, our_newest), (oldest, newest) = VERSIONS[api], ranges[api]
-    common = max(our_oldest, oldest), min(our_newest, newest, _NAMING_UNTIL.get(api, newest))
-    return common if common[0] <= common[1] else None
+    return max(our_oldest, oldest), min(our_newest, newest)
 
 
 def _is_met(need: re.Match[str], ranges: Ranges) -> bool:
-    common = common_versions(api_named(need.group("api")), ranges)
+    api = api_named(need.group("api"))
+    common = common_versions(api, ranges)
     if common is None or not need.group("how"):
         return common is not None
     version = int(need.group("version"))
-    return common[1] >= version and (need.group("how") == ">=" or common[0] <= version)
+    if need.group("how") == ">=":
+        return common[1] >= version
+    oldest, newest = _overlap(api, ranges)
+    return oldest <= version <= newest
 
 
 def _describe(need: str, ranges: Ranges, readable: Ranges) -> str:

@@ -6,13 +6,16 @@ A member's id is its name in the script, as in this protocol the client makes it
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
-from groupproof.harness.model.script import Ask, Group, OwnedById, PartitionsById, Ref, ScriptStep, Topic, TopicPattern
+from groupproof.harness.model.script import Ask, Group, OwnedById, PartitionsById, Ref, ScriptStep, Topic, TopicId, TopicPattern
+from groupproof.protocol.rules.consumer.group_configs import ConfigOperation, ConfigResource
 from groupproof.protocol.vocabulary import Api
 
 __all__ = [
-    "LEFT", "REVOCATION_MS", "SLOT_KEPT", "acknowledge", "away", "beat", "commit", "delete_groups", "describe", "fetch", "full", "join", "leave", "list_groups", "settled",
+    "LEFT", "REVOCATION_MS", "SLOT_KEPT", "acknowledge", "away", "beat", "commit", "commit_by_id", "configure", "delete_groups", "describe",
+    "describe_configs", "fetch", "fetch_by_id", "full", "join", "leave", "list_groups", "settled",
 ]  # fmt: skip
 
 LEFT: Final = -1
@@ -26,6 +29,7 @@ REVOCATION_MS: Final = 60_000
 
 _OF_ASK: Final = frozenset({"label", "version", "over", "to", "wait", "within_ms", "code", "is_parked", "settles", "since"})
 _GROUP: Final = Group()
+
 
 Owned = Sequence[tuple[str, int]] | str | None
 """What a member reports: partitions by the script's names, "own" for what it was last assigned, None for nothing at all."""
@@ -140,6 +144,40 @@ def fetch(
     }
     fields = {"groups": (group,), "require_stable": overrides.pop("require_stable", False)}
     return _ask(member, Api.OFFSET_FETCH, fields, {"version": 9, **overrides}, label=f"fetch {member}")
+
+
+def commit_by_id(member: str, offsets: Mapping[tuple[str, int], int] | None = None, *, epoch: Any = None, **overrides: Any) -> Ask:
+    """Send OffsetCommit v10, which names topics by their ids; a topic that the script does not have is one that nobody has."""
+    ask = commit(member, offsets, epoch=epoch, **{"version": 10, **overrides})
+    return replace(ask, fields={**ask.fields, "topics": _by_id(ask.fields["topics"])})
+
+
+def fetch_by_id(member: str, partitions: Mapping[str, Sequence[int]] | None = None, *, epoch: Any = None, **overrides: Any) -> Ask:
+    """Send OffsetFetch v10, which names topics by their ids."""
+    ask = fetch(member, partitions, epoch=epoch, **{"version": 10, **overrides})
+    (group,) = ask.fields["groups"]
+    return replace(ask, fields={**ask.fields, "groups": ({**group, "topics": _by_id(group["topics"])},)})
+
+
+def _by_id(topics: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+    return tuple({**{name: value for name, value in topic.items() if name != "name"}, "topic_id": TopicId(topic["name"].name)} for topic in topics)
+
+
+def configure(member: str, configs: Mapping[str, str | None], *, group: Any = _GROUP, only_checks: bool = False, **overrides: Any) -> Ask:
+    """Send IncrementalAlterConfigs for the settings that the group has for itself; None takes one away."""
+    changes = tuple(
+        {"name": name, "config_operation": (ConfigOperation.DELETE if value is None else ConfigOperation.SET).value, "value": value}
+        for name, value in configs.items()
+    )
+    fields = {"resources": ({"resource_type": ConfigResource.GROUP.value, "resource_name": group, "configs": changes},), "validate_only": only_checks}
+    return _ask(member, Api.INCREMENTAL_ALTER_CONFIGS, fields, overrides, label=f"configure {member}")
+
+
+def describe_configs(member: str, *, group: Any = _GROUP, **overrides: Any) -> Ask:
+    """Send DescribeConfigs for the settings that the group goes by."""
+    resource = {"resource_type": ConfigResource.GROUP.value, "resource_name": group, "configuration_keys": None}
+    fields = {"resources": (resource,), "include_synonyms": False, "include_documentation": False}
+    return _ask(member, Api.DESCRIBE_CONFIGS, fields, overrides, label=f"configs {member}")
 
 
 def list_groups(member: str, **overrides: Any) -> Ask:

@@ -71,3 +71,12 @@ def test_null_beside_an_offset_says_what_the_empty_text_says(metadata: str | Non
 
 def test_a_body_that_no_frame_can_say_is_taken_as_it_is() -> None:
     assert as_answered(Api.HEARTBEAT, 3, {"error_code": "none"}) == {"error_code": "none"}
+
+
+@pytest.mark.parametrize(("epoch", "is_idle"), [(-1, True), (-2, True), (0, False), (3, False)])
+def test_nobody_who_leaves_reads_when_to_come_again(epoch: int, is_idle: bool) -> None:
+    expected = {"error_code": 0, "member_epoch": epoch, "heartbeat_interval_ms": 0}
+
+    (difference,) = differences(expected, {**expected, "heartbeat_interval_ms": 5_000})
+
+    assert difference.is_idle is is_idle

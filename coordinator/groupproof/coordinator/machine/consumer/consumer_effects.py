@@ -13,10 +13,9 @@ from groupproof.coordinator.machine.consumer.consumer_settings import GroupTimes
 from groupproof.coordinator.machine.consumer.epoch_commits import EPOCH_COMMITS
 from groupproof.coordinator.machine.consumer.leavers import leavers_of
 from groupproof.coordinator.machine.consumer.member_timers import end_timers, revocation_of
-from groupproof.coordinator.machine.consumer.member_updates import take_up
+from groupproof.coordinator.machine.consumer.member_updates import resolve_regexes, take_up
 from groupproof.coordinator.machine.consumer.migration import MIGRATIONS, joins_again
 from groupproof.coordinator.machine.consumer.reconciliation import Reconciler
-from groupproof.coordinator.machine.consumer.regexes import matching
 from groupproof.coordinator.machine.consumer.target_assignment import chosen_assignor, target_of
 from groupproof.coordinator.machine.effects import EFFECTS
 from groupproof.coordinator.machine.timers import TimerKey, session_of
@@ -197,11 +196,7 @@ def _resolution_is_due(engine: EffectContext, group: ConsumerGroup, event: Consu
 
 def _resolve(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     group = group_of(event)
-    group.resolved_ms, group.resolved_version = event.now_ms, engine.topics.version
-    found = {regex: matching(regex, engine.topics.by_name) for regex in group.regexes}
-    is_changed = any(topics != group.topics_of_regex.get(regex, frozenset()) for regex, topics in found.items())
-    group.topics_of_regex = found
-    if is_changed:
+    if resolve_regexes(engine, group, event.now_ms):
         group.look_at(engine.topics)
         group.generation += 1
 

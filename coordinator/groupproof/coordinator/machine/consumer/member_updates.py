@@ -8,6 +8,7 @@ from groupproof.coordinator.machine.consumer.consumer_event import group_of
 from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
 from groupproof.coordinator.machine.consumer.consumer_settings import consumer_settings
 from groupproof.coordinator.machine.consumer.member_timers import end_timers
+from groupproof.coordinator.machine.consumer.regexes import matching
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.consumer.consumer_event import ConsumerGroupEvent
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.effect_context import EffectContext
     from groupproof.coordinator.machine.event import Event
 
-__all__ = ["member_of_instance", "new_member", "new_member_id", "take_up"]
+__all__ = ["member_of_instance", "new_member", "new_member_id", "resolve_regexes", "take_up"]
 
 
 def take_up(engine: EffectContext, event: ConsumerGroupEvent) -> None:
@@ -102,6 +103,16 @@ def _update_subscription(engine: EffectContext, group: ConsumerGroup, event: Con
         event.bumps = True
     event.is_resubscribed = True
     group.resubscribe(member, names, regex)
+    if regex and regex not in group.topics_of_regex and event.arrival is not None and engine.choices.resolves_at_once(event.arrival):
+        event.bumps |= resolve_regexes(engine, group, event.now_ms)
+
+
+def resolve_regexes(engine: EffectContext, group: ConsumerGroup, now_ms: int) -> bool:
+    """Look which topics the group's regular expressions match; tell whether they are others than before."""
+    found = {regex: matching(regex, engine.topics.by_name) for regex in group.regexes}
+    is_changed = any(topics != group.topics_of_regex.get(regex, frozenset()) for regex, topics in found.items())
+    group.topics_of_regex, group.resolved_ms, group.resolved_version = found, now_ms, engine.topics.version
+    return is_changed
 
 
 def _bumps_at_once(engine: EffectContext, group: ConsumerGroup, regex: str) -> bool:

@@ -7,7 +7,7 @@ left out: throttle times, error messages, the host under which a broker sees a c
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from groupproof.protocol.vocabulary import Api, ErrorCode
@@ -25,7 +25,7 @@ ABSENT: Final = "nothing"
 class Difference:
     """One field that differs; `path` names it with the keys of the lists on the way, `field` is its name alone.
 
-    `is_idle`: the answer refuses the request, so that no client reads this field.
+    `is_idle`: no client reads this field, as the answer refuses the request, or tells one that leaves when to come again.
     """
 
     path: str
@@ -33,6 +33,10 @@ class Difference:
     expected: Any
     observed: Any
     is_idle: bool = False
+
+
+_IDLE_OF_LEAVES: Final = frozenset({"heartbeat_interval_ms"})
+"""A member that leaves sends no heartbeat after it (CGM-29): Kafka tells it 0, others what they tell everybody."""
 
 
 def as_answered(api: Api, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -58,12 +62,10 @@ def differences(expected: Mapping[str, Any], observed: Mapping[str, Any]) -> lis
     found = list(_of_mappings("", expected, observed))
     found.sort(key=lambda difference: difference.field != "error_code")
     refused = expected.get("error_code", 0) not in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)
-    if not refused or any(difference.path == "error_code" for difference in found):
+    if any(difference.path == "error_code" for difference in found):
         return found
-    return [
-        Difference(path=difference.path, field=difference.field, expected=difference.expected, observed=difference.observed, is_idle=True)
-        for difference in found
-    ]
+    idle = {difference.path for difference in found} if refused else _IDLE_OF_LEAVES if expected.get("member_epoch", 0) < 0 else frozenset()
+    return [replace(difference, is_idle=difference.path in idle) for difference in found]
 
 
 def _of_mappings(path: str, expected: Mapping[str, Any], observed: Mapping[str, Any]) -> Iterator[Difference]:

@@ -14,6 +14,8 @@ from typing import Any, Final
 
 from groupproof.coordinator.machine.topics_image import TopicImage
 from groupproof.harness.judging.oracle.answer_diff import as_answered
+from groupproof.harness.judging.oracle.group_configs import ConfigChange, config_changes
+from groupproof.harness.judging.oracle.topic_names import with_names
 from groupproof.protocol.trace import ExchangeId, Observation, Trace
 from groupproof.protocol.vocabulary import Api, api_named
 from groupproof.protocol.wire.message_codec import WireError, read_request, write_request
@@ -101,6 +103,7 @@ class History:
     topic_images: Mapping[str, TopicImage] = field(default_factory=dict)
     topic_changes: tuple[TopicChange, ...] = ()
     topic_titles: Mapping[str, str] = field(default_factory=dict)
+    config_changes: tuple[ConfigChange, ...] = ()
 
 
 def histories(trace: Trace) -> list[History]:
@@ -110,7 +113,7 @@ def histories(trace: Trace) -> list[History]:
     # Nobody waits for what comes after the script's end: its time says nothing.
     heard = (obs for obs in trace if obs.kind == "response" and obs.who == "member" and obs.seq <= ends.last_seq)
     answers = {obs.exchange_id: obs for obs in heard}
-    named = [(request, message) for request in asked if (message := _message(request)) is not None]
+    named = [(request, message) for request in asked if (message := _message(request, ends.topic_names)) is not None]
     groups = list(dict.fromkeys(group for _, message in named for group in _groups_of(message)))
     waits = _Waits(asked, answers, ends)
     return [_history(group, named, answers, waits, ends) for group in groups]
@@ -130,12 +133,13 @@ def _history(
         if part is None:
             continue
         answer = answers.get(request.exchange_id)
-        api, version = api_named(request.api or ""), request.version or 0
+        api = api_named(request.api or "")
+        version, body = with_names(api, request.version or 0, {} if answer is None else answer.body, ends.topic_names)
         ready_ms, turn, is_behind = waits.of(request)
         turns.append(turn)
         made.append(Exchange(
             number=len(made), request=request, api=api, version=version, message=part, ready_ms=ready_ms, is_behind=is_behind,
-            answer=None if answer is None else _answer_part(api, group, as_answered(api, version, answer.body)),
+            answer=None if answer is None else _answer_part(api, group, as_answered(api, version, body)),
             answered_ms=None if answer is None else answer.at_ms, seq=request.seq if answer is None else answer.seq,
             gone_ms=ends.gone_ms(request.connection), closed_by=ends.closed_by(request.connection),
             is_stray=ends.is_stray(group, request), is_unread=ends.is_unread(request, answer), settled_ms=ends.settled_ms(request),
@@ -143,7 +147,7 @@ def _history(
     made.sort(key=lambda exchange: (exchange.ready_ms, turns[exchange.number]))
     return History(
         group=group, exchanges=tuple(made), moves=ends.moves(group), end_ms=ends.end_ms, topics=ends.topics, topic_images=ends.topic_images,
-        topic_changes=ends.topic_changes, topic_titles=ends.topic_titles,
+        topic_changes=ends.topic_changes, topic_titles=ends.topic_titles, config_changes=tuple(config_changes(group, ends.alterations)),
     )  # fmt: skip
 
 
@@ -192,7 +196,9 @@ class _Ends:
         self.topic_changes = tuple(self._topic_change(obs) for obs in kit if obs.body.get("name") == "topics")
         held_images = (self.topic_images, *(change.images for change in self.topic_changes))
         titles = ground.get("topic_titles", {})
+        self.topic_names = {image.topic_id: name for images in held_images for name, image in images.items()}
         self.topic_titles = {image.topic_id: titles.get(name, name) for images in held_images for name, image in images.items()}
+        self.alterations = [obs for obs in trace if obs.api == Api.INCREMENTAL_ALTER_CONFIGS.title]
         self._nodes = [obs for obs in kit if obs.body.get("name") in ("coordinator", "moved")]
 
     def _topic_change(self, obs: Observation) -> TopicChange:
@@ -237,13 +243,14 @@ def _images(topics: Mapping[str, Any]) -> dict[str, TopicImage]:
     return {name: TopicImage(topic_id, partitions) for name, (topic_id, partitions) in topics.items()}
 
 
-def _message(request: Observation) -> GroupRequest | None:
+def _message(request: Observation, names: Mapping[str, str]) -> GroupRequest | None:
     """Return what the broker read: the recorded body as its version says it; None for an API that no group answers."""
     api = api_named(request.api or "")
     if api not in GROUP_APIS or api is Api.FIND_COORDINATOR:
         return None
     try:
-        frame = write_request(api, request.version or 0, request.correlation or 0, request.client, request.body)
+        version, body = with_names(api, request.version or 0, request.body, names)
+        frame = write_request(api, version, request.correlation or 0, request.client, body)
         return read_request(frame).message
     except (ValueError, WireError):
         return None

@@ -16,6 +16,7 @@ from groupproof.coordinator.machine.coordinator import AppliedRow, Arrival, Coor
 from groupproof.coordinator.machine.outputs import GroupProgress
 from groupproof.harness.judging.oracle.answer_diff import Difference, as_answered, differences
 from groupproof.harness.judging.oracle.exchanges import CoordinatorMove, Exchange, History
+from groupproof.harness.judging.oracle.group_configs import heard_by
 from groupproof.harness.judging.oracle.machine_step import ImpossibleChoice, answers_by_rule, breaks_off, followed
 from groupproof.harness.judging.oracle.recorded_choices import RecordedChoices
 from groupproof.harness.judging.oracle.tolerance import Tolerance, untimely
@@ -126,6 +127,7 @@ class HistoryReplay:
         self._machine.change_topics(self._topics.images)
         self._queue = list(history.exchanges)
         self._moves = list(history.moves)
+        self._configs = list(history.config_changes)
         self._parked: dict[int, Step] = {}
         self._unread: list[Exchange] = []
         self._now_ms = 0
@@ -147,11 +149,9 @@ class HistoryReplay:
         except ImpossibleChoice as why:
             last = list(self._journal.steps.values())[-1]
             divergence = Divergence(kind="lost", step=last, matched=self._journal.matched, why=str(why))
-        journal = self._journal
-        return ReplayResult(
-            steps=tuple(journal.steps.values()), forks=tuple(journal.forks), transitions=tuple(journal.transitions),
-            names={**self._history.topic_titles, **self._foresight.owners}, divergence=divergence,
-        )  # fmt: skip
+        journal, names = self._journal, {**self._history.topic_titles, **self._foresight.owners}
+        steps, forks, moved = tuple(journal.steps.values()), tuple(journal.forks), tuple(journal.transitions)
+        return ReplayResult(steps=steps, forks=forks, transitions=moved, names=names, divergence=divergence)
 
     def _way(self, choice: str, number: int, ways: int, count: int = 0) -> int:
         key = (choice, number, count)
@@ -175,11 +175,14 @@ class HistoryReplay:
         self._queue.remove(chosen)
         return chosen
 
-    def _hear_of_topics(self, exchange: Exchange) -> None:
-        """Let the machine know the topics as its broker does by now."""
+    def _hear_of_metadata(self, exchange: Exchange) -> None:
+        """Let the machine know the topics, and the group's own settings, as its broker does by now."""
         for known_ms in self._topics.changes_until(exchange.ready_ms, exchange.seq, lambda ways: self._way("topics", exchange.number, ways)):
             self._pass_timers(known_ms)
             self._machine.change_topics(self._topics.images)
+        for change in heard_by(exchange.ready_ms, exchange.seq, self._configs):
+            self._pass_timers(int(change.at_ms))
+            self._machine.configure_group(self._history.group, change.configs)
 
     def _is_taken_up(self, exchange: Exchange) -> bool:
         """Tell whether the broker saw the request at all, which is not known where its sender hung up."""
@@ -196,7 +199,7 @@ class HistoryReplay:
     def _take_up(self, exchange: Exchange) -> None:
         while self._moves and self._moves[0].done_ms <= exchange.ready_ms:
             self._move(self._moves.pop(0))
-        self._hear_of_topics(exchange)
+        self._hear_of_metadata(exchange)
         if not self._is_taken_up(exchange):
             return
         at_ms = self._come_to(exchange)
@@ -277,11 +280,10 @@ class HistoryReplay:
         self._now_ms = max(self._now_ms, at_ms)
         outputs = followed(self._machine.handle, exchange.message, arrival, self._now_ms)
         messages = [output.message for output in outputs if isinstance(output, Reply) and output.token == exchange.number]
-        self._perform(
-            [output for output in outputs if isinstance(output, Transition) or (isinstance(output, Reply) and output.message not in messages)],
-            at_ms,
-            None,
-        )
+        beside: list[Output] = [
+            output for output in outputs if isinstance(output, Transition) or (isinstance(output, Reply) and output.message not in messages)
+        ]
+        self._perform(beside, at_ms, None)
         expected = [as_answered(exchange.api, exchange.version, body_of(message)) for message in messages]
         return exchange.answer is not None and not any(differences(entry, exchange.answer) for entry in expected)
 

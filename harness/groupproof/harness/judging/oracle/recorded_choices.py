@@ -106,6 +106,10 @@ class RecordedChoices:
             return is_likely
         return (self._way("pause", now_ms, 2) == 0) is is_likely
 
+    def resolves_at_once(self, arrival: Arrival) -> bool:
+        """Kafka does not; a coordinator that does gives the partitions a heartbeat earlier, and counts one epoch less (CGX-19)."""
+        return self._way("regex", int(str(arrival.token)), 2) == 1
+
     def _syncing(self, candidates: Sequence[str]) -> str | None:
         """Return the candidate whose SyncGroup had the next ones answered: the leader's is the last that comes before they are."""
         syncs = [(member_id, sync) for member_id, sync in self._syncs if sync.number not in self.answered and member_id in candidates]

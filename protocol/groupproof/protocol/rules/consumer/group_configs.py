@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Final
 
 __all__ = [
@@ -18,6 +19,8 @@ __all__ = [
     "REGEX_REFRESH_INTERVAL",
     "REGEX_REFRESH_LEAST_MS",
     "SESSION_TIMEOUT",
+    "ConfigOperation",
+    "ConfigResource",
     "GroupConfig",
 ]  # fmt: skip
 
@@ -49,6 +52,22 @@ BROKER_SETTINGS: Final[Mapping[str, int | str]] = {
     REGEX_REFRESH_INTERVAL: 600_000,
     PROTOCOLS: "classic,consumer",
 }
+
+
+class ConfigResource(IntEnum):
+    """Kafka's `ConfigResource.Type`, as far as it is served."""
+
+    BROKER = 4
+    GROUP = 32
+
+
+class ConfigOperation(IntEnum):
+    """Kafka's `AlterConfigOp.OpType`."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from groupproof.harness.cases.coordinator.builders import APART_MS, PROMPT, Steps, case, passing
+from groupproof.harness.model import script_builders as classic
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.consumer_script_builders import acknowledge, beat, join, leave
 from groupproof.harness.model.script import ScriptStep
@@ -20,7 +21,7 @@ from groupproof.protocol.rules.consumer.group_configs import PROTOCOLS
 
 __all__ = [
     "ASSIGNMENT_PAUSE", "CLASSIC_ALONE", "GONE_BY", "HALF", "PACED", "QUICK", "SESSION_MS", "SIZE_MAX", "SMALL", "STATES", "TOPICS_KNOWN", "GroupInState", "consumer_case", "hand_over",
-    "ordered", "pair", "shared",
+    "mixed", "ordered", "pair", "shared", "shared_with_classic",
 ]  # fmt: skip
 
 SESSION_MS: Final = 3_000
@@ -81,6 +82,17 @@ def hand_over(first: str = "a", second: str = "b", **overrides: Any) -> tuple[Sc
 def shared(first: str = "a", second: str = "b", **overrides: Any) -> tuple[ScriptStep, ...]:
     """Bring a new group to Stable with two members, who share t."""
     return (*hand_over(first, second, **overrides), beat(second))
+
+
+def mixed(consumer: str = "a", classic_member: str = "k", **overrides: Any) -> tuple[ScriptStep, ...]:
+    """Bring a new group to where a consumer has all of t, and a member of the classic protocol waits for its half."""
+    return (join(consumer), *classic.joined(classic_member, wait=True, **overrides), classic.sync(classic_member, code=0))
+
+
+def shared_with_classic(consumer: str = "a", classic_member: str = "k", **overrides: Any) -> tuple[ScriptStep, ...]:
+    """Bring a new group to Stable with a consumer and a member of the classic protocol: the consumer has partitions 0 and 1 of t, the other 2 and 3."""
+    back = (classic.join(classic_member, wait=True, **overrides), classic.sync(classic_member, code=0))
+    return (*mixed(consumer, classic_member, **overrides), beat(consumer), acknowledge(consumer), *back)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,35 @@
+"""Holds what DescribeConfigs tells of a group's settings against what was set by IncrementalAlterConfigs before it (CGD-29)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupproof.harness.judging.oracle.group_configs import config_changes
+from groupproof.harness.model.evidence import Evidence
+from groupproof.harness.model.verdicts import Finding, Verdict
+from groupproof.protocol.rules.consumer.group_configs import ConfigResource
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["group_configs_are_told"]
+
+
+def group_configs_are_told(evidence: Evidence) -> Iterator[Finding]:
+    """Judge the value of each setting that a group was given; it says nothing where all are told."""
+    for request in evidence.requests(Api.DESCRIBE_CONFIGS):
+        answer = evidence.answer(request)
+        for resource in () if answer is None else answer.body["results"]:
+            if resource["resource_type"] == ConfigResource.GROUP and not resource["error_code"] and answer is not None:
+                yield from _of_group(
+                    evidence, request, answer, resource["resource_name"], {entry["name"]: entry["value"] for entry in resource["configs"]}
+                )
+
+
+def _of_group(evidence: Evidence, request: Observation, answer: Observation, group: str, shown: dict[str, str]) -> Iterator[Finding]:
+    before = [change for change in config_changes(group, evidence.trace) if change.seq < request.seq]
+    for name, value in before[-1].configs.items() if before else ():
+        if shown.get(name) != value:
+            yield Finding(
+                verdict=Verdict.FAILED, requirement="CGD-29", expected=f"DescribeConfigs tells what the group was given: {name} = {value}.",
+                observed=f"It tells {shown.get(name, 'nothing')}.", seq=answer.seq,
+            )  # fmt: skip
