@@ -100,6 +100,11 @@ class NaiveConsumerGroup:
         votes = Counter(member.assignor for member in self.members.values() if member.assignor is not None)
         return {name for name, count in votes.items() if count == max(votes.values())} or {"uniform"}
 
+    def preferred(self, first: str) -> str:
+        """Return the assignor that the group goes by; of several with most votes `first`, if it is among them."""
+        level = self.assignors()
+        return first if first in level else max(level)
+
     def legal_target(self, target: Target) -> bool:
         """Tell whether every partition of a subscribed topic goes to one member that subscribes to it, and nobody is given anything else."""
         given = Counter(partition for share in target.values() for partition in share)
@@ -192,9 +197,9 @@ class NaiveConsumerGroup:
         """Count the group epoch up by one for whatever changed; return whether the member subscribes to something else now."""
         bumps = self.epoch == 0
         if request.server_assignor is not None:
-            was = member.assignor or "uniform"
-            bumps = bumps or (self.release >= (4, 4) and bool(member.names) and request.server_assignor != was)
+            was, before = member.assignor, self.preferred("uniform")
             member.assignor = request.server_assignor
+            bumps = bumps or (self.release >= (4, 4) and member.assignor != was and self.preferred(member.assignor) != before)
         names = member.names if request.subscribed_topic_names is None else frozenset(request.subscribed_topic_names)
         is_resubscribed, member.names = names != member.names, names
         topics = self.subscribed()

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.coordinator.machine.consumer.measured_scripts import last
+from tests.coordinator.machine.consumer.measured_scripts import Player, last
 
 NEWEST = "kafka-4.4"
 
@@ -40,3 +40,15 @@ def test_the_old_instance_id_of_a_member_leads_nowhere_since_4_4() -> None:
 
 def test_a_member_without_an_id_is_given_one_in_version_0() -> None:
     assert last(NEWEST, "- join version=0").code == 0
+
+
+def test_who_joins_by_an_expression_and_names_another_assignor_bumps_at_once_since_4_4() -> None:
+    """Fuzzing of 4.4.0 found it; whoever joins by names bumps in any case."""
+    assert [_epoch_after_a_join(profile, assignor) for profile in ("kafka-4.3", NEWEST) for assignor in ("uniform", "range")] == [1, 1, 1, 2]
+
+
+def _epoch_after_a_join(profile: str, assignor: str) -> int:
+    player = Player(profile)
+    player.group = "g"
+    player.play("-", ["A", "join", "names=null", "regex=none", f"assignor={assignor}"])
+    return int(player._described("g").group_epoch)

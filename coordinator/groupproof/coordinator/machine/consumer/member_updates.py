@@ -9,6 +9,7 @@ from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMem
 from groupproof.coordinator.machine.consumer.consumer_settings import consumer_settings
 from groupproof.coordinator.machine.consumer.member_timers import end_timers
 from groupproof.coordinator.machine.consumer.regexes import matching
+from groupproof.coordinator.machine.consumer.target_assignment import chosen_assignor
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.consumer.consumer_event import ConsumerGroupEvent
@@ -92,9 +93,8 @@ def _update_subscription(engine: EffectContext, group: ConsumerGroup, event: Con
     request = event.heartbeat
     names = member.names if request.subscribed_topic_names is None else frozenset(request.subscribed_topic_names)
     regex = member.regex if request.subscribed_topic_regex is None else request.subscribed_topic_regex
-    if request.server_assignor is not None:
-        event.bumps = bool(names or regex) and _is_other_assignor(engine, member, request.server_assignor)
-        member.assignor = request.server_assignor
+    if request.server_assignor is not None and request.server_assignor != member.assignor:
+        event.bumps = _changes_the_assignor(engine, event, member, request.server_assignor)
     if names == member.names and regex == member.regex:
         return
     if names != member.names:
@@ -120,6 +120,15 @@ def _bumps_at_once(engine: EffectContext, group: ConsumerGroup, regex: str) -> b
     return regex in group.topics_of_regex if regex else bool(engine.fields["regex_drop_bumps"])
 
 
-def _is_other_assignor(engine: EffectContext, member: ConsumerMember, assignor: str) -> bool:
-    default = consumer_settings(engine.settings).assignors[0]
-    return bool(engine.fields["assignor_change_bumps"]) and assignor != (member.assignor or default)
+def _changes_the_assignor(engine: EffectContext, event: ConsumerGroupEvent, member: ConsumerMember, assignor: str) -> bool:
+    """Let the member vote anew; tell whether the group has another assignor for that (4.4: `hasPreferredServerAssignorChanged`).
+
+    Its vote is put into Kafka's map anew, ahead of the others in the same bin: of assignors that are level its own comes first.
+    """
+    group, default = group_of(event), consumer_settings(engine.settings).assignors[0]
+    before = chosen_assignor(group, default, lambda tied: engine.choices.assignor(tied, -2 * event.now_ms - 1))
+    member.assignor = assignor
+    after = chosen_assignor(
+        group, default, lambda tied: engine.choices.assignor(sorted(tied, key=lambda name: name != assignor), -2 * event.now_ms - 2)
+    )
+    return bool(engine.fields["assignor_change_bumps"]) and after != before
