@@ -13,7 +13,14 @@ def test_a_swarm_leaves_faults_out_at_random_and_over_many_seeds_none() -> None:
     kinds = [{fault.kind for fault in drawn(settled(short(seed, duration_ms=1_000_000), (4, 1))).happenings} for seed in range(30)]
 
     assert all(0 < len(met) < len(FAULTS) for met in kinds)
-    assert set().union(*kinds) == set(FAULTS)
+    assert set().union(*kinds) == {name for name, fault in FAULTS.items() if fault.dialect is None}
+
+
+def test_what_one_dialect_alone_can_meet_is_drawn_for_its_groups_and_its_members_switch_whatever_they_assign_by() -> None:
+    kinds = ("interval", "deny", "upgrade")
+    asked = short(1, faults=kinds, duration_ms=1_000_000, dialect="consumer", assignors=("sticky",), classic_members=0)
+
+    assert {fault.kind for fault in drawn(settled(asked, (4, 1))).happenings} == set(kinds)
 
 
 def test_a_schedule_is_drawn_from_the_seed_alone_within_the_duration() -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from groupproof.coordinator.machine.topics_image import TopicImage
 from groupproof.protocol.wire.records import Record, RecordsError, encode_batch, placed, read_batches
 
-__all__ = ["LOG_BYTES_MAX", "Log", "OutOfRange", "Topic", "Topics"]
+__all__ = ["LOG_BYTES_MAX", "Log", "OutOfRange", "Topic", "Topics", "topic_id_of"]
 
 LOG_BYTES_MAX = 16 * 1024 * 1024
 """Bytes that one partition keeps; beyond it the oldest batches go, as by log.retention.bytes."""
@@ -106,6 +106,11 @@ class Topic:
         return self.partitions[index] if 0 <= index < len(self.partitions) else None
 
 
+def topic_id_of(name: str) -> str:
+    """Return the id that a topic of this name has in every cluster of the kit's, so that runs are the same."""
+    return str(uuid.uuid5(_TOPIC_IDS, name))
+
+
 class Topics:
     """The topics of a cluster by name and by id; every partition made here starts with `records` records. `on_change` is called when one comes or grows."""
 
@@ -152,7 +157,7 @@ class Topics:
             log.append(encode_batch([_record(name, index, offset) for offset in offsets]))
 
     def _create(self, name: str) -> Topic:
-        topic = Topic(name, str(uuid.uuid5(_TOPIC_IDS, name)), [])
+        topic = Topic(name, topic_id_of(name), [])
         self._topics[name] = topic
         self._names[topic.topic_id] = name
         return topic

@@ -28,6 +28,7 @@ from groupproof.protocol.wire.messages import (
 )
 
 if TYPE_CHECKING:
+    from groupproof.coordinator.machine.any_group import AnyGroup
     from groupproof.coordinator.machine.choices import Choices, RandomBits
     from groupproof.coordinator.machine.dialect_functions import RequestFunctions
     from groupproof.coordinator.machine.group_batches import Batch
@@ -228,6 +229,10 @@ class Coordinator:
     def view(self, group_id: str) -> GroupView | None:
         group = self._engine.groups.get(group_id)
         return None if group is None else group.view()
+
+    def group(self, group_id: str) -> AnyGroup | None:
+        """Return a group, to be looked at and never changed."""
+        return self._engine.groups.get(group_id)
 
     def standing(self, group_id: str) -> GroupProgress | None:
         group = self._engine.groups.get(group_id)

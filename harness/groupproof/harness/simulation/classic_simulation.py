@@ -27,7 +27,7 @@ from groupproof.protocol.wire.messages import (
     SyncGroupRequest,
 )
 
-__all__ = ["CLASSIC_SIMULATION"]
+__all__ = ["CLASSIC_SIMULATION", "classic_settings"]
 
 _METADATA_MS: Final = 60_000
 """How old a client lets its metadata become: Kafka's five minutes would make everyone wait for a topic that grew."""
@@ -58,7 +58,7 @@ def _processes(ground: SimulationGround) -> Mapping[str, Process]:
     policy = policy_of(simulation)
     return {
         name: Process(
-            name, _settings_of(simulation, name, number), policy=policy, heap=ground.heap, network=ground.network, streams=ground.streams,
+            name, classic_settings(simulation, name, number), policy=policy, heap=ground.heap, network=ground.network, streams=ground.streams,
             brokers=simulation.brokers, ownership=ground.invariants.ownership, record=ground.record,
         )
         for number in range(simulation.members)
@@ -66,7 +66,8 @@ def _processes(ground: SimulationGround) -> Mapping[str, Process]:
     }  # fmt: skip
 
 
-def _settings_of(simulation: Simulation, name: str, number: int) -> MemberSettings:
+def classic_settings(simulation: Simulation, name: str, number: int) -> MemberSettings:
+    """Return the settings of one member."""
     return MemberSettings(
         group=GROUP, topics=(TOPIC,), instance_id=f"{name}-instance" if number < _number(simulation.static_members) else None,
         assignors=simulation.assignors or (), session_timeout_ms=_number(simulation.session_timeout_ms),

@@ -6,11 +6,12 @@ runs. A process whose member failed for good is started again, as a supervisor w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Final
+from typing import ClassVar, Final, TypeGuard
 
 from groupproof.clients.assignors.assignment import Cluster
+from groupproof.clients.member.consumer.epoch_member import EpochMember
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.member.member import Member
 from groupproof.clients.member.policy import REFERENCE, Policy
@@ -34,9 +35,11 @@ from groupproof.harness.simulation.record import Record
 from groupproof.harness.simulation.simulated_network import Answer, AskTopics, Connection, Network, Topics
 from groupproof.harness.simulation.simulated_process import SimulatedProcess
 from groupproof.protocol.vocabulary import MemberState, TopicPartition
-from groupproof.protocol.wire.messages import HeartbeatRequest, HeartbeatResponse, JoinGroupRequest, SyncGroupResponse
+from groupproof.protocol.wire.messages import GroupResponse, HeartbeatRequest, HeartbeatResponse, JoinGroupRequest, SyncGroupResponse
 
-__all__ = ["Process"]
+__all__ = ["AnyClientMember", "Process"]
+
+AnyClientMember = Member | EpochMember
 
 ANY: Final = "any"
 GROUP_LANES: Final = ("group", "joins", "goodbye")
@@ -63,7 +66,7 @@ class Process(SimulatedProcess):
 
     def _begin(self) -> None:
         draw = self._streams.named("member", self.name, self._life).random
-        self.member = Member(self.settings, policy=self._policy, draw=draw)
+        self.member = self._new_member(draw)
         self._alarm_ms: int | None = None
         self._positions: dict[TopicPartition, int] = {}
         self._looking_up: set[TopicPartition] = set()
@@ -73,6 +76,9 @@ class Process(SimulatedProcess):
         self._asked = 0  # requests for topics, counted down: the member's own ids are above 0
         self._topics_due: int | None = None
         self._is_waiting_for_topics = False
+
+    def _new_member(self, draw: Callable[[], float]) -> AnyClientMember:
+        return Member(self.settings, policy=self._policy, draw=draw)
 
     # What happens to it
 
@@ -100,8 +106,11 @@ class Process(SimulatedProcess):
     def resubscribe(self, topics: tuple[str, ...]) -> bool:
         self.topics = topics
         if self.is_up:
-            self._whenever_running(lambda: self._input(self.member.resubscribe(topics, self._heap.now_ms)))
+            self._whenever_running(lambda: self._resubscribe(topics))
         return True
+
+    def _resubscribe(self, topics: tuple[str, ...]) -> None:
+        self._input(self.member.resubscribe(topics, self._heap.now_ms))
 
     # What comes in
 
@@ -112,12 +121,15 @@ class Process(SimulatedProcess):
         elif isinstance(answer, Topics):
             self._learn(answer)
         else:
-            outputs = self.member.response(request_id, answer, self._heap.now_ms)
-            if type(answer) is HeartbeatResponse and not answer.error_code and not outputs:
-                return
-            if type(answer) is SyncGroupResponse and self.member.state is MemberState.STABLE:
-                self._ownership.synced(self.name, self.member.generation)
-            self._input(outputs)
+            self._respond(request_id, answer)
+
+    def _respond(self, request_id: int, answer: GroupResponse) -> None:
+        outputs = self.member.response(request_id, answer, self._heap.now_ms)
+        if type(answer) is HeartbeatResponse and not answer.error_code and not outputs:
+            return
+        if type(answer) is SyncGroupResponse and self.member.state is MemberState.STABLE:
+            self._ownership.synced(self.name, self.member.generation)
+        self._input(outputs)
 
     def lost(self, connection: Connection, unanswered: list[int]) -> None:
         """Take it that a connection ended."""
@@ -128,11 +140,14 @@ class Process(SimulatedProcess):
             if request_id < 0:
                 self._ask_topics_after(METADATA_RETRY_MS)
             else:
-                self._input(self.member.unanswered(request_id, self._heap.now_ms), polls=False)
+                self._unanswered(request_id)
         if connection.lane == ANY:
             self._node = (self._node + 1) % self._brokers
         else:
             self._input(self.member.disconnected(_broker(connection.node), self._heap.now_ms))
+
+    def _unanswered(self, request_id: int) -> None:
+        self._input(self.member.unanswered(request_id, self._heap.now_ms), polls=False)
 
     def _tick(self, life: int, alarm_ms: int) -> None:
         if life != self._life or not self.is_up or alarm_ms != self._alarm_ms:
@@ -143,11 +158,15 @@ class Process(SimulatedProcess):
         self._alarm_ms = None
         now_ms = self._heap.now_ms
         outputs = self.member.tick(now_ms)
-        if len(outputs) == 1 and type(outputs[0]) is Send and type(outputs[0].message) is HeartbeatRequest:
+        if self._is_beat(outputs):
             self._send(outputs[0])  # which is most of what happens: the next one is due an interval later, answered or not
             self._look_at_timers(now_ms + self.settings.heartbeat_interval_ms)
         else:
             self._input(outputs)
+
+    @staticmethod
+    def _is_beat(outputs: list[Output]) -> TypeGuard[list[Send]]:
+        return len(outputs) == 1 and type(outputs[0]) is Send and type(outputs[0].message) is HeartbeatRequest
 
     def _input(self, outputs: list[Output], *, polls: bool = True) -> None:
         self._perform(outputs)
@@ -197,8 +216,11 @@ class Process(SimulatedProcess):
         records = (self._heap.now_ms - self._read_ms) // RECORD_MS
         if records:
             self._read_ms += records * RECORD_MS
-            for partition in self._positions:
+            for partition in self._readable():
                 self._positions[partition] += records
+
+    def _readable(self) -> Iterable[TopicPartition]:
+        return self._positions
 
     def _look_up_positions(self) -> None:
         """Ask for the committed offsets of what was assigned (FETCH-06)."""
@@ -222,11 +244,15 @@ class Process(SimulatedProcess):
 
     def _send(self, output: Send) -> None:
         if type(output.message) is JoinGroupRequest:
-            self._ownership.joins(self.name, self.member)
+            self._joins()
         if output.to is None:
             self._network.send(self, self._any_node(), ANY, output.request_id, output.message)
         else:
             self._network.send(self, output.to.node_id, output.lane, output.request_id, output.message)
+
+    def _joins(self) -> None:
+        assert isinstance(self.member, Member), "another member sends no JoinGroup"
+        self._ownership.joins(self.name, self.member)
 
     def _any_node(self) -> int:
         connected = self._network.connected(self, ANY)
@@ -289,7 +315,7 @@ class Process(SimulatedProcess):
     def _ignore(self, _: Output) -> None:
         """Take no note of the end of a commit: the application commits again at the next interval."""
 
-    _do: Final[dict[type, Callable[..., None]]] = {
+    _do: ClassVar[dict[type, Callable[..., None]]] = {
         Drop: _drop, Callback: _call, CommitResult: _ignore, OffsetFetchResult: _fetched, NeedMetadata: _need_topics, Fail: _fail, CloseResult: _gone,
     }  # fmt: skip
 
@@ -323,7 +349,8 @@ class Process(SimulatedProcess):
     def _learn(self, topics: Topics) -> None:
         self._is_waiting_for_topics = False
         self._ask_topics_after(self.settings.metadata_max_age_ms)
-        self._input(self.member.metadata(Cluster(partitions=dict(topics.partitions)), self._heap.now_ms))
+        names = {topic_id: name for name, topic_id in topics.ids}
+        self._input(self.member.metadata(Cluster(partitions=dict(topics.partitions), names=names), self._heap.now_ms))
 
 
 def _broker(number: int) -> Node:

@@ -34,13 +34,21 @@ class SimulationGround:
     invariants: Any
 
 
+def _as_it_is(simulation: Simulation) -> Simulation:
+    return simulation
+
+
+def _as_asked(simulation: Simulation) -> Mapping[str, Any]:
+    return simulation.coordinator_settings
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DialectSimulation(DialectPart):
     """The members of a dialect, and its invariants, in virtual time.
 
     `versions` are the types of the requests that its members send, each with the newest version that they know (None: whatever the kit knows). `digest` says what of
     an answer counts when two runs are compared. `invariants` makes the laws of a run, `processes` its members by name, `settlement` what tells whether the group has
-    settled when the faults are over.
+    settled when the faults are over. `settled` fills in what the dialect draws beside the settings that all have, `broker_settings` are those of its brokers, by their dotted names.
     """
 
     versions: Mapping[type[Any], int | None]
@@ -48,3 +56,5 @@ class DialectSimulation(DialectPart):
     invariants: Callable[[Simulation, Heap], SimulatedInvariants]
     processes: Callable[[SimulationGround], Mapping[str, SimulatedProcess]]
     settlement: Callable[[Simulation, FaultTargets, Any], Settlement]
+    settled: Callable[[Simulation], Simulation] = _as_it_is
+    broker_settings: Callable[[Simulation], Mapping[str, Any]] = _as_asked

@@ -34,12 +34,18 @@ def _kinds(streams: Streams) -> Collection[str]:
 
 def _of_kind(kind: str, simulation: Simulation, streams: Streams) -> list[ScheduledFault]:
     chance = streams.named("faults", kind)
+    if FAULTS[kind].dialect not in (None, simulation.dialect):
+        return []
     return _rolling(simulation, chance) if kind == "upgrade" else _now_and_then(kind, simulation, chance)
 
 
 def _rolling(simulation: Simulation, chance: random.Random) -> list[ScheduledFault]:
-    """Draw both bounces of an upgrade: nobody takes range away before everyone was given the new assignor. Only who has range alone upgrades."""
-    if simulation.assignors != ("range",) or not policy_of(simulation).can_cooperate:
+    """Draw both bounces of an upgrade: nobody takes range away before everyone was given the new assignor. Only who has range alone upgrades.
+
+    Where a group is mixed of two protocols, it is the protocol that changes with each bounce.
+    """
+    switches = simulation.dialect is not None and simulation.classic_members is not None
+    if not switches and (simulation.assignors != ("range",) or not policy_of(simulation).can_cooperate):
         return []
     names = [f"m{number}" for number in range(simulation.members)]
     turns = [(bounce, name) for bounce in BOUNCES for name in chance.sample(names, len(names))]

@@ -25,6 +25,8 @@ APPEND_ERRORS: Final = (
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_SERVER_ERROR,
 )  # fmt: skip
 
+DENIALS: Final = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultTargets:
@@ -59,6 +61,7 @@ class Fault:
     heal: Strike | None = None
     lasts_ms: tuple[int, int] = (0, 0)
     how: Mapping[str, tuple[int, int]]
+    dialect: str | None = None  # the only one whose groups it is drawn for
 
     def drawn(self, chance: random.Random, simulation: Simulation, at_ms: int) -> ScheduledFault:
         names = [f"m{number}" for number in range(simulation.members)]
@@ -209,10 +212,29 @@ def _accept(targets: FaultTargets, fault: ScheduledFault) -> bool:
 
 
 def _grow(targets: FaultTargets, fault: ScheduledFault) -> bool:
-    targets.brokers.topics[TOPIC] += fault.how["partitions"]
+    targets.brokers.make_topics({TOPIC: targets.brokers.topics[TOPIC] + fault.how["partitions"]})
     return True
 
 
+def _ask_for_interval(targets: FaultTargets, fault: ScheduledFault) -> bool:
+    return targets.brokers.configure_group({"consumer.heartbeat.interval.ms": str(fault.how["interval_ms"])})
+
+
+def _ask_for_default(targets: FaultTargets, fault: ScheduledFault) -> bool:
+    return targets.brokers.configure_group({})
+
+
+def _deny(targets: FaultTargets, fault: ScheduledFault) -> bool:
+    targets.brokers.denial = DENIALS[fault.how["error"] % len(DENIALS)]
+    return True
+
+
+def _allow(targets: FaultTargets, fault: ScheduledFault) -> bool:
+    targets.brokers.denial = ErrorCode.NONE
+    return True
+
+
+_EPOCHS: Final = "consumer"
 _LOADS: Final = {"load_ms": (0, 3_000)}
 
 FAULTS: Final[dict[str, Fault]] = {
@@ -243,19 +265,23 @@ FAULTS: Final[dict[str, Fault]] = {
         Fault(name="broker-pause", says="A broker does nothing for a while.", who="broker", lasts_ms=(100, 20_000),
               inject=_stop_broker, heal=_go_on_broker, how={}),
         Fault(name="crash", says="Programs crash and are started again.", who="processes", lasts_ms=(100, 60_000),
-              inject=_on_each(_crash), heal=_on_each(SimulatedProcess.start), how={}),
+              inject=_on_each(_crash), heal=_on_each(lambda process: process.start()), how={}),
         Fault(name="pause", says="Programs do nothing at all for a while.", who="processes", lasts_ms=(100, 60_000),
-              inject=_on_each(SimulatedProcess.freeze), heal=_on_each(SimulatedProcess.thaw), how={}),
+              inject=_on_each(lambda process: process.freeze()), heal=_on_each(lambda process: process.thaw()), how={}),
         Fault(name="stall", says="Applications work on their records and do not poll.", who="processes", lasts_ms=(1_000, 60_000),
-              inject=_on_each(SimulatedProcess.stall), heal=_on_each(SimulatedProcess.go_on), how={}),
+              inject=_on_each(lambda process: process.stall()), heal=_on_each(lambda process: process.go_on()), how={}),
         Fault(name="callbacks", says="The applications' callbacks take their time.", who="processes", lasts_ms=(1_000, 60_000),
               inject=_callbacks(1), heal=_callbacks(-1), how={"callback_ms": (10, 10_000)}),
         Fault(name="leave", says="Members leave in order and come back.", who="processes", lasts_ms=(100, 60_000),
-              inject=_on_each(_leave), heal=_on_each(SimulatedProcess.start), how={}),
+              inject=_on_each(_leave), heal=_on_each(lambda process: process.start()), how={}),
         Fault(name="resubscribe", says="Members change their subscription for a while.", who="processes", lasts_ms=(1_000, 60_000), how={},
               inject=_on_each(lambda process: process.resubscribe((TOPIC, OTHER_TOPIC))), heal=_on_each(lambda process: process.resubscribe((TOPIC,)))),
         Fault(name="grow", says="A topic gets more partitions.", who="nobody", inject=_grow, how={"partitions": (1, 3)}),
-        Fault(name="upgrade", says="Members go from range to cooperative-sticky by two rolling bounces.", who="process", lasts_ms=(100, 5_000),
-              inject=_upgrade, heal=_on_each(SimulatedProcess.start), how={"bounce": (1, 1)}),
+        Fault(name="upgrade", says="Members go from range to cooperative-sticky by two rolling bounces, or to the other group protocol and back.", who="process", lasts_ms=(100, 5_000),
+              inject=_upgrade, heal=_on_each(lambda process: process.start()), how={"bounce": (1, 1)}),
+        Fault(name="interval", says="The group's own configuration asks for another heartbeat interval.", who="nobody", lasts_ms=(10_000, 120_000),
+              inject=_ask_for_interval, heal=_ask_for_default, how={"interval_ms": (500, 15_000)}, dialect=_EPOCHS),
+        Fault(name="deny", says="The brokers deny the group, or one of its topics, to its members.", who="nobody", lasts_ms=(500, 10_000),
+              inject=_deny, heal=_allow, how={"error": (0, len(DENIALS) - 1)}, dialect=_EPOCHS),
     )
 }  # fmt: skip

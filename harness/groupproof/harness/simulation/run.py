@@ -13,7 +13,7 @@ from groupproof.harness.simulation.heap import Heap
 from groupproof.harness.simulation.liveness import settles_within_ms
 from groupproof.harness.simulation.random_streams import Streams
 from groupproof.harness.simulation.record import Record
-from groupproof.harness.simulation.settings import OTHER_TOPIC, TOPIC, InvariantBroken, Outcome, Simulation, Violation, settled
+from groupproof.harness.simulation.settings import OTHER_TOPIC, TOPIC, InvariantBroken, Outcome, Simulation, Violation, policy_of, settled
 from groupproof.harness.simulation.simulated_brokers import Brokers, spoken_versions
 from groupproof.harness.simulation.simulated_network import Network
 from groupproof.harness.simulation.simulation_registry import simulation_of
@@ -38,18 +38,18 @@ class Run:
 
     def __init__(self, simulation: Simulation, plan: Schedule | None = None, recorder: MakeRecorder | None = None) -> None:
         release = profile(simulation.profile)
-        self.simulation = simulation = settled(simulation, release.release)
+        part = simulation_of(simulation.profile, simulation.dialect)
+        self.simulation = simulation = part.settled(settled(simulation, release.release))
         self.plan = drawn(simulation) if plan is None else plan
         streams = Streams(simulation.seed)
         self.heap = Heap()
-        part = simulation_of(simulation.profile, simulation.dialect)
-        versions = spoken_versions(simulation.profile, part.versions)
+        versions = spoken_versions(simulation.profile, part.versions, policy_of(simulation).versions)
         observer = None if recorder is None else Observer(recorder(lambda: self.heap.now_ms * 1_000_000), versions, timers=release.timers)
         self.record = Record(self.heap, observer, part.digest)
         # What the dialect's own tests may ask of them is theirs to know.
         self.invariants: Any = part.invariants(simulation, self.heap)
-        brokers = Brokers(simulation, self.heap, streams, self.invariants, self.record, versions)
-        brokers.topics = {TOPIC: _number(simulation.partitions), OTHER_TOPIC: 2}
+        brokers = Brokers(simulation, self.heap, streams, self.invariants, self.record, versions, part.broker_settings(simulation))
+        brokers.make_topics({TOPIC: _number(simulation.partitions), OTHER_TOPIC: 2})
         network = brokers.network = Network(self.heap, streams.named("network"), simulation.latency_ms, brokers.arrive, brokers.is_up)
         if observer is not None:
             network.opened, network.closed = observer.opened, observer.closed

@@ -46,7 +46,7 @@ class Simulation:
 
     Faults come within `duration_ms`; then everything is healed, and the group has to settle. Settings that are None are drawn from the seed under
     `faults="swarm"`, and Kafka's own otherwise. `coordinator_settings` are broker settings by their dotted names; the variants are planted bugs or
-    legal deviations by name. `dialect` is what the members speak, None for the first dialect of the profile that can be simulated. `latency_ms` is the longest way of a frame in one direction.
+    legal deviations by name. `dialect` is what the members speak, None for the first dialect of the profile that can be simulated; `classic_members` of them begin with the classic one in a group of another. `latency_ms` is the longest way of a frame in one direction.
     """
 
     seed: int
@@ -68,6 +68,7 @@ class Simulation:
     coordinator_variant: str | None = None
     member_variant: str | None = None
     dialect: str | None = None
+    classic_members: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields that were given, or drawn."""

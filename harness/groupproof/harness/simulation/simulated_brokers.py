@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from groupproof.coordinator.broker.advertised_versions import accepted
+from groupproof.coordinator.broker.topics import topic_id_of
 from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Reply, Settings, Transition, partition_of
 from groupproof.coordinator.machine.storage import StoredGroups
+from groupproof.coordinator.machine.topics_image import TopicImage
 from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.coordinator.planted.variants import variant_named
 from groupproof.harness.simulation.pending_request import PendingRequest
 from groupproof.harness.simulation.settings import GROUP, InvariantBroken
 from groupproof.harness.simulation.simulated_network import AskTopics, Topics
-from groupproof.protocol.vocabulary import ErrorCode
+from groupproof.protocol.vocabulary import Api, ErrorCode
+from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from groupproof.protocol.wire.message_codec import VERSIONS
 from groupproof.protocol.wire.messages import Coordinator as Found
 from groupproof.protocol.wire.messages import (
@@ -49,12 +52,15 @@ _FAULTS_OF_MACHINES: Final = (AssertionError, KeyError)
 _OWN_LAWS: Final = "INV-01"
 
 
-def spoken_versions(profile: str, newest: Mapping[type[Any], int | None]) -> Mapping[type[Any], int]:
-    """Return the version in which the members ask a broker of this release, by the type of the request; `newest` says what they know themselves (None: all)."""
+def spoken_versions(profile: str, newest: Mapping[type[Any], int | None], own: Mapping[Api, int] | None = None) -> Mapping[type[Any], int]:
+    """Return the version in which the members ask a broker of this release, by the type of the request; `newest` says what the kit's know (None: all).
+
+    `own` are the versions of members that know less.
+    """
     served = accepted(profile)
     return {
-        kind: min(version for version in (served[kind.api][1], VERSIONS[kind.api][1], versions) if version is not None)
-        for kind, versions in newest.items() if kind.api in served
+        kind: min(version for version in (served[kind.api][1], VERSIONS[kind.api][1], kits, (own or {}).get(kind.api)) if version is not None)
+        for kind, kits in newest.items() if kind.api in served
     }  # fmt: skip
 
 
@@ -73,13 +79,15 @@ class Brokers:
     """All brokers. `owner` is the node that coordinates the group, None while nobody does; `network` carries the answers."""
 
     def __init__(
-        self, simulation: Simulation, heap: Heap, streams: Streams, invariants: SimulatedInvariants, record: Record, versions: Mapping[type[Any], int]
-    ) -> None:
+        self, simulation: Simulation, heap: Heap, streams: Streams, invariants: SimulatedInvariants, record: Record, versions: Mapping[type[Any], int],
+        broker_settings: Mapping[str, Any],
+    ) -> None:  # fmt: skip
         variant = REFERENCE if simulation.coordinator_variant is None else variant_named(simulation.coordinator_variant)
-        settings = Settings.of({**simulation.coordinator_settings, **variant.settings}, simulation.profile)
+        settings = Settings.of({**broker_settings, **variant.settings}, simulation.profile)
         self.partition = partition_of(GROUP, settings.offsets_topic_num_partitions)
         self.owner: int | None = self.partition % simulation.brokers
         self.topics: dict[str, int] = {}
+        self.denial = ErrorCode.NONE  # what an authorizer makes of every heartbeat that names topics
         self.network: Network
         self._heap, self._invariants, self._record, self._variant = heap, invariants, record, variant
         self._versions = versions
@@ -106,6 +114,17 @@ class Brokers:
     def count(self) -> int:
         return len(self._nodes)
 
+    def make_topics(self, counts: Mapping[str, int]) -> None:
+        """Give topics so many partitions, those that were there before too."""
+        self.topics.update(counts)
+        image = {name: TopicImage(topic_id_of(name), count) for name, count in self.topics.items()}
+        for node in self._nodes:
+            node.machine.change_topics(image)
+
+    def configure_group(self, configs: Mapping[str, str]) -> bool:
+        """Give the group settings of its own, on every broker; return whether they are taken."""
+        return not any([node.machine.configure_group(GROUP, configs) for node in self._nodes])
+
     # Requests
 
     def arrive(self, connection: Connection, request_id: int, request: Request, *, is_new: bool = True) -> None:
@@ -123,6 +142,10 @@ class Brokers:
     def _take_up(self, connection: Connection, request_id: int, request: Request) -> None:
         if isinstance(request, _ANSWERED_BY_ALL):
             self.network.answer(connection, request_id, self._answer(request))
+            return
+        if self.denial and isinstance(request, ConsumerGroupHeartbeatRequest):
+            self._record.requests[type(request)] += 1
+            self.network.answer(connection, request_id, cast(Any, ConsumerGroupHeartbeatResponse(error_code=self.denial)))
             return
         repeats = connection.path.repeats
         connection.owed.add(request_id)
@@ -152,7 +175,7 @@ class Brokers:
 
     def _answer(self, request: FindCoordinatorRequest | AskTopics) -> Answer:
         if isinstance(request, AskTopics):
-            return Topics(tuple(self.topics.items()))
+            return Topics(tuple(self.topics.items()), tuple((name, topic_id_of(name)) for name in self.topics))
         (key,) = request.coordinator_keys
         if self.owner is None or not self._nodes[self.owner].is_up:
             return FindCoordinatorResponse(coordinators=(Found(key=key, error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE),))

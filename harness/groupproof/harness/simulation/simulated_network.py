@@ -30,9 +30,10 @@ class AskTopics:
 
 @dataclass(frozen=True, slots=True)
 class Topics:
-    """How many partitions each topic has."""
+    """How many partitions each topic has, and its id."""
 
     partitions: tuple[tuple[str, int], ...]
+    ids: tuple[tuple[str, str], ...] = ()
 
 
 Request = GroupRequest | AskTopics

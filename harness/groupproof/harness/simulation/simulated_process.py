@@ -116,6 +116,10 @@ class SimulatedProcess(ABC):
         """Let the application close its client in order; the program that is started next has these assignors, where clients have any."""
         self.leave()
 
+    def switch(self) -> bool:
+        """Let the application close its client in order; the program that is started next speaks another protocol. Return False where there is none."""
+        return False
+
     def resubscribe(self, topics: tuple[str, ...]) -> bool:
         """Let the application change its topics; return False where it has none to change."""
         return False

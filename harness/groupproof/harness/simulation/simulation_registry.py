@@ -6,12 +6,13 @@ from typing import Final
 
 from groupproof.harness.model.dialect_parts import PartRegistry
 from groupproof.harness.simulation.classic_simulation import CLASSIC_SIMULATION
+from groupproof.harness.simulation.consumer_simulation import CONSUMER_SIMULATION
 from groupproof.harness.simulation.dialect_simulation import DialectSimulation
 from groupproof.protocol.rules.profiles import profile
 
 __all__ = ["SIMULATIONS", "Unsimulated", "simulation_of"]
 
-SIMULATIONS: Final = PartRegistry(DialectSimulation, CLASSIC_SIMULATION)
+SIMULATIONS: Final = PartRegistry(DialectSimulation, CLASSIC_SIMULATION, CONSUMER_SIMULATION)
 
 
 class Unsimulated(ValueError):

@@ -9,15 +9,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tests.clients.member.consumer.epoch_witness import Witness
-
 from groupproof.clients.assignors.assignment import Cluster
 from groupproof.clients.member.consumer.epoch_member import EpochMember
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.member.policy import REFERENCE, Policy
-from groupproof.clients.outputs import Callback, CallbackKind, CloseResult, Fail, NeedMetadata, OffsetFetchResult, Output, Send
+from groupproof.clients.outputs import Callback, CloseResult, Fail, NeedMetadata, OffsetFetchResult, Output, Send
 from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Reply, Settings
 from groupproof.coordinator.machine.topics_image import TopicImage
+from groupproof.harness.simulation.invariants.epoch_member_invariants import EpochMemberInvariants
 from groupproof.protocol.vocabulary import Api, TopicPartition
 from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from groupproof.protocol.wire.messages import Coordinator as Found
@@ -48,11 +47,15 @@ class Process:
         }  # fmt: skip
         asked = MemberSettings(**(wanted | settings))
         self.member = EpochMember(asked, policy=policy, draw=random.Random(f"{world.seed}/{name}").random)
-        self.witness = Witness(
-            instance_id=asked.instance_id, assignor=asked.remote_assignor, rack=asked.rack, rebalance_timeout_ms=MAX_POLL_MS, topics=asked.topics
+        self.witness = EpochMemberInvariants(
+            named=frozenset({"t"}),
+            instance_id=asked.instance_id,
+            assignor=asked.remote_assignor,
+            rack=asked.rack,
+            rebalance_timeout_ms=MAX_POLL_MS,
+            topics=asked.topics,
         )
         self.positions: dict[TopicPartition, int] = {}
-        self.committed: dict[TopicPartition, int] = {}
         self.looking_up: set[TopicPartition] = set()
         self.is_up, self.is_stalled = True, False
         self.callback_ms = 0
@@ -115,9 +118,7 @@ class Process:
         self.do(self.member.metadata(Cluster(partitions=dict(PARTITIONS), names=dict(NAMES)), self.world.now))
 
     def call(self, callback: Callback) -> None:
-        self.witness.calls(callback)
-        if callback.kind is CallbackKind.REVOKED and callback.partitions & self.world.uncommitted(self):
-            self.witness.blame("CGT-05", "revokes before what was read is committed")
+        self.witness.calls(callback, self.positions)
         self.world.after(self.callback_ms or self.world.random.choice((0, 50, 400)), self.called)
 
     def called(self) -> None:
@@ -125,7 +126,6 @@ class Process:
         assert callback is not None
         for partition in callback.partitions:
             self.positions.pop(partition, None)
-            self.committed.pop(partition, None)
         self.witness.called()
         self.world.one_owner()
         self.do(self.member.callback_done(self.world.now))
@@ -144,21 +144,13 @@ class Process:
         if not self.is_up:
             return
         message: Any = output.message
-        if message.api is BEAT:
-            self.witness.answered(message, answer, self.world.now, NAMES)
-        if message.api is COMMIT and answer is not None:
-            self._committed(message, answer)
+        self.witness.settled(message, answer, self.world.now, NAMES)
         if answer is None:
             self.do(self.member.unanswered(output.request_id, self.world.now))
             if output.to is not None:
                 self.do(self.member.disconnected(output.to, self.world.now))
         else:
             self.do(self.member.response(output.request_id, answer, self.world.now))
-
-    def _committed(self, asked: Any, answer: Any) -> None:
-        codes = {(topic.name, partition.partition_index): partition.error_code for topic in answer.topics for partition in topic.partitions}
-        offsets = {(topic.name, partition.partition_index): partition.committed_offset for topic in asked.topics for partition in topic.partitions}
-        self.committed.update({partition: at for partition, at in offsets.items() if not codes[partition]})
 
 
 class World:
@@ -249,17 +241,11 @@ class World:
 
     # Laws of the group
 
-    def uncommitted(self, process: Process) -> set[TopicPartition]:
-        """Return what the process read beyond its last commit, unless a fault kept it from committing."""
-        if self.now < self.quiet_until_ms or process.witness.loses or not process.witness.epoch:
-            return set()
-        return {partition for partition, at in process.positions.items() if at > process.committed.get(partition, 0) + 2}
-
     def one_owner(self) -> None:
         for one, other in itertools.combinations([process for process in self.processes.values() if process.is_up], 2):
             if self._are_live(one, other) and (both := one.witness.held & other.witness.held):
                 for process in (one, other):
-                    process.witness.blame("NoDoubleClientAssignment", f"{sorted(both)} has two owners")
+                    process.witness.blame("CGI-10", f"NoDoubleClientAssignment: {sorted(both)} has two owners")
 
     def _are_live(self, *processes: Process) -> bool:
         live = self.machine.member_ids("g")
@@ -273,7 +259,7 @@ class World:
         held = sorted(partition for process in up for partition in process.witness.held)
         if view is None or view.state.value not in ("Stable", "Empty") or held != sorted(wanted):
             for process in up:
-                process.witness.blame("EventuallyConverges", f"{view and view.state} with {held} of {sorted(wanted)}")
+                process.witness.blame("CGR-35", f"EventuallyConverges: {view and view.state} with {held} of {sorted(wanted)}")
 
 
 def lived(policy: Policy, seed: int, **settings: Any) -> list[tuple[str, str]]:

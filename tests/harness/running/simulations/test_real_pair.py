@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from groupproof.harness.running.simulations.real_pair import in_virtual_time, over_sockets
@@ -33,6 +35,16 @@ def test_partitions_that_are_added_are_given_to_somebody() -> None:
 
     given = {partition for obs in trace if obs.body.get("name") == "partitions_assigned" for partition in obs.partitions}
     assert given == {("t", number) for number in range(6)}
+
+
+def test_members_of_the_consumer_protocol_hand_a_partition_over_to_one_that_comes_back() -> None:
+    plan = Schedule(happenings=(ScheduledFault(at_ms=9_000, kind="leave", who=("m1",), for_ms=3_000),))
+    trace = in_virtual_time(replace(SHORT, dialect="consumer"), plan)
+
+    assert {obs.api for obs in trace if obs.kind == "request"} >= {"ConsumerGroupHeartbeat", "OffsetCommit"}
+    handed = [(obs.client, obs.partitions) for obs in trace if obs.body.get("name") == "partitions_assigned" and obs.partitions]
+    assert {name.split(".")[0] for name, _ in handed if name} == {"m0", "m1"}
+    assert "JoinGroup" not in {obs.api for obs in trace}
 
 
 def test_the_same_arguments_give_the_same_trace() -> None:

@@ -26,6 +26,7 @@ from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFaul
 from groupproof.harness.simulation.faults import APPEND_ERRORS
 from groupproof.harness.simulation.random_streams import Streams
 from groupproof.harness.simulation.settings import BOUNCES, GROUP, OTHER_TOPIC, TOPIC, Simulation, policy_of, settled
+from groupproof.harness.simulation.simulation_registry import simulation_of
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.networks.impairments import Impairments
 from groupproof.harness.subjects.networks.network import LoopbackNetwork, MemoryNetwork, Network
@@ -117,7 +118,8 @@ class _Pair:
     """One run: the cluster, the applications by name, and what is still to be healed."""
 
     def __init__(self, simulation: Simulation, plan: Schedule, recorder: Recorder) -> None:
-        self.simulation, self.plan = settled(simulation, profile(simulation.profile).release), plan
+        self._part = simulation_of(simulation.profile, simulation.dialect)
+        self.simulation, self.plan = self._part.settled(settled(simulation, profile(simulation.profile).release)), plan
         self.recorder = recorder
         self.applications: dict[str, Application] = {}
         self.partitions = self.simulation.partitions or 0
@@ -128,7 +130,7 @@ class _Pair:
         simulation = self.simulation
         variant = REFERENCE_COORDINATOR if simulation.coordinator_variant is None else variant_named(simulation.coordinator_variant)
         self.cluster = Cluster(
-            profile=simulation.profile, settings=simulation.coordinator_settings, brokers=simulation.brokers,
+            profile=simulation.profile, settings=self._part.broker_settings(simulation), brokers=simulation.brokers,
             topics={TOPIC: self.partitions, OTHER_TOPIC: 2}, records=RECORDS, seed=simulation.seed, variant=variant, recorder=of_cluster,
         )  # fmt: skip
         async with trio.open_nursery() as nursery:
@@ -183,7 +185,7 @@ class _Pair:
         members = [application.consumer.member for application in self.applications.values() if application.consumer is not None]
         owned = {partition for member in members for partition in member.owned if partition[0] == TOPIC}
         is_settled = len(members) == self.simulation.members and all(member.is_settled for member in members) and len(owned) == self.partitions
-        return is_settled and view is not None and view.state is GroupState.STABLE and len(view.members) == len(members)
+        return is_settled and view is not None and view.state == GroupState.STABLE and len(view.members) == len(members)
 
 
 async def _start_after(delay_s: float, application: Application) -> None:
@@ -197,6 +199,7 @@ def _settings_of(simulation: Simulation, name: str, number: int) -> MemberSettin
         assignors=simulation.assignors or ("range",), session_timeout_ms=_number(simulation.session_timeout_ms),
         heartbeat_interval_ms=_number(simulation.heartbeat_interval_ms), max_poll_interval_ms=_number(simulation.max_poll_interval_ms),
         auto_commit_interval_ms=simulation.auto_commit_interval_ms, auto_offset_reset="earliest", metadata_max_age_ms=METADATA_MS,
+        by_epochs=simulation.classic_members is not None and number < simulation.members - simulation.classic_members,
     )  # fmt: skip
 
 

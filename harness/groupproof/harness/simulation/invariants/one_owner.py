@@ -6,12 +6,15 @@ A member that the group went on without cannot know that it lost its partitions:
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from groupproof.clients.member.member import Member
 from groupproof.clients.outputs import Callback, CallbackKind
-from groupproof.harness.simulation.invariants.generations import Generation
 from groupproof.harness.simulation.settings import InvariantBroken
 from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, TopicPartition
+
+if TYPE_CHECKING:
+    from groupproof.harness.simulation.invariants.generations import Generation
 
 __all__ = ["Ownership"]
 

@@ -1,0 +1,223 @@
+"""A client process of the `consumer` dialect: its program speaks KIP-848's protocol, or the classic one until it is switched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+
+from groupproof.clients.member.consumer.epoch_member import EpochMember
+from groupproof.clients.member.consumer_settings import MemberSettings
+from groupproof.clients.member.member import Member
+from groupproof.clients.member.policy import Policy
+from groupproof.clients.outputs import Callback, CloseResult, Drop, Fail, Send
+from groupproof.coordinator.broker.topics import topic_id_of
+from groupproof.harness.simulation.client_process import AnyClientMember, Process
+from groupproof.harness.simulation.dialect_simulation import SimulationGround
+from groupproof.harness.simulation.invariants.epoch_member_invariants import EpochMemberInvariants
+from groupproof.harness.simulation.invariants.epoch_owners import EpochOwners
+from groupproof.harness.simulation.settings import OTHER_TOPIC, TOPIC
+from groupproof.protocol.vocabulary import TopicPartition
+from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
+from groupproof.protocol.wire.messages import OffsetCommitRequest, OffsetFetchRequest
+
+if TYPE_CHECKING:
+    from groupproof.harness.simulation.simulated_network import Connection, Topics
+
+__all__ = ["EpochProcess"]
+
+
+_NAMES: Final = {topic_id_of(name): name for name in (TOPIC, OTHER_TOPIC)}
+
+
+@dataclass(slots=True)
+class _Sent:
+    """A request that has no answer yet."""
+
+    message: Any
+    at_ms: int
+
+
+class EpochProcess(Process):
+    """One client; `invariants` are those of its member, None while it speaks the classic protocol."""
+
+    def __init__(self, name: str, settings: MemberSettings, *, policy: Policy, ground: SimulationGround, version: int) -> None:
+        self._version = version
+        self.invariants: EpochMemberInvariants | None = None
+        self._owners: EpochOwners = ground.invariants.ownership
+        super().__init__(
+            name, settings, policy=policy, heap=ground.heap, network=ground.network, streams=ground.streams, brokers=ground.simulation.brokers,
+            ownership=self._owners, record=ground.record,
+        )  # fmt: skip
+
+    def _new_member(self, draw: Callable[[], float]) -> AnyClientMember:
+        settings = self.settings
+        self._sent: dict[int, _Sent] = {}
+        self._polled_ms = self._closed_ms = self._heap.now_ms
+        if not settings.by_epochs:
+            self.invariants = None
+            self._owners.views.pop(self.name, None)
+            return Member(settings, policy=self._policy, draw=draw)
+        self.invariants = EpochMemberInvariants(
+            instance_id=settings.instance_id, assignor=settings.remote_assignor, rack=settings.rack, rebalance_timeout_ms=settings.rebalance_timeout_ms,
+            topics=self.topics, names_itself=self._version > 0, raises=True,
+        )  # fmt: skip
+        self._owners.views[self.name] = self.invariants
+        return EpochMember(settings, policy=self._policy, draw=draw)
+
+    # What happens to it
+
+    def leave(self) -> None:
+        if self.invariants is not None:
+            self.invariants.is_closing = True
+            self._closed_ms = self._heap.now_ms
+        super().leave()
+
+    def switch(self) -> bool:
+        self.settings = replace(self.settings, by_epochs=not self.settings.by_epochs)
+        self.leave()
+        return True
+
+    def upgrade(self, assignors: tuple[str, ...]) -> None:
+        self.switch()
+
+    def thaw(self) -> None:
+        if self.invariants is not None:
+            self.invariants.is_disturbed = True
+        super().thaw()
+
+    def _resubscribe(self, topics: tuple[str, ...]) -> None:
+        if self.invariants is not None:
+            self.invariants.topics = topics
+            self.invariants.may_beat_early = True
+        super()._resubscribe(topics)
+
+    def _lose(self, connection: Connection, unanswered: list[int]) -> None:
+        if self.invariants is not None:
+            self.invariants.is_disturbed = True
+        super()._lose(connection, unanswered)
+
+    # Requests and answers
+
+    def _send(self, output: Send) -> None:
+        if self.invariants is not None:
+            self._look_at_request(self.invariants, output.request_id, output.message)
+        super()._send(output)
+
+    def _tick(self, life: int, alarm_ms: int) -> None:
+        if self.invariants is not None and life == self._life and not self.is_frozen:
+            self._lapse(self.invariants, self._heap.now_ms - self.settings.request_timeout_ms)
+        super()._tick(life, alarm_ms)
+
+    def _look_at_request(self, invariants: EpochMemberInvariants, request_id: int, message: Any) -> None:
+        now_ms = self._heap.now_ms
+        if not (type(message) is ConsumerGroupHeartbeatRequest and message.member_epoch < 0):
+            self._look_at_polls(invariants)
+        if type(message) is ConsumerGroupHeartbeatRequest:
+            invariants.is_polling = not self._is_unpolled()
+            invariants.is_out_of_time = self._is_out_of_time()
+            if message.member_epoch < 0:
+                self._sent.clear()  # what is still answered is of a membership that is over
+            invariants.sends(message, now_ms, _NAMES)
+        elif type(message) is OffsetCommitRequest:
+            invariants.commits(message)
+        elif type(message) is OffsetFetchRequest:
+            invariants.fetches(message.groups[0])
+        else:
+            invariants.is_disturbed = True  # it looks for its coordinator
+            return
+        self._sent[request_id] = _Sent(message, now_ms)
+
+    def _is_unpolled(self) -> bool:
+        return self._heap.now_ms >= self._polled_ms + self.settings.max_poll_interval_ms
+
+    def _is_out_of_time(self) -> bool:
+        """Tell whether a member that closes has no time left to do it in order."""
+        return self.invariants is not None and self.invariants.is_closing and self._heap.now_ms >= self._closed_ms + self.settings.close_timeout_ms
+
+    def _look_at_polls(self, invariants: EpochMemberInvariants) -> None:
+        """Take it that a member that was not polled for too long is none any more: it can't say so where it knows no coordinator (CGV-16)."""
+        if self._is_unpolled() and self.member.generation < 0 and invariants.epoch:
+            invariants.loses_all()
+            self._sent.clear()
+
+    def _lapse(self, invariants: EpochMemberInvariants, until_ms: int) -> None:
+        """Take it that the member has given up what it asked at `until_ms` or before."""
+        for request_id, sent in [*self._sent.items()]:
+            if sent.at_ms <= until_ms:
+                del self._sent[request_id]
+                invariants.settled(sent.message, None, self._heap.now_ms, _NAMES)
+
+    def _respond(self, request_id: int, answer: Any) -> None:
+        now_ms = self._heap.now_ms
+        sent = self._sent.pop(request_id, None)
+        if sent is not None and self.invariants is not None:
+            self.invariants.settled(sent.message, answer, now_ms, _NAMES)
+        if type(answer) is not ConsumerGroupHeartbeatResponse:
+            super()._respond(request_id, answer)
+            return
+        outputs = self.member.response(request_id, cast(Any, answer), now_ms)
+        if answer.error_code or answer.assignment is not None or outputs:
+            self._input(outputs)
+        elif self.is_up:
+            self._look_at_timers()
+
+    def _unanswered(self, request_id: int) -> None:
+        sent = self._sent.pop(request_id, None)
+        if sent is not None and self.invariants is not None:
+            self.invariants.settled(sent.message, None, self._heap.now_ms, _NAMES)
+        super()._unanswered(request_id)
+
+    # The application
+
+    def _poll(self) -> None:
+        if self.invariants is not None:
+            self._look_at_polls(self.invariants)
+        polls = self.is_up and not self.is_frozen and not self.stalls and self.member.calling is None
+        super()._poll()
+        if polls and self.is_up:
+            self._polled_ms = self._heap.now_ms
+            if self.invariants is not None and self.member.calling is None:
+                self.invariants.reads(frozenset(self._readable()))
+
+    def _readable(self) -> Iterable[TopicPartition]:
+        if isinstance(self.member, EpochMember):
+            return self.member.readable & self._positions.keys()
+        return super()._readable()
+
+    def _call(self, callback: Callback) -> None:
+        if self.invariants is not None:
+            self._look_at_polls(self.invariants)
+            self.invariants.calls(callback, self._positions)
+        super()._call(callback)
+
+    def _called(self, callback: Callback) -> None:
+        if self.invariants is not None:
+            self.invariants.called()
+        super()._called(callback)
+
+    def _learn(self, topics: Topics) -> None:
+        """Learn of the topics that a Metadata request would name: those subscribed to, and those whose ids the member cannot tell."""
+        if not isinstance(self.member, EpochMember) or self.invariants is None:
+            super()._learn(topics)
+            return
+        wanted = self.invariants.named | set(self.topics) | {_NAMES[topic_id] for topic_id in self.member.metadata_topic_ids}
+        self.invariants.knows(frozenset(wanted), self._heap.now_ms)
+        super()._learn(replace(topics, ids=tuple((name, topic_id) for name, topic_id in topics.ids if name in wanted)))
+
+    def _drop(self, output: Drop) -> None:
+        if self.invariants is not None and output.to is not None:
+            self._lapse(self.invariants, self._heap.now_ms)
+        super()._drop(output)
+
+    def _fail(self, failure: Fail) -> None:
+        if self.invariants is not None and failure is self.member.failure:
+            self.invariants.fails(failure.error)
+        super()._fail(failure)
+
+    def _gone(self, result: CloseResult) -> None:
+        if self.invariants is not None and self.member.coordinator is not None and not self._is_out_of_time():
+            self.invariants.closes()
+        super()._gone(result)
+
+    _do: ClassVar[dict[type, Callable[..., None]]] = {**Process._do, Callback: _call, Drop: _drop, Fail: _fail, CloseResult: _gone}

@@ -1,0 +1,202 @@
+"""Every invariant of a consumer group, checked at each event that moves it: those of the public TLA+ model of KIP-848 by their names, and those of the catalogue.
+
+The model is Vanlightly/kafka-tlaplus, consumer_group_protocol_kip_848_v2. Its `EventuallyConverges` is the settlement of the simulation,
+`NoDoubleClientAssignment` is in `epoch_owners`, `ClientSideMemberEpochIsMonotonic` in `epoch_member_invariants`; the rest is here. A group of classic members alone is none of theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
+from groupproof.coordinator.machine.consumer.consumer_members import AWAY, LEFT, MemberProgress, partitions_of
+from groupproof.harness.simulation.invariants.epoch_owners import EpochOwners
+from groupproof.harness.simulation.invariants.simulated_invariants import SimulatedInvariants
+from groupproof.harness.simulation.settings import GROUP, InvariantBroken
+from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
+from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatResponse
+from groupproof.protocol.wire.messages import JoinGroupResponse
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.coordinator import Coordinator, Reply, Transition
+    from groupproof.harness.simulation.pending_request import PendingRequest
+
+__all__ = ["EpochGroupInvariants"]
+
+Partition = tuple[str, int]
+_ENDS_WITH_THE_TARGET: Final = (4, 2)
+"""Up to 4.1 the acknowledgement of an outdated order moves a member on by one, which may be the epoch of the next target (CGI-09)."""
+
+
+class _Seat:
+    """What one member id was given: `held` until it reports that it has it no more, `share` is the newest assignment."""
+
+    __slots__ = ("epoch", "held", "share")
+
+    def __init__(self) -> None:
+        self.epoch = 0
+        self.held: set[Partition] = set()
+        self.share: set[Partition] = set()
+
+
+class EpochGroupInvariants(SimulatedInvariants):
+    """The invariants of a consumer group, over all its coordinators. Raises `InvariantBroken` at the event that breaks one."""
+
+    def __init__(self, release: tuple[int, ...]) -> None:
+        self.ownership = EpochOwners(self._present)
+        self.machine: Coordinator
+        self._ends_with_the_target = release >= _ENDS_WITH_THE_TARGET
+        self._seats: dict[str, _Seat] = {}
+        self._epoch = 0
+        self._target_epoch = -1
+        self._is_moved = False
+
+    # What is looked at
+
+    def led_by(self, machine: Coordinator) -> None:
+        self.machine = machine
+
+    def moved(self, move: Transition) -> None:
+        self._is_moved = True
+
+    def answered(self, reply: Reply, pending: PendingRequest | None) -> None:
+        if pending is None:
+            raise InvariantBroken("INV-10", "a request is answered twice")
+        message: Any = reply.message
+        if type(message) is ConsumerGroupHeartbeatResponse:
+            self._beaten(pending.request, message)
+        elif type(message) is JoinGroupResponse:
+            self._is_moved = True
+
+    def settled(self, pending: PendingRequest | None) -> None:
+        if self._is_moved:
+            self._is_moved = False
+            group = self.group()
+            if group is None:
+                self._epoch = 0
+            else:
+                self._look_at(group)
+
+    def _present(self) -> set[str]:
+        """Return the ids of the members that take part: a static one that has left for now (-2) may hold what its application has not heard of yet."""
+        group = self.group()
+        here = self.machine.member_ids(GROUP)
+        return set(here) if group is None else {member_id for member_id in here if not group.members[member_id].is_away}
+
+    def group(self) -> ConsumerGroup | None:
+        """Return the group while it is one of this dialect."""
+        group = self.machine.group(GROUP)
+        return group if isinstance(group, ConsumerGroup) else None
+
+    # Heartbeats
+
+    def _beaten(self, asked: Any, answer: Any) -> None:
+        if answer.error_code:
+            return
+        if asked.member_epoch < 0:
+            self._leaves(asked.member_id, asked.member_epoch)
+            return
+        seat = self._seats.setdefault(answer.member_id or asked.member_id, _Seat())
+        if asked.member_epoch == 0:
+            seat.epoch, seat.held, seat.share = 0, set(), set()
+        if answer.member_epoch < seat.epoch:
+            raise InvariantBroken("CGI-03", f"GcSideMemberEpochIsMonotonic: {asked.member_id} goes from epoch {seat.epoch} to {answer.member_epoch}")
+        self._is_moved |= answer.member_epoch != seat.epoch or answer.assignment is not None
+        seat.epoch = answer.member_epoch
+        if answer.assignment is not None:
+            self._hand_over(answer.member_id or asked.member_id, seat, _listed(answer.assignment.topic_partitions))
+        if asked.topic_partitions is not None:  # what is neither reported nor assigned any more is free (CGI-10)
+            seat.held &= _listed(asked.topic_partitions) | seat.share
+
+    def _leaves(self, member_id: str, epoch: int) -> None:
+        self._is_moved = True
+        if epoch == LEFT:
+            self._seats.pop(member_id, None)
+        elif epoch == AWAY and member_id in self._seats:
+            self._seats[member_id].held = set(self._seats[member_id].share)
+
+    def _hand_over(self, member_id: str, seat: _Seat, share: set[Partition]) -> None:
+        """Look whether what is handed out has been released: what was given is held until a report lacks it, or its holder is removed."""
+        gained = share - seat.held
+        if gained:
+            live = set(self.machine.member_ids(GROUP))
+            for other in [name for name in self._seats if name not in live and name != member_id]:
+                del self._seats[other]
+            for other, place in self._seats.items():
+                if other != member_id and (both := place.held & gained):
+                    raise InvariantBroken("CGI-10", f"{member_id} is given {_said(both)}, which {other} has not released")
+        seat.share = share
+        seat.held |= share
+
+    # The group
+
+    def _look_at(self, group: ConsumerGroup) -> None:
+        for requirement, name, sentence in self._broken(group):
+            raise InvariantBroken(requirement, f"{name}: {sentence}")
+        self._epoch = group.generation if group.members else 0
+
+    def _broken(self, group: ConsumerGroup) -> Iterator[tuple[str, str, str]]:
+        if group.generation < self._epoch:
+            yield "CGI-04", "the group epoch is monotonic", f"it goes from {self._epoch} to {group.generation}"
+        if group.assignment_epoch > group.generation:
+            yield "CGI-05", "the target is of no future epoch", f"{group.assignment_epoch} of {group.generation}"
+        if self._target_epoch != group.assignment_epoch == group.generation:  # who leaves takes its share with it until the next target
+            self._target_epoch = group.assignment_epoch
+            yield from self._illegal_target(group)
+        yield from self._invalid_members(group)
+        if group.state is ConsumerState.STABLE:
+            yield from self._unstable(group)
+
+    @staticmethod
+    def _illegal_target(group: ConsumerGroup) -> Iterator[tuple[str, str, str]]:
+        owners: dict[Partition, str] = {}
+        for member_id, share in group.target.items():
+            for topic_id, indexes in share.items():
+                for index in indexes:
+                    other = owners.setdefault((topic_id, index), member_id)
+                    if other != member_id:
+                        yield "CGI-11", "LegalTargetAssignment", f"{index} of {topic_id} is for {member_id} and for {other}"
+        wanted = {(topic.topic_id, index) for topic in group.topics.values() for index in range(topic.partitions)} if group.members else set()
+        if group.assigned_ms is not None and (missing := wanted - owners.keys()):  # what a classic group had may lack some
+            yield "CGI-11", "LegalTargetAssignment", f"nobody is to have {_said(missing)}"
+
+    def _invalid_members(self, group: ConsumerGroup) -> Iterator[tuple[str, str, str]]:
+        owners: dict[Partition, str] = {}
+        for member in group.members.values():
+            if member.epoch > group.assignment_epoch:
+                yield "CGI-06", "no member is ahead of the target", f"{member.member_id} is at {member.epoch}, the target at {group.assignment_epoch}"
+            if any(epoch <= 0 for assigned in (member.assigned, member.pending) for indexes in assigned.values() for epoch in indexes.values()):
+                yield "CGI-02", "ValidPartitionEpoch", f"{member.member_id} has a partition since no epoch"
+            for partition in partitions_of(member.assigned) | partitions_of(member.pending):
+                other = owners.setdefault(partition, member.member_id)
+                if other != member.member_id:
+                    yield "CGI-02", "one owner of a partition at an epoch", f"{member.member_id} and {other} have {_said({partition})}"
+            if member.epoch == group.assignment_epoch and self._ends_with_the_target and not self._is_within(group, member):
+                yield "CGI-08", "ValidMemberEpoch", f"{member.member_id} has reached epoch {member.epoch} with partitions that are another's"
+
+    @staticmethod
+    def _is_within(group: ConsumerGroup, member: Any) -> bool:
+        share = group.target.get(member.member_id, {})
+        return not member.pending and all(indexes.keys() <= set(share.get(topic_id, ())) for topic_id, indexes in member.assigned.items())
+
+    @staticmethod
+    def _unstable(group: ConsumerGroup) -> Iterator[tuple[str, str, str]]:
+        for member in group.members.values():
+            is_stable = member.progress is MemberProgress.STABLE and member.epoch == group.assignment_epoch == group.generation
+            share = {(topic_id, index) for topic_id, indexes in group.target.get(member.member_id, {}).items() for index in indexes}
+            if not is_stable or member.pending or partitions_of(member.assigned) != share:
+                yield (
+                    "CGI-12",
+                    "ValidStableGroupState",
+                    f"{member.member_id} is at epoch {member.epoch} of {group.generation}, {member.progress.value}",
+                )
+
+
+def _listed(topics: Any) -> set[Partition]:
+    return {(topic.topic_id, index) for topic in topics for index in topic.partitions}
+
+
+def _said(partitions: set[Partition]) -> str:
+    topic_id, index = min(partitions)
+    return f"{index} of {topic_id}" + (f" and {len(partitions) - 1} more" if len(partitions) > 1 else "")

@@ -1,0 +1,309 @@
+"""What is held of one member of the `consumer` protocol at each of its frames and callbacks: by the simulator, and where tests let a group live through its days.
+
+An invariant names its requirement; `ClientSideMemberEpochIsMonotonic` is one of the public TLA+ model of KIP-848 (Vanlightly/kafka-tlaplus,
+consumer_group_protocol_kip_848_v2). Those over several members are in `epoch_group_invariants`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from groupproof.clients.outputs import Callback, CallbackKind
+from groupproof.harness.simulation.settings import InvariantBroken
+from groupproof.protocol.vocabulary import TopicPartition
+from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest
+from groupproof.protocol.wire.messages import OffsetCommitRequest, OffsetFetchRequest, OffsetFetchResponse
+
+__all__ = ["EpochMemberInvariants"]
+
+SLACK_MS: Final = 150
+EARLIEST: Final = 0.9  # franz-go beats a twentieth of the interval early
+LATE_MS: Final = 500
+READ_MEANWHILE: Final = 2
+STALE_MEMBER_EPOCH: Final = 113
+FENCING: Final = (25, 110)
+RETRIED: Final = (0, 14, 15, 16, 29)  # 0: there was no answer
+
+
+@dataclass(slots=True, kw_only=True)
+class EpochMemberInvariants:
+    """Follows one member; `broken` collects the requirements that it broke, each with a sentence. The first of them is raised where `raises` says so."""
+
+    instance_id: str | None
+    assignor: str | None
+    rack: str | None
+    rebalance_timeout_ms: int
+    topics: tuple[str, ...]
+    names_itself: bool = True
+    named: frozenset[str] = frozenset()
+    said: frozenset[str] = frozenset()  # what it said last to subscribe to
+    target: frozenset[TopicPartition] = frozenset()
+    is_overtaken: bool = False  # an assignment came before the last one was acknowledged
+    gives_up: bool = False  # it has committed what it is about to give up
+    broken: list[tuple[str, str]] = field(default_factory=list)
+    member_id: str = ""
+    epoch: int = 0  # of the newest answer; 0: it has to join
+    interval_ms: int = 0
+    in_flight: int = 0
+    sent_ms: int | None = None
+    answered_ms: int = 0
+    counts_from_ms: int = 0  # what the interval of the next heartbeat counts from: the last one, or the answer that changed the interval
+    held: set[TopicPartition] = field(default_factory=set)
+    calling: Callback | None = None
+    loses: bool = False  # what it holds is to be lost, not revoked
+    has_left: bool = False
+    is_fatal: bool = False
+    may_beat_early: bool = False  # after an error, or with another subscription
+    ordered: frozenset[TopicPartition] | None = None
+    ordered_ms: int = 0
+    reported: frozenset[TopicPartition] = frozenset()
+    unsaid: frozenset[TopicPartition] = frozenset()  # assigned to it, and not in its last report: the coordinator takes them for free
+    is_polling: bool = True
+    is_closing: bool = False
+    is_out_of_time: bool = False  # to close in order
+    is_disturbed: bool = True  # something kept it from its rhythm since the last answer
+    committed: dict[TopicPartition, int] = field(default_factory=dict)
+    commits_fail: bool = False  # since it was last assigned something
+    raises: bool = False
+
+    def blame(self, requirement: str, sentence: str) -> None:
+        self.broken.append((requirement, sentence))
+        if self.raises:
+            raise InvariantBroken(requirement, f"{self.member_id}: {sentence}" if self.member_id else sentence)
+
+    def check(self, requirement: str, sentence: str, *, holds: bool) -> None:
+        if not holds:
+            self.blame(requirement, sentence)
+
+    # Heartbeats
+
+    def sends(self, beat: ConsumerGroupHeartbeatRequest, now_ms: int, names: dict[str, str]) -> None:
+        """Look at a heartbeat as it leaves."""
+        self.check("CGC-06", "another member id", holds=not self.member_id or beat.member_id == self.member_id)
+        self.check("CGC-04", "no member id", holds=bool(beat.member_id) or not self.names_itself)
+        self.member_id = self.member_id or beat.member_id
+        self.check("CGT-32", "a heartbeat after a fatal error", holds=not self.is_fatal)
+        self.check("CGV-11", "a heartbeat after the leave", holds=not self.has_left or beat.member_epoch == 0)
+        if beat.member_epoch < 0:
+            self._leaves(beat)
+            return
+        self.check("CGC-27", "a second heartbeat in flight", holds=self.in_flight == 0)
+        self.in_flight += 1
+        if beat.member_epoch == 0:
+            self._joins(beat)
+        else:
+            self._goes_on(beat, now_ms, names)
+        is_late = self.sent_ms is not None and now_ms > max(self.counts_from_ms + 1.5 * self.interval_ms, self.answered_ms) + LATE_MS
+        self.check("CGC-28", "its heartbeats come too late", holds=not is_late or self.is_disturbed or beat.member_epoch == 0 or not self.is_polling)
+        self.sent_ms = self.counts_from_ms = now_ms
+        self.may_beat_early = self.has_left = False
+
+    def _leaves(self, beat: ConsumerGroupHeartbeatRequest) -> None:
+        right = -1 if self.instance_id is None else -2
+        self.check("CGV-01" if right == -1 else "CGV-02", f"leaves with {beat.member_epoch}", holds=beat.member_epoch == right)
+        self.check("CGV-06", "leaves without its instance id", holds=beat.instance_id == self.instance_id)
+        self.check("CGV-08", "leaves before the revoked-callback", holds=not self.held or not self.is_polling or self.is_out_of_time)
+        self.check("CGV-12", "leaves twice", holds=not self.has_left)
+        self.has_left, self.loses, self.epoch, self.in_flight = True, bool(self.held) and not self.is_polling, 0, 0
+
+    def _joins(self, beat: ConsumerGroupHeartbeatRequest) -> None:
+        self.check("CGC-07", "joins without timeout, or with partitions", holds=beat.rebalance_timeout_ms > 0 and beat.topic_partitions == ())
+        self.check("CGC-07", "joins without its subscription", holds=set(beat.subscribed_topic_names or ()) == set(self.topics))
+        self.said = frozenset(beat.subscribed_topic_names or ())
+        self.check("CGC-08", "another rebalance timeout", holds=beat.rebalance_timeout_ms in (-1, self.rebalance_timeout_ms))
+        self.check("CGC-02", "joins without its instance id", holds=beat.instance_id == self.instance_id)
+        self.check("CGC-10", "joins without its assignor", holds=beat.server_assignor == self.assignor)
+        self.check("CGC-09", "joins without its rack", holds=beat.rack_id == self.rack)
+        self.check("CGT-20", "joins before everything was lost", holds=not self.held and not self.loses)
+        self.check("CGI-18", "joins although it is a member", holds=self.epoch == 0)
+
+    def _says_names(self, beat: ConsumerGroupHeartbeatRequest) -> None:
+        """Look whether another subscription is said with the heartbeat after it was made."""
+        if beat.subscribed_topic_names is not None:
+            self.said = frozenset(beat.subscribed_topic_names)
+        self.check("CGC-11", f"says nothing of its new subscription {self.topics}", holds=self.said == frozenset(self.topics))
+
+    def _goes_on(self, beat: ConsumerGroupHeartbeatRequest, now_ms: int, names: dict[str, str]) -> None:
+        self.check("CGI-18", f"sends epoch {beat.member_epoch}, not {self.epoch}", holds=beat.member_epoch == self.epoch)
+        self.check("CGC-02", "another instance id", holds=beat.instance_id in (None, self.instance_id))
+        says_nothing = beat.topic_partitions is None and beat.subscribed_topic_names is None
+        is_early = self.sent_ms is not None and now_ms < self.sent_ms + EARLIEST * self.interval_ms - SLACK_MS
+        self.check("CGC-24", "a heartbeat long before the interval is over", holds=not (says_nothing and is_early and not self.may_beat_early))
+        self.check(
+            "CGC-13",
+            "other names",
+            holds=beat.subscribed_topic_names in (None, self.topics) or set(beat.subscribed_topic_names or ()) == set(self.topics),
+        )
+        self._says_names(beat)
+        self.check("CGV-16", "heartbeats although nobody polls", holds=self.is_polling or self.is_closing)
+        self.check("CGC-13", "a regular expression that nobody asked for", holds=not beat.subscribed_topic_regex)
+        if beat.topic_partitions is None:
+            return
+        owned = _named(beat.topic_partitions, names)
+        self.check("CGI-19", f"reports {sorted(owned)} and holds {sorted(self.held)}", holds=owned in (self.held, self.reported))
+        self.reported, self.unsaid = owned, self.unsaid | ((self.target | self.held) - owned)
+        if owned == self.ordered:
+            # Who still commits for an assignment before this one goes on with that one, as Java does.
+            self.ordered, self.is_overtaken, self.gives_up = None, self.is_overtaken and self.commits_fail, False
+
+    def settled(self, asked: Any, answer: Any, now_ms: int, names: dict[str, str]) -> None:
+        """Look at an answer, None where there is none."""
+        if type(asked) is ConsumerGroupHeartbeatRequest:
+            self.answered(asked, answer, now_ms, names)
+        elif type(asked) is OffsetCommitRequest:
+            self._committed_to(asked, answer)
+        elif type(asked) is OffsetFetchRequest and answer is not None:
+            self._fetched(answer)
+
+    def answered(self, beat: ConsumerGroupHeartbeatRequest, answer: Any, now_ms: int, names: dict[str, str]) -> None:
+        """Look at what the coordinator says."""
+        if beat.member_epoch < 0:
+            return
+        self.in_flight = max(0, self.in_flight - 1)
+        if self.has_left:
+            return
+        self.is_disturbed = answer is None or bool(answer.error_code)
+        if self.is_disturbed:
+            self.may_beat_early = True
+            self._refused(0 if answer is None else answer.error_code)
+            return
+        self.check("CGI-03", f"ClientSideMemberEpochIsMonotonic: {self.epoch} to {answer.member_epoch}", holds=answer.member_epoch >= self.epoch)
+        self.counts_from_ms = now_ms if answer.heartbeat_interval_ms != self.interval_ms else self.sent_ms or 0
+        self.epoch, self.interval_ms, self.answered_ms = answer.member_epoch, answer.heartbeat_interval_ms, now_ms
+        if beat.topic_partitions is not None:
+            self.unsaid -= self.target & _named(beat.topic_partitions, names)
+        if answer.assignment is not None:
+            given = _named(answer.assignment.topic_partitions, names)
+            self.is_overtaken = self.ordered is not None
+            self.target = given
+            self._order(now_ms)
+
+    def _order(self, now_ms: int) -> None:
+        """Expect an acknowledgement of what was given, as far as its topics have names."""
+        resolved = frozenset(partition for partition in self.target if partition[0] in self.named)
+        self.ordered, self.ordered_ms = (resolved, now_ms) if resolved != self.reported else (None, 0)
+
+    def knows(self, topics: frozenset[str], now_ms: int) -> None:
+        """Take note that the member has names for these topics now."""
+        if topics != self.named:
+            self.named = topics
+            self._order(now_ms) if self.epoch else None
+
+    def loses_all(self) -> None:
+        """Take note that the membership is over, and that what is held is to be lost."""
+        self.ends()
+        self.loses = bool(self.held)
+
+    def ends(self) -> None:
+        """Take note that the membership is over."""
+        self.epoch, self.ordered, self.reported, self.target, self.unsaid = 0, None, frozenset(), frozenset(), frozenset()
+
+    def _refused(self, code: int) -> None:
+        if code in FENCING:
+            self.loses_all()
+        elif code not in RETRIED:
+            self.is_fatal, self.loses = True, bool(self.held)
+
+    def fails(self, code: str) -> None:
+        """Look at a fatal error that the application hears of."""
+        self.check("CGT-18", f"fails with {code}, which it was not answered", holds=self.is_fatal)
+
+    def closes(self) -> None:
+        """Look at a member that has closed, and knows its coordinator."""
+        self.check("CGV-01", "closes without a leave", holds=not self.epoch or self.is_fatal)
+
+    # Callbacks and reading
+
+    def calls(self, callback: Callback, positions: Mapping[TopicPartition, int]) -> None:
+        """Look at a callback as it begins; `positions` are the offsets that would be read next."""
+        self.calling = callback
+        if callback.kind is CallbackKind.ASSIGNED:
+            self.check("CGT-09", "is assigned what it has", holds=not callback.partitions & self.held)
+            self.check(
+                "CGT-03", "is assigned what nobody gave it", holds=callback.partitions <= self.target or self.is_overtaken or self.commits_fail
+            )
+            behind = self.ordered is not None and not self.is_overtaken and self.held - self.ordered
+            self.check("CGT-08", "is assigned before it has revoked", holds=self.commits_fail or not behind)
+            self.held |= callback.partitions
+            self.unsaid |= callback.partitions - self.target
+            self.commits_fail = self.commits_fail and bool(self.held - callback.partitions)
+        else:
+            kind = CallbackKind.LOST if self.loses else CallbackKind.REVOKED
+            self.check("CGT-18" if self.loses else "CGT-06", f"{callback.kind.value} where {kind.value} is due", holds=callback.kind is kind)
+            unread = [
+                partition for partition in callback.partitions if positions.get(partition, 0) > self.committed.get(partition, 0) + READ_MEANWHILE
+            ]
+            may_be_behind = self.loses or not self.epoch or self.commits_fail or self.is_closing or not self.is_polling
+            self.check("CGT-05", f"revokes {sorted(unread)} before what was read is committed", holds=may_be_behind or not unread)
+            self.check(
+                "CGT-14",
+                "gives up what it keeps",
+                holds=self.loses or self.is_closing or self.ordered is None or not callback.partitions & self.ordered,
+            )
+
+    def called(self) -> None:
+        assert self.calling is not None
+        if self.calling.kind is not CallbackKind.ASSIGNED:
+            self.held -= self.calling.partitions
+            for partition in self.calling.partitions:
+                self.committed.pop(partition, None)
+            self.loses = self.loses and bool(self.held)
+        self.calling = None
+
+    def reads(self, readable: frozenset[TopicPartition]) -> None:
+        self.check("CGP-13", f"reads {sorted(readable - self.held)}, which it does not hold", holds=readable <= self.held)
+        going = self.held - self.ordered if self.ordered is not None and self.gives_up and not self.is_overtaken else frozenset()
+        self.check("CGT-04", "reads what it gives up", holds=self.is_closing or self.commits_fail or not readable & going)
+
+    # Commits
+
+    def commits(self, commit: OffsetCommitRequest) -> None:
+        if self.epoch == 0 or (self.is_closing and commit.generation_id < 0):  # who closes without a coordinator leaves without a word
+            self.check("CGP-15", "commits with the epoch of a membership that is over", holds=commit.generation_id <= 0)
+        else:
+            self.check("CGP-01", f"commits with epoch {commit.generation_id}, not {self.epoch}", holds=commit.generation_id == self.epoch)
+            self.check("CGP-01", "commits under another member id", holds=commit.member_id == self.member_id)
+            self.gives_up = self.ordered is not None and bool(self.held - self.ordered)
+
+    def _fetched(self, answer: OffsetFetchResponse) -> None:
+        for group in answer.groups:
+            for topic in group.topics:
+                for partition in topic.partitions:
+                    self.committed.setdefault((topic.name, partition.partition_index), max(partition.committed_offset, 0))
+
+    def _committed_to(self, asked: OffsetCommitRequest, answer: Any) -> None:
+        """Take note how far a commit got; one that failed for another reason than a stale epoch may leave what is given up uncommitted."""
+        if answer is None:
+            self.commits_fail = True
+            return
+        codes = {(topic.name, partition.partition_index): partition.error_code for topic in answer.topics for partition in topic.partitions}
+        self.commits_fail = self.commits_fail or any(code not in (0, STALE_MEMBER_EPOCH) for code in codes.values())
+        for topic in asked.topics:
+            for partition in topic.partitions:
+                if not codes[topic.name, partition.partition_index]:
+                    self.committed[topic.name, partition.partition_index] = partition.committed_offset
+
+    def fetches(self, group: Any) -> None:
+        self.check("CGP-02", "fetches with another epoch", holds=group.member_id is None or group.member_epoch == self.epoch)
+
+    # Time
+
+    def passes(self, now_ms: int, *, may_be_late: bool) -> None:
+        """Look whether something is overdue."""
+        if self.has_left or self.is_fatal or may_be_late or self.sent_ms is None or self.in_flight or not self.is_polling:
+            return
+        if self.epoch and now_ms > self.sent_ms + 1.5 * self.interval_ms + 500:
+            self.blame("CGC-28", "its heartbeats have stopped, or come too late")
+            self.sent_ms = now_ms
+        if self.ordered is not None and now_ms > self.ordered_ms + 5_000:
+            self.blame("CGT-07", "acknowledges nothing")
+            self.ordered = None
+        if not self.epoch and now_ms > self.sent_ms + 6_000:
+            self.blame("CGT-18", "does not join again")
+            self.sent_ms = now_ms
+
+
+def _named(topics: Any, names: Mapping[str, str]) -> frozenset[TopicPartition]:
+    return frozenset((names[topic.topic_id], index) for topic in topics for index in topic.partitions)
