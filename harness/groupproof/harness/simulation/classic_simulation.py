@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.coordinator.machine.coordinator import Settings
 from groupproof.harness.simulation.client_process import Process
 from groupproof.harness.simulation.dialect_simulation import DialectSimulation, SimulationGround
@@ -14,7 +13,7 @@ from groupproof.harness.simulation.invariants.all_invariants import Invariants
 from groupproof.harness.simulation.invariants.rebalance_deadlines import Timeouts
 from groupproof.harness.simulation.liveness import Liveness
 from groupproof.harness.simulation.record import CLASSIC_DIGEST
-from groupproof.harness.simulation.settings import GROUP, STATIC_SINCE, TOPIC, Simulation, policy_of
+from groupproof.harness.simulation.settings import STATIC_SINCE, Simulation, member_settings, policy_of
 from groupproof.protocol.rules import ClassicEvent, profile
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.classic.classic_terms import Effect
@@ -27,10 +26,7 @@ from groupproof.protocol.wire.messages import (
     SyncGroupRequest,
 )
 
-__all__ = ["CLASSIC_SIMULATION", "classic_settings"]
-
-_METADATA_MS: Final = 60_000
-"""How old a client lets its metadata become: Kafka's five minutes would make everyone wait for a topic that grew."""
+__all__ = ["CLASSIC_SIMULATION"]
 
 _ANSWERS_THE_REMOVED: Final = (2, 2)  # LEAVE-08
 _NEWCOMERS_HAVE_SESSIONS: Final = (2, 5)
@@ -58,23 +54,12 @@ def _processes(ground: SimulationGround) -> Mapping[str, Process]:
     policy = policy_of(simulation)
     return {
         name: Process(
-            name, classic_settings(simulation, name, number), policy=policy, heap=ground.heap, network=ground.network, streams=ground.streams,
+            name, member_settings(simulation, name, number), policy=policy, heap=ground.heap, network=ground.network, streams=ground.streams,
             brokers=simulation.brokers, ownership=ground.invariants.ownership, record=ground.record,
         )
         for number in range(simulation.members)
         for name in (f"m{number}",)
     }  # fmt: skip
-
-
-def classic_settings(simulation: Simulation, name: str, number: int) -> MemberSettings:
-    """Return the settings of one member."""
-    return MemberSettings(
-        group=GROUP, topics=(TOPIC,), instance_id=f"{name}-instance" if number < _number(simulation.static_members) else None,
-        assignors=simulation.assignors or (), session_timeout_ms=_number(simulation.session_timeout_ms),
-        heartbeat_interval_ms=_number(simulation.heartbeat_interval_ms), max_poll_interval_ms=_number(simulation.max_poll_interval_ms),
-        auto_commit_interval_ms=simulation.auto_commit_interval_ms, auto_offset_reset="earliest",
-        metadata_max_age_ms=_METADATA_MS,
-    )  # fmt: skip
 
 
 def _number(value: int | None) -> int:

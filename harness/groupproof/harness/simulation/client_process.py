@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import ClassVar, Final, TypeGuard
+from typing import TYPE_CHECKING, ClassVar, Final, TypeGuard
 
 from groupproof.clients.assignors.assignment import Cluster
 from groupproof.clients.member.consumer.epoch_member import EpochMember
@@ -28,14 +28,17 @@ from groupproof.clients.outputs import (
     Output,
     Send,
 )
-from groupproof.harness.simulation.heap import Heap
-from groupproof.harness.simulation.invariants.one_owner import Ownership
-from groupproof.harness.simulation.random_streams import Streams
-from groupproof.harness.simulation.record import Record
-from groupproof.harness.simulation.simulated_network import Answer, AskTopics, Connection, Network, Topics
+from groupproof.harness.simulation.simulated_network import AskTopics, Topics
 from groupproof.harness.simulation.simulated_process import SimulatedProcess
 from groupproof.protocol.vocabulary import MemberState, TopicPartition
 from groupproof.protocol.wire.messages import GroupResponse, HeartbeatRequest, HeartbeatResponse, JoinGroupRequest, SyncGroupResponse
+
+if TYPE_CHECKING:
+    from groupproof.harness.simulation.heap import Heap
+    from groupproof.harness.simulation.invariants.one_owner import Ownership
+    from groupproof.harness.simulation.random_streams import Streams
+    from groupproof.harness.simulation.record import Record
+    from groupproof.harness.simulation.simulated_network import Answer, Connection, Network
 
 __all__ = ["AnyClientMember", "Process"]
 

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.planted.variants import variant_named
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
-from groupproof.harness.simulation.classic_simulation import classic_settings
 from groupproof.harness.simulation.dialect_simulation import DialectSimulation, SimulationGround
 from groupproof.harness.simulation.epoch_process import EpochProcess
 from groupproof.harness.simulation.invariants.epoch_group_invariants import EpochGroupInvariants
 from groupproof.harness.simulation.liveness import Settlement
 from groupproof.harness.simulation.random_streams import Streams
 from groupproof.harness.simulation.record import CLASSIC_DIGEST
-from groupproof.harness.simulation.settings import SWARM, Simulation, policy_of
+from groupproof.harness.simulation.settings import SWARM, Simulation, member_settings, policy_of
 from groupproof.harness.simulation.simulated_brokers import spoken_versions
 from groupproof.protocol.rules import profile
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
@@ -89,7 +88,7 @@ def _settings_of(simulation: Simulation, name: str, number: int) -> MemberSettin
     """Return the settings of one member; the last ones speak the classic protocol at first."""
     assert simulation.classic_members is not None
     return replace(
-        classic_settings(simulation, name, number), by_epochs=number < simulation.members - simulation.classic_members,
+        member_settings(simulation, name, number), by_epochs=number < simulation.members - simulation.classic_members,
         remote_assignor=_ASSIGNORS[simulation.seed % len(_ASSIGNORS)], rack=f"r{number % 3}",
     )  # fmt: skip
 

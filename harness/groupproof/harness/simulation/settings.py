@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final, Literal
 
+from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.member.policy import REFERENCE, Policy
 from groupproof.clients.planted.variants import variant_named
 from groupproof.harness.simulation.random_streams import Streams
@@ -23,6 +24,7 @@ __all__ = [
     "Simulation",
     "Transitions",
     "Violation",
+    "member_settings",
     "policy_of",
     "settled",
 ]
@@ -34,6 +36,8 @@ TOPIC: Final = "t"
 OTHER_TOPIC: Final = "u"
 SWARM: Final = "swarm"
 STATIC_SINCE: Final = (2, 3)
+_METADATA_MS: Final = 60_000
+"""How old a client lets its metadata become: Kafka's five minutes would make everyone wait for a topic that grew."""
 
 Faults = tuple[str, ...] | Literal["swarm"]
 Transitions = tuple[tuple[int, int, str, str, int, str], ...]
@@ -115,6 +119,22 @@ def settled(simulation: Simulation, release: tuple[int, ...]) -> Simulation:
 def policy_of(simulation: Simulation) -> Policy:
     """Return how the members behave; raise `UnknownVariant`."""
     return REFERENCE if simulation.member_variant is None else variant_named(simulation.member_variant).policy
+
+
+def member_settings(simulation: Simulation, name: str, number: int) -> MemberSettings:
+    """Return the settings of one member of a simulation whose settings are all told."""
+    return MemberSettings(
+        group=GROUP, topics=(TOPIC,), instance_id=f"{name}-instance" if number < _given(simulation.static_members) else None,
+        assignors=simulation.assignors or (), session_timeout_ms=_given(simulation.session_timeout_ms),
+        heartbeat_interval_ms=_given(simulation.heartbeat_interval_ms), max_poll_interval_ms=_given(simulation.max_poll_interval_ms),
+        auto_commit_interval_ms=simulation.auto_commit_interval_ms, auto_offset_reset="earliest",
+        metadata_max_age_ms=_METADATA_MS,
+    )  # fmt: skip
+
+
+def _given(value: int | None) -> int:
+    assert value is not None, "the settings are all told"
+    return value
 
 
 def _drawn(simulation: Simulation) -> dict[str, Any]:
