@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from groupproof.clients.member.consumer.epoch_core import TopicIdPartition
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.coordinator.machine.consumer.consumer_members import AWAY, LEFT, MemberProgress, partitions_of
 from groupproof.harness.simulation.invariants.epoch_owners import EpochOwners
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["EpochGroupInvariants"]
 
-Partition = tuple[str, int]
 _ENDS_WITH_THE_TARGET: Final = (4, 2)
 """Up to 4.1 the acknowledgement of an outdated order moves a member on by one, which may be the epoch of the next target (CGI-09)."""
 
@@ -36,8 +36,8 @@ class _Seat:
 
     def __init__(self) -> None:
         self.epoch = 0
-        self.held: set[Partition] = set()
-        self.share: set[Partition] = set()
+        self.held: set[TopicIdPartition] = set()
+        self.share: set[TopicIdPartition] = set()
 
 
 class EpochGroupInvariants(SimulatedInvariants):
@@ -116,7 +116,7 @@ class EpochGroupInvariants(SimulatedInvariants):
         elif epoch == AWAY and member_id in self._seats:
             self._seats[member_id].held = set(self._seats[member_id].share)
 
-    def _hand_over(self, member_id: str, seat: _Seat, share: set[Partition]) -> None:
+    def _hand_over(self, member_id: str, seat: _Seat, share: set[TopicIdPartition]) -> None:
         """Look whether what is handed out has been released: what was given is held until a report lacks it, or its holder is removed."""
         gained = share - seat.held
         if gained:
@@ -150,7 +150,7 @@ class EpochGroupInvariants(SimulatedInvariants):
 
     @staticmethod
     def _illegal_target(group: ConsumerGroup) -> Iterator[tuple[str, str, str]]:
-        owners: dict[Partition, str] = {}
+        owners: dict[TopicIdPartition, str] = {}
         for member_id, share in group.target.items():
             for topic_id, indexes in share.items():
                 for index in indexes:
@@ -162,7 +162,7 @@ class EpochGroupInvariants(SimulatedInvariants):
             yield "CGI-11", "LegalTargetAssignment", f"nobody is to have {_said(missing)}"
 
     def _invalid_members(self, group: ConsumerGroup) -> Iterator[tuple[str, str, str]]:
-        owners: dict[Partition, str] = {}
+        owners: dict[TopicIdPartition, str] = {}
         for member in group.members.values():
             if member.epoch > group.assignment_epoch:
                 yield "CGI-06", "no member is ahead of the target", f"{member.member_id} is at {member.epoch}, the target at {group.assignment_epoch}"
@@ -193,10 +193,10 @@ class EpochGroupInvariants(SimulatedInvariants):
                 )
 
 
-def _listed(topics: Any) -> set[Partition]:
+def _listed(topics: Any) -> set[TopicIdPartition]:
     return {(topic.topic_id, index) for topic in topics for index in topic.partitions}
 
 
-def _said(partitions: set[Partition]) -> str:
+def _said(partitions: set[TopicIdPartition]) -> str:
     topic_id, index = min(partitions)
     return f"{index} of {topic_id}" + (f" and {len(partitions) - 1} more" if len(partitions) > 1 else "")
