@@ -146,9 +146,9 @@ CONSUMER_SIMULATION: Final = DialectSimulation(
     },
     digest={
         **CLASSIC_DIGEST,
-        ConsumerGroupHeartbeatResponse: lambda asked, said: (
-            asked.member_epoch, _shares(asked.topic_partitions), int(said.error_code), said.member_epoch,
-            None if said.assignment is None else _shares(said.assignment.topic_partitions),
+        ConsumerGroupHeartbeatResponse: lambda asked, answer: (
+            asked.member_epoch, _shares(asked.topic_partitions), int(answer.error_code), answer.member_epoch,
+            None if answer.assignment is None else _shares(answer.assignment.topic_partitions),
         ),
     },
     invariants=_invariants,

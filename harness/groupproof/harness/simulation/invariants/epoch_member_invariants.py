@@ -175,9 +175,9 @@ class EpochMemberInvariants:
         if beat.topic_partitions is not None:
             self.unsaid -= self.target & _named(beat.topic_partitions, names)
         if answer.assignment is not None:
-            given = _named(answer.assignment.topic_partitions, names)
+            assigned = _named(answer.assignment.topic_partitions, names)
             self.is_overtaken = self.ordered is not None
-            self.target = given
+            self.target = assigned
             self._order(now_ms)
 
     def _order(self, now_ms: int) -> None:
