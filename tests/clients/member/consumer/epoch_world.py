@@ -58,7 +58,7 @@ class Process:
         self.positions: dict[TopicPartition, int] = {}
         self.looking_up: set[TopicPartition] = set()
         self.is_up, self.is_stalled = True, False
-        self.callback_ms = 0
+        self.callback_ms = self.polled_ms = 0
         self.version = policy.versions.get(BEAT, VERSIONS[BEAT])
         self.witness.names_itself = self.version > 0
         self.alarm_ms: int | None = None
@@ -74,7 +74,7 @@ class Process:
         self.world.after(POLL_MS, self.poll)
         if self.is_stalled or self.member.calling is not None:
             return
-        self.witness.is_polling = True
+        self.polled_ms = self.world.now
         readable = self.member.readable
         self.witness.reads(readable)
         for partition in readable & self.positions.keys():
@@ -133,6 +133,7 @@ class Process:
     def send(self, output: Send) -> None:
         message: Any = output.message
         if message.api is BEAT:
+            self.witness.is_polling = self.world.now < self.polled_ms + MAX_POLL_MS
             self.witness.sends(message, self.world.now, NAMES)
         elif message.api is COMMIT:
             self.witness.commits(message)
@@ -292,7 +293,6 @@ def lived(policy: Policy, seed: int, **settings: Any) -> list[tuple[str, str]]:
     world.run(6_000)
     world.converged()
     subject.is_stalled = True
-    subject.witness.is_polling = False
     world.run(MAX_POLL_MS + 5_000)
     _hears_of_the_stall(world, subject)
     subject.is_stalled = False

@@ -46,8 +46,8 @@ def test_a_release_is_resolved_alone_and_built_against_the_sums_that_are_kept(no
     program = _program("franz-go@1.21.7", tmp_path)
     asked = notes.read_text().splitlines()
 
-    assert asked[0] == "list -mod=mod -deps ./franz"
-    assert "build -mod=readonly -trimpath -buildvcs=false -o program ./franz" in asked
+    assert asked[0] == "list -mod=mod -deps -tags=serversidebeta ./franz"
+    assert "build -mod=readonly -trimpath -buildvcs=false -o program -tags=serversidebeta ./franz" in asked
     library = (SHIMS / "go" / "groupproof" / "go.mod").read_text("utf-8").split()[1]
     assert [line for line in asked if line.startswith(("require", "replace"))] == 2 * [
         "require github.com/twmb/franz-go v1.21.7",

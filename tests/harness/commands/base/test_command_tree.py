@@ -127,6 +127,7 @@ WITHOUT_EXTRAS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (4, ("trace", "check", "--engine", "spark", TRACE)),
     (0, ("trace", "explain", TRACE)),
     (4, ("trace", "watch", TRACE)),
+    (3, ("watch", "no-such-folder", "--once")),
     (3, ("trace", "import", TRACE)),
     (0, ("list", "requirements")),
     (0, ("explain", "HB-03")),

@@ -36,7 +36,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioOutcome:
-    """A scenario with all that it came to; `asked` counts requests by who sent them, `given` are the generations, `judged` the verdicts on the group's trace."""
+    """A scenario with all that it came to; `asked` counts requests by who sent them, `assignments` those of each generation, `judged` the verdicts on the group's trace."""
 
     scenario: Scenario
     queries: tuple[QueryRead, ...]

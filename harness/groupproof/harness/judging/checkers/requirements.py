@@ -19,6 +19,7 @@ from groupproof.harness.judging.checkers.consumer_frames import (
     OneHeartbeatAtATime,
     OwnedWereGiven,
 )
+from groupproof.harness.judging.checkers.consumer_hand_over import CallbacksEndBeforeAcknowledgements
 from groupproof.harness.judging.checkers.fetches import FetchesStayWithOwners
 from groupproof.harness.judging.checkers.frame_facts import instance_of
 from groupproof.harness.judging.checkers.frames import (
@@ -99,9 +100,10 @@ SPEAKS_OF: Final[Mapping[Callable[[], Checker], Mapping[str, Shows]]] = {
     JoinsAreWhole: {"CGC-07": _beat(lambda obs: obs.member_epoch == 0)},
     HeartbeatsNameTheirMember: {"CGC-01": _BEAT},
     FetchesEndWithTheAcknowledgement: {"CGP-14": _FETCH},
+    CallbacksEndBeforeAcknowledgements: {"CGT-06": _beat(lambda obs: obs.partitions is not None and (obs.member_epoch or 0) > 0)},
 }
 
-_OF_EPOCHS: Final = frozenset({"CGI-17", "CGI-18", "CGI-19", "CGC-01", "CGC-07", "CGP-04", "CGP-14", "CGP-15", "CGV-11"})
+_OF_EPOCHS: Final = frozenset({"CGI-17", "CGI-18", "CGI-19", "CGC-01", "CGC-07", "CGP-04", "CGP-14", "CGP-15", "CGT-06", "CGV-11"})
 """What is held of members with epochs only: in a trace where nobody has one, these folds judge nothing."""
 
 
