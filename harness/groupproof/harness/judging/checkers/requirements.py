@@ -100,7 +100,7 @@ SPEAKS_OF: Final[Mapping[Callable[[], Checker], Mapping[str, Shows]]] = {
     JoinsAreWhole: {"CGC-07": _beat(lambda obs: obs.member_epoch == 0)},
     HeartbeatsNameTheirMember: {"CGC-01": _BEAT},
     FetchesEndWithTheAcknowledgement: {"CGP-14": _FETCH},
-    CallbacksEndBeforeAcknowledgements: {"CGT-06": _beat(lambda obs: obs.partitions is not None and (obs.member_epoch or 0) > 0)},
+    CallbacksEndBeforeAcknowledgements: {"CGT-06": _beat(lambda obs: obs.body.get("topic_partitions") is not None and (obs.member_epoch or 0) > 0)},
 }
 
 _OF_EPOCHS: Final = frozenset({"CGI-17", "CGI-18", "CGI-19", "CGC-01", "CGC-07", "CGP-04", "CGP-14", "CGP-15", "CGT-06", "CGV-11"})
