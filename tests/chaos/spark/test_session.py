@@ -21,6 +21,7 @@ def test_a_local_session_listens_on_loopback_and_compiles_with_c1() -> None:
 
     assert settings["spark.driver.bindAddress"] == settings["spark.driver.host"] == "127.0.0.1"
     assert "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC" in settings["spark.driver.extraJavaOptions"]
+    assert "-XX:ReservedCodeCacheSize=240m" in settings["spark.driver.extraJavaOptions"]
     assert settings["spark.ui.enabled"] == "false"
     assert settings["spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures"] == "1"
 

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["JVM_OPTIONS", "LONG_JVM_OPTIONS", "is_local", "session", "settings_for"]
 
 
-JVM_OPTIONS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
+# C1 alone gets 48 MB for its code, which a session of some 300 jobs fills: "Out of space in CodeCache for adapters".
+JVM_OPTIONS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -XX:ReservedCodeCacheSize=240m"
 LONG_JVM_OPTIONS: Final = "-XX:+UseParallelGC -Xshare:auto"
 
 _DOCTOR: Final = "groupproof doctor says what is there"
