@@ -30,6 +30,7 @@ class EpochPolicy:
     # When it is sent
     interval: Literal["asked", "first", "own"] = "asked"
     interval_factor: float = 1.0
+    interval_min_ms: int = 1
     acknowledges: Literal["at-once", "with-interval", "never"] = "at-once"
     acknowledges_empty: bool = True  # the first assignment, if it is empty
     resubscribes: Literal["with-interval", "at-once"] = "with-interval"

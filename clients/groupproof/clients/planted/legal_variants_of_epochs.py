@@ -51,6 +51,8 @@ LEGAL_EPOCHS: Final = (
     _legal("acknowledges-with-interval", "Acknowledges with the next heartbeat that is due (CGC-29).", _PLATFORMATIC, acknowledges="with-interval"),
     _legal("joins-after-a-pause", "Waits for retry.backoff.ms before it joins again (CGT-21).", _FRANZ, join_backoff=True),
     _legal("slightly-early", "Heartbeats a little earlier than it was asked to.", _FRANZ, interval_factor=0.95),
+    # Brokers refuse such intervals by default: group.consumer.min.heartbeat.interval.ms is five seconds.
+    _legal("a-second-at-least", "Heartbeats once a second at most, whatever it is asked for.", "krafka 0.28.1", interval_min_ms=1_000),
     _legal("rejoins-on-22", "Reports an error of a commit and goes on (CGT-12).", "java 4.4.0", _reaction(22, do=(Effect.FAIL,), api=COMMIT)),
     _legal("stays-when-told-to", "Leaves though it was told to stay, as a dynamic member (CGV-05).", "java 4.1.1 to 4.4.0", leaves_when_told_to_stay=True),
     _legal("no-member-id-in-v0", "Speaks version 0, in which the broker names it.", "java 3.7", shared={"versions": {BEAT: 0}, "lacks": frozenset({"regex"})}),

@@ -94,7 +94,7 @@ class EpochHeartbeats:
         interval_ms = self._interval_ms if self._interval_ms is not None else self._core.settings.request_timeout_ms
         if self._core.choices.interval == "own":
             interval_ms = _OWN_INTERVAL_MS
-        return max(1, round(interval_ms * self._core.choices.interval_factor))
+        return max(self._core.choices.interval_min_ms, round(interval_ms * self._core.choices.interval_factor))
 
     # What
 

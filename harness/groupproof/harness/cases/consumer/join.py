@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from groupproof.harness.cases.client.builders import MUST, SHOULD, UNHEARD_OF, code_name
-from groupproof.harness.cases.consumer.builders import BEAT, INTERVAL_MS, LONG_MS, case, joined, plan, reconciled, rejoining, subject
+from groupproof.harness.cases.consumer.builders import BEAT, LONG_MS, beaten, case, joined, plan, reconciled, rejoining, subject
 from groupproof.harness.judging.case_checkers.epoch_hand_over import is_told_of_assignment, names_only_what_is_new
 from groupproof.harness.judging.case_checkers.epoch_join import (
     acknowledges,
@@ -62,7 +62,7 @@ _CONTENT: tuple[Case, ...] = (
         plan(
             subject(topics=["t", "u"]),
             topics={"t": 2, "u": 3},
-            steps=[*start("m0"), reconciled("m0", topics={"t": 2, "u": 3}, go_on=True), mark("idle"), passing(5 * INTERVAL_MS)],
+            steps=[*start("m0"), reconciled("m0", topics={"t": 2, "u": 3}, go_on=True), mark("idle"), beaten("m0", after="idle", count=4)],
         ),
         is_told_of_assignment("m0"),
         acknowledges("m0"),
