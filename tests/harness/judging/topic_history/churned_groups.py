@@ -90,7 +90,9 @@ class ChurnedGroup:
         with trio.move_on_after(SETTLED_S) as waiting:
             await self._rest(before, moves=cause is not None)
         if waiting.cancelled_caught:
-            raise AssertionError(f"{self.plan.group} came to no rest after {name}: {[(process.client, process.generation) for process in self.alive]}")
+            raise AssertionError(
+                f"{self.plan.group} came to no rest after {name}: {[(process.client, process.generation) for process in self.alive]}"
+            )
         self.deeds.append(Deed(group=self.plan.group, name=name, cause=cause, before=before, after=self.generation, at_ms=at_ms))
 
     async def _rest(self, before: int, *, moves: bool) -> None:
@@ -239,9 +241,7 @@ def _dealt(number: int, groups: int, members: int, draw: random.Random) -> Group
     # Who has left is made up for, so that a group stays as large as it is.
     ordered = _with_joins(deeds)
     assignor = "cooperative-sticky" if kind == "cooperative" else "range"
-    return GroupPlan(
-        group=f"{kind}-{number}", members=members, partitions=members + 2, deeds=tuple(ordered), by_epochs=by_epochs, assignor=assignor
-    )
+    return GroupPlan(group=f"{kind}-{number}", members=members, partitions=members + 2, deeds=tuple(ordered), by_epochs=by_epochs, assignor=assignor)
 
 
 def _with_joins(deeds: Iterable[str]) -> list[str]:

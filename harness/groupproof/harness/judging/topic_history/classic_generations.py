@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from groupproof.harness.judging.diagnosis.causes import Cause
+from groupproof.harness.judging.topic_history.group_departures import is_return, loss_of, was_alive
 from groupproof.harness.judging.topic_history.logged_groups import CLASSIC, Departure, LoggedGroup, LoggedMember, LoggedRebalance, StaticRestart
 from groupproof.protocol.vocabulary import TopicPartition
 from groupproof.protocol.wire.subscription import SubscriptionError, decode_assignment, decode_subscription
@@ -19,9 +20,6 @@ from groupproof.protocol.wire.subscription import SubscriptionError, decode_assi
 __all__ = ["follow_generation"]
 
 _CONSUMER: Final = "consumer"
-_RETURN_MS: Final = 1_800_000
-"""So long after a member was lost, one of the same client id and host is the same process that came back."""
-
 _LOSSES: Final = (Cause.LEFT, Cause.HEARTBEAT_TIMEOUT, Cause.POLL_INTERVAL, Cause.SYNC_TIMEOUT)
 _REJOINS: Final = (Cause.LEADER_REJOINED, Cause.METADATA, Cause.PARTITIONS)
 _WITHOUT_A_TRACE: Final = (Cause.LEADER_REJOINED, Cause.METADATA)
@@ -55,7 +53,7 @@ def follow_generation(group: LoggedGroup, value: Mapping[str, Any] | None, at_ms
     group.withheld = _assigned(before) - _assigned(members) if members else frozenset()
     for topic, count in _counts(_assigned(members)).items():
         group.counts[topic] = max(count, group.counts.get(topic, 0))
-    group.departures += [Departure(at_ms=at_ms, member=member, was_alive=_was_alive(group, member, _state_ms(value) or at_ms)) for member in lost]
+    group.departures += [Departure(at_ms=at_ms, member=member, was_alive=was_alive(group, member, _state_ms(value) or at_ms)) for member in lost]
     group.protocol, group.protocol_type, group.is_deleted = CLASSIC, value["protocol_type"], False
     group.assignor, group.leader, group.generation, group.members = value["protocol"], value["leader"], generation, members
 
@@ -116,19 +114,10 @@ def _decide(
 
 def _arrival(group: LoggedGroup, made: LoggedRebalance) -> None:
     made.member = made.joined[0]
-    returned = [member for member in made.joined if _was_lost(group, member, made.at_ms)]
+    returned = [member for member in made.joined if is_return(group, member, made.at_ms)]
     made.cause = Cause.RETURNED if returned else Cause.NEW_MEMBER
     made.member = (returned or made.joined)[0]
     made.also = _REJOINS
-
-
-def _was_lost(group: LoggedGroup, member: LoggedMember, at_ms: int) -> bool:
-    """Tell whether the group had lost the process that this member is, otherwise than by a leave in good order."""
-    others = {group_member.identity for group_member in group.members.values()}
-    return member.identity not in others and any(
-        departure.member.identity == member.identity and at_ms - departure.at_ms <= _RETURN_MS and not departure.was_alive
-        for departure in group.departures
-    )
 
 
 def _loss(group: LoggedGroup, made: LoggedRebalance) -> None:
@@ -137,39 +126,13 @@ def _loss(group: LoggedGroup, made: LoggedRebalance) -> None:
         made.cause, made.also = Cause.HEARTBEAT_TIMEOUT, (*_LOSSES, Cause.FIRST_MEMBER)
         return
     made.member = made.lost[0]
-    made.cause = _loss_of(group, made.member, made.joined_ms or made.at_ms)
+    made.cause = loss_of(group, made.member, made.joined_ms or made.at_ms)
     made.also = tuple(cause for cause in (*_LOSSES, *_REJOINS) if cause is not made.cause)
-
-
-def _loss_of(group: LoggedGroup, member: LoggedMember, end_ms: int) -> Cause:
-    """Say why a member most likely went, by how long nobody had committed its partitions when the join phase ended.
-
-    Who leaves in good order commits before. Who is stuck in processing does not commit for its max.poll.interval, which is its rebalance timeout, and then leaves.
-    Whose partitions were never committed may have left as well as not.
-    """
-    silent_ms = _silent_ms(group, member, end_ms)
-    if silent_ms is None or not member.session_ms or silent_ms < member.session_ms:
-        return Cause.LEFT
-    is_stuck = member.rebalance_ms is not None and member.session_ms < member.rebalance_ms <= silent_ms
-    return Cause.POLL_INTERVAL if is_stuck else Cause.HEARTBEAT_TIMEOUT
-
-
-def _was_alive(group: LoggedGroup, member: LoggedMember, end_ms: int) -> bool:
-    """Tell whether no session can have ended: that takes its whole length since the last heartbeat, and so since the last commit."""
-    silent_ms = _silent_ms(group, member, end_ms)
-    return silent_ms is not None and member.session_ms is not None and silent_ms < member.session_ms
-
-
-def _silent_ms(group: LoggedGroup, member: LoggedMember, end_ms: int) -> int | None:
-    """Return how long before `end_ms` the last commit of a member's partitions was; None where none of them was committed in this membership."""
-    times = [group.commits[partition].at_ms for partition in member.partitions if partition in group.commits]
-    mine = [at_ms for at_ms in times if at_ms >= member.since_ms]
-    return end_ms - max(mine) if mine else None
 
 
 def _exchange(group: LoggedGroup, made: LoggedRebalance) -> None:
     """Members went and others came within one rebalance, in an order that the record does not say. A crashed one is waited for until its session is over."""
-    if _loss_of(group, made.lost[0], made.joined_ms or made.at_ms) is not Cause.LEFT:
+    if loss_of(group, made.lost[0], made.joined_ms or made.at_ms) is not Cause.LEFT:
         _arrival(group, made)
         made.cause = Cause.RETURNED if {member.identity for member in made.lost} & {member.identity for member in made.joined} else made.cause
         made.also = (*_LOSSES, *_REJOINS)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from groupproof.harness.judging.diagnosis.causes import Cause
+from groupproof.harness.judging.topic_history.group_departures import is_return, loss_of, was_alive, was_there
 from groupproof.harness.judging.topic_history.logged_groups import Departure, LoggedGroup, LoggedMember, LoggedRebalance, StaticRestart
 from groupproof.protocol.vocabulary import TopicPartition
 
@@ -21,10 +22,7 @@ PROTOCOLS: Final = {"ConsumerGroup": "consumer", "ShareGroup": "share", "Streams
 _STABLE: Final = 0
 """`MemberState.STABLE`; 1 is UNREVOKED_PARTITIONS, 2 UNRELEASED_PARTITIONS."""
 
-_LEFT_FOR_NOW: Final = -2
-"""The epoch of a static member that is away (KIP-848)."""
-
-_LOSSES: Final = (Cause.HEARTBEAT_TIMEOUT, Cause.REVOCATION_TIMEOUT, Cause.POLL_INTERVAL, Cause.ADMIN_REMOVAL)
+_LOSSES: Final = (Cause.LEFT, Cause.HEARTBEAT_TIMEOUT, Cause.REVOCATION_TIMEOUT, Cause.POLL_INTERVAL, Cause.ADMIN_REMOVAL)
 
 
 @dataclass(slots=True)
@@ -48,12 +46,12 @@ def split_name(record: str) -> tuple[str, str] | None:
 
 def follow_epoch_record(
     group: LoggedGroup, changes: EpochChanges, protocol: str, kind: str, key: Mapping[str, Any], value: Mapping[str, Any] | None, at_ms: int,
-    place: tuple[int, int], topic_names: Mapping[str, str],
+    place: tuple[int, int], topic_names: Mapping[str, str], session_ms: int | None = None,
 ) -> None:  # fmt: skip
-    """Take in one record; `topic_names` are those of topic ids, as far as any record tells them."""
+    """Take in one record; `topic_names` are those of topic ids, as far as any record tells them, `session_ms` the broker's session timeout of the protocol."""
     group.protocol, group.protocol_type = protocol, "consumer" if protocol == "consumer" else protocol
     if kind == "MemberMetadata":
-        _follow_member(group, changes, key["member_id"], value, at_ms)
+        _follow_member(group, changes, key["member_id"], value, at_ms, session_ms)
     elif kind == "Metadata":
         _follow_epoch(group, changes, value, at_ms, place)
     elif kind == "PartitionMetadata":
@@ -72,7 +70,7 @@ def follow_epoch_record(
         _settle(group, at_ms)
 
 
-def _follow_member(group: LoggedGroup, changes: EpochChanges, name: str, value: Mapping[str, Any] | None, at_ms: int) -> None:
+def _follow_member(group: LoggedGroup, changes: EpochChanges, name: str, value: Mapping[str, Any] | None, at_ms: int, session_ms: int | None) -> None:
     before = group.members.get(name)
     if value is None:
         if before is not None:
@@ -83,7 +81,7 @@ def _follow_member(group: LoggedGroup, changes: EpochChanges, name: str, value: 
     now = LoggedMember(
         member=name, client=value["client_id"], host=value["client_host"], instance=value.get("instance_id"),
         topics=tuple(sorted(value.get("subscribed_topic_names", ()))), pattern=value.get("subscribed_topic_regex") or None,
-        rebalance_ms=value.get("rebalance_timeout_ms"), since_ms=before.since_ms if before is not None else at_ms,
+        session_ms=session_ms, rebalance_ms=value.get("rebalance_timeout_ms"), since_ms=before.since_ms if before is not None else at_ms,
     )  # fmt: skip
     if before is None:
         changes.was_empty = changes.was_empty or not group.members
@@ -129,7 +127,7 @@ def _partitions(value: Mapping[str, Any], topic_names: Mapping[str, str]) -> lis
 
 def _follow_epoch(group: LoggedGroup, changes: EpochChanges, value: Mapping[str, Any] | None, at_ms: int, place: tuple[int, int]) -> None:
     lost, joined = list(changes.lost.values()), list(changes.joined.values())
-    group.departures += [Departure(at_ms=at_ms, member=member) for member in lost]
+    group.departures += [Departure(at_ms=at_ms, member=member, was_alive=was_alive(group, member, at_ms)) for member in lost]
     if value is None:
         group.is_deleted, group.generation, group.members = True, None, {}
         _reset(changes, None)
@@ -145,7 +143,7 @@ def _follow_epoch(group: LoggedGroup, changes: EpochChanges, value: Mapping[str,
     )  # fmt: skip
     has_new_hash = metadata_hash is not None and changes.metadata_hash is not None and metadata_hash != changes.metadata_hash
     if before is not None or group.is_whole:
-        _decide(made, changes, have_topics_changed=has_new_hash or changes.topics_changed)
+        _decide(group, made, changes, have_topics_changed=has_new_hash or changes.topics_changed)
     group.rebalances.append(made)
     _reset(changes, metadata_hash)
     if not group.members:
@@ -158,14 +156,15 @@ def _reset(changes: EpochChanges, metadata_hash: int | None) -> None:
     changes.metadata_hash = metadata_hash if metadata_hash is not None else changes.metadata_hash
 
 
-def _decide(made: LoggedRebalance, changes: EpochChanges, *, have_topics_changed: bool) -> None:
+def _decide(group: LoggedGroup, made: LoggedRebalance, changes: EpochChanges, *, have_topics_changed: bool) -> None:
     """Say what the new epoch is for. Where several things changed before it, that is what is told first; certain is it where there was but one."""
     kinds = sum(bool(changed) for changed in (made.joined, made.lost, made.changed))
     if made.joined:
-        made.cause, made.member = (Cause.FIRST_MEMBER if changes.was_empty else Cause.NEW_MEMBER), made.joined[0]
-        made.is_certain = kinds == 1 and not made.missing
+        _arrival(group, made, was_empty=changes.was_empty)
+        made.is_certain = kinds == 1 and not made.missing and not made.also
     elif made.lost:
-        made.cause, made.member, made.also = Cause.LEFT, made.lost[0], _LOSSES
+        made.cause, made.member = loss_of(group, made.lost[0], made.at_ms), made.lost[0]
+        made.also = tuple(cause for cause in _LOSSES if cause is not made.cause)
     elif made.changed:
         made.cause, made.member, made.is_certain = Cause.SUBSCRIPTION, made.changed[0], not made.missing
     elif changes.topology_changed:
@@ -174,6 +173,18 @@ def _decide(made: LoggedRebalance, changes: EpochChanges, *, have_topics_changed
         made.cause, made.is_certain = Cause.PARTITIONS, have_topics_changed and not made.missing
     else:
         made.cause, made.also = Cause.UNTOLD, (Cause.PARTITIONS, Cause.METADATA)
+
+
+def _arrival(group: LoggedGroup, made: LoggedRebalance, *, was_empty: bool) -> None:
+    """Say who joined: somebody new for certain, where nobody that it may have been was there before."""
+    made.member = made.joined[0]
+    if was_empty:
+        made.cause = Cause.FIRST_MEMBER
+    elif is_return(group, made.member, made.at_ms):
+        made.cause, made.also = Cause.RETURNED, (Cause.NEW_MEMBER,)
+    else:
+        made.cause = Cause.NEW_MEMBER
+        made.also = (Cause.RETURNED,) if was_there(group, made.member, made.at_ms) else ()
 
 
 def _settle(group: LoggedGroup, at_ms: int) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from groupproof.harness.judging.diagnosis.causes import SORTED, WORDS_OF_CONSUMERS, Cause, Kind
 from groupproof.harness.judging.diagnosis.rebalances import CLASSIC, name_of
 from groupproof.protocol.vocabulary import TopicPartition
 
-__all__ = ["CLASSIC", "Commit", "Departure", "LoggedGroup", "LoggedMember", "LoggedRebalance", "StaticRestart"]
+__all__ = ["CLASSIC", "LEFT_FOR_NOW", "Commit", "Departure", "LoggedGroup", "LoggedMember", "LoggedRebalance", "StaticRestart"]
+
+LEFT_FOR_NOW: Final = -2
+"""The epoch of a static member that is away (KIP-848)."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -176,7 +179,11 @@ class LoggedGroup:
             return "Stable"
         if (self.assigned_epoch or 0) < self.generation:
             return "Assigning"
-        return "Stable" if all(member.is_reconciled and member.epoch in (self.generation, -2) for member in self.members.values()) else "Reconciling"
+        return (
+            "Stable"
+            if all(member.is_reconciled and member.epoch in (self.generation, LEFT_FOR_NOW) for member in self.members.values())
+            else "Reconciling"
+        )
 
     @property
     def owned(self) -> dict[TopicPartition, LoggedMember]:

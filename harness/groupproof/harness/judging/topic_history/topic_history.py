@@ -16,7 +16,10 @@ from groupproof.protocol.trace import Observation
 from groupproof.protocol.wire.coordinator_records import OFFSET_COMMIT
 from groupproof.protocol.wire.offsets_topic import MARKER, RECORD, UNREADABLE
 
-__all__ = ["TopicHistory"]
+__all__ = ["CONSUMER_SESSION_MS", "TopicHistory"]
+
+CONSUMER_SESSION_MS: Final = 45_000
+"""Kafka's default of `group.consumer.session.timeout.ms`."""
 
 _GROUP_METADATA: Final = "GroupMetadata"
 _COMMITTED: Final = "COMMIT"
@@ -28,14 +31,18 @@ _Pending = dict[tuple[int, int], list[Observation]]
 
 
 class TopicHistory:
-    """`groups` by their id. `now_ms` is the time of the newest record; `unreadable` counts by reason what no group can be told of."""
+    """`groups` by their id. `now_ms` is the time of the newest record; `unreadable` counts by reason what no group can be told of.
 
-    def __init__(self) -> None:
+    `consumer_session_ms` is the session timeout of the consumer protocol, which is the broker's setting and stands in no record; by default Kafka's.
+    """
+
+    def __init__(self, *, consumer_session_ms: int = CONSUMER_SESSION_MS) -> None:
         self.groups: dict[str, LoggedGroup] = {}
+        self.consumer_session_ms = consumer_session_ms
         self.now_ms = 0
         self.unreadable: Counter[str] = Counter()
         self._changes: dict[str, EpochChanges] = {}
-        self._topic_names: dict[str, str] = {}
+        self.topic_names: dict[str, str] = {}
         self._pending: _Pending = {}
         self._begins: dict[int, int] = {}
 
@@ -46,7 +53,7 @@ class TopicHistory:
 
     def name_topics(self, names: Mapping[str, str]) -> None:
         """Say how the topics of some ids are called: newer releases store ids alone."""
-        self._topic_names |= names
+        self.topic_names |= names
 
     def follow(self, obs: Observation) -> None:
         """Take in one observation; whatever is no record of the topic is passed over."""
@@ -89,9 +96,13 @@ class TopicHistory:
 
     def _follow_epochs(self, group: LoggedGroup, protocol: str, kind: str, body: Mapping[str, Any], at_ms: int, place: tuple[int, int]) -> None:
         if kind == "PartitionMetadata" and body["value"] is not None:
-            self._topic_names |= {topic["topic_id"]: topic["topic_name"] for topic in body["value"].get("topics", ())}
+            self.topic_names |= {topic["topic_id"]: topic["topic_name"] for topic in body["value"].get("topics", ())}
         changes = self._changes.setdefault(group.group, EpochChanges())
-        follow_epoch_record(group, changes, protocol, kind, body["key"], body["value"], at_ms, place, self._topic_names)
+        follow_epoch_record(group, changes, protocol, kind, body["key"], body["value"], at_ms, place, self.topic_names, self._session_of(protocol))
+
+    def _session_of(self, protocol: str) -> int | None:
+        """Return the session timeout of a protocol whose members commit."""
+        return self.consumer_session_ms if protocol in ("consumer", "streams") else None
 
 
 def _follow_commit(group: LoggedGroup, obs: Observation, at_ms: int) -> None:
