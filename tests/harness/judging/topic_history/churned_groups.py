@@ -1,10 +1,4 @@
-"""Groups of reference members on a real Apache Kafka under churn that is written down as it is done: what was done to which group, and between which generations.
-
-
-
-It prints how many of the rebalances the offsets topic tells, how many of their causes are right, and how many of those called certain are wrong. FOLDER keeps the topic's
-segments and `deeds.json`.
-"""
+"""Groups of reference members on a real Apache Kafka under churn that is written down as it is done: what was done to which group, and between which generations."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from groupproof.harness.subjects.brokers.cluster import RunningCluster
 from groupproof.harness.subjects.offsets_topic.live_topic import LiveTopic
 from groupproof.harness.subjects.offsets_topic.segment_files import segments_in
 
-__all__ = ["Truth", "churn", "hold_against"]
+__all__ = ["Truth", "churn", "hold_against", "read_again"]
 
 _SETTINGS: Final = {
     "group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 1_000, "group.consumer.min.session.timeout.ms": 1_000,

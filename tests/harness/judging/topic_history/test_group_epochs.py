@@ -124,3 +124,17 @@ def test_a_group_that_is_deleted_is_dead() -> None:
 )  # fmt: skip
 def test_a_record_belongs_to_the_protocol_that_it_is_named_after(record: str, parts: tuple[str, str] | None) -> None:
     assert split_name(record) == parts
+
+
+def test_an_id_is_called_as_the_only_topic_that_is_left_for_it() -> None:
+    story = Story()
+    story.epoch_member(0, "a-1")
+    story.epoch(0, 1)
+    story.current(0, "a-1", 1, (0,))
+    assert story.owned == {("t", 0): "a-1"}
+
+    several = Story()
+    several.epoch_member(0, "a-1", topics=("t", "u"))
+    several.epoch(0, 1)
+    several.current(0, "a-1", 1, (0,))
+    assert several.owned == {(TOPIC_ID, 0): "a-1"}, "it may be either"

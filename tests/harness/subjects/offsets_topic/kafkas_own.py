@@ -59,16 +59,22 @@ def compare(segments: Sequence[Path], reading: Path) -> Comparison:
     """Compare our reading of the segments with Kafka's."""
     comparison = Comparison()
     ours = dict(_ours(segments))
+    numbers_keys = any(_is_numbered(line) for line in lines_of(reading))
     for line in lines_of(reading):
         place = (line.pop("p"), line.pop("o"))
         mine = ours.pop(place, None)
         comparison.records[mine.name if isinstance(mine, CoordinatorRecord) else "marker" if isinstance(mine, str) else "unreadable"] += 1
-        expected = written(mine, by_schema="name" not in (line.get("key") or {}))
+        expected = written(mine, by_schema="name" not in (line.get("key") or {}), numbers_keys=numbers_keys)
         theirs = {side: line.get(side) for side in expected}
         if theirs != expected:
             comparison.differing.append(f"{place}: we read {expected}, Kafka {theirs} of {line}")
     comparison.differing += [f"{place}: we read {mine}, Kafka nothing" for place, mine in ours.items()]
     return comparison
+
+
+def _is_numbered(line: Mapping[str, Any]) -> bool:
+    """Tell whether a key's version is its type, as 3.9 has it and the schemas before; from 4.0 on the name alone says the type, and versions are 0."""
+    return bool((line.get("key") or {}).get("version"))
 
 
 def lines_of(reading: Path) -> Iterator[dict[str, Any]]:
@@ -94,7 +100,7 @@ def _ours(segments: Sequence[Path]) -> Iterator[tuple[Place, CoordinatorRecord |
                 yield (partition, offset), error
 
 
-def written(record: CoordinatorRecord | str | UnreadableRecord | None, *, by_schema: bool) -> dict[str, Any]:
+def written(record: CoordinatorRecord | str | UnreadableRecord | None, *, by_schema: bool, numbers_keys: bool = False) -> dict[str, Any]:
     """Return what Kafka should have read where we read this: as its JSON converters write it, or by its old schemas."""
     if isinstance(record, str):
         return {"marker": record}
@@ -102,12 +108,13 @@ def written(record: CoordinatorRecord | str | UnreadableRecord | None, *, by_sch
         return {"key": None}
     form = record_forms()[max(1, record.number)]
     key: dict[str, Any] = {"data": _json(form.key, record.key, by_schema=by_schema)}
+    head = _head(record, "Key", record.number if numbers_keys else 0, by_schema=by_schema)
     if record.value is None:
-        return {"key": {**_head(record, "Key", 0, by_schema=by_schema), **key}, "value": None}
+        return {"key": {**head, **key}, "value": None}
     assert record.version is not None
     shape = next(shape for shape in form.values[record.version] if set(shape.names) >= record.value.keys())
     value = {**_head(record, "Value", record.version, by_schema=by_schema), "data": _json(shape, record.value, by_schema=by_schema)}
-    return {"key": {**_head(record, "Key", 0, by_schema=by_schema), **key}, "value": value}
+    return {"key": {**head, **key}, "value": value}
 
 
 def _head(record: CoordinatorRecord, side: str, version: int, *, by_schema: bool) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from groupproof.harness.judging.diagnosis.causes import Cause
-from groupproof.harness.judging.topic_history.group_departures import is_return, loss_of, was_alive
+from groupproof.harness.judging.topic_history.group_departures import is_return, last_commit_ms, loss_of, was_alive
 from groupproof.harness.judging.topic_history.logged_groups import CLASSIC, Departure, LoggedGroup, LoggedMember, LoggedRebalance, StaticRestart
 from groupproof.protocol.vocabulary import TopicPartition
 from groupproof.protocol.wire.subscription import SubscriptionError, decode_assignment, decode_subscription
@@ -66,6 +66,7 @@ def _member(entry: Mapping[str, Any], protocol_type: str, group: LoggedGroup, at
         member=entry["member_id"], client=entry["client_id"], host=entry["client_host"], instance=entry["group_instance_id"], topics=topics,
         partitions=partitions, session_ms=entry["session_timeout"], rebalance_ms=entry["rebalance_timeout"] if entry["rebalance_timeout"] >= 0 else None,
         metadata=subscription, since_ms=before.since_ms if before is not None else at_ms,
+        committed_ms=last_commit_ms(group, before) if before is not None else None,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import Final
 from groupproof.harness.judging.diagnosis.causes import Cause
 from groupproof.harness.judging.topic_history.logged_groups import LEFT_FOR_NOW, LoggedGroup, LoggedMember
 
-__all__ = ["is_return", "loss_of", "was_alive", "was_there"]
+__all__ = ["is_return", "last_commit_ms", "loss_of", "was_alive", "was_there"]
 
 _RETURN_MS: Final = 1_800_000
 """So long after a member was lost, one of the same client id and host is the same process that came back."""
@@ -25,16 +25,16 @@ def loss_of(group: LoggedGroup, member: LoggedMember, end_ms: int) -> Cause:
     if member.epoch == LEFT_FOR_NOW:
         return Cause.HEARTBEAT_TIMEOUT
     silent_ms = _silent_ms(group, member, end_ms)
-    if silent_ms is None or not member.session_ms or silent_ms < member.session_ms:
+    if silent_ms is None or not member.session_ms or silent_ms < _silence_of(member):
         return Cause.LEFT
     is_stuck = member.rebalance_ms is not None and member.session_ms < member.rebalance_ms <= silent_ms
     return Cause.POLL_INTERVAL if is_stuck else Cause.HEARTBEAT_TIMEOUT
 
 
 def was_alive(group: LoggedGroup, member: LoggedMember, end_ms: int) -> bool:
-    """Tell whether no session can have ended: that takes its whole length since the last heartbeat, and so since the last commit."""
+    """Tell whether no session can have ended: that takes its whole length since the last heartbeat."""
     silent_ms = _silent_ms(group, member, end_ms)
-    return silent_ms is not None and member.session_ms is not None and silent_ms < member.session_ms
+    return member.epoch != LEFT_FOR_NOW and silent_ms is not None and member.session_ms is not None and silent_ms < _silence_of(member)
 
 
 def is_return(group: LoggedGroup, member: LoggedMember, at_ms: int) -> bool:
@@ -55,8 +55,23 @@ def _has_gone(group: LoggedGroup, member: LoggedMember, at_ms: int, *, even_aliv
     )
 
 
+def _silence_of(member: LoggedMember) -> int:
+    """Return how long at least nothing was committed where the session has ended.
+
+    A classic member's commit keeps its session alive. One of the newer protocols does not: since the last heartbeat before it at most a third of a session is over.
+    """
+    session_ms = member.session_ms or 0
+    return session_ms * 2 // 3 if member.epoch else session_ms
+
+
 def _silent_ms(group: LoggedGroup, member: LoggedMember, end_ms: int) -> int | None:
     """Return how long before `end_ms` the last commit of a member's partitions was; None where none of them was committed in this membership."""
+    last_ms = last_commit_ms(group, member)
+    return end_ms - last_ms if last_ms is not None else None
+
+
+def last_commit_ms(group: LoggedGroup, member: LoggedMember) -> int | None:
+    """Return when a partition was last committed that a member had then, in this membership."""
     times = [group.commits[partition].at_ms for partition in member.partitions if partition in group.commits]
     mine = [at_ms for at_ms in times if at_ms >= member.since_ms]
-    return end_ms - max(mine) if mine else None
+    return max((*mine, member.committed_ms)) if member.committed_ms is not None else max(mine, default=None)

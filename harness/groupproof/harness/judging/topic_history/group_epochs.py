@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from groupproof.harness.judging.diagnosis.causes import Cause
-from groupproof.harness.judging.topic_history.group_departures import is_return, loss_of, was_alive, was_there
+from groupproof.harness.judging.topic_history.group_departures import is_return, last_commit_ms, loss_of, was_alive, was_there
 from groupproof.harness.judging.topic_history.logged_groups import Departure, LoggedGroup, LoggedMember, LoggedRebalance, StaticRestart
 from groupproof.protocol.vocabulary import TopicPartition
 
@@ -46,9 +46,9 @@ def split_name(record: str) -> tuple[str, str] | None:
 
 def follow_epoch_record(
     group: LoggedGroup, changes: EpochChanges, protocol: str, kind: str, key: Mapping[str, Any], value: Mapping[str, Any] | None, at_ms: int,
-    place: tuple[int, int], topic_names: Mapping[str, str], session_ms: int | None = None,
+    place: tuple[int, int], topic_names: dict[str, str], session_ms: int | None = None,
 ) -> None:  # fmt: skip
-    """Take in one record; `topic_names` are those of topic ids, as far as any record tells them, `session_ms` the broker's session timeout of the protocol."""
+    """Take in one record; `topic_names` are those of topic ids, as far as any record tells them, and are added to; `session_ms` the broker's session timeout of the protocol."""
     group.protocol, group.protocol_type = protocol, "consumer" if protocol == "consumer" else protocol
     if kind == "MemberMetadata":
         _follow_member(group, changes, key["member_id"], value, at_ms, session_ms)
@@ -66,6 +66,7 @@ def follow_epoch_record(
             group.rebalances[-1].joined_ms = group.rebalances[-1].joined_ms or at_ms
         _settle(group, at_ms)
     elif kind == "CurrentMemberAssignment" and value is not None:
+        _learn_name(group, value, topic_names)
         _follow_assignment(group, key["member_id"], value, topic_names)
         _settle(group, at_ms)
 
@@ -87,7 +88,7 @@ def _follow_member(group: LoggedGroup, changes: EpochChanges, name: str, value: 
         changes.was_empty = changes.was_empty or not group.members
         _follow_arrival(group, changes, now, at_ms)
     else:
-        now = replace(now, partitions=before.partitions, epoch=before.epoch, is_reconciled=before.is_reconciled)
+        now = replace(now, partitions=before.partitions, committed_ms=before.committed_ms, epoch=before.epoch, is_reconciled=before.is_reconciled)
         if (now.topics, now.pattern) != (before.topics, before.pattern):
             changes.changed[name] = now
     group.members[name] = now
@@ -112,7 +113,18 @@ def _follow_assignment(group: LoggedGroup, name: str, value: Mapping[str, Any], 
         return
     member.epoch = value["member_epoch"]
     member.is_reconciled = value["state"] == _STABLE
+    member.committed_ms = last_commit_ms(group, member)
     member.partitions = tuple(_partitions(value, topic_names))
+
+
+def _learn_name(group: LoggedGroup, value: Mapping[str, Any], topic_names: dict[str, str]) -> None:
+    """Note the name of an id where only one is left for it. From 4.1 on no record tells it: assignments have ids, subscriptions and commits names."""
+    unnamed = [entry["topic_id"] for entry in value.get("assigned_partitions", ()) if "topic_id" in entry and entry["topic_id"] not in topic_names]
+    if len(unnamed) != 1 or any(member.pattern for member in group.members.values()):
+        return
+    left = {topic for member in group.members.values() for topic in member.topics}.difference(topic_names.values())
+    if len(left) == 1:
+        topic_names[unnamed[0]] = left.pop()
 
 
 def _partitions(value: Mapping[str, Any], topic_names: Mapping[str, str]) -> list[TopicPartition]:

@@ -18,7 +18,9 @@ LEFT_FOR_NOW: Final = -2
 
 @dataclass(slots=True, kw_only=True)
 class LoggedMember:
-    """A member as its record says. `epoch` and `is_reconciled` are those of the newer protocols; `since_ms` is when its first record came."""
+    """A member as its record says. `epoch` and `is_reconciled` are those of the newer protocols; `since_ms` is when its first record came, `committed_ms` when
+    partitions that it has given up since were last committed.
+    """
 
     member: str
     client: str
@@ -31,6 +33,7 @@ class LoggedMember:
     rebalance_ms: int | None = None
     metadata: bytes = b""
     since_ms: int = 0
+    committed_ms: int | None = None
     epoch: int = 0
     is_reconciled: bool = True
 
