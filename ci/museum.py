@@ -23,17 +23,19 @@ _PLACE: Final = re.compile(r"https://github\.com/[^/]+/[^/]+/(?:(?:pull|issues)/
 
 
 def table(rows: Sequence[MuseumRow]) -> str:
-    """Return the rows, each client's under its name."""
+    """Return the rows, those of a program under its name."""
     red = sum(row.verdict.value == "FAILED" for row in rows)
-    sources, clients = len({row.source for row in rows}), len({row.client for row in rows})
-    parts = [f"{len(rows)} rows of {clients} clients, from {sources} sources; {red} are `FAILED` with the bug, {len(rows) - red} `NON_STRICT`.\n"]
-    for client, group in groupby(rows, key=lambda row: row.client):
-        parts += [f"\n## {client}\n\n", "| Bug | Case | With it | Without it |\n", "| --- | --- | --- | --- |\n", *map(_line, group)]
+    sources, programs = len({row.source for row in rows}), len({row.subject for row in rows})
+    order = list(dict.fromkeys(row.subject for row in rows))
+    parts = [f"{len(rows)} rows of {programs} programs, from {sources} sources; {red} are `FAILED` with the bug, {len(rows) - red} `NON_STRICT`.\n"]
+    for subject, group in groupby(sorted(rows, key=lambda row: order.index(row.subject)), key=lambda row: row.subject):
+        parts += [f"\n## {subject}\n\n", "| Bug | Case | With it | Without it |\n", "| --- | --- | --- | --- |\n", *map(_line, group)]
     return "".join(parts)
 
 
 def _line(row: MuseumRow) -> str:
-    before = "" if row.profile == NEWEST_PROFILE else f", before {row.profile}"
+    how = "before" if row.side == "client" else "judged by"
+    before = "" if row.profile == NEWEST_PROFILE else f", {how} {row.profile}"
     note = f" {row.note}" if row.note else ""
     verdict = f"{row.buggy} {row.verdict.value}: {row.observed}"
     return f"| {row.title} ([{_short(row.source)}]({row.source}).{note}) | `{row.case}`{before} | {verdict} | {row.fixed} {row.then.value} |\n"

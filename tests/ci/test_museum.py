@@ -10,7 +10,7 @@ from groupproof.harness.model.verdicts import Verdict
 
 STALE = f"Before.\n\n{museum.BEGINS}| printed long ago |\n{museum.ENDS}\nAfter.\n"
 ROW = MuseumRow(
-    name="a", client="fake", buggy="1.0", fixed="1.1", case="join/classic/subscription", title="It says too little.",
+    name="a", subject="fake", buggy="1.0", fixed="1.1", case="join/classic/subscription", title="It says too little.",
     source="https://github.com/o/r/pull/12", verdict=Verdict.FAILED, observed="It ends early.", profile="kafka-2.4", note="By the way.",
 )  # fmt: skip
 

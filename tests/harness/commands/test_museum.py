@@ -41,7 +41,7 @@ def test_a_bug_that_is_there_and_then_is_not_is_a_row_that_stands(groupproof: Ca
     assert called.code == 0
     for words in (
         f"STANDS fake 1.0 → 1.1  {CASE}  FAILED → OK", "https://example.org/zombie", "No JoinGroup came.", "groupproof replay out/runs/fake@1.0/cases/",
-        "1 rows of 1 clients: 1 STANDS",
+        "1 rows of 1 programs: 1 STANDS",
     ):  # fmt: skip
         assert words in called.out
     assert (tmp_path / "out" / "museum.html").is_file()
@@ -100,7 +100,7 @@ def test_a_pattern_that_means_no_row_is_wrong_usage(groupproof: Call, tmp_path: 
 
 def test_the_gravest_state_decides_the_exit_code() -> None:
     row = MuseumRow(
-        name="a", client="c", buggy="1", fixed="2", case=CASE, title="t", source="https://s", verdict=Verdict.FAILED, observed="o"
+        name="a", subject="c", buggy="1", fixed="2", case=CASE, title="t", source="https://s", verdict=Verdict.FAILED, observed="o"
     )  # fmt: skip
     sides = SideOutcome(release="1")
     stands = RowOutcome(row=row, state=RowState.STANDS, buggy=sides, fixed=sides)

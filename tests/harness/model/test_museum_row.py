@@ -6,7 +6,7 @@ from groupproof.harness.model.museum_row import MuseumRow, Visit, visits_of
 from groupproof.harness.model.verdicts import Verdict
 
 ROW = MuseumRow(
-    name="a-bug", client="kafkajs", buggy="2.2.3", fixed="2.2.4", case="heartbeat/classic/illegal-generation", title="It stops.",
+    name="a-bug", subject="kafkajs", buggy="2.2.3", fixed="2.2.4", case="heartbeat/classic/illegal-generation", title="It stops.",
     source="https://example.org/1", verdict=Verdict.FAILED, observed="No JoinGroup came.",
 )  # fmt: skip
 

@@ -15,7 +15,7 @@ from groupproof.protocol.schemas import validate
 pytestmark = pytest.mark.slow
 
 ROW = MuseumRow(
-    name="zombie", client="fake", buggy="1.0", fixed="1.1", case=REBALANCE, title="It goes on.", source="https://example.org/1",
+    name="zombie", subject="fake", buggy="1.0", fixed="1.1", case=REBALANCE, title="It goes on.", source="https://example.org/1",
     verdict=Verdict.FAILED, observed="No JoinGroup came.",
 )  # fmt: skip
 VARIANTS = {ROW.visits[0]: "dies-on-heartbeat-27", ROW.visits[1]: None}

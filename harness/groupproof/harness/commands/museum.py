@@ -1,4 +1,4 @@
-"""`groupproof museum`: known bugs of released clients, each shown by the case that tells the release with it from the one without."""
+"""`groupproof museum`: known bugs of released clients and coordinators, each shown by the case that tells the release with it from the one without."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from groupproof.harness.model.museum_row import MuseumRow, RowOutcome, Visit
+    from groupproof.harness.running.museum.museum_run import Found
     from groupproof.harness.running.runs.whole_run import RunOutcome
-    from groupproof.harness.subjects.client_registry import Candidate
 
 __all__ = ["code_of", "command", "print_rows"]
 
 _INTERRUPTED = 130
 
 
-@click.command(name="museum", short_help="Run known bugs of released clients.")
-@click.option("--only", metavar="PATTERN", multiple=True, help="Take rows by name, client or case, prefix or glob; repeatable.")
+@click.command(name="museum", short_help="Run known bugs of released clients and coordinators.")
+@click.option("--only", metavar="PATTERN", multiple=True, help="Take rows by name, client, coordinator or case, prefix or glob; repeatable.")
 @click.option("--list", "lists", is_flag=True, help="Print the rows, and run nothing.")
 @click.option("--rows", type=click.Path(path_type=Path), metavar="FILE", help="Rows of another file than the one that ships.")
 @click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="The same seed gives the same schedule.")
@@ -84,6 +84,7 @@ def _run(
     from groupproof.harness.reports.museum_outcomes import RUNS
     from groupproof.harness.reports.report_writer import write_report
     from groupproof.harness.running.museum.museum_run import MuseumRun, is_decided
+    from groupproof.harness.subjects.brokers.broker_providers import subject_named
     from groupproof.harness.subjects.client_registry import candidate
 
     needed = visits_of(rows)
@@ -92,13 +93,15 @@ def _run(
         console.print(f"{len(needed) - len(visits)} of {len(needed)} releases were run before, in {output}", highlight=False, soft_wrap=True)
     with watched(console, sum(len(cases) for cases in visits.values())) as display:
 
-        def candidate_at(visit: Visit) -> Candidate:
+        def found_at(visit: Visit) -> Found:
+            if visit.side == "coordinator":
+                return subject_named(visit.subject, profile=visit.profile, say=display.line)
             return candidate(visit.subject, (), profile=visit.profile, seed=seed, jobs=jobs, say=display.line)
 
         def write(visit: Visit, outcome: RunOutcome) -> None:
             write_report(outcome.summary, output / RUNS / visit.folder)
 
-        run = MuseumRun(candidate_at, seed=seed, command=["groupproof", *sys.argv[1:]], say=display.report, done=write)
+        run = MuseumRun(found_at, seed=seed, command=["groupproof", *sys.argv[1:]], say=display.report, done=write)
         run.go(visits)
     return run.absent, run.is_interrupted
 
@@ -106,8 +109,8 @@ def _run(
 def _list(rows: Sequence[MuseumRow]) -> None:
     width = max(len(row.name) for row in rows)
     for row in rows:
-        click.echo(f"{row.name:<{width}}  {row.client} {row.buggy} → {row.fixed}  {row.case}  {row.title}")
-    click.echo(f"{len(rows)} rows of {len({row.client for row in rows})} clients")
+        click.echo(f"{row.name:<{width}}  {row.subject} {row.buggy} → {row.fixed}  {row.case}  {row.title}")
+    click.echo(f"{len(rows)} rows of {len({row.subject for row in rows})} programs")
 
 
 def print_rows(console: Console, outcomes: Sequence[RowOutcome]) -> None:
@@ -119,9 +122,9 @@ def print_rows(console: Console, outcomes: Sequence[RowOutcome]) -> None:
         for line in _lines_of(outcome):
             console.print(line, soft_wrap=True)
     counts = {state: sum(outcome.state is state for outcome in outcomes) for state in RowState}
-    clients = len({outcome.row.client for outcome in outcomes})
+    programs = len({outcome.row.subject for outcome in outcomes})
     totals = ", ".join(f"{count} {state.value}" for state, count in counts.items() if count)
-    console.print(f"{len(outcomes)} rows of {clients} clients: {totals}", highlight=False, soft_wrap=True)
+    console.print(f"{len(outcomes)} rows of {programs} programs: {totals}", highlight=False, soft_wrap=True)
 
 
 def _lines_of(outcome: RowOutcome) -> list[object]:
@@ -134,7 +137,7 @@ def _lines_of(outcome: RowOutcome) -> list[object]:
     words = [side.verdict.value if side.verdict is not None else "not run" for side in (outcome.buggy, outcome.fixed)]
     arrow = Text.assemble((words[0], styles[0]), " → ", (words[1], styles[1]))
     lines: list[object] = [
-        Text.assemble((f"{outcome.state.value} ", "bold"), (f"{row.client} {row.buggy} → {row.fixed}", "bold"), f"  {row.case}  ", arrow),
+        Text.assemble((f"{outcome.state.value} ", "bold"), (f"{row.subject} {row.buggy} → {row.fixed}", "bold"), f"  {row.case}  ", arrow),
         Text(f"  bug       {row.title}"),
         Text(f"  source    {row.source}" + (f" ({row.note})" if row.note else "")),
     ]

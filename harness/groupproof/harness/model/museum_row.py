@@ -1,4 +1,4 @@
-"""A row of the museum: two releases of a client, and the case that tells them apart. What it came to, too. Pure."""
+"""A row of the museum: two releases of a client or a coordinator, and the case that tells them apart. What it came to, too. Pure."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ NEWEST_PROFILE = "kafka-4.1"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Visit:
-    """A release of a client before the coordinator of one broker release: what is run at one time."""
+    """What is run at one time: a release of a client before the coordinator of one broker release, or a release of a coordinator by the rules of one."""
 
     subject: str
     profile: str
+    side: str = "client"
 
     @property
     def folder(self) -> str:
@@ -35,7 +36,7 @@ class MuseumRow:
     """
 
     name: str
-    client: str
+    subject: str
     buggy: str
     fixed: str
     case: str
@@ -43,6 +44,7 @@ class MuseumRow:
     source: str
     verdict: Verdict
     observed: str
+    side: str = "client"
     profile: str = NEWEST_PROFILE
     note: str = ""
     then: Verdict = Verdict.OK
@@ -50,11 +52,12 @@ class MuseumRow:
     @property
     def visits(self) -> tuple[Visit, Visit]:
         """Return the two runs that it takes, that of the release with the bug first."""
-        return Visit(f"{self.client}@{self.buggy}", self.profile), Visit(f"{self.client}@{self.fixed}", self.profile)
+        buggy, fixed = (Visit(f"{self.subject}@{release}", self.profile, self.side) for release in (self.buggy, self.fixed))
+        return buggy, fixed
 
     def is_meant(self, pattern: str) -> bool:
-        """Tell whether `pattern` names the row by its name, its client or its case, as a prefix or a glob."""
-        return any(name.startswith(pattern) or fnmatchcase(name, pattern) for name in (self.name, self.client, self.case))
+        """Tell whether `pattern` names the row by its name, its subject or its case, as a prefix or a glob."""
+        return any(name.startswith(pattern) or fnmatchcase(name, pattern) for name in (self.name, self.subject, self.case))
 
 
 class RowState(Enum):

@@ -48,7 +48,8 @@ def to_json(outcomes: Sequence[RowOutcome]) -> dict[str, Any]:
 def _row_to_json(outcome: RowOutcome) -> dict[str, Any]:
     row = outcome.row
     return {
-        **{key: getattr(row, key) for key in ("name", "client", "case", "profile", "title", "source", "note")},
+        row.side: row.subject,
+        **{key: getattr(row, key) for key in ("name", "case", "profile", "title", "source", "note")},
         "state": outcome.state.value,
         "reason": outcome.reason,
         "buggy": _side_to_json(outcome.buggy),

@@ -11,7 +11,7 @@ from groupproof.harness.reports.pages.museum_page import STATE_COLOURS, write_mu
 from groupproof.harness.reports.pictures.palette import COLOURS
 
 ROW = MuseumRow(
-    name="zombie", client="fake", buggy="1.0", fixed="1.1", case="heartbeat/classic/illegal-generation", title="It goes <on>.",
+    name="zombie", subject="fake", buggy="1.0", fixed="1.1", case="heartbeat/classic/illegal-generation", title="It goes <on>.",
     source="https://example.org/1", verdict=Verdict.FAILED, observed="No JoinGroup came.", note="mended by the way",
 )  # fmt: skip
 BUGGY = SideOutcome(

@@ -63,7 +63,8 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
 def test_each_row_that_ships_names_registered_releases_the_older_one_with_the_bug() -> None:
     faults = []
     for row in load_rows():
-        releases = resolve(row.client).releases
+        # Of a coordinator any release that Maven has can be named.
+        releases = resolve(row.subject).releases if row.side == "client" else (row.buggy, row.fixed)
         if not {row.buggy, row.fixed} <= set(releases):
             faults.append(f"{row.name}: {row.buggy} or {row.fixed} is not registered")
         if Version(row.buggy) >= Version(row.fixed):
@@ -74,8 +75,22 @@ def test_each_row_that_ships_names_registered_releases_the_older_one_with_the_bu
     assert not faults
 
 
+def test_a_row_of_a_coordinator_names_one_of_its_own_cases_and_is_judged_by_its_profile(tmp_path: Path) -> None:
+    text = GOOD.replace('client = "kafkajs"', 'coordinator = "apache-kafka"\nprofile = "kafka-4.2"').replace("2.2.3", "4.1.1").replace("2.2.4", "4.2.2")
+    (row,) = load_rows(written(tmp_path, text.replace("heartbeat/classic/illegal-generation", "epoch/consumer/returns-later")))
+
+    assert [(visit.subject, visit.side, visit.folder) for visit in row.visits] == [
+        ("apache-kafka@4.1.1", "coordinator", "apache-kafka@4.1.1-kafka-4.2"),
+        ("apache-kafka@4.2.2", "coordinator", "apache-kafka@4.2.2-kafka-4.2"),
+    ]
+    with pytest.raises(WrongUsage, match="which does not exist"):
+        load_rows(written(tmp_path, text))
+    with pytest.raises(WrongUsage, match="holds no rows"):
+        load_rows(written(tmp_path, text.replace("[[row]]", '[[row]]\nclient = "kafkajs"')))
+
+
 def test_no_bug_ships_twice() -> None:
-    rows = [(row.client, row.buggy, row.fixed, row.case, row.profile) for row in load_rows()]
+    rows = [(row.subject, row.buggy, row.fixed, row.case, row.profile) for row in load_rows()]
 
     assert len(rows) == len(set(rows))
 

@@ -11,8 +11,9 @@ from tests.harness.running.museum.fake_releases import CASE, OTHER, release_of
 from groupproof.harness.model.museum_row import Visit
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.reports.report_writer import write_report
-from groupproof.harness.running.museum.museum_run import MuseumRun, is_decided
+from groupproof.harness.running.museum.museum_run import FoundOf, MuseumRun, is_decided
 from groupproof.harness.running.runs.whole_run import RunOutcome
+from groupproof.harness.subjects.brokers.broker_providers import subject_named
 
 pytestmark = pytest.mark.slow
 
@@ -22,10 +23,10 @@ BUGGY, FIXED, ABSENT = (Visit(f"fake@{release}", "kafka-4.1") for release in ("1
 class Walk:
     """A walk, and what it came to; at the first case it does what it is given."""
 
-    def __init__(self, at_first: object = None) -> None:
+    def __init__(self, at_first: object = None, found_of: FoundOf = release_of) -> None:
         self.outcomes: dict[Visit, RunOutcome] = {}
         self._at_first = at_first
-        self.run = MuseumRun(release_of, seed=1, command=["groupproof"], say=self._say, done=self.outcomes.__setitem__)
+        self.run = MuseumRun(found_of, seed=1, command=["groupproof"], say=self._say, done=self.outcomes.__setitem__)
 
     def _say(self, *_: object) -> None:
         if callable(self._at_first):
@@ -53,6 +54,15 @@ def test_a_release_that_cannot_be_had_is_absent_and_the_others_run() -> None:
 
     assert walk.run.absent == {ABSENT: "fake@0.9 can't be had here"}
     assert list(walk.outcomes) == [FIXED]
+
+
+def test_a_release_of_a_coordinator_is_asked_the_cases_of_coordinators() -> None:
+    walk = Walk(found_of=lambda visit: subject_named(visit.subject, profile=visit.profile, say=lambda _: None))
+    visit = Visit("groupproof", "kafka-4.1", "coordinator")
+
+    walk.run.go({visit: ("epoch/consumer/returns-later",)})
+
+    assert walk.verdicts() == {visit: [Verdict.OK]}
 
 
 def test_an_interruption_ends_the_walk_and_keeps_what_was_reached() -> None:

@@ -152,7 +152,7 @@ def gives_up_partitions(client: str, *, after: str, requirement: str, within_ms:
             raise NotOffered(f"the program of {client} does not tell of what its application loses")
         revoked = _revoked(ev, client, after)
         again = next((obs for obs in ev.events("partitions_assigned", client, after, ev.closing) if obs.body.get("partitions")), None)
-        if revoked is not None and again is not None and again.seq < revoked.seq:
+        if again is not None and (revoked is None or again.seq < revoked.seq):
             yield claim.failed("Partitions were assigned to it first.", again, proof=Proof.LIVENESS)
             return
         missing = overdue(ev, claim, revoked, since=moment(ev, after), within_ms=within_ms, never="It was never told.", late="It was told late.")

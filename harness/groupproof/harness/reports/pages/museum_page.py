@@ -34,7 +34,7 @@ def write_museum(outcomes: Sequence[RowOutcome], output: Path) -> None:
         raise KitFailure(f"the museum's report that would be written is not as its schema says: {error}") from error
     text = render(
         "museum.html.j2",
-        halls=[(client, list(group)) for client, group in groupby(outcomes, key=lambda outcome: outcome.row.client)],
+        halls=[(subject, list(group)) for subject, group in groupby(outcomes, key=lambda outcome: outcome.row.subject)],
         rows=outcomes,
         totals=totals_of(outcomes),
         colours=VERDICT_COLOURS,

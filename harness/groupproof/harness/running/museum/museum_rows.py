@@ -21,6 +21,7 @@ ROWS: Final = Path(str(files("groupproof.harness"))) / "museum.toml"
 """The rows that ship."""
 
 _VERDICTS: Final = ("verdict", "then")
+_SIDES: Final = ("client", "coordinator")
 
 
 def load_rows(path: Path = ROWS) -> tuple[MuseumRow, ...]:
@@ -41,20 +42,21 @@ def select_rows(rows: Sequence[MuseumRow], only: Sequence[str]) -> tuple[MuseumR
     """Return the rows that the patterns mean, all where there is none; raise `WrongUsage` for a pattern that means no row."""
     for pattern in only:
         if not any(row.is_meant(pattern) for row in rows):
-            names = [name for row in rows for name in (row.name, row.client, row.case)]
-            raise WrongUsage(f"{pattern!r} is no row's name, client or case{nearest(pattern, names)}; see groupproof museum --list")
+            names = [name for row in rows for name in (row.name, row.subject, row.case)]
+            raise WrongUsage(f"{pattern!r} is no row's name, client, coordinator or case{nearest(pattern, names)}; see groupproof museum --list")
     return tuple(row for row in rows if not only or any(row.is_meant(pattern) for pattern in only))
 
 
 def _row(table: dict[str, Any]) -> MuseumRow:
-    fields: dict[str, Any] = {key: Verdict(value) if key in _VERDICTS else value for key, value in table.items()}
-    return MuseumRow(**fields)
+    side = next(side for side in _SIDES if side in table)
+    fields: dict[str, Any] = {key: Verdict(value) if key in _VERDICTS else value for key, value in table.items() if key != side}
+    return MuseumRow(subject=table[side], side=side, **fields)
 
 
 def _check(path: Path, rows: Sequence[MuseumRow]) -> None:
-    ids = {case.id for case in cases_of("client", DIALECT_CAPABILITIES)}
+    ids = {side: {case.id for case in cases_of(side, DIALECT_CAPABILITIES)} for side in _SIDES}
     for number, row in enumerate(rows):
-        if row.case not in ids:
-            raise WrongUsage(f"{path}: {row.name} names the case {row.case}, which does not exist{nearest(row.case, ids)}")
+        if row.case not in ids[row.side]:
+            raise WrongUsage(f"{path}: {row.name} names the case {row.case}, which does not exist{nearest(row.case, ids[row.side])}")
         if any(row.name == other.name for other in rows[:number]):
             raise WrongUsage(f"{path}: there are two rows called {row.name}")

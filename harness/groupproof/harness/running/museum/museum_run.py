@@ -16,13 +16,18 @@ from groupproof.harness.model.report_json import read_report
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.model.version import release
 from groupproof.harness.running.runs.client_run import ClientRun
-from groupproof.harness.running.runs.whole_run import RunConfig, RunOutcome, Say
+from groupproof.harness.running.runs.coordinator_run import JOBS, CoordinatorRun
+from groupproof.harness.running.runs.whole_run import CertifyRun, RunConfig, RunOutcome, Say
+from groupproof.harness.subjects.brokers.cluster import BrokerSubject
 from groupproof.harness.subjects.client_registry import Candidate
 from groupproof.protocol.rules.requirements import catalogue_sha256
 
-__all__ = ["CandidateOf", "MuseumRun", "is_decided"]
+__all__ = ["Found", "FoundOf", "MuseumRun", "is_decided"]
 
-CandidateOf = Callable[[Visit], Candidate]
+Found = Candidate | BrokerSubject
+"""A release that is installed: a client's, or a coordinator's."""
+
+FoundOf = Callable[[Visit], Found]
 """Has the release installed. Raises `RunError` where it cannot be had."""
 
 _OPEN: Final = (Verdict.INCONCLUSIVE.value, Verdict.BROKEN.value)
@@ -43,10 +48,10 @@ def is_decided(folder: Path, cases: Sequence[str]) -> bool:
 class MuseumRun:
     """Runs what is not decided yet. `say` gets each case, `done` each run that is over; `absent` is why a release could not be had."""
 
-    def __init__(self, candidate_of: CandidateOf, *, seed: int, command: Sequence[str], say: Say, done: Callable[[Visit, RunOutcome], None]) -> None:
+    def __init__(self, found_of: FoundOf, *, seed: int, command: Sequence[str], say: Say, done: Callable[[Visit, RunOutcome], None]) -> None:
         self.absent: dict[Visit, str] = {}
         self.is_interrupted = False
-        self._candidate_of = candidate_of
+        self._found_of = found_of
         self._seed = seed
         self._command = command
         self._say = say
@@ -57,24 +62,22 @@ class MuseumRun:
 
         All releases are installed before the first is run: an installation would be in the way of the others' time.
         """
-        candidates = {visit: found for visit in visits if (found := self._candidate_at(visit)) is not None}
-        for visit, found in candidates.items():
+        installed = {visit: found for visit in visits if (found := self._found_at(visit)) is not None}
+        for visit, found in installed.items():
             self._run(visit, found, visits[visit])
             if self.is_interrupted:
                 return
 
-    def _candidate_at(self, visit: Visit) -> Candidate | None:
+    def _found_at(self, visit: Visit) -> Found | None:
         try:
-            return self._candidate_of(visit)
+            return self._found_of(visit)
         except RunError as error:
             self.absent[visit] = str(error)
             return None
 
-    def _run(self, visit: Visit, found: Candidate, cases: Sequence[str]) -> None:
-        wanted = [case for case in cases_of("client", DIALECT_CAPABILITIES) if case.id in cases]
-        config = RunConfig(cases=wanted, profile=visit.profile, level="info", seed=self._seed, jobs=found.jobs, command=self._command)
+    def _run(self, visit: Visit, found: Found, cases: Sequence[str]) -> None:
         try:
-            outcome = ClientRun(found, config, say=self._say, on_hello=lambda _: None).go()
+            outcome = self._certify(visit, found, cases).go()
         except KeyboardInterrupt:  # before there was anything to report
             self.is_interrupted = True
             return
@@ -83,3 +86,11 @@ class MuseumRun:
             return
         self.is_interrupted = outcome.summary.run.interrupted
         self._done(visit, outcome)
+
+    def _certify(self, visit: Visit, found: Found, cases: Sequence[str]) -> CertifyRun:
+        wanted = [case for case in cases_of(visit.side, DIALECT_CAPABILITIES) if case.id in cases]
+        jobs = found.jobs if isinstance(found, Candidate) else JOBS
+        config = RunConfig(cases=wanted, profile=visit.profile, level="info", seed=self._seed, jobs=jobs, command=self._command)
+        if isinstance(found, Candidate):
+            return ClientRun(found, config, say=self._say, on_hello=lambda _: None)
+        return CoordinatorRun(found, config, say=self._say)

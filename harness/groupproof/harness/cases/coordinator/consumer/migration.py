@@ -172,6 +172,17 @@ _SWITCHES: Final = (
         classic.sync("k", **_AS_I1, code=0),
         classic.beat("k", **_AS_I1, code=0),
     ),
+    # KAFKA-19546: before 4.0.2 and 4.1.1 the group is Stable here, and the member keeps partitions of a topic that it no longer subscribes to.
+    consumer_case(
+        "switch/only-static-consumer-with-other-topics",
+        "has the group join again where the JoinGroup that replaces the only consumer subscribes to other topics",
+        ("CGG-64",),
+        join("a", names=("t", "u"), **_AS_I1),
+        classic.join("k", **_AS_I1, wait=True, code=0),
+        classic.describe("z"),
+        classic.beat("k", **_AS_I1),
+        topics={"t": 4, "u": 3},
+    ),
     consumer_case(
         "switch/place-of-one-that-is-away",
         "gives the place of a static consumer that is away to a JoinGroup of its instance",
