@@ -76,7 +76,9 @@ def test_each_row_that_ships_names_registered_releases_the_older_one_with_the_bu
 
 
 def test_a_row_of_a_coordinator_names_one_of_its_own_cases_and_is_judged_by_its_profile(tmp_path: Path) -> None:
-    text = GOOD.replace('client = "kafkajs"', 'coordinator = "apache-kafka"\nprofile = "kafka-4.2"').replace("2.2.3", "4.1.1").replace("2.2.4", "4.2.2")
+    text = (
+        GOOD.replace('client = "kafkajs"', 'coordinator = "apache-kafka"\nprofile = "kafka-4.2"').replace("2.2.3", "4.1.1").replace("2.2.4", "4.2.2")
+    )
     (row,) = load_rows(written(tmp_path, text.replace("heartbeat/classic/illegal-generation", "epoch/consumer/returns-later")))
 
     assert [(visit.subject, visit.side, visit.folder) for visit in row.visits] == [
