@@ -52,14 +52,19 @@ _WIDE: Final = 180
 @click.option(
     "--record", type=click.Path(path_type=Path), metavar="FILE", help="Write every record to this trace (NDJSON), to be watched again or analysed."
 )
+@click.option(
+    "--admin",
+    is_flag=True,
+    help="Ask brokers for the states of groups and the session timeout, too (ListGroups, DescribeConfigs); of a cluster alone.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print what is there now as JSON on stdout, and nothing else there.")
 def command(
     *, sources: tuple[str, ...], properties: Path | None, groups: tuple[str, ...], window: int, once: bool, interval: int, until_stable: str | None,
-    within: int, prometheus: int | None, bind: str, record: Path | None, as_json: bool,
+    within: int, prometheus: int | None, bind: str, record: Path | None, admin: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Show the state of every group, its rebalances with their likely causes, members that come and go, partitions without an owner, commits that stand still.
 
-    Nothing is asked of the cluster but ApiVersions, Metadata, ListOffsets and Fetch; no group is joined, and nothing is written. FILEs are segments of
+    Nothing is asked of the cluster but ApiVersions, Metadata, ListOffsets and Fetch, and what --admin allows; no group is joined, and nothing is written. FILEs are segments of
     __consumer_offsets that were copied from a broker's disk, folders of them, and what --record wrote. A cause is marked as certain only where the records leave no other.
     """
     from groupproof.harness.commands.work.topic_watch import TopicWatch
@@ -67,7 +72,7 @@ def command(
     watch = TopicWatch(window_ms=window)
     options = _Options(
         groups=groups, once=once or as_json, interval_s=interval / 1_000, until_stable=until_stable, within_s=within / 1_000, prometheus=prometheus,
-        bind=bind, as_json=as_json,
+        bind=bind, as_json=as_json, is_admin=admin,
     )  # fmt: skip
     with _recording(record) as listener:
         if all(Path(source).exists() for source in sources):
@@ -88,6 +93,7 @@ class _Options:
     prometheus: int | None
     bind: str
     as_json: bool
+    is_admin: bool
 
 
 @contextmanager
@@ -132,6 +138,7 @@ def _watch_cluster(
             interval_s=display.interval_s,
             record=listener,
             serve=serve,
+            is_admin=options.is_admin,
         )
 
     with display:

@@ -13,10 +13,13 @@ from tests.harness.subjects.brokers.scripted_broker import ScriptedBroker
 from tests.harness.subjects.offsets_topic.topic_logs import TopicLogs, commit, generation
 
 from groupproof.harness.commands.work.topic_watch import QUIET_MS, TopicWatch, read_files, serve_metrics, watch_live
+from groupproof.harness.judging.topic_history.topic_history import CONSUMER_SESSION_MS
 from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.subjects.networks.ports import LOOPBACK, reserve_port
-from groupproof.harness.subjects.offsets_topic.live_topic import LiveTopic
+from groupproof.harness.subjects.offsets_topic.group_listing import ADMIN_ASKED
+from groupproof.harness.subjects.offsets_topic.live_topic import ASKED, LiveTopic
 from groupproof.protocol.trace import Observation, write_trace
+from groupproof.protocol.vocabulary import Api
 
 
 def _logs() -> TopicLogs:
@@ -26,13 +29,20 @@ def _logs() -> TopicLogs:
     return logs
 
 
-def _watch(logs: TopicLogs, on_tick: Callable[[], bool] = lambda: False, record: list[Observation] | None = None) -> TopicWatch:
+def _watch(
+    logs: TopicLogs, on_tick: Callable[[], bool] = lambda: False, record: list[Observation] | None = None, *, is_admin: bool = False,
+    asked: set[Api] | None = None,
+) -> TopicWatch:  # fmt: skip
     watch = TopicWatch()
 
     async def main() -> None:
         async with ScriptedBroker.up(logs.answer) as broker:
             topic = LiveTopic(broker.connect, [("h", 9092)])
-            await watch_live(topic, watch, once=False, on_tick=on_tick, interval_s=1, record=None if record is None else record.append)
+            await watch_live(
+                topic, watch, once=False, on_tick=on_tick, interval_s=1, record=None if record is None else record.append, is_admin=is_admin
+            )
+            if asked is not None:
+                asked.update(request.api for request in broker.asked)
 
     trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
     return watch
@@ -52,6 +62,24 @@ def test_a_cluster_and_its_segments_and_a_recording_of_it_tell_the_same(tmp_path
     assert histories[0] == histories[1] == histories[2]
     assert [health.group.group for health in live.healths()] == ["g", "h"]
     assert (live.counts["t"], live.behind, files.tally.read) == (2, 0, 3)
+
+
+def test_whoever_watches_asks_for_nothing_but_to_read() -> None:
+    asked: set[Api] = set()
+    watch = _watch(_logs(), asked=asked)
+
+    assert asked == {Api.METADATA, Api.LIST_OFFSETS, Api.FETCH}
+    assert asked <= set(ASKED)
+    assert (watch.history.consumer_session_ms, watch.history.groups["g"].state) == (CONSUMER_SESSION_MS, "Stable")
+
+
+def test_with_admin_states_and_the_session_are_asked_for_and_nothing_else() -> None:
+    asked: set[Api] = set()
+    watch = _watch(_logs(), asked=asked, is_admin=True)
+
+    assert asked == {Api.METADATA, Api.LIST_OFFSETS, Api.FETCH, *ADMIN_ASKED}
+    assert (watch.history.consumer_session_ms, watch.history.groups["g"].state) == (50_000, "PreparingRebalance")
+    assert watch.history.groups["h"].state == "Stable", "the coordinators list no such group: its records are all there is"
 
 
 def test_of_files_now_is_the_time_of_the_newest_record(tmp_path: Path) -> None:

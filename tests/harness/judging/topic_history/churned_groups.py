@@ -20,8 +20,11 @@ __all__ = ["EXTRA", "ChurnedGroup", "Deed", "GroupPlan", "deal_deeds"]
 EXTRA: Final = "extra"
 """The topic that a changed subscription adds."""
 
-SETTLED_S: Final = 90.0
-_LOOK_S: Final = 0.25
+SETTLED_S: Final = 120.0
+BEGINS_S: Final = 30.0
+"""Within so long all groups have begun."""
+
+_LOOK_S: Final = 0.5
 _REST_S: Final = 3.0
 
 
@@ -70,6 +73,7 @@ class ChurnedGroup:
     async def live(self) -> None:
         """Form the group, one member, a few one by one, the rest at once; then let everything befall it, and let all leave."""
         self._partitions = self.plan.partitions
+        await pass_time(self.draw.random() * BEGINS_S)
         await self._do("first-member", Cause.FIRST_MEMBER, self._joins)
         for _ in range(min(3, self.plan.members - 2)):
             await self._do("new-member", Cause.NEW_MEMBER, self._joins)
@@ -85,7 +89,8 @@ class ChurnedGroup:
             await self._rest(before, moves=cause is not None)
         if waiting.cancelled_caught:
             raise AssertionError(
-                f"{self.plan.group} came to no rest after {name}: {[(process.client, process.generation) for process in self.alive]}"
+                f"{self.plan.group} came to no rest after {name}: generation {before} before, {self._partitions} partitions, "
+                f"{[(process.client, process.generation, len(process.owned), process.failed) for process in self.alive]}"
             )
         self.deeds.append(Deed(group=self.plan.group, name=name, cause=cause, before=before, after=self.generation, at_ms=at_ms))
 

@@ -17,14 +17,14 @@ from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["COMMIT_MS", "POLL_INTERVAL_MS", "SESSION_MS", "Process"]
 
-SESSION_MS: Final = 10_000
-POLL_INTERVAL_MS: Final = 20_000
-COMMIT_MS: Final = 2_000
+SESSION_MS: Final = 20_000
+POLL_INTERVAL_MS: Final = 40_000
+COMMIT_MS: Final = 4_000
 _SETTINGS: Final[dict[str, Any]] = {
-    "session_timeout_ms": SESSION_MS, "heartbeat_interval_ms": 1_500, "max_poll_interval_ms": POLL_INTERVAL_MS, "auto_commit_interval_ms": COMMIT_MS,
+    "session_timeout_ms": SESSION_MS, "heartbeat_interval_ms": 3_000, "max_poll_interval_ms": POLL_INTERVAL_MS, "auto_commit_interval_ms": COMMIT_MS,
     "auto_offset_reset": "earliest", "fetch_max_wait_ms": 10_000, "metadata_max_age_ms": 5_000,
 }  # fmt: skip
-_POLL_MS: Final = 500
+_POLL_MS: Final = 1_000
 _GOODBYE_S: Final = 10.0
 
 

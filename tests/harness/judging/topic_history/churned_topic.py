@@ -38,7 +38,7 @@ __all__ = ["Truth", "churn", "hold_against", "read_again"]
 
 _SETTINGS: Final = {
     "group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 1_000, "group.consumer.min.session.timeout.ms": 1_000,
-    "group.consumer.session.timeout.ms": SESSION_MS, "group.consumer.min.heartbeat.interval.ms": 500, "group.consumer.heartbeat.interval.ms": 1_500,
+    "group.consumer.session.timeout.ms": SESSION_MS, "group.consumer.min.heartbeat.interval.ms": 500, "group.consumer.heartbeat.interval.ms": 3_000,
 }  # fmt: skip
 _KNOWN_S: Final = 3.0
 """After so long a coordinator has heard of new topics; before, that it does is a rebalance of its own."""

@@ -66,6 +66,11 @@ class TopicLogs:
                     for topic in request.body["topics"]
                 )
             }
+        if request.api is Api.LIST_GROUPS:
+            return {"error_code": 0, "groups": ({"group_id": "g", "protocol_type": "consumer", "group_state": "PreparingRebalance"},)}
+        if request.api is Api.DESCRIBE_CONFIGS:
+            setting = {"name": "group.consumer.session.timeout.ms", "value": "50000", "config_source": 5}
+            return {"results": ({"error_code": 0, "resource_type": 4, "resource_name": "0", "configs": (setting,)},)}
         assert request.api is Api.FETCH, request.api
         parts = tuple(self._fetched(part) for topic in request.body["topics"] for part in topic["partitions"])
         return {"error_code": 0, "responses": ({"topic": TOPIC, "partitions": parts},)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from groupproof.harness.judging.topic_history.topic_history import TopicHistory
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.harness.running.signals import mind_signals
 from groupproof.harness.running.trace_files import stream
+from groupproof.harness.subjects.offsets_topic.group_listing import consumer_session_ms, group_states
 from groupproof.harness.subjects.offsets_topic.live_topic import LiveTopic
 from groupproof.harness.subjects.offsets_topic.segment_files import is_segment, read_segments, segments_in
 from groupproof.protocol.trace import Observation
@@ -43,6 +44,11 @@ class TopicWatch:
     counts: dict[str, int] = field(default_factory=dict)
     behind: int = 0
     is_live: bool = False
+
+    def report_states(self, states: Mapping[str, str]) -> None:
+        """Take in what the coordinators say of their groups."""
+        for name, group in self.history.groups.items():
+            group.reported_state = states.get(name)
 
     def healths(self, groups: Sequence[str] = ()) -> list[GroupHealth]:
         """Return all groups, or those of these names, as they are now: of files, at the time of their newest record."""
@@ -111,16 +117,28 @@ def _follow_trace(file: Path, watch: TopicWatch) -> None:
 
 async def watch_live(
     topic: LiveTopic, watch: TopicWatch, *, once: bool, on_tick: Callable[[], bool], interval_s: float, record: Listener | None = None,
-    serve: Callable[[], Awaitable[None]] | None = None,
+    serve: Callable[[], Awaitable[None]] | None = None, is_admin: bool = False,
 ) -> bool:  # fmt: skip
-    """Read what is there, then go on until `on_tick`, which is called every `interval_s`, returns False, or a signal comes; tell whether none did."""
+    """Read what is there, then go on until `on_tick`, which is called every `interval_s`, returns False, or a signal comes; tell whether none did.
+
+    With `is_admin` brokers are asked for their session timeout and for the states of groups, too.
+    """
     await topic.begin()
+    if is_admin:
+        session_ms = await consumer_session_ms(topic.connect, topic.bootstrap[0])
+        watch.history.consumer_session_ms = session_ms or watch.history.consumer_session_ms
+
+    async def ask_states() -> None:
+        if is_admin:
+            watch.report_states(await group_states(topic.connect, topic.bootstrap))
+
     watch.is_live = True
     watch.counts, ids = await topic.topics()
     watch.history.name_topics(ids)
     follower = _Follower(watch, record)
     await topic.read_to_end(follower.deliver)
     watch.behind = topic.behind
+    await ask_states()
     if once or not on_tick():
         return True
     was_interrupted = False
@@ -138,6 +156,7 @@ async def watch_live(
         while True:
             await trio.sleep(interval_s)
             watch.behind = topic.behind
+            await ask_states()
             if not on_tick():
                 nursery.cancel_scope.cancel()
                 break

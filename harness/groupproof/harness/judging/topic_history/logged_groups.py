@@ -147,7 +147,7 @@ class LoggedGroup:
     """Everything that the topic told of one group so far.
 
     `begins_ms` is the time of its first record; `is_whole`: nothing before it was taken away. `counts` are the partitions of each topic, as far as any was ever assigned;
-    `withheld` are those that lost their owner with the last generation.
+    `withheld` are those that lost their owner with the last generation. `reported_state` is what the coordinator says, where it was asked.
     """
 
     group: str
@@ -168,10 +168,13 @@ class LoggedGroup:
     newest_ms: int = 0
     counts: dict[str, int] = field(default_factory=dict)
     withheld: frozenset[TopicPartition] = frozenset()
+    reported_state: str | None = None
 
     @property
     def state(self) -> str:
         """Return the state that the records imply. Of a classic group they show no rebalance that is under way: it is as its last generation left it."""
+        if self.reported_state is not None:
+            return self.reported_state
         if self.is_deleted:
             return "Dead"
         if self.generation is None:
