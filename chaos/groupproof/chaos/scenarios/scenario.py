@@ -13,8 +13,11 @@ from typing import Any, Final
 
 from groupproof.harness.model.case_dialect import case_id
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
+from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
+from groupproof.protocol.rules.consumer.group_configs import HEARTBEAT_INTERVAL, SESSION_TIMEOUT
+from groupproof.protocol.rules.dialect import Dialect
 
-__all__ = ["DURATIONS", "SETTINGS", "Action", "Duration", "Expectation", "Fault", "Healing", "Phase", "RunMode", "Scenario", "Words"]
+__all__ = ["COORDINATOR", "DIALECTS", "DURATIONS", "SETTINGS", "Action", "Duration", "Expectation", "Fault", "Healing", "Phase", "RunMode", "Scenario", "Words"]
 
 Words = str
 """A group of members, by what they are in the scenario: `leader`, `others`, `half`, … (`scenario_words`)."""
@@ -51,6 +54,18 @@ DURATIONS: Final[Mapping[str, Duration]] = {
 
 SETTINGS: Final[Mapping[str, Any]] = {"session_timeout_ms": "session", "heartbeat_interval_ms": "beat", "max_poll_interval_ms": "poll"}
 """What every member is set to, unless its scenario says otherwise."""
+
+DIALECTS: Final[Mapping[str, Dialect]] = {dialect.name: dialect for dialect in (CLASSIC, CONSUMER)}
+"""The dialects that scenarios are of; a member speaks its scenario's, unless its settings name another `group_protocol`."""
+
+COORDINATOR: Final[Mapping[str, Mapping[str, Any]]] = {
+    CLASSIC.name: {},
+    CONSUMER.name: {
+        SESSION_TIMEOUT: "session", "group.consumer.min.session.timeout.ms": "session", HEARTBEAT_INTERVAL: "beat",
+        "group.consumer.min.heartbeat.interval.ms": "beat",
+    },
+}  # fmt: skip
+"""What the coordinator is set to, by the scenario's dialect: in KIP-848 the members' times are the broker's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +129,7 @@ class Expectation:
     who: Words = "all"
     api: str | None = None
     event: str | None = None
+    epoch: int | None = None
     errors: tuple[int, ...] = ()
     offset: int | None = None
     during: str | None = None
@@ -139,6 +155,7 @@ class Scenario:
     requirements: tuple[str, ...]
     members: int
     partitions: int
+    dialect: str = CLASSIC.name
     joiners: int = 0
     twin: bool = False
     records: int = 20
@@ -154,4 +171,4 @@ class Scenario:
 
     @property
     def case_id(self) -> str:
-        return case_id("chaos", CLASSIC, self.name)
+        return case_id("chaos", DIALECTS[self.dialect], self.name)

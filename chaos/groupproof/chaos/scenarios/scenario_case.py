@@ -11,7 +11,7 @@ from groupproof.chaos.scenarios.scenario_faults import names_of
 from groupproof.chaos.scenarios.scenario_plan import Terms, plan_of_scenario
 from groupproof.harness.judging.case_checkers.convergence import settles
 from groupproof.harness.model.case import Case, Judge
-from groupproof.harness.model.case_dialect import CLASSIC_CAPABILITY
+from groupproof.harness.model.case_dialect import dialect_asked
 from groupproof.harness.model.plan import Command, Freeze, Kill, Plan
 from groupproof.harness.model.verdicts import Level
 from groupproof.protocol.rules.requirements import by_id
@@ -33,7 +33,7 @@ def compile_scenario(scenario: Scenario, *, mode: RunMode, members: int | None =
         level=_gravest(scenario),
         plan=plan,
         judges=(*expectations_of(terms), faults_left_receipts(plan, frozenset(_optional(terms))), _settles(terms)),
-        needs=frozenset({CLASSIC_CAPABILITY, *_needs(plan)}),
+        needs=frozenset(_needs(plan)),
         isolated=any(isinstance(step, Kill | Freeze) for step in plan.steps),
     )
 
@@ -64,6 +64,9 @@ def _needs(plan: Plan) -> Iterator[str]:
         if isinstance(step, Command) and step.command in _CAPABILITIES:
             yield _CAPABILITIES[step.command]
     for member in plan.members:
+        yield dialect_asked(member.settings)
+        if "pattern" in member.settings:
+            yield "regex"
         if "instance_id" in member.settings:
             yield "static"
         if COOPERATIVE & set(member.settings.get("assignors", ())):

@@ -48,7 +48,8 @@ class _Window:
 
 
 def _sent(ev: Evidence, window: _Window) -> int:
-    return len(window.requests(ev))
+    epoch = window.expectation.epoch
+    return sum(1 for obs in window.requests(ev) if epoch is None or obs.member_epoch == epoch)
 
 
 def _answered(ev: Evidence, window: _Window) -> int:
@@ -95,6 +96,12 @@ def _generations(ev: Evidence, window: _Window) -> int:
     return len({obs.generation for obs in answers if not obs.error})
 
 
+def _epochs(ev: Evidence, window: _Window) -> int:
+    """Count the epochs that the client was moved to (KIP-848)."""
+    answers = ev.select("response", Api.CONSUMER_GROUP_HEARTBEAT, window.client, window.since, window.until)
+    return len({obs.member_epoch for obs in answers if not obs.error and (obs.member_epoch or 0) > 0})
+
+
 SIGHTS: Final[Mapping[str, tuple[frozenset[str], Callable[[Evidence, _Window], int]]]] = {
     "sent": (frozenset({"api"}), _sent),
     "answered": (frozenset(), _answered),
@@ -104,6 +111,7 @@ SIGHTS: Final[Mapping[str, tuple[frozenset[str], Callable[[Evidence, _Window], i
     "unanswered": (frozenset({"api", "lasts"}), _unanswered),
     "read": (frozenset({"offset"}), _read),
     "generations": (frozenset(), _generations),
+    "epochs": (frozenset(), _epochs),
 }
 """What can be counted, with the fields that it needs."""
 

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from groupproof.chaos.scenarios.member_names import WORDS
-from groupproof.chaos.scenarios.scenario import DURATIONS, SETTINGS, Action, Duration, Expectation, Fault, Healing, Phase, Scenario
+from groupproof.chaos.scenarios.scenario import COORDINATOR, DURATIONS, SETTINGS, Action, Duration, Expectation, Fault, Healing, Phase, Scenario
 from groupproof.chaos.scenarios.scenario_expectations import SIGHTS
 from groupproof.chaos.scenarios.scenario_faults import KINDS, code_of
 from groupproof.chaos.scenarios.scenario_plan import ACTIONS
 from groupproof.chaos.scenarios.scenario_waits import UNTIL
+from groupproof.harness.model.case_dialect import CLASSIC_CAPABILITY
 from groupproof.harness.model.errors import WrongUsage
 from groupproof.protocol.rules.requirements import UnknownRequirement, by_id
 from groupproof.protocol.schemas import SchemaError, validate
@@ -77,6 +78,7 @@ class _Reader:
         self._where = "the head"
         own = value.get("durations", {})
         self._durations = {**DURATIONS, **{key: Duration(virtual_ms=_ms(value["virtual"]), wire_ms=_ms(value["wire"])) for key, value in own.items()}}
+        self._dialect = value.get("dialect", CLASSIC_CAPABILITY)
         self._faults: list[str] = []
         self._phases = [phase["name"] for phase in value["phase"]]
 
@@ -96,19 +98,23 @@ class _Reader:
             requirements=requirements,
             members=value["members"],
             partitions=value["partitions"],
+            dialect=self._dialect,
             joiners=value.get("joiners", 0),
             twin=value.get("twin", False),
             records=value.get("records", 20),
             begin=value.get("begin", "settled"),
             only_virtual=value.get("only_virtual", ""),
-            settings={**SETTINGS, **value.get("settings", {})},
+            settings={**SETTINGS, **self._spoken(), **value.get("settings", {})},
             settings_of=value.get("settings_of", {}),
-            coordinator=value.get("coordinator", {}),
+            coordinator={**COORDINATOR[self._dialect], **value.get("coordinator", {})},
             durations=self._durations,
             phases=phases,
             healing=self._healing(value["phase"][-1]),
             expect=tuple(self._expectation(number, item) for number, item in enumerate(value.get("expect", ()), 1)),
         )
+
+    def _spoken(self) -> Mapping[str, Any]:
+        return {} if self._dialect == CLASSIC_CAPABILITY else {"group_protocol": self._dialect}
 
     # Phases.
 
@@ -172,7 +178,7 @@ class _Reader:
         do = entry["do"]
         self._check_known("action", do, ACTIONS)
         fields = ACTIONS[do][0]
-        self._fields(do, entry, fields | {"do"}, fields & {"who", "until", "fault", "partitions"})
+        self._fields(do, entry, fields | {"do"}, fields & {"who", "until", "fault", "partitions", "settings"})
         if "fault" in entry:
             self._check_known("fault so far", entry["fault"], self._faults)
         if "until" in entry:

@@ -17,6 +17,7 @@ from groupproof.harness.model.plan import (
     Await,
     Command,
     Condition,
+    ConfigureGroup,
     Freeze,
     GroupSettled,
     Grow,
@@ -52,7 +53,8 @@ class Terms:
         self.cast = Cast.of(members, joiners=scenario.joiners, twin=scenario.twin)
         self.topics = {TOPIC: max(scenario.partitions, members)}
         for action in (action for phase in scenario.phases for action in phase.actions if action.do == "grow"):
-            self.topics[TOPIC] = max(self.topics[TOPIC], action.how["partitions"])
+            topic = action.how.get("topic", TOPIC)
+            self.topics[topic] = max(self.topics.get(topic, 0), action.how["partitions"])
 
     def ms(self, value: int | str) -> int:
         return value if isinstance(value, int) else self.scenario.durations[value].in_mode(self.ground)
@@ -209,9 +211,17 @@ class _Course:
         """Tell a member something and go on: in the midst of faults an answer may take its time."""
         self.steps.append(Command(member=name, command=command, fields=fields, wait=False))
 
-    def grow(self, partitions: int) -> None:
-        self._topics[TOPIC] = partitions
-        self.steps.append(Grow(topic=TOPIC, partitions=partitions))
+    def grow(self, topic: str, partitions: int) -> None:
+        self._topics[topic] = partitions
+        self.steps.append(Grow(topic=topic, partitions=partitions))
+
+    def replace(self, name: str, how: str) -> None:
+        """Let the next of those who come later take a member's place."""
+        self.stop(name, how)
+        newcomer = next((joiner for joiner in self.terms.cast.joiners if joiner not in self.up), None)
+        if newcomer is not None:
+            self.start(newcomer)
+        self.settle()
 
     def wait(self, until: Mapping[str, Any]) -> None:
         """Wait for what is seen since the phase began, and go on without it when it does not come."""
@@ -258,6 +268,17 @@ def _restart(writer: _Course, action: Action, names: tuple[str, ...]) -> None:
         writer.settle()
 
 
+def _replace(writer: _Course, action: Action, names: tuple[str, ...]) -> None:
+    """Replace one after the other by one who comes later, the next one when the group has settled."""
+    for name in names:
+        writer.replace(name, action.how.get("by", "close"))
+
+
+def _configure(writer: _Course, action: Action, _: tuple[str, ...]) -> None:
+    settings = action.how["settings"].items()
+    writer.steps.append(ConfigureGroup(settings={name: writer.terms.broker_setting(value) for name, value in settings}))
+
+
 def _freeze(writer: _Course, _: Action, names: tuple[str, ...]) -> None:
     writer.frozen += names
     writer.steps += [Freeze(member=name) for name in names]
@@ -291,6 +312,8 @@ ACTIONS: Final[Mapping[str, tuple[frozenset[str], _Do]]] = {
     "close": (frozenset({"who"}), _stop("close")),
     "kill": (frozenset({"who"}), _stop("kill")),
     "restart": (frozenset({"who", "by", "down"}), _restart),
+    "replace": (frozenset({"who", "by"}), _replace),
+    "configure": (frozenset({"settings"}), _configure),
     "freeze": (frozenset({"who"}), _freeze),
     "thaw": (frozenset({"who"}), lambda writer, _, names: writer.thaw(names)),
     "pause": (frozenset({"who"}), _pause),
@@ -298,7 +321,7 @@ ACTIONS: Final[Mapping[str, tuple[frozenset[str], _Do]]] = {
     "commit": (frozenset({"who", "offsets"}), _tell("commit", mode="sync")),
     "resubscribe": (frozenset({"who", "topics"}), _tell("resubscribe")),
     "move": (frozenset({"parked", "state"}), _move),
-    "grow": (frozenset({"partitions"}), lambda writer, action, _: writer.grow(action.how["partitions"])),
+    "grow": (frozenset({"partitions", "topic"}), lambda writer, action, _: writer.grow(action.how.get("topic", TOPIC), action.how["partitions"])),
     "mend": (frozenset({"fault"}), lambda writer, action, _: writer.mend([writer.fault(action.how["fault"])])),
     "release": (frozenset({"fault"}), _release),
     "wait": (frozenset({"for"}), lambda writer, action, _: writer.steps.append(Pass(ms=writer.terms.ms(action.how["for"])))),

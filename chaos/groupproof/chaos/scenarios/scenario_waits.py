@@ -30,7 +30,10 @@ def _on_the_wire(kind_of: str, key: str) -> _Yields:
     def conditions(how: Mapping[str, Any], cast: Cast, after: str | None, _: Mapping[str, Fault], __: Mapping[str, int]) -> Iterator[Condition]:
         error = code_of(how.get("error", 0)) if kind_of == "response" else None
         for name in cast.named(how.get("who", "all")):
-            yield Matches(kind_of=kind_of, api=api_named(how[key]).title, client=name, after=after, count=how.get("count", 1), error=error)
+            where = {"member_epoch": how["epoch"]} if "epoch" in how else {}
+            yield Matches(
+                kind_of=kind_of, api=api_named(how[key]).title, client=name, after=after, count=how.get("count", 1), error=error, where=where
+            )  # fmt: skip
 
     return conditions
 
@@ -43,7 +46,7 @@ def _reported(how: Mapping[str, Any], cast: Cast, after: str | None, _: Mapping[
 UNTIL: Final[Mapping[str, tuple[frozenset[str], _Yields]]] = {
     "settled": (frozenset(), _settled),
     "delivered": (frozenset({"count"}), _delivered),
-    "sent": (frozenset({"who", "count"}), _on_the_wire("request", "sent")),
+    "sent": (frozenset({"who", "count", "epoch"}), _on_the_wire("request", "sent")),
     "answered": (frozenset({"who", "count", "error"}), _on_the_wire("response", "answered")),
     "told": (frozenset({"who", "count"}), _reported),
 }

@@ -47,7 +47,9 @@ class Renaming:
     def of(cls, plan: Plan, key: str, *, is_free: Callable[[str], bool] = lambda _: True) -> Renaming:
         """Return names that end in `key`; where a group should not be called so (`is_free`), others of the same key are tried."""
         groups = {group: next(filter(is_free, _tries(group, key)), f"{group}-{key}") for group in groups_of(plan)}
-        return cls(real={**{topic: f"{topic}-{key}" for topic in topics_of(plan)}, **groups})
+        patterns = {str(member.settings["pattern"]) for member in plan.members if "pattern" in member.settings}
+        matching = {pattern: f"(?:{pattern})-{key}" for pattern in patterns}  # the topics of other cases match the plan's own too
+        return cls(real={**{topic: f"{topic}-{key}" for topic in topics_of(plan)}, **matching, **groups})
 
     def plan(self, plan: Plan) -> Plan:
         """Return the plan with real names; each member names its group and its topics."""

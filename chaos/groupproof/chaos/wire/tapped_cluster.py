@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from groupproof.chaos.wire.move_coordinator import move_group
 from groupproof.coordinator.broker.interception import Interception
@@ -10,7 +10,7 @@ from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.cluster import MovableCluster, RunningCluster
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
 from groupproof.harness.subjects.brokers.readiness import create_topics
-from groupproof.harness.subjects.brokers.topic_admin import fill_topics, grow_topic
+from groupproof.harness.subjects.brokers.topic_admin import configure_group, fill_topics, grow_topic
 from groupproof.protocol.faults import Fault, Move
 
 __all__ = ["TappedCluster"]
@@ -52,6 +52,9 @@ class TappedCluster:
             self._running.grow(topic, partitions)
         else:
             await grow_topic(self._running.connect, self._running.addresses[0], topic, partitions)
+
+    async def configure_group(self, group: str, configs: Mapping[str, str]) -> None:
+        await configure_group(self._running.connect, self._running.addresses[0], group, configs)
 
     async def append(self, topic: str, partitions: int, records: int) -> None:
         await fill_topics(self._running.connect, self._running.addresses[0], {topic: partitions}, records)

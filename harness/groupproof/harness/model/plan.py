@@ -20,6 +20,7 @@ __all__ = [
     "Await",
     "BreakBroker",
     "Command",
+    "ConfigureGroup",
     "Freeze",
     "GroupSettled",
     "Grow",
@@ -92,8 +93,9 @@ class Stable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupSettled:
-    """Holds when `members`, and they alone, share the partitions of `topics` in one generation, their applications know it, and each had a
-    Heartbeat answered without an error since mark `after` (None: ever). Read off the wire alone, it holds behind a tap too."""
+    """Holds when `members`, and they alone, share the partitions of `topics` in one generation or at one epoch, their applications know it, and each had a
+    heartbeat answered without an error since mark `after` (None: ever). Members may speak different dialects. Read off the wire alone, it holds behind a tap
+    too."""
 
     members: tuple[str, ...]
     topics: Mapping[str, int]
@@ -208,6 +210,14 @@ class Grow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigureGroup:
+    """Give the plan's group settings of its own, by Kafka's names (IncrementalAlterConfigs of resource type 32, KIP-848)."""
+
+    settings: Mapping[str, Any]
+    kind: ClassVar[str] = "configure_group"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Append:
     """Append so many records to each of a topic's partitions."""
 
@@ -277,6 +287,7 @@ Step = (
     | Thaw
     | MoveCoordinator
     | Grow
+    | ConfigureGroup
     | Append
     | Impair
     | BreakBroker

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from groupproof.harness.model.errors import BrokenEnvironment
@@ -22,6 +23,10 @@ class DrivenCluster(Protocol):
     async def move(self, move: Move) -> None: ...
 
     async def grow(self, topic: str, partitions: int) -> None: ...
+
+    async def configure_group(self, group: str, configs: Mapping[str, str]) -> None:
+        """Give a group settings of its own (KIP-848)."""
+        ...
 
     async def append(self, topic: str, partitions: int, records: int) -> None: ...
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import trio
 
 from groupproof.harness.model.errors import BrokenEnvironment
+from groupproof.protocol.vocabulary import error_named
 
 if TYPE_CHECKING:
     from groupproof.coordinator.broker.cluster import Cluster
@@ -62,6 +64,10 @@ class DrivenReference:
 
     async def grow(self, topic: str, partitions: int) -> None:
         self._cluster.grow(topic, partitions)
+
+    async def configure_group(self, group: str, configs: Mapping[str, str]) -> None:
+        if error := self._cluster.configure_group(group, configs):
+            raise BrokenEnvironment(f"group {group} can't have {configs}: {error_named(error)}")
 
     async def append(self, topic: str, partitions: int, records: int) -> None:
         self._cluster.append(topic, records)

@@ -12,6 +12,7 @@ from groupproof.harness.model.plan import (
     BreakBroker,
     Command,
     Condition,
+    ConfigureGroup,
     Freeze,
     GroupSettled,
     Grow,
@@ -192,6 +193,7 @@ _STEPS: dict[type[Step], Callable[[Any], str]] = {
     Mend: lambda step: f"Mend {step.name}.",
     Append: lambda step: f"Append {step.records} records to each partition of {step.topic}.",
     Grow: lambda step: f"Give topic {step.topic} {step.partitions} partitions.",
+    ConfigureGroup: lambda step: f"Give the group settings of its own: {', '.join(f'{name}={value}' for name, value in step.settings.items())}.",
     Pass: lambda step: f"Let {time_label(step.ms)} pass.",
     Mark: lambda step: f"Mark this instant as {step.name!r}.",
 }

@@ -24,6 +24,7 @@ from groupproof.harness.model.plan import (
     BreakBroker,
     Command,
     Condition,
+    ConfigureGroup,
     Freeze,
     Grow,
     Heal,
@@ -329,6 +330,9 @@ class Driver:
     async def _grow(self, step: Grow) -> None:
         await self._cluster.grow(step.topic, step.partitions)
 
+    async def _configure(self, step: ConfigureGroup) -> None:
+        await self._cluster.configure_group(_group_of(self._plan), {name: str(value) for name, value in step.settings.items()})
+
     async def _append(self, step: Append) -> None:
         await self._cluster.append(step.topic, step.partitions, step.records)
 
@@ -391,6 +395,7 @@ _DO: Mapping[type[Step], Callable[[Driver, Any], Awaitable[None]]] = {
     Thaw: Driver._thaw,
     MoveCoordinator: Driver._move,
     Grow: Driver._grow,
+    ConfigureGroup: Driver._configure,
     Append: Driver._append,
     Impair: Driver._impair,
     BreakBroker: Driver._break,

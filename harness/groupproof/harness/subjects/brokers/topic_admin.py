@@ -1,4 +1,4 @@
-"""What a case does to topics over the wire, as any administrator: fill them with records, give them more partitions."""
+"""What a case does to topics and groups over the wire, as any administrator: records, more partitions, settings of a group's own."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from groupproof.harness.subjects.brokers.cluster import MovableCluster, RunningC
 from groupproof.harness.subjects.brokers.readiness import Connect, controller_of, create_topics
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.networks.request_connection import GONE, NotSpoken, asking
+from groupproof.protocol.rules.consumer.group_configs import ConfigOperation, ConfigResource
 from groupproof.protocol.vocabulary import Api, ErrorCode, TopicPartition, error_named
 from groupproof.protocol.wire.records import Record, encode_batch
 
-__all__ = ["fill_topics", "grow_topic", "has_partitions"]
+__all__ = ["configure_group", "fill_topics", "grow_topic", "has_partitions"]
 
 _NAMING_UNTIL: Final = 12
 """The newest version of Produce that calls topics by their names."""
@@ -75,6 +76,22 @@ async def grow_topic(connect: Connect, bootstrap: Address, topic: str, partition
         raise BrokenEnvironment(
             f"topic {topic} can't be given {partitions} partitions: {result.get('error_message') or error_named(result['error_code'])}"
         )
+
+
+async def configure_group(connect: Connect, bootstrap: Address, group: str, configs: Mapping[str, str]) -> None:
+    """Give a group settings of its own (KIP-848); raise `BrokenEnvironment` with the broker's words."""
+    operations = tuple({"name": name, "config_operation": ConfigOperation.SET.value, "value": value} for name, value in configs.items())
+    body = {"resources": ({"resource_type": ConfigResource.GROUP.value, "resource_name": group, "configs": operations},), "validate_only": False}
+    try:
+        async with asking(await connect(*bootstrap)) as asker:
+            controller = await controller_of(asker, bootstrap)
+        async with asking(await connect(*controller)) as asker:
+            (result,) = (await asker.ask(Api.INCREMENTAL_ALTER_CONFIGS, body))["responses"]
+    except (*GONE, NotSpoken) as error:
+        raise BrokenEnvironment(f"group {group} can't be given {dict(configs)}: {str(error) or type(error).__name__}") from error
+    if result["error_code"]:
+        why = result.get("error_message") or error_named(result["error_code"])
+        raise BrokenEnvironment(f"group {group} can't be given {dict(configs)}: {why}")
 
 
 async def _leaders(connect: Connect, bootstrap: Address, wanted: set[TopicPartition]) -> dict[Address, set[TopicPartition]]:
