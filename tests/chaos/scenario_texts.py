@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from groupproof.chaos.scenarios.scenario import Scenario
 from groupproof.chaos.scenarios.scenario_file import read_scenario
+from groupproof.clients.shims.reference import run_shim
 from groupproof.harness.judging.case_result import Play
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.case import Case
 from groupproof.harness.running.plans.client_stage import Stage
 from groupproof.harness.running.plans.plan_runner import Limits
-from groupproof.harness.subjects.client_registry import company
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
+from groupproof.harness.subjects.subject import ReferenceSubject
 
 __all__ = ["HEAD", "HEALED", "carried_out", "scenario"]
 
@@ -33,12 +34,12 @@ def scenario(phases: str, *, head: str = "", after: str = "") -> Scenario:
     return read_scenario("a-crash", f"{HEAD}{head}\n{phases}\n{HEALED}{after}")
 
 
-def carried_out(case: Case, seed: int = 1) -> tuple[Play, Judgement]:
-    """Return what a case of the reference pair came to."""
+def carried_out(case: Case, seed: int = 1, *, variant: str | None = None) -> tuple[Play, Judgement]:
+    """Return what a case of the reference pair came to, or of a `variant` of the member."""
     found: list[tuple[Play, Judgement]] = []
 
     async def main() -> None:
-        subject = company(is_virtual=True)
+        subject = ReferenceSubject(run_shim, variant=variant)
         async with subject.opened():
             limits = Limits(steps_s=7_200, observations_max=100_000)
             stage = Stage(subject=subject, company=subject, profile="kafka-4.1", seed=seed, limits=limits)

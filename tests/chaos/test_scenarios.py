@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from _pytest.mark import ParameterSet
 from tests.chaos.scenario_texts import carried_out
 
 from groupproof.chaos.scenarios.scenario import RunMode, Scenario
@@ -14,13 +15,56 @@ from groupproof.harness.model.case import plan_of
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.plan import Pass
 from groupproof.harness.model.verdicts import Verdict
+from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.trace import Trace, write_trace
 
-SAMPLE = ("commit-in-a-rebalance", "fenced-twin", "coordinator-moves-while-syncing", "connections-reset")
+SAMPLE = (
+    "commit-in-a-rebalance",
+    "fenced-twin",
+    "coordinator-moves-while-syncing",
+    "connections-reset",
+    "slow-revoker",
+    "migration-tried-and-taken-back",
+)
 """In the gate a few stand for all; the others' turn is the long form's."""
 
+FAILED_BY = {
+    "assignor-changed": "epoch-no-leave",
+    "classic-newcomer": "epoch-dynamic-leaves-for-now",
+    "consumer-group-is-full": "epoch-falls-silent-on-fatal-errors",
+    "coordinator-moves-while-reconciling": "epoch-loses-on-16",
+    "epoch-zero-storm": "epoch-dies-on-25",
+    "fenced-storm": "epoch-dies-on-110",
+    "heartbeat-answers-late": "epoch-two-in-flight",
+    "heartbeat-answers-lost": "epoch-loses-on-a-disconnect",
+    "heartbeat-interval-changed": "epoch-keeps-the-first-interval",
+    "instance-in-use": "epoch-no-instance-id",
+    "leave-storm": "epoch-no-leave",
+    "migration-back": "epoch-dynamic-leaves-for-now",
+    "migration-disabled": "epoch-no-id",
+    "migration-downgrade-alone": "epoch-joins-with-null-partitions",
+    "migration-forward": "follower-assigns",
+    "migration-tried-and-taken-back": "follower-assigns",
+    "migration-upgrade-alone": "follower-assigns",
+    "newcomers-storm": "epoch-reports-its-target",
+    "processing-outlasts-the-poll": "epoch-ignores-max-poll-interval",
+    "regex-over-growing-topics": "epoch-assigns-before-it-revokes",
+    "revoker-never-acknowledges": "epoch-never-tells-lost",
+    "sessions-end-behind-cut-links": "epoch-dies-on-25",
+    "slow-revoker": "epoch-reports-its-target",
+    "stale-commit": "epoch-dies-on-25",
+    "static-members-restart": "epoch-static-leaves-for-good",
+}
+"""A planted bug of the member that each scenario of the consumer protocol fails (KIP-848)."""
 
-def each_in_turn() -> list[object]:
+
+def of_param(param: ParameterSet) -> Scenario:
+    (scenario,) = param.values
+    assert isinstance(scenario, Scenario)
+    return scenario
+
+
+def each_in_turn() -> list[ParameterSet]:
     return [pytest.param(scenario, id=scenario.name, marks=() if scenario.name in SAMPLE else pytest.mark.soak) for scenario in shipped()]
 
 
@@ -43,6 +87,17 @@ def test_without_its_faults_what_it_expects_is_not_seen(scenario: Scenario) -> N
     assert not all(seen(scenario, play.trace))
 
 
+def test_every_scenario_of_the_consumer_protocol_can_be_failed() -> None:
+    assert FAILED_BY.keys() == {scenario.name for scenario in shipped() if scenario.dialect == CONSUMER.name}
+
+
+@pytest.mark.parametrize("scenario", [param for param in each_in_turn() if of_param(param).name in FAILED_BY])
+def test_a_planted_bug_fails_it(scenario: Scenario) -> None:
+    _, judgement = carried_out(compile_scenario(scenario, mode=RunMode.VIRTUAL), variant=FAILED_BY[scenario.name])
+
+    assert judgement.verdict is Verdict.FAILED, judgement.reason
+
+
 @pytest.mark.parametrize("name", SAMPLE[:1])
 def test_the_same_seed_gives_the_same_trace(name: str) -> None:
     scenario = next(scenario for scenario in shipped() if scenario.name == name)
@@ -62,5 +117,6 @@ def test_each_says_what_it_does_and_is_short_enough_for_the_wire(scenario: Scena
 
 
 def test_there_are_scenarios_for_what_an_operator_knows() -> None:
-    assert len(shipped()) >= 30
+    assert sum(1 for scenario in shipped() if scenario.dialect == CONSUMER.name) >= 20
+    assert len(shipped()) >= 70
     assert len({scenario.title for scenario in shipped()}) == len(shipped())

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.epoch_traces import EpochStory
 from tests.traces import Story, findings, verdict
 
 from groupproof.chaos.scenarios.scenario import Expectation
@@ -70,7 +71,31 @@ def test_what_is_seen_is_counted_in_its_phase(sees: str, fields: dict[str, Any],
 
 
 def test_every_sight_was_tried() -> None:
-    assert set(SIGHTS) == {"sent", "answered", "told", "parked", "silent", "unanswered", "read", "generations"}
+    assert set(SIGHTS) == {"sent", "answered", "told", "parked", "silent", "unanswered", "read", "generations", "epochs", "assigned-unled"}
+
+
+def test_heartbeats_are_counted_by_their_epochs() -> None:
+    story = EpochStory()
+    story.mark("first")
+    story.settled(epoch=4)
+    story.hb(4, error=25)
+    story.hb(0, gets=6, gives=())
+    story.end()
+
+    assert holds(story, "sent", api="ConsumerGroupHeartbeat", epoch=0, at_least=2, at_most=2)
+    assert not holds(story, "sent", api="ConsumerGroupHeartbeat", epoch=-1)
+    assert holds(story, "epochs", at_least=2, at_most=2)
+
+
+@pytest.mark.parametrize(("leader", "assignments", "expected"), [("", ("some",), True), ("", (), False), ("m0-1", ("some",), False)])
+def test_who_assigns_where_nobody_leads_is_seen(leader: str, assignments: tuple[str, ...], expected: bool) -> None:
+    story = Story().mark("first")
+    asked = story.request(Api.JOIN_GROUP)
+    story.answer(asked, generation=3, body={"leader": leader})
+    story.request(Api.SYNC_GROUP, generation=3, body={"assignments": assignments})
+    story.end()
+
+    assert holds(story, "assigned-unled") is expected
 
 
 def test_several_members_count_together_unless_each_has_to() -> None:

@@ -8,6 +8,7 @@ from groupproof.harness.model.plan import (
     Arm,
     Await,
     Command,
+    ConfigureGroup,
     Freeze,
     GroupSettled,
     Grow,
@@ -123,6 +124,37 @@ def test_members_are_restarted_one_by_one_and_the_group_settles_between() -> Non
     assert kinds == ["kill", "pass", "start", "await", "kill", "pass", "start", "await", "await", "pass"]
 
 
+def test_members_are_replaced_one_by_one_by_those_who_come_later() -> None:
+    plan = planned(scenario('[[phase]]\nname = "p"\nactions = [{ do = "replace", who = "followers" }]\n', head="joiners = 2\n"))
+
+    steps = [step for step in since(plan, "p") if isinstance(step, Command | Start)]
+    assert [(step.member, step.kind) for step in steps] == [
+        ("m1", "command"),
+        ("j0", "start"),
+        ("m2", "command"),
+        ("j1", "start"),
+        ("m1", "start"),
+        ("m2", "start"),
+    ]
+
+
+def test_a_topic_that_is_made_later_has_to_have_owners_too() -> None:
+    plan = planned(scenario('[[phase]]\nname = "p"\nactions = [{ do = "grow", topic = "u", partitions = 3 }]\n'))
+
+    assert Grow(topic="u", partitions=3) in plan.steps
+    assert plan.topics == {"t": 6}
+    assert [step.until.topics for step in since(plan, "p") if isinstance(step, Await) and isinstance(step.until, GroupSettled)] == [{"t": 6, "u": 3}]
+
+
+def test_members_of_the_consumer_protocol_have_their_times_from_the_coordinator() -> None:
+    head = 'dialect = "consumer"\njoiners = 1\n[settings_of.joiner]\ngroup_protocol = "classic"\n'
+    plan = planned(scenario(CRASH, head=head))
+
+    assert [member.settings["group_protocol"] for member in plan.members] == ["consumer"] * 3 + ["classic"]
+    assert plan.coordinator["group.consumer.session.timeout.ms"] == plan.coordinator["group.consumer.min.session.timeout.ms"] == 45_000
+    assert plan.coordinator["group.consumer.heartbeat.interval.ms"] == 3_000
+
+
 def test_nobody_is_stopped_twice_or_told_what_only_the_running_hear() -> None:
     actions = ", ".join(
         f'{{ do = "{do}", who = "one" }}' for do in ("kill", "close", "kill", "freeze", "pause", "commit", "thaw", "resume", "start", "start")
@@ -143,7 +175,8 @@ actions = [
   { do = "freeze", who = "leader" }, { do = "thaw", who = "leader" }, { do = "pause", who = "leader" }, { do = "resume", who = "leader" },
   { do = "commit", who = "leader" }, { do = "resubscribe", who = "leader", topics = ["t"] }, { do = "move", parked = "drop", state = "lost" },
   { do = "grow", partitions = 9 }, { do = "release", fault = "held" }, { do = "mend", fault = "held" }, { do = "wait", for = 10 },
-  { do = "await", until = { sent = "JoinGroup", who = "leader" } },
+  { do = "await", until = { sent = "JoinGroup", who = "leader" } }, { do = "configure", settings = { "consumer.session.timeout.ms" = "session" } },
+  { do = "replace", who = "leader", by = "kill" },
 ]
 """
     plan = planned(scenario(actions, head=head))
@@ -153,6 +186,7 @@ actions = [
     assert MoveCoordinator(parked="drop", state="lost") in steps
     assert Grow(topic="t", partitions=9) in steps
     assert [steps.index(Release(fault="held")) < steps.index(Heal(fault="held"))] == [True]
+    assert ConfigureGroup(settings={"consumer.session.timeout.ms": 45_000}) in steps
     assert Command(member="m0", command="commit", fields={"mode": "sync"}, wait=False) in steps
     healed = next(step.until for step in steps if isinstance(step, Await) and isinstance(step.until, GroupSettled) and step.until.after == "healed")
     assert healed.topics == {"t": 9}

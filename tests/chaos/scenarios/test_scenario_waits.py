@@ -27,6 +27,10 @@ FAULTS = {
             [Matches(kind_of="response", api="Heartbeat", client="m1", after="p", error=25)],
         ),
         ({"answered": "Heartbeat", "who": "leader"}, [Matches(kind_of="response", api="Heartbeat", client="m0", after="p", error=0)]),
+        (
+            {"sent": "ConsumerGroupHeartbeat", "who": "one", "epoch": -2},
+            [Matches(kind_of="request", api="ConsumerGroupHeartbeat", client="m1", after="p", where={"member_epoch": -2})],
+        ),
         ({"told": "partitions_lost", "who": "one"}, [Matches(kind_of="event", event="partitions_lost", client="m1", after="p")]),
     ],
 )

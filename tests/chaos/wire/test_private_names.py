@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from groupproof.chaos.wire.private_names import Renaming, groups_of, topics_of
@@ -37,6 +38,14 @@ def test_a_plan_names_its_groups_and_topics_once_each() -> None:
     assert groups_of(PLAN) == ("g", "h")
     assert topics_of(PLAN) == ("t", "u")
     assert topics_of(Plan(members=(Member(name="m0"),), steps=(), topics={"x": 1})) == ("x", "t")
+
+
+def test_a_pattern_matches_the_topics_of_its_own_case_alone() -> None:
+    names = Renaming.of(Plan(members=(Member(name="m0", settings={"pattern": "t.*"}),), steps=(), topics={"t": 1, "t2": 1}), "c1")
+    (member,) = names.plan(Plan(members=(Member(name="m0", settings={"pattern": "t.*"}),), steps=())).members
+    pattern = re.compile(member.settings["pattern"])
+
+    assert [bool(pattern.fullmatch(topic)) for topic in ("t-c1", "t2-c1", "t-c2", "u-c1")] == [True, True, False, False]
 
 
 def test_the_plan_has_real_names_wherever_one_stands() -> None:

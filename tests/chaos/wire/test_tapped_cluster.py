@@ -14,6 +14,7 @@ from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
 from groupproof.harness.subjects.networks.request_connection import asking
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.protocol.faults import Fault, Hold, Move, Selector
+from groupproof.protocol.rules.consumer.group_configs import ConfigResource
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api
 
@@ -57,6 +58,20 @@ def test_a_topic_is_made_when_it_is_new_and_grown_when_it_is_there() -> None:
             await on.cluster.grow("t", wanted)
             assert await partitions(on) == wanted
         assert on.cluster.topics == ["t"]
+
+    held(story)
+
+
+def test_a_group_is_given_settings_of_its_own() -> None:
+    async def story(on: Held) -> None:
+        await on.cluster.configure_group("g", {"consumer.heartbeat.interval.ms": "6000"})
+        resource = {"resource_type": ConfigResource.GROUP.value, "resource_name": "g", "configuration_keys": None}
+        body = {"resources": (resource,), "include_synonyms": False, "include_documentation": False}
+        async with asking(await on.where.cluster.connect(*on.where.cluster.addresses[0])) as asker:
+            (result,) = (await asker.ask(Api.DESCRIBE_CONFIGS, body))["results"]
+        assert {config["name"]: config["value"] for config in result["configs"]}["consumer.heartbeat.interval.ms"] == "6000"
+        with pytest.raises(BrokenEnvironment, match="group g can't be given"):
+            await on.cluster.configure_group("g", {"consumer.heartbeat.interval.ms": "1"})
 
     held(story)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.epoch_traces import EpochStory
 from tests.traces import Story
 
 from groupproof.harness.judging.settling import Settling
@@ -45,6 +46,43 @@ def test_a_group_whose_members_share_all_and_are_answered_has_settled() -> None:
 )
 def test_it_has_not_while_the_shares_do_not_fit(story: Story, missing: str) -> None:
     assert missing in settled(story)
+
+
+def of_both(*, epoch: int = 2, owns: tuple[tuple[str, int], ...] = (T1,), entry: bool = True) -> Story:
+    """Tell of a classic m0 and of m1, which speaks KIP-848's protocol, in one group: a generation is its epoch."""
+    story = EpochStory()
+    story.join("m0", gets="m0-1", generation=2)
+    story.sync("m0", member="m0-1", generation=2, gets=(T0,))
+    story.partitions("assigned", T0, client="m0")
+    story.hb(0, "m1", gets=epoch, gives=(T1,), member="m1-1")
+    if entry:
+        story.partitions("assigned", T1, client="m1")
+    story.hb(epoch, "m1", owns=owns, member="m1-1")
+    story.beat("m0", member="m0-1", generation=2)
+    return story
+
+
+def test_members_of_both_protocols_settle_in_one_group() -> None:
+    assert settled(of_both()) == ""
+
+
+@pytest.mark.parametrize(
+    ("story", "missing"),
+    [
+        (of_both(epoch=3), "not at one epoch"),
+        (of_both(owns=()), "m1 has not said that it owns what it was given"),
+        (of_both(entry=False), "the application of m1 does not know all its partitions"),
+    ],
+)
+def test_they_have_not_while_one_of_them_lags(story: Story, missing: str) -> None:
+    assert missing in settled(story)
+
+
+def test_a_member_with_epochs_that_was_killed_is_out_until_it_beats_again() -> None:
+    story = of_both()
+    story.kit("kill", client="m1")
+
+    assert settled(story) == "m1 has had no heartbeat answered"
 
 
 @pytest.mark.parametrize(("error", "missing"), [(27, "no Heartbeat answered"), (25, "has no assignment"), (22, "has no assignment")])

@@ -35,6 +35,9 @@ def test_what_a_plan_does_reaches_the_cluster_and_its_machines() -> None:
         cluster.release("f")
         cluster.heal("f")
         await cluster.grow("t", 3)
+        await cluster.configure_group("g", {"consumer.heartbeat.interval.ms": "6000"})
+        with pytest.raises(BrokenEnvironment, match="group g can't have"):
+            await cluster.configure_group("g", {"consumer.heartbeat.interval.ms": "1"})
         before = await cluster.coordinator_of("g")
         await cluster.move(Move())
         await cluster.break_broker(1, "pause")

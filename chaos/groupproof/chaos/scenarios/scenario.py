@@ -17,7 +17,21 @@ from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.group_configs import HEARTBEAT_INTERVAL, SESSION_TIMEOUT
 from groupproof.protocol.rules.dialect import Dialect
 
-__all__ = ["COORDINATOR", "DIALECTS", "DURATIONS", "SETTINGS", "Action", "Duration", "Expectation", "Fault", "Healing", "Phase", "RunMode", "Scenario", "Words"]
+__all__ = [
+    "COORDINATOR",
+    "DIALECTS",
+    "DURATIONS",
+    "SETTINGS",
+    "Action",
+    "Duration",
+    "Expectation",
+    "Fault",
+    "Healing",
+    "Phase",
+    "RunMode",
+    "Scenario",
+    "Words",
+]
 
 Words = str
 """A group of members, by what they are in the scenario: `leader`, `others`, `half`, … (`scenario_words`)."""

@@ -102,6 +102,14 @@ def _epochs(ev: Evidence, window: _Window) -> int:
     return len({obs.member_epoch for obs in answers if not obs.error and (obs.member_epoch or 0) > 0})
 
 
+def _assigned_unled(ev: Evidence, window: _Window) -> int:
+    """Count the SyncGroups that assign although the JoinGroup answer before them names no leader, as in a group of both protocols (CGG-27)."""
+    joins = [obs for obs in ev.select("response", Api.JOIN_GROUP, window.client, -1, window.until) if not obs.error]
+    syncs = ev.select("request", Api.SYNC_GROUP, window.client, window.since, window.until)
+    led_by = ((next((join for join in reversed(joins) if join.seq < sync.seq), None), sync) for sync in syncs)
+    return sum(1 for join, sync in led_by if join is not None and not join.body.get("leader") and sync.body.get("assignments"))
+
+
 SIGHTS: Final[Mapping[str, tuple[frozenset[str], Callable[[Evidence, _Window], int]]]] = {
     "sent": (frozenset({"api"}), _sent),
     "answered": (frozenset(), _answered),
@@ -112,6 +120,7 @@ SIGHTS: Final[Mapping[str, tuple[frozenset[str], Callable[[Evidence, _Window], i
     "read": (frozenset({"offset"}), _read),
     "generations": (frozenset(), _generations),
     "epochs": (frozenset(), _epochs),
+    "assigned-unled": (frozenset(), _assigned_unled),
 }
 """What can be counted, with the fields that it needs."""
 

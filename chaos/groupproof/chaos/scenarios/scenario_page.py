@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from groupproof.chaos.scenarios.member_names import WORDS, Cast
-from groupproof.chaos.scenarios.scenario import DURATIONS, SETTINGS
+from groupproof.chaos.scenarios.scenario import COORDINATOR, DIALECTS, DURATIONS, SETTINGS
 from groupproof.chaos.scenarios.scenario_expectations import SIGHTS
 from groupproof.chaos.scenarios.scenario_faults import KINDS
 from groupproof.chaos.scenarios.scenario_plan import ACTIONS
@@ -43,8 +43,9 @@ Without `--client`, `--coordinator` and a program behind `--` it is the referenc
 second, and the same seed gives the same trace. With any of them, everything goes over sockets in real time: client, Toxiproxy, tap, broker. Faults
 on bytes are Toxiproxy's, faults on frames the tap's, faults of machines the broker's own process; what one run has armed is healed at its end,
 whatever happened. Verdicts, exit codes, expectations and reports are those of `certify` (`docs/contract.md`): not to settle counts only when it is seen
-three times of three, and only where the kit itself was in time. A scenario is the case `chaos/classic/NAME`; what the
-registered clients made of them is in [chaos-matrix.md](chaos-matrix.md). A drawn plan that fails is shrunk, to `shrunk.json` beside its report.
+three times of three, and only where the kit itself was in time. A scenario is the case `chaos/classic/NAME`, or `chaos/consumer/NAME` where its file
+says `dialect = "consumer"`: its members speak KIP-848's protocol then, and those whose settings say `group_protocol = "classic"` are beside them in one
+group. `groupproof chaos run 'chaos/consumer/*'` runs those. What the registered clients made of the classic ones is in [chaos-matrix.md](chaos-matrix.md). A drawn plan that fails is shrunk, to `shrunk.json` beside its report.
 Each trace begins with the scenario that it is of: `groupproof trace check` judges it again by what that expected, wherever its file is by then.
 
 Those are of groups of consumers. Relatives have scenarios of their own: `groupproof chaos datalink` (workers and Managers, in virtual time,
@@ -117,8 +118,13 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def _scenarios() -> str:
-    rows = ((f"`{scenario.name}`", scenario.title, scenario.story, ", ".join(scenario.requirements)) for scenario in shipped())
-    return f"## The {len(shipped())} scenarios\n\n" + _table(("name", "what breaks", "story", "requirements"), rows)
+    return f"## The {len(shipped())} scenarios\n\n" + "\n".join(_scenarios_of(dialect) for dialect in DIALECTS)
+
+
+def _scenarios_of(dialect: str) -> str:
+    found = [scenario for scenario in shipped() if scenario.dialect == dialect]
+    rows = ((f"`{scenario.name}`", scenario.title, scenario.story, ", ".join(scenario.requirements)) for scenario in found)
+    return f"### {len(found)} of the {dialect} protocol\n\n" + _table(("name", "what breaks", "story", "requirements"), rows)
 
 
 def _words() -> str:
@@ -154,6 +160,10 @@ def _lists() -> Iterator[str]:
     yield _table(("name", "virtual", "wire"), rows)
     text = ", ".join(f"`{name}` = {value}" for name, value in SETTINGS.items())
     yield f"Unless a scenario says otherwise, members have {text}.\n"
+    for dialect, settings in COORDINATOR.items():
+        if settings:
+            text = ", ".join(f"`{name}` = {value}" for name, value in settings.items())
+            yield f"In the {dialect} protocol the times are the coordinator's: {text}.\n"
 
 
 def _time(ms: int) -> str:

@@ -38,7 +38,11 @@ def _meant(named: str) -> Sequence[Scenario]:
     if named.endswith(".toml"):
         return (load_scenario(Path(named)),)
     names = [scenario.name for scenario in shipped()]
-    meant = [scenario for scenario in shipped() if named in ("all", scenario.name, scenario.case_id) or fnmatchcase(scenario.name, named)]
+    meant = [
+        scenario
+        for scenario in shipped()
+        if named in ("all", scenario.name, scenario.case_id) or fnmatchcase(scenario.name, named) or fnmatchcase(scenario.case_id, named)
+    ]
     if not meant:
         raise WrongUsage(f"no scenario is called {named!r}{nearest(named, names) or '; see groupproof chaos list'}")
     return meant
