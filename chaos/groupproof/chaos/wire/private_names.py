@@ -48,7 +48,7 @@ class Renaming:
         """Return names that end in `key`; where a group should not be called so (`is_free`), others of the same key are tried."""
         groups = {group: next(filter(is_free, _tries(group, key)), f"{group}-{key}") for group in groups_of(plan)}
         patterns = {str(member.settings["pattern"]) for member in plan.members if "pattern" in member.settings}
-        matching = {pattern: f"(?:{pattern})-{key}" for pattern in patterns}  # the topics of other cases match the plan's own too
+        matching = {pattern: f"({pattern})-{key}" for pattern in patterns}  # the topics of other cases match the plan's own too
         return cls(real={**{topic: f"{topic}-{key}" for topic in topics_of(plan)}, **matching, **groups})
 
     def plan(self, plan: Plan) -> Plan:

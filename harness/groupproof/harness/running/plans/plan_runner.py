@@ -336,12 +336,6 @@ class Driver:
     async def _append(self, step: Append) -> None:
         await self._cluster.append(step.topic, step.partitions, step.records)
 
-    async def _impair(self, step: Impair) -> None:
-        await self._damage.impair(step)
-
-    async def _break(self, step: BreakBroker) -> None:
-        await self._damage.break_broker(step)
-
     async def _mend(self, step: Mend) -> None:
         await self._damage.mend(step.name)
 
@@ -397,8 +391,8 @@ _DO: Mapping[type[Step], Callable[[Driver, Any], Awaitable[None]]] = {
     Grow: Driver._grow,
     ConfigureGroup: Driver._configure,
     Append: Driver._append,
-    Impair: Driver._impair,
-    BreakBroker: Driver._break,
+    Impair: lambda driver, step: driver._damage.impair(step),
+    BreakBroker: lambda driver, step: driver._damage.break_broker(step),
     Mend: Driver._mend,
     Pass: Driver._pass,
     Mark: Driver._mark,
