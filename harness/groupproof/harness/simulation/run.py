@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any, Final
 
-from groupproof.harness.simulation.dialect_simulation import SimulationGround
+from groupproof.harness.simulation.dialect_simulation import DialectSimulation, SimulationGround
 from groupproof.harness.simulation.fault_mix import drawn
 from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
 from groupproof.harness.simulation.faults import FAULTS, FaultTargets
@@ -36,9 +37,12 @@ def run(simulation: Simulation, *, plan: Schedule | None = None, recorder: MakeR
 class Run:
     """One run, made ready."""
 
-    def __init__(self, simulation: Simulation, plan: Schedule | None = None, recorder: MakeRecorder | None = None) -> None:
+    def __init__(
+        self, simulation: Simulation, plan: Schedule | None = None, recorder: MakeRecorder | None = None, *, part: DialectSimulation | None = None
+    ) -> None:  # fmt: skip
+        """`part` says how the dialect's members are simulated, where that is not as everywhere."""
         release = profile(simulation.profile)
-        part = simulation_of(simulation.profile, simulation.dialect)
+        part = part or simulation_of(simulation.profile, simulation.dialect)
         self.simulation = simulation = part.settled(settled(simulation, release.release))
         self.plan = drawn(simulation) if plan is None else plan
         streams = Streams(simulation.seed)
@@ -79,10 +83,14 @@ class Run:
             requests=Counter({kind.__name__.removesuffix("Request"): count for kind, count in record.requests.items()}), injected=record.injected, restarts=record.restarts,
         )  # fmt: skip
 
-    def _break_things(self) -> None:
+    def start(self, names: Iterable[str]) -> None:
+        """Let these programs start, each at a moment of its own."""
         starts = Streams(self.simulation.seed).named("starts")
-        for process in self.world.processes.values():
-            self.heap.at(starts.randint(0, self.simulation.starts_within_ms), process.start)
+        for name in names:
+            self.heap.at(starts.randint(0, self.simulation.starts_within_ms), self.world.processes[name].start)
+
+    def _break_things(self) -> None:
+        self.start(self.world.processes)
         for index, fault in enumerate(self.plan.happenings):
             self.heap.at(fault.at_ms, self._inject, index, fault)
         self.heap.run(self.simulation.duration_ms)

@@ -67,6 +67,7 @@ root = Group(
         "fuzz": "groupproof.harness.commands.fuzz:group",
         "replay": "groupproof.harness.commands.replay:command",
         "simulate": "groupproof.harness.commands.simulate:command",
+        "rehearse": "groupproof.harness.commands.rehearse:command",
         "chaos": PLUGIN,
         "serve": "groupproof.harness.commands.serve:command",
         "datalink": PLUGIN,

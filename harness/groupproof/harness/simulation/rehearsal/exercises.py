@@ -1,0 +1,137 @@
+"""The exercises of a rehearsal, as data: what happens to the group, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from groupproof.harness.simulation.faults import FaultTargets
+from groupproof.harness.simulation.rehearsal.rehearsed_settings import RehearsedSettings
+
+if TYPE_CHECKING:
+    from groupproof.harness.simulation.heap import Heap
+
+__all__ = ["ACTS", "EXERCISES", "Exercise", "Step"]
+
+_BETWEEN_MS: Final = 15_000
+"""A deployment goes on to the next member so long after the last one is back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One act, `at_ms` after the exercise begins; what it does to `who` is undone after `for_ms`."""
+
+    at_ms: int
+    act: str
+    who: str = ""
+    for_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exercise:
+    """One exercise. `is_static` forces members to be static, or dynamic, whatever the settings say; `newcomers` says how many members come beside those of the settings."""
+
+    name: str
+    says: str
+    steps: Callable[[RehearsedSettings], list[Step]]
+    is_static: bool | None = None
+    newcomers: Callable[[RehearsedSettings], int] = lambda _: 0
+
+    def applied(self, settings: RehearsedSettings) -> RehearsedSettings:
+        """Return the settings as the exercise has them."""
+        return settings if self.is_static is None else settings.changed({"group.instance.id": "rehearsed" if self.is_static else ""})
+
+    def is_as_set(self, settings: RehearsedSettings) -> bool:
+        """Tell whether the members of the exercise are what the settings make of them."""
+        return self.is_static in (None, settings.is_static)
+
+
+def _names(settings: RehearsedSettings) -> list[str]:
+    return [f"m{number}" for number in range(settings.number("rehearse.members"))]
+
+
+def _half(settings: RehearsedSettings) -> int:
+    return settings.number("rehearse.members") // 2
+
+
+def _rolling(settings: RehearsedSettings) -> list[Step]:
+    away_ms = settings.number("rehearse.restart.ms")
+    return [Step(at_ms=index * (away_ms + _BETWEEN_MS), act="restart", who=name, for_ms=away_ms) for index, name in enumerate(_names(settings))]
+
+
+def _at_once(settings: RehearsedSettings) -> list[Step]:
+    names, spread_ms, away_ms = _names(settings), settings.number("rehearse.start.spread.ms"), settings.number("rehearse.restart.ms")
+    return [Step(at_ms=0, act="restart", who=name, for_ms=away_ms + index * spread_ms // len(names)) for index, name in enumerate(names)]
+
+
+def _out(settings: RehearsedSettings) -> list[Step]:
+    first, count, spread_ms = settings.number("rehearse.members"), _half(settings), settings.number("rehearse.start.spread.ms")
+    return [Step(at_ms=index * spread_ms // count, act="start", who=f"m{first + index}") for index in range(count)]
+
+
+def _in(settings: RehearsedSettings) -> list[Step]:
+    return [Step(at_ms=0, act="leave", who=name) for name in _names(settings)[-_half(settings) :]]
+
+
+EXERCISES: Final = {
+    exercise.name: exercise
+    for exercise in (
+        Exercise(name="rolling-restart-dynamic", says="One member after the other is restarted; none has an instance id.", steps=_rolling, is_static=False),
+        Exercise(name="rolling-restart-static", says="One member after the other is restarted; all have instance ids.", steps=_rolling, is_static=True),
+        Exercise(name="deploy-at-once", says="All members are closed at once and come back.", steps=_at_once),
+        Exercise(name="slow-poll", says="The records of one member take long.",
+                 steps=lambda settings: [Step(at_ms=0, act="slow", who="m0", for_ms=settings.number("rehearse.slow.for.ms"))]),
+        Exercise(name="node-lost", says="The machine of one member is gone, for good.", steps=lambda _: [Step(at_ms=0, act="crash", who="m0")]),
+        Exercise(name="gc-pause", says="Garbage collection stops one member.",
+                 steps=lambda settings: [Step(at_ms=0, act="pause", who="m0", for_ms=settings.number("rehearse.pause.ms"))]),
+        Exercise(name="coordinator-move", says="The group's coordinator moves to another broker.", steps=lambda _: [Step(at_ms=0, act="move")]),
+        Exercise(name="scale-out", says="Half as many members come in addition.", steps=_out, newcomers=_half),
+        Exercise(name="scale-in", says="Half of the members leave.", steps=_in),
+    )
+}  # fmt: skip
+
+
+# The acts ------------------------------------------------------------------------------------------------------------------------
+
+
+Act = Callable[[FaultTargets, "Heap", RehearsedSettings, Step], None]
+
+
+def _process(targets: FaultTargets, step: Step) -> Any:
+    return targets.processes[step.who]
+
+
+def _restart(targets: FaultTargets, heap: Heap, _: RehearsedSettings, step: Step) -> None:
+    process = _process(targets, step)
+    process.leave()
+    heap.after(step.for_ms, process.start)
+
+
+def _pause(targets: FaultTargets, heap: Heap, _: RehearsedSettings, step: Step) -> None:
+    process = _process(targets, step)
+    process.freeze()
+    heap.after(step.for_ms, process.thaw)
+
+
+def _slow(targets: FaultTargets, heap: Heap, settings: RehearsedSettings, step: Step) -> None:
+    process = _process(targets, step)
+    process.slow_record_ms = settings.number("rehearse.slow.record.ms")
+    heap.after(step.for_ms, lambda: setattr(process, "slow_record_ms", 0))
+
+
+def _move(targets: FaultTargets, _: Heap, settings: RehearsedSettings, __: Step) -> None:
+    brokers = targets.brokers
+    assert brokers.owner is not None, "one broker has the group when an exercise begins"
+    brokers.move((brokers.owner + 1) % brokers.count, drops=False, after_ms=settings.number("rehearse.load.ms"))
+
+
+ACTS: Final[Mapping[str, Act]] = {
+    "restart": _restart,
+    "pause": _pause,
+    "slow": _slow,
+    "move": _move,
+    "start": lambda targets, heap, settings, step: _process(targets, step).start(),
+    "leave": lambda targets, heap, settings, step: _process(targets, step).leave(),
+    "crash": lambda targets, heap, settings, step: _process(targets, step).crash(),
+}
