@@ -19,7 +19,7 @@ from jsonschema.exceptions import ValidationError, best_match
 __all__ = ["NAMES", "SchemaError", "schema", "validate"]
 
 NAMES: Final = (
-    "analysis", "bundle", "comparison", "expectations", "matrix", "museum", "museum-report", "report", "scenario", "schedule", "shim-answer", "shim-command",
+    "analysis", "bundle", "comparison", "expectations", "matrix", "museum", "museum-report", "rehearsal", "report", "scenario", "schedule", "shim-answer", "shim-command",
     "shim-event", "spark-streaming", "trace", "watch",
 )  # fmt: skip
 

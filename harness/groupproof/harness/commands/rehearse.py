@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -12,13 +13,13 @@ from groupproof.harness.commands.base.options import NEWEST_PROFILE, seed_of
 from groupproof.harness.commands.simulate import duration_of
 
 if TYPE_CHECKING:
-    from groupproof.harness.simulation.rehearsal.advice import Advice, Rehearsal
     from groupproof.harness.simulation.rehearsal.rehearsed_settings import RehearsedSettings
+    from groupproof.harness.simulation.rehearsal.setting_advice import Advice, Rehearsal
 
 __all__ = ["command"]
 
-SCHEMA = "groupproof.rehearsal/1"
-_TOO_LONG = 1
+SCHEMA: Final = "groupproof.rehearsal/1"
+_TOO_LONG: Final = 1
 
 
 @click.command(name="rehearse", short_help="Your own settings through restarts, losses and pauses.")
@@ -37,11 +38,11 @@ def command(file: Path, only: tuple[str, ...], profile: str, seed: int, *, advis
     rehearsal's own, which begin with rehearse: rehearse.members, rehearse.partitions, rehearse.processing.ms and others.
     """
     from groupproof.harness.reports.texts.rehearsal_text import advice_lines, exercise_lines, heading
-    from groupproof.harness.simulation.rehearsal.advice import Rehearsal
     from groupproof.harness.simulation.rehearsal.exercises import EXERCISES
+    from groupproof.harness.simulation.rehearsal.setting_advice import Rehearsal
 
     settings = _settings(file, profile)
-    rehearsal = Rehearsal(settings, _selected(only, EXERCISES), seed)
+    rehearsal = Rehearsal(settings, _selected(only, list(EXERCISES)), seed)
     click.echo(heading(settings, seed), err=as_json)
     if settings.ignored:
         click.echo(f"without effect here: {', '.join(settings.ignored)}", err=True)
@@ -72,18 +73,20 @@ def _settings(file: Path, profile: str) -> RehearsedSettings:
         raise WrongUsage(f"{file}: {error}") from error
 
 
-def _selected(only: tuple[str, ...], exercises: dict[str, object]) -> list[str]:
+def _selected(only: tuple[str, ...], names: Sequence[str]) -> list[str]:
     from groupproof.harness.model.selection import nearest
 
-    unknown = next((name for name in only if name not in exercises), None)
+    unknown = next((name for name in only if name not in names), None)
     if unknown is not None:
-        raise click.UsageError(f"no exercise is called {unknown!r}{nearest(unknown, exercises)}; there are {', '.join(exercises)}")
-    return [name for name in exercises if name in only or not only]
+        raise click.UsageError(f"no exercise is called {unknown!r}{nearest(unknown, names)}; there are {', '.join(names)}")
+    return [name for name in names if name in only or not only]
 
 
 def _document(rehearsal: Rehearsal, found: list[Advice]) -> dict[str, object]:
+    from groupproof.protocol.schemas import validate
+
     settings = rehearsal.settings
-    return {
+    document = {
         "schema": SCHEMA, "profile": settings.profile, "seed": rehearsal.seed, "settings": {**settings.values, **settings.broker}, "without_effect": list(settings.ignored),
         "exercises": [
             {"exercise": exercise.name, "says": exercise.says, "as_set": exercise.is_as_set(settings), **rehearsal.cost(exercise).to_json()}
@@ -91,9 +94,13 @@ def _document(rehearsal: Rehearsal, found: list[Advice]) -> dict[str, object]:
         ],
         "advice": [advice.to_json() for advice in found],
     }  # fmt: skip
+    validate("rehearsal", document)
+    return document
 
 
 def _exit_code(rehearsal: Rehearsal, unowned_max_ms: int | None) -> int:
     """Return 1 where an exercise, as the settings have it, leaves a partition without an owner for longer than it may."""
-    worst_ms = max((rehearsal.cost(exercise).unowned_worst_ms for exercise in rehearsal.exercises if exercise.is_as_set(rehearsal.settings)), default=0)
+    worst_ms = max(
+        (rehearsal.cost(exercise).unowned_worst_ms for exercise in rehearsal.exercises if exercise.is_as_set(rehearsal.settings)), default=0
+    )
     return _TOO_LONG if unowned_max_ms is not None and worst_ms > unowned_max_ms else 0

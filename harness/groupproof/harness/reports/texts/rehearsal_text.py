@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from groupproof.harness.simulation.rehearsal.advice import Advice, Rehearsal
 from groupproof.harness.simulation.rehearsal.rehearsed_settings import RehearsedSettings
+from groupproof.harness.simulation.rehearsal.setting_advice import Advice, Rehearsal
 from groupproof.harness.simulation.rehearsal.work_meter import Cost
 
 __all__ = ["advice_lines", "exercise_lines", "heading"]

@@ -12,12 +12,12 @@ from groupproof.coordinator.machine.settings import Settings, UnknownSetting, se
 from groupproof.harness.model.selection import nearest
 from groupproof.harness.simulation.rehearsal.setting_names import ASSIGNOR_CLASSES, BROKERS_ONLY, SETTINGS, Setting, has_no_effect
 from groupproof.harness.simulation.settings import GROUP, TOPIC
+from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.profiles import profile as profile_named
 
 __all__ = ["BadSetting", "RehearsedSettings", "settings_of"]
 
 _SWITCH: Final = {"true": True, "false": False}
-_CONSUMER: Final = "consumer"
 
 
 class BadSetting(ValueError):
@@ -53,7 +53,7 @@ class RehearsedSettings:
 
     @property
     def is_consumer(self) -> bool:
-        return self.dialect == _CONSUMER
+        return self.dialect == CONSUMER.name
 
     @property
     def is_static(self) -> bool:
@@ -110,7 +110,7 @@ def settings_of(properties: Mapping[str, str], profile: str) -> RehearsedSetting
             ignored.append(name)
         else:
             raise BadSetting(f"no setting is called {name!r}{nearest(name, [*SETTINGS, *sorted(of_brokers)])}")
-    if values["group.protocol"] == _CONSUMER and (refused := [name for name in BROKERS_ONLY if name in properties]):
+    if values["group.protocol"] == CONSUMER.name and (refused := [name for name in BROKERS_ONLY if name in properties]):
         raise BadSetting(f"{refused[0]} can't be set with group.protocol=consumer: Kafka's consumer refuses it{_instead(refused[0])}")
     found = RehearsedSettings(profile=profile, values=values, broker=broker, ignored=tuple(ignored))
     _check(found)
@@ -142,13 +142,15 @@ def _assignors(text: str) -> tuple[str, ...]:
     unknown = [name for name in found if name not in ASSIGNORS]
     if unknown or not found:
         wrong = unknown[0] if unknown else text
-        raise BadSetting(f"partition.assignment.strategy has no {wrong!r}{nearest(wrong, [*ASSIGNOR_CLASSES, *ASSIGNORS])}; an assignor of one's own can't be rehearsed")
+        raise BadSetting(
+            f"partition.assignment.strategy has no {wrong!r}{nearest(wrong, [*ASSIGNOR_CLASSES, *ASSIGNORS])}; an assignor of one's own can't be rehearsed"
+        )
     return found
 
 
 def _check(settings: RehearsedSettings) -> None:
     """Refuse what a consumer or a coordinator would refuse."""
-    if settings.is_consumer and not any(dialect.name == _CONSUMER for dialect in profile_named(settings.profile).dialects):
+    if settings.is_consumer and not any(dialect.name == CONSUMER.name for dialect in profile_named(settings.profile).dialects):
         raise BadSetting(f"{settings.profile} has no group.protocol=consumer")
     try:
         Settings.of(settings.broker, settings.profile)
@@ -162,4 +164,6 @@ def _check(settings: RehearsedSettings) -> None:
 def _check_session(settings: RehearsedSettings) -> None:
     least, most = settings.of_broker("group.min.session.timeout.ms"), settings.of_broker("group.max.session.timeout.ms")
     if not least <= settings.session_timeout_ms <= most:
-        raise BadSetting(f"session.timeout.ms={settings.session_timeout_ms}: the broker takes {least} to {most} (group.min.session.timeout.ms, group.max.session.timeout.ms)")
+        raise BadSetting(
+            f"session.timeout.ms={settings.session_timeout_ms}: the broker takes {least} to {most} (group.min.session.timeout.ms, group.max.session.timeout.ms)"
+        )

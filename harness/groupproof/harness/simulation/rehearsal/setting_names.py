@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
+from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.vocabulary import COOPERATIVE_STICKY
 
 __all__ = ["ASSIGNOR_CLASSES", "BROKERS_ONLY", "OWN_PREFIX", "SETTINGS", "WITHOUT_EFFECT", "Setting", "has_no_effect"]
@@ -25,7 +27,7 @@ class Setting:
 
 _OF_CLIENTS: Final = (
     Setting(name="group.id", default="my-group"),
-    Setting(name="group.protocol", default="classic", choices=("classic", "consumer")),
+    Setting(name="group.protocol", default=CLASSIC.name, choices=(CLASSIC.name, CONSUMER.name)),
     Setting(name="group.instance.id", default=""),
     Setting(name="group.remote.assignor", default="", choices=("", "uniform", "range")),
     Setting(name="partition.assignment.strategy", default="range,cooperative-sticky"),
@@ -65,13 +67,7 @@ ASSIGNOR_CLASSES: Final = {
     for kind, name in (("Range", "range"), ("RoundRobin", "roundrobin"), ("Sticky", "sticky"), ("CooperativeSticky", COOPERATIVE_STICKY))
 }
 
-WITHOUT_EFFECT: Final = frozenset("""
-    allow.auto.create.topics auto.include.jmx.reporter auto.offset.reset bootstrap.servers check.crcs client.dns.lookup client.id client.rack config.providers
-    connections.max.idle.ms enable.metrics.push exclude.internal.topics fetch.max.bytes fetch.max.wait.ms fetch.min.bytes interceptor.classes isolation.level
-    key.deserializer max.partition.fetch.bytes metadata.recovery.rebootstrap.trigger.ms metadata.recovery.strategy metric.reporters metrics.num.samples
-    metrics.recording.level metrics.sample.window.ms receive.buffer.bytes reconnect.backoff.max.ms reconnect.backoff.ms send.buffer.bytes
-    socket.connection.setup.timeout.max.ms socket.connection.setup.timeout.ms value.deserializer
-""".split())  # fmt: skip
+WITHOUT_EFFECT: Final = frozenset(["allow.auto.create.topics", "auto.include.jmx.reporter", "auto.offset.reset", "bootstrap.servers", "check.crcs", "client.dns.lookup", "client.id", "client.rack", "config.providers", "connections.max.idle.ms", "enable.metrics.push", "exclude.internal.topics", "fetch.max.bytes", "fetch.max.wait.ms", "fetch.min.bytes", "interceptor.classes", "isolation.level", "key.deserializer", "max.partition.fetch.bytes", "metadata.recovery.rebootstrap.trigger.ms", "metadata.recovery.strategy", "metric.reporters", "metrics.num.samples", "metrics.recording.level", "metrics.sample.window.ms", "receive.buffer.bytes", "reconnect.backoff.max.ms", "reconnect.backoff.ms", "send.buffer.bytes", "socket.connection.setup.timeout.max.ms", "socket.connection.setup.timeout.ms", "value.deserializer"])  # fmt: skip
 """The other settings of Kafka's consumer (ConsumerConfig of 4.1): a rehearsal takes them and does nothing with them."""
 
 _PREFIXES_WITHOUT_EFFECT: Final = ("sasl.", "security.", "ssl.", "config.providers.")

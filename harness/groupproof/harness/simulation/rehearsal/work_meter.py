@@ -22,7 +22,12 @@ class Cost:
     reread: int
 
     def to_json(self) -> dict[str, int]:
-        return {"unowned_worst_ms": self.unowned_worst_ms, "unowned_ms": self.unowned_ms, "rebalances": self.rebalances, "reread_records": self.reread}
+        return {
+            "unowned_worst_ms": self.unowned_worst_ms,
+            "unowned_ms": self.unowned_ms,
+            "rebalances": self.rebalances,
+            "reread_records": self.reread,
+        }
 
 
 class WorkMeter:

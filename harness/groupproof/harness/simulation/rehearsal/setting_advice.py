@@ -10,6 +10,7 @@ from groupproof.harness.simulation.rehearsal.exercises import EXERCISES, Exercis
 from groupproof.harness.simulation.rehearsal.rehearse import rehearse
 from groupproof.harness.simulation.rehearsal.rehearsed_settings import BadSetting, RehearsedSettings
 from groupproof.harness.simulation.rehearsal.work_meter import Cost
+from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.vocabulary import COOPERATIVE_STICKY
 
 __all__ = ["CANDIDATES", "Advice", "Candidate", "Rehearsal", "is_better"]
@@ -36,7 +37,7 @@ def _consumer(changes: Callable[[RehearsedSettings], Changes]) -> Callable[[Rehe
 
 
 def _short_session(settings: RehearsedSettings) -> Changes:
-    return {"session.timeout.ms": 10_000} if 10_000 > settings.heartbeat_interval_ms else {}
+    return {"session.timeout.ms": 10_000} if settings.heartbeat_interval_ms < 10_000 else {}
 
 
 def _long_poll(settings: RehearsedSettings) -> Changes:
@@ -55,7 +56,7 @@ _READ_AGAIN: Final = ("node-lost", "gc-pause", "slow-poll")
 
 CANDIDATES: Final = (
     Candidate(changes=_classic(lambda _: {"partition.assignment.strategy": COOPERATIVE_STICKY}), exercises=_REBALANCING),
-    Candidate(changes=_classic(lambda _: {"group.protocol": "consumer"}), exercises=_REBALANCING),
+    Candidate(changes=_classic(lambda _: {"group.protocol": CONSUMER.name}), exercises=_REBALANCING),
     Candidate(changes=lambda settings: {} if settings.is_static else {"group.instance.id": "one-for-each-member"}, exercises=("rolling-restart-dynamic", "deploy-at-once", "slow-poll")),
     Candidate(changes=lambda settings: {"group.instance.id": ""} if settings.is_static else {}, exercises=("rolling-restart-static", "scale-in", "deploy-at-once")),
     Candidate(changes=_classic(_short_session), exercises=_LOST),
@@ -85,7 +86,13 @@ class Advice:
 
     def to_json(self) -> dict[str, Any]:
         elsewhere = {name: {"before": before.to_json(), "after": after.to_json()} for name, (before, after) in self.elsewhere.items()}
-        return {"exercise": self.exercise, "set": dict(self.changes), "before": self.before.to_json(), "after": self.after.to_json(), "elsewhere": elsewhere}
+        return {
+            "exercise": self.exercise,
+            "set": dict(self.changes),
+            "before": self.before.to_json(),
+            "after": self.after.to_json(),
+            "elsewhere": elsewhere,
+        }
 
 
 _UNITS: Final = (1_000, 1_000, 1, 1)
