@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import pytest
 from tests.traces import Story
 
+from groupproof.harness.judging.checkers.claim import tolerated_ms
 from groupproof.harness.model.client_timeouts import REACT_MS, Terms, TermsReader
 from groupproof.protocol.vocabulary import Api
 
@@ -54,6 +56,25 @@ def test_its_heartbeat_interval_is_the_one_that_is_observed() -> None:
         story.at(ms).beat()
 
     assert terms_of(story).heartbeat_ms == 3_000
+
+
+@pytest.mark.parametrize("due_ms", [1_000, 6_000, 15_000])
+@pytest.mark.parametrize("react_ms", [REACT_MS, 2.5 * REACT_MS])
+def test_a_plan_that_waits_until_nothing_is_in_time_does_so_for_a_longer_session_and_a_slower_rhythm_too(due_ms: float, react_ms: float) -> None:
+    story = subscribed(Story(), "session_timeout_ms")
+    story.see("event", who="kit", body={"name": "rhythm", "react_ms": react_ms})
+    story.join(session_ms=30_000)
+    reader = reader_of(story)
+
+    # The judge's (`overdue`): what is due is stretched, a ghost's time is added, and the whole may be late by the tolerance.
+    assert reader.patience_ms(tolerated_ms(due_ms)) >= tolerated_ms(due_ms * reader.stretch + reader.session_surplus_ms())
+
+
+def test_a_client_by_the_plans_settings_is_waited_for_as_long_as_the_plan_says() -> None:
+    story = subscribed(Story())
+    story.join(session_ms=3_000)
+
+    assert reader_of(story).patience_ms(8_000) == 8_000
 
 
 def test_a_shorter_session_than_the_plans_makes_no_wait_shorter() -> None:

@@ -19,6 +19,8 @@ __all__ = ["REACT_MS", "Terms", "TermsReader"]
 REACT_MS: Final = 6_000.0
 """Within which a client has reacted, unless its own rhythm was measured and is slower."""
 
+_TOLERANCE: Final = 0.1
+"""The share by which a long wait may be overrun before it counts as late (contract, "Time")."""
 _GAPS_KEPT: Final = 16
 _GAPS_MIN: Final = 3
 _JOIN, _BEAT, _EPOCH_BEAT = Api.JOIN_GROUP.title, Api.HEARTBEAT.title, Api.CONSUMER_GROUP_HEARTBEAT.title
@@ -97,3 +99,10 @@ class TermsReader:
         """Return by how much the session of some client is longer than the plan wished: so much longer a ghost keeps its place."""
         wished = ((term.session_ms, term.settings.get("session_timeout_ms")) for term in self._terms.values() if term.join is not None)
         return max((max(0.0, on_the_wire - float(plan)) for on_the_wire, plan in wished if plan), default=0.0)
+
+    def patience_ms(self, within_ms: float) -> float:
+        """Return how long (ms) a plan waits for what it wants within `within_ms`: by the client's own rhythm, and until ghosts of its longer sessions are gone.
+
+        What the longer session adds is tolerated to be late like the rest: a run that ended before that would be INCONCLUSIVE.
+        """
+        return within_ms * self.stretch + self.session_surplus_ms() * (1 + _TOLERANCE)

@@ -277,8 +277,7 @@ class Driver:
         return reached.is_set()
 
     def _patience_s(self, within_ms: float) -> float:
-        """Return how long to wait, in seconds: as long as the plan says, by the client's own rhythm, and until ghosts of its longer sessions are gone."""
-        return (within_ms * self._terms.stretch + self._terms.session_surplus_ms()) / 1000
+        return self._terms.patience_ms(within_ms) / 1000
 
     async def _command(self, step: Command) -> None:
         actor = self._actors[step.member]
