@@ -97,6 +97,7 @@ _CONTENT: tuple[Case, ...] = (
                 *start("m0"),
                 reconciled("m0", topics={"t": 1}, within_ms=10_000, go_on=True),
                 mark("grown"),
+                holds("slow", BEAT, ms=300),  # who has two joins under way by now is seen to, however quick the coordinator is
                 grow("u", 2),
                 reconciled("m0", topics={"t": 1, "u": 2}, after="grown", go_on=True),
                 passing(1_500),
