@@ -13,6 +13,7 @@ from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
 from groupproof.harness.subjects.networks.request_connection import asking
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
+from groupproof.harness.subjects.tap.topic_names import TopicNames
 from groupproof.protocol.faults import Fault, Hold, Move, Selector
 from groupproof.protocol.rules.consumer.group_configs import ConfigResource
 from groupproof.protocol.trace import Recorder
@@ -58,6 +59,21 @@ def test_a_topic_is_made_when_it_is_new_and_grown_when_it_is_there() -> None:
             await on.cluster.grow("t", wanted)
             assert await partitions(on) == wanted
         assert on.cluster.topics == ["t"]
+
+    held(story)
+
+
+def test_topics_are_called_by_their_names_from_the_first_frame_on() -> None:
+    async def ids(on: Held) -> dict[str, str]:
+        async with asking(await on.where.cluster.connect(*on.where.cluster.addresses[0])) as asker:
+            answer = await asker.ask(Api.METADATA, {"topics": None, "allow_auto_topic_creation": False}, newest=12)
+        return {topic["name"]: str(topic["topic_id"]) for topic in answer["topics"]}
+
+    async def story(on: Held) -> None:
+        names = TopicNames()
+        cluster = TappedCluster(on.where.cluster, on.where, Interception(on.recorder), groups=["g"], topics=[], names=names)
+        await cluster.grow("t", 2)
+        assert names.name_of((await ids(on))["t"]) == "t"
 
     held(story)
 

@@ -11,22 +11,28 @@ from groupproof.harness.subjects.brokers.cluster import MovableCluster, RunningC
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
 from groupproof.harness.subjects.brokers.readiness import create_topics
 from groupproof.harness.subjects.brokers.topic_admin import configure_group, fill_topics, grow_topic
+from groupproof.harness.subjects.networks.request_connection import asking
+from groupproof.harness.subjects.tap.topic_names import TopicNames
+from groupproof.harness.subjects.tap.upstream import topics_of
 from groupproof.protocol.faults import Fault, Move
 
 __all__ = ["TappedCluster"]
 
 
 class TappedCluster:
-    """A `DrivenCluster`; `groups` are those of the plan, by their real names, `topics` what it made."""
+    """A `DrivenCluster`; `groups` are those of the plan, by their real names, `topics` what it made, `names` those of topics by their ids: KIP-848's frames tell ids
+    alone, and may do so before any member asks what they are called."""
 
     def __init__(
-        self, running: RunningCluster, where: ClusterMap, interception: Interception, *, groups: Sequence[str], topics: Sequence[str]
-    ) -> None:
+        self, running: RunningCluster, where: ClusterMap, interception: Interception, *, groups: Sequence[str], topics: Sequence[str],
+        names: TopicNames | None = None,
+    ) -> None:  # fmt: skip
         self._running = running
         self._where = where
         self._interception = interception
         self._groups = groups
         self.topics = list(topics)
+        self._names = names
 
     def arm(self, fault: Fault) -> None:
         self._interception.arm(fault)
@@ -44,10 +50,18 @@ class TappedCluster:
     async def move_group(self, group: str, move: Move) -> None:
         await move_group(self._running, self._where, group, move)
 
+    async def learn_topics(self) -> None:
+        """Ask the brokers what their topics are called."""
+        if self._names is None:
+            return
+        async with asking(await self._running.connect(*self._running.addresses[0])) as asker:
+            self._names.begin(await topics_of(asker) or {})
+
     async def grow(self, topic: str, partitions: int) -> None:
         if topic not in self.topics:
             self.topics.append(topic)
             await create_topics(self._running.connect, self._running.addresses[0], {topic: partitions}, replicas=len(self._where.nodes))
+            await self.learn_topics()
         elif isinstance(self._running, MovableCluster):
             self._running.grow(topic, partitions)
         else:

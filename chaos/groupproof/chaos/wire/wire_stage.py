@@ -151,8 +151,10 @@ class _Run:
         self._alone = alone
         self._groups = tuple(dict.fromkeys(str(member.settings["group"]) for member in plan.members))
         self._interception = Interception(recorder)
-        self._cluster = TappedCluster(self._running, self._where, self._interception, groups=self._groups, topics=list(plan.topics))
         self._groups_in_frames, self._topic_names, self._numbers = GroupsInFrames(), TopicNames(), itertools.count(1)
+        self._cluster = TappedCluster(
+            self._running, self._where, self._interception, groups=self._groups, topics=list(plan.topics), names=self._topic_names
+        )  # fmt: skip
 
     async def carried_out(self) -> dict[str, list[str]]:
         """Make the topics, carry the plan out, and take the topics away again; return the members' stderr."""
@@ -164,6 +166,7 @@ class _Run:
         try:
             await create_topics(self._running.connect, self._running.addresses[0], self._plan.topics, replicas=len(self._where.nodes))
             await fill_topics(self._running.connect, self._running.addresses[0], self._plan.topics, self._plan.records)
+            await self._cluster.learn_topics()
             return await self._played()
         finally:
             self._ground.groups.difference_update(self._groups)

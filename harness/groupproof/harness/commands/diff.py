@@ -69,7 +69,7 @@ def _diff_clients(
 ) -> int:  # fmt: skip
     from rich.console import Console
 
-    from groupproof.harness.cases.catalogue import cases_of
+    from groupproof.harness.cases.catalogue import DIALECT_CAPABILITIES, cases_of
     from groupproof.harness.commands.base.options import NEWEST_PROFILE
     from groupproof.harness.commands.work.client_diff import ClientDiff
     from groupproof.harness.model.selection import select
@@ -82,7 +82,8 @@ def _diff_clients(
     def say(line: str) -> None:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    cases, rules = select(cases_of("client"), only=only, skip=skip), profile or NEWEST_PROFILE
+    rules = profile or NEWEST_PROFILE
+    cases = select(cases_of("client", DIALECT_CAPABILITIES, rules), only=only, skip=skip)
     one, other = (candidate(name, (), profile=rules, seed=seed, jobs=jobs, say=say) for name in (first, second))
     return ClientDiff((one, other), cases, profile=rules, seed=seed, say=say).go(console, as_json=as_json)
 

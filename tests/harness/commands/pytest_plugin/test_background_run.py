@@ -2,7 +2,9 @@ from __future__ import annotations
 
 from tests.harness.commands.pytest_plugin.made import CASE, OTHER, about, commission, told
 
+from groupproof.harness.cases.catalogue import DIALECT_CAPABILITIES, cases_of
 from groupproof.harness.commands.pytest_plugin.background_run import campaign_of, summed_up
+from groupproof.harness.model.case_dialect import dialect_of_case
 from groupproof.harness.model.verdicts import Verdict
 
 
@@ -28,6 +30,18 @@ def test_a_campaign_that_is_stopped_before_it_begins_reaches_no_case_and_knows_i
 
     assert outcome is None
     assert list(campaign.results) == []
+
+
+def test_what_a_client_was_never_asked_is_not_in_its_report_unless_it_is_all_that_was_selected() -> None:
+    foreign = next(case for case in cases_of("client", DIALECT_CAPABILITIES) if dialect_of_case(case.id) == "consumer")
+    results = [told(Verdict.OK).result(CASE), told(Verdict.UNIMPLEMENTED, foreign.id).result(foreign)]
+
+    both = summed_up(commission(), (CASE, foreign), about(), results)
+    alone = summed_up(commission(), (foreign,), about(), results[1:])
+
+    assert [result.case.id for result in both.summary.results] == [CASE.id]
+    assert not both.summary.run.interrupted
+    assert [result.case.id for result in alone.summary.results] == [foreign.id]
 
 
 def test_what_several_have_run_is_summed_up_as_one_run() -> None:

@@ -6,6 +6,7 @@ import pytest
 from tests.harness.commands.pytest_plugin.made import CASE, SUBJECT, wishes
 
 from groupproof.harness.commands.pytest_plugin.run_plan import RunPlan
+from groupproof.harness.model.case_dialect import dialect_of_case
 from groupproof.harness.model.errors import WrongUsage
 
 
@@ -29,6 +30,14 @@ def test_a_node_id_narrows_what_the_file_selects() -> None:
 
     assert [case.id for case in chosen.cases] == [CASE.id]
     assert len(RunPlan.of(wishes(only=("heartbeat", "join"))).cases) > 1
+
+
+def test_the_cases_of_both_protocols_are_collected_where_the_brokers_speak_both() -> None:
+    def dialects(profile: str | None) -> set[str]:
+        return {dialect_of_case(case.id) for case in RunPlan.of(wishes(profile=profile)).cases}
+
+    assert dialects(None) == dialects("kafka-4.1") == {"classic", "consumer"}
+    assert dialects("kafka-3.9") == {"classic"}
 
 
 def test_the_report_goes_where_certify_puts_it_unless_told() -> None:

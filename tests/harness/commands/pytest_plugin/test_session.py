@@ -5,6 +5,7 @@ import json
 import pytest
 from tests.harness.commands.pytest_plugin.made import CASE, OTHER
 
+from groupproof.clients.shims import reference
 from groupproof.harness.commands.pytest_plugin import session
 
 pytest_plugins = ["pytester"]
@@ -103,3 +104,17 @@ def test_a_coordinator_is_run_likewise(pytester: pytest.Pytester) -> None:
 
     result.assert_outcomes(passed=1)
     assert json.loads((pytester.path / "out" / "report.json").read_text())["subject"]["side"] == "coordinator"
+
+
+def test_cases_of_the_consumer_protocol_are_items_and_skipped_for_who_does_not_speak_it(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = ("groupproof::join/consumer/first-heartbeat", ID)
+    _run(pytester, "--groupproof-client", "groupproof", *both).assert_outcomes(passed=2)
+
+    monkeypatch.setattr(reference, "CAPABILITIES", tuple(name for name in reference.CAPABILITIES if name != "consumer"))
+    result = _run(pytester, "-rs", "--groupproof-client", "groupproof", *both)
+
+    result.assert_outcomes(passed=1, skipped=1)
+    result.stdout.fnmatch_lines(["*Its shim declares no consumer.*"])
+    assert result.ret == 0

@@ -38,6 +38,14 @@ def test_clients_that_end_all_cases_alike_are_told_so_in_one_line(groupproof: Ca
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("silent")
+def test_the_cases_of_both_protocols_are_compared(groupproof: Call) -> None:
+    called = groupproof("diff", "java", "groupproof", "--only", "*/steady")
+
+    assert (called.code, called.out) == (0, "java and groupproof: 0 of 2 cases differ\n")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("silent")
 def test_each_case_that_clients_end_otherwise_is_told_with_both_verdicts_and_where_their_groups_went_apart(groupproof: Call) -> None:
     called = groupproof("diff", "groupproof", "java@0.0.0", *ONLY)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import trio
 
-from groupproof.harness.cases.catalogue import cases_of
+from groupproof.harness.cases.catalogue import DIALECT_CAPABILITIES, as_declared, cases_of, shown_only
 from groupproof.harness.commands.pytest_plugin.run_plan import RunPlan
 from groupproof.harness.commands.pytest_plugin.xdist_shares import RunEnd, SubjectRecord
 from groupproof.harness.judging.case_result import CaseResult
@@ -21,6 +22,7 @@ from groupproof.harness.running.runs.coordinator_run import JOBS, CoordinatorRun
 from groupproof.harness.running.runs.whole_run import CertifyRun, RunOutcome, Say
 from groupproof.harness.subjects.brokers.broker_providers import meet, subject_named
 from groupproof.harness.subjects.client_registry import candidate
+from groupproof.harness.subjects.shims.contract_lines import Hello
 
 __all__ = ["BackgroundRun", "SummaryRun", "campaign_of", "summed_up"]
 
@@ -72,7 +74,11 @@ class BackgroundRun(CertifyRun):
 
 
 class BackgroundClientRun(BackgroundRun, ClientRun):
-    """A client's campaign beside pytest."""
+    """A client's campaign beside pytest. Its items were collected before the client said what it speaks: those of a dialect that it does not speak are skipped."""
+
+    def _keep_to_dialects(self, hello: Hello) -> None:
+        self._catalogue = as_declared(self._catalogue, hello.capabilities, self.order.profile)
+        self.order = replace(self.order, cases=shown_only(self.order.cases, hello.capabilities))
 
 
 class BackgroundCoordinatorRun(BackgroundRun, CoordinatorRun):
@@ -103,7 +109,8 @@ def campaign_of(run_plan: RunPlan, cases: Sequence[Case], *, processes: int, say
         say=_quiet,
     )
     config = run_plan.order(cases, profile=run_plan.profile, jobs=_part(found.jobs, processes), shipped=found.expectations)
-    campaign = BackgroundClientRun(found, config, say=say, on_hello=_quiet)
+    catalogue = cases_of("client", DIALECT_CAPABILITIES, run_plan.profile)
+    campaign = BackgroundClientRun(found, config, say=say, on_hello=_quiet, catalogue=catalogue)
     campaign.shipped = found.expectations
     return campaign
 
@@ -122,7 +129,9 @@ class SummaryRun(CertifyRun):
     def __init__(self, run_plan: RunPlan, cases: Sequence[Case], about: RunEnd, *, interrupted: bool) -> None:
         options = run_plan.wishes
         config = run_plan.order(cases, profile=about.standing.profile, jobs=about.jobs, shipped=about.standing.shipped)
-        super().__init__(config, cases_of(options.side), say=lambda *_: None, is_virtual=about.is_virtual)
+        super().__init__(
+            config, cases_of(options.side, about.subject.capabilities, about.standing.profile), say=lambda *_: None, is_virtual=about.is_virtual
+        )
         self._about = about
         self._is_interrupted = interrupted
         self._gave_up = about.gave_up
@@ -145,8 +154,18 @@ class SummaryRun(CertifyRun):
         return self._outcome(self._about.subject, self._about.started, self._about.duration_s)
 
 
+def _spoken(run_plan: RunPlan, cases: Sequence[Case], about: RunEnd, results: Sequence[CaseResult]) -> tuple[Sequence[Case], Sequence[CaseResult]]:
+    """Leave out of the report what a client was never asked, the cases of dialects that it does not speak, unless these alone were selected."""
+    if run_plan.wishes.side == "coordinator":
+        return cases, results
+    own = as_declared(cases, about.subject.capabilities, about.standing.profile)
+    kept = {case.id for case in own or cases}
+    return own or cases, [result for result in results if result.case.id in kept]
+
+
 def summed_up(run_plan: RunPlan, cases: Sequence[Case], about: RunEnd, results: Sequence[CaseResult]) -> RunOutcome:
     """Return what the cases of a session have come to, whoever ran them; those that nobody reached make it interrupted."""
+    cases, results = _spoken(run_plan, cases, about, results)
     reached = {result.case.id for result in results}
     interrupted = about.gave_up is None and any(case.id not in reached for case in cases)
     return SummaryRun(run_plan, cases, about, interrupted=interrupted).outcome(results)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from groupproof.clients.registry.registered_clients import UnknownClient, WrongPairing, check_profile, resolve
-from groupproof.harness.cases.catalogue import cases_of
+from groupproof.harness.cases.catalogue import DIALECT_CAPABILITIES, cases_of
 from groupproof.harness.commands.base.certification import as_folder
 from groupproof.harness.commands.base.options import NEWEST_PROFILE
 from groupproof.harness.commands.pytest_plugin.pytest_options import PytestOptions
@@ -41,7 +41,7 @@ class RunPlan:
         _check_subject(options)
         if options.output is not None:
             check_output(options.output)
-        catalogue = cases_of(options.side)
+        catalogue = cases_of(options.side, DIALECT_CAPABILITIES, options.profile or NEWEST_PROFILE)
         cases = select(catalogue, only=patterns or options.only, skip=options.skip, level=options.level)
         if patterns and options.only:
             wanted = {case.id for case in select(catalogue, only=options.only)}

@@ -17,7 +17,7 @@ from groupproof.harness.subjects.tap.topic_names import topics_in
 from groupproof.protocol.rules.consumer.group_configs import BROKER_SETTINGS
 from groupproof.protocol.vocabulary import Api, error_named
 
-__all__ = ["SETTINGS", "UpstreamInfo", "meet_upstream"]
+__all__ = ["SETTINGS", "UpstreamInfo", "meet_upstream", "topics_of"]
 
 _UP_S: Final = 20.0
 
@@ -63,7 +63,7 @@ async def meet_upstream(connect: Connect, bootstrap: Sequence[Address], *, profi
         async with asking(await connect(*bootstrap[0])) as asker:
             ranges = asker.ranges
             brokers = tuple(named_in(Api.METADATA, await asker.ask(Api.METADATA, {"topics": ()}, newest=8)))
-            topics = await _topics(asker)
+            topics = await topics_of(asker)
     except (*GONE, NotSpoken) as error:
         host, port = bootstrap[0]
         raise BrokenEnvironment(f"{host}:{port} does not answer as a broker: {str(error) or type(error).__name__}") from error
@@ -79,7 +79,7 @@ async def meet_upstream(connect: Connect, bootstrap: Sequence[Address], *, profi
     )
 
 
-async def _topics(asker: Asker) -> Mapping[str, tuple[str, int]] | None:
+async def topics_of(asker: Asker) -> Mapping[str, tuple[str, int]] | None:
     """Return all topics with their ids, None of brokers that know no ids."""
     if asker.ranges.get(Api.METADATA, (0, 0))[1] < _WITH_IDS:
         return None
