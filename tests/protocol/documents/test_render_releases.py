@@ -47,5 +47,5 @@ def test_what_a_release_brought_stands_with_the_pair_that_it_parts(document: str
             for older, newer in neighbours()
             if profile(older).release < delta.since <= profile(newer).release and delta.line in (None, profile(older).line)
         ]
-        assert parted, delta.what
-        assert f"- {'.'.join(map(str, delta.since))}: {delta.what}." in _section(document, *parted[0])
+        assert parted, delta.change
+        assert f"- {'.'.join(map(str, delta.since))}: {delta.change}." in _section(document, *parted[0])

@@ -19,7 +19,7 @@ from groupproof.protocol.vocabulary import GroupState
 NEWEST = (99,)
 STABLE = GroupState.STABLE
 PLACE = (ClassicEvent.HEARTBEAT, STABLE)
-BORN = Delta(since=(98,), what="it was otherwise", was=(Change(kind=ClassicEvent.HEARTBEAT, states=(STABLE,)),), unreachable={PLACE: "not yet"})
+BORN = Delta(since=(98,), change="it was otherwise", was=(Change(kind=ClassicEvent.HEARTBEAT, states=(STABLE,)),), unreachable={PLACE: "not yet"})
 
 
 @pytest.mark.parametrize(("name", "dialect"), [(name, dialect) for name in known_profiles() for dialect in profile(name).tables])

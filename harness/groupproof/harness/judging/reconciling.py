@@ -29,7 +29,7 @@ class EpochMember:
     member: str = ""
     epoch: int = -1
     target: frozenset[TopicPartition] | None = None
-    said: frozenset[TopicPartition] | None = None
+    reported: frozenset[TopicPartition] | None = None
     beat_seq: int = -1
     _asked: dict[ExchangeId, Observation] = field(default_factory=dict)
 
@@ -51,17 +51,17 @@ class EpochMember:
             self.target = None
         self.member, self.epoch, self.beat_seq = answer.member or "", answer.member_epoch or 0, answer.seq
         if asked.body.get("topic_partitions") is not None:
-            self.said = frozenset(asked.partitions)
+            self.reported = frozenset(asked.partitions)
         if answer.body.get("assignment") is not None:
             self.target = frozenset(answer.partitions)
 
     def _end(self) -> None:
-        self.epoch, self.target, self.said = -1, None, None
+        self.epoch, self.target, self.reported = -1, None, None
 
     @property
     def has_said_all(self) -> bool:
         """Tell whether it has acknowledged its target; a member without partitions need not (CGC-21)."""
-        return self.target is not None and self.target == (self.said or frozenset())
+        return self.target is not None and self.target == (self.reported or frozenset())
 
 
 def follow_heartbeats(members: dict[str, EpochMember], obs: Observation) -> None:

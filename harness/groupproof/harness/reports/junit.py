@@ -99,7 +99,7 @@ def _outcome(report: CaseReport, run: RunSummary) -> _Outcome | None:
     outcome = next(_outcomes(report, run.run.fail_on), None)
     if run.delta is None:
         return outcome
-    if outcome is not None and outcome.element != _SKIPPED and report.case.id in run.delta.known and report.result.trouble is None:
+    if outcome is not None and outcome.element != _SKIPPED and report.case.id in run.delta.known_cases and report.result.trouble is None:
         return _Outcome(element=_SKIPPED, type=outcome.type, message=f"no worse than in {run.delta.name}: {outcome.message}")
     moved = next((change for change in run.delta.moved if change.id == report.case.id), None)
     if moved is not None and (outcome is None or outcome.element == _SKIPPED):

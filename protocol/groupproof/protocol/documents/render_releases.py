@@ -38,7 +38,7 @@ def _came(older: Profile, newer: Profile) -> Iterator[str]:
     """Yield what the releases after `older`, up to `newer`, brought, in the words of the deltas."""
     deltas = [item for item in (delta for dialect in newer.dialects for delta in dialect.deltas) if item.line in (None, older.line)]
     brought = sorted((delta for delta in deltas if older.release < delta.since <= newer.release), key=lambda delta: delta.since)
-    yield from (f"- {'.'.join(map(str, delta.since))}: {delta.what}." for delta in brought)
+    yield from (f"- {'.'.join(map(str, delta.since))}: {delta.change}." for delta in brought)
     yield from ("",) * bool(brought)
 
 

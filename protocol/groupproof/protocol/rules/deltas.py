@@ -44,14 +44,14 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delta:
-    """What held before release `since`, and what came with it (`what`, with its KIP or issue).
+    """What held before release `since`, and what came with it (`change`, with its KIP or issue).
 
     `appends` are the answers to requests whose record the log refuses, by request and the log's error. With `line` it held in that coordinator
     alone. A change of states of another dialect is one of the cells that this one brings to groups of that.
     """
 
     since: Release
-    what: str
+    change: str
     was: tuple[Change, ...] = ()
     effects: Effects = field(default_factory=dict)
     guards: Mapping[GuardName, GuardName] = field(default_factory=dict)

@@ -13,7 +13,7 @@ def test_what_a_leader_deals_is_read_with_what_the_members_said_before() -> None
     (deal,) = dealt(story.evidence, "m0")
 
     assert (deal.leader, deal.active()) == (ID, frozenset({task(0), task(1)}))
-    assert {name: info.version for name, info in deal.said.items() if info is not None} == {ID: 11, OTHER: 8}
+    assert {name: info.version for name, info in deal.subscriptions.items() if info is not None} == {ID: 11, OTHER: 8}
     assert deal.owned == {ID: {("t", 0)}, OTHER: frozenset()}
     assert [info.version for info in deal.infos] == [8, 8]
 
@@ -37,7 +37,7 @@ def test_bytes_that_cannot_be_read_are_nothing() -> None:
     leads(story, {ID: b"?"}, {})
     (deal,) = dealt(story.evidence, "m0")
 
-    assert (deal.said, deal.infos) == ({}, [])
+    assert (deal.subscriptions, deal.infos) == ({}, [])
     assert info_in(story.request(Api.JOIN_GROUP, body={"protocols": [{"name": "stream", "metadata": b"?"}]})) is None
     assert given_in(story.answer(story.request(Api.SYNC_GROUP), body={"assignment": b"?"})) is None
 

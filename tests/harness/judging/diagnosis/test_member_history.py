@@ -32,7 +32,7 @@ def test_before_kip_394_a_join_without_an_id_is_a_new_member() -> None:
     signs = [sign for obs in story.trace for sign in members.feed(obs)]
 
     assert [sign.name for sign in signs] == ["new"]
-    assert members.given[signs[0].asked] == "a-1"
+    assert members.new_ids[signs[0].asked] == "a-1"
 
 
 def test_a_changed_list_of_topics_is_a_changed_subscription() -> None:

@@ -40,7 +40,7 @@ def test_a_case_that_leaves_ok_has_moved_wherever_to(now: str) -> None:
 
     assert words(found) == {"moved": [f"{A} OK → {now}"]}
     assert bool(found.breaches) == (now not in ("INCONCLUSIVE", "BROKEN"))  # those have exit codes of their own
-    assert A not in found.known
+    assert A not in found.known_cases
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_only_what_comes_to_fail_or_improves_is_told_of_what_was_not_ok(before: 
 def test_what_was_no_better_is_known() -> None:
     found = delta(past(a="FAILED", b="INCONCLUSIVE"), present(A, "FAILED"), present(B, "INCONCLUSIVE"))
 
-    assert found.known == {A, B}
+    assert found.known_cases == {A, B}
     assert (words(found), found.breaches) == ({}, ())
 
 
@@ -78,14 +78,14 @@ def test_a_failure_of_another_kind_in_an_old_case_is_new() -> None:
 
     assert words(found) == {"fails in another way": [f"{A} FAILED → FAILED"]}
     assert found.breaches == (f"{A}  FAILED → FAILED: It owned what another owned.",)
-    assert found.known == {B}
+    assert found.known_cases == {B}
 
 
 def test_one_that_an_expectation_excuses_now_is_told_and_fails_nothing() -> None:
     found = delta(past(a="FAILED"), present(A, "EXCUSED", fingerprint="f2", observed="It did another thing."))
 
     assert list(words(found)) == ["fails in another way"]
-    assert (found.breaches, set(found.known)) == ((), {A})
+    assert (found.breaches, set(found.known_cases)) == ((), {A})
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_case_that_fails_by_less_fails_in_the_old_way(now: str, *, known: bool
     before = replace(baseline.cases[A], observed="It did something. It did more.")
     found = delta(replace(baseline, cases={A: before}), present(A, "FAILED", fingerprint="f2", observed=now))
 
-    assert (found.known == {A}) is known
+    assert (found.known_cases == {A}) is known
 
 
 def test_a_case_that_is_gone_has_vanished_unless_it_was_not_asked_for() -> None:
@@ -127,7 +127,7 @@ def test_new_cases_are_told_and_known_by_nobody() -> None:
     found = delta(past(a="OK"), present(A, "OK"), present(B, "FAILED"))
 
     assert words(found) == {"new": [f"{B}  → FAILED"]}
-    assert found.known == {A}
+    assert found.known_cases == {A}
 
 
 def test_previews_are_not_compared() -> None:
@@ -139,7 +139,7 @@ def test_what_the_run_is_to_fail_on_moves_too() -> None:
 
     assert words(delta(past(a="OK"), unclean)) == {}
     assert words(delta(past(a="OK"), unclean, fail_on={"unclean"})) == {"moved": [f"{A} goodbye CLEAN → goodbye UNCLEAN"]}
-    assert A not in delta(past(a="OK"), unclean).known
+    assert A not in delta(past(a="OK"), unclean).known_cases
     assert words(delta(past(a="INFORMATIONAL"), present(A, "NON_STRICT"), fail_on={"non-strict"})) == {"moved": [f"{A} INFORMATIONAL → NON_STRICT"]}
 
 

@@ -42,7 +42,7 @@ def test_an_event_keeps_its_member_and_its_body() -> None:
     event = read_line('{"name":"partitions_assigned","member":"c1.m0","partitions":[{"topic":"t","partition":0}],"extra":1}')
 
     assert isinstance(event, Event)
-    assert (event.name, event.member, event.known) == ("partitions_assigned", "c1.m0", True)
+    assert (event.name, event.member, event.is_known) == ("partitions_assigned", "c1.m0", True)
     assert event.body["extra"] == 1
 
 
@@ -50,7 +50,7 @@ def test_an_event_of_another_name_is_read_and_marked_as_unknown() -> None:
     event = read_line('{"name":"garbage_collected"}')
 
     assert isinstance(event, Event)
-    assert not event.known
+    assert not event.is_known
 
 
 @pytest.mark.parametrize(

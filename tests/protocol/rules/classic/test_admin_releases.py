@@ -24,7 +24,7 @@ def _checks(name: str, kind: ClassicEvent) -> list[str]:
 
 def test_deltas_stand_newest_first_say_what_came_and_touch_only_their_own_inputs_and_what_the_log_refuses() -> None:
     assert all(newer.since >= older.since for newer, older in pairwise(ADMIN_DELTAS))
-    assert all(delta.what and (delta.was or delta.before_group) for delta in ADMIN_DELTAS)
+    assert all(delta.change and (delta.was or delta.before_group) for delta in ADMIN_DELTAS)
     changed = {change.kind for delta in ADMIN_DELTAS for change in delta.was if change.name != "not-appended"}
     assert changed | {kind for delta in ADMIN_DELTAS for kind in delta.before_group} <= ADMIN_INPUTS
 

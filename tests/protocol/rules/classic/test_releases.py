@@ -25,7 +25,7 @@ def _named(name: str, kind: ClassicEvent) -> set[str]:
 
 def test_deltas_stand_newest_first_and_say_what_came() -> None:
     assert all(newer.since > older.since for newer, older in pairwise(DELTAS))
-    assert all(delta.what and (delta.was or delta.before_group or delta.fields or delta.effects or delta.guards) for delta in DELTAS)
+    assert all(delta.change and (delta.was or delta.before_group or delta.fields or delta.effects or delta.guards) for delta in DELTAS)
 
 
 def test_profiles_stand_oldest_first_and_each_for_one_release() -> None:

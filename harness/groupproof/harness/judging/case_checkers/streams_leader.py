@@ -30,7 +30,7 @@ def agrees_on_versions(client: str, *, after: str, requirement: str = "STREAMS-0
     )
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        rounds = [deal for deal in _rounds(ev, client, after) if len(deal.said) > 1]
+        rounds = [deal for deal in _rounds(ev, client, after) if len(deal.subscriptions) > 1]
         if not rounds:
             raise NotReached(f"{client} led no generation with another member")
         for deal in rounds:
@@ -40,12 +40,12 @@ def agrees_on_versions(client: str, *, after: str, requirement: str = "STREAMS-0
 
 
 def _versioned(claim: Claim, deal: Dealt) -> Finding:
-    infos, own = [info for info in deal.said.values() if info is not None], deal.said.get(deal.leader)
-    if own is None or len(infos) < len(deal.said):
+    infos, own = [info for info in deal.subscriptions.values() if info is not None], deal.subscriptions.get(deal.leader)
+    if own is None or len(infos) < len(deal.subscriptions):
         raise NotReached("a member's user data cannot be read")
     used = min(own.latest, *(info.version for info in infos))
     latest = min(own.latest, *(info.latest for info in infos))
-    for name, item in deal.given.items():
+    for name, item in deal.assignments.items():
         if item is None:
             return claim.failed("It sent user data that cannot be read.", deal.sync, detail=name)
         if item.info.version != used:
@@ -65,7 +65,7 @@ def deals_once(client: str, *, requirement: str = "STREAMS-08") -> Judge:
         for deal in _rounds(ev, client, None):
             counts = Counter(task for info in deal.infos for task in set(info.active))
             twice = [task for task, count in counts.items() if count > 1]
-            muddled = [name for name, item in deal.given.items() if item is not None and not _is_aligned(item.partitions, item.info.active)]
+            muddled = [name for name, item in deal.assignments.items() if item is not None and not _is_aligned(item.partitions, item.info.active)]
             if twice:
                 yield claim.failed("It gave a task to two members.", deal.sync, detail=tasks_in_words(twice))
             elif muddled:
@@ -104,10 +104,10 @@ def calls_back(client: str, *, after: str, requirement: str = "STREAMS-09") -> J
         moved = False
         for deal in _rounds(ev, client, after):
             held = frozenset[TopicPartition]().union(*deal.owned.values())
-            now = frozenset(partition for item in deal.given.values() if item is not None for partition in item.partitions)
+            now = frozenset(partition for item in deal.assignments.values() if item is not None for partition in item.partitions)
             early = [
                 partition
-                for name, item in deal.given.items()
+                for name, item in deal.assignments.items()
                 if item is not None
                 for partition in item.partitions
                 if _is_others(deal, name, partition)
@@ -172,15 +172,15 @@ def keeps_standbys_apart(client: str, *, after: str, requirement: str = "STREAMS
 
 def _threads_of_one(deal: Dealt) -> bool:
     """Tell whether two members of one process are there, of which one is given a task."""
-    counts = Counter(info.process for info in deal.said.values() if info is not None)
+    counts = Counter(info.process for info in deal.subscriptions.values() if info is not None)
     return any(counts[process] > 1 for process in _by_process(deal, "active"))
 
 
 def _by_process(deal: Dealt, role: str) -> dict[str, set[Task]]:
     """Return the tasks that each process is given, as its `active` or `standby` ones."""
     tasks: dict[str, set[Task]] = {}
-    for name, item in deal.given.items():
-        info = deal.said.get(name)
+    for name, item in deal.assignments.items():
+        info = deal.subscriptions.get(name)
         if item is not None and info is not None:
             tasks.setdefault(info.process, set()).update(item.info.active if role == "active" else (task for task, _ in item.info.standby))
     return {process: held for process, held in tasks.items() if held}
@@ -192,9 +192,9 @@ def answers_error(client: str, error: int, *, after: str, requirement: str) -> J
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         deal = _rounds(ev, client, after)[-1]
-        if deal.given.keys() != deal.said.keys():
+        if deal.assignments.keys() != deal.subscriptions.keys():
             yield claim.failed("It left members out.", deal.sync)
-        elif any(item is None or item.info.error == NO_ERROR or item.partitions for item in deal.given.values()):
+        elif any(item is None or item.info.error == NO_ERROR or item.partitions for item in deal.assignments.values()):
             yield claim.failed("It dealt tasks out.", deal.sync)
         elif any(info.error != error for info in deal.infos):
             yield claim.failed("It answered with another error.", deal.sync, detail=str(sorted(info.error for info in deal.infos)))

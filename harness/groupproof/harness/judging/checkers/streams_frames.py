@@ -36,17 +36,17 @@ class Given:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dealt:
-    """What a leader's SyncGroup deals. `said` is the user data that the members had sent to it, `owned` what they said to own."""
+    """What a leader's SyncGroup deals. `subscriptions` is the user data that the members had sent to it, `owned` what they said to own."""
 
     sync: Observation
     leader: str
-    said: Mapping[str, SubscriptionInfo | None]
+    subscriptions: Mapping[str, SubscriptionInfo | None]
     owned: Mapping[str, frozenset[TopicPartition]]
-    given: Mapping[str, Given | None]
+    assignments: Mapping[str, Given | None]
 
     @property
     def infos(self) -> list[AssignmentInfo]:
-        return [item.info for item in self.given.values() if item is not None]
+        return [item.info for item in self.assignments.values() if item is not None]
 
     def active(self) -> frozenset[Task]:
         """Return the tasks that are active somewhere."""
@@ -91,9 +91,9 @@ def dealt(ev: Evidence, client: str, after: str | int | None = None, before: str
         yield Dealt(
             sync=sync,
             leader=led[-1].member or "",
-            said={member: _said(subscription) for member, subscription in subscriptions.items()},
+            subscriptions={member: _said(subscription) for member, subscription in subscriptions.items()},
             owned={member: frozenset(subscription.owned) for member, subscription in subscriptions.items()},
-            given={item["member_id"]: _given(item.get("assignment") or b"") for item in sync.body.get("assignments") or ()},
+            assignments={item["member_id"]: _given(item.get("assignment") or b"") for item in sync.body.get("assignments") or ()},
         )
 
 

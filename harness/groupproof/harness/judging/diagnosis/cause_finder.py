@@ -67,7 +67,7 @@ class Causes:
             self._complete(now, reason, signs)
         elif (sign := self._trigger(signs, now) or self._newcomer(now, before)) is not None:
             now.cause, now.certainty, now.member, now.client_reason = _MEANT[sign.name], Certainty.SEEN, sign.member, own_words(sign.reason)
-            now.member = self._course.members.given.get(sign.asked) or now.member
+            now.member = self._course.members.new_ids.get(sign.asked) or now.member
             _show(now, sign)
         else:
             self._exclude(now)
@@ -158,7 +158,7 @@ class Causes:
         if cause is not None or removed:
             now.cause = cause or Cause.ADMIN_REMOVAL
             return
-        member = self._course.members.known.get(now.member or "")
+        member = self._course.members.records.get(now.member or "")
         fetched = self._fetched_before(now)
         now.certainty = Certainty.INFERRED
         if member is None or fetched is None or not member.rebalance_ms:

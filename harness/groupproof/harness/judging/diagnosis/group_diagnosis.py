@@ -99,5 +99,5 @@ class _Follower:
         """Tell whether a change of topics is one that this group may have subscribed to: where that is known, only those are."""
         if sign.name != "topics":
             return True
-        topics = {topic for entry in self._course.members.known.values() if entry.subscription is not None for topic in entry.subscription.topics}
+        topics = {topic for entry in self._course.members.records.values() if entry.subscription is not None for topic in entry.subscription.topics}
         return sign.topic in topics if topics else sign.topic != "__consumer_offsets"

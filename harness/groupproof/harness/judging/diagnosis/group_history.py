@@ -131,9 +131,9 @@ class GroupHistory:
             before = rebalance.members or before
 
     def _finish(self, now: Rebalance, before: tuple[str, ...]) -> None:
-        records = [self.members.known[name] for name in (*before, *now.members, *now.joined_at) if name in self.members.known]
+        records = [self.members.records[name] for name in (*before, *now.members, *now.joined_at) if name in self.members.records]
         now.rebalance_timeout_ms = max((entry.rebalance_ms for entry in records if entry.rebalance_ms), default=None)
-        mine = self.members.known.get(now.member or "")
+        mine = self.members.records.get(now.member or "")
         now.session_timeout_ms = (
             mine.session_ms if mine is not None else max((entry.session_ms for entry in records if entry.session_ms), default=None)
         )

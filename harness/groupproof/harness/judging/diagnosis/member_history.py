@@ -60,13 +60,13 @@ class MemberRecord:
 class Membership:
     """Fed with the observations of one group, and those of no group (Fetch, Metadata, connections).
 
-    `given` and `entered` tell by a JoinGroup which id it got, and which generation it came into.
+    `new_ids` and `entered` tell by a JoinGroup which id it got, and which generation it came into.
     """
 
-    known: dict[str, MemberRecord] = field(default_factory=dict)
+    records: dict[str, MemberRecord] = field(default_factory=dict)
     leader: str | None = None
     fetches: dict[str, list[float]] = field(default_factory=dict)
-    given: dict[ExchangeId, str] = field(default_factory=dict)
+    new_ids: dict[ExchangeId, str] = field(default_factory=dict)
     entered: dict[ExchangeId, int] = field(default_factory=dict)
     _topics: dict[str, int] = field(default_factory=dict)
     _found: set[str] = field(default_factory=set)
@@ -77,7 +77,7 @@ class Membership:
         """Return the client id of a member; of one of which only the id is known, what the id begins with."""
         if not member:
             return None
-        record = self.known.get(member)
+        record = self.records.get(member)
         return record.client if record is not None and record.client is not None else name_of(member)
 
     def feed(self, obs: Observation) -> list[Sign]:
@@ -98,7 +98,7 @@ class Membership:
             self._found.add(obs.client)
         if obs.api == Api.FETCH.title:
             self.fetches.setdefault(obs.client or "", []).append(obs.at_ms)
-        if obs.member and (member := self.known.get(obs.member)) is not None and obs.api != Api.LEAVE_GROUP.title:
+        if obs.member and (member := self.records.get(obs.member)) is not None and obs.api != Api.LEAVE_GROUP.title:
             member.heard_ms, member.connection, member.client = obs.at_ms, obs.connection, member.client or obs.client
         if obs.api == Api.JOIN_GROUP.title:
             return self._joins(obs)
@@ -106,7 +106,7 @@ class Membership:
 
     def _joins(self, obs: Observation) -> list[Sign]:
         offer, subscription = _offer(obs)
-        member = self.known.get(obs.member or "")
+        member = self.records.get(obs.member or "")
         if member is None or member.is_pending:
             return self._comes(obs)
         name = self._change(member, offer, subscription)
@@ -147,7 +147,7 @@ class Membership:
         for entry in members:
             instance = entry.get("group_instance_id")
             member = entry.get("member_id") or self._instances.get(instance or "")
-            record = self.known.get(member or "")
+            record = self.records.get(member or "")
             is_own = record is not None and not record.instance and _is_own(obs, record)
             name = "left" if is_own or (record is None and not instance) else "removed"
             signs.append(_frame(name, obs, member=member, reason=entry.get("reason")))
@@ -166,8 +166,8 @@ class Membership:
     def _joined(self, obs: Observation, asked: Observation) -> None:
         if not obs.member or obs.error not in (0, None, ErrorCode.MEMBER_ID_REQUIRED):
             return
-        member = self.known.setdefault(obs.member, MemberRecord(member=obs.member))
-        self.given[obs.exchange_id] = obs.member
+        member = self.records.setdefault(obs.member, MemberRecord(member=obs.member))
+        self.new_ids[obs.exchange_id] = obs.member
         member.is_pending = obs.error == ErrorCode.MEMBER_ID_REQUIRED
         if not member.is_pending:
             if obs.generation is not None:
@@ -199,9 +199,9 @@ class Membership:
         if name == "replaced" and obs.instance:
             member = str(obs.body.get("replaced") or self._instances.get(obs.instance) or obs.instance)
         if name in ("joining", "given-id") and member is not None:
-            record = self.known.setdefault(member, MemberRecord(member=member, is_pending=name == "given-id"))
+            record = self.records.setdefault(member, MemberRecord(member=member, is_pending=name == "given-id"))
             record.instance = record.instance or obs.instance
-        known_instance = self.known[member].instance if member in self.known else None
+        known_instance = self.records[member].instance if member in self.records else None
         is_static = bool(obs.instance or known_instance)
         called = "removed" if name == "left" and is_static else _EVENTS[name]
         several = tuple(obs.body.get("several") or ())

@@ -138,7 +138,7 @@ class WireCourse:
         if silent is None:
             self._begin(obs, obs.at_ms, None)
             return
-        member = self._course.members.known[silent]
+        member = self._course.members.records[silent]
         at_ms = member.heard_ms + (member.session_ms or 0)
         text = f"{silent} was last heard {(obs.at_ms - member.heard_ms) / 1000:.1f} s before {obs.api} of {obs.client} was answered 27; its session is {member.session_ms} ms"
         sign = Sign(name="expired", seq=obs.seq, at_ms=at_ms, text=text, member=silent)
@@ -149,13 +149,13 @@ class WireCourse:
         """Return the members that have not asked for their assignment until the rebalance timeout was over (KAFKA-12890)."""
         last = self._course.rebalances[-1] if self._course.rebalances else None
         present = self._present
-        timeout_ms = max((member.rebalance_ms or 0 for name in present if (member := self._course.members.known.get(name))), default=0)
+        timeout_ms = max((member.rebalance_ms or 0 for name in present if (member := self._course.members.records.get(name))), default=0)
         if last is None or last.joined_ms is None or not timeout_ms or obs.at_ms < last.joined_ms + timeout_ms:
             return []
         return sorted(name for name, has_synced in present.items() if not has_synced)
 
     def _silent(self, obs: Observation) -> str | None:
         """Return the member of the generation that has been silent for its session, the longest silent first."""
-        records = [self._course.members.known[name] for name in self._present if name in self._course.members.known]
+        records = [self._course.members.records[name] for name in self._present if name in self._course.members.records]
         over = [entry for entry in records if entry.session_ms and entry.heard_ms + entry.session_ms <= obs.at_ms + _SLACK_MS]
         return min(over, key=lambda entry: entry.heard_ms).member if over else None

@@ -91,7 +91,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delta:
-    """The difference. `known` are cases whose verdict and goodbye fail nothing, since they were no better; `lost` says that a required case
+    """The difference. `known_cases` are those whose verdict and goodbye fail nothing, since they were no better; `lost` says that a required case
     that had a verdict has none any more, `name` how the baseline is called."""
 
     name: str
@@ -100,7 +100,7 @@ class Delta:
     new: tuple[Change, ...] = ()
     improved: tuple[Change, ...] = ()
     otherwise: tuple[Change, ...] = ()
-    known: frozenset[str] = frozenset()
+    known_cases: frozenset[str] = frozenset()
     lost: bool = False
     unlike: tuple[str, ...] = ()
 
@@ -152,7 +152,7 @@ class Baseline:
             new=tuple(_change(None, case) for id, case in present.items() if id not in self.cases),
             improved=tuple(_change(before, case) for before, case in both if _has_improved(before, case)),
             otherwise=tuple(_change(before, case) for before, case in both if _fails_otherwise(before, case)),
-            known=frozenset(case.id for before, case in both if _is_known(before, case)),
+            known_cases=frozenset(case.id for before, case in both if _is_known(before, case)),
             lost=not within <= judged,
             unlike=tuple(f"{word} {self.about[word]}, not {value}" for word, value in about.items() if self.about[word] != value),
         )

@@ -21,7 +21,7 @@ def ending_of(run: RunSummary, catalogue: Sequence[Case]) -> int:
     """
     grade, counted, stale = _grade(run, catalogue), run.counted, run.settled.stale
     if run.delta is not None:
-        counted = [count for count in counted if count.trouble is not None or count.case.id not in run.delta.known]
+        counted = [count for count in counted if count.trouble is not None or count.case.id not in run.delta.known_cases]
         stale = (*stale, *run.delta.breaches)
         if grade.startswith("PARTIAL"):
             grade = grade if run.delta.lost else "PASSED"

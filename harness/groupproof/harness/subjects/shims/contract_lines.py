@@ -59,12 +59,12 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Something a member did, by VerifiableConsumer's names; `member` only from a shim with `multi`. `known` is false for a name not in the contract."""
+    """Something a member did, by VerifiableConsumer's names; `member` only from a shim with `multi`. `is_known` is false for a name not in the contract."""
 
     name: str
     member: str | None
     body: dict[str, Any]
-    known: bool = True
+    is_known: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +145,7 @@ def _event(body: dict[str, Any]) -> Event:
     if is_known:
         check_event(name, body)
     member = body.get("member")
-    return Event(name=name, member=None if member is None else str(member), body=body, known=is_known)
+    return Event(name=name, member=None if member is None else str(member), body=body, is_known=is_known)
 
 
 def _answer(body: dict[str, Any]) -> Answer:

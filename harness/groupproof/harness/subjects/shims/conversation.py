@@ -226,7 +226,7 @@ class Conversation:
         self._heard[key] = self._heard.get(key, 0) + 1
         if self._heard[key] > EVENTS_MAX:
             raise BrokenLine(f"a flood: more than {EVENTS_MAX} events of one member, the last: {shorten(text)}")
-        if event.known:
+        if event.is_known:
             self._warn_of_fields(event.body, _EVENT_FIELDS, f"event {event.name}", text)
         else:
             self._warn(f"an event that the contract does not know: {shorten(event.name)}", text)

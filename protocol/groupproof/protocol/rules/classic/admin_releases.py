@@ -68,14 +68,14 @@ _GIVEN_UP = Row("topics-given-up", Guard.TOPICS_KNOWN, None, "COMMIT-26", effect
 ADMIN_DELTAS: Final[tuple[Delta, ...]] = (
     Delta(
         since=(4, 0),
-        what="69 from DescribeGroups v6 (KIP-1043); operations on the configuration of groups",
+        change="69 from DescribeGroups v6 (KIP-1043); operations on the configuration of groups",
         was=gone(ClassicEvent.DESCRIBE_GROUPS, (NO_GROUP,), "not-found"),
         fields={"group_operations": 0b0001_0100_1000},
     ),
     Delta(
         since=(4, 0),
         line=CoordinatorKind.SCALA,
-        what="the coordinator in Java: its order of checks; assignments told before Stable; no group made by a "
+        change="the coordinator in Java: its order of checks; assignments told before Stable; no group made by a "
         "transactional commit that is refused; an Empty group outlives its last deleted offset until the next cleanup; 14 to ListGroups without a list; "
         "spaces around the name of a state (measured: not on 3.9.1); other answers where the log refuses a record; "
         "no offset expires while a transaction holds another for its partition",
@@ -103,18 +103,18 @@ ADMIN_DELTAS: Final[tuple[Delta, ...]] = (
     ),
     Delta(
         since=(3, 8),
-        what="ListGroups takes the names of states in any case (KAFKA-16095)",
+        change="ListGroups takes the names of states in any case (KAFKA-16095)",
         was=(Change(kind=ClassicEvent.LIST_GROUPS, states=(NO_GROUP,), name=None, rows=(Row("listed", Guard.ALWAYS, Form.LISTED_EXACT, "INV-02"),)),),
     ),
     Delta(
         since=(3, 7),
-        what="the transaction of a TxnOffsetCommit is verified (KIP-890), and 14 is said where its coordinator is not reached",
+        change="the transaction of a TxnOffsetCommit is verified (KIP-890), and 14 is said where its coordinator is not reached",
         was=gone(ClassicEvent.TXN_OFFSET_COMMIT, (NO_GROUP, EMPTY, *LIVE, DEAD), "unverified"),
         appends=FIRST_APPENDS,
     ),
     Delta(
         since=(3, 3),
-        what="a commit without a generation to an Empty group may name a member or an instance (`validateOffsetCommit`)",
+        change="a commit without a generation to an Empty group may name a member or an instance (`validateOffsetCommit`)",
         was=(
             Change(kind=ClassicEvent.TXN_OFFSET_COMMIT, states=(EMPTY,), name="no-membership", rows=(
                 Row("no-membership", Guard.NAMES_NOBODY, Form.COMMITTED, "TR-029", effects=_PENDING),
@@ -126,7 +126,7 @@ ADMIN_DELTAS: Final[tuple[Delta, ...]] = (
     ),
     Delta(
         since=(3, 0),
-        what="TxnOffsetCommit checks member, instance and generation like OffsetCommit (pull request 9958)",
+        change="TxnOffsetCommit checks member, instance and generation like OffsetCommit (pull request 9958)",
         was=(
             Change(kind=ClassicEvent.TXN_OFFSET_COMMIT, states=(EMPTY, *LIVE), name=None, rows=_UNCHECKED_BEFORE_3_0),
             Change(
@@ -141,23 +141,23 @@ ADMIN_DELTAS: Final[tuple[Delta, ...]] = (
     ),
     Delta(
         since=(2, 8, 2),
-        what="offsets of topics given up are kept while the group rebalances (KAFKA-13636)",
+        change="offsets of topics given up are kept while the group rebalances (KAFKA-13636)",
         was=(Change(kind=ClassicEvent.RETENTION, states=(PREPARING, COMPLETING), name="in-use", rows=(_GIVEN_UP,), keeps=True),),
     ),
     Delta(
         since=(2, 6, 1),
-        what="a returned instance is written down before it is answered (KAFKA-10284), which can fail",
+        change="a returned instance is written down before it is answered (KAFKA-10284), which can fail",
         was=(Change(kind=ClassicEvent.JOIN_GROUP, states=(STABLE,), name="not-appended"),),
     ),
     Delta(
         since=(2, 6),
-        what="15, not 14, to TxnOffsetCommit v0 and v1 while loading (KAFKA-7296); OffsetDelete tells each topic once (measured on 2.4.1)",
+        change="15, not 14, to TxnOffsetCommit v0 and v1 while loading (KAFKA-7296); OffsetDelete tells each topic once (measured on 2.4.1)",
         fields={"deletions_repeat_topics": 1},
         before_group={ClassicEvent.TXN_OFFSET_COMMIT: (_GROUP_ID, _NOT_ACTIVE, _LOADING, _LED_ELSEWHERE)},
     ),
     Delta(
         since=(2, 5),
-        what="TxnOffsetCommit looks at member, instance and generation (KIP-447); DescribeGroups tells no operations where nobody asks (measured on 2.4.1: 0)",
+        change="TxnOffsetCommit looks at member, instance and generation (KIP-447); DescribeGroups tells no operations where nobody asks (measured on 2.4.1: 0)",
         fields={"group_operations_unasked": 0},
         was=(
             Change(kind=ClassicEvent.TXN_OFFSET_COMMIT, states=(EMPTY, *LIVE), name=None, rows=_STORED),
@@ -169,7 +169,7 @@ ADMIN_DELTAS: Final[tuple[Delta, ...]] = (
     ),
     Delta(
         since=(2, 4),
-        what="offsets of topics that a live group gave up expire (KIP-496); DescribeGroups tells subscriptions again (measured on 2.3.1: the assignment twice)",
+        change="offsets of topics that a live group gave up expire (KIP-496); DescribeGroups tells subscriptions again (measured on 2.3.1: the assignment twice)",
         was=(
             Change(kind=ClassicEvent.RETENTION, states=LIVE, name="topics-given-up"),
             Change(kind=ClassicEvent.DESCRIBE_GROUPS, states=(STABLE,), name="described", rows=(
@@ -179,7 +179,7 @@ ADMIN_DELTAS: Final[tuple[Delta, ...]] = (
     ),
     Delta(
         since=(2, 3),
-        what="15 from a Dead group (KAFKA-8386); DescribeGroups tells a member's assignment as its subscription",
+        change="15 from a Dead group (KAFKA-8386); DescribeGroups tells a member's assignment as its subscription",
         was=(
             Change(kind=ClassicEvent.TXN_OFFSET_COMMIT, states=(DEAD,), name=None, rows=(Row("dead", Guard.ALWAYS, ErrorCode.UNKNOWN_MEMBER_ID, "COMMIT-01"),)),
             Change(kind=ClassicEvent.DESCRIBE_GROUPS, states=(STABLE,), name="described", rows=(
@@ -189,12 +189,12 @@ ADMIN_DELTAS: Final[tuple[Delta, ...]] = (
     ),
     Delta(
         since=(2, 1),
-        what="retention is counted from when the group became Empty (KIP-211)",
+        change="retention is counted from when the group became Empty (KIP-211)",
         was=(Change(kind=ClassicEvent.RETENTION, states=(EMPTY, *LIVE), name=None, rows=_RETAINED_BY_COMMIT),),
     ),
     Delta(
         since=(2, 0),
-        what="loading is asked before leadership; DeleteGroups takes the empty group id (pull requests 4788, 4851); offsets of partitions that do not exist "
+        change="loading is asked before leadership; DeleteGroups takes the empty group id (pull requests 4788, 4851); offsets of partitions that do not exist "
         "are refused, not of unknown topics alone (measured on 1.1.0)",
         fields={"commits_check_partitions": 0},
         before_group={

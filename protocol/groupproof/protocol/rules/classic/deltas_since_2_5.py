@@ -54,7 +54,7 @@ _UNSAID = Row(
 _JAVA = Delta(
     since=(4, 0),
     line=CoordinatorKind.SCALA,
-    what="the coordinator in Java: its order of checks, 14 to a SyncGroup while loading, 69 to OffsetCommit v9 of a missing group (KIP-848), "
+    change="the coordinator in Java: its order of checks, 14 to a SyncGroup while loading, 69 to OffsetCommit v9 of a missing group (KIP-848), "
     "a rebalance also when only a pending id leaves, an initial delay that newcomers extend at any generation and that ends with the last "
     "absentee, one rebalance for all who leave together, no refreshed session by a SyncGroup in Stable, a record of a new group, a returned instance that is no newcomer",
     was=(
@@ -76,7 +76,7 @@ _JAVA = Delta(
 
 _EMPTY_COMMITS = Delta(
     since=(3, 3),
-    what="a commit without a generation to an Empty group may name a member or an instance (`validateOffsetCommit`; 3.0 to 3.2 looked for both)",
+    change="a commit without a generation to an Empty group may name a member or an instance (`validateOffsetCommit`; 3.0 to 3.2 looked for both)",
     was=(
         Change(kind=ClassicEvent.OFFSET_COMMIT, states=(GroupState.EMPTY,), name="no-membership", rows=(
             Row("no-membership", Guard.NAMES_NOBODY, Form.COMMITTED, "TR-029", effects=(Effect.STORE_OFFSETS,)),
@@ -109,7 +109,7 @@ _PENDING_FAILS = Row(
 
 _INSTANCES = Delta(
     since=(3, 0),
-    what="an unknown group instance id is 25 on Heartbeat, SyncGroup, OffsetCommit and LeaveGroup too, and a pending id leaves whatever instance it names, which was -1 before (pull request 9958); "
+    change="an unknown group instance id is 25 on Heartbeat, SyncGroup, OffsetCommit and LeaveGroup too, and a pending id leaves whatever instance it names, which was -1 before (pull request 9958); "
     "a pending id that is turned away from a full group is forgotten (GroupMetadata.remove), where the phase waited for it before; a commit without a "
     "generation to an Empty group must name nobody",
     was=(
@@ -124,7 +124,7 @@ _INSTANCES = Delta(
 
 _SYNC_DEADLINE = Delta(
     since=(2, 8, 1),
-    what="the wait for SyncGroup is bounded (KAFKA-12890)",
+    change="the wait for SyncGroup is bounded (KAFKA-12890)",
     was=(Change(kind=ClassicEvent.SYNC_DEADLINE, states=(COMPLETING, STABLE)),),
     effects={Effect.START_SYNC_DEADLINE: (), Effect.MARK_SYNCED: (), Effect.END_SYNC_DEADLINE: ()},
     unreachable=dict.fromkeys(
@@ -144,27 +144,27 @@ DELTAS_SINCE_2_5: Final[tuple[Delta, ...]] = (
     _JAVA,
     Delta(
         since=(3, 3, 2),
-        what="a member that joins again gives new timeouts (KAFKA-14009); leaders by JoinGroup v4 and older can be told of static members (KAFKA-14422)",
+        change="a member that joins again gives new timeouts (KAFKA-14009); leaders by JoinGroup v4 and older can be told of static members (KAFKA-14422)",
         effects={Effect.TAKE_TIMEOUTS: ()},
         fields={"join_lists_instances_since": 5},
     ),
     _EMPTY_COMMITS,
     Delta(
         since=(3, 2),
-        what="a leader that is static and returns skips the assignment: JoinGroup v9 (KIP-814)",
+        change="a leader that is static and returns skips the assignment: JoinGroup v9 (KIP-814)",
         was=gone(ClassicEvent.JOIN_GROUP, (STABLE,), "instance-returns-skipping"),
     ),
     _INSTANCES,
     _SYNC_DEADLINE,
     Delta(
         since=(2, 8),
-        what="a full group turns an instance away without forgetting whose it is (GroupMetadata.remove)",
+        change="a full group turns an instance away without forgetting whose it is (GroupMetadata.remove)",
         effects={Effect.REJECT_MEMBER: (Effect.REJECT_MEMBER, Effect.FORGET_INSTANCE)},
     ),
-    Delta(since=(2, 7), what="subscriptions are read by generated code, which fails on lengths without sense (KAFKA-10497)", was=_SUBSCRIPTIONS),
+    Delta(since=(2, 7), change="subscriptions are read by generated code, which fails on lengths without sense (KAFKA-10497)", was=_SUBSCRIPTIONS),
     Delta(
         since=(2, 6, 1),
-        what="a Heartbeat in CompletingRebalance is answered 0 and refreshes the session (KAFKA-10134); a returned instance is stored, and "
+        change="a Heartbeat in CompletingRebalance is answered 0 and refreshes the session (KAFKA-10134); a returned instance is stored, and "
         "starts a rebalance if it changes the protocol with most votes (KAFKA-10284)",
         was=(
             Change(kind=ClassicEvent.HEARTBEAT, states=(COMPLETING,), name="completing", rows=(
@@ -176,12 +176,12 @@ DELTAS_SINCE_2_5: Final[tuple[Delta, ...]] = (
     ),
     Delta(
         since=(2, 6),
-        what="while a group prepares it is full by those who joined (KAFKA-9885)",
+        change="while a group prepares it is full by those who joined (KAFKA-9885)",
         guards={Guard.GROUP_IS_FULL: Guard.GROUP_IS_FULL_BY_SIZE},
     ),
     Delta(
         since=(2, 5),
-        what="protocol type and name in SyncGroup v5 (KIP-559); an instance that returns in CompletingRebalance starts a rebalance (KAFKA-9801); "
+        change="protocol type and name in SyncGroup v5 (KIP-559); an instance that returns in CompletingRebalance starts a rebalance (KAFKA-9801); "
         "a newcomer's session runs from the answer to its JoinGroup, not from that to its SyncGroup, and from a Heartbeat while that is parked, "
         "which kept it alive for good before (MemberMetadata.shouldKeepAlive; KAFKA-9752); "
         "JoinGroup v6 can be answered with an error of the server",

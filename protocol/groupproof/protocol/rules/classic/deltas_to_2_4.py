@@ -46,13 +46,13 @@ def _dead(kind: ClassicEvent, requirement: str) -> Change:
 
 _NEWCOMERS_TIMED = Delta(
     since=(2, 4, 1),
-    what="the 5 minutes of a newcomer hold by JoinGroup v3 and older too (KAFKA-9232); its session no longer runs from the answer to its JoinGroup",
+    change="the 5 minutes of a newcomer hold by JoinGroup v3 and older too (KAFKA-9232); its session no longer runs from the answer to its JoinGroup",
     effects={Effect.ANSWER_JOINS_SPARING_NEWCOMERS: (Effect.ANSWER_JOINS,)},
 )
 
 _COMMITS_CHECK_MEMBERS = Delta(
     since=(2, 4),
-    what="OffsetCommit in CompletingRebalance checks member and generation before it answers 27 (KAFKA-8487); LeaveGroup v3 names instances (KIP-345); JoinGroup v6",
+    change="OffsetCommit in CompletingRebalance checks member and generation before it answers 27 (KAFKA-8487); LeaveGroup v3 names instances (KIP-345); JoinGroup v6",
     was=(
         *gone(ClassicEvent.LEAVE_ENTRY, (EMPTY, *LIVE), "pending-with-instance"),
         *gone(ClassicEvent.LEAVE_ENTRY, LIVE, "instance-removed", "fenced"),
@@ -66,7 +66,7 @@ _COMMITS_CHECK_MEMBERS = Delta(
 
 _STATIC = Delta(
     since=(2, 3),
-    what="static members and 82 (KIP-345); 15 from a Dead group (KAFKA-8386); Heartbeat in CompletingRebalance checks the generation",
+    change="static members and 82 (KIP-345); 15 from a Dead group (KAFKA-8386); Heartbeat in CompletingRebalance checks the generation",
     was=(
         *gone(ClassicEvent.JOIN_GROUP, LIVE, "instance-returns", "instance-comes", "unknown-instance", "fenced"),
         *gone(ClassicEvent.JOIN_GROUP, (EMPTY, *LIVE), "pending-with-instance"),
@@ -85,7 +85,7 @@ _NO_PENDING = "no id is pending before 2.2 (KIP-394)"
 
 _PENDING = Delta(
     since=(2, 2),
-    what="79 and pending ids (KIP-394), group.max.size and 81 (KIP-389); an error answer to JoinGroup carries generation -1, not 0",
+    change="79 and pending ids (KIP-394), group.max.size and 81 (KIP-389); an error answer to JoinGroup carries generation -1, not 0",
     was=(
         *gone(ClassicEvent.JOIN_GROUP, LIVE, "group-full"),
         *gone(ClassicEvent.JOIN_GROUP, (NO_GROUP, EMPTY, *LIVE), "member-id-needed"),
@@ -104,7 +104,7 @@ _PENDING = Delta(
 
 _NEWCOMERS = Delta(
     since=(2, 1, 1),
-    what="a newcomer's first JoinGroup is parked for 5 minutes at most, and a parked JoinGroup of a removed member is answered 25 (KAFKA-7610)",
+    change="a newcomer's first JoinGroup is parked for 5 minutes at most, and a parked JoinGroup of a removed member is answered 25 (KAFKA-7610)",
     was=gone(ClassicEvent.SESSION_END, (PREPARING,), "newcomer-waited-too-long"),
     effects={Effect.START_NEWCOMER_TIMER: (), Effect.TELL_REMOVED: ()},
 )
@@ -120,7 +120,7 @@ def _evicted_row(effects: tuple[Effect, ...], then: GroupState | None, after: tu
 
 _EVICTED = Delta(
     since=(2, 0, 1),
-    what="who is evicted at the end of a join phase takes its session timer along: it starts no further rebalance (KAFKA-7196)",
+    change="who is evicted at the end of a join phase takes its session timer along: it starts no further rebalance (KAFKA-7196)",
     was=(
         Change(kind=ClassicEvent.SESSION_END, states=(EMPTY,), rows=(Row("evicted-before", Guard.ALWAYS, None, "DJOIN-19", effects=_DROP),)),
         Change(kind=ClassicEvent.SESSION_END, states=(PREPARING,), name="parked", rows=_evicted_row(_DROP, None, (Effect.CHECK_ABSENCE,)), keeps=True),
@@ -139,7 +139,7 @@ DELTAS_TO_2_4: Final[tuple[Delta, ...]] = (
     _EVICTED,
     Delta(
         since=(2, 0),
-        what="the group id is checked first and by every membership request, and loading before leadership (pull requests 4788, 4851)",
+        change="the group id is checked first and by every membership request, and loading before leadership (pull requests 4788, 4851)",
         before_group=FIRST_ORDER,
     ),
 )

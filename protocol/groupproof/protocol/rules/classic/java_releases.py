@@ -32,7 +32,7 @@ JAVA_DELTAS: Final[tuple[Delta, ...]] = (
     Delta(
         since=(3, 8),
         line=CoordinatorKind.JAVA,
-        what="the session timeout is asked before the partition; parked requests are answered 16 when the partition moves away; transactions are verified "
+        change="the session timeout is asked before the partition; parked requests are answered 16 when the partition moves away; transactions are verified "
         "(3.7 asks nobody, and the log refuses every one with 48 unless transaction.partition.verification.enable is false: measured on 3.7.2); pending "
         "offsets count: 88 to who wants stable ones, an open transaction keeps its group, a later commit holds against the transaction's, OffsetDelete takes "
         "them too; OffsetDelete tells partitions without an offset",

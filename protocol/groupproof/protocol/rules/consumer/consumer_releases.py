@@ -36,14 +36,14 @@ _ILLEGAL = Row("epoch-older", ConsumerGuard.EPOCH_OLDER, ErrorCode.ILLEGAL_GENER
 CONSUMER_DELTAS: Final[tuple[Delta, ...]] = (
     Delta(
         since=(4, 4),
-        what="a new member id may take the place of an instance that is away in a full group; another assignor of one member bumps the group epoch; the old instance id of "
+        change="a new member id may take the place of an instance that is away in a full group; another assignor of one member bumps the group epoch; the old instance id of "
         "a member that joined again with another one is unknown; a group that has become Empty does not wait for the assignment interval",
         guards={ConsumerGuard.FULL: ConsumerGuard.FULL_FOR_NEW_IDS, ConsumerGuard.UPGRADED_FULL: ConsumerGuard.UPGRADED_FULL_FOR_NEW_IDS},
         fields={"assignor_change_bumps": 0, "old_instance_leads": 1, "empty_group_waits": 1},
     ),
     Delta(
         since=(4, 3),
-        what="a new group begins at epoch 1 (KAFKA-20268); targets keep the assignment interval apart (KIP-1263); a commit with an older epoch is accepted by the epoch at "
+        change="a new group begins at epoch 1 (KAFKA-20268); targets keep the assignment interval apart (KIP-1263); a commit with an older epoch is accepted by the epoch at "
         "which the partition was assigned (KIP-1251); descriptions show what is to be revoked; stored group configs are raised to the broker's minimum; "
         "a classic member is sent back to JoinGroup by a newer target, no more by a newer group epoch; a downgraded group joins again where its target is old",
         was=(
@@ -58,7 +58,7 @@ CONSUMER_DELTAS: Final[tuple[Delta, ...]] = (
     ),
     Delta(
         since=(4, 2),
-        what="a dynamic member may join again at epoch 0 (KAFKA-19233); the acknowledgement of an outdated order leaves the epoch as it is; an empty regular expression "
+        change="a dynamic member may join again at epoch 0 (KAFKA-19233); the acknowledgement of an outdated order leaves the epoch as it is; an empty regular expression "
         "bumps the group epoch; dropped topics are taken away at once; a member is given back what it gave up itself in the same answer, as in 4.0.2; "
         "a classic member may switch by a join with its own member id; the policy `disabled` keeps classic members out (in 4.2.2); a JoinGroup drops the regular expression",
         was=(Change(kind=ClassicEvent.JOIN_GROUP, states=LIVE, name="classic-off"), OWN_ID_WAS_FENCED),
@@ -67,7 +67,7 @@ CONSUMER_DELTAS: Final[tuple[Delta, ...]] = (
     ),
     Delta(
         since=(4, 1),
-        what="what a member gave up itself, and is to have again, it is given one heartbeat later (the mend is in 4.0.2 and 4.2, not in 4.1.1); "
+        change="what a member gave up itself, and is to have again, it is given one heartbeat later (the mend is in 4.0.2 and 4.2, not in 4.1.1); "
         "a regular expression may name a group as Perl does (RE2/J 1.8); a heartbeat's shape is looked at before the group's coordinator (GroupCoordinatorService)",
         before_group={ConsumerEvent.HEARTBEAT: SHAPE_LAST},
         guards={ConsumerGuard.REGEX_INVALID: ConsumerGuard.REGEX_INVALID_OR_NAMES},

@@ -73,7 +73,7 @@ def _forced(state: State, row: Row) -> Change:
 
 _MANAGER = Delta(
     since=(0, 11),
-    what="DataLink's Manager: joins of an Empty group end as soon as everybody has joined (no KIP-134), groups are in memory alone and for ever, "
+    change="DataLink's Manager: joins of an Empty group end as soon as everybody has joined (no KIP-134), groups are in memory alone and for ever, "
     "offsets are none of its affairs, and an operator forces rebalances",
     was=(
         *(change for kind in (ClassicEvent.JOIN_CHECK, ClassicEvent.ABSENCE_CHECK) for change in gone(kind, (PREPARING,), "initial-delay")),
@@ -110,7 +110,7 @@ _SWITCHED = Row(
 # What holds in `datalink` alone; its deltas come after those of both.
 _WITHOUT_DEAD = Delta(
     since=(0, 10, 2),
-    what="nothing ever enters Dead: of a switch of the Managers the groups are only cleared",
+    change="nothing ever enters Dead: of a switch of the Managers the groups are only cleared",
     was=(
         *(Change(kind=ClassicEvent.UNLOADED, states=(state,), rows=(_SWITCHED,)) for state in ALIVE),
         *(
