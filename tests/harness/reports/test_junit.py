@@ -146,7 +146,7 @@ def test_against_a_baseline_only_what_is_worse_fails() -> None:
         name="old.json",
         moved=(Change(id=cases["sloppy"].id, before="OK", now="NON_STRICT"), Change(id=cases["fell"].id, before="OK", now="FAILED")),
         vanished=(Change(id="join/classic/gone", before="OK", now=""),),
-        known=frozenset({cases["known"].id}),
+        known_cases=frozenset({cases["known"].id}),
     )
 
     suite = xml.fromstring(junit(replace(summary_of(*results), delta=delta), "out"))[0]
