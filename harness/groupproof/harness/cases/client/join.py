@@ -251,7 +251,7 @@ _REFUSED: tuple[Case, ...] = (
             company(),
             subject(),
             coordinator={"group.max.size": 1},
-            steps=[*joined("a0"), mark("refused"), *start("m0"), event("m0", "error", after="refused", within_ms=12_000, go_on=True)],
+            steps=[*joined("a0"), mark("refused"), *start("m0"), event("m0", "error", after="refused", within_ms=15_000, go_on=True)],
         ),
         surfaces("m0", after="refused", requirement="CLIENT-19", within_ms=9_000, refusals=(ErrorCode.GROUP_MAX_SIZE_REACHED,)),
     ),
