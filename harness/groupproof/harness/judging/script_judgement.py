@@ -46,7 +46,7 @@ _IDS = "JOIN-03"
 _BY_GRAVITY = (Verdict.FAILED, Verdict.NON_STRICT, Verdict.INFORMATIONAL)
 _GRAVEST = dict(zip((Level.MUST, Level.SHOULD, Level.INFO), _BY_GRAVITY, strict=True))
 
-_ENDED = {"unimplemented": (Verdict.UNIMPLEMENTED, "It does not speak"), "unmet": (Verdict.INCONCLUSIVE, "The case needs")}
+_ENDED = {"unimplemented": "It does not speak", "unmet": "The case needs"}
 
 
 def judge_either(case: Case, trace: Trace, universal: Sequence[Judge] = UNIVERSAL) -> Judgement:
@@ -60,8 +60,9 @@ def judge_script_run(case: Case, trace: Trace) -> Judgement:
     for obs in trace:
         name = obs.body.get("name") if obs.who == "kit" else None
         if name in _ENDED:
-            verdict, reason = _ENDED[name]
-            return Judgement(verdict=verdict, reason=f"{reason} {obs.body['why']}.")
+            # A setting that a fake broker's program does not have is a feature that it lacks; another broker could be given it.
+            is_lacking = name == "unimplemented" or obs.body.get("fixed", False)
+            return Judgement(verdict=Verdict.UNIMPLEMENTED if is_lacking else Verdict.INCONCLUSIVE, reason=f"{_ENDED[name]} {obs.body['why']}.")
         if name == "ground":
             ground = obs.body
         if name == "died":

@@ -22,7 +22,7 @@ from groupproof.harness.running.runs.whole_run import CertifyRun, RunConfig, Say
 from groupproof.harness.running.scripts.cluster_pool import ClusterKeeper, ClusterSpec, PooledCluster, cases_by_cluster, opened
 from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, Stages, called
 from groupproof.harness.running.scripts.script_runner import STEPS_S
-from groupproof.harness.subjects.brokers.cluster import BrokerSubject, moves_by_election
+from groupproof.harness.subjects.brokers.cluster import BrokerSubject
 from groupproof.harness.subjects.brokers.running_broker import AddressedBrokers
 from groupproof.protocol.wire.message_codec import warm
 
@@ -58,11 +58,10 @@ class CoordinatorRun(CertifyRun):
     async def work(self) -> None:
         if not self.is_virtual:
             await trio.to_thread.run_sync(warm)
-        elects = moves_by_election(self._subject)
-        stages = Stages(is_virtual=self.is_virtual, canary=None if self.is_virtual else self.canary, elects=elects)
+        stages = Stages(is_virtual=self.is_virtual, canary=None if self.is_virtual else self.canary, subject=self._subject)
         runner = Runner(stages, jobs=self.order.jobs, say=self.report, is_eager=True)
         self.results = runner.results
-        worlds = sorted(cases_by_cluster(self.order.cases, elects=elects).items(), key=lambda item: len(item[1]), reverse=True)
+        worlds = sorted(cases_by_cluster(self.order.cases, self._subject).items(), key=lambda item: len(item[1]), reverse=True)
         clusters = trio.CapacityLimiter(len(worlds) if self.is_virtual else CLUSTERS_MAX)
         async with runner.paced(), trio.open_nursery() as nursery:
             for spec, cases in worlds:

@@ -19,7 +19,7 @@ from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.script import Ask, MoveGroup, Script
 from groupproof.harness.model.script_bindings import GROUP_PREFIX, topics_of
 from groupproof.harness.subjects.brokers.broker_lag import Pulse
-from groupproof.harness.subjects.brokers.cluster import BrokerSubject
+from groupproof.harness.subjects.brokers.cluster import BrokerSubject, has_fixed_settings, moves_by_election, topics_change_all_groups
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap, mapped
 from groupproof.harness.subjects.brokers.coordinator_election import offsets_partitions
 from groupproof.harness.subjects.brokers.known_settings import values_of
@@ -32,6 +32,7 @@ from groupproof.protocol.vocabulary import Api
 __all__ = ["DEATHS_MAX", "ClusterKeeper", "ClusterSpec", "PartitionTurns", "PooledCluster", "cases_by_cluster", "cluster_spec_of", "opened"]
 
 MAX_SIZE = "group.max.size"
+CONSUMER_MAX_SIZE = "group.consumer.max.size"
 
 _LOOK_S = 0.02
 
@@ -48,19 +49,25 @@ class ClusterSpec:
     moves: bool = False
 
 
-def cluster_spec_of(case: Case, *, elects: bool = False) -> ClusterSpec:
-    """Return the cluster that the case needs; unless its coordinators are elected, one that moves them stops brokers, which would end the others' connections."""
+def cluster_spec_of(case: Case, subject: object = None) -> ClusterSpec:
+    """Return the cluster that the case needs on `subject`.
+
+    Unless its coordinators are elected, a case that moves them stops brokers, which would end the others' connections; and it has
+    the cluster alone where the topics that it makes would change the others' groups.
+    """
+    elects = moves_by_election(subject)
     script = script_of(case)
     stops = not elects and any(isinstance(step, MoveGroup) for step in script.steps)
+    is_alone = stops or (bool(script.own_topics) and topics_change_all_groups(subject))
     settings = tuple(sorted(script.settings.items()))
-    return ClusterSpec(settings=settings, brokers=script.brokers, only=case.id if stops else None, moves=elects and script.brokers > 1)
+    return ClusterSpec(settings=settings, brokers=script.brokers, only=case.id if is_alone else None, moves=elects and script.brokers > 1)
 
 
-def cases_by_cluster(cases: Iterable[Case], *, elects: bool = False) -> dict[ClusterSpec, list[Case]]:
+def cases_by_cluster(cases: Iterable[Case], subject: object = None) -> dict[ClusterSpec, list[Case]]:
     """Return the cases by the cluster that they need."""
     worlds: dict[ClusterSpec, list[Case]] = {}
     for case in cases:
-        worlds.setdefault(cluster_spec_of(case, elects=elects), []).append(case)
+        worlds.setdefault(cluster_spec_of(case, subject), []).append(case)
     return worlds
 
 
@@ -90,6 +97,11 @@ class PooledCluster:
     turns: PartitionTurns = field(default_factory=PartitionTurns)
 
     @property
+    def has_fixed_settings(self) -> bool:
+        """Whether what is unmet is no setting of the program at all."""
+        return has_fixed_settings(self.where.cluster)
+
+    @property
     def deaths(self) -> list[str]:
         """The last words of its brokers that ended uncalled."""
         return self.where.cluster.deaths()
@@ -114,7 +126,7 @@ class PooledCluster:
 
     def _is_bearable(self, name: str, script: Script) -> bool:
         setting = self.settings.get(name)
-        if name == MAX_SIZE:
+        if name in (MAX_SIZE, CONSUMER_MAX_SIZE):
             return len({step.member for step in _joins(script)}) <= int(script.settings[name])
         if name == INITIAL_DELAY:
             return setting is not None and int(script.settings[name]) == 0
@@ -122,7 +134,7 @@ class PooledCluster:
 
 
 def _joins(script: Script) -> list[Ask]:
-    return [step for step in script.steps if isinstance(step, Ask) and step.api is Api.JOIN_GROUP]
+    return [step for step in script.steps if isinstance(step, Ask) and step.api in (Api.JOIN_GROUP, Api.CONSUMER_GROUP_HEARTBEAT)]
 
 
 def _sessions(script: Script) -> list[int]:

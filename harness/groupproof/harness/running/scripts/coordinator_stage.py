@@ -105,8 +105,11 @@ class BrokerStage:
         script = script_of(case)
         missing = _unspoken_dialect(case, self.profile) or unspoken(needs_of(case), cluster.where.ranges, cluster.where.readable)
         hindrances = cluster.hindrances(script)
-        if missing or hindrances:
-            _note(recorder, "unimplemented" if missing else "unmet", why="; ".join(missing or hindrances))
+        if missing:
+            _note(recorder, "unimplemented", why="; ".join(missing))
+            return
+        if hindrances:
+            _note(recorder, "unmet", why="; ".join(hindrances), fixed=cluster.has_fixed_settings)
             return
         names = Names(case=case.id, key=f"{self.token}{key}", topics=script.topics, prefix=self.prefix, own=script.own_topics)
         name, version = called(self.subject)
@@ -147,11 +150,11 @@ class Stages:
 
     is_virtual: bool
     canary: Canary | None = None
-    elects: bool = False
+    subject: object = None
     of: dict[ClusterSpec, BrokerStage] = field(default_factory=dict)
 
     async def play(self, case: Case, *, key: str, alone: bool = False) -> Play:
-        return await self.of[cluster_spec_of(case, elects=self.elects)].play(case, key=key)
+        return await self.of[cluster_spec_of(case, self.subject)].play(case, key=key)
 
     def judge(self, case: Case, trace: Trace) -> Judgement:
         return judge_script_run(case, trace)

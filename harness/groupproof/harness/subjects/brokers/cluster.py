@@ -17,7 +17,10 @@ from groupproof.harness.subjects.cluster_control import Machines
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.protocol.faults import Move
 
-__all__ = ["Address", "BrokerSubject", "CannotStop", "Electing", "MovableCluster", "RunningCluster", "moves_by_election"]
+__all__ = [
+    "Address", "BrokerSubject", "CannotStop", "Electing", "FixedProgram", "MovableCluster", "RunningCluster", "TopicSensitive", "has_fixed_settings",
+    "moves_by_election", "topics_change_all_groups",
+]  # fmt: skip
 
 
 class CannotStop(Exception):
@@ -94,6 +97,36 @@ class Electing(Protocol):
 def moves_by_election(subject: object) -> bool:
     """Tell whether a move of a group leaves every broker up, be it asked of a subject or of its cluster."""
     return isinstance(subject, Electing) and subject.elects
+
+
+@runtime_checkable
+class TopicSensitive(Protocol):
+    """A subject whose groups may all be changed by a topic that comes or grows, whether they subscribe to it or not."""
+
+    @property
+    def topics_change_all_groups(self) -> bool:
+        """Whether they are: then a case that makes topics would change the groups of the cases beside it."""
+        ...
+
+
+def topics_change_all_groups(subject: object) -> bool:
+    """Tell whether a case of this subject that makes topics needs a cluster of its own."""
+    return isinstance(subject, TopicSensitive) and subject.topics_change_all_groups
+
+
+@runtime_checkable
+class FixedProgram(Protocol):
+    """A cluster of a program that has some of Kafka's settings, and no way to any other."""
+
+    @property
+    def has_fixed_settings(self) -> bool:
+        """Whether it is one: a case that needs another setting asks for a feature that it does not have."""
+        ...
+
+
+def has_fixed_settings(cluster: object) -> bool:
+    """Tell whether what is unmet of a cluster's settings nobody could set."""
+    return isinstance(cluster, FixedProgram) and cluster.has_fixed_settings
 
 
 class BrokerSubject(Protocol):

@@ -32,9 +32,10 @@ _BUILD_S: Final = 900
 _TAKEN: Final = SupportedSettings(
     takes=frozenset({
         "group.max.session.timeout.ms", "group.max.size", "group.min.session.timeout.ms", "offsets.retention.check.interval.ms",
-        "offsets.retention.minutes",
+        "offsets.retention.minutes", "group.consumer.heartbeat.interval.ms", "group.consumer.session.timeout.ms",
     }),
-    has={"group.initial.rebalance.delay.ms": "0"},
+    has={"group.initial.rebalance.delay.ms": "0", "group.consumer.assignment.interval.ms": "0"},
+    no_bounds=frozenset({"group.consumer.min.heartbeat.interval.ms", "group.consumer.min.session.timeout.ms"}),
 )  # fmt: skip
 
 # Where its own default is another than Kafka's, by which it is judged.
@@ -100,6 +101,7 @@ class Kfake:
     logs: Path | None = None
     name: str = "kfake"
     is_virtual: bool = False
+    topics_change_all_groups: bool = True  # notifyTopicChange counts up the epoch of every group
 
     @property
     def release(self) -> str | None:

@@ -28,16 +28,18 @@ _GROUPS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupportedSettings:
-    """What a broker makes of Kafka's settings: those it `takes`, and those whose value it `has` once and for all."""
+    """What a broker makes of Kafka's settings: those it `takes`, those whose value it `has` once and for all, and the bounds that it does not look at."""
 
     takes: frozenset[str]
     has: Mapping[str, str]
+    no_bounds: frozenset[str] = frozenset()
 
     def split(self, settings: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
         """Return what to give the broker, and what it cannot have, with why."""
         asked = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in settings.items()}
         supported = {name: value for name, value in asked.items() if name in self.takes}
-        unmet = {name: self._why_not(name, value) for name, value in asked.items() if name not in supported and self.has.get(name) != value}
+        borne = supported.keys() | self.no_bounds
+        unmet = {name: self._why_not(name, value) for name, value in asked.items() if name not in borne and self.has.get(name) != value}
         return supported, unmet
 
     def _why_not(self, name: str, value: str) -> str:
@@ -80,6 +82,8 @@ def _addresses(hello: Mapping[str, Any]) -> list[Address]:
 
 
 class _Running(NoMachines):
+    has_fixed_settings = True
+
     def __init__(self, process: BrokerProcess, addresses: list[Address], provided_by: str, unmet: Mapping[str, str], first_node: int) -> None:
         self.provided_by, self.unmet, self.known = provided_by, unmet, NOTHING_KNOWN
         self._process = process
