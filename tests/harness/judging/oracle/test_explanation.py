@@ -71,13 +71,34 @@ def test_a_phase_that_does_not_wait_for_the_owner_of_an_id_costs_a_rebalance_mor
     assert (finding_of(divergence, replay).requirement, finding_of(divergence, replay).verdict) == ("DJOIN-51", Verdict.FAILED)
 
 
-@pytest.mark.parametrize(("field", "verdict"), [("member_assignment", Verdict.NON_STRICT), ("group_state", Verdict.FAILED)])
-def test_what_only_administrators_see_costs_no_member_anything(field: str, verdict: Verdict) -> None:
+@pytest.mark.parametrize(
+    ("api", "field", "verdict"),
+    [
+        (Api.DESCRIBE_GROUPS, "member_assignment", Verdict.NON_STRICT),
+        (Api.DESCRIBE_GROUPS, "group_state", Verdict.FAILED),
+        (Api.CONSUMER_GROUP_DESCRIBE, "topic_name", Verdict.NON_STRICT),
+        (Api.CONSUMER_GROUP_DESCRIBE, "partitions", Verdict.FAILED),
+        (Api.CONSUMER_GROUP_HEARTBEAT, "topic_name", Verdict.FAILED),
+    ],
+)
+def test_what_only_administrators_see_costs_no_member_anything(api: Api, field: str, verdict: Verdict) -> None:
     divergence, replay = diverged("TR-118")
-    divergence.step.exchange = replace(divergence.step.exchange, api=Api.DESCRIBE_GROUPS)
+    divergence.step.exchange = replace(divergence.step.exchange, api=api)
     shown = Difference(path=f"groups.{field}", field=field, expected="x", observed="y")
 
     assert finding_of(replace(divergence, differences=(shown,)), replay).verdict is verdict
+
+
+def test_differences_of_topics_stand_in_the_order_of_their_names_for_topic_ids_are_drawn() -> None:
+    divergence, replay = diverged("CGD-01")
+    ids = {"9f": "t", "1b": "u"}
+    found = tuple(Difference(path=f"topic_partitions[{id}].partitions[0]", field="partitions", expected=0, observed="nothing") for id in ("1b", "9f"))
+    first = Difference(path="state", field="state", expected="x", observed="y")
+
+    observed = finding_of(replace(divergence, differences=(first, *found)), replace(replay, names=ids)).observed
+
+    assert "with state y instead of x, topic_partitions[t]" in observed
+    assert observed.index("[t]") < observed.index("[u]")
 
 
 def test_members_are_told_by_their_clients_names_whatever_form_their_ids_have() -> None:

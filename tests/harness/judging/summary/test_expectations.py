@@ -46,6 +46,21 @@ def test_a_subject_that_draws_lots_may_fail_in_each_way_that_is_named(tmp_path: 
     assert settle(entries, [failed(print="ghi")], TODAY).stale != ()
 
 
+def test_an_entry_of_several_cases_is_one_known_failure_for_each_with_its_own_fingerprint(tmp_path: Path) -> None:
+    table = 'cases = {"join/classic/a" = "abc", "join/classic/b" = ["def", "ghi"]}'
+    first, second = known(tmp_path, ENTRY.replace('case = "join/classic/unknown-member-id"', table).replace('fingerprint = "abc"\n', ""))
+
+    assert (first.case, first.fingerprint, second.case, second.others) == ("join/classic/a", "abc", "join/classic/b", ("ghi",))
+    assert (first.reason, first.where) == (second.reason, second.where)
+    observed = [failed("join/classic/a"), failed("join/classic/b", print="abc")]
+    assert list(settle((first, second), observed, TODAY).excused) == ["join/classic/a"], "the other fails in another way"
+
+
+def test_an_entry_has_either_a_case_or_cases(tmp_path: Path) -> None:
+    with pytest.raises(WrongUsage, match="known/0"):
+        known(tmp_path, ENTRY + 'cases = {"join/classic/a" = "abc"}\n')
+
+
 @pytest.mark.parametrize(
     ("observed", "why"),
     [

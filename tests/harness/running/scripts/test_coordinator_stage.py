@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from groupproof.harness.judging.ruling import rule_on
 from groupproof.harness.judging.script_judgement import judge_script_run
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.errors import BrokenEnvironment
-from groupproof.harness.model.script import MoveGroup, Pass, Script, ScriptStep
+from groupproof.harness.model.script import GrowTopic, MoveGroup, Pass, Script, ScriptStep
 from groupproof.harness.model.script_builders import beat, describe, join, stable
 from groupproof.harness.model.verdicts import Level, Verdict
 from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, PooledCluster, Stages, cases_by_cluster, cluster_spec_of, opened
@@ -73,10 +74,17 @@ def test_cases_of_the_same_settings_share_a_cluster_and_one_that_stops_brokers_h
 def test_where_coordinators_are_elected_cases_that_move_them_share_a_cluster_and_take_turns() -> None:
     two, moving = case(id="a/classic/d", brokers=2), case(MoveGroup(), id="a/classic/e", brokers=2)
 
-    (spec,) = cases_by_cluster([two, moving], elects=True)
+    (spec,) = cases_by_cluster([two, moving], SimpleNamespace(elects=True))
 
     assert (spec.only, spec.moves) == (None, True)
-    assert not cluster_spec_of(case(), elects=True).moves
+    assert not cluster_spec_of(case(), SimpleNamespace(elects=True)).moves
+
+
+def test_where_a_topic_changes_all_groups_a_case_that_makes_topics_has_a_cluster_of_its_own() -> None:
+    plain, making = case(id="a/classic/d"), case(GrowTopic(topic="later", partitions=2), id="a/classic/e")
+
+    assert [spec.only for spec in cases_by_cluster([plain, making], SimpleNamespace(topics_change_all_groups=True))] == [None, "a/classic/e"]
+    assert [spec.only for spec in cases_by_cluster([plain, making], SimpleNamespace(topics_change_all_groups=False))] == [None]
 
 
 def test_cases_side_by_side_do_not_meet() -> None:
@@ -177,6 +185,24 @@ def test_a_setting_that_only_takes_longer_or_is_not_used_hinders_nothing(
 
     assert len(found) == len(hindered)
     assert all(part in line for part, line in zip(hindered, found, strict=True))
+
+
+@pytest.mark.parametrize(("is_fixed", "verdict"), [(True, Verdict.UNIMPLEMENTED), (False, Verdict.INCONCLUSIVE)])
+def test_a_setting_that_the_program_of_a_fake_broker_does_not_have_is_a_feature_that_it_lacks(verdict: Verdict, *, is_fixed: bool) -> None:
+    brokers = ReferenceBrokers(profile="kafka-4.1", own={"group.max.size": 9})
+    asked = case(*map(join, "abcd"), settings={**PROMPT, "group.max.size": 3})
+
+    @asynccontextmanager
+    async def cluster(**asked: Any) -> AsyncIterator[Any]:
+        async with brokers.cluster(**asked) as running:
+            running.has_fixed_settings = is_fixed  # type: ignore[attr-defined] # as the cluster of a fake broker's program has it
+            yield running
+
+    (play,) = played(asked, subject=SimpleNamespace(name="fake", release="1", is_virtual=True, cluster=cluster))
+    judgement = judge_script_run(asked, play.trace)
+
+    assert judgement.verdict is verdict
+    assert judgement.reason.startswith("The case needs group.max.size=3")
 
 
 def test_a_case_goes_to_the_stage_of_its_world() -> None:

@@ -10,12 +10,12 @@ import pytest
 import trio
 
 from groupproof.harness.model.errors import BrokenEnvironment
-from groupproof.harness.subjects.brokers.cluster import CannotStop, RunningCluster
+from groupproof.harness.subjects.brokers.cluster import CannotStop, RunningCluster, has_fixed_settings
 from groupproof.harness.subjects.brokers.program_cluster import SupportedSettings, argument, running_program
 from groupproof.harness.subjects.processes.broker_process import Command
 
 PROGRAM = str(Path(__file__).with_name("fake_program.py"))
-TAKEN = SupportedSettings(takes=frozenset({"a.b"}), has={"c.d": "0"})
+TAKEN = SupportedSettings(takes=frozenset({"a.b"}), has={"c.d": "0"}, no_bounds=frozenset({"e.min"}))
 
 
 def _with(tmp_path: Path, work: Callable[[RunningCluster], Awaitable[None]], *more: str) -> None:
@@ -33,6 +33,7 @@ def _with(tmp_path: Path, work: Callable[[RunningCluster], Awaitable[None]], *mo
 def test_it_is_up_with_its_addresses_and_stops_brokers_when_told(tmp_path: Path) -> None:
     async def work(running: RunningCluster) -> None:
         assert (running.provided_by, running.unmet, running.deaths()) == ("fake 1.2", {"x": "why"}, [])
+        assert has_fixed_settings(running)
         _, second, third = running.addresses
         await running.stop(1)
         assert running.addresses == [second, third]
@@ -63,6 +64,7 @@ def test_settings_are_given_or_unmet_or_had_anyway() -> None:
     assert given == {"a.b": "7"}
     assert unmet == {"e.f": "the broker knows no such setting"}
 
+    assert TAKEN.split({"e.min": 5}) == ({}, {}), "nothing is outside a bound that it does not look at"
     assert TAKEN.split({"c.d": 3000})[1] == {"c.d": "it has 0, 3000 is needed"}
 
 

@@ -26,9 +26,13 @@ _PROOFS: Final = {"late": Proof.TIMING, "missing": Proof.LIVENESS, "closed": Pro
 _UUID: Final = re.compile(r"[\w.-]*\b[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _IN_BRACKETS: Final = re.compile(r"\[([^\]]*)\]")
 _HEX_ID: Final = re.compile(r"[\w.-]*\b(?:[0-9a-fA-F]{32}|0x[0-9a-f]{6,16})\b")
+_TOPIC_ENTRY: Final = "topic_partitions["
 _PENDING: Final = "PEND-05"
 """What ends the join phase too soon where only owners of ids handed out are still to come."""
-_SHOWN: Final = frozenset({"protocol_type", "protocol_data", "member_metadata", "member_assignment"})
+_SHOWN: Final = {
+    Api.DESCRIBE_GROUPS: frozenset({"protocol_type", "protocol_data", "member_metadata", "member_assignment"}),
+    Api.CONSUMER_GROUP_DESCRIBE: frozenset({"assignor_name", "topic_name", "subscribed_topic_regex"}),
+}
 _SHORT: Final = 40
 _UNREAD: Final = "INV-01"
 _NAMED_MAX: Final = 4
@@ -95,11 +99,8 @@ def _lost(divergence: Divergence) -> Finding:
 
 def _is_only_shown(divergence: Divergence) -> bool:
     """Tell whether only administrators see the difference, and of a group that is as they are told: no member fares worse for it."""
-    return (
-        divergence.step.exchange.api is Api.DESCRIBE_GROUPS
-        and bool(divergence.differences)
-        and all(difference.field in _SHOWN for difference in divergence.differences)
-    )
+    shown = _SHOWN.get(divergence.step.exchange.api, frozenset())
+    return bool(divergence.differences) and all(difference.field in shown for difference in divergence.differences)
 
 
 def _broken(divergence: Divergence) -> tuple[str, str]:
@@ -195,9 +196,15 @@ def _listed(found: Sequence[Difference], names: Mapping[str, str]) -> str:
     return _and(
         [
             f"{_named(difference.path, names)} {_value(difference.observed, names)} instead of {_value(difference.expected, names)}"
-            for difference in found
+            for difference in _by_topic(found, names)
         ]
     )
+
+
+def _by_topic(found: Sequence[Difference], names: Mapping[str, str]) -> list[Difference]:
+    """Return the differences with those of topics in the order of their names: topic ids are drawn, and their order differs from run to run."""
+    of_topics = iter(sorted((difference for difference in found if _TOPIC_ENTRY in difference.path), key=lambda difference: _named(difference.path, names)))
+    return [next(of_topics) if _TOPIC_ENTRY in difference.path else difference for difference in found]
 
 
 def _answer(body: Mapping[str, Any], api: Api, names: Mapping[str, str]) -> str:

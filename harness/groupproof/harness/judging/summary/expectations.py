@@ -8,7 +8,7 @@ can be excused; what came to no verdict has shown nothing that could be known.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
@@ -106,7 +106,9 @@ def load(path: Path) -> Expectations:
         validate("expectations", data)
     except SchemaError as error:
         raise WrongUsage(f"{path}: {error}") from error
-    return Expectations(known=tuple(_entry(verdict, f"{path.name}, entry {number}") for number, verdict in enumerate(data.get("known", []), 1)))
+    return Expectations(
+        known=tuple(failure for number, entry in enumerate(data.get("known", []), 1) for failure in _failures(entry, f"{path.name}, entry {number}"))
+    )
 
 
 def _refuse_what_is_no_failure(data: dict[str, Any], file: str) -> None:
@@ -120,7 +122,14 @@ def _refuse_what_is_no_failure(data: dict[str, Any], file: str) -> None:
             )
 
 
-def _entry(data: dict[str, Any], where: str) -> KnownFailure:
+def _failures(entry: dict[str, Any], where: str) -> Iterator[KnownFailure]:
+    """Yield the known failures of an entry: one, or one for each of its `cases`, which share a cause."""
+    cases = entry.get("cases") or {entry["case"]: entry["fingerprint"]}
+    for case, fingerprint in cases.items():
+        yield _failure({**entry, "case": case, "fingerprint": fingerprint}, where)
+
+
+def _failure(data: dict[str, Any], where: str) -> KnownFailure:
     try:
         releases = SpecifierSet(data["subject"])
     except InvalidSpecifier as error:

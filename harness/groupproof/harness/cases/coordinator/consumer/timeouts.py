@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from groupproof.harness.cases.coordinator.builders import passing
-from groupproof.harness.cases.coordinator.consumer.consumer_builders import GONE_BY, HALF, SMALL, consumer_case, hand_over, ordered, pair, shared
+from groupproof.harness.cases.coordinator.consumer.consumer_builders import GONE_BY, HALF, SESSION_MS, SMALL, consumer_case, hand_over, ordered, pair, shared
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.consumer_script_builders import acknowledge, beat, commit, describe, fetch, full, join, leave, settled
 from groupproof.harness.model.script import Ref
@@ -14,6 +14,9 @@ __all__ = ["CASES"]
 
 _REVOKES_MS: Final = 1_500
 _TOO_LATE: Final = passing(_REVOKES_MS + 600)
+
+_LATER: Final = passing(SESSION_MS * 85 // 100)
+"""Short of a session after what was no sign of life, and well past the session that the join began."""
 
 _SESSIONS: Final = (
     consumer_case(
@@ -94,7 +97,7 @@ _SESSIONS: Final = (
             join("a"),
             HALF,
             step,
-            HALF,
+            _LATER,
             beat("a", code=25),
             settings=SMALL,
         )
