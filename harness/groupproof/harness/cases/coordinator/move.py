@@ -14,7 +14,8 @@ from groupproof.harness.model.verdicts import Level
 __all__ = ["CASES"]
 
 _LONG: Final[dict[str, Any]] = {"session_timeout_ms": 60_000, "rebalance_timeout_ms": 60_000}
-_MOVE: Final = (passing(300), MoveGroup())
+_MOVE: Final = (passing(700), MoveGroup())
+"""A follower hears with its next fetch how far the log is committed, within replica.fetch.wait.max.ms (500 ms): a coordinator that moved there sooner shows an older group."""
 _KEEPING: Final = Level.SHOULD
 """Of what is under way at a move: a coordinator that keeps what Kafka forgets gives nobody two owners, and loses nothing."""
 

@@ -12,7 +12,8 @@ from groupproof.harness.model.script import MoveGroup
 
 __all__ = ["CASES"]
 
-_MOVE: Final = (passing(300), MoveGroup())
+_MOVE: Final = (passing(700), MoveGroup())
+"""A follower hears with its next fetch how far the log is committed, within replica.fetch.wait.max.ms (500 ms): a coordinator that moved there sooner shows an older group."""
 _ALL: Final = [("t", index) for index in range(4)]
 
 
