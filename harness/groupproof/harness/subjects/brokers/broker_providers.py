@@ -19,7 +19,7 @@ from groupproof.harness.subjects.brokers.apache.apache_kafka import ApacheKafka
 from groupproof.harness.subjects.brokers.apache.releases import releases
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
 from groupproof.harness.subjects.brokers.cluster_map import mapped
-from groupproof.harness.subjects.brokers.kfake import Kfake, pinned
+from groupproof.harness.subjects.brokers.kfake import KFAKES_RELEASE, Kfake, pinned
 from groupproof.harness.subjects.brokers.known_settings import BY_HAND, KnownSetting, differing, settings_by_hand, values_of
 from groupproof.harness.subjects.brokers.librdkafka_mock import LibrdkafkaMock
 from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
@@ -176,7 +176,7 @@ def _reference(wanted: SubjectRequest) -> BrokerSubject:
 def _kfake(wanted: SubjectRequest) -> BrokerSubject:
     if wanted.release:
         raise WrongUsage(f"kfake is built in one version, {pinned()}: say kfake alone")
-    return Kfake(cache=wanted.cache, say=wanted.say, profile=wanted.profile or NEWEST, spec=wanted.spec, logs=wanted.logs)
+    return Kfake(cache=wanted.cache, say=wanted.say, profile=wanted.profile or KFAKES_RELEASE, spec=wanted.spec, logs=wanted.logs)
 
 
 def _librdkafka_mock(wanted: SubjectRequest) -> BrokerSubject:

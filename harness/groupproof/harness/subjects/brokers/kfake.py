@@ -23,9 +23,12 @@ from groupproof.harness.subjects.brokers.program_cluster import SupportedSetting
 from groupproof.harness.subjects.processes.broker_process import Command
 from groupproof.harness.subjects.processes.folders import folders
 
-__all__ = ["GO_HINT", "Kfake", "build_kfake", "pinned"]
+__all__ = ["GO_HINT", "KFAKES_RELEASE", "Kfake", "build_kfake", "pinned"]
 
 GO_HINT: Final = GO.remedy
+KFAKES_RELEASE: Final = "kafka-4.2"
+"""The release that it is most like: members join again at epoch 0 (KAFKA-19233, 4.2), and a new group begins at epoch 1 (2 since 4.3)."""
+
 _SOURCE: Final = Path(__file__).parent / "programs" / "kfake"
 _MODULE: Final = "github.com/twmb/franz-go/pkg/kfake"
 _BUILD_S: Final = 900
