@@ -203,7 +203,9 @@ def _listed(found: Sequence[Difference], names: Mapping[str, str]) -> str:
 
 def _by_topic(found: Sequence[Difference], names: Mapping[str, str]) -> list[Difference]:
     """Return the differences with those of topics in the order of their names: topic ids are drawn, and their order differs from run to run."""
-    of_topics = iter(sorted((difference for difference in found if _TOPIC_ENTRY in difference.path), key=lambda difference: _named(difference.path, names)))
+    of_topics = iter(
+        sorted((difference for difference in found if _TOPIC_ENTRY in difference.path), key=lambda difference: _named(difference.path, names))
+    )
     return [next(of_topics) if _TOPIC_ENTRY in difference.path else difference for difference in found]
 
 

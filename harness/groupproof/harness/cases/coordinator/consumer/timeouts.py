@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from groupproof.harness.cases.coordinator.builders import passing
-from groupproof.harness.cases.coordinator.consumer.consumer_builders import GONE_BY, HALF, SESSION_MS, SMALL, consumer_case, hand_over, ordered, pair, shared
+from groupproof.harness.cases.coordinator.consumer.consumer_builders import (
+    GONE_BY,
+    HALF,
+    SESSION_MS,
+    SMALL,
+    consumer_case,
+    hand_over,
+    ordered,
+    pair,
+    shared,
+)
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.consumer_script_builders import acknowledge, beat, commit, describe, fetch, full, join, leave, settled
 from groupproof.harness.model.script import Ref
