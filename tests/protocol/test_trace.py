@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupproof.protocol.trace import Observation, Recorder, read_trace, write_trace
+from groupproof.protocol.trace import Observation, Recorder, read_trace, read_trace_blocks, write_trace
 
 texts = st.none() | st.text(max_size=5) | st.sampled_from(["b64:eA==", "txt:", "b64:not base64"])
 numbers = st.none() | st.integers(-1, 2**31 - 1)
@@ -126,3 +126,66 @@ def test_a_listener_may_stop_while_it_is_told() -> None:
     recorder.record("event")
 
     assert heard == ["once", "always", "always"]
+
+
+def by_json_alone(text: str) -> list[Observation] | str:
+    """Return what the lines say when Python's own JSON reads each of them, or what is wrong with one."""
+    found: list[Observation] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        try:
+            found += [Observation.from_json(json.loads(line))] if line.strip() else []
+        except (ValueError, TypeError, AttributeError) as error:
+            return f"line {number} is no observation: {error}"
+    return found
+
+
+def by_blocks(text: str, lines_a_block: int) -> list[Observation] | str:
+    lines = text.encode().splitlines(keepends=True)
+    blocks = [b"".join(lines[begin : begin + lines_a_block]) for begin in range(0, len(lines), lines_a_block)]
+    try:
+        return list(read_trace_blocks(blocks))
+    except ValueError as error:
+        return str(error)
+
+
+_ODD_LINES = [
+    "", "  ", "no json", "[1]", "null", '{"seq":1}', '{"seq":1,"at_ns":2,"kind":"event"}', ' {"kind":"event","at_ns":2,"seq":1} ', '{"seq":1,"at_ns":1,"kind":"event","partitions":[["t"]]}',
+    '{"seq":1.0,"at_ns":2,"kind":"event"}', '{"seq":true,"at_ns":2,"kind":7}', '{"seq":1,"at_ns":2,"kind":"event","body":{"x":NaN,"y":1e400}}', '{"seq":1,"at_ns":2,"kind":"event","body":[1]}',
+    '{"seq":1,"at_ns":2,"kind":"event","seed":340282366920938463463374607431768211455}', '{"seq":1,"at_ns":2,"kind":"event","run":null,"body":{"t":"\\u0062\\u00364:eA=="}}',
+    '{"seq":1,"at_ns":2,"kind":"event","body":{"t":"b64:eA==","u":"txt:b64:"}}', '{"seq":1,"at_ns":2,"kind":"event","raw":"b64:eA=="}', '{"seq":1,"at_ns":2,"kind":"event","raw":"eA=="}',
+    '{"seq":1,"at_ns":2,"kind":"event","body":{"t":"\\ud800"}}', '{"seq":1,"seq":3,"at_ns":2,"kind":"event","later":{"a":[]}}', '{"seq":1,"at_ns":2,"kind":"event"} x', '{"seq":1,"at_ns":2,"kind":"event"}{}',
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(_ODD_LINES), max_size=4), st.integers(1, 4))
+def test_blocks_say_what_json_says_of_their_lines(lines: list[str], lines_a_block: int) -> None:
+    text = "\n".join(lines)
+
+    assert repr(by_blocks(text, lines_a_block)) == repr(by_json_alone(text))
+    read = list(read_trace(line for line in lines if line == _ODD_LINES[6]))
+    assert len(read) == lines.count(_ODD_LINES[6])
+
+
+@given(st.lists(observations, max_size=4), st.integers(1, 4))
+def test_a_trace_survives_its_blocks(trace: list[Observation], lines_a_block: int) -> None:
+    text = "".join(f"{line}\n" for line in write_trace(trace))
+
+    assert by_blocks(text, lines_a_block) == trace
+
+
+def test_an_observation_is_taken_for_a_dataclass() -> None:
+    bare = Observation(seq=0, at_ns=0, kind="event")
+
+    assert replace(bare, seq=4, body={"name": "x"}) == Observation(seq=4, at_ns=0, kind="event", body={"name": "x"})
+    assert [field.name for field in fields(Observation)][:3] == ["seq", "at_ns", "run"]
+    with pytest.raises(AttributeError, match="immutable"):
+        bare.seq = 1  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_lines_may_end_as_they_do_elsewhere(end: str) -> None:
+    (block,) = ['{"seq":1,"at_ns":2,"kind":"event"}' + end + '{"seq":2,"at_ns":2,"kind":"event"}' + end]
+
+    assert [obs.seq for obs in read_trace_blocks([block.encode()])] == [1, 2]
+    with pytest.raises(ValueError, match="line 3 is no observation"):
+        list(read_trace_blocks([block.encode(), b"x"]))

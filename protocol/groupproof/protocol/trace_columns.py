@@ -13,9 +13,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
+
+import msgspec
 
 from groupproof.protocol.trace import Observation, plain, restored
 
@@ -106,13 +109,15 @@ def from_batch(batch: pa.RecordBatch) -> Iterator[Observation]:
     fields = [field for field in trace_schema() if field.name in batch.schema.names]
     if missing := [name for name in _NEEDED if name not in batch.schema.names]:
         raise NotColumns(f"it lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)} of a trace")
-    names = [field.name for field in fields]
-    for row in zip(*(_read(field, batch.column(batch.schema.get_field_index(field.name))) for field in fields), strict=True):
+    columns = [(field.name, _read(field, batch.column(batch.schema.get_field_index(field.name)))) for field in fields]
+    filled = [(name, values) for name, values in columns if values is not None]
+    names = [name for name, _ in filled]
+    for row in zip(*(values for _, values in filled), strict=True):
         yield Observation(**dict(zip(names, row, strict=True)))
 
 
-def _read(field: pa.Field, column: pa.Array) -> list[Any]:
-    """Return the column's values as `Observation` has them."""
+def _read(field: pa.Field, column: pa.Array) -> list[Any] | None:
+    """Return the column's values as `Observation` has them; None where each of them is the default."""
     if column.type != field.type:
         try:
             column = column.cast(field.type)
@@ -120,14 +125,46 @@ def _read(field: pa.Field, column: pa.Array) -> list[Any]:
             raise NotColumns(f"its column {field.name} is {column.type}, where a trace has {field.type}") from error
     if field.name in _NEEDED and column.null_count:
         raise NotColumns(f"its column {field.name} has rows without a value")
+    if column.null_count == len(column) and field.name not in _NEEDED:
+        return None
     if field.name in ("partitions", "offsets"):
-        return [tuple(tuple(place.values()) for place in item) if item else () for item in column.to_pylist()]
+        return _places(column)
     if field.name == "body":
-        return [_body(text) for text in column.to_pylist()]
-    values: list[Any] = column.to_pylist()
+        return _shared(column, _body, _body(None))
+    if field.name in _COUNTERS:
+        return _numbers(column) if not column.null_count else column.to_pylist()
+    default = DEFAULTS.get(field.name)
     if field.name == "seed":
-        values = [seed + _SEEDS if seed is not None and seed < 0 else seed for seed in values]
-    return [DEFAULTS[field.name] if value is None else value for value in values] if field.name in DEFAULTS and column.null_count else values
+        return _shared(column, lambda seed: seed + _SEEDS if seed < 0 else seed, default)
+    return _shared(column, lambda value: value, default)
+
+
+_COUNTERS: Final = frozenset({"seq", "at_ns", "connection", "correlation"})
+"""Columns in which a value seldom comes again."""
+
+
+def _numbers(column: pa.Array) -> list[int]:
+    numbers: list[int] = column.to_numpy().tolist()
+    return numbers
+
+
+def _shared(column: pa.Array, convert: Callable[[Any], Any], empty: Any) -> list[Any]:
+    """Return the values, of which equal ones are one object, which nobody changes: few columns hold many different ones."""
+    encoded = column.dictionary_encode()
+    values = [convert(value) for value in encoded.dictionary.to_pylist()]
+    places = encoded.indices.fill_null(len(values)) if column.null_count else encoded.indices
+    values.append(empty)
+    return [values[place] for place in _numbers(places)]
+
+
+def _places(column: pa.Array) -> list[Any] | None:
+    """Return a tuple of places for each row; None where no row has any."""
+    columns = [inner.to_pylist() for inner in column.flatten().flatten()]
+    places = list(zip(*columns, strict=True))
+    if not places:
+        return None
+    ends = list(accumulate(_numbers(column.value_lengths().fill_null(0))))
+    return [tuple(places[begin:end]) for begin, end in pairwise([0, *ends])]
 
 
 _MARKED: Final = re.compile(r"b64:|txt:|\\u00")  # most bodies hold no bytes, and are as they were written
@@ -137,12 +174,19 @@ def _body(text: str | None) -> dict[str, Any]:
     if not text or text == "{}":
         return {}
     try:
-        body = restored(json.loads(text)) if _MARKED.search(text) else json.loads(text)
+        body = restored(json.loads(text)) if _MARKED.search(text) else _plain_json(text)
     except ValueError as error:
         raise NotColumns(f"its column body has a row that is no JSON: {error}") from error
     if not isinstance(body, dict):
         raise NotColumns(f"its column body has a row that is no JSON object: {text[:80]}")
     return body
+
+
+def _plain_json(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (ValueError, RecursionError):  # json takes what is no JSON too: NaN, halves of surrogates
+        return json.loads(text)
 
 
 def write_parquet(path: Path, observations: Iterable[Observation], *, rows: int = BATCH_ROWS) -> int:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.harness.running.extras import cure
-from groupproof.protocol.trace import Observation, read_trace
+from groupproof.protocol.trace import Observation, read_trace_blocks
 from groupproof.protocol.trace_columns import MissingArrow, NotColumns, parquet_files, read_parquet, trace_schema
 
 __all__ = ["is_parquet", "need_columns", "reading", "stream", "traces_in"]
 
 _GZIP = b"\x1f\x8b"
 _PARQUET = b"PAR1"
+_BLOCK_BYTES = 1 << 18
 
 
 def traces_in(folder: Path) -> list[Path]:
@@ -55,14 +56,16 @@ def stream(path: Path) -> Iterator[Observation]:
         if is_parquet(path):
             yield from read_parquet(path)
         else:
-            yield from read_trace(_lines(path))
+            yield from read_trace_blocks(_blocks(path))
 
 
-def _lines(path: Path) -> Iterable[str]:
+def _blocks(path: Path) -> Iterator[bytes]:
+    """Yield a file in blocks of whole lines."""
     with path.open("rb") as file:
         is_packed = file.read(2) == _GZIP
-    with gzip.open(path, "rt", encoding="utf-8") if is_packed else path.open(encoding="utf-8") as lines:
-        yield from lines
+    with gzip.open(path, "rb") if is_packed else path.open("rb") as lines:
+        while block := lines.read(_BLOCK_BYTES):
+            yield block + lines.readline()
 
 
 @contextmanager

@@ -13,7 +13,8 @@ def late(story: Story, request: Observation) -> list[Observation]:
     held = LateRequests()
     certain: list[Observation] = []
     for obs in story.trace:
-        certain += held.due(obs)
+        certain += held.due(obs.at_ms)
+        held.follow(obs)
         if obs.seq == request.seq:
             held.add(obs)
     return [*certain, *held.rest()]

@@ -28,7 +28,7 @@ def resent(trace: Trace, order: Sequence[str], at_ms: int) -> Trace:
 
     def again(obs: Observation) -> Observation:
         ms = sent.get(obs.seq)
-        return obs if ms is None else Observation(**{**{name: getattr(obs, name) for name in obs.__slots__}, "at_ns": round(ms * 1e6)})
+        return obs if ms is None else replace(obs, at_ns=round(ms * 1e6))
 
     return in_order(again(obs) for obs in trace)
 

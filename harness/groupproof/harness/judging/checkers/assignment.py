@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from groupproof.harness.judging.checkers.checker import Checker, Newest, Waiting
+from groupproof.harness.judging.checkers.checker import Newest, Waiting
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import (
     SLACK_MS,
@@ -18,6 +18,7 @@ from groupproof.harness.judging.checkers.frame_facts import (
     subscriptions_of,
     truncated_assignments,
 )
+from groupproof.harness.judging.checkers.listening_checker import ListeningChecker
 from groupproof.harness.judging.checkers.membership import MembershipHistory, joins_of
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation, Partitions
@@ -34,22 +35,30 @@ _COOPERATIVE_TIMES: Final = 3
 """So many generations one after another, and it is no accident any more that a member was left out."""
 
 
-class _Syncs(Checker):
+class _Syncs(ListeningChecker):
     """Looks at each SyncGroup request beside the JoinGroup answer that it follows."""
+
+    listens = frozenset({("response", Api.JOIN_GROUP.title), ("request", Api.SYNC_GROUP.title)})
 
     def __init__(self) -> None:
         self._joined: dict[str, MembershipHistory] = {}
         self._waiting: Waiting[tuple[Observation, MembershipGrant | None]] = Waiting(SLACK_MS)
 
-    def step(self, obs: Observation) -> Iterator[Finding]:
-        for sync, join in self._waiting.due(obs.at_ms):
+    def queues(self) -> tuple[Waiting[Any], ...]:
+        return (self._waiting,)
+
+    def due(self, at_ms: float) -> Iterator[Finding]:
+        for sync, join in self._waiting.due(at_ms):
             yield from self._look(sync, join)
+
+    def look(self, obs: Observation) -> Iterable[Finding]:
         if obs.client is None:
-            return
+            return ()
         if (grant := joins_of(obs)) is not None:
             self._joined.setdefault(obs.client, MembershipHistory()).follow(grant)
         elif obs.kind == "request" and obs.api == Api.SYNC_GROUP.title:
             self._waiting.add(obs.at_ms, (obs, self._origin(obs)))
+        return ()
 
     def end(self) -> Iterator[Finding]:
         for sync, join in self._waiting.rest():

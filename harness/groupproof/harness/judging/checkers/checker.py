@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from math import inf
 from typing import Generic, TypeVar
 
 from groupproof.harness.model.verdicts import Finding
@@ -48,6 +49,11 @@ class Waiting(Generic[T]):
     def add(self, at_ms: float, item: T) -> None:
         self._queue.append((at_ms + self.wait_ms, item))
 
+    @property
+    def until_ms(self) -> float:
+        """Return when the first of it is due; never where nothing waits."""
+        return self._queue[0][0] if self._queue else inf
+
     def due(self, now_ms: float) -> Iterator[T]:
         """Yield, and forget, what was waiting until before `now_ms`."""
         while self._queue and self._queue[0][0] < now_ms:
@@ -71,12 +77,9 @@ class UnderWay(Generic[T]):
     def answered(self, answer: Observation) -> T | None:
         return self._asked.pop(answer.exchange_id, None)
 
-    def amend(self, obs: Observation, change: Callable[[T], T]) -> bool:
-        """Change what is known of the request of `seen`; return whether it is under way."""
-        item = self._asked.get(obs.exchange_id)
-        if item is not None:
-            self._asked[obs.exchange_id] = change(item)
-        return item is not None
+    def of(self, obs: Observation) -> T | None:
+        """Return what is known of the request that an observation belongs to, while it is under way."""
+        return self._asked.get(obs.exchange_id)
 
     def closed(self, obs: Observation) -> list[T]:
         """Return, and forget, what was asked on a connection of whose end `seen` tells; nothing for any other observation."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from groupproof.harness.judging.checkers.checker import Checker, Newest, UnderWay, Waiting
+from groupproof.harness.judging.checkers.checker import Newest, UnderWay, Waiting
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS, committed_offsets, error_of, fields_of
-from groupproof.harness.judging.checkers.group_tracker import LATE_LINES_MS_MAX, GroupTracker
+from groupproof.harness.judging.checkers.group_tracker import LATE_LINES_MS_MAX
+from groupproof.harness.judging.checkers.listening_checker import ListeningChecker, TrackingChecker
 from groupproof.harness.judging.checkers.ownership_tracker import REPORTERS, REPORTING_MS
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
@@ -36,12 +37,14 @@ def _is_reported(obs: Observation, name: str) -> bool:
     return obs.kind == "event" and obs.who in REPORTERS and obs.client is not None and obs.body.get("name") == name
 
 
-class CommitOutcomesReported(Checker):
+class CommitOutcomesReported(ListeningChecker):
     """A commit that the application takes for done was accepted by the coordinator (CLIENT-69).
 
     What it is told may be written down before the answer that it heard, by as much as the machine is late. An application that is told of no offsets is
     told of those that the kit asked to commit. An `unknown` outcome, of a client whose commit returns nothing, claims neither success nor failure.
     """
+
+    listens = frozenset({("response", _COMMIT), *(("request", title) for title in _SPEAKS)})
 
     def __init__(self) -> None:
         self._asked: UnderWay[Observation] = UnderWay()
@@ -50,12 +53,17 @@ class CommitOutcomesReported(Checker):
         self._wanted: dict[str, list[tuple[str, int, int]]] = {}
         self._waiting: Waiting[tuple[Observation, set[tuple[str, int, int]]]] = Waiting(REPORTING_MS)
 
-    def step(self, obs: Observation) -> Iterator[Finding]:
-        for event, offsets in self._waiting.due(obs.at_ms):
+    def queues(self) -> tuple[Waiting[Any], ...]:
+        return (self._waiting,)
+
+    def due(self, at_ms: float) -> Iterator[Finding]:
+        for event, offsets in self._waiting.due(at_ms):
             yield from self._judge(event, offsets)
+
+    def look(self, obs: Observation) -> Iterable[Finding]:
         self._asked.closed(obs)
         if obs.client is None:
-            return
+            return ()
         if obs.kind == "request" and obs.api in _SPEAKS:
             self._speaks.add(obs.client)
             if obs.api == _COMMIT:
@@ -68,6 +76,7 @@ class CommitOutcomesReported(Checker):
             wanted = self._wanted.pop(obs.client, ())
             if obs.body.get("success") and obs.body.get("outcome") != "unknown":
                 self._waiting.add(obs.at_ms, (obs, committed_offsets(obs) or (set() if obs.body.get("offsets") else set(wanted))))
+        return ()
 
     def _answered(self, request: Observation | None, answer: Observation) -> None:
         if request is None or request.client is None or error_of(answer):
@@ -107,24 +116,30 @@ class _Commit:
     is_accepted: bool | None = None
 
 
-class CommitsAreOwn(Checker):
+class CommitsAreOwn(TrackingChecker):
     """What a client commits by itself is its own in the generation that it names: else it overwrites another's progress (COMMIT-27).
 
     What a cooperative assignment took away is still its own until it has handed it over. A group that is made anew counts its generations from 1 again
     (INV-04): whose a partition was in one of that number before says nothing of whose it is.
     """
 
+    listens = frozenset({("request", _COMMIT), ("response", _COMMIT)})
+
     def __init__(self) -> None:
-        self._group = GroupTracker()
+        super().__init__()
         self._assigned: dict[str, set[TopicPartition]] = {}
         self._commits: UnderWay[_Commit] = UnderWay()
         self._waiting: Waiting[_Commit] = Waiting(REPORTING_MS)
 
-    def step(self, obs: Observation) -> Iterator[Finding]:
-        for commit in self._waiting.due(obs.at_ms):
+    def queues(self) -> tuple[Waiting[Any], ...]:
+        return (self._waiting,)
+
+    def due(self, at_ms: float) -> Iterator[Finding]:
+        for commit in self._waiting.due(at_ms):
             commit.is_ripe = True
             yield from self._judge(commit)
-        self._group.follow(obs)
+
+    def look(self, obs: Observation) -> Iterator[Finding]:
         self._commits.closed(obs)
         if obs.client is None:
             return
@@ -191,28 +206,34 @@ class _Positions:
     early: list[tuple[Observation, list[tuple[str, int, int]]]] = field(default_factory=list)
 
 
-class CommitsWereDelivered(Checker):
+class CommitsWereDelivered(TrackingChecker):
     """What a client commits by itself was delivered to its application: else a restart loses records (CLIENT-62).
 
     A delivery may be reported `REPORTING_MS` after the commit, and later where the lines are late; a starting position (0, or what was fetched) is no
     loss. It rests on the lines that tell of records, so it is LIVENESS.
     """
 
+    listens = frozenset({("request", _COMMIT), ("response", Api.OFFSET_FETCH.title)})
+
     def __init__(self) -> None:
+        super().__init__()
         self._reached: dict[str, _Positions] = {}
-        self._group = GroupTracker()
         self._waiting: Waiting[tuple[Observation, dict[TopicPartition, int]]] = Waiting(REPORTING_MS)
         self._late: Waiting[tuple[Observation, dict[TopicPartition, int]]] = Waiting(LATE_LINES_MS_MAX)
 
-    def step(self, obs: Observation) -> Iterator[Finding]:
-        for request, fetched in self._waiting.due(obs.at_ms):
+    def queues(self) -> tuple[Waiting[Any], ...]:
+        return self._waiting, self._late
+
+    def due(self, at_ms: float) -> Iterator[Finding]:
+        for request, fetched in self._waiting.due(at_ms):
             if self._group.may_be_late(request.client or ""):
                 self._late.add(request.at_ms, (request, fetched))
             else:
                 yield from self._judge(request, fetched)
-        for request, fetched in self._late.due(obs.at_ms):
+        for request, fetched in self._late.due(at_ms):
             yield from self._judge(request, fetched)
-        self._group.follow(obs)
+
+    def look(self, obs: Observation) -> Iterator[Finding]:
         if obs.client is None:
             return
         mine = self._reached.setdefault(obs.client, _Positions())

@@ -33,6 +33,8 @@ class AnswersCome(Invariant):
     A connection takes one request at a time: only the oldest of each is owed an answer now. One that a newer one of its member supersedes is not (JOIN-35).
     """
 
+    listens = frozenset()
+
     def look(self, obs: Observation, group: InferredGroup) -> Iterator[Finding]:
         return iter(())
 
@@ -59,6 +61,8 @@ class RebalancesEnd(Invariant):
     It is measured by the coordinator's transitions; where there are none, by how long a JoinGroup waits. A group with static members may wait longer
     for them (TR-050), and how long a group waits for SyncGroup is a matter of the release (SYNC-16): neither is judged.
     """
+
+    listens = frozenset({("transition", None), ("request", _JOIN), ("response", _JOIN)})
 
     def __init__(self) -> None:
         self._since: Observation | None = None
@@ -109,6 +113,8 @@ class NobodyEvictedEarly(Invariant):
     one that is answered at once restarts no session, nor does such a SyncGroup from 4.0 on. What a coordinator that is loading the group answers to a
     Heartbeat proves nothing (FIND-10).
     """
+
+    listens = frozenset({("request", _LEAVE), ("response", None)})
 
     def __init__(self) -> None:
         self._members: dict[str, _Membership] = {}

@@ -8,14 +8,14 @@ An incremental Fetch of a session (KIP-227) lists what changed alone, so that of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
-from groupproof.harness.judging.checkers.checker import Checker, UnderWay, Waiting
+from groupproof.harness.judging.checkers.checker import UnderWay, Waiting
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS
-from groupproof.harness.judging.checkers.group_tracker import GroupTracker
+from groupproof.harness.judging.checkers.listening_checker import TrackingChecker
 from groupproof.harness.judging.checkers.membership import Assignment
 from groupproof.harness.judging.checkers.ownership_tracker import REPORTERS
 from groupproof.harness.model.verdicts import Finding
@@ -71,23 +71,29 @@ class _Fetch:
         return after_ms >= IN_FLIGHT_MS or (after_ms >= HAND_OVER_MS and self.answered_ms >= self.since_ms)
 
 
-class FetchesStayWithOwners(Checker):
+class FetchesStayWithOwners(TrackingChecker):
     """No member goes on fetching what its generation gave to another (ASSIGN-09), nor fetches what no SyncGroup answer ever gave it (CLIENT-63)."""
 
+    listens = frozenset({("request", _FETCH), ("response", _FETCH), ("request", _OFFSET_FETCH)})
+
     def __init__(self) -> None:
-        self._group = GroupTracker()
+        super().__init__()
         self._clients: dict[str, _ClientFetches] = {}
         self._asked: UnderWay[Observation] = UnderWay()
         self._waiting: Waiting[_Fetch] = Waiting(HAND_OVER_MS)
 
-    def step(self, obs: Observation) -> Iterator[Finding]:
-        for fetch in self._waiting.due(obs.at_ms):
+    def queues(self) -> tuple[Waiting[Any], ...]:
+        return (self._waiting,)
+
+    def due(self, at_ms: float) -> Iterator[Finding]:
+        for fetch in self._waiting.due(at_ms):
             yield from self._judge(fetch)
-        self._group.follow(obs)
+
+    def look(self, obs: Observation) -> Iterable[Finding]:
         for gone in self._asked.closed(obs):
             self._clients[gone.client or ""].answered_ms.pop(gone.connection, None)
         if obs.client not in self._group.driven or obs.client is None:
-            return
+            return ()
         mine = self._clients.setdefault(obs.client, _ClientFetches())
         self._reads(mine, obs)
         if obs.api == _FETCH and obs.kind == "request":
@@ -95,6 +101,7 @@ class FetchesStayWithOwners(Checker):
             self._waiting.add(obs.at_ms, self._fetch(mine, obs))
         elif obs.api == _FETCH and obs.kind == "response" and self._asked.answered(obs) is not None:
             mine.answered_ms[obs.connection] = obs.at_ms
+        return ()
 
     def end(self) -> Iterator[Finding]:
         for fetch in self._waiting.rest():

@@ -7,8 +7,10 @@ every group of its run. Memory is bounded by groups, connections and members.
 from __future__ import annotations
 
 import heapq
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final
 
 from groupproof.harness.judging.checkers.live_group import GroupChecker, GroupResult
@@ -97,7 +99,25 @@ class InOrder:
 
     def sorted(self, stream: Iterable[Observation]) -> Iterator[Observation]:
         """Yield the stream in order; what is late is left out."""
-        for obs in stream:
+        coming = iter(stream)
+        held = deque[Observation]()
+        for obs in coming:
+            if obs.seq < self._highest:
+                yield from self._from_here(held, chain((obs,), coming))
+                return
+            self._highest = obs.seq
+            held.append(obs)
+            if len(held) > self.rows:
+                first = held.popleft()
+                self._released = first.seq
+                yield first
+        yield from held
+
+    def _from_here(self, held: Iterable[Observation], coming: Iterable[Observation]) -> Iterator[Observation]:
+        """Yield what is held, which is in order, and the rest, of which something is out of its place."""
+        self._heap = [(obs.seq, number, obs) for number, obs in enumerate(held)]
+        self._count = len(self._heap)
+        for obs in coming:
             self.displaced += obs.seq < self._highest
             self._highest = max(self._highest, obs.seq)
             if obs.seq < self._released:

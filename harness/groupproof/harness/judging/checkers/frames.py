@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
-from groupproof.harness.judging.checkers.checker import Checker, Numbers, UnderWay, Waiting
+from groupproof.harness.judging.checkers.checker import Numbers, UnderWay, Waiting
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, IN_FLIGHT_MS, SLACK_MS, error_of, instance_of
-from groupproof.harness.judging.checkers.group_tracker import GroupTracker
 from groupproof.harness.judging.checkers.late_requests import LateRequests
+from groupproof.harness.judging.checkers.listening_checker import ANY_API, ListeningChecker, TrackingChecker
 from groupproof.harness.judging.checkers.membership import joins_of
 from groupproof.harness.judging.checkers.parting_heartbeats import PartingHeartbeats
 from groupproof.harness.judging.lag import is_lag, lost_ms
@@ -38,11 +38,12 @@ _ID_RULE: Final = {
 }
 _REFUSED_WITHOUT_ID: Final = {Api.HEARTBEAT, Api.OFFSET_COMMIT}
 _GROUP_TITLES: Final = frozenset(api.title for api in GROUP_REQUESTS)
+_GROUP_REQUESTS: Final = frozenset(("request", title) for title in _GROUP_TITLES)
 _WITH_GENERATION: Final = frozenset({Api.SYNC_GROUP.title, Api.HEARTBEAT.title, Api.OFFSET_COMMIT.title})
 _JOIN, _SYNC, _COMMIT, _LEAVE = Api.JOIN_GROUP.title, Api.SYNC_GROUP.title, Api.OFFSET_COMMIT.title, Api.LEAVE_GROUP.title
 
 
-class MemberIdsGiven(Checker):
+class MemberIdsGiven(TrackingChecker):
     """A request names the empty member id, where that means something, or one that the coordinator gave this client before.
 
     A Heartbeat or OffsetCommit with a generation and no id can only be refused (UNKNOWN_MEMBER_ID): needless, and nothing is lost by it; the first Heartbeat
@@ -50,23 +51,30 @@ class MemberIdsGiven(Checker):
     its session ends (CLIENT-73).
     """
 
+    listens = frozenset({*_GROUP_REQUESTS, *(("response", title) for title in _GROUP_TITLES)})
+
     def __init__(self) -> None:
-        self._group = GroupTracker()
+        super().__init__()
         self._given: dict[str, set[str]] = {}
         self._parting = PartingHeartbeats()
         self._waiting: Waiting[tuple[Observation, bool]] = Waiting(SLACK_MS)
 
-    def step(self, obs: Observation) -> Iterator[Finding]:
-        for request, is_member in self._waiting.due(obs.at_ms):
+    def queues(self) -> tuple[Waiting[Any], ...]:
+        return (self._waiting,)
+
+    def due(self, at_ms: float) -> Iterator[Finding]:
+        for request, is_member in self._waiting.due(at_ms):
             yield from self._judge(request, is_member=is_member)
-        self._group.follow(obs)
+
+    def look(self, obs: Observation) -> Iterable[Finding]:
         if self._parting.follow(obs) or obs.client is None:
-            return
+            return ()
         if (grant := joins_of(obs)) is not None:
             self._given.setdefault(obs.client, set()).add(grant.member)
         elif obs.kind == "request" and obs.api in _GROUP_TITLES:
             mine = self._group.members.get(obs.client)
             self._waiting.add(obs.at_ms, (obs, mine is not None and mine.is_member))
+        return ()
 
     def end(self) -> Iterator[Finding]:
         for request, is_member in self._waiting.rest():
@@ -113,7 +121,7 @@ def _is_unmanaged(commit: Observation) -> bool:
     return commit.generation is None or commit.generation < 0
 
 
-class GenerationsGiven(Checker):
+class GenerationsGiven(ListeningChecker):
     """SyncGroup, Heartbeat and OffsetCommit carry a generation that was given; an old one long after a new one is a relapse.
 
     A new member id with the generation of the membership before, between the answer that handed the id out and the next generation, names what never was.
@@ -121,6 +129,8 @@ class GenerationsGiven(Checker):
     the end of a membership is nobody's fault.
     What a commit without any generation is worth is judged by `CommitsNameMembership`.
     """
+
+    listens = frozenset({("request", ANY_API), ("response", ANY_API)})
 
     def __init__(self) -> None:
         self._given: dict[tuple[str, str], Numbers] = {}
@@ -135,14 +145,20 @@ class GenerationsGiven(Checker):
         self._waiting: Waiting[Observation] = Waiting(SLACK_MS)
         self._late = LateRequests()
 
-    def step(self, obs: Observation) -> Iterator[Finding]:
-        for request in self._waiting.due(obs.at_ms):
+    def queues(self) -> tuple[Waiting[Any], ...]:
+        return self._waiting, self._late.queue
+
+    def due(self, at_ms: float) -> Iterator[Finding]:
+        for request in self._waiting.due(at_ms):
             yield from self._judge(request)
-        for request in self._late.due(obs):
+        for request in self._late.due(at_ms):
             yield from self._relapsed(request)
+
+    def look(self, obs: Observation) -> Iterable[Finding]:
+        self._late.follow(obs)
         self._follow_between(obs)
         if obs.client is None:
-            return
+            return ()
         if (grant := joins_of(obs)) is not None:
             self._given.setdefault((obs.client, grant.member), Numbers()).add(grant.generation)
             if grant.generation >= 0:  # an id that is handed out is in no generation yet
@@ -154,6 +170,7 @@ class GenerationsGiven(Checker):
             self._waiting.add(obs.at_ms, obs)
             if self._is_old(obs):
                 self._late.add(obs)
+        return ()
 
     def _follow_between(self, obs: Observation) -> None:
         """Note the requests that name an id which is in no generation yet, with one of the client's others; those that are accepted are no such requests."""
@@ -231,15 +248,17 @@ class _MemberGenerations:
         return self._settled
 
 
-class CommitsNameMembership(Checker):
+class CommitsNameMembership(ListeningChecker):
     """No member commits without generation: in an empty group that passes, a stale commit that nothing stops (CLIENT-66)."""
+
+    listens = frozenset({("response", _COMMIT), ("response", _JOIN), *(("request", title) for title in (_LEAVE, _JOIN, _COMMIT))})
 
     def __init__(self) -> None:
         self._members: set[str] = set()
         self._left: set[str] = set()
         self._asked: UnderWay[Observation] = UnderWay()
 
-    def step(self, obs: Observation) -> Iterator[Finding]:
+    def look(self, obs: Observation) -> Iterator[Finding]:
         for request in self._asked.closed(obs):
             yield _nameless(request, is_accepted=False)
         if obs.kind == "response" and obs.api == _COMMIT and (asked := self._asked.answered(obs)) is not None:
@@ -271,11 +290,13 @@ def _nameless(request: Observation, *, is_accepted: bool) -> Finding:
     return claim.found(verdict, f"OffsetCommit of a member carried {lack}.", request)
 
 
-class NothingAfterLeaving(Checker):
+class NothingAfterLeaving(ListeningChecker):
     """No heartbeat, sync or commit names a membership whose LeaveGroup was answered (LEAVE-55).
 
     Time that the machine lost since is not the client's: on a busy one the heartbeat thread of kafka-python is a second behind its application.
     """
+
+    listens = frozenset({("request", ANY_API), ("response", ANY_API)})
 
     def __init__(self) -> None:
         self._lags: deque[Observation] = deque(maxlen=_LAGS_KEPT)
@@ -283,20 +304,26 @@ class NothingAfterLeaving(Checker):
         self._gone_ms: dict[tuple[str, str], float] = {}
         self._late = LateRequests()
 
-    def step(self, obs: Observation) -> Iterator[Finding]:
+    def queues(self) -> tuple[Waiting[Any], ...]:
+        return (self._late.queue,)
+
+    def due(self, at_ms: float) -> Iterator[Finding]:
+        return (_after_leaving(request) for request in self._late.due(at_ms))
+
+    def look(self, obs: Observation) -> Iterable[Finding]:
         self._leaving.closed(obs)
-        for request in self._late.due(obs):
-            yield _after_leaving(request)
+        self._late.follow(obs)
         if is_lag(obs):
             self._lags.append(obs)
         if obs.client is None:
-            return
+            return ()
         if obs.api == _LEAVE:
             self._leave(obs, obs.client)
         elif obs.kind == "request" and obs.api in _WITH_GENERATION:
             gone_ms = self._gone_ms.get((obs.client, obs.member or ""))
             if gone_ms is not None and obs.at_ms - gone_ms - lost_ms(self._lags, gone_ms, obs.at_ms) > IN_FLIGHT_MS:
                 self._late.add(obs)
+        return ()
 
     def _leave(self, obs: Observation, client: str) -> None:
         if obs.kind == "request":
@@ -315,22 +342,25 @@ def _after_leaving(request: Observation) -> Finding:
     return claim.tolerated(f"{request.api} named the membership that had ended.", request)
 
 
-class InstanceIdsStay(Checker):
+class InstanceIdsStay(ListeningChecker):
     """A static member says its instance id in every request that names it, so that a replaced one is fenced (STATIC-10)."""
+
+    listens = _GROUP_REQUESTS
 
     def __init__(self) -> None:
         self._instances: dict[str, set[str]] = {}
 
-    def step(self, obs: Observation) -> Iterator[Finding]:
+    def look(self, obs: Observation) -> Iterable[Finding]:
         if obs.kind != "request" or obs.client is None or obs.api not in _GROUP_TITLES:
-            return
+            return ()
         instance = instance_of(obs)
         if obs.api == _JOIN and instance is not None:
             self._instances.setdefault(obs.client, set()).add(instance)
         mine = self._instances.get(obs.client)
         if mine and obs.member and instance not in mine and (obs.version is None or obs.version >= INSTANCE_ID_SINCE[api_named(obs.api or "")]):
             claim = Claim(requirement="STATIC-10", expected="A static member names its instance id in every request.")
-            yield claim.tolerated(f"{obs.api} of a static member carried no instance id, or another.", obs)
+            return (claim.tolerated(f"{obs.api} of a static member carried no instance id, or another.", obs),)
+        return ()
 
     def end(self) -> Iterator[Finding]:
         return iter(())
@@ -339,26 +369,32 @@ class InstanceIdsStay(Checker):
 _REPEATED: Final = frozenset({Api.FIND_COORDINATOR.title, Api.OFFSET_FETCH.title}) | _GROUP_TITLES
 
 
-class RequestsDoNotStorm(Checker):
+class RequestsDoNotStorm(ListeningChecker):
     """Retries are spaced: one kind of request never comes more than twenty times in a second (CLIENT-06, CLIENT-75). Told once for a kind."""
 
-    def __init__(self) -> None:
-        self._times_ms: dict[tuple[str, str], deque[float] | None] = {}
+    listens = frozenset(("request", title) for title in _REPEATED)
 
-    def step(self, obs: Observation) -> Iterator[Finding]:
+    def __init__(self) -> None:
+        self._times_ms: dict[tuple[str, str], deque[float]] = {}
+        self._storms: set[tuple[str, str]] = set()
+
+    def look(self, obs: Observation) -> Iterable[Finding]:
         if obs.kind != "request" or obs.client is None or obs.api is None or obs.api not in _REPEATED:
-            return
-        key = (obs.client, obs.api)
-        times_ms = self._times_ms.setdefault(key, deque(maxlen=STORM_PER_SECOND))
+            return ()
+        key, at_ms = (obs.client, obs.api), obs.at_ms
+        times_ms = self._times_ms.get(key)
         if times_ms is None:
-            return
-        if len(times_ms) == STORM_PER_SECOND and obs.at_ms - times_ms[0] < 1_000:
-            self._times_ms[key] = None
-            yield Claim(
-                requirement="CLIENT-06" if obs.api == Api.FIND_COORDINATOR.title else "CLIENT-75",
-                expected=f"A client spaces its requests: at most {STORM_PER_SECOND} of a kind in a second.",
-            ).tolerated(f"{obs.api} came in a storm.", obs)
-        times_ms.append(obs.at_ms)
+            times_ms = self._times_ms[key] = deque(maxlen=STORM_PER_SECOND)
+        is_storm = len(times_ms) == STORM_PER_SECOND and at_ms - times_ms[0] < 1_000 and key not in self._storms
+        times_ms.append(at_ms)
+        return (self._storm(obs, key),) if is_storm else ()
+
+    def _storm(self, obs: Observation, key: tuple[str, str]) -> Finding:
+        self._storms.add(key)
+        return Claim(
+            requirement="CLIENT-06" if obs.api == Api.FIND_COORDINATOR.title else "CLIENT-75",
+            expected=f"A client spaces its requests: at most {STORM_PER_SECOND} of a kind in a second.",
+        ).tolerated(f"{obs.api} came in a storm.", obs)
 
     def end(self) -> Iterator[Finding]:
         return iter(())

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from groupproof.harness.judging.checkers.checker import Newest, UnderWay
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, error_of, instance_of, is_begun_anew
@@ -28,6 +28,7 @@ _MEMBERSHIP: Final = frozenset(api.title for api in GROUP_REQUESTS)
 _UUID_CHARS: Final = 37
 """As many characters follow the instance id in the member id of a static member: a hyphen and a UUID (STATIC-01)."""
 _INITIAL_DELAY_MS: Final = 3_000
+_OUTSIDE: Final = frozenset({"link", "kit"})
 _ENDED_KEPT: Final = 1_000
 """Of so many connections it is known that they have ended: what was on its way then arrives soon after."""
 
@@ -79,6 +80,22 @@ class InferredGroup:
     def follow(self, obs: Observation) -> None:
         """Take the next observation, before the invariants look at it; `answered` is then the request that it answers."""
         self.now_ms, self.answered = obs.at_ms, None
+        if obs.kind == "fault" or obs.who in _OUTSIDE:
+            self._from_outside(obs)
+        if obs.kind == "request":
+            self._request(obs)
+        elif obs.kind == "response":
+            self.answered = self.asked.answered(obs)
+            self._response(obs)
+        elif obs.kind == "processed":
+            if (request := self.asked.of(obs)) is not None:
+                request.generation, request.epoch = self.generation, self.epoch
+            else:
+                self._joins_nameless(obs)  # it came twice: the second answer goes nowhere
+        elif obs.who == "kit" and isinstance(obs.body.get("settings"), Mapping):
+            self.initial_delay_ms = float(obs.body["settings"].get("group.initial.rebalance.delay.ms", self.initial_delay_ms))
+
+    def _from_outside(self, obs: Observation) -> None:
         self.asked.closed(obs)
         if obs.who == "link" and obs.connection is not None and obs.body.get("name") == "closed":
             self._ended.set(obs.connection, obs.seq)
@@ -88,19 +105,6 @@ class InferredGroup:
             self.loaded_seq = None
             if not self.tells:
                 self._begin_epoch(obs.at_ms)
-        if obs.kind == "request":
-            self._request(obs)
-        elif obs.kind == "response":
-            self.answered = self.asked.answered(obs)
-            self._response(obs)
-        elif obs.kind == "processed":
-            if not self.asked.amend(obs, self._stamped):
-                self._joins_nameless(obs)  # it came twice: the second answer goes nowhere
-        elif obs.who == "kit" and isinstance(obs.body.get("settings"), Mapping):
-            self.initial_delay_ms = float(obs.body["settings"].get("group.initial.rebalance.delay.ms", self.initial_delay_ms))
-
-    def _stamped(self, request: PendingRequest) -> PendingRequest:
-        return PendingRequest(request.request, self.generation, self.epoch)
 
     def _request(self, obs: Observation) -> None:
         if obs.connection is None or self._ended.get(obs.connection) is None:  # what was under way when its connection ended is owed nothing
@@ -186,6 +190,9 @@ def _rebalance_ms(body: Mapping[str, Any]) -> float:
 
 class Invariant(ABC):
     """One invariant, held against one group."""
+
+    listens: ClassVar[frozenset[tuple[str, str | None]]]
+    """The kinds and apis of which `look` has any use; with no api all of the kind. Of a link it takes everything."""
 
     @abstractmethod
     def look(self, obs: Observation, group: InferredGroup) -> Iterable[Finding]:

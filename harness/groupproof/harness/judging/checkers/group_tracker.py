@@ -19,7 +19,7 @@ from groupproof.harness.judging.checkers.frame_facts import SLACK_MS, is_begun_a
 from groupproof.harness.judging.checkers.frame_reader import FrameReader
 from groupproof.harness.judging.checkers.member_ledger import MemberLedger, Membership
 from groupproof.harness.judging.checkers.membership import Assignment
-from groupproof.harness.judging.checkers.ownership_tracker import REPORTERS, REPORTING_MS, Holding, OwnershipTracker
+from groupproof.harness.judging.checkers.ownership_tracker import NO_CHANGES, REPORTERS, REPORTING_MS, Changes, OwnershipTracker
 from groupproof.harness.judging.checkers.reader_registry import readers_by_api
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import GroupState
@@ -35,16 +35,18 @@ _NOBODY: Final = frozenset({GroupState.EMPTY.value, GroupState.DEAD.value})
 @dataclass(slots=True)
 class GroupTracker(MemberLedger):
     """Follows one group. `driven` are the clients whose applications the kit commands: each of their client ids is one process, which reads what its
-    group assigns and nothing by hand. `state` is the group's by the coordinator's transitions. A client is read by the dialect that it spoke last, and by the
+    group assigns and nothing by hand. `last` is the newest observation, `changes` are the holdings that began and ended with it. `state` is the group's by the coordinator's transitions. A client is read by the dialect that it spoke last, and by the
     classic one until it has spoken any."""
 
     hands: OwnershipTracker = field(default_factory=OwnershipTracker)
     driven: set[str] = field(default_factory=set)
     state: str | None = None
+    last: Observation | None = None
+    changes: Changes = NO_CHANGES
     _spoken: dict[str, str] = field(default_factory=dict)
     _late_ms: dict[str, float] = field(default_factory=dict)
 
-    def follow(self, obs: Observation) -> tuple[list[Holding], list[Holding]]:
+    def follow(self, obs: Observation) -> Changes:
         """Take the next observation; return the holdings that begin with it, and those that end, by the callbacks."""
         if obs.kind == "transition":
             self._moved(obs)
@@ -56,7 +58,9 @@ class GroupTracker(MemberLedger):
             self._reader(obs, obs.client).asked(self, obs, obs.client)
         elif obs.kind == "response":
             self._reader(obs, obs.client).answered(self, obs, obs.client)
-        return self.hands.follow(obs)
+        self.last = obs
+        self.changes = self.hands.follow(obs)
+        return self.changes
 
     def _reader(self, obs: Observation, client: str) -> FrameReader:
         readers = readers_by_api()

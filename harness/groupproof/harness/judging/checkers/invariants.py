@@ -6,7 +6,7 @@ What is told counts: requests, answers, and the coordinator's transitions where 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from groupproof.harness.judging.checkers.checker import Checker, Newest
@@ -32,17 +32,22 @@ class GroupInvariants(Checker):
 
     def __init__(self) -> None:
         self.standing = InferredGroup()
-        self._laws = [law() for law in LAWS]
+        self._laws = [make() for make in LAWS]
+        self._listeners: dict[tuple[str, str | None], Sequence[Invariant]] = {}
 
-    def step(self, obs: Observation) -> Iterator[Finding]:
+    def step(self, obs: Observation) -> Sequence[Finding]:
         group = self.standing
         group.follow(obs)
-        for invariant in self._laws:
-            yield from invariant.look(obs, group)
+        key = (obs.kind, obs.api)
+        listeners: Sequence[Invariant] | None = self._laws if obs.who == "link" else self._listeners.get(key)
+        if listeners is None:
+            listeners = self._listeners[key] = tuple(law for law in self._laws if key in law.listens or (obs.kind, None) in law.listens)
+        found = [finding for invariant in listeners for finding in invariant.look(obs, group)]
         if obs.kind == "transition":
             group.moved(obs)
         elif obs.kind == "response" and obs.api == _JOIN and not error_of(obs) and obs.generation is not None:
             group.heard(obs.generation)
+        return found
 
     def end(self) -> Iterator[Finding]:
         for invariant in self._laws:
@@ -51,6 +56,8 @@ class GroupInvariants(Checker):
 
 class StatesFollow(Invariant):
     """The states follow one another as the table of the group has it (INV-01)."""
+
+    listens = frozenset({("transition", None)})
 
     def look(self, obs: Observation, group: InferredGroup) -> Iterator[Finding]:
         if obs.kind != "transition" or obs.state_before is None or (obs.rule or "").startswith(f"{ClassicEvent.UNLOADED.value}/"):
@@ -64,6 +71,8 @@ class StatesFollow(Invariant):
 
 class GenerationsRise(Invariant):
     """A group's generation never falls (INV-04)."""
+
+    listens = frozenset({("transition", None), ("response", _JOIN)})
 
     def look(self, obs: Observation, group: InferredGroup) -> Iterator[Finding]:
         claim = Claim(requirement="INV-04", expected="The generation of a group never falls.")
@@ -80,6 +89,8 @@ class GenerationsRise(Invariant):
 
 class OneLeader(Invariant):
     """Everyone in a generation is told one and the same leader and protocol (JOIN-13)."""
+
+    listens = frozenset({("response", _JOIN)})
 
     def __init__(self) -> None:
         self._leaders: Newest[tuple[int, int], tuple[str, str | None]] = Newest(GENERATIONS_KEPT)
@@ -100,6 +111,8 @@ class OneLeader(Invariant):
 
 class OneOwner(Invariant):
     """Within a generation a partition is given to one member (ASSIGN-09)."""
+
+    listens = frozenset({("response", _SYNC)})
 
     def __init__(self) -> None:
         self._owners: Newest[tuple[int, int], dict[TopicPartition, str]] = Newest(4)
@@ -124,6 +137,8 @@ class NoStaleCommit(Invariant):
     One of no offsets overwrites nothing; its answer has no place for an error.
     """
 
+    listens = frozenset({("response", _COMMIT)})
+
     def look(self, obs: Observation, group: InferredGroup) -> Iterator[Finding]:
         request = group.answered
         if obs.kind != "response" or obs.api != _COMMIT or error_of(obs) or request is None:
@@ -136,6 +151,8 @@ class NoStaleCommit(Invariant):
 
 class AnsweredOnce(Invariant):
     """No request is answered twice (INV-08)."""
+
+    listens = frozenset({("response", None)})
 
     def __init__(self) -> None:
         self._answered: dict[int | None, deque[int | None]] = {}

@@ -30,15 +30,22 @@ class LateRequests:
         self._highest: dict[int | None, int] = {}
 
     def add(self, request: Observation) -> None:
-        """Take a request that is late; `due` was told of it before."""
+        """Take a request that is late; `follow` took it before."""
         is_overtaken = request.correlation is not None and request.correlation < self._highest.get(request.connection, request.correlation)
         if self._closed.get(request.connection) is None and not is_overtaken:
             self._asked.ask(request, request)
             self._waiting.add(request.at_ms, request)
 
-    def due(self, obs: Observation) -> Iterator[Observation]:
-        """Take the next observation; yield the requests of which it is certain by now that they were sent too late."""
-        yield from self._faulty(self._waiting.due(obs.at_ms))
+    @property
+    def queue(self) -> Waiting[Observation]:
+        return self._waiting
+
+    def due(self, at_ms: float) -> Iterator[Observation]:
+        """Yield the requests of which it is certain by now that they were sent too late."""
+        return self._faulty(self._waiting.due(at_ms))
+
+    def follow(self, obs: Observation) -> None:
+        """Take the next observation, of which nothing is due any more."""
         if obs.kind == "request" and obs.correlation is not None:
             self._highest[obs.connection] = max(obs.correlation, self._highest.get(obs.connection, obs.correlation))
         elif obs.kind == "response":

@@ -6,8 +6,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
-from groupproof.harness.judging.checkers.checker import Checker
 from groupproof.harness.judging.checkers.checker_registry import DialectRouter, checkers_named
+from groupproof.harness.judging.checkers.checker_set import CheckerSet
 from groupproof.harness.judging.checkers.classic_checkers import CLASSIC_CHECKERS
 from groupproof.harness.judging.checkers.dialect_checkers import DialectCheckers
 from groupproof.harness.judging.checkers.partings import Partings
@@ -60,7 +60,7 @@ class _DialectRun:
     """The checkers of one dialect at work on one group."""
 
     def __init__(self, part: DialectCheckers) -> None:
-        self.members: list[Checker] = [make() for make in part.members]
+        self.members = CheckerSet(part.members)
         self.invariants = part.invariants()
 
 
@@ -100,7 +100,7 @@ class GroupChecker:
         if obs.kind != _UNHEARD:
             named = self._naming.named(obs)
             self._partings.follow(named)
-            found += [_noted(self._members, capped(finding)) for run in runs for checker in run.members for finding in checker.step(named)]
+            found += [_noted(self._members, capped(finding)) for run in runs for finding in run.members.step(named)]
         return found
 
     def _runs_for(self, obs: Observation) -> list[_DialectRun]:
@@ -120,14 +120,13 @@ class GroupChecker:
     def _catch_up(self, run: _DialectRun, earlier: Observation) -> None:
         for finding in run.invariants.step(earlier):
             _noted(self._broken, finding)
-        for checker in run.members:
-            for finding in checker.step(earlier):
-                _noted(self._members, capped(finding))
+        for finding in run.members.step(earlier):
+            _noted(self._members, capped(finding))
 
     def result(self) -> GroupResult:
         """Return what the group showed, when nothing follows. It is asked once."""
         for run in self._runs.values():
-            for finding in (found for checker in run.members for found in checker.end()):
+            for finding in run.members.end():
                 _noted(self._members, capped(finding))
             for finding in run.invariants.end():
                 _noted(self._broken, finding)

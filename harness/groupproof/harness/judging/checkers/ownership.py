@@ -7,14 +7,15 @@ the frames prove by themselves is found by `FetchesStayWithOwners`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
-from groupproof.harness.judging.checkers.checker import Checker, Waiting
+from groupproof.harness.judging.checkers.checker import Waiting
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS
-from groupproof.harness.judging.checkers.group_tracker import LATE_LINES_MS_MAX, GroupTracker
+from groupproof.harness.judging.checkers.group_tracker import LATE_LINES_MS_MAX
+from groupproof.harness.judging.checkers.listening_checker import TrackingChecker
 from groupproof.harness.judging.checkers.membership import Assignment
 from groupproof.harness.judging.checkers.ownership_tracker import REPORTERS, REPORTING_MS, Holding, partitions_reported
 from groupproof.harness.model.verdicts import Finding, Proof
@@ -42,26 +43,32 @@ class _Pair:
     knows: bool | None = None
 
 
-class OwnersNeverOverlap(Checker):
+class OwnersNeverOverlap(TrackingChecker):
     """No partition is in the hands of two members of one generation (ASSIGN-09, INV-09)."""
 
+    listens = frozenset({("request", _FETCH)})
+
     def __init__(self) -> None:
-        self._group = GroupTracker()
+        super().__init__()
         self._pairs: dict[tuple[str, TopicPartition], list[_Pair]] = {}
         self._waiting: Waiting[_Pair] = Waiting(SLACK_MS)
         self._read_ms: dict[tuple[str, TopicPartition], float] = {}
         self._closing: Observation | None = None
-        self._last: Observation | None = None
 
-    def step(self, obs: Observation) -> Iterator[Finding]:
-        for pair in self._waiting.due(obs.at_ms):
+    def queues(self) -> tuple[Waiting[Any], ...]:
+        return (self._waiting,)
+
+    def due(self, at_ms: float) -> Iterator[Finding]:
+        for pair in self._waiting.due(at_ms):
             self._ask(pair)
-        self._last = obs
+        return iter(())
+
+    def look(self, obs: Observation) -> Iterator[Finding]:
         if obs.who == "kit" and obs.body.get("name") == "end" and self._closing is None:
             self._closing = obs
         if obs.client is not None:
             self._read_ms.update(((obs.client, partition), obs.at_ms) for partition in _read_in(obs))
-        revoked, assigned = self._group.follow(obs)
+        revoked, assigned = self._group.changes
         for holding in assigned:
             for pair in self._pairs.pop((holding.client, holding.partition), ()):
                 yield from self._over(pair, obs)
@@ -111,7 +118,7 @@ class OwnersNeverOverlap(Checker):
     def end(self) -> Iterator[Finding]:
         for pair in self._waiting.rest():
             self._ask(pair)
-        until = self._closing or self._last
+        until = self._closing or self._group.last
         for pair in list(dict.fromkeys(pair for pairs in self._pairs.values() for pair in pairs)):
             if until is not None:
                 yield from self._over(pair, until)
@@ -124,22 +131,29 @@ def _read_in(obs: Observation) -> set[TopicPartition]:
     return partitions_reported(obs) if obs.who in REPORTERS and obs.body.get("name") == "records_consumed" else set()
 
 
-class RecordsComeToOwners(Checker):
+class RecordsComeToOwners(TrackingChecker):
     """An application is given records only of partitions that it owns (CLIENT-63); a poll that ran while the callback came may be told of just after it.
 
     Of which partitions no callback told is judged at the end, by the SyncGroup answers: an application need not be told of what it is assigned.
     """
 
+    listens = frozenset({("request", _FETCH)})
+
     def __init__(self) -> None:
-        self._group = GroupTracker()
+        super().__init__()
         self._fetched: dict[str, set[TopicPartition]] = {}
         self._waiting: Waiting[tuple[Observation, TopicPartition]] = Waiting(REPORTING_MS)
         self._untold: dict[tuple[str, TopicPartition], list[Observation]] = {}
 
-    def step(self, obs: Observation) -> Iterator[Finding]:
-        for records, partition in self._waiting.due(obs.at_ms):
+    def queues(self) -> tuple[Waiting[Any], ...]:
+        return (self._waiting,)
+
+    def due(self, at_ms: float) -> Iterator[Finding]:
+        for records, partition in self._waiting.due(at_ms):
             yield from self._judge(records, partition)
-        revoked, _ = self._group.follow(obs)
+
+    def look(self, obs: Observation) -> Iterator[Finding]:
+        revoked, _ = self._group.changes
         if obs.kind == "request" and obs.api == _FETCH and obs.client in self._group.driven:
             self._fetched.setdefault(obs.client or "", set()).update((topic, partition) for topic, partition, _ in obs.offsets)
         for holding in revoked:
@@ -178,31 +192,38 @@ def _foreign(records: Observation, partition: TopicPartition) -> Finding:
     return _RECORDS.failed(sentence, records, detail=str(partition), proof=Proof.LIVENESS)
 
 
-class CallbacksTellAssignments(Checker):
+class CallbacksTellAssignments(TrackingChecker):
     """The callback of an assignment names the partitions that a SyncGroup answer gave to the client (CLIENT-30).
 
     Its line may be late by more than the next rebalance takes, so that what was assigned until then counts as well, unless it names its generation.
     """
 
+    listens = frozenset({("response", _SYNC), *(("request", title) for title in _GROUP_TITLES)})
+
     def __init__(self) -> None:
-        self._group = GroupTracker()
+        super().__init__()
         self._speaks: set[str] = set()
         self._waiting: Waiting[Observation] = Waiting(SLACK_MS)
         self._past: dict[str, list[Assignment]] = {}
 
-    def step(self, obs: Observation) -> Iterator[Finding]:
-        for event in self._waiting.due(obs.at_ms):
+    def queues(self) -> tuple[Waiting[Any], ...]:
+        return (self._waiting,)
+
+    def due(self, at_ms: float) -> Iterator[Finding]:
+        for event in self._waiting.due(at_ms):
             yield from self._judge(event)
-        self._group.follow(obs)
+
+    def look(self, obs: Observation) -> Iterable[Finding]:
         client = obs.client
         if client is None or client not in self._group.driven:
-            return
+            return ()
         if obs.kind == "request" and obs.api in _GROUP_TITLES:
             self._speaks.add(client)
         elif obs.kind == "response" and obs.api == _SYNC:
             self._keep(client, obs.at_ms)
         elif obs.who in REPORTERS and obs.body.get("name") == "partitions_assigned":
             self._waiting.add(obs.at_ms, obs)
+        return ()
 
     def _keep(self, client: str, now_ms: float) -> None:
         """Keep the client's newest answer, and of the ones before it those that a late line may be about."""

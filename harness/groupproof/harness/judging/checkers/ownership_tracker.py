@@ -5,7 +5,7 @@ A line of an application's may be `REPORTING_MS` on its way behind a frame; cloc
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,7 +14,7 @@ from groupproof.harness.judging.checkers.membership import joins_of
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import COOPERATIVE, TopicPartition
 
-__all__ = ["ENDS", "REPORTERS", "REPORTING_MS", "Holding", "OwnershipTracker", "partitions_reported"]
+__all__ = ["ENDS", "NO_CHANGES", "REPORTERS", "REPORTING_MS", "Changes", "Holding", "OwnershipTracker", "partitions_reported"]
 
 REPORTING_MS: Final = 500
 """How far the report of a callback may lag behind the frames that follow it."""
@@ -52,6 +52,13 @@ class Holding:
         return self.done_ms is None or obs.at_ms - self.done_ms <= late_ms
 
 
+Changes = tuple[Sequence[Holding], Sequence[Holding]]
+"""The holdings that begin with an observation, and those that end."""
+
+NO_CHANGES: Final[Changes] = ((), ())
+_TELLS: Final = frozenset({"event", "response"})
+
+
 @dataclass(slots=True)
 class OwnershipTracker:
     """What every client holds now, and what it held last, partition by partition; an eager assignment replaces all, a cooperative one adds.
@@ -68,25 +75,25 @@ class OwnershipTracker:
     _cooperative: set[str] = field(default_factory=set)
     _going: dict[str, dict[TopicPartition, Holding]] = field(default_factory=dict)
 
-    def follow(self, obs: Observation) -> tuple[list[Holding], list[Holding]]:
+    def follow(self, obs: Observation) -> Changes:
         """Take the next observation; return the holdings that begin with it, and those that end."""
-        if obs.client is None:
-            return [], []
+        if obs.client is None or obs.kind not in _TELLS:
+            return NO_CHANGES
         if (grant := joins_of(obs)) is not None:
             self.reports_by_difference(obs.client, is_so=grant.protocol in COOPERATIVE)
-        return self._apply(obs, obs.client) if obs.kind == "event" else ([], [])
+        return self._apply(obs, obs.client) if obs.kind == "event" else NO_CHANGES
 
     def reports_by_difference(self, client: str, *, is_so: bool) -> None:
         """Take note whether the callbacks of a client name what is new alone, or all that it has."""
         (self._cooperative.add if is_so else self._cooperative.discard)(client)
 
-    def _apply(self, obs: Observation, client: str) -> tuple[list[Holding], list[Holding]]:
+    def _apply(self, obs: Observation, client: str) -> Changes:
         name, mine = obs.body.get("name"), self.now.get(client, {})
         if (obs.who, name) in ENDS:
             self.ended_seq[client] = obs.seq
             return [], self._give(client, set(mine), obs)
         if obs.who not in REPORTERS:
-            return [], []
+            return NO_CHANGES
         if name == "partitions_assigned":
             self.reports.add(client)
             self.assigned_seq[client] = obs.seq
@@ -97,7 +104,7 @@ class OwnershipTracker:
             for holding in self._going.pop(client, {}).values():
                 holding.done_ms = obs.at_ms
         if name not in _TAKES:
-            return [], []
+            return NO_CHANGES
         self.reports.add(client)
         return [], self._give(client, partitions_reported(obs), obs)
 

@@ -1,0 +1,65 @@
+"""Checkers that say which frames they listen to, so that a row reaches those alone, and that share one tracker of their group. Pure."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Any, ClassVar, Final
+
+from groupproof.harness.judging.checkers.checker import Checker, Waiting
+from groupproof.harness.judging.checkers.group_tracker import GroupTracker
+from groupproof.harness.model.verdicts import Finding
+from groupproof.protocol.trace import Observation
+
+__all__ = ["ANY_API", "ListeningChecker", "TrackingChecker", "is_frame"]
+
+ANY_API: Final = "*"
+"""In `listens`: requests or responses of any api."""
+
+_SPEAKERS: Final = frozenset({"kit", "link", "shim", "member"})
+"""What these say is for every checker: it may be a command, the end of a connection, or a callback."""
+
+
+def is_frame(obs: Observation) -> bool:
+    """Tell whether an observation is for those alone who listen to its kind and api."""
+    return obs.kind in ("request", "response") and obs.who not in _SPEAKERS
+
+
+class ListeningChecker(Checker):
+    """A checker whose step has two parts: what is `due` by now, by what was there before; and then a `look` at the observation.
+
+    `listens` are the frames, as kind and api, that `look` has any use for; of what is no frame it takes all. What it keeps waiting is in its `queues`.
+    """
+
+    listens: ClassVar[frozenset[tuple[str, str]]]
+
+    def queues(self) -> tuple[Waiting[Any], ...]:
+        return ()
+
+    def due(self, at_ms: float) -> Iterable[Finding]:
+        """Return what has waited until before an instant; all of it must be read before anything else goes on."""
+        return ()
+
+    @abstractmethod
+    def look(self, obs: Observation) -> Iterable[Finding]:
+        """Take an observation, of which nothing is due any more, and return what is certain now."""
+
+    def step(self, obs: Observation) -> Iterable[Finding]:
+        yield from self.due(obs.at_ms)
+        yield from self.look(obs)
+
+
+class TrackingChecker(ListeningChecker):
+    """A checker that asks a tracker of its group: one of its own, or one that it shares, which whoever shares it keeps up to date between `due` and `look`."""
+
+    def __init__(self) -> None:
+        self._group = GroupTracker()
+
+    def share(self, group: GroupTracker) -> None:
+        """Ask this tracker from now on; nothing was looked at before."""
+        self._group = group
+
+    def step(self, obs: Observation) -> Iterable[Finding]:
+        yield from self.due(obs.at_ms)
+        self._group.follow(obs)
+        yield from self.look(obs)
