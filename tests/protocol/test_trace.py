@@ -179,7 +179,7 @@ def test_an_observation_is_taken_for_a_dataclass() -> None:
     assert replace(bare, seq=4, body={"name": "x"}) == Observation(seq=4, at_ns=0, kind="event", body={"name": "x"})
     assert [field.name for field in fields(Observation)][:3] == ["seq", "at_ns", "run"]
     with pytest.raises(AttributeError, match="immutable"):
-        bare.seq = 1  # type: ignore[misc]
+        bare.seq = 1  # type: ignore[misc]  # it is frozen, which is what is tested
 
 
 @pytest.mark.parametrize("end", ["\r\n", "\r"])

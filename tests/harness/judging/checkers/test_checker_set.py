@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.epoch_traces import EpochStory
 from tests.harness.judging.checkers.fleets import PLANTED_EPOCHS
 from tests.harness.judging.checkers.stories import PLANTED, busy_group, keeping
+from tests.traces import Story
 
 from groupproof.harness.judging.checkers.checker import Checker, findings_of
 from groupproof.harness.judging.checkers.checker_set import CheckerSet
@@ -47,11 +48,15 @@ def changed(trace: Trace, changes: Sequence[tuple[int, dict[str, Any]]]) -> Trac
     return [replace(trace[place % len(trace)], seq=seq, **columns) for seq, (place, columns) in enumerate(changes)]
 
 
+def _trace_of(make: Callable[[], Story | EpochStory]) -> Callable[[], Trace]:
+    return lambda: make().trace
+
+
 STORIES: dict[str, Callable[[], Trace]] = {
     "busy": busy_group,
-    "keeping": lambda: keeping().trace,
-    **{name: (lambda make=make: make().trace) for name, make in PLANTED.items()},  # type: ignore[misc]
-    **{name: (lambda make=make: make().trace) for name, make in PLANTED_EPOCHS.items()},  # type: ignore[misc]
+    "keeping": _trace_of(keeping),
+    **{name: _trace_of(make) for name, make in PLANTED.items()},
+    **{name: _trace_of(make) for name, make in PLANTED_EPOCHS.items()},
 }
 
 

@@ -32,9 +32,12 @@ class CheckerSet:
             checker.share(self._group)
         self._tracks = bool(trackers)
         self._waiting = [
-            (place, queue) for place, checker in enumerate(self._checkers) if isinstance(checker, ListeningChecker) for queue in checker.queues()
+            (place, checker, queue)
+            for place, checker in enumerate(self._checkers)
+            if isinstance(checker, ListeningChecker)
+            for queue in checker.queues()
         ]
-        self._wait_ms = min((queue.wait_ms for _, queue in self._waiting), default=_NEVER_MS)
+        self._wait_ms = min((queue.wait_ms for _, _, queue in self._waiting), default=_NEVER_MS)
         self._due_ms = _NEVER_MS  # nothing is due before; at times a little before something is
         self._listeners: dict[str | None, dict[str | None, tuple[tuple[int, _Look], ...]]] = {}
 
@@ -57,9 +60,9 @@ class CheckerSet:
         return [finding for _, finding in found] if found else ()
 
     def _due(self, at_ms: float) -> list[tuple[int, Finding]]:
-        places = dict.fromkeys(place for place, queue in self._waiting if queue.until_ms < at_ms)
-        found = [(place, finding) for place in places for finding in self._checkers[place].due(at_ms)]  # type: ignore[attr-defined]  # who waits listens
-        self._due_ms = min((queue.until_ms for _, queue in self._waiting), default=_NEVER_MS)
+        ripe = {place: checker for place, checker, queue in self._waiting if queue.until_ms < at_ms}
+        found = [(place, finding) for place, checker in ripe.items() for finding in checker.due(at_ms)]
+        self._due_ms = min((queue.until_ms for _, _, queue in self._waiting), default=_NEVER_MS)
         return found
 
     def _listeners_to(self, kind: str | None, api: str | None) -> tuple[tuple[int, _Look], ...]:
