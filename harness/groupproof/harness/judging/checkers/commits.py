@@ -9,8 +9,8 @@ from typing import Any
 from groupproof.harness.judging.checkers.checker import Newest, UnderWay, Waiting
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS, committed_offsets, error_of, fields_of
-from groupproof.harness.judging.checkers.group_tracker import LATE_LINES_MS_MAX
-from groupproof.harness.judging.checkers.listening_checker import ListeningChecker, TrackingChecker
+from groupproof.harness.judging.checkers.group_tracker import LATE_LINES_MS_MAX, TrackingChecker
+from groupproof.harness.judging.checkers.listening_checker import ListeningChecker
 from groupproof.harness.judging.checkers.ownership_tracker import REPORTERS, REPORTING_MS
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation

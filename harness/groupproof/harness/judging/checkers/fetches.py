@@ -15,7 +15,7 @@ from typing import Any, Final
 from groupproof.harness.judging.checkers.checker import UnderWay, Waiting
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS
-from groupproof.harness.judging.checkers.listening_checker import TrackingChecker
+from groupproof.harness.judging.checkers.group_tracker import TrackingChecker
 from groupproof.harness.judging.checkers.membership import Assignment
 from groupproof.harness.judging.checkers.ownership_tracker import REPORTERS
 from groupproof.harness.model.verdicts import Finding

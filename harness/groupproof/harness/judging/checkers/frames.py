@@ -9,8 +9,9 @@ from typing import Any, Final
 from groupproof.harness.judging.checkers.checker import Numbers, UnderWay, Waiting
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, IN_FLIGHT_MS, SLACK_MS, error_of, instance_of
+from groupproof.harness.judging.checkers.group_tracker import TrackingChecker
 from groupproof.harness.judging.checkers.late_requests import LateRequests
-from groupproof.harness.judging.checkers.listening_checker import ANY_API, ListeningChecker, TrackingChecker
+from groupproof.harness.judging.checkers.listening_checker import ANY_API, ListeningChecker
 from groupproof.harness.judging.checkers.membership import joins_of
 from groupproof.harness.judging.checkers.parting_heartbeats import PartingHeartbeats
 from groupproof.harness.judging.lag import is_lag, lost_ms
@@ -30,12 +31,9 @@ _LAGS_KEPT: Final = 100
 """Of the lags of the machine the newest are known."""
 
 _ID_RULE: Final = {
-    Api.JOIN_GROUP: "CLIENT-10",
-    Api.SYNC_GROUP: "CLIENT-11",
-    Api.HEARTBEAT: "CLIENT-11",
-    Api.OFFSET_COMMIT: "CLIENT-66",
+    Api.JOIN_GROUP: "CLIENT-10", Api.SYNC_GROUP: "CLIENT-11", Api.HEARTBEAT: "CLIENT-11", Api.OFFSET_COMMIT: "CLIENT-66",
     Api.LEAVE_GROUP: "CLIENT-72",
-}
+}  # fmt: skip
 _REFUSED_WITHOUT_ID: Final = {Api.HEARTBEAT, Api.OFFSET_COMMIT}
 _GROUP_TITLES: Final = frozenset(api.title for api in GROUP_REQUESTS)
 _GROUP_REQUESTS: Final = frozenset(("request", title) for title in _GROUP_TITLES)

@@ -11,20 +11,23 @@ Frames come first; each dialect has its reader of them (`classic_reader.py` for 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
 from groupproof.harness.judging.checkers.classic_reader import CLASSIC_READER
 from groupproof.harness.judging.checkers.frame_facts import SLACK_MS, is_begun_anew
 from groupproof.harness.judging.checkers.frame_reader import FrameReader
+from groupproof.harness.judging.checkers.listening_checker import ListeningChecker
 from groupproof.harness.judging.checkers.member_ledger import MemberLedger, Membership
 from groupproof.harness.judging.checkers.membership import Assignment
 from groupproof.harness.judging.checkers.ownership_tracker import NO_CHANGES, REPORTERS, REPORTING_MS, Changes, OwnershipTracker
 from groupproof.harness.judging.checkers.reader_registry import readers_by_api
+from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import GroupState
 
-__all__ = ["LATE_LINES_MS_MAX", "GroupTracker", "Membership"]
+__all__ = ["LATE_LINES_MS_MAX", "GroupTracker", "Membership", "TrackingChecker"]
 
 LATE_LINES_MS_MAX: Final = 5_000.0
 """No more than this is allowed to lines that are late."""
@@ -107,3 +110,19 @@ class GroupTracker(MemberLedger):
         A shim whose lines come two seconds late is slow at writing, and no worse at keeping partitions apart.
         """
         return REPORTING_MS + self._late_ms.get(client, 0.0)
+
+
+class TrackingChecker(ListeningChecker):
+    """A checker that asks a tracker of its group: one of its own, or one that it shares, which whoever shares it keeps up to date between `due` and `look`."""
+
+    def __init__(self) -> None:
+        self._group = GroupTracker()
+
+    def share(self, group: GroupTracker) -> None:
+        """Ask this tracker from now on; nothing was looked at before."""
+        self._group = group
+
+    def step(self, obs: Observation) -> Iterable[Finding]:
+        yield from self.due(obs.at_ms)
+        self._group.follow(obs)
+        yield from self.look(obs)

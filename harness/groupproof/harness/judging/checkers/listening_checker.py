@@ -1,4 +1,4 @@
-"""Checkers that say which frames they listen to, so that a row reaches those alone, and that share one tracker of their group. Pure."""
+"""Checkers that say which frames they listen to, so that a row reaches those alone. Pure."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, Final
 
 from groupproof.harness.judging.checkers.checker import Checker, Waiting
-from groupproof.harness.judging.checkers.group_tracker import GroupTracker
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation
 
-__all__ = ["ANY_API", "ListeningChecker", "TrackingChecker", "is_frame"]
+__all__ = ["ANY_API", "ListeningChecker", "is_frame"]
 
 ANY_API: Final = "*"
 """In `listens`: requests or responses of any api."""
@@ -46,20 +45,4 @@ class ListeningChecker(Checker):
 
     def step(self, obs: Observation) -> Iterable[Finding]:
         yield from self.due(obs.at_ms)
-        yield from self.look(obs)
-
-
-class TrackingChecker(ListeningChecker):
-    """A checker that asks a tracker of its group: one of its own, or one that it shares, which whoever shares it keeps up to date between `due` and `look`."""
-
-    def __init__(self) -> None:
-        self._group = GroupTracker()
-
-    def share(self, group: GroupTracker) -> None:
-        """Ask this tracker from now on; nothing was looked at before."""
-        self._group = group
-
-    def step(self, obs: Observation) -> Iterable[Finding]:
-        yield from self.due(obs.at_ms)
-        self._group.follow(obs)
         yield from self.look(obs)

@@ -14,8 +14,7 @@ from typing import Any, Final
 from groupproof.harness.judging.checkers.checker import Waiting
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
 from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS
-from groupproof.harness.judging.checkers.group_tracker import LATE_LINES_MS_MAX
-from groupproof.harness.judging.checkers.listening_checker import TrackingChecker
+from groupproof.harness.judging.checkers.group_tracker import LATE_LINES_MS_MAX, TrackingChecker
 from groupproof.harness.judging.checkers.membership import Assignment
 from groupproof.harness.judging.checkers.ownership_tracker import REPORTERS, REPORTING_MS, Holding, partitions_reported
 from groupproof.harness.model.verdicts import Finding, Proof
