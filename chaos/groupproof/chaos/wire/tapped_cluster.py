@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
+
+import trio
 
 from groupproof.chaos.wire.move_coordinator import move_group
 from groupproof.coordinator.broker.interception import Interception
@@ -17,6 +20,9 @@ from groupproof.harness.subjects.tap.upstream import topics_of
 from groupproof.protocol.faults import Fault, Move
 
 __all__ = ["TappedCluster"]
+
+_ASKED_S: Final = 0.02
+"""How soon the brokers are asked again for a topic that is being made."""
 
 
 class TappedCluster:
@@ -50,18 +56,27 @@ class TappedCluster:
     async def move_group(self, group: str, move: Move) -> None:
         await move_group(self._running, self._where, group, move)
 
-    async def learn_topics(self) -> None:
-        """Ask the brokers what their topics are called."""
+    async def learn_topics(self, until: str | None = None) -> None:
+        """Ask the brokers what their topics are called, and where a topic is named ask again until they know that one."""
         if self._names is None:
             return
         async with asking(await self._running.connect(*self._running.addresses[0])) as asker:
-            self._names.begin(await topics_of(asker) or {})
+            while (topics := await topics_of(asker)) is not None:
+                self._names.begin(topics)
+                if until is None or until in topics:
+                    return
+                await trio.sleep(_ASKED_S)
+
+    async def _create(self, topic: str, partitions: int) -> None:
+        """Make a topic. Its name is asked for meanwhile: a group may have it by its id before every broker has it."""
+        async with trio.open_nursery() as beside:
+            beside.start_soon(self.learn_topics, topic)
+            await create_topics(self._running.connect, self._running.addresses[0], {topic: partitions}, replicas=len(self._where.nodes))
 
     async def grow(self, topic: str, partitions: int) -> None:
         if topic not in self.topics:
             self.topics.append(topic)
-            await create_topics(self._running.connect, self._running.addresses[0], {topic: partitions}, replicas=len(self._where.nodes))
-            await self.learn_topics()
+            await self._create(topic, partitions)
         elif isinstance(self._running, MovableCluster):
             self._running.grow(topic, partitions)
         else:
