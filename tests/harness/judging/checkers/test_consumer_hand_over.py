@@ -55,6 +55,16 @@ def test_who_calls_back_after_its_acknowledgement_is_blamed() -> None:
     assert _blamed(story) == ["The acknowledgement came before the callback had ended."]
 
 
+def test_who_is_killed_and_started_again_has_nothing_to_give_up() -> None:
+    story = _ordered()
+    story.at(10_000).kit("kill", "m0")
+    story.kit("command", "m0", command="subscribe")
+    story.at(12_000).hb(0, gets=2, gives=(), member="another")
+    story.at(13_000).hb(2, owns=(), member="another")
+
+    assert _blamed(story) == []
+
+
 def test_a_line_that_is_a_little_late_proves_nothing() -> None:
     story = _ordered()
     story.hb(1, gets=2, owns=(T0,))

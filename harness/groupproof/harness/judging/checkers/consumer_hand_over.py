@@ -55,8 +55,10 @@ class CallbacksEndBeforeAcknowledgements(Checker):
         for partition, holding in hands.now.get(client, {}).items():
             if partition not in kept:
                 yield holding
+        ended_seq = hands.ended_seq.get(client, -1)  # what ended with its process is in no callback of the next one
         for partition, holding in hands.last.get(client, {}).items():
-            if partition not in kept and partition not in hands.now.get(client, {}) and holding.done_ms is None:
+            is_going = holding.done_ms is None and holding.until is not None and holding.until.seq > ended_seq
+            if partition not in kept and partition not in hands.now.get(client, {}) and is_going:
                 yield holding
 
     def _judge(self, given_up: _GivenUp) -> Iterator[Finding]:
