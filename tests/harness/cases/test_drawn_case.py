@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.project import ROOT
 
-from groupproof.harness.cases.drawn_case import PREFIX, drawn_case, head_of, staying, with_healing
+from groupproof.harness.cases.drawn_case import AREA, drawn_case, head_of, staying, with_healing
 from groupproof.harness.model.plan import Heal, Mark, Mend, Plan, Thaw
 from groupproof.harness.model.plan_builders import answers, breaks, close, command, company, freeze, heal, kill, mend, start, subject, thaw
 from groupproof.harness.running.schedule_file import load_schedule
@@ -66,7 +66,7 @@ def test_a_plan_that_kills_or_freezes_has_a_process_for_each_member() -> None:
 def test_a_case_judges_each_member_under_test_that_stays() -> None:
     case = drawn_case("1-7", with_healing(HEAD))
 
-    assert case.id == f"{PREFIX}1-7" == drawn_case(case.id, HEAD).id
+    assert case.id == f"{AREA}/classic/1-7" == drawn_case(case.id, HEAD).id
     assert len(case.judges) == 4
     assert case.requirements
 

@@ -17,31 +17,56 @@ from groupproof.harness.judging.case_checkers.after_errors import (
     refusals_are_heeded,
     refused_ids_are_dropped,
 )
+from groupproof.harness.judging.case_checkers.convergence import settles
+from groupproof.harness.judging.checkers.claim import tolerated_ms
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.case_dialect import case_id
-from groupproof.harness.model.plan import Arm, BreakBroker, Command, Freeze, Heal, Kill, Mark, Mend, Plan, Start, Step, Thaw, plan_to_json
+from groupproof.harness.model.case_dialect import case_id, dialect_asked
+from groupproof.harness.model.plan import (
+    Arm,
+    Await,
+    BreakBroker,
+    Command,
+    Freeze,
+    GroupSettled,
+    Grow,
+    Heal,
+    Kill,
+    Mark,
+    Mend,
+    Plan,
+    Start,
+    Step,
+    Thaw,
+    plan_to_json,
+)
 from groupproof.harness.model.plan_builders import answered, command, heal, mark, mend, passing, stable, thaw
 from groupproof.harness.model.verdicts import Level
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
+from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
+from groupproof.protocol.rules.dialect import Dialect
 from groupproof.protocol.vocabulary import Api
 
-__all__ = ["PREFIX", "drawn_case", "head_of", "staying", "with_healing"]
+__all__ = ["AREA", "drawn_case", "head_of", "staying", "with_healing"]
 
-PREFIX: Final = case_id("fuzz", CLASSIC, "")
+AREA: Final = "fuzz"
+"""The first part of a drawn case's id; the second is the dialect of its plan."""
 
 _HEALING: Final = "healing"
 _HEALED: Final = "healed"
 _CALM: Final = "calm"
+_SETTLES: Final = "CGI-13"
 _BEAT_MS: Final = 4_000
 _CALM_MS: Final = HEEDS_MS + 500
 
 
 def drawn_case(name: str, plan: Plan) -> Case:
     """Return the plan as a case; `name` is its id, or the last part of it."""
+    if _is_of_epochs(plan):
+        return _case_of_epochs(name, plan)
     kinds = {member.name: member.kind for member in plan.members}
     judged = [name for name in staying(plan.steps) if kinds[name] == "subject"]
     return Case(
-        id=name if name.startswith(PREFIX) else f"{PREFIX}{name}",
+        id=_id_of(name, CLASSIC),
         title="A drawn plan.",
         requirements=("CLIENT-30", "CLIENT-10", "CLIENT-11"),
         level=Level.MUST,
@@ -56,6 +81,34 @@ def drawn_case(name: str, plan: Plan) -> Case:
         isolated=any(isinstance(step, Kill | Freeze | Thaw) for step in plan.steps),
         origin={"kind": "drawn", "plan": plan_to_json(plan)},
     )
+
+
+def _case_of_epochs(name: str, plan: Plan) -> Case:
+    """Return a plan of KIP-848's protocol as a case: at the end its group has settled (CGI-13)."""
+    return Case(
+        id=_id_of(name, CONSUMER),
+        title="A drawn plan.",
+        requirements=(_SETTLES, "CGT-18", "CGT-22", "CGT-24"),
+        level=Level.MUST,
+        plan=plan,
+        judges=(settles(tuple(staying(plan.steps)), _topics_at_the_end(plan), after=_HEALED, within_ms=SETTLES_MS, requirement=_SETTLES),),
+        needs=frozenset({CONSUMER.name}),
+        isolated=any(isinstance(step, Kill | Freeze | Thaw) for step in plan.steps),
+        origin={"kind": "drawn", "plan": plan_to_json(plan)},
+    )
+
+
+def _id_of(name: str, dialect: Dialect) -> str:
+    prefix = case_id(AREA, dialect, "")
+    return name if name.startswith(prefix) else f"{prefix}{name}"
+
+
+def _is_of_epochs(plan: Plan) -> bool:
+    return any(dialect_asked(member.settings) == CONSUMER.name for member in plan.members)
+
+
+def _topics_at_the_end(plan: Plan) -> dict[str, int]:
+    return {**plan.topics, **{step.topic: step.partitions for step in plan.steps if isinstance(step, Grow)}}
 
 
 def staying(steps: Sequence[Step]) -> list[str]:
@@ -77,7 +130,8 @@ def head_of(plan: Plan) -> Plan:
 
 def with_healing(head: Plan) -> Plan:
     """Return the plan with its healing, and the time in which all is to settle."""
-    return replace(head, steps=(*head.steps, *_healing(head.steps)))
+    settling = _settling_of_epochs(head) if _is_of_epochs(head) else _settling(head.steps)
+    return replace(head, steps=(*head.steps, *_healing(head.steps), *settling))
 
 
 def _healing(steps: Sequence[Step]) -> Iterator[Step]:
@@ -90,6 +144,16 @@ def _healing(steps: Sequence[Step]) -> Iterator[Step]:
     yield from (thaw(name) for name in names if _is_frozen(steps, name))
     yield from (command(name, "resume", wait=False) for name in names if _is_paused(steps, name))
     yield mark(_HEALED)
+
+
+def _settling_of_epochs(plan: Plan) -> Iterator[Step]:
+    settled = GroupSettled(members=tuple(staying(plan.steps)), topics=_topics_at_the_end(plan), after=_HEALED)
+    yield Await(until=settled, within_ms=round(tolerated_ms(SETTLES_MS)) + _CALM_MS, go_on=True)
+    yield passing(_CALM_MS)
+
+
+def _settling(steps: Sequence[Step]) -> Iterator[Step]:
+    names = staying(steps)
     yield stable(*names, within_ms=SETTLES_MS, go_on=True)
     # Who went without a word is still a member for a session: the group looks stable until then.
     yield from (answered(name, Api.HEARTBEAT, after=_HEALED, within_ms=SETTLES_MS, go_on=True) for name in names)

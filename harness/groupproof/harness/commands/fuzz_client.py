@@ -38,6 +38,13 @@ def seconds_of(value: str) -> float:
 @click.command(cls=ProgramCommand)
 @click.argument("subject", required=False)
 @click.option("--max-time", type=seconds_of, metavar="T", default="10m", show_default=True, help="How long plans are tried, such as 90s or 10m.")
+@click.option(
+    "--dialect",
+    type=click.Choice(["classic", "consumer"]),
+    default="classic",
+    show_default=True,
+    help="The protocol that the members of the plans speak.",
+)
 @click.option("--plans", type=click.IntRange(min=1), metavar="N", help="Try no more plans than that.")
 @click.option("--shrink-time", type=seconds_of, metavar="T", default="10m", show_default=True, help="How long the finds are made small after that.")
 @click.option("--profile", metavar="P", default=NEWEST_PROFILE, show_default=True, help="The broker release that the reference coordinator plays.")
@@ -72,6 +79,7 @@ def client(ctx: click.Context, /, subject: str | None, **options: Any) -> int:
 def _fuzz(
     named: str | None, program: tuple[str, ...], *, max_time: float, plans: int | None, shrink_time: float, profile: str, seed: int, jobs: int | None,
     members: int, timeout: float | None, goes_on: bool, expect: Path | None, output: Path | None, shim_level: str | None, bind: str, advertise: str | None,
+    dialect: str,
 ) -> int:  # fmt: skip
     from rich.console import Console
 
@@ -100,7 +108,7 @@ def _fuzz(
         lines.append(find.kind)
         _tell(find, config, found, folder)
 
-    effort = Effort(max_time_s=max_time, plans=plans, members=members, goes_on=goes_on, shrink_s=shrink_time)
+    effort = Effort(max_time_s=max_time, plans=plans, members=members, goes_on=goes_on, shrink_s=shrink_time, dialect=dialect)
     run = ClientFuzzing(found, config, effort, say=say, found=tell)
     outcome = run.go()
     for find in run.finds.found.values():

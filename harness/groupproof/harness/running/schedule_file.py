@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from groupproof.harness.cases.catalogue import every_case
-from groupproof.harness.cases.drawn_case import PREFIX, drawn_case
+from groupproof.harness.cases.drawn_case import AREA, drawn_case
 from groupproof.harness.judging.observed.observed_group import OBSERVED
 from groupproof.harness.judging.ruling import Ruling
 from groupproof.harness.model.case import Case
@@ -48,7 +48,7 @@ class Schedule:
         """Return the case with this schedule's course; raise `WrongUsage` when the kit has no judges for it."""
         if self.case.startswith(f"{OBSERVED}/"):
             raise WrongUsage(f"{self.case} was observed live and can't be repeated; judge its trace with: groupproof trace check")
-        if isinstance(self.plan, Plan) and self.case.startswith(PREFIX):
+        if isinstance(self.plan, Plan) and self.case.startswith(f"{AREA}/"):
             return drawn_case(self.case, self.plan)
         catalogue = every_case()
         found = next((case for case in catalogue if case.id == self.case), None)

@@ -16,11 +16,14 @@ from groupproof.harness.judging.case_result import CaseResult, Play
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.judging.summary.run_summary import SubjectInfo
 from groupproof.harness.model.case import Case, plan_of, seed_of
+from groupproof.harness.model.case_dialect import CLASSIC_CAPABILITY
+from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.model.plan import Plan
 from groupproof.harness.model.verdicts import Finding, Verdict
 from groupproof.harness.running.canary import Canary
 from groupproof.harness.running.case_runner import Runner
 from groupproof.harness.running.fuzzing.hypothesis_source import drawn
+from groupproof.harness.running.fuzzing.plans.epoch_plans import epoch_plan_drawn
 from groupproof.harness.running.fuzzing.plans.find_proof import PlanRun, Prover
 from groupproof.harness.running.fuzzing.plans.finds import Find, Finds, kinds_in
 from groupproof.harness.running.fuzzing.plans.plan_source import Traits, plan_drawn
@@ -43,13 +46,14 @@ PROGRESS_S: Final = 15.0
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
     """How much is to be done: plans for so long (s of the wall clock) or so many of them, each of at most `members` members; `goes_on` beyond the first
-    find; `shrink_s` for making the finds small."""
+    find; `shrink_s` for making the finds small. `dialect` is the protocol that the members speak."""
 
     max_time_s: float
     plans: int | None = None
     members: int = 3
     goes_on: bool = False
     shrink_s: float = 600.0
+    dialect: str = CLASSIC_CAPABILITY
 
 
 @dataclass(slots=True, kw_only=True)
@@ -125,6 +129,8 @@ class ClientFuzzing(CertifyRun):
             await trio.to_thread.run_sync(warm)
         async with subject.opened(), others.opened():
             self._hello = subject.hello
+            if self._effort.dialect not in subject.hello.capabilities:
+                raise WrongUsage(f"{subject.hello.client} does not speak the protocol {self._effort.dialect}: its shim does not declare it")
             self.finds = Finds(self._known_failures())
             self._stage = _Stage(inner=await self._inner(subject, others).in_rhythm(), finds=self.finds)
             runner = Runner(self._stage, jobs=self.order.jobs, say=self.report)
@@ -184,7 +190,7 @@ class ClientFuzzing(CertifyRun):
             return None
         assert self._hello is not None
         traits = Traits(capabilities=self._hello.capabilities, profile=self.order.profile, members_max=self._effort.members)
-        draw = partial(plan_numbered, number, traits, seed=self.order.seed)
+        draw = partial(plan_numbered, number, traits, seed=self.order.seed, dialect=self._effort.dialect)
         theme, plan = draw() if self.is_virtual else await trio.to_thread.run_sync(draw, limiter=self._drawing)
         case = drawn_case(f"{self.order.seed:x}-{number}", plan)
         if theme is not None:
@@ -215,8 +221,9 @@ class ClientFuzzing(CertifyRun):
         """Return how far the run is, in a line."""
         seconds = time.monotonic() - self._began if self.took_s == 0 else self.took_s
         kinds = f"{len(self.finds.found)} kinds of failure found, {len(self.finds.excused)} known ones met"
-        themes = f"{len(self._struck)} of {len(themes_of(self.order.profile))} themes struck"
-        done = f"{self.plans} plans, {themes}, {self.faults} faults, {self.requests} requests"
+        is_classic = self._effort.dialect == CLASSIC_CAPABILITY
+        themes = f"{len(self._struck)} of {len(themes_of(self.order.profile))} themes struck, " if is_classic else ""
+        done = f"{self.plans} plans, {themes}{self.faults} faults, {self.requests} requests"
         return f"{done}, {kinds}, {len(self.undecided)} plans undecided, {seconds:.0f} s"
 
     # The proof.
@@ -243,8 +250,10 @@ class ClientFuzzing(CertifyRun):
         self._found(find)
 
 
-def plan_numbered(number: int, traits: Traits, *, seed: int) -> tuple[Theme | None, Plan]:
+def plan_numbered(number: int, traits: Traits, *, seed: int, dialect: str = CLASSIC_CAPABILITY) -> tuple[Theme | None, Plan]:
     """Return what the plan of that number (from 1) in a run is about, and the plan: each has a seed of its own."""
+    if dialect != CLASSIC_CAPABILITY:
+        return None, drawn(lambda drawer: epoch_plan_drawn(drawer, traits), seed=seed_of(seed, f"plan/{dialect}/{number}"), count=2)[-1]
     theme = theme_of(number - 1, profile_name=traits.profile, seed=seed)
     # Hypothesis' first is its simplest one, and the same for all seeds.
     return theme, drawn(lambda drawer: plan_drawn(drawer, traits, theme), seed=seed_of(seed, f"plan/{number}"), count=2)[-1]

@@ -1,0 +1,190 @@
+"""Random plans for a client that speaks KIP-848's protocol: its heartbeats are struck while partitions are handed over, and its application goes on. Pure.
+
+What a plan answers is what a member goes on after (`consumer_reactions.py`): a plan at whose end everything is healed must end with a group that has settled.
+Its members are dynamic: a static one that was told it is none any more is refused by its own instance id when it joins again, and ends rightly (CGS-06).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final
+
+from groupproof.harness.cases.drawn_case import with_healing
+from groupproof.harness.model.plan import Arm, Await, GroupSettled, Member, Plan, Step
+from groupproof.harness.model.plan_builders import close, command, commit, delivered, grow, kill, move, passing, start
+from groupproof.harness.running.fuzzing.choice_source import Drawer, weighed
+from groupproof.harness.running.fuzzing.plans.plan_source import Traits
+from groupproof.protocol.faults import Action, Answer, Cut, Fault, Hold, Selector, Silence
+from groupproof.protocol.rules.classic.member_reactions import Effect
+from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
+from groupproof.protocol.rules.consumer.consumer_reactions import CONSUMER_REACTIONS
+from groupproof.protocol.rules.consumer.group_configs import ASSIGNMENT_INTERVAL, HEARTBEAT_INTERVAL, SESSION_TIMEOUT
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["codes_to_go_on_after", "epoch_plan_drawn"]
+
+_TOPIC: Final = "t"
+_TURNS_MAX: Final = 5
+_SETTLED_MS: Final = 12_000
+_STRUCK_MS: Final = 2_500
+_SESSION_MS: Final = 6_000
+_INTERVAL_MS: Final = 500
+_POLL_MS: Final = 10_000
+_BEAT: Final = Api.CONSUMER_GROUP_HEARTBEAT
+_STRUCK: Final = {_BEAT: 6, Api.OFFSET_COMMIT: 2, Api.OFFSET_FETCH: 1, Api.FIND_COORDINATOR: 1}
+_COORDINATOR: Final = {SESSION_TIMEOUT: _SESSION_MS, HEARTBEAT_INTERVAL: _INTERVAL_MS, ASSIGNMENT_INTERVAL: 0}
+_ENDS: Final = frozenset({Effect.RAISE, Effect.FAIL})
+
+
+@cache
+def codes_to_go_on_after(api: Api) -> tuple[int, ...]:
+    """Return the errors of a request after which the reference member goes on by itself, in order."""
+    rows = CONSUMER_REACTIONS[api].rows
+    return tuple(sorted(code for code, row in rows.items() if isinstance(code, int) and code and not _ENDS & set(row.effects)))
+
+
+def epoch_plan_drawn(drawer: Drawer, traits: Traits) -> Plan:
+    """Return a plan, healed at its end."""
+    return _Author(drawer, traits).plan()
+
+
+@dataclass(slots=True)
+class _Author:
+    """Writes one plan, turn by turn; who is killed is started again at once, as a supervisor does."""
+
+    drawer: Drawer
+    traits: Traits
+    steps: list[Step] = field(default_factory=list)
+    members: list[Member] = field(default_factory=list)
+    up: list[str] = field(default_factory=list)
+    paused: set[str] = field(default_factory=set)
+    partitions: int = 0
+    faults: int = 0
+
+    def plan(self) -> Plan:
+        drawer = self.drawer
+        self.partitions = first = drawer.number(1, 4)
+        settings = self._settings()
+        for number in range(min(weighed(drawer, {1: 1, 2: 3, 3: 2}), self.traits.members_max)):
+            self.members.append(Member(name=f"m{number}", settings=settings))
+        self._begin()
+        for _ in range(drawer.number(1, _TURNS_MAX)):
+            self._turn()
+        return with_healing(Plan(members=tuple(self.members), steps=tuple(self.steps), topics={_TOPIC: first}, coordinator=_COORDINATOR))
+
+    def _can(self, capability: str) -> bool:
+        return capability in self.traits.capabilities
+
+    def _settings(self) -> dict[str, Any]:
+        drawer = self.drawer
+        settings: dict[str, Any] = {"group_protocol": CONSUMER.name, "max_poll_interval_ms": _POLL_MS}
+        if self._can("auto-commit") and drawer.chance(3):
+            settings |= {"auto_commit": True, "auto_commit_interval_ms": 500}
+        if self._can("on-revoked") and drawer.chance(3):
+            settings["on_revoked"] = {"sleep_ms": drawer.one_of((0, 500, 1_500)), "commit": self._can("commit") and drawer.chance(2)}
+        return settings
+
+    # The course.
+
+    def _begin(self) -> None:
+        """Start the members, at once or one by one; the last of several may stay away until later."""
+        names = [member.name for member in self.members]
+        if len(names) > 1 and self.drawer.chance(2):
+            names.pop()
+        if self.drawer.chance(4):
+            self._strike(names[0], _BEAT)
+        is_slow = self.drawer.chance(3)
+        for name in names:
+            self._start(name)
+            if is_slow or name == names[-1]:
+                self._settle()
+
+    def _turn(self) -> None:
+        """Strike a request of a member, or let something be done, or both: what goes wrong in clients goes wrong when two things meet."""
+        who = self.drawer.one_of(self.up)
+        fault = self._strike(who, weighed(self.drawer, _STRUCK)) if self.drawer.chance(3) or self.drawer.chance(2) else None
+        if fault is None or self.drawer.chance(2):
+            self._act(self.drawer.one_of(self.up))
+        if fault is not None:
+            self.steps.append(delivered(fault, within_ms=_STRUCK_MS, go_on=True))
+        if self.drawer.chance(2):
+            self.steps.append(passing(self.drawer.one_of((100, 600, 1_500))))
+        if self.drawer.chance(4):
+            self._settle()
+
+    def _act(self, name: str) -> None:
+        doings = {
+            "newcomer": 4,
+            "grow": 2,
+            "move": 2,
+            "kill": 1,
+            "close": 2,
+            "commit": 3 * self._can("commit"),
+            "pause": self._can("pause"),
+        }
+        getattr(self, f"_{weighed(self.drawer, {doing: weight for doing, weight in doings.items() if weight})}")(name)
+
+    def _settle(self) -> None:
+        settled = GroupSettled(members=tuple(self.up), topics={_TOPIC: self.partitions})
+        self.steps.append(Await(until=settled, within_ms=_SETTLED_MS, go_on=True))
+
+    # What can be done.
+
+    def _start(self, name: str) -> None:
+        self.up.append(name)
+        self.steps += start(name)
+
+    def _newcomer(self, _: str) -> None:
+        away = [member.name for member in self.members if member.name not in self.up]
+        if away:
+            self._start(away[0])
+
+    def _grow(self, _: str) -> None:
+        self.partitions += 1
+        self.steps.append(grow(_TOPIC, self.partitions))
+
+    def _move(self, _: str) -> None:
+        self.steps.append(move(state="kept", parked="drop" if self.drawer.chance(2) else "answer"))
+
+    def _kill(self, name: str) -> None:
+        self.paused.discard(name)
+        self.steps.append(kill(name))
+        self.steps += start(name)
+
+    def _close(self, name: str) -> None:
+        """Close a member; one stays."""
+        if len(self.up) > 1:
+            self.up.remove(name)
+            self.paused.discard(name)
+            self.steps.append(close(name))
+
+    def _commit(self, name: str) -> None:
+        self.steps.append(commit(name, wait=False))
+
+    def _pause(self, name: str) -> None:
+        """Let the application stop polling, or poll again."""
+        self.steps.append(command(name, "resume" if name in self.paused else "pause", wait=False))
+        self.paused ^= {name}
+
+    # Faults.
+
+    def _strike(self, client: str, api: Api) -> str:
+        """Arm a fault on a request of a member, and return its name."""
+        self.faults += 1
+        action, direction = self._action(api)
+        count = 1 if isinstance(action, Silence) else weighed(self.drawer, {1: 5, 2: 2, 3: 1})
+        selector = Selector(api=api.title, direction=direction, client=client, nth=weighed(self.drawer, {1: 4, 2: 2, 3: 1}), count=count)
+        self.steps.append(Arm(fault=Fault(name=f"f{self.faults}", selector=selector, action=action)))
+        return f"f{self.faults}"
+
+    def _action(self, api: Api) -> tuple[Action, str]:
+        drawer = self.drawer
+        side = "request" if drawer.chance(2) else "response"
+        codes = codes_to_go_on_after(api)
+        kind = weighed(drawer, {"answer": 5 * bool(codes), "hold": 3, "cut": 3, "silence": 1} if codes else {"hold": 3, "cut": 3, "silence": 1})
+        if kind == "answer":
+            return Answer(error_code=drawer.one_of(codes)), "request"
+        if kind == "hold":
+            return Hold(ms=drawer.one_of((_INTERVAL_MS // 2, 2 * _INTERVAL_MS, _SESSION_MS // 2, _SESSION_MS + 400))), side
+        return (Cut(reset=drawer.chance(2)), side) if kind == "cut" else (Silence(), side)
