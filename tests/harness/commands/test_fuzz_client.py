@@ -33,6 +33,13 @@ def test_a_subject_or_a_program_is_to_be_named(groupproof: Call) -> None:
     assert groupproof("fuzz", "client", "java", "--", "python").code == 3
 
 
+def test_a_dialect_of_which_no_plans_are_drawn_is_refused(groupproof: Call) -> None:
+    called = groupproof("fuzz", "client", "groupproof", "--dialect", "zookeeper")
+
+    assert called.code == 3
+    assert "there are classic, consumer" in called.err
+
+
 def test_without_hypothesis_the_error_names_the_extra(groupproof: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
 

@@ -38,13 +38,7 @@ def seconds_of(value: str) -> float:
 @click.command(cls=ProgramCommand)
 @click.argument("subject", required=False)
 @click.option("--max-time", type=seconds_of, metavar="T", default="10m", show_default=True, help="How long plans are tried, such as 90s or 10m.")
-@click.option(
-    "--dialect",
-    type=click.Choice(["classic", "consumer"]),
-    default="classic",
-    show_default=True,
-    help="The protocol that the members of the plans speak.",
-)
+@click.option("--dialect", metavar="D", help="Draw plans of this dialect, such as consumer.  [default: that of every client]")
 @click.option("--plans", type=click.IntRange(min=1), metavar="N", help="Try no more plans than that.")
 @click.option("--shrink-time", type=seconds_of, metavar="T", default="10m", show_default=True, help="How long the finds are made small after that.")
 @click.option("--profile", metavar="P", default=NEWEST_PROFILE, show_default=True, help="The broker release that the reference coordinator plays.")
@@ -79,7 +73,7 @@ def client(ctx: click.Context, /, subject: str | None, **options: Any) -> int:
 def _fuzz(
     named: str | None, program: tuple[str, ...], *, max_time: float, plans: int | None, shrink_time: float, profile: str, seed: int, jobs: int | None,
     members: int, timeout: float | None, goes_on: bool, expect: Path | None, output: Path | None, shim_level: str | None, bind: str, advertise: str | None,
-    dialect: str,
+    dialect: str | None,
 ) -> int:  # fmt: skip
     from rich.console import Console
 
@@ -108,7 +102,7 @@ def _fuzz(
         lines.append(find.kind)
         _tell(find, config, found, folder)
 
-    effort = Effort(max_time_s=max_time, plans=plans, members=members, goes_on=goes_on, shrink_s=shrink_time, dialect=dialect)
+    effort = Effort(max_time_s=max_time, plans=plans, members=members, goes_on=goes_on, shrink_s=shrink_time, dialect=_checked(dialect))
     run = ClientFuzzing(found, config, effort, say=say, found=tell)
     outcome = run.go()
     for find in run.finds.found.values():
@@ -120,6 +114,15 @@ def _fuzz(
     if outcome.gave_up is not None:
         click.echo(f"groupproof: {outcome.gave_up}", err=True)
     return _code(run, is_interrupted=outcome.summary.run.interrupted)
+
+
+def _checked(dialect: str | None) -> str:
+    """Return the dialect of the plans; raise `BadParameter` for one of which none are drawn."""
+    from groupproof.harness.cases.catalogue import DIALECT_CAPABILITIES
+
+    if dialect is not None and dialect not in DIALECT_CAPABILITIES:
+        raise click.BadParameter(f"{dialect!r} is no dialect of clients; there are {', '.join(DIALECT_CAPABILITIES)}", param_hint="--dialect")
+    return dialect or DIALECT_CAPABILITIES[0]
 
 
 def _name(found: Candidate) -> str:
