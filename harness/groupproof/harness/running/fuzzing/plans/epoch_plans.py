@@ -1,6 +1,6 @@
 """Random plans for a client that speaks KIP-848's protocol: its heartbeats are struck while partitions are handed over, and its application goes on. Pure.
 
-What a plan answers is what a member goes on after (`consumer_reactions.py`): a plan at whose end everything is healed must end with a group that has settled.
+What a plan answers is what a member goes on after (`protocol/groupproof/protocol/rules/consumer/consumer_reactions.py`): a plan at whose end everything is healed must end with a group that has settled.
 Its members are dynamic: a static one that was told it is none any more is refused by its own instance id when it joins again, and ends rightly (CGS-06).
 """
 
