@@ -43,7 +43,7 @@ def follow_generation(group: LoggedGroup, value: Mapping[str, Any] | None, at_ms
         joined = [member for member in joined if member.member != new.member]
     if is_new and generation > 0:
         made = LoggedRebalance(
-            group=group.group, protocol=CLASSIC, number=len(group.rebalances) + 1, at_ms=at_ms, before=old_generation, generation=generation,
+            group=group.group, protocol=CLASSIC, number=group.next_number, at_ms=at_ms, before=old_generation, generation=generation,
             joined=tuple(joined), lost=tuple(lost), members=len(members), place=place, joined_ms=_state_ms(value),
             missing=max(0, generation - (old_generation or 0) - 1) if was_known or group.is_whole else 0,
         )  # fmt: skip

@@ -149,7 +149,7 @@ def _follow_epoch(group: LoggedGroup, changes: EpochChanges, value: Mapping[str,
     if before is not None and before == group.generation:
         return
     made = LoggedRebalance(
-        group=group.group, protocol=group.protocol, number=len(group.rebalances) + 1, at_ms=at_ms, before=before, generation=value["epoch"],
+        group=group.group, protocol=group.protocol, number=group.next_number, at_ms=at_ms, before=before, generation=value["epoch"],
         joined=tuple(joined), lost=tuple(lost), changed=tuple(changes.changed.values()), members=len(group.members), place=place,
         missing=max(0, value["epoch"] - before - 1) if before is not None else 0,
     )  # fmt: skip

@@ -192,6 +192,11 @@ class LoggedGroup:
         )
 
     @property
+    def next_number(self) -> int:
+        """The number of the next rebalance; the oldest may have been forgotten."""
+        return self.rebalances[-1].number + 1 if self.rebalances else 1
+
+    @property
     def owned(self) -> dict[TopicPartition, LoggedMember]:
         return {partition: member for member in self.members.values() for partition in member.partitions}
 

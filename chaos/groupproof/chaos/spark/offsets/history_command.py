@@ -1,0 +1,196 @@
+"""`groupproof history`: what all groups of a cluster went through, from its offsets topic, by Spark."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from groupproof.chaos.spark.load.load_command import conf_of, span_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from groupproof.chaos.spark.offsets.history_page import HistorySummary
+    from groupproof.chaos.spark.offsets.record_fold import Fact
+    from groupproof.chaos.spark.offsets.record_tables import HistoryOrder
+
+__all__ = ["PAGE", "SUMMARY", "command"]
+
+SUMMARY, PAGE = "history.json", "history.html"
+
+_NOTHING: Final = 2
+_LOOK_S: Final = 1
+_SAID_CHARS: Final = 300
+
+
+@click.command(name="history", short_help="What all groups of a cluster went through, by Spark.")
+@click.argument("sources", metavar="HOST:PORT[,…]|DIR...", nargs=-1, required=True)
+@click.option(
+    "--properties", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
+    help="How to reach the cluster (TLS, SASL), as Kafka's own clients have it.",
+)  # fmt: skip
+@click.option(
+    "--output", type=click.Path(path_type=Path), metavar="DIR", default=Path("reports", "history"), show_default=True, help="Where results go."
+)
+@click.option("--follow", is_flag=True, help="Follow the topic as it grows, and say storms and flapping members as they come; Ctrl-C ends it.")
+@click.option("--for", "span_s", type=span_of, metavar="SPAN", help="With --follow: end after so long.")
+@click.option("--master", "cluster", default="local[*]", show_default=True, metavar="URL", help="Where Spark runs.")
+@click.option("--conf", "confs", type=conf_of, metavar="spark.NAME=VALUE", multiple=True, help="A setting of Spark; repeatable.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON on stdout, and nothing else there.")
+def command(
+    *, sources: tuple[str, ...], properties: Path | None, output: Path, follow: bool, span_s: float | None, cluster: str,
+    confs: tuple[tuple[str, str], ...], as_json: bool,
+) -> int:  # fmt: skip
+    """Tell what all groups went through: rebalances with their likely causes, storms, members that flap, time without an owner, commits that stood still.
+
+    Of a cluster the records of __consumer_offsets are kept in DIR/records as Parquet; said again, only what came since is read. DIRs are such folders of before, of one cluster.
+    DIR gets history.html, history.json, and the facts as Parquet. No group is joined, and nothing is written to the cluster.
+
+    0 says that there was something to tell, 2 that the topic tells of no group.
+    """
+    from groupproof.harness.reports.output_folder import check_folder
+    from groupproof.harness.running.extras import need
+
+    need("groupproof history", "pyspark", "pyarrow", "pandas")
+    with check_folder(output):
+        output.mkdir(parents=True, exist_ok=True)
+    call = _Call(output=output, cluster=cluster, conf=dict(confs), as_json=as_json)
+    if all(Path(source).is_dir() for source in sources):
+        summary = call.of_folders([Path(source) for source in sources])
+    else:
+        summary = call.of_cluster(",".join(sources), properties, follows=follow, span_s=span_s)
+    return call.ended(summary)
+
+
+class _Call:
+    """One call of the command."""
+
+    def __init__(self, *, output: Path, cluster: str, conf: dict[str, Any], as_json: bool) -> None:
+        self._output, self._cluster, self._conf, self._as_json = output, cluster, conf, as_json
+
+    def _say(self, line: str) -> None:
+        click.echo(line, err=self._as_json)
+
+    def of_folders(self, folders: list[Path]) -> HistorySummary:
+        """Tell what was kept before."""
+        from groupproof.chaos.spark.offsets.record_tables import RECORDS, HistoryOrder
+        from groupproof.chaos.spark.session import session
+        from groupproof.harness.model.errors import WrongUsage
+
+        paths = [folder / RECORDS if (folder / RECORDS).is_dir() else folder for folder in folders]
+        if empty := [str(path) for path in paths if not any(path.rglob("*.parquet"))]:
+            raise WrongUsage(f"{', '.join(empty)} holds no records that groupproof history kept")
+        spark = session("groupproof history", master=self._cluster, is_long=True, **self._conf)
+        try:
+            return self._told(spark, HistoryOrder(folder=self._output), paths, ", ".join(map(str, folders)))
+        finally:
+            spark.stop()
+
+    def of_cluster(self, address: str, properties: Path | None, *, follows: bool, span_s: float | None) -> HistorySummary:
+        """Keep what the topic holds, or follow it; then tell what was kept."""
+        from groupproof.chaos.spark.offsets.record_tables import RECORDS, keep_records
+        from groupproof.chaos.spark.session import session
+        from groupproof.clients.registry.install_cache import default_cache
+        from groupproof.harness.subjects.spark_connector import connector_jars
+
+        order = self._order(address, properties)
+        jars = connector_jars(default_cache(), self._say)
+        # Spark looks for the end of its own interruption in a message of pages, by a regular expression that needs a deep stack.
+        deep = {"spark.driver.extraJavaOptions": f"{_java_options(self._cluster)} -Xss32m"}
+        spark = session("groupproof history", master=self._cluster, jars=jars, is_long=True, **deep, **self._conf)
+        try:
+            if follows:
+                self._follow(spark, order, span_s)
+            query = keep_records(spark, order)
+            query.awaitTermination()
+            return self._told(spark, order, [order.folder / RECORDS], f"__consumer_offsets of {address}")
+        finally:
+            spark.stop()
+
+    def _order(self, address: str, properties: Path | None) -> HistoryOrder:
+        """Ask the cluster for its topics; raise `BrokenEnvironment` where it does not answer."""
+        import trio
+
+        from groupproof.chaos.spark.offsets.record_tables import HistoryOrder
+        from groupproof.harness.subjects.brokers.broker_providers import addressed
+        from groupproof.harness.subjects.networks.client_properties import parse_properties
+        from groupproof.harness.subjects.networks.secure_connection import Connector
+        from groupproof.harness.subjects.offsets_topic.live_topic import LiveTopic
+
+        addresses, security = addressed(address, properties)
+        topic = LiveTopic(Connector.of(security).connect, addresses)
+
+        async def ask() -> dict[str, str]:
+            await topic.begin()
+            return (await topic.topics())[1]
+
+        kafka = parse_properties(properties.read_text("utf-8")) if properties is not None else {}
+        return HistoryOrder(folder=self._output, bootstrap=address, kafka=kafka, names=trio.run(ask))
+
+    def _follow(self, spark: SparkSession, order: HistoryOrder, span_s: float | None) -> None:
+        from groupproof.chaos.spark.checkers.trace_watch import stopped
+        from groupproof.chaos.spark.offsets.record_tables import watch_facts
+        from groupproof.harness.model.errors import BrokenEnvironment
+
+        spark.conf.set("spark.sql.shuffle.partitions", "2")  # a batch of a second has few rows, and each task of it its costs
+        query = watch_facts(spark, order, self._say_alert)
+        deadline = None if span_s is None else time.monotonic() + span_s
+        try:
+            while query.isActive and (deadline is None or time.monotonic() < deadline):
+                query.awaitTermination(_LOOK_S)
+        except KeyboardInterrupt:
+            self._say("the page is of what came until now")
+        finally:
+            stopped(query)
+        if (error := query.exception()) is not None:
+            raise BrokenEnvironment(f"the query that follows the topic has ended: {' '.join(str(error).split())[:_SAID_CHARS]}")
+
+    def _say_alert(self, fact: Fact) -> None:
+        import json
+
+        from groupproof.chaos.spark.offsets.record_fold import ALERTS, STORMING
+
+        if fact.kind in ALERTS:
+            body = json.loads(fact.text)
+            words = (
+                f"{body['rebalances']} rebalances" if fact.kind == STORMING else f"{body['member']} at {body['host']} was lost {body['times']} times"
+            )
+            self._say(f"ALERT {fact.kind} in group {fact.group}: {words}")
+
+    def _told(self, spark: SparkSession, order: HistoryOrder, paths: list[Path], source: str) -> HistorySummary:
+        from groupproof.chaos.spark.offsets.history_page import summary_of
+        from groupproof.chaos.spark.offsets.record_fold import Fact
+        from groupproof.chaos.spark.offsets.record_tables import FACTS, facts_of, kept_records
+
+        spark.conf.set("spark.sql.shuffle.partitions", str(2 * spark.sparkContext.defaultParallelism))
+        records = kept_records(spark, paths)
+        target = str((self._output / f"all-{FACTS}").absolute())
+        facts_of(records, order).coalesce(1).write.mode("overwrite").parquet(target)
+        facts: DataFrame = spark.read.parquet(target)
+        return summary_of((Fact(*row) for row in facts.collect()), source=source, records=records.count())
+
+    def ended(self, summary: HistorySummary) -> int:
+        import json
+
+        from groupproof.chaos.spark.offsets.history_page import page_of
+        from groupproof.harness.reports.output_folder import check_folder, write_text
+
+        value = summary.to_json()
+        with check_folder(self._output):
+            write_text(self._output / SUMMARY, json.dumps(value, ensure_ascii=False, indent=1))
+            write_text(self._output / PAGE, page_of(summary))
+        if self._as_json:
+            click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+        causes = ", ".join(f"{count} {cause}" for cause, count in value["causes"].items())
+        self._say(f"{value['records']:,} records, {value['groups']} groups, {value['rebalances']} rebalances{': ' if causes else ''}{causes}")
+        self._say(f"{len(value['storms'])} storms; history: {self._output / PAGE}")
+        return 0 if value["groups"] else _NOTHING
+
+
+def _java_options(master: str) -> str:
+    from groupproof.chaos.spark.session import settings_for
+
+    return settings_for(master, is_long=True)["spark.driver.extraJavaOptions"]

@@ -1,0 +1,126 @@
+"""`history.html`: what the offsets topic tells of all groups, on a page that opens from the disk and loads nothing."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import resources
+from typing import Any, Final
+
+from groupproof.chaos.spark.analysis.page import Tile
+from groupproof.chaos.spark.analysis.plots import bars, timeline
+from groupproof.chaos.spark.offsets.record_fold import COMMIT_GAP, FLAPPING, REBALANCE, STORMING, UNOWNED, Fact
+from groupproof.harness.judging.diagnosis.causes import SORTED, Cause
+from groupproof.harness.reports.pages.template_engine import environment
+from groupproof.harness.reports.pictures.svg import time_label
+
+__all__ = ["HistorySummary", "page_of", "summary_of"]
+
+_SHOWN: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistorySummary:
+    """Facts by their kind, each with its group, number and time; the newest last."""
+
+    source: str
+    records: int
+    facts: Mapping[str, Sequence[Mapping[str, Any]]]
+
+    def to_json(self) -> dict[str, Any]:
+        groups = {row["group"] for rows in self.facts.values() for row in rows}
+        return {
+            "source": self.source, "records": self.records, "groups": len(groups),
+            "rebalances": len(self.facts[REBALANCE]), "causes": dict(Counter(row["cause"] for row in self.facts[REBALANCE]).most_common()),
+            "certain": sum(row["certain"] for row in self.facts[REBALANCE]),
+            "storms": [dict(row) for row in self.facts[STORMING]], "flapping": [dict(row) for row in self.facts[FLAPPING]],
+            "without_owner_ms": sum(row["spent_ms"] for row in self.facts[UNOWNED]), "commit_gaps": [dict(row) for row in self.facts[COMMIT_GAP]],
+        }  # fmt: skip
+
+
+def summary_of(facts: Iterable[Fact], *, source: str, records: int) -> HistorySummary:
+    """Sort facts by their kind."""
+    sorted_facts: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for fact in sorted(facts, key=lambda fact: (fact.at_ms, fact.group, fact.number)):
+        sorted_facts[fact.kind].append({**json.loads(fact.text), "group": fact.group, "number": fact.number, "at_ms": fact.at_ms})
+    return HistorySummary(source=source, records=records, facts=sorted_facts)
+
+
+def page_of(summary: HistorySummary) -> str:
+    """Return the page."""
+    facts = {kind: summary.facts.get(kind, ()) for kind in (REBALANCE, STORMING, FLAPPING, UNOWNED, COMMIT_GAP)}
+    begins_ms = min((row["at_ms"] for rows in facts.values() for row in rows), default=0)
+    template = (resources.files("groupproof.chaos.spark.offsets") / "history.html.j2").read_text(encoding="utf-8")
+    unowned: Counter[str] = Counter()
+    for row in facts[UNOWNED]:
+        unowned[row["group"]] += row["spent_ms"]
+    causes = Counter(row["cause"] for row in facts[REBALANCE]).most_common()
+    pictures = {
+        "timeline": timeline([_lane(row, begins_ms) for row in facts[REBALANCE]], [_storm(row, begins_ms) for row in facts[STORMING]], (), ()),
+        "causes": bars(
+            [(cause, count, SORTED[Cause(cause)].words.format(member="a member")) for cause, count in causes], says=lambda count: f"{count:,.0f}"
+        ),
+        "unowned": bars([(group, spent, "summed over partitions") for group, spent in unowned.most_common(_SHOWN)]),
+    }
+    return environment().from_string(template).render(
+        summary=summary, tiles=_tiles(summary, facts), pictures=pictures, groups=_groups(facts)[:_SHOWN], storms=facts[STORMING][-_SHOWN:],
+        flapping=_worst(facts[FLAPPING]), gaps=sorted(facts[COMMIT_GAP], key=lambda row: -row["lasted_ms"])[:_SHOWN],
+        newest=list(reversed(facts[REBALANCE][-_SHOWN:])), clock=_clock, span=time_label,
+    )  # fmt: skip
+
+
+def _tiles(summary: HistorySummary, facts: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Tile]:
+    certain = sum(row["certain"] for row in facts[REBALANCE])
+    spent = sum(row["spent_ms"] for row in facts[UNOWNED])
+    return [
+        Tile(name="records", figure=f"{summary.records:,}", says="of the offsets topic"),
+        Tile(name="rebalances", figure=f"{len(facts[REBALANCE]):,}", says=f"of {certain:,} the records leave no other cause"),
+        Tile(name="storms", figure=f"{len(facts[STORMING])}", says="five rebalances within ten minutes", colour=_bad(len(facts[STORMING]))),
+        Tile(name="flapping", figure=f"{len(_worst(facts[FLAPPING]))}", says="members lost three times within an hour", colour=_bad(len(facts[FLAPPING]))),
+        Tile(name="without owner", figure=time_label(spent), says="summed over partitions"),
+        Tile(name="commit gaps", figure=f"{len(facts[COMMIT_GAP])}", says="partitions that stood still for five minutes", colour=_bad(len(facts[COMMIT_GAP]))),
+    ]  # fmt: skip
+
+
+def _groups(facts: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """Return a line for each group, those with the most rebalances first."""
+    rows: dict[str, dict[str, Any]] = {}
+    for row in facts[REBALANCE]:
+        line = rows.setdefault(
+            row["group"], {"group": row["group"], "protocol": row["protocol"], "rebalances": 0, "members_max": 0, "causes": Counter()}
+        )
+        line["rebalances"] += 1
+        line["causes"][row["cause"]] += 1
+        line |= {"members": row["members"], "members_max": max(line["members_max"], row["members"]), "generation": row["generation"]}
+    return sorted(rows.values(), key=lambda line: (-line["rebalances"], line["group"]))
+
+
+def _worst(flapping: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return each member that flaps once, as it was told of last."""
+    return list({(row["group"], row["member"], row["host"]): row for row in flapping}.values())[:_SHOWN]
+
+
+def _lane(row: Mapping[str, Any], begins_ms: int) -> dict[str, Any]:
+    return {
+        "run": "", "case": "", "group": row["group"], "started_ns": (row["at_ms"] - begins_ms) * 1_000_000, "lasted_ms": row["lasted_ms"],
+        "cause": row["cause"], "generation": row["generation"], "client": row["member"], "outcome": "certain" if row["certain"] else "likely",
+    }  # fmt: skip
+
+
+def _storm(row: Mapping[str, Any], begins_ms: int) -> dict[str, Any]:
+    since_ms = row["at_ms"] - begins_ms
+    return {
+        "run": "", "case": "", "group": row["group"], "since_ns": since_ms * 1_000_000, "lasted_ms": row["until_ms"] - row["at_ms"],
+        "rebalances": row["rebalances"],
+    }  # fmt: skip
+
+
+def _bad(figure: float) -> str:
+    return "bad" if figure else "ink"
+
+
+def _clock(at_ms: int) -> str:
+    return f"{datetime.fromtimestamp(at_ms / 1_000, UTC):%Y-%m-%d %H:%M:%S}"

@@ -1,0 +1,202 @@
+"""Records of the offsets topic to facts about its groups: rebalances, storms, members that flap, time without an owner, commits that stood still. A fold that can be pickled between any two records. Pure.
+
+A fact depends on the records up to it and on nothing else, so that a stream in whatever batches and a table read at once come to the same. One that grows
+(a storm that goes on, a rebalance that settles) is told again under the same key; the one with the highest offset holds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from groupproof.harness.judging.topic_history.group_health import FLAPS, HOUR_MS, SHORT_MS, STALLED_MS, STORM, STORM_MS
+from groupproof.harness.judging.topic_history.logged_groups import LoggedGroup, LoggedRebalance
+from groupproof.harness.judging.topic_history.topic_history import CONSUMER_SESSION_MS, TopicHistory
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import TopicPartition
+from groupproof.protocol.wire.coordinator_records import OFFSET_COMMIT
+from groupproof.protocol.wire.log_batches import LogBatch
+from groupproof.protocol.wire.offsets_topic import RECORD, OffsetsTopic
+
+__all__ = ["ALERTS", "COMMIT_GAP", "FLAPPING", "REBALANCE", "STORMING", "UNOWNED", "Fact", "RecordFold", "StoredRecord"]
+
+REBALANCE: Final = "rebalance"
+STORMING: Final = "storm"
+FLAPPING: Final = "flapping"
+UNOWNED: Final = "unowned"
+COMMIT_GAP: Final = "commit-gap"
+
+ALERTS: Final = (STORMING, FLAPPING)
+"""The kinds that somebody is to hear of at once."""
+
+_KEPT_MAX: Final = 64
+"""So many rebalances of a group are kept; what is older is told and changes no more."""
+
+
+class StoredRecord(NamedTuple):
+    """One record as it lies in the topic."""
+
+    partition: int
+    offset: int
+    at_ms: int
+    key: bytes
+    value: bytes | None
+
+
+class Fact(NamedTuple):
+    """Something about a group. `number` tells facts of one kind apart, `offset` is that of the record after which it was so, `text` all else, as JSON."""
+
+    group: str
+    kind: str
+    number: int
+    at_ms: int
+    offset: int
+    text: str
+
+
+@dataclass(slots=True)
+class _Watched:
+    """What is kept of a group besides its history: the storm that it is in, since when partitions have no owner, how many facts there are, and how its rebalances were last told."""
+
+    storm: int | None = None
+    recent: deque[int] = field(default_factory=deque)
+    owned: frozenset[TopicPartition] = frozenset()
+    unowned: dict[TopicPartition, int] = field(default_factory=dict)
+    gaps: int = 0
+    stretches: int = 0
+    seen: int = 0
+    told: dict[int, tuple[int | None, int | None, int | None]] = field(default_factory=dict)
+
+
+class RecordFold:
+    """Takes the records of groups, each group's in the order of their offsets; `names` are the topics' by their ids, as far as somebody knows them."""
+
+    def __init__(self, names: Mapping[str, str] | None = None, *, consumer_session_ms: int = CONSUMER_SESSION_MS) -> None:
+        self.history = TopicHistory(consumer_session_ms=consumer_session_ms)
+        self.history.name_topics(names or {})
+        self._topic = OffsetsTopic(0, run="history")
+        self._watched: dict[str, _Watched] = {}
+        self.records = 0
+
+    def take(self, records: Iterable[StoredRecord]) -> list[Fact]:
+        """Return what the records make known, and what they change of what was known before."""
+        facts: list[Fact] = []
+        touched: dict[str, int] = {}
+        for record in records:
+            self.records += 1
+            for obs in self._topic.follow(record.partition, _batch_of(record)):
+                facts += self._follow(obs)
+                if obs.group is not None:
+                    touched[obs.group] = record.offset
+        for name, offset in touched.items():
+            facts += self._changed(self.history.groups[name], offset)
+        return facts
+
+    def _follow(self, obs: Observation) -> Iterator[Fact]:
+        if obs.group is None or obs.body["name"] != RECORD:
+            self.history.follow(obs)
+            return
+        watched = self._watched.setdefault(obs.group, _Watched())
+        if obs.body["record"] == OFFSET_COMMIT:
+            yield from self._commit_gaps(watched, obs)
+            self.history.follow(obs)
+            return
+        self.history.follow(obs)
+        group = self.history.groups[obs.group]
+        newest = group.rebalances[-1].number if group.rebalances else 0
+        if newest > watched.seen:
+            watched.seen = newest
+            yield from _alerts(group, watched, group.rebalances[-1], obs)
+        yield from _owned_again(group, watched, obs)
+
+    def _commit_gaps(self, watched: _Watched, obs: Observation) -> Iterator[Fact]:
+        """Yield the partitions that are committed again after they stood still, while the group had an owner for them."""
+        group = self.history.groups.get(obs.group or "")
+        if group is None:
+            return
+        at_ms = obs.body["timestamp_ms"]
+        for topic, partition, _ in obs.offsets:
+            last = group.commits.get((topic, partition))
+            if last is not None and at_ms - last.at_ms > STALLED_MS:
+                watched.gaps += 1
+                yield _fact(group.group, COMMIT_GAP, watched.gaps, last.at_ms, obs, topic=topic, partition=partition, lasted_ms=at_ms - last.at_ms)
+
+    def _changed(self, group: LoggedGroup, offset: int) -> Iterator[Fact]:
+        """Yield the rebalances that are new, or of which more is known; forget those that are long over."""
+        watched = self._watched[group.group]
+        for rebalance in group.rebalances:
+            now = (rebalance.joined_ms, rebalance.settled_ms, rebalance.halted_ms)
+            if watched.told.get(rebalance.number) != now:
+                watched.told[rebalance.number] = now
+                yield Fact(group.group, REBALANCE, rebalance.number, rebalance.at_ms, offset, _text(rebalance.to_json()))
+        for gone in group.rebalances[:-_KEPT_MAX]:
+            del watched.told[gone.number]
+        del group.rebalances[:-_KEPT_MAX]
+        group.departures = [departure for departure in group.departures if group.newest_ms - departure.at_ms <= HOUR_MS]
+
+
+def _batch_of(record: StoredRecord) -> LogBatch:
+    """Return a record as a batch of its own. Whoever reads committed records alone sees no transaction."""
+    stored = (record.offset, record.at_ms, record.key, record.value)
+    return LogBatch(
+        base_offset=record.offset, last_offset=record.offset, magic=2, codec=0, producer_id=-1, is_transactional=False, timestamp_ms=record.at_ms,
+        marker=None, records=[stored],
+    )  # fmt: skip
+
+
+def _alerts(group: LoggedGroup, watched: _Watched, rebalance: LoggedRebalance, obs: Observation) -> Iterator[Fact]:
+    """Yield what a new rebalance makes of the group: a storm that begins or goes on, and members that came and went too often."""
+    watched.recent.append(rebalance.at_ms)
+    while rebalance.at_ms - watched.recent[0] > STORM_MS:
+        watched.recent.popleft()
+    if len(watched.recent) < STORM:
+        watched.storm = None
+    else:
+        watched.storm = watched.storm or rebalance.number - len(watched.recent) + 1
+        rebalances = rebalance.number - watched.storm + 1
+        yield _fact(
+            group.group, STORMING, watched.storm, watched.recent[0], obs, rebalances=rebalances, until_ms=rebalance.at_ms, cause=rebalance.cause.value
+        )
+    yield from _flapping(group, rebalance, obs)
+
+
+def _flapping(group: LoggedGroup, rebalance: LoggedRebalance, obs: Observation) -> Iterator[Fact]:
+    departures = [departure for departure in group.departures if rebalance.at_ms - departure.at_ms <= HOUR_MS]
+    counts = Counter(departure.member.identity for departure in departures)
+    lost = {member.identity: member for member in rebalance.lost}
+    for place, (identity, member) in enumerate(sorted(lost.items(), key=str)):
+        if counts[identity] >= FLAPS:
+            is_short = all(departure.lasted_ms < SHORT_MS for departure in departures if departure.member.identity == identity)
+            yield _fact(
+                group.group, FLAPPING, rebalance.number * 1_000 + place, rebalance.at_ms, obs, member=member.name, host=member.host.lstrip("/"),
+                times=counts[identity], keeps_nothing=is_short,
+            )  # fmt: skip
+
+
+def _owned_again(group: LoggedGroup, watched: _Watched, obs: Observation) -> Iterator[Fact]:
+    """Note which partitions lose their owner; yield those that have one again, with how long they had none."""
+    at_ms = obs.body["timestamp_ms"]
+    owned = frozenset(group.owned)
+    if owned == watched.owned:
+        return
+    for partition in watched.owned - owned:
+        watched.unowned.setdefault(partition, at_ms)
+    again = Counter(watched.unowned.pop(partition) for partition in owned - watched.owned if partition in watched.unowned)
+    watched.owned = owned
+    for since_ms, partitions in sorted(again.items()):
+        watched.stretches += 1
+        lasted_ms = at_ms - since_ms
+        yield _fact(
+            group.group, UNOWNED, watched.stretches, since_ms, obs, partitions=partitions, lasted_ms=lasted_ms, spent_ms=lasted_ms * partitions
+        )
+
+
+def _fact(group: str, kind: str, number: int, at_ms: int, obs: Observation, **body: Any) -> Fact:
+    return Fact(group, kind, number, at_ms, obs.body["offset"], _text(body))
+
+
+def _text(body: Mapping[str, Any]) -> str:
+    return json.dumps(body, ensure_ascii=False)

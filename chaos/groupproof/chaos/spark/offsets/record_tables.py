@@ -1,0 +1,125 @@
+"""The offsets topic in Spark: records by its own Kafka source to Parquet, facts of groups as a stream with a state for each group, and the same facts of all that was ever kept.
+
+A group's order is that of its offsets, and every record counts however old it is: no watermark decides what comes too late, nothing does.
+The records' files and the source's offsets are one query's checkpoint: each record is written once, whatever is cut short. Facts are written by batch under the batch's number, so that
+one that is done again writes over itself.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pandas as pd
+import pyarrow as pa
+
+from groupproof.chaos.spark.offsets.record_fold import Fact, RecordFold, StoredRecord
+from groupproof.protocol.wire.offsets_topic import TOPIC
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+__all__ = ["FACTS", "RECORDS", "HistoryOrder", "facts_of", "keep_records", "kept_records", "newest_facts", "watch_facts"]
+
+RECORDS, FACTS, _CHECKPOINTS = "records", "facts", "checkpoints"
+_COLUMNS: Final = ("partition", "offset", "at_ms", "key", "value")
+_FACT_ROW: Final = "group string, kind string, number long, at_ms long, offset long, text string"
+_FACT_TYPES: Final = (pa.string(), pa.string(), pa.int64(), pa.int64(), pa.int64(), pa.string())
+_GROUP: Final = "decode(substring(key, 5, CAST(conv(hex(substring(key, 3, 2)), 16, 10) AS INT)), 'UTF-8')"
+"""Every key begins with its type and the group: two bytes, a length of two, and the name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryOrder:
+    """Where the topic is and where everything goes: `kafka` are settings of Spark's source, `names` the topics' by their ids."""
+
+    folder: Path
+    bootstrap: str = ""
+    kafka: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    consumer_session_ms: int = 45_000
+    trigger_ms: int = 1_000
+
+    def fold(self) -> RecordFold:
+        return RecordFold(self.names, consumer_session_ms=self.consumer_session_ms)
+
+    def checkpoint(self, name: str) -> str:
+        return str((self.folder / _CHECKPOINTS / name).absolute())
+
+
+def _source(spark: SparkSession, order: HistoryOrder) -> DataFrame:
+    reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", order.bootstrap).option("subscribe", TOPIC)
+    # What a transaction that was aborted committed never counted. Compaction and retention take records at any time: that is no loss of data.
+    reader = reader.option("startingOffsets", "earliest").option("kafka.isolation.level", "read_committed").option("failOnDataLoss", "false")
+    reader = reader.options(**{f"kafka.{name}": value for name, value in order.kafka.items()})
+    return reader.load().selectExpr("partition", "offset", "unix_millis(timestamp) AS at_ms", "key", "value")
+
+
+def keep_records(spark: SparkSession, order: HistoryOrder) -> StreamingQuery:
+    """Append all that the topic holds since the last time to the records that are kept, and end."""
+    written = _source(spark, order).writeStream.format("parquet").option("path", str((order.folder / RECORDS).absolute()))
+    return written.option("checkpointLocation", order.checkpoint(RECORDS)).queryName("groupproof records").trigger(availableNow=True).start()
+
+
+def kept_records(spark: SparkSession, paths: Iterable[Path]) -> DataFrame:
+    """Return records that were kept."""
+    return spark.read.parquet(*[str(path.absolute()) for path in paths]).select(*_COLUMNS)
+
+
+def facts_of(records: DataFrame, order: HistoryOrder) -> DataFrame:
+    """Return all facts of the groups in a table of records, whatever its size: a group's records are in one partition of the topic, and go through in the order of their offsets."""
+    dealt = records.repartition("partition").sortWithinPartitions("partition", "offset")
+    return newest_facts(dealt.mapInArrow(partial(_folded, order), _FACT_ROW))
+
+
+def newest_facts(facts: DataFrame) -> DataFrame:
+    """Return of each fact what was told last."""
+    from pyspark.sql import functions
+
+    newest = functions.max_by(functions.struct("at_ms", "offset", "text"), functions.struct("offset", "text")).alias("newest")
+    return facts.groupBy("group", "kind", "number").agg(newest).select("group", "kind", "number", "newest.*")
+
+
+def watch_facts(spark: SparkSession, order: HistoryOrder, say: Callable[[Fact], None]) -> StreamingQuery:
+    """Follow the topic: facts come by batch, each written once; `say` is called with each after that."""
+    from pyspark.sql import functions
+    from pyspark.sql.streaming.state import GroupStateTimeout
+
+    named = _source(spark, order).where("key IS NOT NULL").withColumn("group", functions.expr(_GROUP))
+    facts = named.groupBy("group").applyInPandasWithState(partial(_followed, order), _FACT_ROW, "fold binary", "append", GroupStateTimeout.NoTimeout)
+    writing = facts.writeStream.foreachBatch(partial(_write, order.folder / FACTS, say)).option("checkpointLocation", order.checkpoint(FACTS))
+    return writing.queryName("groupproof facts").trigger(processingTime=f"{order.trigger_ms} milliseconds").start()
+
+
+def _folded(order: HistoryOrder, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    fold = order.fold()
+    for batch in batches:
+        yield _rows(fold.take(map(StoredRecord, *(batch.column(name).to_pylist() for name in _COLUMNS))))
+
+
+def _rows(facts: list[Fact]) -> pa.RecordBatch:
+    columns = list(zip(*facts, strict=True)) or [()] * len(_FACT_TYPES)
+    return pa.RecordBatch.from_arrays([pa.array(column, kind) for column, kind in zip(columns, _FACT_TYPES, strict=True)], names=list(Fact._fields))
+
+
+def _followed(order: HistoryOrder, _key: tuple[str], frames: Iterable[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
+    """Go on with one group. A batch may have its records in any order; across batches their offsets rise."""
+    fold: RecordFold = pickle.loads(state.get[0]) if state.exists else order.fold()
+    records = sorted(StoredRecord(*row) for frame in frames for row in frame[list(_COLUMNS)].itertuples(index=False, name=None))
+    facts = fold.take(record._replace(key=bytes(record.key), value=None if record.value is None else bytes(record.value)) for record in records)
+    state.update((pickle.dumps(fold),))
+    yield pd.DataFrame(facts, columns=list(Fact._fields))
+
+
+def _write(folder: Path, say: Callable[[Fact], None], facts: DataFrame, batch: int) -> None:
+    rows = facts.collect()
+    if not rows:
+        return
+    facts.sparkSession.createDataFrame(rows, _FACT_ROW).coalesce(1).write.mode("overwrite").parquet(str((folder / f"batch={batch}").absolute()))
+    for row in rows:
+        say(Fact(*row))

@@ -1,0 +1,116 @@
+"""Facts of groups: what each kind is, and that batches of any size come to the same."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from tests.harness.judging.topic_history.recorded_simulation import topic_of
+from tests.harness.judging.topic_history.stories import member
+from tests.harness.judging.topic_history.test_topic_history import _simulated
+from tests.harness.subjects.offsets_topic.topic_logs import Stored, commit, generation
+
+from groupproof.chaos.spark.offsets.record_fold import COMMIT_GAP, FLAPPING, REBALANCE, STORMING, UNOWNED, Fact, RecordFold, StoredRecord
+from groupproof.protocol.wire.coordinator_records import encode_record
+
+MINUTE_MS = 60_000
+
+
+def _records(*stored: Stored) -> list[StoredRecord]:
+    return [StoredRecord(0, offset, at_ms, key, value) for offset, (at_ms, key, value) in enumerate(stored)]
+
+
+def newest(facts: Iterable[Fact]) -> dict[tuple[str, str, int], tuple[int, str]]:
+    """Keep of each fact what was told last."""
+    kept: dict[tuple[str, str, int], Fact] = {}
+    for fact in facts:
+        key = (fact.group, fact.kind, fact.number)
+        if key not in kept or fact.offset >= kept[key].offset:
+            kept[key] = fact
+    return {key: (fact.at_ms, fact.text) for key, fact in kept.items()}
+
+
+def _of(kind: str, records: list[StoredRecord]) -> list[dict[str, Any]]:
+    return [json.loads(text) | {"at_ms": at_ms} for (_, met, _), (at_ms, text) in newest(RecordFold().take(records)).items() if met == kind]
+
+
+def _storm(minutes: Iterable[float]) -> list[StoredRecord]:
+    return _records(*(generation(round(at * MINUTE_MS), "g", number, (member("a-1", (0,)),)) for number, at in enumerate(minutes, 1)))
+
+
+def test_five_rebalances_within_ten_minutes_are_a_storm_that_grows_and_ends() -> None:
+    (first, second) = _of(STORMING, _storm([1, 2, 3, 4, 5, 6, 60, 61, 62, 63, 64]))
+
+    assert (first["at_ms"], first["rebalances"], first["until_ms"]) == (MINUTE_MS, 6, 6 * MINUTE_MS)
+    assert (second["at_ms"], second["rebalances"]) == (60 * MINUTE_MS, 5)
+    assert _of(STORMING, _storm([1, 4, 7, 10, 12])) == [], "four within any ten minutes"
+
+
+def test_every_rebalance_is_a_fact_with_its_cause() -> None:
+    causes = [(row["generation"], row["cause"], row["certain"]) for row in _of(REBALANCE, _storm([1, 2]))]
+
+    assert causes == [(1, "first-member", True), (2, "leader-rejoined", False)]
+
+
+def test_a_member_that_was_lost_three_times_within_an_hour_flaps() -> None:
+    stored: list[Stored] = []
+    for number in range(3):
+        stored.append(generation(number * 4 * MINUTE_MS, "g", 2 * number + 1, (member("a-1"), member(f"b-{number}", (), client="b"))))
+        stored.append(generation(number * 4 * MINUTE_MS + 20_000, "g", 2 * number + 2, (member("a-1"),)))
+
+    (fact,) = _of(FLAPPING, _records(*stored))
+    assert (fact["member"], fact["host"], fact["times"], fact["keeps_nothing"]) == ("b", "10.0.0.1", 3, True)
+    assert _of(FLAPPING, _records(*stored[:4])) == []
+
+
+def test_partitions_without_an_owner_are_told_when_they_have_one_again() -> None:
+    gone = (generation(1_000, "g", 1, (member("a-1", (0, 1)),)), generation(5_000, "g", 2))
+    back = generation(9_000, "g", 3, (member("a-2", (0, 1)),))
+
+    assert _of(UNOWNED, _records(*gone)) == []
+    assert _of(UNOWNED, _records(*gone, back)) == [{"partitions": 2, "lasted_ms": 4_000, "spent_ms": 8_000, "at_ms": 5_000}]
+
+
+def test_a_partition_that_was_not_committed_for_five_minutes_is_a_gap_when_it_is_committed_again() -> None:
+    quick, slow = [commit(at * MINUTE_MS, "g", 0, at) for at in range(8)], [commit(0, "g", 1, 0), commit(7 * MINUTE_MS, "g", 1, 1)]
+    (gap,) = _of(COMMIT_GAP, _records(*quick, *slow))
+
+    assert gap == {"topic": "t", "partition": 1, "lasted_ms": 7 * MINUTE_MS, "at_ms": 0}
+
+
+def test_what_no_release_writes_harms_nothing() -> None:
+    records = [StoredRecord(0, 0, 1, b"\0\x63", b"\0\0"), *_records(generation(2, "g", 1, (member("a-1"),)))]
+
+    assert [fact.kind for fact in RecordFold().take(records)] == [REBALANCE]
+
+
+def _stored(seed: int) -> list[StoredRecord]:
+    return [
+        StoredRecord(0, number, obs.body["timestamp_ms"], *encode_record(obs.body["record"], obs.body["key"], obs.body["value"], obs.version))
+        for number, obs in enumerate(obs for obs in topic_of(_simulated(seed, 120_000)) if obs.body["name"] == "record")
+    ]
+
+
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_batches_of_any_size_and_a_state_that_was_kept_come_to_the_same(size: int) -> None:
+    records = _stored(3)
+    whole = newest(RecordFold().take(records))
+
+    fold, facts = RecordFold(), []
+    for first in range(0, len(records), size):
+        fold = pickle.loads(pickle.dumps(fold))
+        facts += fold.take(records[first : first + size])
+    assert {kind for _, kind, _ in whole} >= {REBALANCE, UNOWNED}
+    assert newest(facts) == whole
+
+
+def test_old_rebalances_are_forgotten_and_numbers_go_on() -> None:
+    fold = RecordFold()
+    facts = fold.take(_storm(number * 20 for number in range(200)))
+    facts += fold.take([record._replace(offset=999, at_ms=10**9) for record in _records(generation(0, "g", 500, (member("a-1"),)))])
+
+    assert sorted(fact.number for fact in facts if fact.kind == REBALANCE) == list(range(1, 202))
+    assert len(fold.history.groups["g"].rebalances) <= 65
