@@ -51,6 +51,7 @@ mutants: .venv/.set-up-dev ## mutate the machines: a sample of 400, each of whic
 bench: .venv/.set-up-dev ## measure the wire beside kio, how fast the offsets topic is read, the simulator beside trio, what a tap, a Toxiproxy and the pytest plugin cost, and coordinators side by side: heartbeats a second, groups forming and rebalancing
 	$(BIN)/python -m tests.benchmarks.wire
 	$(BIN)/python -m tests.benchmarks.offsets_topic
+	$(BIN)/python -m tests.benchmarks.history
 	$(BIN)/python -m tests.benchmarks.simulator --members 1000
 	$(BIN)/python -m tests.benchmarks.ways
 	$(BIN)/python -m tests.benchmarks.plugin

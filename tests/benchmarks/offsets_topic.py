@@ -11,7 +11,7 @@ import gc
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from rich.console import Console
 from rich.table import Table
@@ -23,7 +23,7 @@ from groupproof.protocol.wire.offsets_topic import OffsetsTopic
 from groupproof.protocol.wire.records import Record, encode_batch
 from groupproof.protocol.wire.subscription import Assignment, Subscription, encode_assignment, encode_subscription
 
-__all__ = ["Measured", "commits", "generations", "measure", "show"]
+__all__ = ["Measured", "commits", "generations", "measure", "member_of", "show"]
 
 AIM: Final = 100_000
 _ROUNDS: Final = 5
@@ -55,14 +55,19 @@ def commits(count: int) -> bytes:
 
 def generations(count: int, members: int = 10) -> bytes:
     """Return a log of generations, each with so many members of four partitions."""
+    member = member_of()
+    value = {"protocol_type": "consumer", "protocol": "range", "leader": member["member_id"], "members": (member,) * members}
+    return _log([encode_record("GroupMetadata", {"group": f"g{index % 50}"}, {**value, "generation": index}, 3) for index in range(count)])
+
+
+def member_of() -> dict[str, Any]:
+    """Return a member with four partitions, as a generation's record has it."""
     subscription = encode_subscription(Subscription(topics=("orders.events.v1",), version=1))
     assignment = encode_assignment(Assignment(partitions=tuple(("orders.events.v1", index) for index in range(4)), version=1))
-    member = {
+    return {
         "member_id": "consumer-payments-1-cd613e30-d8f1-4adf-91b7-584a2265b1f5", "client_id": "consumer-payments-1", "client_host": "/10.0.0.7",
         "rebalance_timeout": 300_000, "session_timeout": 45_000, "subscription": subscription, "assignment": assignment,
     }  # fmt: skip
-    value = {"protocol_type": "consumer", "protocol": "range", "leader": member["member_id"], "members": (member,) * members}
-    return _log([encode_record("GroupMetadata", {"group": f"g{index % 50}"}, {**value, "generation": index}, 3) for index in range(count)])
 
 
 def measure(name: str, blob: bytes) -> Measured:

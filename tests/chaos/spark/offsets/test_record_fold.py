@@ -37,20 +37,20 @@ def _of(kind: str, records: list[StoredRecord]) -> list[dict[str, Any]]:
     return [json.loads(text) | {"at_ms": at_ms} for (_, met, _), (at_ms, text) in newest(RecordFold().take(records)).items() if met == kind]
 
 
-def _storm(minutes: Iterable[float]) -> list[StoredRecord]:
+def storm_records(minutes: Iterable[float]) -> list[StoredRecord]:
     return _records(*(generation(round(at * MINUTE_MS), "g", number, (member("a-1", (0,)),)) for number, at in enumerate(minutes, 1)))
 
 
 def test_five_rebalances_within_ten_minutes_are_a_storm_that_grows_and_ends() -> None:
-    (first, second) = _of(STORMING, _storm([1, 2, 3, 4, 5, 6, 60, 61, 62, 63, 64]))
+    (first, second) = _of(STORMING, storm_records([1, 2, 3, 4, 5, 6, 60, 61, 62, 63, 64]))
 
     assert (first["at_ms"], first["rebalances"], first["until_ms"]) == (MINUTE_MS, 6, 6 * MINUTE_MS)
     assert (second["at_ms"], second["rebalances"]) == (60 * MINUTE_MS, 5)
-    assert _of(STORMING, _storm([1, 4, 7, 10, 12])) == [], "four within any ten minutes"
+    assert _of(STORMING, storm_records([1, 4, 7, 10, 12])) == [], "four within any ten minutes"
 
 
 def test_every_rebalance_is_a_fact_with_its_cause() -> None:
-    causes = [(row["generation"], row["cause"], row["certain"]) for row in _of(REBALANCE, _storm([1, 2]))]
+    causes = [(row["generation"], row["cause"], row["certain"]) for row in _of(REBALANCE, storm_records([1, 2]))]
 
     assert causes == [(1, "first-member", True), (2, "leader-rejoined", False)]
 
@@ -89,7 +89,7 @@ def test_what_no_release_writes_harms_nothing() -> None:
 
 def _stored(seed: int) -> list[StoredRecord]:
     return [
-        StoredRecord(0, number, obs.body["timestamp_ms"], *encode_record(obs.body["record"], obs.body["key"], obs.body["value"], obs.version))
+        StoredRecord(0, number, obs.body["timestamp_ms"], *encode_record(obs.body["record"], obs.body["key"], obs.body["value"], obs.version or 0))
         for number, obs in enumerate(obs for obs in topic_of(_simulated(seed, 120_000)) if obs.body["name"] == "record")
     ]
 
@@ -109,7 +109,7 @@ def test_batches_of_any_size_and_a_state_that_was_kept_come_to_the_same(size: in
 
 def test_old_rebalances_are_forgotten_and_numbers_go_on() -> None:
     fold = RecordFold()
-    facts = fold.take(_storm(number * 20 for number in range(200)))
+    facts = fold.take(storm_records(number * 20 for number in range(200)))
     facts += fold.take([record._replace(offset=999, at_ms=10**9) for record in _records(generation(0, "g", 500, (member("a-1"),)))])
 
     assert sorted(fact.number for fact in facts if fact.kind == REBALANCE) == list(range(1, 202))

@@ -28,6 +28,7 @@ COMMANDS = [
     "load",
     "compare",
     "analyze",
+    "history",
     "trace",
     "list",
     "explain",
@@ -62,7 +63,7 @@ def test_a_command_of_a_package_above_is_listed_where_it_is_installed(monkeypatc
     monkeypatch.setattr(command_tree_module, "plugin_names", lambda group: frozenset({"chaos", "datalink", "bench"}))
     called = groupproof("--help")
 
-    listed = [name for name in COMMANDS if name not in ("load", "compare", "analyze")]
+    listed = [name for name in COMMANDS if name not in ("load", "compare", "analyze", "history")]
     assert root.list_commands(click.Context(root)) == [*listed, "bench"]
     assert "  load " not in called.out
     assert "no command is called 'load'" in groupproof("load").err
@@ -125,6 +126,7 @@ WITHOUT_EXTRAS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (4, ("load", "--members", "2")),
     (4, ("compare",)),
     (4, ("analyze", TRACE)),
+    (4, ("history", "127.0.0.1:1")),
     (0, ("trace", "check", TRACE)),
     (4, ("trace", "check", "--engine", "spark", TRACE)),
     (0, ("trace", "explain", TRACE)),

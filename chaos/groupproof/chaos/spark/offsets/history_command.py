@@ -91,7 +91,7 @@ class _Call:
 
     def of_cluster(self, address: str, properties: Path | None, *, follows: bool, span_s: float | None) -> HistorySummary:
         """Keep what the topic holds, or follow it; then tell what was kept."""
-        from groupproof.chaos.spark.offsets.record_tables import RECORDS, keep_records
+        from groupproof.chaos.spark.offsets.record_tables import RECORDS, keep_records, topic_source
         from groupproof.chaos.spark.session import session
         from groupproof.clients.registry.install_cache import default_cache
         from groupproof.harness.subjects.spark_connector import connector_jars
@@ -104,7 +104,7 @@ class _Call:
         try:
             if follows:
                 self._follow(spark, order, span_s)
-            query = keep_records(spark, order)
+            query = keep_records(topic_source(spark, order), order)
             query.awaitTermination()
             return self._told(spark, order, [order.folder / RECORDS], f"__consumer_offsets of {address}")
         finally:
@@ -125,18 +125,20 @@ class _Call:
 
         async def ask() -> dict[str, str]:
             await topic.begin()
+            begins.update(topic.positions)
             return (await topic.topics())[1]
 
+        begins: dict[int, int] = {}
         kafka = parse_properties(properties.read_text("utf-8")) if properties is not None else {}
-        return HistoryOrder(folder=self._output, bootstrap=address, kafka=kafka, names=trio.run(ask))
+        return HistoryOrder(folder=self._output, bootstrap=address, kafka=kafka, names=trio.run(ask), begins=begins)
 
     def _follow(self, spark: SparkSession, order: HistoryOrder, span_s: float | None) -> None:
         from groupproof.chaos.spark.checkers.trace_watch import stopped
-        from groupproof.chaos.spark.offsets.record_tables import watch_facts
+        from groupproof.chaos.spark.offsets.record_tables import topic_source, watch_facts
         from groupproof.harness.model.errors import BrokenEnvironment
 
         spark.conf.set("spark.sql.shuffle.partitions", "2")  # a batch of a second has few rows, and each task of it its costs
-        query = watch_facts(spark, order, self._say_alert)
+        query = watch_facts(topic_source(spark, order), order, self._say_alert)
         deadline = None if span_s is None else time.monotonic() + span_s
         try:
             while query.isActive and (deadline is None or time.monotonic() < deadline):

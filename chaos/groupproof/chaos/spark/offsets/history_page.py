@@ -20,6 +20,7 @@ from groupproof.harness.reports.pictures.svg import time_label
 __all__ = ["HistorySummary", "page_of", "summary_of"]
 
 _SHOWN: Final = 20
+_KINDS: Final = (REBALANCE, STORMING, FLAPPING, UNOWNED, COMMIT_GAP)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,26 +33,28 @@ class HistorySummary:
 
     def to_json(self) -> dict[str, Any]:
         groups = {row["group"] for rows in self.facts.values() for row in rows}
+        facts = {kind: self.facts.get(kind, ()) for kind in _KINDS}
         return {
             "source": self.source, "records": self.records, "groups": len(groups),
-            "rebalances": len(self.facts[REBALANCE]), "causes": dict(Counter(row["cause"] for row in self.facts[REBALANCE]).most_common()),
-            "certain": sum(row["certain"] for row in self.facts[REBALANCE]),
-            "storms": [dict(row) for row in self.facts[STORMING]], "flapping": [dict(row) for row in self.facts[FLAPPING]],
-            "without_owner_ms": sum(row["spent_ms"] for row in self.facts[UNOWNED]), "commit_gaps": [dict(row) for row in self.facts[COMMIT_GAP]],
+            "rebalances": len(facts[REBALANCE]), "causes": dict(Counter(row["cause"] for row in facts[REBALANCE]).most_common()),
+            "certain": sum(row["certain"] for row in facts[REBALANCE]),
+            "storms": [dict(row) for row in facts[STORMING]], "flapping": [dict(row) for row in facts[FLAPPING]],
+            "without_owner_ms": sum(row["spent_ms"] for row in facts[UNOWNED]), "commit_gaps": [dict(row) for row in facts[COMMIT_GAP]],
         }  # fmt: skip
 
 
 def summary_of(facts: Iterable[Fact], *, source: str, records: int) -> HistorySummary:
-    """Sort facts by their kind."""
+    """Sort facts by their kind; of one that was told again as it grew the last holds."""
+    newest = {(fact.group, fact.kind, fact.number): fact for fact in sorted(facts, key=lambda fact: fact.offset)}
     sorted_facts: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for fact in sorted(facts, key=lambda fact: (fact.at_ms, fact.group, fact.number)):
+    for fact in sorted(newest.values(), key=lambda fact: (fact.at_ms, fact.group, fact.number)):
         sorted_facts[fact.kind].append({**json.loads(fact.text), "group": fact.group, "number": fact.number, "at_ms": fact.at_ms})
     return HistorySummary(source=source, records=records, facts=sorted_facts)
 
 
 def page_of(summary: HistorySummary) -> str:
     """Return the page."""
-    facts = {kind: summary.facts.get(kind, ()) for kind in (REBALANCE, STORMING, FLAPPING, UNOWNED, COMMIT_GAP)}
+    facts = {kind: summary.facts.get(kind, ()) for kind in _KINDS}
     begins_ms = min((row["at_ms"] for rows in facts.values() for row in rows), default=0)
     template = (resources.files("groupproof.chaos.spark.offsets") / "history.html.j2").read_text(encoding="utf-8")
     unowned: Counter[str] = Counter()

@@ -72,11 +72,14 @@ class _Watched:
 
 
 class RecordFold:
-    """Takes the records of groups, each group's in the order of their offsets; `names` are the topics' by their ids, as far as somebody knows them."""
+    """Takes the records of groups, each group's in the order of their offsets; `names` are the topics' by their ids, as far as somebody knows them, `begins` the offsets with which partitions begin."""
 
-    def __init__(self, names: Mapping[str, str] | None = None, *, consumer_session_ms: int = CONSUMER_SESSION_MS) -> None:
+    def __init__(
+        self, names: Mapping[str, str] | None = None, begins: Mapping[int, int] | None = None, *, consumer_session_ms: int = CONSUMER_SESSION_MS
+    ) -> None:
         self.history = TopicHistory(consumer_session_ms=consumer_session_ms)
         self.history.name_topics(names or {})
+        self.history.begin_partitions(begins or {})
         self._topic = OffsetsTopic(0, run="history")
         self._watched: dict[str, _Watched] = {}
         self.records = 0

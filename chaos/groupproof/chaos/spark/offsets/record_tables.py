@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-__all__ = ["FACTS", "RECORDS", "HistoryOrder", "facts_of", "keep_records", "kept_records", "newest_facts", "watch_facts"]
+__all__ = ["FACTS", "RECORDS", "HistoryOrder", "facts_of", "keep_records", "kept_records", "newest_facts", "topic_source", "watch_facts"]
 
 RECORDS, FACTS, _CHECKPOINTS = "records", "facts", "checkpoints"
 _COLUMNS: Final = ("partition", "offset", "at_ms", "key", "value")
@@ -36,23 +36,25 @@ _GROUP: Final = "decode(substring(key, 5, CAST(conv(hex(substring(key, 3, 2)), 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryOrder:
-    """Where the topic is and where everything goes: `kafka` are settings of Spark's source, `names` the topics' by their ids."""
+    """Where the topic is and where everything goes: `kafka` are settings of Spark's source, `names` the topics' by their ids, `begins` the first offsets of its partitions."""
 
     folder: Path
     bootstrap: str = ""
     kafka: Mapping[str, str] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
+    begins: Mapping[int, int] = field(default_factory=dict)
     consumer_session_ms: int = 45_000
     trigger_ms: int = 1_000
 
     def fold(self) -> RecordFold:
-        return RecordFold(self.names, consumer_session_ms=self.consumer_session_ms)
+        return RecordFold(self.names, self.begins, consumer_session_ms=self.consumer_session_ms)
 
     def checkpoint(self, name: str) -> str:
         return str((self.folder / _CHECKPOINTS / name).absolute())
 
 
-def _source(spark: SparkSession, order: HistoryOrder) -> DataFrame:
+def topic_source(spark: SparkSession, order: HistoryOrder) -> DataFrame:
+    """Return the topic as a stream of records, by Spark's own Kafka source."""
     reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", order.bootstrap).option("subscribe", TOPIC)
     # What a transaction that was aborted committed never counted. Compaction and retention take records at any time: that is no loss of data.
     reader = reader.option("startingOffsets", "earliest").option("kafka.isolation.level", "read_committed").option("failOnDataLoss", "false")
@@ -60,9 +62,9 @@ def _source(spark: SparkSession, order: HistoryOrder) -> DataFrame:
     return reader.load().selectExpr("partition", "offset", "unix_millis(timestamp) AS at_ms", "key", "value")
 
 
-def keep_records(spark: SparkSession, order: HistoryOrder) -> StreamingQuery:
+def keep_records(stream: DataFrame, order: HistoryOrder) -> StreamingQuery:
     """Append all that the topic holds since the last time to the records that are kept, and end."""
-    written = _source(spark, order).writeStream.format("parquet").option("path", str((order.folder / RECORDS).absolute()))
+    written = stream.writeStream.format("parquet").option("path", str((order.folder / RECORDS).absolute()))
     return written.option("checkpointLocation", order.checkpoint(RECORDS)).queryName("groupproof records").trigger(availableNow=True).start()
 
 
@@ -85,19 +87,20 @@ def newest_facts(facts: DataFrame) -> DataFrame:
     return facts.groupBy("group", "kind", "number").agg(newest).select("group", "kind", "number", "newest.*")
 
 
-def watch_facts(spark: SparkSession, order: HistoryOrder, say: Callable[[Fact], None]) -> StreamingQuery:
+def watch_facts(stream: DataFrame, order: HistoryOrder, say: Callable[[Fact], None]) -> StreamingQuery:
     """Follow the topic: facts come by batch, each written once; `say` is called with each after that."""
     from pyspark.sql import functions
     from pyspark.sql.streaming.state import GroupStateTimeout
 
-    named = _source(spark, order).where("key IS NOT NULL").withColumn("group", functions.expr(_GROUP))
+    named = stream.where("key IS NOT NULL").withColumn("group", functions.expr(_GROUP))
     facts = named.groupBy("group").applyInPandasWithState(partial(_followed, order), _FACT_ROW, "fold binary", "append", GroupStateTimeout.NoTimeout)
     writing = facts.writeStream.foreachBatch(partial(_write, order.folder / FACTS, say)).option("checkpointLocation", order.checkpoint(FACTS))
     return writing.queryName("groupproof facts").trigger(processingTime=f"{order.trigger_ms} milliseconds").start()
 
 
 def _folded(order: HistoryOrder, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    fold = order.fold()
+    """Fold whole partitions of the topic, which begin with what was kept of them first."""
+    fold = RecordFold(order.names, consumer_session_ms=order.consumer_session_ms)
     for batch in batches:
         yield _rows(fold.take(map(StoredRecord, *(batch.column(name).to_pylist() for name in _COLUMNS))))
 

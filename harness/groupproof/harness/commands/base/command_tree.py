@@ -76,6 +76,7 @@ root = Group(
         "load": PLUGIN,
         "compare": PLUGIN,
         "analyze": PLUGIN,
+        "history": PLUGIN,
         "trace": "groupproof.harness.commands.trace:group",
         "list": "groupproof.harness.commands.list_names:command",
         "explain": "groupproof.harness.commands.explain:command",

@@ -55,6 +55,10 @@ class TopicHistory:
         """Say how the topics of some ids are called: newer releases store ids alone."""
         self.topic_names |= names
 
+    def begin_partitions(self, begins: Mapping[int, int]) -> None:
+        """Say where partitions of the topic begin, to one that is not shown all their records."""
+        self._begins |= begins
+
     def follow(self, obs: Observation) -> None:
         """Take in one observation; whatever is no record of the topic is passed over."""
         body = obs.body

@@ -1,0 +1,92 @@
+"""How long Spark takes over an offsets topic of any size: kept records to facts of groups, on the processors of this machine.
+
+    python -m tests.benchmarks.history [--records 10_000_000] [--folder DIR]
+
+Of fifty records one is a generation of ten members, the others are commits; fifty partitions have twenty groups each.
+
+Aim: 10 million records in four minutes on two processors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from tests.benchmarks.offsets_topic import member_of
+
+from groupproof.chaos.spark.offsets.record_tables import HistoryOrder, facts_of, kept_records
+from groupproof.chaos.spark.session import session
+from groupproof.protocol.wire.coordinator_records import encode_record
+
+__all__ = ["measure", "write_records"]
+
+_PARTITIONS: Final = 50
+_GROUPS: Final = 20
+_TOPIC_PARTITIONS: Final = 64
+_GENERATION_EVERY: Final = 50
+_BEGIN_MS: Final = 1_700_000_000_000
+_APART_MS: Final = 100
+
+
+def write_records(folder: Path, records: int) -> None:
+    """Write a file for each partition of the topic."""
+    each = records // _PARTITIONS
+    values = [_value(number) for number in range(each)]
+    for partition in range(_PARTITIONS):
+        keys = _keys(partition)
+        columns = {
+            "partition": pa.array([partition] * each, pa.int32()), "offset": pa.array(range(each), pa.int64()),
+            "at_ms": pa.array(range(_BEGIN_MS, _BEGIN_MS + each * _APART_MS, _APART_MS), pa.int64()),
+            "key": pa.array([keys[number % _GENERATION_EVERY == 0][number % len(keys[0])] for number in range(each)], pa.binary()),
+            "value": pa.array(values, pa.binary()),
+        }  # fmt: skip
+        pq.write_table(pa.table(columns), folder / f"{partition:02}.parquet")
+
+
+def _keys(partition: int) -> tuple[list[bytes], list[bytes]]:
+    """Return the keys of commits and of generations, in the order of the groups."""
+    both: tuple[list[bytes], list[bytes]] = ([], [])
+    for number in range(_GROUPS * _TOPIC_PARTITIONS):
+        group = f"payments-{partition:02}-{number % _GROUPS:02}"
+        both[0].append(encode_record("OffsetCommit", {"group": group, "topic": "orders.events.v1", "partition": number // _GROUPS}, None)[0])
+        both[1].append(encode_record("GroupMetadata", {"group": group}, None)[0])
+    return both
+
+
+def _value(number: int) -> bytes | None:
+    if number % _GENERATION_EVERY:
+        value = {"offset": number, "leader_epoch": 3, "metadata": "", "commit_timestamp": _BEGIN_MS + number}
+        return encode_record("OffsetCommit", {"group": "", "topic": "", "partition": 0}, value, 3)[1]
+    fields = {"protocol_type": "consumer", "protocol": "range", "generation": number // _GENERATION_EVERY + 1, "members": (member_of(),) * 10}
+    return encode_record("GroupMetadata", {"group": ""}, fields, 3)[1]
+
+
+def measure(folder: Path, *, master: str = "local[*]") -> tuple[int, int, float]:
+    """Return how many records there are, how many facts they come to, and the seconds that it took."""
+    spark = session("groupproof history benchmark", master=master, is_long=True)
+    records = kept_records(spark, [folder])
+    began = time.perf_counter()
+    facts = facts_of(records, HistoryOrder(folder=folder)).count()
+    seconds = time.perf_counter() - began
+    return records.count(), facts, seconds
+
+
+def _main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=10_000_000)
+    parser.add_argument("--folder", type=Path)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as made:
+        folder = asked.folder or Path(made)
+        write_records(folder, asked.records)
+        records, facts, seconds = measure(folder)
+    print(f"{records:,} records, {facts:,} facts, {seconds:.1f} s: {records / seconds:,.0f} records a second")
+
+
+if __name__ == "__main__":
+    _main()
