@@ -1,37 +1,45 @@
-"""`groupproof history` over kept records: the page, the summary and its exit codes; and what is wrong usage, told before Spark is started."""
+"""`groupproof history` over kept records: the page and the summary; and what is wrong usage, told before Spark is started."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from click.testing import CliRunner
+from tests.chaos.spark.conftest import MASTER
 from tests.chaos.spark.offsets.test_record_fold import storm_records
 from tests.chaos.spark.offsets.test_record_tables import keep
-from tests.harness.commands.calling import Call
+
+from groupproof.chaos.spark.offsets.history_command import PAGE, SUMMARY, command
+from groupproof.harness.model.errors import WrongUsage
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
-def test_a_folder_without_records_is_wrong_usage(groupproof: Call, tmp_path: Path) -> None:
-    called = groupproof("history", str(tmp_path), "--output", str(tmp_path / "out"))
+@pytest.mark.parametrize("source", ["empty", "nowhere"])
+def test_what_holds_no_records_and_what_is_no_address_is_wrong_usage(source: str, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    named = str(tmp_path / source) if source == "empty" else source
+    ran = CliRunner().invoke(command, [named, "--output", str(tmp_path / "out")], standalone_mode=False)
 
-    assert called.code == 3
-    assert "holds no records that groupproof history kept" in called.complaint
-
-
-def test_what_is_neither_a_folder_nor_an_address_is_wrong_usage(groupproof: Call, tmp_path: Path) -> None:
-    called = groupproof("history", "nowhere", "--output", str(tmp_path / "out"))
-
-    assert called.code == 3
-    assert "'nowhere' is no address" in called.complaint
+    assert isinstance(ran.exception, WrongUsage)
+    assert ("holds no records" if source == "empty" else "'nowhere' is no address") in str(ran.exception)
 
 
 @pytest.mark.soak
 @pytest.mark.java
-def test_kept_records_become_a_page_and_a_summary(groupproof: Call, tmp_path: Path) -> None:
+def test_kept_records_become_a_page_and_a_summary(spark: SparkSession, tmp_path: Path) -> None:
     keep(tmp_path / "night" / "records", "0", storm_records(range(1, 8)))
-    called = groupproof("history", str(tmp_path / "night"), "--output", str(tmp_path / "out"), "--json")
+    ran = CliRunner().invoke(
+        command, [str(tmp_path / "night"), "--output", str(tmp_path / "out"), "--master", MASTER, "--json"], standalone_mode=False
+    )
 
-    assert called.code == 0
-    assert called.json == json.loads((tmp_path / "out" / "history.json").read_text())
-    assert (called.json["records"], called.json["rebalances"], len(called.json["storms"])) == (7, 7, 1)
-    assert "Storms" in (tmp_path / "out" / "history.html").read_text()
+    assert ran.exception is None, ran.output
+    assert ran.return_value == 0
+    summary = json.loads((tmp_path / "out" / SUMMARY).read_text())
+    assert (summary["records"], summary["rebalances"], len(summary["storms"])) == (7, 7, 1)
+    assert "Storms" in (tmp_path / "out" / PAGE).read_text()
+    assert spark.read.parquet(str(tmp_path / "out" / "all-facts")).where("kind = 'rebalance'").count() == 7

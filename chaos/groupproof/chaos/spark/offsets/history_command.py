@@ -84,10 +84,7 @@ class _Call:
         if empty := [str(path) for path in paths if not any(path.rglob("*.parquet"))]:
             raise WrongUsage(f"{', '.join(empty)} holds no records that groupproof history kept")
         spark = session("groupproof history", master=self._cluster, is_long=True, **self._conf)
-        try:
-            return self._told(spark, HistoryOrder(folder=self._output), paths, ", ".join(map(str, folders)))
-        finally:
-            spark.stop()
+        return self._told(spark, HistoryOrder(folder=self._output), paths, ", ".join(map(str, folders)))
 
     def of_cluster(self, address: str, properties: Path | None, *, follows: bool, span_s: float | None) -> HistorySummary:
         """Keep what the topic holds, or follow it; then tell what was kept."""
