@@ -66,9 +66,9 @@ def _value(number: int) -> bytes | None:
     return encode_record("GroupMetadata", {"group": ""}, fields, 3)[1]
 
 
-def measure(folder: Path, *, master: str = "local[*]") -> tuple[int, int, float]:
+def measure(folder: Path) -> tuple[int, int, float]:
     """Return how many records there are, how many facts they come to, and the seconds that it took."""
-    spark = session("groupproof history benchmark", master=master, is_long=True)
+    spark = session("groupproof history benchmark", is_long=True)
     records = kept_records(spark, [folder])
     began = time.perf_counter()
     facts = facts_of(records, HistoryOrder(folder=folder)).count()

@@ -119,9 +119,9 @@ class ChurnedGroup:
 
     # What befalls a group
 
-    def _start(self, client: str, *, instance: str | None = None) -> Process:
+    def _start(self, client: str, *, instance: str | None = None, topics: tuple[str, ...] = ()) -> Process:
         process = Process(
-            self.plan.group, client, (self.plan.topic,), self.cluster.addresses, connect=self.cluster.connect, seed=self.draw.getrandbits(30),
+            self.plan.group, client, topics or (self.plan.topic,), self.cluster.addresses, connect=self.cluster.connect, seed=self.draw.getrandbits(30),
             by_epochs=self.plan.by_epochs, assignors=(self.plan.assignor,), instance_id=instance,
         )  # fmt: skip
         self.alive.append(process)
@@ -215,7 +215,7 @@ class ChurnedGroup:
 
     def _again(self, process: Process) -> Callable[[], Awaitable[None]]:
         async def start() -> None:
-            self._start(process.client, instance=process.consumer.member.settings.instance_id)
+            self._start(process.client, instance=process.consumer.member.settings.instance_id, topics=process.topics)
 
         return start
 

@@ -34,7 +34,7 @@ class Process:
     def __init__(
         self, group: str, client: str, topics: tuple[str, ...], bootstrap: Sequence[Address], *, connect: Connect, seed: int = 0, **settings: Any
     ) -> None:
-        self.group, self.client = group, client
+        self.group, self.client, self.topics = group, client, topics
         self._scope, self._gone = trio.CancelScope(), trio.Event()
         self._polls = trio.Event()
         self._polls.set()
@@ -99,6 +99,7 @@ class Process:
         self._polls.set()
 
     def resubscribe(self, topics: tuple[str, ...]) -> None:
+        self.topics = topics
         self.consumer.resubscribe(topics)
 
     def enforce_rebalance(self) -> None:

@@ -86,3 +86,15 @@ def test_a_process_whose_like_is_still_there_is_not_taken_for_one_that_was_lost(
     story.epoch(150, 5)
 
     assert story.last.cause is Cause.NEW_MEMBER
+
+
+def test_who_has_not_committed_since_it_came_is_silent_since_then_where_others_committed_before() -> None:
+    for gone_s, cause in ((120, Cause.LEFT), (145, Cause.HEARTBEAT_TIMEOUT)):
+        story = _two_members()
+        story.epoch_member(101, "c-1")
+        story.epoch(101, 3)
+        story.current(101, "c-1", 3, (0,))
+        story.epoch_member(gone_s, "c-1", is_gone=True)
+        story.epoch(gone_s, 4)
+
+        assert story.last.cause is cause

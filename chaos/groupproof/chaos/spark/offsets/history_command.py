@@ -189,7 +189,7 @@ class _Call:
         return 0 if value["groups"] else _NOTHING
 
 
-def _java_options(master: str) -> str:
+def _java_options(cluster: str) -> str:
     from groupproof.chaos.spark.session import settings_for
 
-    return settings_for(master, is_long=True)["spark.driver.extraJavaOptions"]
+    return settings_for(cluster, is_long=True)["spark.driver.extraJavaOptions"]

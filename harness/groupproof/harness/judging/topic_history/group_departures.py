@@ -65,13 +65,13 @@ def _silence_of(member: LoggedMember) -> int:
 
 
 def _silent_ms(group: LoggedGroup, member: LoggedMember, end_ms: int) -> int | None:
-    """Return how long before `end_ms` the last commit of a member's partitions was; None where none of them was committed in this membership."""
+    """Return how long before `end_ms` the last commit of a member's partitions was; None where none of them was ever committed."""
     last_ms = last_commit_ms(group, member)
     return end_ms - last_ms if last_ms is not None else None
 
 
 def last_commit_ms(group: LoggedGroup, member: LoggedMember) -> int | None:
-    """Return when a partition was last committed that a member had then, in this membership."""
+    """Return when a partition was last committed that a member had then, in this membership, or when that began; None where nobody ever committed what it has."""
     times = [group.commits[partition].at_ms for partition in member.partitions if partition in group.commits]
-    mine = [at_ms for at_ms in times if at_ms >= member.since_ms]
-    return max((*mine, member.committed_ms)) if member.committed_ms is not None else max(mine, default=None)
+    latest = [*times, member.since_ms] if times else []
+    return max((*latest, member.committed_ms)) if member.committed_ms is not None else max(latest, default=None)
