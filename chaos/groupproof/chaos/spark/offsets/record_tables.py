@@ -7,6 +7,7 @@ one that is done again writes over itself.
 
 from __future__ import annotations
 
+import json
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -54,8 +55,9 @@ class HistoryOrder:
 
 
 def topic_source(spark: SparkSession, order: HistoryOrder) -> DataFrame:
-    """Return the topic as a stream of records, by Spark's own Kafka source."""
-    reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", order.bootstrap).option("subscribe", TOPIC)
+    """Return the topic as a stream of records, by Spark's own Kafka source. The partitions are named one by one: to what is subscribed Spark counts no internal topic."""
+    partitions = json.dumps({TOPIC: sorted(order.begins)})
+    reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", order.bootstrap).option("assign", partitions)
     # What a transaction that was aborted committed never counted. Compaction and retention take records at any time: that is no loss of data.
     reader = reader.option("startingOffsets", "earliest").option("kafka.isolation.level", "read_committed").option("failOnDataLoss", "false")
     reader = reader.options(**{f"kafka.{name}": value for name, value in order.kafka.items()})
