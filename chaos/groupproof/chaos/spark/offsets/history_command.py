@@ -84,7 +84,7 @@ class _Call:
         if empty := [str(path) for path in paths if not any(path.rglob("*.parquet"))]:
             raise WrongUsage(f"{', '.join(empty)} holds no records that groupproof history kept")
         spark = session("groupproof history", master=self._cluster, is_long=True, **self._conf)
-        return self._told(spark, HistoryOrder(folder=self._output), paths, ", ".join(map(str, folders)))
+        return self._summarise(spark, HistoryOrder(folder=self._output), paths, ", ".join(map(str, folders)))
 
     def of_cluster(self, address: str, properties: Path | None, *, follows: bool, span_s: float | None) -> HistorySummary:
         """Keep what the topic holds, or follow it; then tell what was kept."""
@@ -103,7 +103,7 @@ class _Call:
                 self._follow(spark, order, span_s)
             query = keep_records(topic_source(spark, order), order)
             query.awaitTermination()
-            return self._told(spark, order, [order.folder / RECORDS], f"__consumer_offsets of {address}")
+            return self._summarise(spark, order, [order.folder / RECORDS], f"__consumer_offsets of {address}")
         finally:
             spark.stop()
 
@@ -159,7 +159,7 @@ class _Call:
             )
             self._say(f"ALERT {fact.kind} in group {fact.group}: {words}")
 
-    def _told(self, spark: SparkSession, order: HistoryOrder, paths: list[Path], source: str) -> HistorySummary:
+    def _summarise(self, spark: SparkSession, order: HistoryOrder, paths: list[Path], source: str) -> HistorySummary:
         from groupproof.chaos.spark.offsets.history_page import summary_of
         from groupproof.chaos.spark.offsets.record_fold import Fact
         from groupproof.chaos.spark.offsets.record_tables import FACTS, facts_of, kept_records

@@ -67,8 +67,8 @@ class _Watched:
     unowned: dict[TopicPartition, int] = field(default_factory=dict)
     gaps: int = 0
     stretches: int = 0
-    seen: int = 0
-    told: dict[int, tuple[int | None, int | None, int | None]] = field(default_factory=dict)
+    newest: int = 0
+    written: dict[int, tuple[int | None, int | None, int | None]] = field(default_factory=dict)
 
 
 class RecordFold:
@@ -110,8 +110,8 @@ class RecordFold:
         self.history.follow(obs)
         group = self.history.groups[obs.group]
         newest = group.rebalances[-1].number if group.rebalances else 0
-        if newest > watched.seen:
-            watched.seen = newest
+        if newest > watched.newest:
+            watched.newest = newest
             yield from _alerts(group, watched, group.rebalances[-1], obs)
         yield from _owned_again(group, watched, obs)
 
@@ -132,11 +132,11 @@ class RecordFold:
         watched = self._watched[group.group]
         for rebalance in group.rebalances:
             now = (rebalance.joined_ms, rebalance.settled_ms, rebalance.halted_ms)
-            if watched.told.get(rebalance.number) != now:
-                watched.told[rebalance.number] = now
+            if watched.written.get(rebalance.number) != now:
+                watched.written[rebalance.number] = now
                 yield Fact(group.group, REBALANCE, rebalance.number, rebalance.at_ms, offset, _text(rebalance.to_json()))
         for gone in group.rebalances[:-_KEPT_MAX]:
-            del watched.told[gone.number]
+            del watched.written[gone.number]
         del group.rebalances[:-_KEPT_MAX]
         group.departures = [departure for departure in group.departures if group.newest_ms - departure.at_ms <= HOUR_MS]
 

@@ -19,6 +19,7 @@ import pandas as pd
 import pyarrow as pa
 
 from groupproof.chaos.spark.offsets.record_fold import Fact, RecordFold, StoredRecord
+from groupproof.chaos.spark.streaming.streaming_query import DEPRECATED
 from groupproof.protocol.wire.offsets_topic import TOPIC
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ class HistoryOrder:
 
 
 def topic_source(spark: SparkSession, order: HistoryOrder) -> DataFrame:
-    """Return the topic as a stream of records, by Spark's own Kafka source. The partitions are named one by one: to what is subscribed Spark counts no internal topic."""
+    """Return the topic as a stream of records, by Spark's own Kafka source: its partitions named one by one, and their offsets asked by a consumer. Spark's AdminClient passes over internal topics."""
+    spark.conf.set(DEPRECATED, "true")
     partitions = json.dumps({TOPIC: sorted(order.begins)})
     reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", order.bootstrap).option("assign", partitions)
     # What a transaction that was aborted committed never counted. Compaction and retention take records at any time: that is no loss of data.
