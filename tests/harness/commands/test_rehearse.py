@@ -54,3 +54,16 @@ def test_a_wrong_setting_file_or_exercise_is_3_in_one_line(groupproof: Call, fil
     assert "wrong.properties: no setting is called 'sesion.timeout.ms'; did you mean session.timeout.ms" in refused.complaint
     assert groupproof("rehearse", str(tmp_path / "none")).code == 3
     assert "did you mean slow-poll" in groupproof("rehearse", file, "--only", "slow-pol").err
+
+
+def test_an_incident_happens_without_its_remedy_alone(groupproof: Call) -> None:
+    called = groupproof("rehearse", "--incident", "zombie-commits")
+    assert called.code == 0
+    assert "with it   0 records read again" in called.out
+    assert groupproof("rehearse", "--incident", "zombie-commits", "--json").json["before"]["occurs"]
+
+    unknown = groupproof("rehearse", "--incident", "zombie-commit")
+    assert unknown.code == 3
+    assert "did you mean zombie-commits" in unknown.err
+    assert "zombie-commits" in groupproof("list", "incidents").out
+    assert groupproof("rehearse").code == 3

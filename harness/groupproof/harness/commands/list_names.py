@@ -13,8 +13,8 @@ __all__ = ["command"]
 Row = Mapping[str, Any]
 
 
-@click.command(name="list", short_help="List cases, requirements, profiles, clients or subjects.")
-@click.argument("what", type=click.Choice(["cases", "requirements", "profiles", "clients", "subjects"]), default="cases")
+@click.command(name="list", short_help="List cases, requirements, profiles, clients, subjects or incidents.")
+@click.argument("what", type=click.Choice(["cases", "requirements", "profiles", "clients", "subjects", "incidents"]), default="cases")
 @click.option("--only", metavar="PATTERN", multiple=True, help="Show what matches: an id or name, a prefix or a glob; repeatable.")
 @click.option("--skip", metavar="PATTERN", multiple=True, help="Leave out what matches; repeatable.")
 @click.option("--side", type=click.Choice(["client", "coordinator"]), help="Show cases or subjects of one side.  [default: both]")
@@ -29,7 +29,7 @@ Row = Mapping[str, Any]
 def command(
     what: str, only: tuple[str, ...], skip: tuple[str, ...], level: str, *, side: str | None, coverage: bool, outdated: bool, as_json: bool
 ) -> int:
-    """List cases (the default), requirements, profiles, registered clients or subjects.
+    """List cases (the default), requirements, profiles, registered clients, subjects or incidents.
 
     The list says where a case judges a requirement: in a client, in a coordinator, or in neither (-).
     """
@@ -147,6 +147,13 @@ def _subjects(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[
     return _filtered([*rows, *_coordinators()], "name", only, skip)
 
 
+def _incidents(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[Row]:
+    from groupproof.harness.simulation.rehearsal.incidents import INCIDENTS
+
+    rows: list[Row] = [{"name": incident.name, "title": incident.happened, "url": incident.url} for incident in INCIDENTS.values()]
+    return _filtered(rows, "name", only, skip)
+
+
 def _outdated(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[Row]:
     from groupproof.harness.commands.work.outdated import outdated, packages
 
@@ -218,6 +225,7 @@ _ROWS: dict[str, Callable[[tuple[str, ...], tuple[str, ...], str], list[Row]]] =
     "profiles": _profiles,
     "clients": _clients,
     "subjects": _subjects,
+    "incidents": _incidents,
     "outdated": _outdated,
 }
 _SIDED = ("cases", "subjects")
@@ -227,5 +235,6 @@ _COLUMNS = {
     "profiles": ("name", "release", "state", "title"),
     "clients": ("name", "release", "language", "state", "title"),
     "subjects": ("name", "side", "release", "title"),
+    "incidents": ("name", "title"),
     "outdated": ("name", "side", "release", "state"),
 }

@@ -23,14 +23,19 @@ _TOO_LONG: Final = 1
 
 
 @click.command(name="rehearse", short_help="Your own settings through restarts, losses and pauses.")
-@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("file", metavar="FILE", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--incident", metavar="NAME", help="Let a public incident happen instead, as it was and with its remedy; `list incidents` has the names."
+)
 @click.option("--only", multiple=True, metavar="EXERCISE", help="Do this exercise alone; repeatable.")
 @click.option("--profile", metavar="P", default=NEWEST_PROFILE, show_default=True, help="The broker release to play.")
 @click.option("--seed", type=seed_of, metavar="N", default="1", show_default=True, help="The same seed gives the same figures.")
 @click.option("--advice/--no-advice", "advises", default=True, show_default=True, help="Try other settings, and print those that measure better.")
 @click.option("--unowned-max", type=duration_of, metavar="TIME", help="End with 1 if a partition is without an owner for longer in an exercise.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON on stdout, and nothing else there.")
-def command(file: Path, only: tuple[str, ...], profile: str, seed: int, *, advises: bool, unowned_max: int | None, as_json: bool) -> int:
+def command(
+    file: Path | None, incident: str | None, only: tuple[str, ...], profile: str, seed: int, *, advises: bool, unowned_max: int | None, as_json: bool
+) -> int:  # fmt: skip
     """Let a group with the consumer settings of FILE, a Java properties file, go through exercises in virtual time.
 
     For each exercise it says how long partitions had no owner (the worst one, and the sum), how many rebalances there were, and how many records were read again.
@@ -41,6 +46,10 @@ def command(file: Path, only: tuple[str, ...], profile: str, seed: int, *, advis
     from groupproof.harness.simulation.rehearsal.exercises import EXERCISES
     from groupproof.harness.simulation.rehearsal.setting_advice import Rehearsal
 
+    if incident is not None:
+        return _incident(incident, seed, as_json=as_json)
+    if file is None:
+        raise click.UsageError("which settings? Name a properties file, or an incident with --incident")
     settings = _settings(file, profile)
     rehearsal = Rehearsal(settings, _selected(only, list(EXERCISES)), seed)
     click.echo(heading(settings, seed), err=as_json)
@@ -56,6 +65,23 @@ def command(file: Path, only: tuple[str, ...], profile: str, seed: int, *, advis
     if as_json:
         click.echo(json.dumps(_document(rehearsal, found), ensure_ascii=False, indent=1))
     return _exit_code(rehearsal, unowned_max)
+
+
+def _incident(name: str, seed: int, *, as_json: bool) -> int:
+    """Show an incident; 1 where it happens with its remedy too, or does not happen."""
+    from groupproof.harness.model.selection import nearest
+    from groupproof.harness.reports.texts.incident_text import incident_lines, incident_to_json
+    from groupproof.harness.simulation.rehearsal.incident_run import run_incident
+    from groupproof.harness.simulation.rehearsal.incidents import INCIDENTS
+
+    if name not in INCIDENTS:
+        raise click.UsageError(f"no incident is called {name!r}{nearest(name, INCIDENTS)}; `groupproof list incidents` has them all")
+    run, cured = run_incident(INCIDENTS[name], seed), run_incident(INCIDENTS[name], seed, with_remedy=True)
+    for line in incident_lines(run, cured):
+        click.echo(line, err=as_json)
+    if as_json:
+        click.echo(json.dumps(incident_to_json(run, cured), ensure_ascii=False, indent=1))
+    return 0 if run.occurs and not cured.occurs else _TOO_LONG
 
 
 def _settings(file: Path, profile: str) -> RehearsedSettings:

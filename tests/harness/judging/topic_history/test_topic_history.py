@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.harness.judging.topic_history.recorded_simulation import topic_of
 from tests.harness.judging.topic_history.stories import Story, member
 from tests.soaking import seeds
 
@@ -14,6 +13,7 @@ from groupproof.harness.judging.topic_history.logged_groups import Commit
 from groupproof.harness.judging.topic_history.topic_history import TopicHistory
 from groupproof.harness.simulation.run import run
 from groupproof.harness.simulation.settings import Simulation
+from groupproof.harness.simulation.stored_records import topic_of
 from groupproof.protocol.trace import Observation, Recorder, Trace, read_trace, write_trace
 
 _OVER = ("settled", "the group is empty")

@@ -46,7 +46,9 @@ def consumer_rebalances(trace: Trace) -> list[Rebalance]:
         elif observation.api == _HEARTBEAT and observation.kind == "request" and (group := str(observation.body.get("group_id"))) not in logged:
             asked[observation.exchange_id] = observation
             groups.setdefault(group, ConsumerGroup(group)).asked(observation)
-        elif observation.api == _HEARTBEAT and (request := asked.pop(observation.exchange_id, None)) is not None:
+        elif (
+            observation.api == _HEARTBEAT and observation.kind == "response" and (request := asked.pop(observation.exchange_id, None)) is not None
+        ):  # fmt: skip
             groups[str(request.body.get("group_id"))].answered(observation, request)
         elif observation.kind == "event" and observation.body.get("name") == "partition-made":
             for consumer_group in groups.values():

@@ -30,13 +30,17 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exercise:
-    """One exercise. `is_static` forces members to be static, or dynamic, whatever the settings say; `newcomers` says how many members come beside those of the settings."""
+    """One exercise. `is_static` forces members to be static, or dynamic, whatever the settings say; `newcomers` says how many members come beside those of the settings.
+
+    Partitions that still have no owner when all is over are waited for as long as `patience_ms`.
+    """
 
     name: str
     says: str
     steps: Callable[[RehearsedSettings], list[Step]]
     is_static: bool | None = None
     newcomers: Callable[[RehearsedSettings], int] = lambda _: 0
+    patience_ms: int = 3_600_000
 
     def applied(self, settings: RehearsedSettings) -> RehearsedSettings:
         """Return the settings as the exercise has them."""
@@ -126,6 +130,34 @@ def _move(targets: FaultTargets, _: Heap, settings: RehearsedSettings, __: Step)
     brokers.move((brokers.owner + 1) % brokers.count, drops=False, after_ms=settings.number("rehearse.load.ms"))
 
 
+def _hang(targets: FaultTargets, heap: Heap, _: RehearsedSettings, step: Step) -> None:
+    owner = targets.brokers.owner
+    assert owner is not None, "one broker has the group when an exercise begins"
+    targets.brokers.stop(owner)
+    heap.after(step.for_ms, targets.brokers.go_on, owner)
+
+
+def _end_broker(targets: FaultTargets, _: Heap, settings: RehearsedSettings, __: Step) -> None:
+    owner = targets.brokers.owner
+    assert owner is not None, "one broker has the group when its host is ended"
+    targets.brokers.crash(owner, failover_ms=_FAILOVER_MS, load_ms=settings.number("rehearse.load.ms"))
+
+
+def _for_a_while(name: str, value: int) -> Act:
+    """Return an act that sets something of a process until the step is over; of one that lasts no time, for good."""
+
+    def act(targets: FaultTargets, heap: Heap, _: RehearsedSettings, step: Step) -> None:
+        process = _process(targets, step)
+        setattr(process, name, value)
+        if step.for_ms:
+            heap.after(step.for_ms, lambda: setattr(process, name, 0))
+
+    return act
+
+
+_ASSIGNING_MS: Final = 12_000
+_FAILOVER_MS: Final = 6_000
+
 ACTS: Final[Mapping[str, Act]] = {
     "restart": _restart,
     "pause": _pause,
@@ -133,5 +165,10 @@ ACTS: Final[Mapping[str, Act]] = {
     "move": _move,
     "start": lambda targets, heap, settings, step: _process(targets, step).start(),
     "leave": lambda targets, heap, settings, step: _process(targets, step).leave(),
+    "hang": _hang,
+    "end-broker": _end_broker,
+    "starve": _for_a_while("is_starved", 1),
+    "assign-slowly": _for_a_while("assigning_ms", _ASSIGNING_MS),
+    "wait": lambda targets, heap, settings, step: None,
     "crash": lambda targets, heap, settings, step: _process(targets, step).crash(),
 }

@@ -6,29 +6,35 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from groupproof.clients.member.policy import REFERENCE, Policy
+from groupproof.harness.simulation.invariants.simulated_invariants import SimulatedInvariants
 from groupproof.harness.simulation.rehearsal.exercises import ACTS, Exercise, Step
 from groupproof.harness.simulation.rehearsal.rehearsed_settings import RehearsedSettings
 from groupproof.harness.simulation.rehearsal.work_meter import Cost, WorkMeter
-from groupproof.harness.simulation.rehearsal.working_process import working_processes
+from groupproof.harness.simulation.rehearsal.working_process import PolicyOf, working_processes
 from groupproof.harness.simulation.run import Run
 from groupproof.harness.simulation.settings import TOPIC, Simulation
 from groupproof.harness.simulation.simulation_registry import simulation_of
 from groupproof.harness.simulation.trace_writer import MakeRecorder
 
-__all__ = ["rehearse"]
+__all__ = ["rehearse", "warm_up_ms"]
 
 _WARM_UP_MS: Final = 90_000
 _AFTER_MS: Final = 60_000
 _LOOK_MS: Final = 1_000
-_HOUR_MS: Final = 3_600_000
 
 
-def rehearse(settings: RehearsedSettings, exercise: Exercise, seed: int, recorder: MakeRecorder | None = None) -> Cost:
-    """Let the group come up, let the exercise happen, and go on until every partition has an owner again and a minute has passed; an hour at most."""
+def rehearse(
+    settings: RehearsedSettings, exercise: Exercise, seed: int, recorder: MakeRecorder | None = None, *, policy_of: PolicyOf | None = None
+) -> Cost:  # fmt: skip
+    """Let the group come up, let the exercise happen, and go on until every partition has an owner again and a minute has passed, as long as the exercise waits.
+
+    Members behave as `policy_of` says; without it all are the reference member, and hold every invariant.
+    """
     meter, members = WorkMeter(settings.number("rehearse.partitions"), TOPIC), settings.number("rehearse.members")
-    run = _run(settings, exercise, seed, meter, recorder)
+    run = _run(settings, exercise, seed, meter, recorder, policy_of)
     run.start(f"m{number}" for number in range(members))
-    heap, began_ms = run.heap, _warm_up_ms(settings)
+    heap, began_ms = run.heap, warm_up_ms(settings)
     heap.run(began_ms)
     meter.begin(began_ms)
     before = len(run.record.transitions)
@@ -37,16 +43,50 @@ def rehearse(settings: RehearsedSettings, exercise: Exercise, seed: int, recorde
         heap.after(step.at_ms, partial(_act, run, settings, step))
     over_ms = began_ms + max(step.at_ms + step.for_ms for step in steps)
     heap.run(over_ms + _AFTER_MS)
-    while not meter.is_whole and heap.now_ms < over_ms + _HOUR_MS:
+    while not meter.is_whole and heap.now_ms < over_ms + exercise.patience_ms:
         heap.run(heap.now_ms + _LOOK_MS)
     return meter.cost(heap.now_ms, _generations(run, before))
 
 
-def _run(settings: RehearsedSettings, exercise: Exercise, seed: int, meter: WorkMeter, recorder: MakeRecorder | None) -> Run:
+def _run(
+    settings: RehearsedSettings, exercise: Exercise, seed: int, meter: WorkMeter, recorder: MakeRecorder | None, policy_of: PolicyOf | None
+) -> Run:
     count = settings.number("rehearse.members") + exercise.newcomers(settings)
     part = simulation_of(settings.profile, settings.dialect)
-    part = replace(part, processes=partial(working_processes, settings, meter, count))
+    part = replace(part, processes=partial(working_processes, settings, meter, count, policy_of or _reference))
+    if policy_of is not None:
+        part = replace(part, invariants=lambda simulation, heap: Unjudged())
     return Run(_simulation(settings, seed, count), None, recorder, part=part)
+
+
+def _reference(_: str) -> Policy:
+    return REFERENCE
+
+
+class _Nobody:
+    """Looks at no owner."""
+
+    def __init__(self) -> None:
+        self.views: dict[str, object] = {}
+
+    def joins(self, name: str, member: object) -> None:
+        pass
+
+    def synced(self, name: str, generation: int) -> None:
+        pass
+
+    def called(self, name: str, callback: object) -> None:
+        pass
+
+    def gone(self, name: str) -> None:
+        pass
+
+
+class Unjudged(SimulatedInvariants):
+    """Objects to nothing: members that misbehave break the invariants, which is what an incident is."""
+
+    def __init__(self) -> None:
+        self.ownership = _Nobody()
 
 
 def _simulation(settings: RehearsedSettings, seed: int, members: int) -> Simulation:
@@ -58,7 +98,7 @@ def _simulation(settings: RehearsedSettings, seed: int, members: int) -> Simulat
     )  # fmt: skip
 
 
-def _warm_up_ms(settings: RehearsedSettings) -> int:
+def warm_up_ms(settings: RehearsedSettings) -> int:
     """Return when the group is there and works: the first join phase is as long as the broker delays it."""
     return _WARM_UP_MS + settings.number("rehearse.start.spread.ms") + 2 * settings.of_broker("group.initial.rebalance.delay.ms")
 

@@ -5,11 +5,12 @@ While it works it does not poll, so that commits, callbacks and joins wait for i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Final
 
 from groupproof.clients.member.member import Member
+from groupproof.clients.member.policy import Policy
 from groupproof.clients.outputs import Callback, CallbackKind
 from groupproof.harness.simulation.client_process import Process
 from groupproof.harness.simulation.consumer_simulation import CONSUMER_SIMULATION
@@ -17,12 +18,12 @@ from groupproof.harness.simulation.dialect_simulation import SimulationGround
 from groupproof.harness.simulation.epoch_process import EpochProcess
 from groupproof.harness.simulation.rehearsal.rehearsed_settings import RehearsedSettings
 from groupproof.harness.simulation.rehearsal.work_meter import WorkMeter
-from groupproof.harness.simulation.settings import policy_of
 from groupproof.harness.simulation.simulated_brokers import spoken_versions
 from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, TopicPartition
 from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest
+from groupproof.protocol.wire.messages import GroupResponse, JoinGroupResponse
 
-__all__ = ["WorkingProcess", "working_processes"]
+__all__ = ["PolicyOf", "WorkingProcess", "working_processes"]
 
 _POLL_MS: Final = 100
 """A poll that finds no record waits so long."""
@@ -31,9 +32,14 @@ _COMMIT: Final = "batch"
 
 
 class _Work(Process):
-    """The application's loop, for a process of either dialect. `slow_record_ms` is how long one record takes while the work is slow, 0 while it is not."""
+    """The application's loop, for a process of either dialect. `slow_record_ms` is how long one record takes while the work is slow, 0 while it is not.
+
+    A process that `is_starved` polls and gets no records; one that leads takes `assigning_ms` to assign, and does nothing else meanwhile.
+    """
 
     slow_record_ms = 0
+    assigning_ms = 0
+    is_starved = False
 
     def work_for(self, settings: RehearsedSettings, meter: WorkMeter) -> None:
         """Say what the application is like, before it starts."""
@@ -44,6 +50,17 @@ class _Work(Process):
         self._owned: frozenset[TopicPartition] = frozenset()
         self._is_working = self._leaves_later = self._is_closing = False
         self.stalls = 0
+        self.is_starved = False  # what one program got into, the next one is free of
+
+    def _respond(self, request_id: int, answer: GroupResponse) -> None:
+        if self.assigning_ms and type(answer) is JoinGroupResponse and answer.members:
+            self._heap.after(self.assigning_ms, self._respond_later, self._life, request_id, answer)
+        else:
+            super()._respond(request_id, answer)
+
+    def _respond_later(self, life: int, request_id: int, answer: GroupResponse) -> None:
+        if life == self._life and self.is_up:
+            self._whenever_running(partial(super()._respond, request_id, answer))
 
     # Ownership
 
@@ -98,7 +115,7 @@ class _Work(Process):
     def _returned(self) -> Iterable[TopicPartition]:
         """Return the partitions of which a poll returns records: an eager member that is about to give them all up returns none (KAFKA-14196)."""
         is_eager = isinstance(self.member, Member) and any(assignor != COOPERATIVE_STICKY for assignor in self.settings.assignors)
-        return () if is_eager and not self.member.is_settled else sorted(self._readable())
+        return () if self.is_starved or (is_eager and not self.member.is_settled) else sorted(self._readable())
 
     def _due(self) -> list[tuple[TopicPartition, int]]:
         """Return how many records of each partition the poll returns, `max.poll.records` in all."""
@@ -155,23 +172,28 @@ class WorkingEpochProcess(_Work, EpochProcess):
     """One client of the `consumer` dialect that works."""
 
 
-def working_processes(settings: RehearsedSettings, meter: WorkMeter, count: int, ground: SimulationGround) -> Mapping[str, _Work]:
+PolicyOf = Callable[[str], Policy]
+"""How a member behaves, by its name."""
+
+
+def working_processes(
+    settings: RehearsedSettings, meter: WorkMeter, count: int, policy_of: PolicyOf, ground: SimulationGround
+) -> Mapping[str, _Work]:
     """Return `count` processes that work by these settings."""
     make = _epoch_process if settings.is_consumer else _classic_process
-    processes = {name: make(name, settings, ground) for name in (f"m{number}" for number in range(count))}
+    processes = {name: make(name, settings, policy_of(name), ground) for name in (f"m{number}" for number in range(count))}
     for process in processes.values():
         process.work_for(settings, meter)
     return processes
 
 
-def _classic_process(name: str, settings: RehearsedSettings, ground: SimulationGround) -> _Work:
+def _classic_process(name: str, settings: RehearsedSettings, policy: Policy, ground: SimulationGround) -> _Work:
     return WorkingProcess(
-        name, settings.member(name), policy=policy_of(ground.simulation), heap=ground.heap, network=ground.network, streams=ground.streams,
+        name, settings.member(name), policy=policy, heap=ground.heap, network=ground.network, streams=ground.streams,
         brokers=ground.simulation.brokers, ownership=ground.invariants.ownership, record=ground.record,
     )  # fmt: skip
 
 
-def _epoch_process(name: str, settings: RehearsedSettings, ground: SimulationGround) -> _Work:
-    policy = policy_of(ground.simulation)
+def _epoch_process(name: str, settings: RehearsedSettings, policy: Policy, ground: SimulationGround) -> _Work:
     version = spoken_versions(ground.simulation.profile, CONSUMER_SIMULATION.versions, policy.versions)[ConsumerGroupHeartbeatRequest]
     return WorkingEpochProcess(name, settings.member(name), policy=policy, ground=ground, version=version)

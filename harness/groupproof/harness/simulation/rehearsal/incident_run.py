@@ -1,0 +1,104 @@
+"""Runs an incident, as it was or with its remedy, and says what its trace and its offsets topic tell of it. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from groupproof.clients.member.policy import REFERENCE
+from groupproof.harness.judging.diagnosis.causes import Cause
+from groupproof.harness.judging.diagnosis.group_diagnosis import rebalances_of
+from groupproof.harness.judging.diagnosis.rebalances import Rebalance
+from groupproof.harness.judging.topic_history.group_health import HOUR_MS, GroupHealth, health_of
+from groupproof.harness.judging.topic_history.topic_history import TopicHistory
+from groupproof.harness.simulation.rehearsal.exercises import Exercise
+from groupproof.harness.simulation.rehearsal.incidents import Incident
+from groupproof.harness.simulation.rehearsal.rehearse import rehearse, warm_up_ms
+from groupproof.harness.simulation.rehearsal.rehearsed_settings import settings_of
+from groupproof.harness.simulation.rehearsal.work_meter import Cost
+from groupproof.harness.simulation.settings import GROUP
+from groupproof.harness.simulation.stored_records import topic_of
+from groupproof.protocol.trace import Observation, Recorder, Trace
+
+__all__ = ["IncidentRun", "run_incident"]
+
+_PATIENCE_MS: Final = 60_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncidentRun:
+    """What an incident looked like: what it cost, its rebalances as `trace explain` explains them, and its group as `watch` shows it.
+
+    `health` is None in a group of the consumer protocol: the simulator stores no records of these.
+    """
+
+    incident: Incident
+    cost: Cost
+    rebalances: tuple[Rebalance, ...]
+    health: GroupHealth | None
+    uncommitted_ms: int
+
+    @property
+    def figures(self) -> dict[str, int]:
+        stalled = 0 if self.health is None else len(self.health.stalled)
+        reread = {"reread": self.cost.reread, "stalled": stalled, "uncommitted_ms": self.uncommitted_ms, "longest_ms": self.longest_ms}
+        return {**self.cost.to_json(), **reread}
+
+    @property
+    def longest_ms(self) -> int:
+        """Return how long the longest rebalance took that came to its end."""
+        return round(max((rebalance.lasted_ms or 0 for rebalance in self.rebalances), default=0))
+
+    @property
+    def occurs(self) -> bool:
+        return self.figures[self.incident.figure] >= self.incident.at_least
+
+    @property
+    def causes(self) -> Counter[Cause]:
+        return Counter(rebalance.cause for rebalance in self.rebalances)
+
+    @property
+    def cause(self) -> Cause | None:
+        """Return the cause of most rebalances; of those that are as many, the first."""
+        return max(self.causes, key=self.causes.__getitem__, default=None)
+
+
+def run_incident(incident: Incident, seed: int = 1, *, with_remedy: bool = False) -> IncidentRun:
+    """Let the incident happen; with its remedy it does not."""
+    remedy = incident.remedy if with_remedy else None
+    settings = settings_of({**incident.settings, **(remedy.settings if remedy else {})}, incident.profile)
+    steps = remedy.steps if remedy is not None and remedy.steps is not None else incident.steps
+    exercise = Exercise(
+        name=incident.name, says=incident.modelled, steps=lambda _: list(steps), newcomers=lambda _: incident.newcomers, patience_ms=_PATIENCE_MS
+    )
+    is_mended = remedy is not None and remedy.is_mended
+    kept: list[Recorder] = []
+
+    def make(clock: Callable[[], int]) -> Recorder:
+        kept.append(Recorder(clock, run=incident.name, seed=seed, clock="virtual"))
+        return kept[0]
+
+    cost = rehearse(settings, exercise, seed, make, policy_of=lambda name: REFERENCE if is_mended else incident.policy_of(name) or REFERENCE)
+    began_ms, trace = warm_up_ms(settings), kept[0].trace
+    found = tuple(rebalance for rebalance in rebalances_of(trace) if rebalance.started_ms >= began_ms)
+    return IncidentRun(
+        incident=incident, cost=cost, rebalances=found, health=None if settings.is_consumer else _health(trace), uncommitted_ms=_uncommitted_ms(trace, began_ms)
+    )  # fmt: skip
+
+
+def _health(trace: Trace) -> GroupHealth:
+    history = TopicHistory().follow_all(topic_of(trace))
+    return health_of(history.groups[GROUP], round(trace[-1].at_ms), window_ms=HOUR_MS)
+
+
+def _uncommitted_ms(trace: Trace, began_ms: int) -> int:
+    """Return the longest time in which nobody of the group committed anything."""
+    times = [began_ms, *(obs.at_ms for obs in trace if _is_commit(obs) and obs.at_ms >= began_ms), trace[-1].at_ms]
+    return round(max(later - earlier for earlier, later in pairwise(times)))
+
+
+def _is_commit(obs: Observation) -> bool:
+    return obs.kind == "response" and obs.api == "OffsetCommit" and not obs.error
