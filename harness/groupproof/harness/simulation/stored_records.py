@@ -76,9 +76,10 @@ class _Coordinated:
         self.state, self.generation = obs.state_after, obs.generation or 0
         at_ms = round(obs.at_ms)
         if self.state == "Stable" and obs.state_before == "CompletingRebalance":
-            given = self.assignments.get(self.generation, {})
+            assignments = self.assignments.get(self.generation, {})
             self.members = {
-                entry["member_id"]: {**entry, "assignment": given.get(entry["member_id"], b"")} for entry in self.joined.get(self.generation, ())
+                entry["member_id"]: {**entry, "assignment": assignments.get(entry["member_id"], b"")}
+                for entry in self.joined.get(self.generation, ())
             }
             yield self._stored(at_ms)
         self.state_ms = at_ms
@@ -95,10 +96,10 @@ class _Coordinated:
             self.joined[obs.body["generation_id"]] = [dict(entry) for entry in obs.body["members"]]
             self.leader, self.protocol = obs.body["leader"], obs.body["protocol_name"]
         instance = request.body.get("group_instance_id")
-        old = next((name for name, known in self.members.items() if instance is not None and known["group_instance_id"] == instance), None)
+        old = next((name for name, stored in self.members.items() if instance is not None and stored["group_instance_id"] == instance), None)
         if old not in (None, member) and self.state == "Stable" and obs.body["generation_id"] == self.generation:
             assert old is not None
-            self.members = {member if name == old else name: known for name, known in self.members.items()}
+            self.members = {member if name == old else name: stored for name, stored in self.members.items()}
             self.leader = member if self.leader == old else self.leader
             yield self._stored(round(obs.at_ms))
 
@@ -106,17 +107,17 @@ class _Coordinated:
         value = {
             "protocol_type": "consumer", "generation": self.generation, "protocol": self.protocol or None, "leader": self.leader or None,
             "current_state_timestamp": self.state_ms if self.members else at_ms,
-            "members": tuple(self._member(name, known) for name, known in self.members.items()),
+            "members": tuple(self._member(name, stored) for name, stored in self.members.items()),
         }  # fmt: skip
         return at_ms, *encode_record("GroupMetadata", {"group": self.group}, value, 3)
 
-    def _member(self, name: str, known: dict[str, Any]) -> dict[str, Any]:
+    def _member(self, name: str, stored: dict[str, Any]) -> dict[str, Any]:
         request = self.clients.get(name)
         settings = request.body if request is not None else {}
         return {
-            "member_id": name, "group_instance_id": known["group_instance_id"], "client_id": request.client if request is not None else name,
+            "member_id": name, "group_instance_id": stored["group_instance_id"], "client_id": request.client if request is not None else name,
             "client_host": HOST, "rebalance_timeout": settings.get("rebalance_timeout_ms", 0), "session_timeout": settings.get("session_timeout_ms", 0),
-            "subscription": bytes(known["metadata"]), "assignment": bytes(known["assignment"]),
+            "subscription": bytes(stored["metadata"]), "assignment": bytes(stored["assignment"]),
         }  # fmt: skip
 
     def _follow_commit(self, obs: Observation, request: Observation) -> Iterator[Stored]:
