@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from tests.harness.judging.topic_history.recorded_simulation import topic_of
 from tests.harness.judging.topic_history.stories import member
 from tests.harness.judging.topic_history.test_topic_history import _simulated
 from tests.harness.subjects.offsets_topic.topic_logs import Stored, commit, generation
 
 from groupproof.chaos.spark.offsets.record_fold import COMMIT_GAP, FLAPPING, REBALANCE, STORMING, UNOWNED, Fact, RecordFold, StoredRecord
+from groupproof.harness.simulation.stored_records import topic_of
 from groupproof.protocol.wire.coordinator_records import encode_record
 
 MINUTE_MS = 60_000
