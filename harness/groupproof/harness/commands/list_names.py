@@ -13,7 +13,7 @@ __all__ = ["command"]
 Row = Mapping[str, Any]
 
 
-@click.command(name="list", short_help="List cases, requirements, profiles, clients, subjects or incidents.")
+@click.command(name="list", short_help="List cases, requirements, profiles and other names.")
 @click.argument("what", type=click.Choice(["cases", "requirements", "profiles", "clients", "subjects", "incidents"]), default="cases")
 @click.option("--only", metavar="PATTERN", multiple=True, help="Show what matches: an id or name, a prefix or a glob; repeatable.")
 @click.option("--skip", metavar="PATTERN", multiple=True, help="Leave out what matches; repeatable.")
