@@ -61,6 +61,9 @@ def test_who_is_killed_and_started_again_has_nothing_to_give_up() -> None:
     story.kit("command", "m0", command="subscribe")
     story.at(12_000).hb(0, gets=2, gives=(), member="another")
     story.at(13_000).hb(2, owns=(), member="another")
+    story.at(18_000).hb(2, gives=BOTH, member="another")
+    story.partitions("assigned", *BOTH)
+    story.tell("callback_done")
 
     assert _blamed(story) == []
 
