@@ -127,3 +127,13 @@ def test_heartbeats_before_the_mark_do_not_count() -> None:
     for client in ("m0", "m1"):
         story.beat(client, member=f"{client}-1", generation=2)
     assert settled(story, after="healed") == ""
+
+
+@pytest.mark.parametrize(("rule", "missing"), [("Unloaded/Stable/unloaded", ""), ("Cleanup/Empty/gone", "m0 has no assignment")])
+def test_a_group_that_moved_away_goes_on_with_its_members_and_one_that_ended_does_not(rule: str, missing: str) -> None:
+    story = of_two()
+    story.see("transition", who="coordinator", state_before="Stable", state_after="Dead", generation=2, rule=rule)
+    for name in ("m0", "m1"):
+        story.beat(name, member=f"{name}-1", generation=2)
+
+    assert settled(story) == missing

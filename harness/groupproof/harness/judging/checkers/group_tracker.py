@@ -24,6 +24,7 @@ from groupproof.harness.judging.checkers.membership import Assignment
 from groupproof.harness.judging.checkers.ownership_tracker import NO_CHANGES, REPORTERS, REPORTING_MS, Changes, OwnershipTracker
 from groupproof.harness.judging.checkers.reader_registry import readers_by_api
 from groupproof.harness.model.verdicts import Finding
+from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import GroupState
 
@@ -33,6 +34,8 @@ LATE_LINES_MS_MAX: Final = 5_000.0
 """No more than this is allowed to lines that are late."""
 
 _NOBODY: Final = frozenset({GroupState.EMPTY.value, GroupState.DEAD.value})
+_ELSEWHERE: Final = f"{ClassicEvent.UNLOADED.value}/"
+"""The rules by which a coordinator drops a group that goes on at another one, with all its members (EMIG-03)."""
 
 
 @dataclass(slots=True)
@@ -80,7 +83,7 @@ class GroupTracker(MemberLedger):
             self.begin_anew()
         self.state = obs.state_after
         self.generation = max(self.generation, -1 if obs.generation is None else obs.generation)
-        if obs.state_after in _NOBODY:
+        if obs.state_after in _NOBODY and not (obs.rule or "").startswith(_ELSEWHERE):
             for member in self.members.values():
                 member.generation, member.assignment, member.member_epoch = -1, None, -1
 
