@@ -2,12 +2,16 @@
 
 A client that tells of records up to an offset, and whose Fetch requests afterwards never ask beyond that, has not had them: the shim made the offsets
 up, or counted wrongly, and what rests on them says nothing about the client.
+
+One Fetch from where the one before it began proves nothing: a client that fetches in another thread than the one that polls may have made it
+before the records reached the application (Java's `AsyncKafkaConsumer`, which drops what comes twice).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api
@@ -15,19 +19,24 @@ from groupproof.protocol.vocabulary import Api
 __all__ = ["refuted_records"]
 
 _FETCH, _JOIN = Api.FETCH.title, Api.JOIN_GROUP.title
+_FETCHES_MIN: Final = 2
+"""So many requests after a record was told have to ask for one before it, where none of them goes on from those before."""
 
 
 @dataclass(slots=True)
 class _Position:
-    """The newest record told of one partition, and the furthest offset that was asked for before and since."""
+    """The newest record told of one partition, the furthest offset asked for (at all, before, since), and how many requests since asked for one."""
 
     reported: int = -1
     asked: int = -1
+    asked_before: int = -1
     asked_since: int = -1
+    fetches_since: int = 0
 
     @property
     def is_refuted(self) -> bool:
-        return self.reported >= 0 and 0 <= self.asked_since <= self.reported and self.asked <= self.reported
+        has_gone_on = self.asked_since > self.asked_before or self.fetches_since >= _FETCHES_MIN
+        return self.reported >= 0 and has_gone_on and 0 <= self.asked_since <= self.reported and self.asked <= self.reported
 
 
 def refuted_records(trace: Trace) -> Iterator[str]:
@@ -63,10 +72,12 @@ def _follow_fetch(positions: dict[tuple[str, str, int], _Position], fetch: Obser
         position = positions.setdefault((client, topic, partition), _Position())
         position.asked = max(position.asked, offset)
         position.asked_since = max(position.asked_since, offset)
+        position.fetches_since += 1
 
 
 def _follow_records(positions: dict[tuple[str, str, int], _Position], event: Observation, client: str) -> None:
     for partition in event.body.get("partitions") or ():
         position = positions.setdefault((client, partition["topic"], partition["partition"]), _Position())
         if partition.get("maxOffset", -1) > position.reported:
-            position.reported, position.asked_since = partition["maxOffset"], -1
+            position.reported, position.asked_before = partition["maxOffset"], position.asked
+            position.asked_since, position.fetches_since = -1, 0
