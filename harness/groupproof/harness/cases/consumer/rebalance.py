@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.harness.cases.client.builders import MUST
+from groupproof.harness.cases.client.builders import MUST, SHOULD
 from groupproof.harness.cases.consumer.builders import BEAT, LONG_MS, case, joined, left, plan, reconciled, rejoining, subject, triggered
 from groupproof.harness.judging.case_checkers.epoch_hand_over import (
     calls_back_before,
@@ -73,6 +73,15 @@ _HAND_OVER: tuple[Case, ...] = (
         keeps_reading("m0", after="newcomer"),
         names_only_what_is_new("m0"),
         never_two_in_flight("m0"),
+    ),
+    case(
+        "rebalance/hand-over-at-long-intervals",
+        "A member that heartbeats every three seconds says at once what it gave up and what it took, so that nobody waits for its next interval.",
+        ("CGC-29", "CGT-07"),
+        SHOULD,
+        plan(subject(), subject("m1"), topics=_FOUR, interval_ms=3_000, session_ms=15_000, steps=[*_newcomer(), passing(500)]),
+        acknowledges("m0", after="newcomer", requirement="CGT-07"),
+        calls_back_before("m0", after="newcomer"),
     ),
     case(
         "rebalance/hand-over-auto-commit",
