@@ -43,3 +43,8 @@ def test_the_order_of_findings_leaves_the_fingerprint() -> None:
     first, second = _finding(), _finding(observed="The id was dropped.")
 
     assert fingerprint([first, second]) == fingerprint([second, first])
+
+
+def test_how_often_it_was_wrong_leaves_the_fingerprint() -> None:
+    """A member that repeats its mistake once an interval repeats it as often as there is time for."""
+    assert fingerprint([_finding(), _finding(detail="again")]) == fingerprint([_finding()])
