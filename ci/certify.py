@@ -17,7 +17,7 @@ from typing import Final
 
 from groupproof.clients.registry.registered_clients import UnknownClient, names, resolve
 from groupproof.clients.registry.toolchains.by_language import tools_of
-from groupproof.harness.model.version import release
+from groupproof.protocol.kit_release import release
 from groupproof.protocol.rules.requirements import catalogue_sha256
 
 __all__ = ["CLIENTS", "Certification", "absent_programs", "certify", "gravest", "main", "summary"]

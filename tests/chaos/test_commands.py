@@ -9,8 +9,8 @@ import pytest
 from tests.chaos.scenario_texts import HEAD, HEALED
 
 from groupproof.harness.commands.base.boundary import run
-from groupproof.harness.model.version import release
 from groupproof.harness.running.schedule_file import load_schedule
+from groupproof.protocol.kit_release import release
 
 QUICK = "commit-in-a-rebalance"
 BAD = f'{HEAD}[[phase]]\nname = "p"\nactions = [{{ do = "kill", who = "one" }}]\nfor = 100\n[[expect]]\nsays = "They notice."\nsees = "generations"\nwho = "others"\nduring = "p"\n{HEALED}'

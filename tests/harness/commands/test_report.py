@@ -7,7 +7,7 @@ import pytest
 from tests.harness.commands.calling import Call
 from tests.harness.reports.report_of import report
 
-from groupproof.harness.model.version import release
+from groupproof.protocol.kit_release import release
 from groupproof.protocol.rules.requirements import catalogue_sha256
 
 

@@ -11,12 +11,13 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
+
+from groupproof.protocol import kit_release
 
 __all__ = [
     "EXPECTATIONS",
@@ -219,7 +220,7 @@ def _load(path: Path) -> RegisteredClient:
     rest: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
     return RegisteredClient(
         name=path.stem,
-        release=_own_release() if default == INSTALLED else default,
+        release=kit_release.release() if default == INSTALLED else default,
         default_release=default,
         environments=environments or (Environment(releases=SpecifierSet()),),
         arguments=arguments,
@@ -238,10 +239,3 @@ def _environment(data: Mapping[str, Any]) -> Environment:
     lists: dict[str, Any] = {key: tuple(data.get(key, ())) for key in ("pins", "build_tags", "build_env", "sources")}
     rest: dict[str, Any] = {key: data[key] for key in ("stands_for", "native", "dependencies", "alone") if key in data}
     return Environment(**specifiers, **lists, **rest)
-
-
-def _own_release() -> str:
-    try:
-        return version("groupproof")
-    except PackageNotFoundError:  # run from a work tree by PYTHONPATH
-        return "0"

@@ -13,7 +13,6 @@ import platform
 import signal
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
 import click
@@ -24,6 +23,7 @@ from groupproof.clients.member.policy import REFERENCE, Policy
 from groupproof.clients.planted.variants import UnknownVariant, variant_named
 from groupproof.clients.shims.reference_member import ShimMember
 from groupproof.clients.shims.subscribe_settings import NotImplementedHere, Subscribe, WrongField
+from groupproof.protocol.kit_release import release
 
 __all__ = ["CAPABILITIES", "main", "run_shim"]
 
@@ -182,14 +182,10 @@ class _Process:
 
 
 def _hello(policy: Policy) -> Body:
-    try:
-        release = version("groupproof")
-    except PackageNotFoundError:
-        release = "0"
     lacking = policy.lacks | {name for name, can in (("static", policy.can_be_static), ("cooperative", policy.can_cooperate)) if not can}
     capabilities = [capability for capability in CAPABILITIES if capability not in lacking]
     language = f"python {platform.python_version()}"
-    return {"name": "hello", "contract": 1, "client": "groupproof", "version": release, "language": language, "capabilities": capabilities}
+    return {"name": "hello", "contract": 1, "client": "groupproof", "version": release(), "language": language, "capabilities": capabilities}
 
 
 async def _connect_tcp(host: str, port: int) -> trio.SocketStream:

@@ -138,7 +138,7 @@ def _universal(case: Case, universal: Sequence[Judge]) -> Sequence[Judge]:
     if not universal or dialect in ("", CLASSIC_CHECKERS.dialect.name):
         return universal
     part = checkers_named(dialect)
-    return () if part is None else tuple(folded(make) for make in part.members)
+    return () if part is None else (folded(*part.members),)
 
 
 def _not_offered(lack: str, entries: Sequence[Finding]) -> Judgement:

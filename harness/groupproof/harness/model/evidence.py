@@ -69,6 +69,8 @@ class Evidence:
     @cached_property
     def sent(self) -> Trace:
         """Return the trace without the answers that never left, as folds read it."""
+        if not self._unsent:
+            return self.trace
         return [obs for obs in self.trace if obs.kind != "response" or obs.exchange_id not in self._unsent]
 
     @cached_property

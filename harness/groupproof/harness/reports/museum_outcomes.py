@@ -11,8 +11,8 @@ from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.model.museum_row import MuseumRow, RowOutcome, RowState, SideOutcome, Visit
 from groupproof.harness.model.report_json import read_report
 from groupproof.harness.model.verdicts import Verdict
-from groupproof.harness.model.version import release
 from groupproof.harness.reports.texts.frame_text import line_of
+from groupproof.protocol.kit_release import release
 from groupproof.protocol.rules.requirements import catalogue_sha256
 from groupproof.protocol.trace import read_trace
 

@@ -31,10 +31,6 @@ def long_story(generations: int) -> Story:
     return story
 
 
-def test_there_is_a_fold_for_every_judge_that_is_always_asked() -> None:
-    assert len(UNIVERSAL_FOLDS) == len(UNIVERSAL)
-
-
 def test_members_that_keep_the_rules_through_many_rebalances_break_none() -> None:
     evidence = Evidence(long_story(20).trace)
 

@@ -15,9 +15,9 @@ from groupproof.harness.model.case import Case
 from groupproof.harness.model.errors import BrokenEnvironment, KitFailure, RunError, WrongUsage
 from groupproof.harness.model.report_json import read_report
 from groupproof.harness.model.verdicts import Verdict
-from groupproof.harness.model.version import release
 from groupproof.harness.reports.report_writer import write_report
 from groupproof.harness.running.runs.shard_merge import MergedRun, join, sets_of
+from groupproof.protocol.kit_release import release
 from groupproof.protocol.trace import write_trace
 
 CLOSING = "leave/classic/close"

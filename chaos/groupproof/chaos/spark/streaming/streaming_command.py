@@ -140,8 +140,8 @@ class _Call:
         from datetime import UTC, datetime
         from importlib import metadata
 
-        from groupproof.harness.model.version import release
         from groupproof.harness.subjects.spark_connector import connector
+        from groupproof.protocol.kit_release import release
 
         coordinator = f"the reference coordinator ({self._options['profile']})" if brokers is None else f"{brokers.spec}"
         return {

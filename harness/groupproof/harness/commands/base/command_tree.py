@@ -53,7 +53,7 @@ class Group(click.Group):
 
 def _version(ctx: click.Context, parameter: click.Parameter, value: object) -> None:
     if value and not ctx.resilient_parsing:
-        from groupproof.harness.model.version import release
+        from groupproof.protocol.kit_release import release
 
         click.echo(f"groupproof {release()}")
         ctx.exit()

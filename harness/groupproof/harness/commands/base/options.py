@@ -196,7 +196,7 @@ def _only_frames(ctx: click.Context, parameter: click.Parameter, value: str) -> 
 
 
 def _own_catalogue(ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    from groupproof.harness.model.version import release
+    from groupproof.protocol.kit_release import release
 
     if value not in (None, release()):
         raise click.UsageError(

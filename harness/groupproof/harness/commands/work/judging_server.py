@@ -22,9 +22,9 @@ from groupproof.harness.judging.observed.observed_group import judge_live
 from groupproof.harness.judging.summary.grade import grade_of
 from groupproof.harness.judging.summary.run_summary import RunInfo, RunSummary, SubjectInfo, SuiteInfo
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
-from groupproof.harness.model.version import release
 from groupproof.harness.running.gc_pauses import rare_pauses
 from groupproof.harness.running.signals import mind_signals
+from groupproof.protocol.kit_release import release
 from groupproof.protocol.rules.profiles import UnknownProfile
 from groupproof.protocol.trace import Observation, Recorder, Trace
 

@@ -14,4 +14,4 @@ from groupproof.harness.model.case import Judge
 
 __all__ = ["UNIVERSAL"]
 
-UNIVERSAL: Final[tuple[Judge, ...]] = tuple(folded(universal_fold) for universal_fold in UNIVERSAL_FOLDS)
+UNIVERSAL: Final[tuple[Judge, ...]] = (folded(*UNIVERSAL_FOLDS),)

@@ -43,6 +43,21 @@ class CheckerSet:
 
     def step(self, obs: Observation) -> Sequence[Finding]:
         """Take the next observation; return what is certain now, in the order of the checkers."""
+        found = self._found(obs)
+        return [finding for _, finding in found] if found else ()
+
+    def by_checker(self, trace: Iterable[Observation]) -> list[list[Finding]]:
+        """Return what the checkers find in a whole trace, of which they have taken nothing yet: a list for each checker."""
+        findings: list[list[Finding]] = [[] for _ in self._checkers]
+        for obs in trace:
+            for place, finding in self._found(obs):
+                findings[place].append(finding)
+        for of_checker, checker in zip(findings, self._checkers, strict=True):
+            of_checker += checker.end()
+        return findings
+
+    def _found(self, obs: Observation) -> Sequence[tuple[int, Finding]]:
+        """Take the next observation; return what is certain now, with the checker's place."""
         at_ms = obs.at_ms
         due = self._due(at_ms) if at_ms > self._due_ms else None
         if self._tracks:
@@ -55,9 +70,7 @@ class CheckerSet:
         found = [(place, finding) for place, look in listeners for finding in look(obs)]
         if at_ms + self._wait_ms < self._due_ms:
             self._due_ms = at_ms + self._wait_ms
-        if due:
-            found = sorted(chain(due, found), key=lambda entry: entry[0])
-        return [finding for _, finding in found] if found else ()
+        return sorted(chain(due, found), key=lambda entry: entry[0]) if due else found
 
     def _due(self, at_ms: float) -> list[tuple[int, Finding]]:
         ripe = {place: checker for place, checker, queue in self._waiting if queue.until_ms < at_ms}

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Final
 
 from groupproof.harness.judging.case_result import CaseResult, Play
-from groupproof.harness.judging.checkers.checker import findings_of
 from groupproof.harness.judging.checkers.checker_registry import checkers_spoken
+from groupproof.harness.judging.checkers.checker_set import CheckerSet
 from groupproof.harness.judging.checkers.classic_checkers import CLASSIC_CHECKERS
 from groupproof.harness.judging.checkers.dialect_checkers import DialectCheckers
 from groupproof.harness.judging.checkers.partings import Partings
@@ -54,7 +54,7 @@ def _judged(group: str, story: Trace) -> CaseResult:
     for obs in story:
         partings.follow(obs)
     spoken = checkers_spoken(evidence.sent)
-    findings = tuple(capped(finding) for part, own in spoken for make in part.members for finding in findings_of(make(), own))
+    findings = tuple(capped(finding) for part, own in spoken for found in CheckerSet(part.members).by_checker(own) for finding in found)
     part = spoken[0][0] if spoken else CLASSIC_CHECKERS
     goodbye, why = partings.goodbye()
     judgement = judgement_of(

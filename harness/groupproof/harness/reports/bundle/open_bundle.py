@@ -12,11 +12,11 @@ from groupproof.harness.cases.catalogue import cases_like
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.model.report_paths import CASES, case_place
-from groupproof.harness.model.version import release
 from groupproof.harness.reports.bundle.archive import DamagedBundle, NotACertificate, unpack
 from groupproof.harness.reports.bundle.bundle_files import EXPECTATIONS, MANIFEST, REPORT, SIGNATURE
 from groupproof.harness.reports.bundle.manifest import SCHEMA
 from groupproof.harness.reports.bundle.recomputed_case import Marks, RecomputedCase, read_json, retell
+from groupproof.protocol.kit_release import release
 from groupproof.protocol.schemas import SchemaError, validate
 
 __all__ = ["Contents", "read_bundle"]

@@ -24,7 +24,6 @@ from groupproof.harness.model.case import Case
 from groupproof.harness.model.errors import BrokenEnvironment, KitFailure, RunError, WrongUsage
 from groupproof.harness.model.report_paths import PLAN, case_place, trace_name
 from groupproof.harness.model.selection import at_level
-from groupproof.harness.model.version import release
 from groupproof.harness.reports.bundle.archive import DamagedBundle
 from groupproof.harness.reports.bundle.bundle_files import MANIFEST, REPORT
 from groupproof.harness.reports.bundle.differences import by_id, differences
@@ -34,6 +33,7 @@ from groupproof.harness.reports.bundle.recomputed_case import RecomputedCase
 from groupproof.harness.reports.bundle.signature import BadSignature, Signature, checked, is_there, signed_by
 from groupproof.harness.reports.bundle.witnesses import contradictions
 from groupproof.harness.reports.report_writer import schedule_of
+from groupproof.protocol.kit_release import release
 
 __all__ = ["Verification", "verify"]
 

@@ -10,12 +10,12 @@ from typing import Final
 
 from groupproof.harness.model.errors import KitFailure
 from groupproof.harness.model.museum_row import RowOutcome, RowState
-from groupproof.harness.model.version import release
 from groupproof.harness.reports.meanings import VERDICTS
 from groupproof.harness.reports.museum_outcomes import to_json, totals_of
 from groupproof.harness.reports.output_folder import check_folder, write_text
 from groupproof.harness.reports.pages.template_engine import render
 from groupproof.harness.reports.pictures.palette import VERDICT_COLOURS
+from groupproof.protocol.kit_release import release
 from groupproof.protocol.schemas import SchemaError, validate
 
 __all__ = ["PAGE", "REPORT", "STATE_COLOURS", "write_museum"]

@@ -14,12 +14,12 @@ from groupproof.harness.model.errors import RunError, WrongUsage
 from groupproof.harness.model.museum_row import Visit
 from groupproof.harness.model.report_json import read_report
 from groupproof.harness.model.verdicts import Verdict
-from groupproof.harness.model.version import release
 from groupproof.harness.running.runs.client_run import ClientRun
 from groupproof.harness.running.runs.coordinator_run import JOBS, CoordinatorRun
 from groupproof.harness.running.runs.whole_run import CertifyRun, RunConfig, RunOutcome, Say
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
 from groupproof.harness.subjects.client_registry import Candidate
+from groupproof.protocol.kit_release import release
 from groupproof.protocol.rules.requirements import catalogue_sha256
 
 __all__ = ["Found", "FoundOf", "MuseumRun", "is_decided"]

@@ -26,8 +26,8 @@ from groupproof.harness.model.errors import BrokenEnvironment, KitFailure, Wrong
 from groupproof.harness.model.report_json import folder_of, title_of
 from groupproof.harness.model.report_paths import STDERR, case_place, trace_name
 from groupproof.harness.model.verdicts import Goodbye, Verdict
-from groupproof.harness.model.version import release
 from groupproof.harness.running.rejudge import read_traces
+from groupproof.protocol.kit_release import release
 from groupproof.protocol.rules.requirements import catalogue_sha256
 
 __all__ = ["MergedRun", "NamedBroker", "is_shard", "join", "sets_of"]

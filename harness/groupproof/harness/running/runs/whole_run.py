@@ -27,7 +27,6 @@ from groupproof.harness.judging.summary.shards import Share
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.verdicts import Verdict
-from groupproof.harness.model.version import release
 from groupproof.harness.running.canary import Canary
 from groupproof.harness.running.case_runner import Progress
 from groupproof.harness.running.error_search import trouble_in
@@ -37,6 +36,7 @@ from groupproof.harness.running.signals import mind_signals
 from groupproof.harness.subjects.client_registry import Candidate
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.harness.subjects.shims.contract_lines import Hello
+from groupproof.protocol.kit_release import release
 
 __all__ = ["BROKEN_MAX", "GONE_MAX", "CertifyRun", "RunConfig", "RunOutcome", "Say", "info_of"]
 

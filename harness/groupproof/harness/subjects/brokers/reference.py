@@ -15,13 +15,13 @@ from groupproof.coordinator.machine.settings import Settings, UnknownSetting
 from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.coordinator.planted.variants import UnknownVariant, variant_named
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
-from groupproof.harness.model.version import release
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject, CannotStop, RunningCluster
 from groupproof.harness.subjects.brokers.known_settings import BY_HAND, KnownSetting, differing
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.networks.network import MemoryNetwork
 from groupproof.harness.subjects.reference_control import ReferenceMachines
 from groupproof.protocol.faults import Move
+from groupproof.protocol.kit_release import release
 from groupproof.protocol.trace import Recorder
 
 __all__ = ["ReferenceBrokers", "as_variant"]

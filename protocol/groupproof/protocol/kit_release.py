@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 __all__ = ["release"]
 
 
+@cache
 def release() -> str:
-    """Return the installed release; "0" when run from a work tree by PYTHONPATH."""
+    """Return the installed release; "0" when run from a work tree by PYTHONPATH. It is read once: the package's metadata is a file, and every shim says hello."""
     try:
         return version("groupproof")
     except PackageNotFoundError:
