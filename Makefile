@@ -48,7 +48,7 @@ soak: .venv/.set-up-dev .cache/bytecode/.compiled ## run the long form of the pr
 mutants: .venv/.set-up-dev ## mutate the machines: a sample of 400, each of which some test should kill
 	$(BIN)/python ci/mutants.py $(ARGS)
 
-bench: .venv/.set-up-dev ## measure the wire beside kio, how fast the offsets topic is read, the simulator beside trio, what a tap, a Toxiproxy and the pytest plugin cost, and coordinators side by side: heartbeats a second, groups forming and rebalancing
+bench: .venv/.set-up-dev ## measure the wire beside kio, how fast the offsets topic is read, the simulator beside trio, what a tap, a Toxiproxy and the pytest plugin cost, and coordinators side by side in both protocols: heartbeats a second, groups forming and rebalancing
 	$(BIN)/python -m tests.benchmarks.wire
 	$(BIN)/python -m tests.benchmarks.offsets_topic
 	$(BIN)/python -m tests.benchmarks.history
@@ -56,6 +56,7 @@ bench: .venv/.set-up-dev ## measure the wire beside kio, how fast the offsets to
 	$(BIN)/python -m tests.benchmarks.ways
 	$(BIN)/python -m tests.benchmarks.plugin
 	$(BIN)/python -m tests.benchmarks.coordinators $(ARGS)
+	$(BIN)/python -m tests.benchmarks.coordinators --dialect consumer
 
 check: .venv/.set-up-dev ## format, lint, types, import contracts, generated documents; the same for a person and CI
 	ci/check

@@ -8,8 +8,13 @@ counts. What matters are the ratios within one run, never a rate alone.
   with other work the fairer measure, for a process of many threads is given more of it than one of one.
 - *beats*: n connections, on each the next heartbeat is sent when the last one is answered; `pipelined` is one connection with 64 under way.
 - *form*: n members on connections that are up already, from the first JoinGroup to the last SyncGroup answer of one generation.
+- *form in CPU*: the processor time that the coordinator's process had for it.
 - *rebalance*: the leader of those n joins again; from its JoinGroup to the last SyncGroup answer of the next generation. *in CPU*: the
   processor time that the coordinator's process had for it.
+
+`--dialect consumer` measures the same of KIP-848's protocol, beside Apache Kafka 4.4.0 (`epoch_load.py`): there *form* is from the first heartbeat at
+epoch 0 until all members are at one epoch and own every partition of a topic once, with one heartbeat of each member a round, and nothing else rebalances.
+Aims there: heartbeats by processor time as Apache Kafka's, and a group of 1,000 members formed no slower.
 
 Aims: 0.8 of kfake's heartbeats, and a rebalance of 1,000 members no slower than Apache Kafka's. Each run says by which ratio they are met or
 missed. A heartbeat costs little more than kfake's at 1 member and about twice as much beyond; where the time goes, and why it is left there, is
@@ -26,7 +31,7 @@ import json
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -37,6 +42,7 @@ import click
 import trio
 from rich.console import Console
 from rich.table import Table
+from tests.benchmarks.epoch_load import TOPIC, EpochGroup
 from tests.benchmarks.load import Address, Group, Unfit, beat, echoed
 from tests.benchmarks.processes import cpu_s, listening_on
 
@@ -46,15 +52,17 @@ from groupproof.harness.subjects.brokers.broker_providers import subject_named
 __all__ = ["Measured", "aims", "measure", "served", "told"]
 
 OWN: Final = "groupproof"
-OTHERS: Final = ("kfake", "librdkafka-mock", "apache-kafka@4.1.0")
-SIZES: Final = (1, 10, 100, 1000)
+KAFKA: Final = "apache-kafka@"
+OTHERS: Final = {"classic": ("kfake", "librdkafka-mock", f"{KAFKA}4.1.0"), "consumer": (f"{KAFKA}4.4.0",)}
+PROFILES: Final = {"classic": "kafka-4.1", "consumer": "kafka-4.4"}
+SIZES: Final = {"classic": (1, 10, 100, 1000), "consumer": (10, 100, 1000)}
 PIPELINED: Final = 64
 ROUNDS: Final = 3
 SECONDS: Final = 2.0
-WARM_S: Final = 1.0
+WARM_S: Final = {"classic": 1.0, "consumer": 5.0}
 HEARTBEATS_AIM: Final = 0.8
 CPU_MEMBERS_MIN: Final = 100  # processor time is told in steps of 10 ms: a smaller group's rebalance is too short for it
-_KINDS: Final = (("beats", ""), ("beats", " a CPU s"), ("form", ""), ("rebalance", ""), ("rebalance", " in CPU"))
+_KINDS: Final = (("beats", ""), ("beats", " a CPU s"), ("form", ""), ("form", " in CPU"), ("rebalance", ""), ("rebalance", " in CPU"))
 _SETTINGS: Final = {"group.initial.rebalance.delay.ms": 0}
 
 
@@ -84,11 +92,12 @@ class Measured:
 
 
 @contextmanager
-def served() -> Iterator[Address]:
-    """Run `groupproof serve` and yield its address."""
+def served(dialect: str = "classic", partitions: int = 1) -> Iterator[Address]:
+    """Run `groupproof serve` with a topic and yield its address."""
     command = [sys.executable, "-c", "from groupproof.harness.commands import main; main()", "serve", "--brokers", "1"]
     settings = [f"--set={name}={value}" for name, value in _SETTINGS.items()]
-    with subprocess.Popen([*command, *settings], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    plan = [f"--profile={PROFILES[dialect]}", f"--topic={TOPIC}:{partitions}", "--records=0"]
+    with subprocess.Popen([*command, *settings, *plan], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             yield _address(process, "bootstrap.servers=127.0.0.1:")
         finally:
@@ -113,24 +122,29 @@ def _address(process: subprocess.Popen[str], before: str) -> Address:
     return "127.0.0.1", int(line.removeprefix(before))
 
 
-def measure(subject: Measured, size: int, *, seconds: float, numbers: Iterator[int]) -> None:
-    """Form a group of `size`, rebalance it, and let it beat."""
+def measure(subject: Measured, size: int, *, seconds: float, numbers: Iterator[int], dialect: str = "classic", partitions: int = 1) -> None:
+    """Form a group of `size`, rebalance it in the classic dialect, and let it beat."""
     name, what = f"bench-{subject.name}-{size}-{next(numbers)}", f"{size} members"
     if what in subject.faults:
         return
     try:
-        with Group(subject.address, name, size) as group:
-            subject.add(f"form {size}", group.form())
-            began_s = subject.cpu_s()
-            subject.add(f"rebalance {size}", group.rebalance())
-            if size >= CPU_MEMBERS_MIN and began_s is not None:
-                subject.add(f"rebalance {size} in CPU", (subject.cpu_s() or 0) - began_s)
-            frames, answers = group.heartbeats(), [echoed(number) for number in range(size)]
+        with Group(subject.address, name, size) if dialect == "classic" else EpochGroup(subject.address, name, size, partitions=partitions) as group:
+            _time(subject, f"form {size}", group.form, size)
+            if isinstance(group, Group):
+                _time(subject, f"rebalance {size}", group.rebalance, size)
+            frames, answers = group.heartbeats(), group.answers()
             _beat(subject, f"beats {size}", frames, answers, seconds)
             if size == 1:
                 _beat(subject, "pipelined", frames, answers, seconds, in_flight=PIPELINED)
     except (Unfit, OSError) as fault:
         subject.faults[what] = str(fault) or type(fault).__name__
+
+
+def _time(subject: Measured, what: str, work: Callable[[], float], size: int) -> None:
+    began_s = subject.cpu_s()
+    subject.add(what, work())
+    if size >= CPU_MEMBERS_MIN and began_s is not None:
+        subject.add(f"{what} in CPU", (subject.cpu_s() or 0) - began_s)
 
 
 def _beat(subject: Measured, what: str, frames: Sequence[bytes], answers: Sequence[bytes], seconds: float, in_flight: int = 1) -> None:
@@ -142,15 +156,16 @@ def _beat(subject: Measured, what: str, frames: Sequence[bytes], answers: Sequen
     subject.busy = max(subject.busy, done.busy)
 
 
-def measure_all(subjects: Sequence[Measured], *, sizes: Sequence[int], rounds: int, seconds: float, warm_s: float = WARM_S) -> None:
+def measure_all(subjects: Sequence[Measured], dialect: str, *, sizes: Sequence[int], rounds: int, seconds: float) -> None:
     """Measure in turns; the first round, which is not counted, warms everybody up."""
-    numbers = count()
+    numbers, partitions = count(), max(sizes)
     for subject in subjects:
-        measure(Measured(subject.name, subject.address), min(10, max(sizes)), seconds=warm_s, numbers=numbers)
+        warm = Measured(subject.name, subject.address)
+        measure(warm, min(10, max(sizes)), seconds=WARM_S[dialect], numbers=numbers, dialect=dialect, partitions=partitions)
     for _ in range(rounds):
         for size in sizes:
             for subject in subjects:
-                measure(subject, size, seconds=seconds, numbers=numbers)
+                measure(subject, size, seconds=seconds, numbers=numbers, dialect=dialect, partitions=partitions)
 
 
 def measure_echo(address: Address, *, sizes: Sequence[int], seconds: float, name: str = "trivial echo") -> Measured:
@@ -163,17 +178,19 @@ def measure_echo(address: Address, *, sizes: Sequence[int], seconds: float, name
     return found
 
 
-def aims(subjects: Sequence[Measured], sizes: Sequence[int]) -> list[tuple[str, float, bool]]:
+def aims(subjects: Sequence[Measured], sizes: Sequence[int], dialect: str = "classic") -> list[tuple[str, float, bool]]:
     """Return what is aimed at with the ratio that was measured, and whether that is enough; what was not measured is left out."""
     by_name = {subject.name: subject for subject in subjects}
+    kafka = next((name for name in by_name if name.startswith(KAFKA)), "")
+    other, beats_aim, work = ("kfake", HEARTBEATS_AIM, "rebalance") if dialect == "classic" else (kafka, 1.0, "form")
     found: list[tuple[str, float, bool]] = []
     for size in sizes:
         for name in ("", " a CPU s"):
-            if (ratio := _ratio(by_name, f"beats {size}{name}", "kfake")) is not None:
-                found.append((f"heartbeats of {size}{name}: groupproof / kfake >= {HEARTBEATS_AIM}", ratio, ratio >= HEARTBEATS_AIM))
+            if (ratio := _ratio(by_name, f"beats {size}{name}", other)) is not None:
+                found.append((f"heartbeats of {size}{name}: groupproof / {other} >= {beats_aim}", ratio, ratio >= beats_aim))
     for name in ("", " in CPU"):
-        if (ratio := _ratio(by_name, f"rebalance {max(sizes)}{name}", OTHERS[-1])) is not None:
-            found.append((f"rebalance of {max(sizes)}{name}: groupproof / {OTHERS[-1]} <= 1", ratio, ratio <= 1))
+        if (ratio := _ratio(by_name, f"{work} {max(sizes)}{name}", kafka)) is not None:
+            found.append((f"{work} of {max(sizes)}{name}: groupproof / {kafka} <= 1", ratio, ratio <= 1))
     return found
 
 
@@ -182,7 +199,7 @@ def _ratio(by_name: Mapping[str, Measured], what: str, other: str) -> float | No
     return own / theirs if own is not None and theirs else None
 
 
-def told(subjects: Sequence[Measured], echoes: Sequence[Measured], sizes: Sequence[int]) -> dict[str, Any]:
+def told(subjects: Sequence[Measured], echoes: Sequence[Measured], sizes: Sequence[int], dialect: str = "classic") -> dict[str, Any]:
     """Return the whole report as JSON has it."""
     return {
         "coordinators": {
@@ -194,25 +211,27 @@ def told(subjects: Sequence[Measured], echoes: Sequence[Measured], sizes: Sequen
             }
             for measurement in (*subjects, *echoes)
         },
-        "aims": [{"aim": aim, "ratio": ratio, "met": met} for aim, ratio, met in aims(subjects, sizes)],
+        "aims": [{"aim": aim, "ratio": ratio, "met": met} for aim, ratio, met in aims(subjects, sizes, dialect)],
     }
 
 
-def show(console: Console, subjects: Sequence[Measured], echoes: Sequence[Measured], sizes: Sequence[int]) -> None:
+def show(console: Console, subjects: Sequence[Measured], echoes: Sequence[Measured], sizes: Sequence[int], dialect: str) -> None:
     """Print the table, its ratios to the kit's own coordinator, and the aims."""
-    table = Table(title="one run, medians; in brackets the ratio of groupproof's own figure to it")
+    table = Table(title=f"dialect {dialect}, one run, medians; in brackets the ratio of groupproof's own figure to it")
     table.add_column("measured")
     for measurement in (*subjects, *echoes):
         table.add_column(measurement.name, justify="right")
     kinds = [f"{kind} {size}{name}" for kind, name in _KINDS for size in sizes]
     for what in ("pipelined", "pipelined a CPU s", *kinds):
+        if not any(what in item.values for item in (*subjects, *echoes)):
+            continue
         table.add_row(_titled(what), *(_cell(item, subjects[0], what) for item in (*subjects, *echoes)))
     table.add_row("generator busy at most", *(f"{item.busy:.0%}" for item in (*subjects, *echoes)))
     console.print(table)
     for measurement in subjects:
         for what, fault in measurement.faults.items():
             console.print(f"{measurement.name}, {what}: {fault}", markup=False)
-    for aim, ratio, met in aims(subjects, sizes):
+    for aim, ratio, met in aims(subjects, sizes, dialect):
         console.print(f"{'met' if met else 'not met'}: {aim}; it is {ratio:.2f}", markup=False)
 
 
@@ -231,19 +250,19 @@ def _cell(measurement: Measured, own: Measured, what: str) -> str:
 
 
 async def _measured(
-    others: Sequence[str], sizes: Sequence[int], rounds: int, seconds: float, console: Console
+    dialect: str, others: Sequence[str], sizes: Sequence[int], rounds: int, seconds: float, console: Console
 ) -> tuple[list[Measured], list[Measured]]:
     async with AsyncExitStack() as stack:
-        subjects = [Measured(OWN, stack.enter_context(served()))]
+        subjects = [Measured(OWN, stack.enter_context(served(dialect, max(sizes))))]
         for name in others:
             subject = subject_named(name, say=lambda line: console.print(line, markup=False))
             try:
-                cluster = await stack.enter_async_context(subject.cluster(settings=_SETTINGS, brokers=1, topics={"t": 1}))
+                cluster = await stack.enter_async_context(subject.cluster(settings=_SETTINGS, brokers=1, topics={TOPIC: max(sizes)}))
             except RunError as error:
                 console.print(f"{name} is left out: {error}", markup=False)
             else:
                 subjects.append(Measured(name, cluster.addresses[0]))
-        await trio.to_thread.run_sync(lambda: measure_all(subjects, sizes=sizes, rounds=rounds, seconds=seconds))
+        await trio.to_thread.run_sync(lambda: measure_all(subjects, dialect, sizes=sizes, rounds=rounds, seconds=seconds))
         with ExitStack() as alone:
             echoes = [measure_echo(alone.enter_context(echoing()), sizes=sizes, seconds=seconds)]
             echoes.append(measure_echo(alone.enter_context(echoing("polled")), sizes=sizes, seconds=seconds, name="echo by trio"))
@@ -251,19 +270,26 @@ async def _measured(
 
 
 @click.command()
+@click.option("--dialect", type=click.Choice(["classic", "consumer"]), default="classic", show_default=True, help="What the members speak.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything measured as JSON on stdout.")
-@click.option("--against", "others", multiple=True, metavar="SUBJECT", help=f"Beside groupproof; repeatable.  [default: {', '.join(OTHERS)}]")
-@click.option("--size", "sizes", multiple=True, type=click.IntRange(1, 10_000), help="How many members; repeatable.  [default: 1, 10, 100, 1000]")
+@click.option("--against", "others", multiple=True, metavar="SUBJECT", help="Beside groupproof; repeatable.  [default: those of the dialect]")
+@click.option(
+    "--size",
+    "sizes",
+    multiple=True,
+    type=click.IntRange(1, 10_000),
+    help="How many members; repeatable.  [default: 10, 100, 1000, in the classic dialect 1 too]",
+)
 @click.option("--rounds", type=click.IntRange(1), default=ROUNDS, show_default=True)
 @click.option("--seconds", type=click.FloatRange(0.05), default=SECONDS, show_default=True, help="Of heartbeats, each time.")
-def main(*, as_json: bool, others: tuple[str, ...], sizes: tuple[int, ...], rounds: int, seconds: float) -> None:
+def main(*, dialect: str, as_json: bool, others: tuple[str, ...], sizes: tuple[int, ...], rounds: int, seconds: float) -> None:
     """Measure coordinators side by side."""
     console = Console(stderr=as_json)
-    chosen = sizes or SIZES
-    subjects, echoes = trio.run(_measured, others or OTHERS, chosen, rounds, seconds, console)
-    show(console, subjects, echoes, chosen)
+    chosen = sizes or SIZES[dialect]
+    subjects, echoes = trio.run(_measured, dialect, others or OTHERS[dialect], chosen, rounds, seconds, console)
+    show(console, subjects, echoes, chosen, dialect)
     if as_json:
-        click.echo(json.dumps(told(subjects, echoes, chosen), indent=1))
+        click.echo(json.dumps(told(subjects, echoes, chosen, dialect), indent=1))
 
 
 if __name__ == "__main__":

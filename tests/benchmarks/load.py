@@ -20,7 +20,7 @@ from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
 from groupproof.protocol.wire.message_codec import Framer, frame, read_response, write_request, write_response
 from groupproof.protocol.wire.subscription import Assignment, Subscription, encode_assignment, encode_subscription
 
-__all__ = ["VERSIONS", "Address", "Beats", "Group", "Member", "Unfit", "beat", "echoed"]
+__all__ = ["SENT_S", "VERSIONS", "Address", "Beats", "Group", "Member", "Unfit", "beat", "connected", "echoed"]
 
 Address = tuple[str, int]
 
@@ -83,7 +83,7 @@ class Group:
         self._stack = ExitStack()
         self._beat_s = max(0.1, size / BEATS_EACH_S)
         self._epoll = self._stack.enter_context(select.epoll())
-        self.members = [Member(number, self._stack.enter_context(_connected(address))) for number in range(size)]
+        self.members = [Member(number, self._stack.enter_context(connected(address))) for number in range(size)]
         self._by_fd = {member.sock.fileno(): member for member in self.members}
         self._greeted = self._named = self._synced_now = 0
         self._beats: list[tuple[float, int]] = []
@@ -132,6 +132,10 @@ class Group:
     def heartbeats(self) -> list[bytes]:
         """Return each member's Heartbeat as a frame."""
         return [self._beat_of(member) for member in self.members]
+
+    def answers(self) -> list[bytes]:
+        """Return the right answers to them, as frames."""
+        return [echoed(member.number) for member in self.members]
 
     # Members
 
@@ -269,7 +273,7 @@ def beat(address: Address, frames: Sequence[bytes], answers: Sequence[bytes], *,
         lines: dict[int, tuple[bytes, bytes]] = {}
         rests: dict[int, bytes] = {}
         for sent, answer in zip(frames, answers, strict=True):
-            fd = stack.enter_context(_connected(address)).fileno()
+            fd = stack.enter_context(connected(address)).fileno()
             lines[fd] = (sent, answer)
             poller.register(fd, select.EPOLLIN)
         began, worked = time.perf_counter(), time.process_time()
@@ -317,7 +321,8 @@ def echoed(number: int) -> bytes:
     return frame(write_response(Api.HEARTBEAT, VERSIONS[Api.HEARTBEAT], number, body))
 
 
-def _connected(address: Address) -> socket.socket:
+def connected(address: Address) -> socket.socket:
+    """Return a connection that sends at once."""
     sock = socket.create_connection(address, timeout=SENT_S)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return sock

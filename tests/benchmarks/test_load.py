@@ -11,6 +11,7 @@ from itertools import count
 
 import pytest
 from tests.benchmarks.coordinators import Measured, aims, echoing, measure, measure_echo, served, told
+from tests.benchmarks.epoch_load import EpochGroup
 from tests.benchmarks.load import Address, Group, Unfit, beat, echoed
 from tests.benchmarks.processes import cpu_s, listening_on
 
@@ -37,25 +38,43 @@ def answering(data: bytes) -> Iterator[Address]:
         thread.join()
 
 
+@pytest.fixture(scope="module")
+def address() -> Iterator[Address]:
+    with served("consumer", 4) as bound:
+        yield bound
+
+
 @pytest.mark.slow
-def test_a_group_forms_rebalances_and_beats_at_the_kit_s_own_coordinator() -> None:
-    with served() as address:
-        own = Measured("groupproof", address)
-        measure(own, 3, seconds=0.1, numbers=count())
-        with Group(address, "again", 3) as group:
-            group.form()
-            generation = group.members[0].generation
-            group.rebalance()
-            assert {member.generation for member in group.members} == {generation + 1}
-            assert sum(member.is_leader for member in group.members) == 1
+def test_a_group_forms_rebalances_and_beats_at_the_kit_s_own_coordinator(address: Address) -> None:
+    own = Measured("groupproof", address)
+    measure(own, 3, seconds=0.1, numbers=count())
+    with Group(address, "again", 3) as group:
+        group.form()
+        generation = group.members[0].generation
+        group.rebalance()
+        assert {member.generation for member in group.members} == {generation + 1}
+        assert sum(member.is_leader for member in group.members) == 1
 
     assert own.faults == {}
     assert {"form 3", "rebalance 3", "beats 3"} <= own.values.keys()
 
 
 @pytest.mark.slow
-def test_a_member_that_lost_its_session_joins_as_a_new_one() -> None:
-    with served() as address, Group(address, "expelled", 3) as group:
+def test_a_consumer_group_forms_and_beats_at_the_kit_s_own_coordinator(address: Address) -> None:
+    own = Measured("groupproof", address)
+    measure(own, 2, seconds=0.1, numbers=count(), dialect="consumer", partitions=4)
+    with EpochGroup(address, "epochs", 2, partitions=4) as group:
+        assert not group.is_stable()
+        group.form()
+        assert [[topic["partitions"] for topic in member.owned] for member in group.members] == [[(0, 1)], [(2, 3)]]
+
+    assert own.faults == {}
+    assert {"form 2", "beats 2"} <= own.values.keys()
+
+
+@pytest.mark.slow
+def test_a_member_that_lost_its_session_joins_as_a_new_one(address: Address) -> None:
+    with Group(address, "expelled", 3) as group:
         group.form()
         lost = group.members[-1].member_id
         leave = {"group_id": "expelled", "members": ({"member_id": lost, "group_instance_id": None},)}
@@ -92,6 +111,10 @@ def test_ratios_are_of_medians_of_one_run_and_say_whether_an_aim_is_met() -> Non
         measurement.values = {"beats 10": list(rates), "rebalance 10": [seconds]}
 
     assert [(ratio, met) for _, ratio, met in aims([own, kfake, kafka], (10,))] == [(0.9, True), (1.25, False)]
+    epochs = Measured("apache-kafka@4.4.0", ("127.0.0.1", 1))
+    epochs.values = {"beats 10": [8.0], "form 10": [0.5]}
+    own.values["form 10"] = [1.0]
+    assert [(ratio, met) for _, ratio, met in aims([own, epochs], (10,), "consumer")] == [(9 / 8, True), (2.0, False)]
     assert told([own, kfake, kafka], [own], (10,))["coordinators"]["kfake"]["median"] == {"beats 10": 10.0, "rebalance 10": 0.1}
 
 

@@ -21,6 +21,7 @@ from groupproof.protocol.wire.message_codec import (
     UnsupportedVersion,
     WireError,
     WireRequest,
+    _codec,
     frame,
     read_request,
     read_response,
@@ -278,6 +279,31 @@ def test_frames_come_out_whole_however_the_stream_is_cut(payloads: list[bytes], 
 
     assert found == payloads
     assert framer.pending == 0
+
+
+def test_a_heartbeat_that_comes_again_is_read_as_the_first_time() -> None:
+    bodies = [{"group_id": "g", "generation_id": 3, "member_id": member} for member in ("m1", "m2")]
+    first, again, other = (
+        read_request(write_request(Api.HEARTBEAT, 3, correlation, "c", body), is_for_machine=True)
+        for correlation, body in ((1, bodies[0]), (2, bodies[0]), (3, bodies[1]))
+    )
+
+    assert (first.correlation, again.correlation, other.correlation) == (1, 2, 3)
+    assert again.message is first.message  # nothing was read twice
+    assert (again.client_id, again.body, again.surplus) == ("c", first.body, 0)
+    assert other.message.member_id == "m2"  # type: ignore[union-attr]  # a Heartbeat
+
+
+def test_what_was_read_of_heartbeats_has_a_bound() -> None:
+    for number in range(9_000):
+        last = read_request(
+            write_request(Api.HEARTBEAT, 3, 1, "c", {"group_id": "g", "generation_id": number, "member_id": "m"}), is_for_machine=True
+        )
+    held = _codec(Api.HEARTBEAT, 3, "request").repeated
+
+    assert held is not None
+    assert len(held) <= 8_192
+    assert last.message.generation_id == 8_999  # type: ignore[union-attr]  # a Heartbeat
 
 
 def test_an_incomplete_frame_is_kept_until_its_rest_comes() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,8 +14,10 @@ from groupproof.protocol.rules.dialect_registry import on_change
 from groupproof.protocol.vocabulary import ErrorCode
 
 if TYPE_CHECKING:
+    from enum import StrEnum
+
     from groupproof.coordinator.machine.any_group import AnyGroup
-    from groupproof.coordinator.machine.dialect_functions import CheckConfig, ConfigDefaults, DialectFunctions, RequestFunctions
+    from groupproof.coordinator.machine.dialect_functions import CheckConfig, ConfigDefaults, DialectFunctions, RequestClasses, RequestFunctions
     from groupproof.coordinator.machine.effect_context import EffectContext
     from groupproof.coordinator.machine.event import Event
     from groupproof.coordinator.machine.group_batches import Batch
@@ -52,6 +54,8 @@ class BoundTables:
     """What a release does, by dialect of the group, of `only` one where the release speaks no other; `none` where there is no group. `before` and `before_open` are the checks before the group is looked
     at, whole and without those that hold only where the gate is shut.
 
+    `of_class` are the rows of a cell, by dialect of the group (None: no group), and `before_of_class` the checks behind an open gate, without those that the class of a request rules out.
+
     `home` are the functions of the dialect that an event kind belongs to, `requests` and `batches` those of all dialects by the type of the message, `restored` by that of the record.
     """
 
@@ -61,6 +65,8 @@ class BoundTables:
     none: Mapping[Place, tuple[Rule, ...]]
     before: Mapping[EventKind, tuple[Rule, ...]]
     before_open: Mapping[EventKind, tuple[Rule, ...]]
+    of_class: Mapping[tuple[Dialect | None, EventKind, StrEnum | None, int], tuple[Rule, ...]]
+    before_of_class: Mapping[tuple[EventKind, int], tuple[Rule, ...]]
     functions: Mapping[Dialect, DialectFunctions]
     home: Mapping[EventKind, DialectFunctions]
     requests: Mapping[type[Any], RequestFunctions]
@@ -84,13 +90,25 @@ def bound_tables(profile: Profile, variant: Variant) -> BoundTables:
     cells = {table.dialect: binder.cells(table) for table in tables}
     before = {kind: rules for table in tables for kind, rules in binder.before(table).items()}
     gate = frozenset(guard for function in functions.values() for guard in function.gate) - variant.guards.keys()
+    before_open = {kind: tuple(rule for rule in rules if rule.row.guard not in gate) for kind, rules in before.items()}
+    none = _first_of({place: rules for place, rules in bound.items() if place[1] is NO_GROUP} for bound in cells.values())
+    classes = _first_of(function.classes for function in functions.values())
     return BoundTables(
         profile=profile,
         cells=cells,
         only=cells[tables[0].dialect] if len(tables) == 1 else None,
-        none=_first_of({place: rules for place, rules in bound.items() if place[1] is NO_GROUP} for bound in cells.values()),
+        none=none,
         before=before,
-        before_open={kind: tuple(rule for rule in rules if rule.row.guard not in gate) for kind, rules in before.items()},
+        before_open=before_open,
+        of_class={
+            (dialect, *place, number): narrow
+            for dialect, bound in (*cells.items(), (None, none))
+            for place, rules in bound.items()
+            for number, narrow in binder.by_class(classes.get(place[0]), rules)
+        },
+        before_of_class={
+            (kind, number): narrow for kind, rules in before_open.items() for number, narrow in binder.by_class(classes.get(kind), rules)
+        },
         functions=functions,
         home=home,
         requests=_first_of(function.requests for function in functions.values()),
@@ -155,6 +173,12 @@ class _Binder:
     def before(self, table: Table) -> dict[EventKind, tuple[Rule, ...]]:
         words = self._words(functions_of(table.dialect))
         return {kind: self._rules(kind, "before", cell, words) for kind, cell in table.before_group.items()}
+
+    def by_class(self, classes: RequestClasses | None, rules: tuple[Rule, ...]) -> Iterator[tuple[int, tuple[Rule, ...]]]:
+        """Leave out what a class rules out, but no guard that is the variant's: that may hold for any request."""
+        for number in range(1, 1 if classes is None else classes.count + 1):
+            assert classes is not None, "without classes there is no number"
+            yield number, tuple(rule for rule in rules if rule.row.guard in self.variant.guards or not classes.rules_out(rule.row.guard, number))
 
     def _words(self, own: DialectFunctions) -> _Functions:
         variant, dialects = self.variant, (own, *self.functions)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from groupproof.protocol.rules.dialect import Dialect
     from groupproof.protocol.vocabulary import ErrorCode
 
-__all__ = ["CheckConfig", "ConfigDefaults", "DialectFunctions", "RequestFunctions"]
+__all__ = ["CheckConfig", "ConfigDefaults", "DialectFunctions", "RequestClasses", "RequestFunctions"]
 
 
 class CheckConfig(Protocol):
@@ -46,6 +46,17 @@ class RequestFunctions:
     asks_offsets: bool = True
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestClasses:
+    """By which of its fields alone a request is told from others of its kind, so that rows need not be asked that are for none like it.
+
+    The classes have the numbers from 1 to `count`; of class 0 nothing is known. `rules_out` says whether a guard holds for no request of a class.
+    """
+
+    count: int
+    rules_out: Callable[[GuardName, int], bool]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DialectFunctions:
     """What the words of `dialect` do: one function for each guard, answer and effect, and no other.
@@ -55,7 +66,7 @@ class DialectFunctions:
     code in the shape of a request's answer. `gate` are the guards that hold only where the coordinator cannot look at the group; `quiet` the kinds that
     are not recorded where their row does nothing. `planted` are its bugs and its legal deviations beside those that are made from the rules.
     `restored` makes a group of what was stored of it, by the type of the record. `hear_of_topics` tells a group which topics changed; `check_config` reads the settings
-    that one group is to have for itself, or says why it may not have them, where groups of the dialect may have any; `config_defaults` are what a group goes by without.
+    that one group is to have for itself, or says why it may not have them, where groups of the dialect may have any; `config_defaults` are what a group goes by without. `classes` are those of the requests of a kind, where it has some.
     """
 
     dialect: Dialect
@@ -74,3 +85,4 @@ class DialectFunctions:
     hear_of_topics: Callable[[Any, frozenset[str]], None] = lambda group, names: None
     check_config: CheckConfig | None = None
     config_defaults: ConfigDefaults | None = None
+    classes: Mapping[EventKind, RequestClasses] = field(default_factory=dict)

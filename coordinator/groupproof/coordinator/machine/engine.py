@@ -46,6 +46,7 @@ class Engine:
         self.tables = tables
         self.profile, self._only, self._cells, self._none = tables.profile, tables.only, tables.cells, tables.none
         self._before, self._before_open = tables.before, tables.before_open
+        self._of_class, self._before_of_class = tables.of_class, tables.before_of_class
         self.fields = tables.fields
         self.settings = settings
         self.groups: dict[str, AnyGroup] = {}
@@ -61,7 +62,10 @@ class Engine:
         """Apply the row of an input whose group has been looked up; return it. Raise `Unreachable` where the table has no cell."""
         group = event.group
         state = None if group is None else group.state
-        cell = (self._only or self._cells_for(group)).get((event.kind, state))
+        if event.request_class:
+            cell = self._of_class.get((None if group is None else group.dialect, event.kind, state, event.request_class))
+        else:
+            cell = (self._only or self._cells_for(group)).get((event.kind, state))
         if cell is None:
             raise Unreachable(f"{event.kind.value} came up in {state_name(state)} of group {event.group_id!r}")
         for rule in cell:
@@ -75,11 +79,16 @@ class Engine:
 
     def refuse(self, event: Event) -> bool:
         """Check a request before its group is looked at; answer it and return True when a check holds."""
-        for rule in self._before_open[event.kind] if event.gate is OPEN else self._before[event.kind]:
+        for rule in self._checks_of(event):
             if rule.guard(event):
                 self._perform(rule, event)
                 return True
         return False
+
+    def _checks_of(self, event: Event) -> tuple[Rule, ...]:
+        if event.gate is not OPEN:
+            return self._before[event.kind]
+        return self._before_of_class[event.kind, event.request_class] if event.request_class else self._before_open[event.kind]
 
     def consequence(self, kind: EventKind, cause: Event) -> Row:
         """Apply an input that follows from another one, to the same group."""
@@ -126,15 +135,13 @@ class Engine:
     def _perform(self, rule: Rule, event: Event) -> None:
         if rule.is_told:
             token = None if event.arrival is None else event.arrival.token
-            self.out.append(
-                AppliedRow(token=token, group_id=event.group_id, rule=rule.name, requirement=rule.row.requirement, member_id=event.member_id)
-            )
+            self.out.append(AppliedRow(token, event.group_id, rule.name, rule.row.requirement, event.member_id))
         for effect in rule.effects:
             effect(self, event)
         if rule.row.then is not None:
             self._record_transition(event, rule.row.then, rule.name, _reason(rule.row, event))
         if rule.says is not None and event.arrival is not None:
-            self.out.append(Reply(token=event.arrival.token, message=rule.says(event)))
+            self.out.append(Reply(event.arrival.token, rule.says(event)))
         for effect in rule.after:
             effect(self, event)
 

@@ -62,7 +62,8 @@ class Event(_Views):
 
     `generation` is -1 where the input has none. `groups` are all groups there are, for ListGroups; `producer_id` and `is_committed` are a
     transaction's. `refusal` is what the log says to the request's records, `verdict` what the coordinator of its transaction says to it, both
-    as the client is told. `operations` are those that DescribeGroups tells.
+    as the client is told. `operations` are those that DescribeGroups tells. `request_class` is the number of the request's class among those of its
+    kind, 0 where they are not told apart.
 
     A field that few events have is set when its value is known. Until then the class's default stands, because every request makes an event and most need none of these fields.
     """
@@ -92,6 +93,7 @@ class Event(_Views):
     operations: int = field(default=OPERATIONS_NOT_ASKED, init=False)
     left: tuple[LeftMember, ...] = field(default=(), init=False)
     members_left: int = field(default=0, init=False)
+    request_class: int = field(default=0, init=False)
 
     @property
     def member(self) -> Member:

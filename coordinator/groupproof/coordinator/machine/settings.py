@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 from groupproof.protocol.rules.profiles import profile as profile_named
@@ -23,7 +23,7 @@ class UnknownSetting(ValueError):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Kafka's defaults of the newest release; `of` gives another release's (TIMER-01 to TIMER-16, TIMER-40). `brought` are the settings of the profile's
-    dialects that have some of their own, by their dotted names.
+    dialects that have some of their own, by their dotted names; `parsed` is what a dialect made of them, which every heartbeat asks for.
 
     `new_member_join_timeout_ms` is a constant in Kafka (TIMER-12) and no setting there.
     """
@@ -40,6 +40,7 @@ class Settings:
     transaction_partition_verification_enable: int = 1  # true or false; read since 3.7
     new_member_join_timeout_ms: int = 300_000
     brought: Any = ()  # pairs of a name and its value
+    parsed: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def offsets_retention_ms(self) -> int:
@@ -84,7 +85,7 @@ def _as_brought(name: str, value: Any, default: int | str) -> int | str:
         raise UnknownSetting(f"{name} must be a whole number, not {value!r}") from None
 
 
-OWN_NAMES: Final = tuple(field.name.replace("_", ".") for field in fields(Settings) if field.name != "brought")
+OWN_NAMES: Final = tuple(column.name.replace("_", ".") for column in fields(Settings) if column.name not in ("brought", "parsed"))
 """The dotted names of the settings that every dialect reads."""
 
 

@@ -201,6 +201,9 @@ def read_request(frame: bytes, *, is_for_machine: bool = False) -> WireRequest:
         codec = _REQUESTS[api_key, version]
     except KeyError:
         codec = _request_codec(api_key, version, correlation)
+    if is_for_machine and codec.repeated is not None and (found := codec.repeated.get(frame[_REQUEST_HEADER.size :])) is not None:
+        client_id, message, surplus = found
+        return WireRequest(api=codec.api, version=version, correlation=correlation, client_id=client_id, message=message, surplus=surplus)
     left = [ENTRIES_MAX]
     try:
         header, at = codec.read_header(frame, _REQUEST_HEADER.size, left)
@@ -214,6 +217,10 @@ def read_request(frame: bytes, *, is_for_machine: bool = False) -> WireRequest:
     if body is not None and codec.newest is not None:
         body = codec.newest(body, version)
     client_id, surplus = header["client id"], len(frame) - at
+    if message is not None and codec.repeated is not None and len(frame) <= _REPEATED_BYTES_MAX:
+        if len(codec.repeated) >= _REPEATED_MAX:
+            codec.repeated.clear()
+        codec.repeated[frame[_REQUEST_HEADER.size :]] = client_id, message, surplus
     return WireRequest(api=codec.api, version=version, correlation=correlation, client_id=client_id, body=body, message=message, surplus=surplus)
 
 
@@ -296,7 +303,7 @@ class _Codec:
     """Reader and writer of one version of one API's request or response."""
 
     __slots__ = (
-        "api", "body_of_message", "known", "newest", "no_tags", "old", "read", "read_header", "read_message", "title", "version", "write",
+        "api", "body_of_message", "known", "newest", "no_tags", "old", "read", "read_header", "read_message", "repeated", "title", "version", "write",
         "write_header", "write_message",
     )  # fmt: skip
 
@@ -321,6 +328,8 @@ class _Codec:
         elif typed is not None and is_whole(typed):
             self.read_message, self.body_of_message = reader_of(typed), body_maker(typed)
         self.no_tags = b"\0" if is_flexible else b""
+        # What was read of the bytes behind the correlation id: a member sends the same heartbeat again and again, and a message never changes.
+        self.repeated: dict[bytes, tuple[str | None, Any, int]] | None = {} if api in _REPEATED and side == "request" else None
 
 
 _REQUESTS: Final[dict[tuple[int, int], _Codec]] = {}
@@ -359,6 +368,9 @@ def _why(error: Exception) -> str:
     return str(error) if isinstance(error, MalformedBytes) else "it ends early"
 
 
+_REPEATED: Final = frozenset({Api.HEARTBEAT, Api.CONSUMER_GROUP_HEARTBEAT})
+_REPEATED_MAX: Final = 8_192
+_REPEATED_BYTES_MAX: Final = 512
 _APIS: Final = {int(api): api for api in Api}
 _REQUEST_HEADER: Final = struct.Struct(">hhi")
 _CORRELATION: Final = struct.Struct(">i")

@@ -81,7 +81,8 @@ def _copied(history: MixedHistory) -> MixedHistory:
     """Return a copy that goes its own way; tables and settings are shared, which nothing changes."""
     machine, engine = history._machine, history._machine._engine
     shared = (
-        engine.tables, engine.profile, engine._cells, engine._only, engine._none, engine._before, engine._before_open, engine.fields, engine.settings,
+        engine.tables, engine.profile, engine._cells, engine._only, engine._none, engine._before, engine._before_open, engine._of_class,
+        engine._before_of_class, engine.fields, engine.settings,
         machine._requests, machine._variant,
     )  # fmt: skip
     return deepcopy(history, {id(item): item for item in shared})

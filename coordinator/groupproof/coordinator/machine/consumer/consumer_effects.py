@@ -69,7 +69,10 @@ def _forget(engine: EffectContext, event: ConsumerGroupEvent) -> None:
 
 
 def _store(engine: EffectContext, event: ConsumerGroupEvent) -> None:
-    engine.partition(event.group_id).groups[event.group_id] = StoredConsumerGroup(group_of(event))
+    groups, group = engine.partition(event.group_id).groups, group_of(event)
+    stored = groups.get(event.group_id)
+    if not (isinstance(stored, StoredConsumerGroup) and stored.group is group):
+        groups[event.group_id] = StoredConsumerGroup(group)
 
 
 def _check_state(engine: EffectContext, event: ConsumerGroupEvent) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from groupproof.coordinator.machine.consumer.target_assignment import subscription_type
 from groupproof.coordinator.machine.event import Event
@@ -56,11 +56,15 @@ class ConsumerGroupEvent(_Views, Event):
     assignor: str = field(default="", init=False)
     describes_pending: bool = field(default=False, init=False)
 
-    def look_back(self) -> None:
-        """Note what was resolved before the request changes anything: what it takes away still counts for it, as its records are replayed behind it."""
+    def look_back(self, *, resubscribes: bool = True) -> None:
+        """Note what was resolved before the request changes anything: what it takes away still counts for it, as its records are replayed behind it.
+
+        `resubscribes` is False for a request that leaves all subscriptions as they are.
+        """
         group = group_of(self)
-        self.subscriptions = subscription_type(group)
-        self.resolved_before, self.resolved_before_ms = len(group.topics_of_regex), group.resolved_ms if group.topics_of_regex else None
+        self.subscriptions = subscription_type(group) if resubscribes else None
+        if group.topics_of_regex:
+            self.resolved_before, self.resolved_before_ms = len(group.topics_of_regex), group.resolved_ms
 
     @property
     def consumer(self) -> ConsumerMember:
@@ -69,6 +73,11 @@ class ConsumerGroupEvent(_Views, Event):
         return self.beating
 
 
-def group_of(event: Event) -> ConsumerGroup:
-    """Return the group of an event that came to a consumer group, whatever dialect the request is of."""
-    return cast("ConsumerGroup", event.group)
+if TYPE_CHECKING:
+
+    def group_of(event: Event) -> ConsumerGroup:
+        """Return the group of an event that came to a consumer group, whatever dialect the request is of."""
+        ...
+
+else:
+    group_of = attrgetter("group")  # a heartbeat asks for it a dozen times

@@ -11,6 +11,7 @@ from groupproof.coordinator.machine.consumer.consumer_event import ConsumerGroup
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup, StoredConsumerGroup
 from groupproof.coordinator.machine.consumer.consumer_guards import CONSUMER_GUARDS
 from groupproof.coordinator.machine.consumer.consumer_settings import checked_config, config_defaults
+from groupproof.coordinator.machine.consumer.heartbeat_classes import HEARTBEAT_CLASSES, class_of
 from groupproof.coordinator.machine.dialect_functions import DialectFunctions, RequestFunctions
 from groupproof.coordinator.machine.group_batches import Batch
 from groupproof.protocol.rules.classic.classic_terms import Guard
@@ -30,6 +31,7 @@ __all__ = ["CONSUMER_FUNCTIONS"]
 
 def _fill(event: ConsumerGroupEvent, message: ConsumerGroupHeartbeatRequest) -> None:
     event.member_id, event.instance_id, event.member_epoch = message.member_id, message.instance_id, message.member_epoch
+    event.request_class = class_of(message)
 
 
 def _described(asked: ConsumerGroupDescribeRequest) -> Iterable[tuple[str, FetchGroup | None]]:
@@ -66,4 +68,5 @@ CONSUMER_FUNCTIONS: Final = DialectFunctions(
     hear_of_topics=ConsumerGroup.hear_of_topics,
     check_config=checked_config,
     config_defaults=config_defaults,
+    classes={ConsumerEvent.HEARTBEAT: HEARTBEAT_CLASSES},
 )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final
 
 from groupproof.coordinator.machine.settings import Settings
+from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.group_configs import (
     ASSIGNORS,
     GROUP_CONFIGS,
@@ -21,8 +20,6 @@ from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = ["ConsumerSettings", "GroupTimes", "checked_config", "config_defaults", "consumer_settings", "group_times"]
 
-_SETTINGS_MAX: Final = 64
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerSettings:
@@ -34,6 +31,7 @@ class ConsumerSettings:
     migration_policy: str
     regex_refresh_interval_ms: int
     values: Mapping[str, int]
+    times: GroupTimes  # of a group that has no configs of its own
 
     @property
     def upgrades(self) -> bool:
@@ -55,16 +53,17 @@ class GroupTimes:
     assignment_interval_ms: int
 
 
-@lru_cache(maxsize=_SETTINGS_MAX)
 def _read(brought: tuple[tuple[str, int | str], ...]) -> ConsumerSettings:
     values = dict(brought)
+    numbers = {name: value for name, value in values.items() if isinstance(value, int)}
     return ConsumerSettings(
         members_max=int(values[MAX_SIZE]),
         assignors=_listed(str(values[ASSIGNORS])),
         protocols=frozenset(_listed(str(values[PROTOCOLS]))),
         migration_policy=str(values[MIGRATION_POLICY]).lower(),
         regex_refresh_interval_ms=int(values[REGEX_REFRESH_INTERVAL]),
-        values={name: value for name, value in values.items() if isinstance(value, int)},
+        values=numbers,
+        times=_times(numbers, {}, raises=False),
     )
 
 
@@ -74,13 +73,19 @@ def _listed(text: str) -> tuple[str, ...]:
 
 def consumer_settings(settings: Settings) -> ConsumerSettings:
     """Return the broker's settings of the dialect."""
-    return _read(settings.brought)
+    parsed: ConsumerSettings | None = settings.parsed.get(CONSUMER.name)
+    if parsed is None:
+        parsed = settings.parsed[CONSUMER.name] = _read(settings.brought)
+    return parsed
 
 
 def group_times(settings: Settings, configs: Mapping[str, int], *, raises: bool) -> GroupTimes:
     """Return what a group with these configs goes by; those that the broker's bounds have left behind are raised to them, if the release `raises` them."""
-    broker = consumer_settings(settings).values
+    broker = consumer_settings(settings)
+    return _times(broker.values, configs, raises=raises) if configs else broker.times
 
+
+def _times(broker: Mapping[str, int], configs: Mapping[str, int], *, raises: bool) -> GroupTimes:
     def value(config: GroupConfig) -> int:
         own = configs.get(config.name)
         if own is None:

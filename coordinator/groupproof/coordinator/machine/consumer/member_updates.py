@@ -24,10 +24,11 @@ def take_up(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     """Find the member or add it, and take over what the request says of it; note what changed for the steps that follow."""
     group = group_of(event)
     event.member_id = event.member_id or new_member_id(engine, event)
-    event.look_back()
+    request = event.heartbeat
+    event.look_back(resubscribes=event.member_epoch == 0 or request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None)
     member = _known(engine, event) or new_member(event)
     event.beating, event.assigned_before = member, member.assigned
-    owned = event.heartbeat.topic_partitions
+    owned = request.topic_partitions
     event.owned = None if owned is None else {topic.topic_id: frozenset(topic.partitions) for topic in owned}
     group.speak(member, None)
     _update_identity(engine, event, member)
