@@ -83,7 +83,7 @@ class EpochGroup:
         while not self.is_stable():
             if self.rounds >= ROUNDS_MAX or time.perf_counter() - began > STABLE_S:
                 raise Unfit(f"after {time.perf_counter() - began:.0f} s and {self.rounds} rounds the group is not stable: {self._description()}")
-            time.sleep(max(0.0, self._began + ROUND_S - time.perf_counter()))
+            self._epoll.poll(max(0.0, self._began + ROUND_S - time.perf_counter()))  # nothing is under way: this waits for the next round
             self._round({member.number: self._beating(member) for member in self.members})
         return time.perf_counter() - began
 
