@@ -6,6 +6,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from groupproof.coordinator.machine.topics_image import TopicImage
@@ -106,6 +107,7 @@ class Topic:
         return self.partitions[index] if 0 <= index < len(self.partitions) else None
 
 
+@lru_cache(maxsize=1_000)
 def topic_id_of(name: str) -> str:
     """Return the id that a topic of this name has in every cluster of the kit's, so that runs are the same."""
     return str(uuid.uuid5(_TOPIC_IDS, name))

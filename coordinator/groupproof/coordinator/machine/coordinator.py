@@ -80,7 +80,7 @@ class Coordinator:
         self._loading: set[int] = set()
         self._now_ms = 0
         led = range(self.settings.offsets_topic_num_partitions) if partitions is None else partitions
-        self._engine.partitions.update((partition, PartitionState()) for partition in led)
+        self._engine.partitions.update(dict.fromkeys(led))
 
     @property
     def append_error(self) -> ErrorCode:
@@ -122,7 +122,8 @@ class Coordinator:
         self._come_to(now_ms)
         ended = [partition for partition in partitions if partition in self._engine.partitions]
         for partition in ended:
-            self._engine.partitions[partition].transactions.discard(producer_id)
+            if (state := self._engine.partitions[partition]) is not None:
+                state.transactions.discard(producer_id)
         for group_id in [name for partition in ended for name in self._of(partition)]:
             offsets = self._offsets(group_id)
             if offsets is not None and producer_id in offsets.pending:
@@ -184,7 +185,7 @@ class Coordinator:
 
     def begin_load(self, partition: int) -> None:
         """Lead `partition` from now on, though its records are still to be read (FIND-10)."""
-        self._engine.partitions.setdefault(partition, PartitionState())
+        self._engine.partitions.setdefault(partition)
         self._loading.add(partition)
 
     def load(self, partition: int, stored: StoredGroups, now_ms: int) -> list[Output]:

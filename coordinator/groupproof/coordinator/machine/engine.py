@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from groupproof.coordinator.machine.event import OPEN
 from groupproof.coordinator.machine.offsets import Offsets
 from groupproof.coordinator.machine.outputs import AppliedRow, Reply, Transition
-from groupproof.coordinator.machine.storage import partition_of
+from groupproof.coordinator.machine.storage import PartitionState, partition_of
 from groupproof.coordinator.machine.topics_image import NO_TOPICS
 from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.protocol.rules.classic.classic_terms import state_name
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.event import Event
     from groupproof.coordinator.machine.outputs import Output
     from groupproof.coordinator.machine.settings import Settings
-    from groupproof.coordinator.machine.storage import PartitionState
     from groupproof.coordinator.machine.variant import Variant
     from groupproof.protocol.rules.cells import EventKind, Place
     from groupproof.protocol.rules.classic.classic_terms import Row
@@ -51,7 +50,7 @@ class Engine:
         self.settings = settings
         self.groups: dict[str, AnyGroup] = {}
         self.timers = variant.timers()
-        self.partitions: dict[int, PartitionState] = {}
+        self.partitions: dict[int, PartitionState | None] = {}  # those led here; most hold nothing, ever, and are None until something is written
         self.append_error = ErrorCode.NONE  # what the log answers to appends of records, for simulations of failing disks
         self.out: list[Output] = []
         self.choices = choices
@@ -127,7 +126,11 @@ class Engine:
 
     def partition(self, group_id: str) -> PartitionState:
         """Return the partition of `__consumer_offsets` that holds the group; only groups led here are asked for."""
-        return self.partitions[partition_of(group_id, self.settings.offsets_topic_num_partitions)]
+        number = partition_of(group_id, self.settings.offsets_topic_num_partitions)
+        state = self.partitions[number]
+        if state is None:
+            state = self.partitions[number] = PartitionState()
+        return state
 
     def offsets(self, group_id: str) -> Offsets:
         return self.partition(group_id).offsets.setdefault(group_id, Offsets())

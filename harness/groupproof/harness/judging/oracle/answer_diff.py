@@ -59,6 +59,8 @@ def _plain(value: Any) -> Any:
 
 def differences(expected: Mapping[str, Any], observed: Mapping[str, Any]) -> list[Difference]:
     """Return what differs, the error code first where that does; of an answer that refuses as expected the other fields are idle."""
+    if expected == observed:
+        return []
     found = list(_of_mappings("", expected, observed))
     found.sort(key=lambda difference: difference.field != "error_code")
     refused = expected.get("error_code", 0) not in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED)

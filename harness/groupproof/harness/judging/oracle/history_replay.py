@@ -120,7 +120,6 @@ class HistoryReplay:
         self._settings = settings
         self._foresight = RecordedChoices(history.exchanges, self._way)
         self._machine = Coordinator(profile=profile, settings=settings, choices=self._foresight)
-        self._elsewhere = Coordinator(profile=profile, settings=settings, choices=self._foresight, partitions=())
         self._answers = answers_by_rule(profile)
         self._profile = profile_named(profile)
         self._topics = TopicsSeen(history, self._profile)
@@ -209,10 +208,14 @@ class HistoryReplay:
             self._look(at_ms)
             return
         if exchange.is_stray:
-            self._ask(exchange, at_ms, self._elsewhere)
+            self._ask(exchange, at_ms, self._elsewhere())
         else:
             self._clean_up(exchange)
             self._ask(exchange, at_ms, self._machine)
+
+    def _elsewhere(self) -> Coordinator:
+        """Return a broker that coordinates nothing: whatever it was asked before, it answers the same."""
+        return Coordinator(profile=self._profile.name, settings=self._settings, choices=self._foresight, partitions=())
 
     def _come_to(self, exchange: Exchange) -> int:
         """Let the timers go off that do so before the request is taken up, and return when that is."""

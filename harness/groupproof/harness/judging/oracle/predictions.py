@@ -64,13 +64,14 @@ def read(
     where they are given, nothing is said.
     """
     exact = tolerance or Tolerance()
-    slowness = slowness_of(trace)
+    of_groups = histories(trace)
+    slowness = slowness_of(trace, of_groups)
     findings: list[Finding] = []
     upheld: dict[str, Finding] = {}
     entries: list[Prediction] = []
     moves: list[Observation] = []
     unlike: list[Difference] = []
-    for history in histories(trace):
+    for history in of_groups:
         if groups is not None and history.group not in groups:
             continue
         replay, used = _walked(history, profile, settings_of(settings, profile), exact, slowness)

@@ -5,11 +5,11 @@ A broker that nobody gives a processor answers late, and its timers go off late;
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from groupproof.harness.judging.oracle.exchanges import Exchange, histories
+from groupproof.harness.judging.oracle.exchanges import Exchange, History, histories
 from groupproof.harness.judging.oracle.tolerance import Tolerance
 from groupproof.protocol.trace import Trace
 from groupproof.protocol.vocabulary import Api, ErrorCode
@@ -52,9 +52,9 @@ class Slowness:
         return allowed_ms if allowed_ms >= SLOW_MS_MIN else 0.0
 
 
-def slowness_of(trace: Trace) -> Slowness:
-    """Return how late kit and broker were at worst while the trace was made."""
-    exchanges = (exchange for history in histories(trace) for exchange in history.exchanges)
+def slowness_of(trace: Trace, of_groups: Sequence[History] | None = None) -> Slowness:
+    """Return how late kit and broker were at worst while the trace was made; `of_groups` are its histories, where they are read already."""
+    exchanges = (exchange for history in (histories(trace) if of_groups is None else of_groups) for exchange in history.exchanges)
     waits = (exchange.answered_ms - exchange.ready_ms for exchange in exchanges if exchange.answered_ms is not None and _waits_for_nothing(exchange))
     return Slowness(kit_ms=_worst(trace, KIT), broker_ms=_worst(trace, BROKER), late_answers_ms=min(max(waits, default=0.0), Tolerance().prompt_ms))
 
