@@ -208,14 +208,11 @@ class HistoryReplay:
             self._look(at_ms)
             return
         if exchange.is_stray:
-            self._ask(exchange, at_ms, self._elsewhere())
+            elsewhere = Coordinator(profile=self._profile.name, settings=self._settings, choices=self._foresight, partitions=())
+            self._ask(exchange, at_ms, elsewhere)
         else:
             self._clean_up(exchange)
             self._ask(exchange, at_ms, self._machine)
-
-    def _elsewhere(self) -> Coordinator:
-        """Return a broker that coordinates nothing: whatever it was asked before, it answers the same."""
-        return Coordinator(profile=self._profile.name, settings=self._settings, choices=self._foresight, partitions=())
 
     def _come_to(self, exchange: Exchange) -> int:
         """Let the timers go off that do so before the request is taken up, and return when that is."""
