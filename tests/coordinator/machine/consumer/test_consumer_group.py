@@ -39,6 +39,18 @@ def test_the_place_of_an_instance_passes_with_its_share_its_partitions_and_what_
     assert (group.instances, group.topics_of_regex) == ({"i": "b"}, {"t.*": frozenset({"t1"})})
 
 
+def test_who_takes_the_place_of_another_members_instance_gives_up_what_it_had_itself() -> None:
+    """Kafka's `updateMember`: the partitions of who had the member id before are taken out of the owners first."""
+    old, earlier = ConsumerMember(member_id="a", instance_id="i", names=frozenset({"t"})), ConsumerMember(member_id="b", names=frozenset({"u"}))
+    group = _group(old, earlier)
+    group.take(old, Step(MemberProgress.STABLE, 1, {"t": {0: 1}}, {}))
+    group.take(earlier, Step(MemberProgress.STABLE, 1, {"t": {1: 1}}, {}))
+
+    group.replace(old, ConsumerMember(member_id="b", instance_id="i", names=old.names, assigned=old.assigned))
+
+    assert (group.owners, set(group.members), set(group.subscribed_topics())) == ({("t", 0): "b"}, {"b"}, {"t"})
+
+
 def test_what_a_regex_matched_is_forgotten_with_its_last_subscriber() -> None:
     member = ConsumerMember(member_id="a", regex="t.*")
     group = _group(member)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from tests.coordinator.machine.consumer.measured_scripts import Player, last
 
 NEWEST = "kafka-4.4"
@@ -52,3 +53,12 @@ def _epoch_after_a_join(profile: str, assignor: str) -> int:
     player.group = "g"
     player.play("-", ["A", "join", "names=null", "regex=none", f"assignor={assignor}"])
     return int(player._described("g").group_epoch)
+
+
+@pytest.mark.parametrize(("profile", "member", "bumps"), [("kafka-4.3", "A", 0), (NEWEST, "A", 1), (NEWEST, "B", 0)])
+def test_of_two_assignors_that_are_level_every_heartbeat_for_the_second_bumps_since_4_4(profile: str, member: str, bumps: int) -> None:
+    """The group and the copy that a heartbeat works on are two kinds of maps, with another order (`hasPreferredServerAssignorChanged`); fuzzing of 4.4.0 found it."""
+    level = ("A join assignor=range", "wait 1100", "B join assignor=uniform", "wait 1100", "epoch")
+
+    assert last(profile, *level, f"{member} beat", "bumps").bumps == bumps
+    assert last(profile, *level, f"{member} beat", f"{member} beat", "bumps").bumps == 2 * bumps

@@ -70,3 +70,21 @@ def test_the_timers_of_the_other_protocol_are_over_with_the_conversion() -> None
 
     assert {member.member_type for member in player._described("g").members} == {0, 1}
     assert len(player._described("g").members) == 3
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_time_to_sync_outlives_a_downgrade_and_ends_the_member_that_is_in_a_consumer_group_again(release: str) -> None:
+    """`convertToClassicGroup` cancels no timer; fuzzing of 4.0.2 and 4.4.0 found it."""
+    back = ("A join", "K joingroup id=self timeout=3000", "A leave", "wait 100", "A join", "wait 1100", "A beat")
+
+    assert _members(release, *back) == {"A", "K"}
+    assert _members(release, *back, "wait 2000") == {"A"}
+
+
+def test_it_ends_nobody_in_the_classic_group_nor_where_the_id_is_gone() -> None:
+    assert len(_play("A join", "K joingroup id=self timeout=1500", "L joingroup id=self", "A leave", "wait 2000").machine.member_ids("g")) == 2
+    assert _members("4.4.0", "A join", "K joingroup id=self timeout=1500 instance=i", "B join instance=i", "wait 2000") == {"A", "B"}
+
+
+def _members(release: str, *lines: str) -> set[str]:
+    return {member.member_id for member in _play(*lines, profile=profile_of(release))._described("g").members}

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 
 import pytest
 
 from groupproof.coordinator.assignors.group_spec import SubscriptionType
+from groupproof.coordinator.machine.choices import RandomChoices
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
-from groupproof.coordinator.machine.consumer.target_assignment import chosen_assignor, subscription_type, target_of
+from groupproof.coordinator.machine.consumer.target_assignment import computed_assignor, stored_assignor, subscription_type, target_of
 from groupproof.coordinator.machine.topics_image import TopicImage
 
 T, U = "00000000-0000-0000-0000-0000000000aa", "00000000-0000-0000-0000-0000000000bb"
@@ -31,12 +33,13 @@ def test_every_member_has_a_target_and_every_partition_one_owner() -> None:
 
 
 def test_the_assignor_with_most_votes_is_chosen_and_the_default_without_votes() -> None:
-    group = _group(a="t", b="t", c="t")
-    assert chosen_assignor(group, "uniform", _never) == "uniform"
+    group, never = _group(a="t", b="t", c="t"), _Asked()
+    assert computed_assignor(group, "uniform", never, updated="a") == "uniform"
     group.members["a"].assignor = "range"
-    assert chosen_assignor(group, "uniform", _never) == "range"
+    assert computed_assignor(group, "uniform", never, updated="a") == "range"
     group.members["b"].assignor = group.members["c"].assignor = "uniform"
-    assert chosen_assignor(group, "range", _never) == "uniform"
+    assert stored_assignor(group, "range", never) == "uniform"
+    assert never.occasions == []
 
 
 @pytest.mark.requirement("CGA-03")
@@ -44,11 +47,32 @@ def test_which_of_several_with_most_votes_is_chosen_no_rule_says() -> None:
     group = _group(a="t", b="t", c="t")
     group.members["a"].assignor, group.members["b"].assignor = "range", "uniform"
 
-    assert [chosen_assignor(group, "uniform", choose) for choose in (min, max)] == ["range", "uniform"]
+    assert [computed_assignor(group, "uniform", _Asked(way), updated="a") for way in (0, 1)] == ["range", "uniform"]
 
 
-def _never(tied: Sequence[str]) -> str:
-    raise AssertionError(f"nothing is open between {tied}")
+def test_what_is_open_is_open_for_each_member_that_beats_and_for_each_ballot() -> None:
+    group, asked = _group(a="t", b="t", c="t"), _Asked()
+    group.members["a"].assignor, group.members["b"].assignor = "range", "uniform"
+    for updated in ("a", "b", "a"):
+        computed_assignor(group, "uniform", asked, updated=updated)
+    stored_assignor(group, "uniform", asked)
+    group.members["a"].assignor, group.members["b"].assignor = "uniform", "range"
+    stored_assignor(group, "uniform", asked)
+
+    assert asked.occasions[0] == asked.occasions[2]
+    assert len(set(asked.occasions)) == 4
+
+
+class _Asked(RandomChoices):
+    """Chooses one way, and keeps what it was asked for."""
+
+    def __init__(self, way: int = 0) -> None:
+        super().__init__(Random(1))
+        self.way, self.occasions = way, list[int]()
+
+    def assignor(self, tied: Sequence[str], occasion: int) -> str:
+        self.occasions.append(occasion)
+        return tied[self.way]
 
 
 @pytest.mark.requirement("CGX-33")

@@ -189,9 +189,7 @@ def test_of_assignors_that_are_level_each_is_tried(way: int, assignor: str) -> N
     assert RecordedChoices((), lambda *_: way).assignor(("range", "uniform"), 7) == assignor
 
 
-@pytest.mark.parametrize(
-    ("now_ms", "is_open"), [(999, True), (1_001, True), (600, True), (1_400, True), (1_000, False), (599, False), (1_401, False)]
-)
+@pytest.mark.parametrize(("now_ms", "is_open"), [(999, True), (1_001, True), (600, True), (1_400, True), (1_000, True), (599, False), (1_401, False)])
 def test_near_its_end_a_pause_may_be_over_or_not(now_ms: int, is_open: bool) -> None:
     ways: list[tuple[str, int, int]] = []
 

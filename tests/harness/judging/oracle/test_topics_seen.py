@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from groupproof.coordinator.machine.topics_image import TopicImage
@@ -23,8 +21,8 @@ def _seen(topics: dict[str, int] | None = None) -> TopicsSeen:
     return TopicsSeen(history, profile())
 
 
-def _never(ways: int) -> int:
-    raise AssertionError(f"asked which of {ways} ways")
+def _never(ways: int, changes: int) -> int:
+    raise AssertionError(f"asked which of {ways} ways, with {changes} changes to come")
 
 
 def _commit(*partitions: tuple[str, int]) -> OffsetCommitRequest:
@@ -59,9 +57,15 @@ def test_long_after_a_change_it_is_known() -> None:
 )
 def test_meanwhile_either_may_be_and_what_the_brokers_tell_is_tried_first(ready_ms: float, way: int, is_known: bool) -> None:
     seen = _seen()
-    asked: Callable[[int], int] = lambda ways: way  # noqa: E731  (a function of one argument, said where it is needed)
 
-    assert bool(list(seen.changes_until(ready_ms, 9, asked))) is is_known
+    assert bool(list(seen.changes_until(ready_ms, 9, lambda *_: way))) is is_known
+
+
+def test_one_of_two_changes_may_be_known_without_the_other() -> None:
+    seen = _seen()
+
+    assert len(list(seen.changes_until(5_101, 9, lambda _, changes: 0 if changes == 2 else 1))) == 1
+    assert seen.images["later"] == LATER
 
 
 def test_changes_come_one_after_the_other() -> None:

@@ -16,7 +16,7 @@ from groupproof.coordinator.machine.consumer.member_timers import end_timers, re
 from groupproof.coordinator.machine.consumer.member_updates import resolve_regexes, take_up
 from groupproof.coordinator.machine.consumer.migration import MIGRATIONS, joins_again
 from groupproof.coordinator.machine.consumer.reconciliation import Reconciler
-from groupproof.coordinator.machine.consumer.target_assignment import chosen_assignor, target_of
+from groupproof.coordinator.machine.consumer.target_assignment import computed_assignor, stored_assignor, target_of
 from groupproof.coordinator.machine.effects import EFFECTS
 from groupproof.coordinator.machine.timers import TimerKey, session_of
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent, Effect
@@ -103,7 +103,7 @@ def _assign(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     group = group_of(event)
     if group.generation <= group.assignment_epoch or _waits(engine, group, event.now_ms):
         return
-    group.assignor = _chosen_assignor(engine, group, 2 * group.generation)
+    group.assignor = computed_assignor(group, _default_assignor(engine), engine.choices, updated=event.member_id)
     group.target = target_of(
         group, group.assignor, updated=event.member_id, newcomer=event.is_new, replaced=event.replaced, is_view=not engine.fields["old_instance_leads"],
         subscriptions=event.subscriptions,
@@ -114,16 +114,16 @@ def _assign(engine: EffectContext, event: ConsumerGroupEvent) -> None:
         group.note_progress(member)
 
 
-def _chosen_assignor(engine: EffectContext, group: ConsumerGroup, occasion: int) -> str:
-    default = consumer_settings(engine.settings).assignors[0]
-    return chosen_assignor(group, default, lambda tied: engine.choices.assignor(tied, occasion))
+def _default_assignor(engine: EffectContext) -> str:
+    return consumer_settings(engine.settings).assignors[0]
 
 
 def _waits(engine: EffectContext, group: ConsumerGroup, now_ms: int) -> bool:
     """Tell whether the next target is computed later (KIP-1263)."""
     if not engine.fields["assignment_waits"] or group.assigned_ms is None:
         return False
-    return not engine.choices.is_over(group.assigned_ms + times_of(engine, group.group_id).assignment_interval_ms, now_ms)
+    interval_ms = times_of(engine, group.group_id).assignment_interval_ms
+    return bool(interval_ms) and not engine.choices.is_over(group.assigned_ms + interval_ms, now_ms)
 
 
 def _reconcile(engine: EffectContext, event: ConsumerGroupEvent) -> None:
@@ -209,7 +209,7 @@ def _resolve(engine: EffectContext, event: ConsumerGroupEvent) -> None:
 
 def _look_up(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     event.topic_names = {topic.topic_id: name for name, topic in engine.topics.by_name.items()}
-    event.assignor = _chosen_assignor(engine, group_of(event), 2 * event.now_ms + 1)
+    event.assignor = stored_assignor(group_of(event), _default_assignor(engine), engine.choices)
     event.describes_pending = bool(engine.fields["describes_pending"])
 
 

@@ -137,19 +137,24 @@ class ConsumerGroup:
 
     def remove(self, member: ConsumerMember) -> None:
         """Let the member go, with its share and its partitions, which are free at once (CGR-20)."""
+        self._take_out(member)
+        for instance_id in [instance_id for instance_id, member_id in self.instances.items() if member_id == member.member_id]:
+            del self.instances[instance_id]
+
+    def _take_out(self, member: ConsumerMember) -> None:
         del self.members[member.member_id]
         self.target.pop(member.member_id, None)
         self.settled.discard(member.member_id)
         self.classic.discard(member.member_id)
-        for instance_id in [instance_id for instance_id, member_id in self.instances.items() if member_id == member.member_id]:
-            del self.instances[instance_id]
         self._own(member, partitions_of(member.assigned) | partitions_of(member.pending), set())
         self._count_names(member.names, -1)
         self._count_regex(member.regex, -1)
 
     def replace(self, old: ConsumerMember, new: ConsumerMember) -> None:
-        """Give the place of a static member, its share and its partitions, to another member id (CGS-18)."""
+        """Give the place of a static member, its share and its partitions, to another member id (CGS-18), which gives up what it had itself."""
         share = self.target.get(old.member_id)
+        if (earlier := self.members.get(new.member_id)) is not None:
+            self._take_out(earlier)
         self._count_regex(new.regex, 1)  # what it matched is kept meanwhile
         self.remove(old)
         self.add(new)

@@ -30,13 +30,18 @@ __all__ = ["EPOCH_COMMITS", "committed_by_epoch"]
 
 
 def _is_stale(event: ConsumerGroupEvent) -> bool:
-    """Tell whether the epoch is too old for one of the partitions: then nothing of the commit is taken (OffsetMetadataManager.commitOffset throws; CGO-09)."""
+    """Tell whether the epoch is too old for one of the partitions: then nothing of the commit is taken (OffsetMetadataManager.commitOffset throws; CGO-09).
+
+    Of a partition with metadata that is too long nobody looks at the epoch.
+    """
     member_id, epoch = members_of_commit(event)
     group = group_of(event)
     member = group.members[member_id]
     for topic in event.commit.topics:
         image = group.topics.get(topic.name)
         for partition in topic.partitions:
+            if _is_too_long(event, partition):
+                continue
             since = None if image is None else _since(member, image.topic_id, partition.partition_index)
             if since is None or epoch < since:
                 return True
@@ -48,9 +53,11 @@ def _code(event: ConsumerGroupEvent, partition: CommitPartition, *, is_stale: bo
         member = group_of(event).members[members_of_commit(event)[0]]
         is_of_consumer = isinstance(event.request, OffsetCommitRequest) and member.classic is None
         return ErrorCode.STALE_MEMBER_EPOCH if is_of_consumer else ErrorCode.ILLEGAL_GENERATION
-    if is_too_long(partition.committed_metadata, event.settings.offset_metadata_max_bytes):
-        return ErrorCode.OFFSET_METADATA_TOO_LARGE
-    return event.refusal
+    return ErrorCode.OFFSET_METADATA_TOO_LARGE if _is_too_long(event, partition) else event.refusal
+
+
+def _is_too_long(event: ConsumerGroupEvent, partition: CommitPartition) -> bool:
+    return is_too_long(partition.committed_metadata, event.settings.offset_metadata_max_bytes)
 
 
 def _since(member: ConsumerMember, topic_id: str, index: int) -> int | None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from groupproof.coordinator.machine.consumer.consumer_event import group_of
 from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
 from groupproof.coordinator.machine.consumer.consumer_settings import consumer_settings
-from groupproof.coordinator.machine.consumer.member_timers import end_timers
+from groupproof.coordinator.machine.consumer.member_timers import end_session
 from groupproof.coordinator.machine.consumer.regexes import matching
-from groupproof.coordinator.machine.consumer.target_assignment import chosen_assignor
+from groupproof.coordinator.machine.consumer.target_assignment import computed_assignor, stored_assignor
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.consumer.consumer_event import ConsumerGroupEvent
@@ -60,7 +60,7 @@ def member_of_instance(engine: EffectContext, event: ConsumerGroupEvent, holder:
         assignor=holder.assignor, names=holder.names, regex=holder.regex, progress=holder.progress, assigned=holder.assigned, pending=holder.pending,
         classic=holder.classic,
     )  # fmt: skip
-    end_timers(engine, event.group_id, holder.member_id)
+    end_session(engine, event.group_id, holder.member_id)
     group.replace(holder, successor)
     event.replaced = holder.member_id
     event.is_new = True
@@ -94,8 +94,7 @@ def _update_subscription(engine: EffectContext, group: ConsumerGroup, event: Con
     request = event.heartbeat
     names = member.names if request.subscribed_topic_names is None else frozenset(request.subscribed_topic_names)
     regex = member.regex if request.subscribed_topic_regex is None else request.subscribed_topic_regex
-    if request.server_assignor is not None and request.server_assignor != member.assignor:
-        event.bumps = _changes_the_assignor(engine, event, member, request.server_assignor)
+    event.bumps = _changes_the_assignor(engine, event, member, request.server_assignor)
     if names == member.names and regex == member.regex:
         return
     if names != member.names:
@@ -121,15 +120,13 @@ def _bumps_at_once(engine: EffectContext, group: ConsumerGroup, regex: str) -> b
     return regex in group.topics_of_regex if regex else bool(engine.fields["regex_drop_bumps"])
 
 
-def _changes_the_assignor(engine: EffectContext, event: ConsumerGroupEvent, member: ConsumerMember, assignor: str) -> bool:
-    """Let the member vote anew; tell whether the group has another assignor for that (4.4: `hasPreferredServerAssignorChanged`).
+def _changes_the_assignor(engine: EffectContext, event: ConsumerGroupEvent, member: ConsumerMember, assignor: str | None) -> bool:
+    """Let the member vote anew where it names an assignor; tell whether the group has another one for that (4.4: `hasPreferredServerAssignorChanged`).
 
-    Its vote is put into Kafka's map anew, ahead of the others in the same bin: of assignors that are level its own comes first.
+    Kafka holds the votes in two kinds of maps, which may have assignors with as many votes in another order. Then every heartbeat bumps, as long as they are level.
     """
-    group, default = group_of(event), consumer_settings(engine.settings).assignors[0]
-    before = chosen_assignor(group, default, lambda tied: engine.choices.assignor(tied, -2 * event.now_ms - 1))
-    member.assignor = assignor
-    after = chosen_assignor(
-        group, default, lambda tied: engine.choices.assignor(sorted(tied, key=lambda name: name != assignor), -2 * event.now_ms - 2)
-    )
-    return bool(engine.fields["assignor_change_bumps"]) and after != before
+    group, default, choices = group_of(event), consumer_settings(engine.settings).assignors[0], engine.choices
+    counts = bool(engine.fields["assignor_change_bumps"])
+    before = stored_assignor(group, default, choices) if counts else ""
+    member.assignor = member.assignor if assignor is None else assignor
+    return counts and computed_assignor(group, default, choices, updated=event.member_id) != before

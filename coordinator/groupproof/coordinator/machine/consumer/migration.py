@@ -16,7 +16,7 @@ from groupproof.coordinator.machine.consumer.consumer_event import group_of
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup, StoredConsumerGroup
 from groupproof.coordinator.machine.consumer.consumer_members import ClassicSide, ConsumerMember
 from groupproof.coordinator.machine.consumer.leavers import leavers_of
-from groupproof.coordinator.machine.consumer.member_timers import end_timers
+from groupproof.coordinator.machine.consumer.member_timers import end_session, rejoin_of
 from groupproof.coordinator.machine.effects import EFFECTS
 from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.join_effects import refuse_join
@@ -106,6 +106,7 @@ def _downgrade(engine: EffectContext, event: Event) -> None:
 def _downgrade_by_return(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     """Who returned stands last, as in Kafka."""
     group, returned, has_to_join = group_of(event), event.consumer, joins_again(engine, event)
+    engine.timers.cancel(rejoin_of(event.group_id, event.member_id))
     others = [member for member in group.members.values() if member is not returned]
     _convert(engine, event, [*others, returned], event.epoch_before)
     if has_to_join:
@@ -115,7 +116,7 @@ def _downgrade_by_return(engine: EffectContext, event: ConsumerGroupEvent) -> No
 def _convert(engine: EffectContext, event: Event, members: Iterable[ConsumerMember], generation: int) -> None:
     group = group_of(event)
     for member_id in group.members:
-        end_timers(engine, event.group_id, member_id)
+        end_session(engine, event.group_id, member_id)
     engine.timers.cancel(TimerKey(ConsumerEvent.REGEX_RESOLUTION, event.group_id))
     del engine.groups[event.group_id]
     classic = Group(group_id=event.group_id, state=GroupState.STABLE, generation=generation, protocol_type="consumer", since_ms=event.now_ms)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from groupproof.coordinator.assignors.group_spec import GroupSpec, MemberSpec, SubscriptionType, TopicSpec
 from groupproof.coordinator.assignors.server_assignors import SERVER_ASSIGNORS
@@ -11,30 +13,39 @@ from groupproof.coordinator.assignors.spec_order import members_in_order, names_
 from groupproof.protocol.java_hash import java_hash
 
 if TYPE_CHECKING:
+    from groupproof.coordinator.machine.choices import Choices
     from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup, Share
     from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
 
-__all__ = ["chosen_assignor", "subscription_type", "target_of"]
+__all__ = ["computed_assignor", "stored_assignor", "subscription_type", "target_of"]
 
 
-def chosen_assignor(group: ConsumerGroup, default: str, choose: Callable[[Sequence[str]], str]) -> str:
-    """Return the assignor that most members name; where none does, the default (CGA-02, CGA-03).
+def computed_assignor(group: ConsumerGroup, default: str, choices: Choices, *, updated: str | None) -> str:
+    """Return the assignor that most members name; where none does, the default (CGA-02, CGA-03): the one of a target that is computed for who was `updated`.
 
-    Which of several with most votes it is follows from the order in which Kafka's maps have them, and that from who beat last
-    (`ConsumerGroup.computePreferredServerAssignor`): a choice, and no rule.
+    Of several with most votes it is the one that the member alone names, as `ConsumerGroup.computePreferredServerAssignor` puts its vote anew ahead of the others.
     """
-    votes: dict[str, int] = {}
-    for member in group.members.values():
-        if member.assignor is not None:
-            votes[member.assignor] = votes.get(member.assignor, 0) + 1
-    most = max(votes.values(), default=0)
-    tied = [assignor for assignor in sorted(votes, key=_bucket) if votes[assignor] == most] or [default]
-    return choose(tied) if len(tied) > 1 else tied[0]
+    member = group.members.get(updated or "")
+    return _chosen(group, default, choices, None if member is None else member.assignor, "computed", updated, group.assignment_epoch)
 
 
-def _bucket(name: str) -> int:
-    value = java_hash(name) & 0xFFFF_FFFF
-    return (value ^ value >> 16) & 15
+def stored_assignor(group: ConsumerGroup, default: str, choices: Choices) -> str:
+    """Return the assignor that the group tells of (`ConsumerGroup.preferredServerAssignor`): of those with most votes it may be another one."""
+    return _chosen(group, default, choices, None, "stored", group.generation, group.assignment_epoch)
+
+
+def _chosen(group: ConsumerGroup, default: str, choices: Choices, own: str | None, *occasion: object) -> str:
+    """Return what most members vote for. Which of those that are level it is no rule says: a choice for each occasion and ballot, Kafka's first."""
+    votes = {member.member_id: member.assignor for member in group.members.values() if member.assignor is not None}
+    counts = Counter(votes.values())
+    most = max(counts.values(), default=0)
+    tied = sorted((name for name in counts if counts[name] == most), key=lambda name: (most > 1 or name != own, _slot(name))) or [default]
+    return choices.assignor(tied, crc32(repr((occasion, sorted(votes.items()))).encode())) if len(tied) > 1 else tied[0]
+
+
+def _slot(name: str) -> int:
+    """Return a number in the order of which Kafka's `TimelineHashMap` has its keys, however large it is (`BaseHashTable.findSlot`)."""
+    return java_hash(name) * -7046029254386353131 & 0xFFFF_FFFF_FFFF_FFFF
 
 
 def subscription_type(group: ConsumerGroup) -> SubscriptionType:

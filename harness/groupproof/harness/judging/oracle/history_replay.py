@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from groupproof.coordinator.machine.coordinator import AppliedRow, Arrival, Coordinator, Output, Reply, Settings, Transition, partition_of
@@ -176,7 +177,7 @@ class HistoryReplay:
 
     def _hear_of_metadata(self, exchange: Exchange) -> None:
         """Let the machine know the topics, and the group's own settings, as its broker does by now."""
-        for known_ms in self._topics.changes_until(exchange.ready_ms, exchange.seq, lambda ways: self._way("topics", exchange.number, ways)):
+        for known_ms in self._topics.changes_until(exchange.ready_ms, exchange.seq, partial(self._way, "topics", exchange.number)):
             self._pass_timers(known_ms)
             self._machine.change_topics(self._topics.images)
         for change in heard_by(exchange.ready_ms, exchange.seq, self._configs):

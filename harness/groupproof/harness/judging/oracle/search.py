@@ -10,7 +10,7 @@ from typing import Final
 
 from groupproof.coordinator.machine.coordinator import Settings
 from groupproof.harness.judging.oracle.exchanges import History
-from groupproof.harness.judging.oracle.history_replay import Branch, HistoryReplay, ReplayResult, Turns
+from groupproof.harness.judging.oracle.history_replay import HistoryReplay, ReplayResult, Turns
 from groupproof.harness.judging.oracle.tolerance import Tolerance
 
 __all__ = ["explained", "unsettled"]
@@ -72,7 +72,7 @@ def _matched(replay: ReplayResult) -> int:
 
 def _other_turns(replay: ReplayResult, turns: dict[Key, int]) -> Iterator[dict[Key, int]]:
     """Yield the turns with one more, at one of the last forks, the latest first."""
-    open_forks: list[Branch] = [branch for branch in replay.forks if branch.key not in turns]
-    for fork in reversed(open_forks[-_FORKS_LOOKED_BACK:]):
+    open_forks = {fork.key: fork for fork in reversed(replay.forks) if fork.key not in turns}
+    for fork in itertools.islice(open_forks.values(), _FORKS_LOOKED_BACK):
         for way in range(1, fork.ways):
             yield {**turns, fork.key: way}

@@ -32,14 +32,14 @@ class TopicsSeen:
         self._fields = profile.fields
         self.images: Mapping[str, TopicImage] = history.topic_images
 
-    def changes_until(self, ready_ms: float, seq: int, way: Callable[[int], int]) -> Iterator[int]:
+    def changes_until(self, ready_ms: float, seq: int, way: Callable[[int, int], int]) -> Iterator[int]:
         """Take up, one after the other, the changes that the coordinator knows of at `ready_ms`, for a request that was answered as `seq`, and yield when each can have come.
 
-        Where that is open, `way` decides.
+        Where that is open, `way` decides, for each change anew: it is asked with two ways and the number of changes that are still to come.
         """
         while self._changes and self._changes[0].begun_ms <= ready_ms and self._changes[0].begun_seq <= seq:
             change = self._changes[0]
-            is_known = ready_ms >= change.done_ms + SPREAD_MS or way(2) == (0 if ready_ms >= change.done_ms else 1)
+            is_known = ready_ms >= change.done_ms + SPREAD_MS or way(2, len(self._changes)) == (0 if ready_ms >= change.done_ms else 1)
             if not is_known:
                 return
             self._changes.pop(0)

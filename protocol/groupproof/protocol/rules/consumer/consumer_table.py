@@ -141,6 +141,14 @@ _OWN_ID_FENCED = Row("own-id-fenced", ConsumerGuard.OWN_ID_JOINS, FENCED_EPOCH, 
 OWN_ID_WAS_FENCED: Final = Change(kind=ConsumerEvent.HEARTBEAT, states=_CLASSIC_LIVE, name="regex-invalid", rows=(_OWN_ID_FENCED,), keeps=True)
 """Up to 4.1 a classic member cannot switch by a join with its own member id."""
 
+_OUTLIVES: Final = "a downgrade leaves it running, and so does who takes a static member's place (`convertToClassicGroup`, `replaceMember`)"
+_WITHOUT_MEMBER: Final = {
+    ConsumerEvent.REJOIN_DEADLINE: (Row("outlives", Guard.ALWAYS, None, "CGG-40", note=_OUTLIVES),),
+    ConsumerEvent.RESYNC_DEADLINE: (Row("outlives", Guard.ALWAYS, None, "CGG-41", note=_OUTLIVES),),
+}
+"""A classic member's times to join again and to sync, where there is no consumer group that could have the member."""
+_CLASSIC_STATES: Final = (GroupState.EMPTY, *_CLASSIC_LIVE)
+
 IN_CLASSIC_GROUPS: Final[Cells] = {
     ConsumerEvent.HEARTBEAT: {
         GroupState.EMPTY: (
@@ -160,8 +168,9 @@ IN_CLASSIC_GROUPS: Final[Cells] = {
             Row("joins-again", Guard.ALWAYS, None, "CGG-55", then=GroupState.PREPARING_REBALANCE, after=(Effect.AWAIT_JOINS,), because="downgraded"),
         ),
     },
+    **{kind: dict.fromkeys(_CLASSIC_STATES, cell) for kind, cell in _WITHOUT_MEMBER.items()},
 }  # fmt: skip
-"""What the requests of the dialect meet in a classic group."""
+"""What the requests of the dialect meet in a classic group, and two timers of members that it has from a consumer group."""
 
 # Timers and consequences ---------------------------------------------------------------------------------------------------------
 
@@ -200,8 +209,12 @@ CELLS: Final[Cells] = {
     **CLASSIC_REQUESTS,
     ClassicEvent.SESSION_END: dict.fromkeys(LIVE, _SESSION_ENDS),
     ConsumerEvent.REVOCATION_DEADLINE: dict.fromkeys(LIVE, _REVOCATION_ENDS),
-    ConsumerEvent.REJOIN_DEADLINE: dict.fromkeys(LIVE, _REJOIN_ENDS),
-    ConsumerEvent.RESYNC_DEADLINE: dict.fromkeys(LIVE, _RESYNC_ENDS),
+    ConsumerEvent.REJOIN_DEADLINE: {
+        **dict.fromkeys((NO_GROUP, EMPTY), _WITHOUT_MEMBER[ConsumerEvent.REJOIN_DEADLINE]), **dict.fromkeys(LIVE, _REJOIN_ENDS),
+    },
+    ConsumerEvent.RESYNC_DEADLINE: {
+        **dict.fromkeys((NO_GROUP, EMPTY), _WITHOUT_MEMBER[ConsumerEvent.RESYNC_DEADLINE]), **dict.fromkeys(LIVE, _RESYNC_ENDS),
+    },
     ConsumerEvent.CLASSIC_JOIN: dict.fromkeys(LIVE, CLASSIC_JOIN),
     ConsumerEvent.REGEX_RESOLUTION: dict.fromkeys((EMPTY, *LIVE), _RESOLUTION),
     ConsumerEvent.STATE_CHECK: {state: _check(state) for state in (EMPTY, *LIVE)},
@@ -234,13 +247,10 @@ _NEED_A_GROUP: Final = (
 _FORGOTTEN: Final = "a group that is gone has neither timers nor members"
 
 UNREACHABLE: Final[Mapping[Place, str]] = {
-    **{(kind, NO_GROUP): "timers and consequences need a group" for kind in _NEED_A_GROUP},
+    **{(kind, NO_GROUP): "timers and consequences need a group" for kind in _NEED_A_GROUP if kind not in _WITHOUT_MEMBER},
     **{(kind, DEAD): _FORGOTTEN for kind in _NEED_A_GROUP},
     (ClassicEvent.SESSION_END, EMPTY): "there is no member",
-    **{
-        (kind, EMPTY): "there is no member"
-        for kind in (ConsumerEvent.REVOCATION_DEADLINE, ConsumerEvent.REJOIN_DEADLINE, ConsumerEvent.RESYNC_DEADLINE)
-    },
+    (ConsumerEvent.REVOCATION_DEADLINE, EMPTY): "there is no member",
     (ConsumerEvent.CLASSIC_JOIN, EMPTY): "a JoinGroup puts a classic group in the place of an empty consumer group",
     **{(ConsumerEvent.DOWNGRADED, state): "it comes to a classic group" for state in (NO_GROUP, *ConsumerState)},
     **UNREACHABLE_REQUESTS,
