@@ -150,8 +150,8 @@ class HistoryReplay:
             last = list(self._journal.steps.values())[-1]
             divergence = Divergence(kind="lost", step=last, matched=self._journal.matched, why=str(why))
         journal, names = self._journal, {**self._history.topic_titles, **self._foresight.owners}
-        steps, forks, moved = tuple(journal.steps.values()), tuple(journal.forks), tuple(journal.transitions)
-        return ReplayResult(steps=steps, forks=forks, transitions=moved, names=names, divergence=divergence)
+        steps, forks = tuple(journal.steps.values()), tuple(journal.forks)
+        return ReplayResult(steps=steps, forks=forks, transitions=tuple(journal.transitions), names=names, divergence=divergence)
 
     def _way(self, choice: str, number: int, ways: int, count: int = 0) -> int:
         key = (choice, number, count)
@@ -392,10 +392,9 @@ class HistoryReplay:
         """Tell whether the difference is one that a group shows for a moment."""
         at_ms, moved = self._journal.transitions[-1] if self._journal.transitions else (0, None)
         group, created_ms = self._history.group, self._journal.created_ms
-        moment = Moment(
+        return is_passing(step.exchange, step.expected or {}, found, Moment(
             group=group, profile=self._profile, moved=moved, exchanges=self._history.exchanges,
             moved_with=[step.exchange for step in self._journal.steps.values() if step.due_ms == at_ms],
             stored=self._machine.stored(partition_of(group, self._settings.offsets_topic_num_partitions)),
             is_new=created_ms is not None and step.exchange.ready_ms - created_ms <= self._tolerance.unseen_ms,
-        )  # fmt: skip
-        return is_passing(step.exchange, step.expected or {}, found, moment)
+        ))  # fmt: skip
