@@ -65,6 +65,13 @@ class Awaited(AsyncMember):
         self.commits.append(dict(self.consumed() if offsets is None else offsets))
 
 
+class WaitsForHandlers(Awaited):
+    """A client that ends when its handlers have, as FastStream's broker does."""
+
+    async def close(self) -> None:
+        await self.received(RECORDS)
+
+
 class Session:
     """Asks a member and waits for its answers."""
 
@@ -172,6 +179,18 @@ def test_asyncio_a_paused_handler_keeps_its_records_until_resume(awaited: Sessio
     handed.result(WITHIN_S)
 
     assert "records_consumed" in awaited.written.names
+
+
+@pytest.mark.parametrize("before", [[], ["pause"], ["pause", "resume"]])
+def test_asyncio_a_client_that_waits_for_its_handlers_can_be_closed(before: list[str]) -> None:
+    written = Written()
+    session = Session(WaitsForHandlers("m0", written), written)
+    session.ask("subscribe")
+    for command in before:
+        session.ask(command)
+
+    assert session.ask("close")["ok"]
+    assert "records_consumed" not in written.names
 
 
 def test_asyncio_what_goes_is_there_until_the_application_has_committed(awaited: Session) -> None:

@@ -34,7 +34,8 @@ export function cannotRunHere(why) {
 export function run({ client, version, capabilities, member: ClientMember }) {
   const isSingle = process.argv.includes('--single')
   capabilities = [...capabilities, ...(isSingle ? [] : ['multi'])]
-  globalThis.console = new console.Console(process.stderr) // stdout is the contract's
+  globalThis.console = new console.Console(process.stderr) // stdout is the contract's, whose lines are written past it
+  process.stdout.write = process.stderr.write.bind(process.stderr) // for clients with a logger of their own
   const members = new Map()
   const queues = new Map()
   const end = async () => {

@@ -35,6 +35,7 @@ class AsyncMember(MemberBase, ABC):
         self._inbox_lock = threading.Lock()
         self._opened = self._closed = self._done = False
         self._polling = asyncio.Event()
+        self._reading = asyncio.Event()  # set while a handler is not held back
         self._idle = asyncio.Event()
         self._idle.set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -105,8 +106,8 @@ class AsyncMember(MemberBase, ABC):
 
     async def received(self, ranges: Ranges) -> None:
         """Be the application's handler: it is held back while paused, and as slow as it was asked to be."""
-        while not self._polling.is_set():
-            await self._polling.wait()
+        while not self._reading.is_set():  # looked at again after each wait: nothing may be reported once the pause is answered
+            await self._reading.wait()
         if ranges and not self._closed:
             self.emit_records(ranges)
             await asyncio.sleep(self.handler_delay_s)
@@ -117,6 +118,7 @@ class AsyncMember(MemberBase, ABC):
         self.emit("error", error=name, message=message, fatal=fatal)
         if fatal:
             self._polling.clear()
+            self._reading.clear()
         return fatal
 
     # The commands.
@@ -202,7 +204,7 @@ class AsyncMember(MemberBase, ABC):
         self.handler_delay_s = subscribe.handler_delay_s
         await self.open(subscribe)
         self._opened = True
-        self._polling.set()
+        self._read_on()
         if type(self).poll is not AsyncMember.poll:
             self._poller = self.loop.create_task(self._poll())
         self.emit("startup_complete")
@@ -210,15 +212,20 @@ class AsyncMember(MemberBase, ABC):
 
     async def _resubscribe(self, command: Command) -> dict[str, Any]:
         await self.resubscribe(command["topics"])
-        self._polling.set()
+        self._read_on()
         return {}
 
+    def _read_on(self) -> None:
+        self._polling.set()
+        self._reading.set()
+
     async def _pause(self, _command: Command) -> dict[str, Any]:
+        self._reading.clear()
         await self._stop_polling()
         return {}
 
     async def _resume(self, _command: Command) -> dict[str, Any]:
-        self._polling.set()
+        self._read_on()
         return {}
 
     async def _unsubscribe(self, command: Command) -> dict[str, Any]:
@@ -231,6 +238,7 @@ class AsyncMember(MemberBase, ABC):
         self._check_leave(command)
         await self._leave_off_polling()
         self._closed = True
+        self._reading.set()  # a client may wait for its handlers before it ends: who was held back is let go, unreported
         try:
             if self._opened:
                 await self.close()

@@ -166,6 +166,17 @@ func TestABatchKnowsItsEnds(t *testing.T) {
 	}
 }
 
+func TestABatchOfOneRecordIsMadeOfEitherKindOfNumber(t *testing.T) {
+	for _, batch := range []Batch{Record("t", 7, 5), Record("t", int32(7), 5)} {
+		out := newPrinted()
+		newMember(&lines{out: out}, Hello{}).Consumed(batch)
+		want := `{"count":1,"name":"records_consumed","partitions":[{"count":1,"maxOffset":5,"minOffset":5,"partition":7,"topic":"t"}]}`
+		if got := strings.TrimSpace(out.text.String()); got != want {
+			t.Error(got)
+		}
+	}
+}
+
 func consumed(m *Member, partition int32, offsets ...int64) {
 	var batch Batch
 	for _, offset := range offsets {
@@ -258,6 +269,13 @@ func TestAnErrorIsNamedByItsNumberOrByItself(t *testing.T) {
 func TestOffsetsAreReadOutOfAnAnswer(t *testing.T) {
 	offsets := OffsetsOf([]int64{5, -1}, func(offset int64) (string, int32, int64) { return "t", int32(offset), offset })
 	if got := text(offsetLists(offsets)); got != `[["t",-1,-1],["t",5,5]]` {
+		t.Error(got)
+	}
+}
+
+func TestOffsetsAreReadOutOfRowsUnderTheirTopics(t *testing.T) {
+	rows := map[string][]int{"t": {5, -1}, "s": {0}}
+	if got := text(offsetLists(OffsetsUnder(rows, func(row int) (int, int64) { return row + 1, int64(row) }))); got != `[["s",1,0],["t",0,-1],["t",6,5]]` {
 		t.Error(got)
 	}
 }

@@ -41,6 +41,13 @@ func (b *Batch) Add(topic string, partition int32, offset int64) {
 	b.ranges = append(b.ranges, span{of, offset, offset, 1})
 }
 
+// Record returns the batch of one record, for a client whose poll returns one.
+func Record[N int | int32](topic string, number N, offset int64) Batch {
+	var one Batch
+	one.Add(topic, int32(number), offset)
+	return one
+}
+
 // Count returns how many records there are.
 func (b *Batch) Count() int {
 	count := 0
@@ -99,6 +106,18 @@ func OffsetsOf[R any](rows []R, read func(R) (topic string, partition int32, off
 	for _, row := range rows {
 		topic, number, offset := read(row)
 		found[Partition{topic, number}] = offset
+	}
+	return found
+}
+
+// OffsetsUnder returns the offsets in an answer whose rows stand under their topics.
+func OffsetsUnder[N int | int32, R any](topics map[string][]R, read func(R) (number N, offset int64)) Offsets {
+	found := Offsets{}
+	for topic, rows := range topics {
+		for _, row := range rows {
+			number, offset := read(row)
+			found[Partition{topic, int32(number)}] = offset
+		}
 	}
 	return found
 }

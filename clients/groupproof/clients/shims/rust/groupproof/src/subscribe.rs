@@ -23,7 +23,7 @@ pub const LIBRDKAFKA: &[(&str, &str)] = &[
     ("reconnect_backoff_ms", "reconnect.backoff.ms"),
 ];
 
-/// What a field of `subscribe` can be.
+/// What a field of `subscribe` can be: a text, true or false, a time (which is a number of milliseconds, too), a list of texts.
 pub trait Field: Sized {
     fn read(value: &Value) -> Option<Self>;
 }
@@ -43,6 +43,12 @@ impl Field for bool {
 impl Field for Duration {
     fn read(value: &Value) -> Option<Self> {
         value.as_u64().map(Duration::from_millis)
+    }
+}
+
+impl Field for i32 {
+    fn read(value: &Value) -> Option<Self> {
+        value.as_i64()?.try_into().ok()
     }
 }
 
@@ -184,14 +190,15 @@ mod tests {
     #[test]
     fn a_builder_sets_only_what_the_command_names() {
         let mut subscribe =
-            Subscribe::new(&json!({"group": "g", "auto_commit": false, "session_timeout_ms": 6000, "topics": ["a"], "poll_timeout_ms": "soon"}));
+            Subscribe::new(&json!({"group": "g", "auto_commit": false, "session_timeout_ms": 6000, "request_timeout_ms": 30000, "topics": ["a"], "poll_timeout_ms": "soon"}));
         let made = subscribe.set(Vec::new(), "group", |made, group: String| [made, vec![group]].concat());
         let made = subscribe.set(made, "auto_commit", |made, is: bool| [made, vec![is.to_string()]].concat());
         let made = subscribe.set(made, "session_timeout_ms", |made, long: Duration| [made, vec![format!("{long:?}")]].concat());
+        let made = subscribe.set(made, "request_timeout_ms", |made, millis: i32| [made, vec![millis.to_string()]].concat());
         let made = subscribe.set(made, "topics", |made, topics: Vec<String>| [made, topics].concat());
         let made = subscribe.set(made, "heartbeat_interval_ms", |_, _: Duration| unreachable!("nobody named it"));
         let made = subscribe.set(made, "poll_timeout_ms", |_, _: Duration| unreachable!("it is no time"));
-        assert_eq!(made, ["g", "false", "6s", "a"]);
+        assert_eq!(made, ["g", "false", "6s", "30000", "a"]);
         assert_eq!(subscribe.ignored(), ["poll_timeout_ms"]);
     }
 
