@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import base64
+
 import pytest
 from tests.traces import ID, Story, verdict
 
 from groupproof.harness.judging.case_checkers.mixed_group import assigns_nothing
 from groupproof.harness.model.evidence import NotReached
 from groupproof.harness.model.verdicts import Verdict
-from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.vocabulary import Api, ErrorCode
 
 JUDGE = assigns_nothing("m0", after="newcomer")
 
@@ -41,3 +43,16 @@ def test_who_waits_for_a_leader_waits_for_ever() -> None:
 def test_a_classic_group_is_none_of_both_protocols() -> None:
     with pytest.raises(NotReached):
         verdict(JUDGE, joined(leader=ID).end())
+
+
+@pytest.mark.parametrize(("metadata", "expected"), [("AAEAAAABAAF0/////w==", Verdict.FAILED), ("AAAAAAABAAF0/////w==", None)])
+def test_who_is_refused_for_a_subscription_that_ends_early_has_failed_by_it(metadata: str, expected: Verdict | None) -> None:
+    """Version 1 has owned partitions, version 0 has none: that one is refused for another reason."""
+    story = Story().mark("newcomer")
+    story.join(member=ID, error=ErrorCode.UNKNOWN_SERVER_ERROR).body["protocols"][0]["metadata"] = base64.b64decode(metadata)
+
+    if expected is None:
+        with pytest.raises(NotReached, match="let into no group"):
+            verdict(JUDGE, story.end())
+    else:
+        assert verdict(JUDGE, story.end()) is expected

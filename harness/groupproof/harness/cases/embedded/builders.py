@@ -55,10 +55,14 @@ def jobs(*connectors: str, tasks: int = TASKS) -> tuple[TopicPartition, ...]:
 
 
 def joined_workers(*names: str) -> list[Step]:
-    """Start workers one after the other; a later one has joined when what it is to run was taken from the others and given to it."""
+    """Start workers one after the other; a later one has joined when what it is to run was taken from the others and given to it.
+
+    The second heartbeat comes an interval after the first, however slow the worker was to start: until then it may join again of itself.
+    """
     steps: list[Step] = []
     for place, name in enumerate(names):
-        steps += [mark(f"start-{name}"), *start(name), synced(name, after=f"start-{name}", count=1 if place == 0 else 2)]
+        since = f"start-{name}"
+        steps += [mark(since), *start(name), synced(name, after=since, count=1 if place == 0 else 2), answered(name, Api.HEARTBEAT, after=since, count=2)]
     return steps
 
 

@@ -18,7 +18,8 @@ from groupproof.protocol.wire.subscription import Subscription
 
 __all__ = [
     "commits_carry_membership", "fetches_only_assigned", "joins_once", "joins_when_topics_grow", "joins_with_timeouts", "keeps_id_handed_out", "lists_protocols",
-    "names_its_instance", "starts_at", "starts_in_generation", "subscribes_to", "syncs_after_join", "syncs_protocol_agreed", "where_version",
+    "names_its_instance", "starts_at", "starts_in_generation", "subscribes_to", "syncs_after_join", "syncs_protocol_agreed", "truncation_of",
+    "where_version",
 ]  # fmt: skip
 
 
@@ -59,7 +60,7 @@ def lists_protocols(client: str, protocols: Sequence[str], *, requirement: str =
         if join.body.get("protocol_type") != "consumer" or subscription is None:
             yield claim.failed("It is no join of a consumer.", join)
         elif subscription.is_truncated:
-            yield claim.failed(_truncated(subscription), join)
+            yield claim.failed(truncation_of(subscription), join)
         elif names == list(protocols):
             yield claim.ok("It does.", join)
         elif set(names) < set(protocols) and any(_protocols(obs) == list(protocols) for obs in later):
@@ -71,7 +72,7 @@ def lists_protocols(client: str, protocols: Sequence[str], *, requirement: str =
     return judge
 
 
-def _truncated(subscription: Subscription) -> str:
+def truncation_of(subscription: Subscription) -> str:
     """Return the sentence for bytes of which every field of a version is demanded: ConsumerProtocol.deserializeSubscription throws a SchemaException."""
     return (
         f"Its subscription says version {subscription.version} and ends before its {subscription.ends_before}: "

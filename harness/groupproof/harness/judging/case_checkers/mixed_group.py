@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from groupproof.harness.judging.case_checkers.fields import truncation_of
 from groupproof.harness.judging.checkers.claim import Claim
+from groupproof.harness.judging.checkers.frame_facts import subscription_of
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding
@@ -14,11 +16,17 @@ __all__ = ["assigns_nothing"]
 
 
 def assigns_nothing(client: str, *, after: str, requirement: str = "CGG-29") -> Judge:
-    """Judge that a client whose JoinGroup answer names no leader syncs, and sends no assignment: the coordinator has assigned already."""
+    """Judge that a client whose JoinGroup answer names no leader syncs, and sends no assignment: the coordinator has assigned already.
+
+    Who is let in nowhere because its subscription can't be read has failed by that.
+    """
     claim = Claim(requirement=requirement, expected="The client sends a SyncGroup without assignments.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         led = [obs for obs in ev.responses(Api.JOIN_GROUP, client, after, ev.closing) if not obs.error and not obs.body.get("leader")]
+        if not led and (unreadable := _unreadable(ev, client, after)) is not None:
+            yield unreadable
+            return
         if not led:
             raise NotReached(f"{client} was let into no group of both protocols after {after}")
         syncs = ev.requests(Api.SYNC_GROUP, client, led[0].seq, ev.closing)
@@ -29,3 +37,11 @@ def assigns_nothing(client: str, *, after: str, requirement: str = "CGG-29") -> 
             yield claim.ok("It did.", syncs[0]) if wrong is None else claim.failed("It assigned.", wrong)
 
     return judge
+
+
+def _unreadable(ev: Evidence, client: str, after: str) -> Finding | None:
+    """Return what is wrong with the subscription that the coordinator has to read itself here, and can't; None where it can."""
+    claim = Claim(requirement="CGG-30", expected="The coordinator can read the subscription of a classic member.")
+    joins = ev.requests(Api.JOIN_GROUP, client, after, ev.closing)
+    subscription = subscription_of(joins[-1]) if joins else None
+    return claim.failed(truncation_of(subscription), joins[-1]) if subscription is not None and subscription.is_truncated else None
