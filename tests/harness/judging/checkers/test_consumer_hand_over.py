@@ -101,3 +101,16 @@ def test_what_is_no_acknowledgement_is_not_judged(how: str) -> None:
         story.tell("shutdown_complete")
 
     assert _blamed(story) == []
+
+
+def test_who_has_not_listed_its_partitions_yet_gives_none_up() -> None:
+    """krafka's heartbeat is on its way, with an empty list, while its application is told of the first assignment."""
+    story = EpochStory()
+    story.kit("command", "m0", command="subscribe")
+    story.hb(0, gets=1, gives=BOTH)
+    story.partitions("assigned", *BOTH)
+    story.hb(1, owns=())
+    story.tell("callback_done")
+    story.hb(1, owns=BOTH)
+
+    assert not _blamed(story)

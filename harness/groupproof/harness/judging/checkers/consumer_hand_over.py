@@ -16,6 +16,7 @@ from groupproof.harness.judging.checkers.ownership_tracker import Holding
 from groupproof.harness.model.verdicts import Finding, Proof
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent
 from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import TopicPartition
 
 __all__ = ["CallbacksEndBeforeAcknowledgements"]
 
@@ -32,9 +33,13 @@ class _GivenUp:
 
 
 class CallbacksEndBeforeAcknowledgements(Checker):
-    """Judges every heartbeat by which a member releases what its application was told that it has. A join and a leave release all in another way (CGT-18)."""
+    """Judges every heartbeat by which a member releases what its application was told that it has. A join and a leave release all in another way (CGT-18).
+
+    Who has not listed a partition yet does not release it: a heartbeat may be on its way while the application is told of the assignment.
+    """
 
     def __init__(self) -> None:
+        self._listed: dict[str, frozenset[TopicPartition]] = {}
         self._group = GroupTracker()
         self._waiting: Waiting[_GivenUp] = Waiting(LATE_LINES_MS_MAX)
 
@@ -43,11 +48,17 @@ class CallbacksEndBeforeAcknowledgements(Checker):
             yield from self._judge(given_up)
         self._group.follow(obs)
         client = obs.client
-        if obs.kind == "request" and obs.api == _BEAT and client in self._group.driven and (obs.member_epoch or 0) > 0 and client is not None:
-            owned = obs.body.get("topic_partitions")
-            held = [] if owned is None else list(self._held(client, obs))
-            if held:
-                self._waiting.add(obs.at_ms, _GivenUp(obs, tuple(held)))
+        if obs.kind == "request" and obs.api == _BEAT and client is not None and client in self._group.driven:
+            self._follow(client, obs)
+
+    def _follow(self, client: str, beat: Observation) -> None:
+        if (beat.member_epoch or 0) <= 0:
+            self._listed.pop(client, None)
+        elif beat.body.get("topic_partitions") is not None:
+            listed = self._listed.get(client, frozenset())
+            if held := [item for item in self._held(client, beat) if item.partition in listed]:
+                self._waiting.add(beat.at_ms, _GivenUp(beat, tuple(held)))
+            self._listed[client] = frozenset(beat.partitions)
 
     def _held(self, client: str, request: Observation) -> Iterator[Holding]:
         """Yield what the application holds of what the request no longer lists, or is still in the callback that takes it."""
