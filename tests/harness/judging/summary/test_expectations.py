@@ -4,10 +4,13 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from tests.harness.judging.judged import case, finding, says
 
-from groupproof.harness.judging.summary.expectations import CaseVerdict, KnownFailure, load, settle
+from groupproof.harness.judging.case_judgement import judge_run
+from groupproof.harness.judging.ruling import rule_on
+from groupproof.harness.judging.summary.expectations import CaseVerdict, KnownFailure, load, settle, verdict_of
 from groupproof.harness.model.errors import WrongUsage
-from groupproof.harness.model.verdicts import Verdict
+from groupproof.harness.model.verdicts import Finding, Verdict
 
 TODAY = date(2026, 11, 21)
 ENTRY = """
@@ -44,6 +47,51 @@ def test_a_subject_that_draws_lots_may_fail_in_each_way_that_is_named(tmp_path: 
 
     assert settle(entries, [failed(print=way)], TODAY).stale == ()
     assert settle(entries, [failed(print="ghi")], TODAY).stale != ()
+
+
+@pytest.mark.parametrize(("parts", "expected"), [({"abc", "def"}, True), ({"def"}, True), ({"abc", "new"}, False), (set(), False)])
+def test_findings_that_are_all_named_are_excused_in_any_company(tmp_path: Path, parts: set[str], expected: bool) -> None:
+    entries = known(tmp_path, ENTRY.replace('"abc"', '["abc", "def"]'))
+    observed = CaseVerdict(case="join/classic/unknown-member-id", verdict=Verdict.FAILED, fingerprint="of all", parts=frozenset(parts))
+
+    assert bool(settle(entries, [observed], TODAY).excused) is expected
+
+
+def test_a_failure_that_is_named_as_a_whole_excuses_no_part_of_it(tmp_path: Path) -> None:
+    observed = CaseVerdict(case="join/classic/unknown-member-id", verdict=Verdict.FAILED, fingerprint="of all", parts=frozenset({"abc"}))
+
+    assert settle(known(tmp_path), [observed], TODAY).excused == {}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "print", "is_excused", "is_stale"),
+    [
+        (Verdict.FAILED, "abc", True, False),
+        (Verdict.OK, "", False, False),
+        (Verdict.NON_STRICT, "def", False, False),
+        (Verdict.FAILED, "def", False, True),
+    ],
+)
+def test_a_failure_by_chance_may_stay_away_but_not_change(tmp_path: Path, verdict: Verdict, print: str, is_excused: bool, is_stale: bool) -> None:
+    settled = settle(known(tmp_path, ENTRY + "by_chance = true\n"), [failed(verdict=verdict, print=print)], TODAY)
+
+    assert (bool(settled.excused), bool(settled.stale)) == (is_excused, is_stale)
+
+
+def test_what_is_worse_than_a_failure_by_chance_is_stale(tmp_path: Path) -> None:
+    entries = known(tmp_path, ENTRY.replace('"FAILED"', '"NON_STRICT"') + "by_chance = true\n")
+
+    assert settle(entries, [failed()], TODAY).stale
+
+
+def test_the_parts_of_a_verdict_are_its_findings_each_by_itself() -> None:
+    one, other, less = finding(Verdict.FAILED, "one"), finding(Verdict.FAILED, "other"), finding(Verdict.NON_STRICT, "less")
+
+    def of(*findings: Finding) -> CaseVerdict:
+        return verdict_of("join/classic/x", rule_on(case(), [judge_run(case(says(*findings)), [], ())]))
+
+    assert of(one, other, less).parts == {of(one).fingerprint, of(other).fingerprint}
+    assert of(less).parts == {of(less).fingerprint}
 
 
 def test_an_entry_of_several_cases_is_one_known_failure_for_each_with_its_own_fingerprint(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
 from groupproof.harness.commands.pytest_plugin.xdist_shares import ENDED, SharedResult, ShareEnd, dealt
-from groupproof.harness.judging.summary.expectations import CaseVerdict, load, settle
+from groupproof.harness.judging.summary.expectations import CaseVerdict, load, settle, verdict_of
 from groupproof.harness.judging.summary.run_summary import CaseReport
 from groupproof.harness.running.case_runner import Progress
 from groupproof.harness.running.error_search import trouble_in
@@ -253,7 +253,7 @@ class _Settling:
 
 
 def _observed(result: SharedResult) -> CaseVerdict:
-    return CaseVerdict(case=result.case, verdict=result.ruling.verdict, fingerprint=result.ruling.fingerprint)
+    return verdict_of(result.case, result.ruling)
 
 
 def _why(error: RunError | None, about: RunEnd | None) -> str:

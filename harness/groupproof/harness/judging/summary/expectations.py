@@ -8,8 +8,8 @@ can be excused; what came to no verdict has shown nothing that could be known.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -18,11 +18,12 @@ from typing import Any
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
+from groupproof.harness.judging.ruling import Ruling
 from groupproof.harness.model.errors import WrongUsage
-from groupproof.harness.model.verdicts import UNDECIDED, Verdict
+from groupproof.harness.model.verdicts import ADVERSE, UNDECIDED, Verdict, fingerprint, worst
 from groupproof.protocol.schemas import SchemaError, validate
 
-__all__ = ["CaseVerdict", "Expectations", "KnownFailure", "MatchedExpectations", "load", "settle"]
+__all__ = ["CaseVerdict", "Expectations", "KnownFailure", "MatchedExpectations", "load", "settle", "verdict_of"]
 
 _NO_VERDICT = frozenset({Verdict.INCONCLUSIVE, Verdict.BROKEN})
 _UNDECIDED = frozenset(verdict.value for verdict in UNDECIDED)
@@ -31,7 +32,10 @@ _NAMED_MAX = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownFailure:
-    """One entry; `where` says in which file and as which entry it stands, `others` in which other ways a subject may fail that draws lots."""
+    """One entry; `where` says in which file and as which entry it stands, `others` in which other ways a subject may fail that draws lots.
+
+    One that is `by_chance` needs more luck than its case can force, such as a race of the subject with itself: a case that passes says nothing against it.
+    """
 
     case: str
     verdict: Verdict
@@ -41,6 +45,7 @@ class KnownFailure:
     profile: str = "*"
     fingerprint: str
     others: tuple[str, ...] = ()
+    by_chance: bool = False
     expires: date | None = None
     where: str = ""
 
@@ -53,19 +58,33 @@ class KnownFailure:
 
     def excuses(self, observed: CaseVerdict) -> bool:
         """Tell whether the case fails as this entry says it does."""
-        return self.covers(observed.case) and observed.verdict is self.verdict and self.fails_as(observed.fingerprint)
+        return self.covers(observed.case) and observed.verdict is self.verdict and self.fails_as(observed.fingerprint, observed.parts)
 
-    def fails_as(self, fingerprint: str) -> bool:
-        return fingerprint in (self.fingerprint, *self.others)
+    def fails_as(self, whole: str, parts: Collection[str] = ()) -> bool:
+        """Tell whether the failure as a whole is named; of one in several ways it does that each finding is."""
+        ways = {self.fingerprint, *self.others}
+        return whole in ways or (bool(self.others) and bool(parts) and ways.issuperset(parts))
+
+    def is_spared(self, observed: CaseVerdict) -> bool:
+        """Tell whether the failure is one of chance, which did not come this time."""
+        return self.by_chance and observed.verdict is not self.verdict and worst([observed.verdict, self.verdict]) is self.verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseVerdict:
-    """What a run found of one case."""
+    """What a run found of one case; `parts` are the fingerprints of its findings, each by itself."""
 
     case: str
     verdict: Verdict
     fingerprint: str
+    parts: frozenset[str] = frozenset()
+
+
+def verdict_of(case: str, ruling: Ruling) -> CaseVerdict:
+    """Return what is matched of a ruling."""
+    decisive = [finding for finding in ruling.findings if finding.verdict is ruling.verdict and ruling.verdict in ADVERSE]
+    parts = frozenset(fingerprint([replace(finding, verdict=Verdict.FAILED)]) for finding in decisive)
+    return CaseVerdict(case=case, verdict=ruling.verdict, fingerprint=ruling.fingerprint, parts=parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,8 +144,8 @@ def _refuse_what_is_no_failure(data: dict[str, Any], file: str) -> None:
 def _failures(entry: dict[str, Any], where: str) -> Iterator[KnownFailure]:
     """Yield the known failures of an entry: one, or one for each of its `cases`, which share a cause."""
     cases = entry.get("cases") or {entry["case"]: entry["fingerprint"]}
-    for case, fingerprint in cases.items():
-        yield _failure({**entry, "case": case, "fingerprint": fingerprint}, where)
+    for case, prints in cases.items():
+        yield _failure({**entry, "case": case, "fingerprint": prints}, where)
 
 
 def _failure(data: dict[str, Any], where: str) -> KnownFailure:
@@ -144,6 +163,7 @@ def _failure(data: dict[str, Any], where: str) -> KnownFailure:
         profile=data.get("profile", "*"),
         fingerprint=first,
         others=tuple(others),
+        by_chance=data.get("by_chance", False),
         expires=data.get("expires"),
         where=where,
     )
@@ -157,7 +177,8 @@ def settle(failures: Iterable[KnownFailure], observed: Sequence[CaseVerdict], to
     excused: dict[str, KnownFailure] = {}
     stale: list[str] = []
     for entry in failures:
-        covered = [verdict for verdict in observed if entry.covers(verdict.case) and verdict.verdict not in _NO_VERDICT]
+        decided = [verdict for verdict in observed if entry.covers(verdict.case) and verdict.verdict not in _NO_VERDICT]
+        covered = [verdict for verdict in decided if not entry.is_spared(verdict)]
         otherwise = [verdict for verdict in covered if not entry.excuses(verdict)]
         if entry.expires is not None and today > entry.expires:
             stale.append(f"{entry.where} ({entry.case}): expired on {entry.expires}")

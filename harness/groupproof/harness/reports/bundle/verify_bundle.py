@@ -17,7 +17,7 @@ from typing import Any
 from groupproof.harness.cases.catalogue import cases_like, cases_of, shown_only
 from groupproof.harness.judging.case_result import CaseResult, Play, unfinished
 from groupproof.harness.judging.summary.exit_codes import graded
-from groupproof.harness.judging.summary.expectations import CaseVerdict, Expectations, KnownFailure, MatchedExpectations, load, settle
+from groupproof.harness.judging.summary.expectations import Expectations, KnownFailure, MatchedExpectations, load, settle, verdict_of
 from groupproof.harness.judging.summary.run_summary import RunInfo, RunSummary, SubjectInfo, SuiteInfo
 from groupproof.harness.judging.unsupported import lack_of, unimplemented
 from groupproof.harness.model.case import Case
@@ -232,7 +232,7 @@ class _RecomputedRun:
 
     def _settled(self, results: Sequence[CaseResult], report: Mapping[str, Any], version: str) -> MatchedExpectations:
         failures = self._expectations().about(version, self._manifest["run"]["profile"])
-        observed = [CaseVerdict(case=result.case.id, verdict=result.ruling.verdict, fingerprint=result.ruling.fingerprint) for result in results]
+        observed = [verdict_of(result.case.id, result.ruling) for result in results]
         return settle(failures, observed, _day(report["run"]))
 
     def _expectations(self) -> Expectations:

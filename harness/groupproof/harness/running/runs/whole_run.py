@@ -20,7 +20,7 @@ import trio
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.summary.baseline import Baseline, RunScope
 from groupproof.harness.judging.summary.exit_codes import ending_of, graded, held_against
-from groupproof.harness.judging.summary.expectations import CaseVerdict, Expectations, KnownFailure, settle
+from groupproof.harness.judging.summary.expectations import CaseVerdict, Expectations, KnownFailure, settle, verdict_of
 from groupproof.harness.judging.summary.grade import required_of
 from groupproof.harness.judging.summary.run_summary import CaseReport, RunInfo, RunSummary, SubjectInfo, SuiteInfo
 from groupproof.harness.judging.summary.shards import Share
@@ -249,4 +249,4 @@ def _is_in_vain(result: CaseResult) -> bool:
 
 
 def _observed(result: CaseResult) -> CaseVerdict:
-    return CaseVerdict(case=result.case.id, verdict=result.ruling.verdict, fingerprint=result.ruling.fingerprint)
+    return verdict_of(result.case.id, result.ruling)
