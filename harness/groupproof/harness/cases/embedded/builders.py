@@ -62,7 +62,12 @@ def joined_workers(*names: str) -> list[Step]:
     steps: list[Step] = []
     for place, name in enumerate(names):
         since = f"start-{name}"
-        steps += [mark(since), *start(name), synced(name, after=since, count=1 if place == 0 else 2), answered(name, Api.HEARTBEAT, after=since, count=2)]
+        steps += [
+            mark(since),
+            *start(name),
+            synced(name, after=since, count=1 if place == 0 else 2),
+            answered(name, Api.HEARTBEAT, after=since, count=2),
+        ]
     return steps
 
 
