@@ -19,7 +19,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from tests.benchmarks.offsets_topic import member_of
 
-from groupproof.chaos.spark.offsets.record_tables import HistoryOrder, facts_of, kept_records
+from groupproof.chaos.spark.offsets.history_page import page_of, summary_of
+from groupproof.chaos.spark.offsets.partition_files import kept_files
+from groupproof.chaos.spark.offsets.record_fold import Fact
+from groupproof.chaos.spark.offsets.record_tables import HistoryOrder, facts_of
 from groupproof.chaos.spark.session import session
 from groupproof.protocol.wire.coordinator_records import encode_record
 
@@ -40,12 +43,14 @@ def write_records(folder: Path, records: int) -> None:
     for partition in range(_PARTITIONS):
         keys = _keys(partition)
         columns = {
-            "partition": pa.array([partition] * each, pa.int32()), "offset": pa.array(range(each), pa.int64()),
+            "offset": pa.array(range(each), pa.int64()),
             "at_ms": pa.array(range(_BEGIN_MS, _BEGIN_MS + each * _APART_MS, _APART_MS), pa.int64()),
             "key": pa.array([keys[number % _GENERATION_EVERY == 0][number % len(keys[0])] for number in range(each)], pa.binary()),
             "value": pa.array(values, pa.binary()),
         }  # fmt: skip
-        pq.write_table(pa.table(columns), folder / f"{partition:02}.parquet")
+        place = folder / f"partition={partition}"
+        place.mkdir()
+        pq.write_table(pa.table(columns), place / "0.parquet")
 
 
 def _keys(partition: int) -> tuple[list[bytes], list[bytes]]:
@@ -67,13 +72,13 @@ def _value(number: int) -> bytes | None:
 
 
 def measure(folder: Path) -> tuple[int, int, float]:
-    """Return how many records there are, how many facts they come to, and the seconds that it took."""
+    """Return how many records there are, how many rebalances they come to on the page, and the seconds that it took from the files to the page."""
     spark = session("groupproof history benchmark", is_long=True)
-    records = kept_records(spark, [folder])
     began = time.perf_counter()
-    facts = facts_of(records, HistoryOrder(folder=folder)).count()
-    seconds = time.perf_counter() - began
-    return records.count(), facts, seconds
+    facts = facts_of(spark, kept_files(spark, [folder]), HistoryOrder(folder=folder)).collect()
+    summary = summary_of((Fact(*row) for row in facts), source="a benchmark")
+    page_of(summary)
+    return summary.records, summary.to_json()["rebalances"], time.perf_counter() - began
 
 
 def _main() -> None:
@@ -83,9 +88,10 @@ def _main() -> None:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
         folder = asked.folder or Path(made)
-        write_records(folder, asked.records)
-        records, facts, seconds = measure(folder)
-    print(f"{records:,} records, {facts:,} facts, {seconds:.1f} s: {records / seconds:,.0f} records a second")
+        if not any(folder.iterdir()):
+            write_records(folder, asked.records)
+        records, rebalances, seconds = measure(folder)
+    print(f"{records:,} records, {rebalances:,} rebalances, {seconds:.1f} s: {records / seconds:,.0f} records a second")
 
 
 if __name__ == "__main__":

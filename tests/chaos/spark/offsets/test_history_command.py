@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 from tests.chaos.spark.conftest import MASTER
+from tests.chaos.spark.offsets.test_partition_files import keep
 from tests.chaos.spark.offsets.test_record_fold import storm_records
-from tests.chaos.spark.offsets.test_record_tables import keep
 
 from groupproof.chaos.spark.offsets.history_command import PAGE, SUMMARY, command
 from groupproof.harness.model.errors import WrongUsage
@@ -26,7 +26,7 @@ def test_what_holds_no_records_and_what_is_no_address_is_wrong_usage(source: str
     ran = CliRunner().invoke(command, [named, "--output", str(tmp_path / "out")], standalone_mode=False)
 
     assert isinstance(ran.exception, WrongUsage)
-    assert ("holds no records" if source == "empty" else "'nowhere' is no address") in str(ran.exception)
+    assert ("holds neither records" if source == "empty" else "'nowhere' is no address") in str(ran.exception)
 
 
 @pytest.mark.soak

@@ -12,9 +12,21 @@ from tests.harness.judging.topic_history.stories import member
 from tests.harness.judging.topic_history.test_topic_history import _simulated
 from tests.harness.subjects.offsets_topic.topic_logs import Stored, commit, generation
 
-from groupproof.chaos.spark.offsets.record_fold import COMMIT_GAP, FLAPPING, REBALANCE, STORMING, UNOWNED, Fact, RecordFold, StoredRecord
+from groupproof.chaos.spark.offsets.record_fold import (
+    COMMIT_GAP,
+    FLAPPING,
+    REBALANCE,
+    STORMING,
+    UNOWNED,
+    Fact,
+    RecordFold,
+    StoredRecord,
+    batch_of,
+    newest_of,
+)
 from groupproof.harness.simulation.stored_records import topic_of
 from groupproof.protocol.wire.coordinator_records import encode_record
+from groupproof.protocol.wire.log_batches import LogBatch, LogRecord
 
 MINUTE_MS = 60_000
 
@@ -24,13 +36,8 @@ def _records(*stored: Stored) -> list[StoredRecord]:
 
 
 def newest(facts: Iterable[Fact]) -> dict[tuple[str, str, int], tuple[int, str]]:
-    """Keep of each fact what was told last."""
-    kept: dict[tuple[str, str, int], Fact] = {}
-    for fact in facts:
-        key = (fact.group, fact.kind, fact.number)
-        if key not in kept or fact.offset >= kept[key].offset:
-            kept[key] = fact
-    return {key: (fact.at_ms, fact.text) for key, fact in kept.items()}
+    """Keep of each fact what was told last, without where."""
+    return {(fact.group, fact.kind, fact.number): (fact.at_ms, fact.text) for fact in newest_of(facts)}
 
 
 def _of(kind: str, records: list[StoredRecord]) -> list[dict[str, Any]]:
@@ -114,3 +121,20 @@ def test_old_rebalances_are_forgotten_and_numbers_go_on() -> None:
 
     assert sorted(fact.number for fact in facts if fact.kind == REBALANCE) == list(range(1, 202))
     assert len(fold.history.groups["g"].rebalances) <= 65
+
+
+def test_a_commit_of_a_transaction_counts_when_that_is_committed_and_not_when_it_is_aborted() -> None:
+    def batch(offset: int, at_ms: int, *, marker: str | None = None) -> LogBatch:
+        records: list[LogRecord] = [] if marker else [(offset, *commit(at_ms, "g", 0, offset))]
+        made = batch_of([(offset, at_ms, b"", b"")])
+        return made._replace(producer_id=7, is_transactional=True, marker=marker, records=records)
+
+    begun = [batch(0, 0), batch(1, 1_000, marker="COMMIT"), batch(2, 7 * MINUTE_MS)]
+    fold = RecordFold()
+
+    assert fold.take_log((0, log) for log in begun) == []
+    assert fold.take_log([(0, batch(3, 8 * MINUTE_MS, marker="ABORT"))]) == []
+    assert [fact.kind for fact in fold.take_log((0, log) for log in (batch(4, 9 * MINUTE_MS), batch(5, 10 * MINUTE_MS, marker="COMMIT")))] == [
+        COMMIT_GAP
+    ]
+    assert fold.tally.markers == 3

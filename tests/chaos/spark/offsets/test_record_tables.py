@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from tests.chaos.spark.offsets.test_partition_files import keep
 from tests.chaos.spark.offsets.test_record_fold import newest
 from tests.harness.judging.topic_history.stories import member
 from tests.harness.subjects.offsets_topic.topic_logs import Stored, commit, generation
 
 from groupproof.chaos.spark.checkers.trace_watch import stopped
-from groupproof.chaos.spark.offsets.record_fold import Fact, RecordFold, StoredRecord
-from groupproof.chaos.spark.offsets.record_tables import FACTS, RECORDS, HistoryOrder, facts_of, keep_records, kept_records, newest_facts, watch_facts
+from groupproof.chaos.spark.offsets.partition_files import kept_files
+from groupproof.chaos.spark.offsets.record_fold import TALLY, Fact, RecordFold, StoredRecord
+from groupproof.chaos.spark.offsets.record_tables import FACTS, RECORDS, HistoryOrder, facts_of, keep_records, newest_facts, topic_names, watch_facts
+from groupproof.protocol.wire.log_batches import LogBatch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = [pytest.mark.java, pytest.mark.slow]
-
-_SCHEMA = pa.schema([("partition", pa.int32()), ("offset", pa.int64()), ("at_ms", pa.int64()), ("key", pa.binary()), ("value", pa.binary())])
 
 
 def _records() -> list[StoredRecord]:
@@ -40,11 +41,6 @@ def _life(group: str) -> Iterator[Stored]:
         yield generation(minute * 60_000, group, 2 * minute + 1, owners[: 1 + minute % 2])
         yield commit(minute * 60_000 + 5_000, group, 0, minute)
         yield generation(minute * 60_000 + 30_000, group, 2 * minute + 2)
-
-
-def keep(folder: Path, name: str, records: list[StoredRecord]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.Table.from_pylist([record._asdict() for record in records], schema=_SCHEMA), folder / f"{name}.parquet")
 
 
 def _told(rows: list[Any]) -> dict[tuple[str, str, int], tuple[int, str]]:
@@ -65,6 +61,8 @@ def test_a_stream_in_batches_and_a_table_tell_what_one_fold_tells(spark: SparkSe
     for number in range(3):
         part = [record for record in records if record.offset % 48 // 16 == number]
         keep(tmp_path / "in", f"{number}", list(reversed(part)))
+        for file in (tmp_path / "in").rglob(f"{number}.parquet"):
+            os.utime(file, (number, number))  # the source takes the oldest first
     order, heard = HistoryOrder(folder=tmp_path, trigger_ms=100, begins={0: 0, 1: 0}), list[Fact]()
 
     query = watch_facts(_stream(spark, tmp_path / "in"), order, heard.append)
@@ -75,7 +73,9 @@ def test_a_stream_in_batches_and_a_table_tell_what_one_fold_tells(spark: SparkSe
     assert len(expected) > 40
     assert newest(heard) == expected
     assert _told(newest_facts(streamed).collect()) == expected
-    assert _told(facts_of(kept_records(spark, [tmp_path / "in"]), order).collect()) == expected
+    table = facts_of(spark, kept_files(spark, [tmp_path / "in"]), order).collect()
+    assert _told([row for row in table if row.kind != TALLY]) == expected
+    assert [json.loads(row.text)["records"] for row in table if row.kind == TALLY] == [{"GroupMetadata": 32, "OffsetCommit": 16}] * 2
 
 
 def test_records_are_kept_once_and_only_what_is_new_is_read_again(spark: SparkSession, tmp_path: Path) -> None:
@@ -84,9 +84,22 @@ def test_records_are_kept_once_and_only_what_is_new_is_read_again(spark: SparkSe
     for number, part in enumerate((records[:30], records[30:])):
         keep(tmp_path / "in", str(number), part)
         keep_records(_stream(spark, tmp_path / "in"), order).awaitTermination()
-        counts.append(kept_records(spark, [tmp_path / RECORDS]).count())
+        counts.append(spark.read.parquet(str(tmp_path / RECORDS)).count())
 
     assert counts == [30, len(records)]
-    assert sorted(map(tuple, kept_records(spark, [tmp_path / RECORDS]).select("partition", "offset").collect())) == [
-        (record.partition, record.offset) for record in records
+    kept = [
+        (part.partition, record[0])
+        for part in kept_files(spark, [tmp_path / RECORDS])
+        for chunk in part.chunks()
+        for batch in chunk
+        if isinstance(batch, LogBatch)
+        for record in batch.records
     ]
+    assert kept == [(record.partition, record.offset) for record in records]
+
+
+def test_the_names_of_topics_are_kept_beside_the_records(tmp_path: Path) -> None:
+    HistoryOrder(folder=tmp_path, names={"id-1": "orders"}).keep_names()
+    order = HistoryOrder(folder=tmp_path, names={"id-2": "payments"}).keep_names()
+
+    assert order.names == topic_names([tmp_path, tmp_path / "nowhere"]) == {"id-1": "orders", "id-2": "payments"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from groupproof.chaos.spark.offsets.history_page import HistorySummary
+    from groupproof.chaos.spark.offsets.partition_files import PartitionFiles
     from groupproof.chaos.spark.offsets.record_fold import Fact
     from groupproof.chaos.spark.offsets.record_tables import HistoryOrder
 
@@ -46,7 +48,8 @@ def command(
 ) -> int:  # fmt: skip
     """Tell what all groups went through: rebalances with their likely causes, storms, members that flap, time without an owner, commits that stood still.
 
-    Of a cluster the records of __consumer_offsets are kept in DIR/records as Parquet; said again, only what came since is read. DIRs are such folders of before, of one cluster.
+    Of a cluster the records of __consumer_offsets are kept in DIR/records as Parquet; said again, only what came since is read. DIRs are such folders of before, of one cluster,
+    or copies of brokers' log folders with segments of the topic.
     DIR gets history.html, history.json, and the facts as Parquet. No group is joined, and nothing is written to the cluster.
 
     0 says that there was something to tell, 2 that the topic tells of no group.
@@ -75,25 +78,29 @@ class _Call:
         click.echo(line, err=self._as_json)
 
     def of_folders(self, folders: list[Path]) -> HistorySummary:
-        """Tell what was kept before."""
-        from groupproof.chaos.spark.offsets.record_tables import RECORDS, HistoryOrder
+        """Tell what was kept before, or what segments hold."""
+        from groupproof.chaos.spark.offsets.partition_files import kept_files, segment_files
+        from groupproof.chaos.spark.offsets.record_tables import RECORDS, HistoryOrder, topic_names
         from groupproof.chaos.spark.session import session
         from groupproof.harness.model.errors import WrongUsage
 
+        segments = segment_files(folders)
         paths = [folder / RECORDS if (folder / RECORDS).is_dir() else folder for folder in folders]
-        if empty := [str(path) for path in paths if not any(path.rglob("*.parquet"))]:
-            raise WrongUsage(f"{', '.join(empty)} holds no records that groupproof history kept")
+        if not segments and (empty := [str(path) for path in paths if not any(path.glob("partition=*/*.parquet"))]):
+            raise WrongUsage(f"{', '.join(empty)} holds neither records that groupproof history kept nor segments of the topic")
         spark = session("groupproof history", master=self._cluster, is_long=True, **self._conf)
-        return self._summarise(spark, HistoryOrder(folder=self._output), paths, ", ".join(map(str, folders)))
+        order = HistoryOrder(folder=self._output, names=topic_names(folders))
+        return self._summarise(spark, order, segments or kept_files(spark, paths), ", ".join(map(str, folders)))
 
     def of_cluster(self, address: str, properties: Path | None, *, follows: bool, span_s: float | None) -> HistorySummary:
         """Keep what the topic holds, or follow it; then tell what was kept."""
+        from groupproof.chaos.spark.offsets.partition_files import kept_files
         from groupproof.chaos.spark.offsets.record_tables import RECORDS, keep_records, topic_source
         from groupproof.chaos.spark.session import session
         from groupproof.clients.registry.install_cache import default_cache
         from groupproof.harness.subjects.spark_connector import connector_jars
 
-        order = self._order(address, properties)
+        order = self._order(address, properties).keep_names()
         jars = connector_jars(default_cache(), self._say)
         # Spark looks for the end of its own interruption in a message of pages, by a regular expression that needs a deep stack.
         deep = {"spark.driver.extraJavaOptions": f"{_java_options(self._cluster)} -Xss32m"}
@@ -103,7 +110,7 @@ class _Call:
                 self._follow(spark, order, span_s)
             query = keep_records(topic_source(spark, order), order)
             query.awaitTermination()
-            return self._summarise(spark, order, [order.folder / RECORDS], f"__consumer_offsets of {address}")
+            return self._summarise(spark, order, kept_files(spark, [order.folder / RECORDS]), f"__consumer_offsets of {address}")
         finally:
             spark.stop()
 
@@ -159,17 +166,16 @@ class _Call:
             )
             self._say(f"ALERT {fact.kind} in group {fact.group}: {words}")
 
-    def _summarise(self, spark: SparkSession, order: HistoryOrder, paths: list[Path], source: str) -> HistorySummary:
+    def _summarise(self, spark: SparkSession, order: HistoryOrder, parts: Sequence[PartitionFiles], source: str) -> HistorySummary:
         from groupproof.chaos.spark.offsets.history_page import summary_of
         from groupproof.chaos.spark.offsets.record_fold import Fact
-        from groupproof.chaos.spark.offsets.record_tables import FACTS, facts_of, kept_records
+        from groupproof.chaos.spark.offsets.record_tables import FACTS, facts_of
 
         spark.conf.set("spark.sql.shuffle.partitions", str(2 * spark.sparkContext.defaultParallelism))
-        records = kept_records(spark, paths)
         target = str((self._output / f"all-{FACTS}").absolute())
-        facts_of(records, order).coalesce(1).write.mode("overwrite").parquet(target)
+        facts_of(spark, parts, order).coalesce(1).write.mode("overwrite").parquet(target)
         facts: DataFrame = spark.read.parquet(target)
-        return summary_of((Fact(*row) for row in facts.collect()), source=source, records=records.count())
+        return summary_of((Fact(*row) for row in facts.collect()), source=source)
 
     def ended(self, summary: HistorySummary) -> int:
         import json

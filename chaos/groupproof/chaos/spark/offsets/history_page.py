@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from groupproof.chaos.spark.analysis.page import Tile
 from groupproof.chaos.spark.analysis.plots import bars, timeline
-from groupproof.chaos.spark.offsets.record_fold import COMMIT_GAP, FLAPPING, REBALANCE, STORMING, UNOWNED, Fact
+from groupproof.chaos.spark.offsets.record_fold import COMMIT_GAP, FLAPPING, REBALANCE, STORMING, TALLY, UNOWNED, Fact, newest_of
 from groupproof.harness.judging.diagnosis.causes import SORTED, Cause
 from groupproof.harness.reports.pages.template_engine import environment
 from groupproof.harness.reports.pictures.svg import time_label
@@ -25,17 +25,18 @@ _KINDS: Final = (REBALANCE, STORMING, FLAPPING, UNOWNED, COMMIT_GAP)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistorySummary:
-    """Facts by their kind, each with its group, number and time; the newest last."""
+    """Facts by their kind, each with its group, number and time, the newest last; `unreadable` counts records by the reason why they were not read."""
 
     source: str
     records: int
+    unreadable: Mapping[str, int]
     facts: Mapping[str, Sequence[Mapping[str, Any]]]
 
     def to_json(self) -> dict[str, Any]:
         groups = {row["group"] for rows in self.facts.values() for row in rows}
         facts = {kind: self.facts.get(kind, ()) for kind in _KINDS}
         return {
-            "source": self.source, "records": self.records, "groups": len(groups),
+            "source": self.source, "records": self.records, "unreadable": dict(sorted(self.unreadable.items())), "groups": len(groups),
             "rebalances": len(facts[REBALANCE]), "causes": dict(Counter(row["cause"] for row in facts[REBALANCE]).most_common()),
             "certain": sum(row["certain"] for row in facts[REBALANCE]),
             "storms": [dict(row) for row in facts[STORMING]], "flapping": [dict(row) for row in facts[FLAPPING]],
@@ -43,13 +44,15 @@ class HistorySummary:
         }  # fmt: skip
 
 
-def summary_of(facts: Iterable[Fact], *, source: str, records: int) -> HistorySummary:
+def summary_of(facts: Iterable[Fact], *, source: str) -> HistorySummary:
     """Sort facts by their kind; of one that was told again as it grew the last holds."""
-    newest = {(fact.group, fact.kind, fact.number): fact for fact in sorted(facts, key=lambda fact: fact.offset)}
     sorted_facts: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for fact in sorted(newest.values(), key=lambda fact: (fact.at_ms, fact.group, fact.number)):
+    for fact in sorted(newest_of(facts), key=lambda fact: (fact.at_ms, fact.group, fact.number)):
         sorted_facts[fact.kind].append({**json.loads(fact.text), "group": fact.group, "number": fact.number, "at_ms": fact.at_ms})
-    return HistorySummary(source=source, records=records, facts=sorted_facts)
+    tallies = sorted_facts.pop(TALLY, [])
+    unreadable = sum((Counter(tally["unreadable"]) for tally in tallies), Counter[str]())
+    records = sum(sum(tally["records"].values()) for tally in tallies) + unreadable.total()
+    return HistorySummary(source=source, records=records, unreadable=unreadable, facts=sorted_facts)
 
 
 def page_of(summary: HistorySummary) -> str:
@@ -78,8 +81,9 @@ def page_of(summary: HistorySummary) -> str:
 def _tiles(summary: HistorySummary, facts: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Tile]:
     certain = sum(row["certain"] for row in facts[REBALANCE])
     spent = sum(row["spent_ms"] for row in facts[UNOWNED])
+    unreadable = ", ".join(f"{count} unreadable: {reason}" for reason, count in sorted(summary.unreadable.items()))
     return [
-        Tile(name="records", figure=f"{summary.records:,}", says="of the offsets topic"),
+        Tile(name="records", figure=f"{summary.records:,}", says=unreadable or "of the offsets topic", colour=_bad(len(summary.unreadable))),
         Tile(name="rebalances", figure=f"{len(facts[REBALANCE]):,}", says=f"of {certain:,} the records leave no other cause"),
         Tile(name="storms", figure=f"{len(facts[STORMING])}", says="five rebalances within ten minutes", colour=_bad(len(facts[STORMING]))),
         Tile(name="flapping", figure=f"{len(_worst(facts[FLAPPING]))}", says="members lost three times within an hour", colour=_bad(len(facts[FLAPPING]))),

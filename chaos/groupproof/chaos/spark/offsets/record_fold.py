@@ -9,25 +9,42 @@ from __future__ import annotations
 import json
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from groupproof.harness.judging.topic_history.group_health import FLAPS, HOUR_MS, SHORT_MS, STALLED_MS, STORM, STORM_MS
 from groupproof.harness.judging.topic_history.logged_groups import LoggedGroup, LoggedRebalance
-from groupproof.harness.judging.topic_history.topic_history import CONSUMER_SESSION_MS, TopicHistory
+from groupproof.harness.judging.topic_history.topic_history import COMMITTED, CONSUMER_SESSION_MS, TopicHistory
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import TopicPartition
 from groupproof.protocol.wire.coordinator_records import OFFSET_COMMIT
-from groupproof.protocol.wire.log_batches import LogBatch
-from groupproof.protocol.wire.offsets_topic import RECORD, OffsetsTopic
+from groupproof.protocol.wire.log_batches import BrokenBatch, LogBatch, LogRecord
+from groupproof.protocol.wire.offsets_topic import RECORD, OffsetsTopic, Tally
 
-__all__ = ["ALERTS", "COMMIT_GAP", "FLAPPING", "REBALANCE", "STORMING", "UNOWNED", "Fact", "RecordFold", "StoredRecord"]
+__all__ = [
+    "ALERTS",
+    "COMMIT_GAP",
+    "FLAPPING",
+    "REBALANCE",
+    "STORMING",
+    "TALLY",
+    "UNOWNED",
+    "Fact",
+    "RecordFold",
+    "StoredRecord",
+    "batch_of",
+    "newest_of",
+]
 
 REBALANCE: Final = "rebalance"
 STORMING: Final = "storm"
 FLAPPING: Final = "flapping"
 UNOWNED: Final = "unowned"
 COMMIT_GAP: Final = "commit-gap"
+TALLY: Final = "tally"
+"""What was read of one partition of the topic; of no group."""
 
 ALERTS: Final = (STORMING, FLAPPING)
 """The kinds that somebody is to hear of at once."""
@@ -82,21 +99,49 @@ class RecordFold:
         self.history.begin_partitions(begins or {})
         self._topic = OffsetsTopic(0, run="history")
         self._watched: dict[str, _Watched] = {}
-        self.records = 0
+        self._pending: dict[tuple[int, int], list[Observation]] = {}
+
+    @property
+    def tally(self) -> Tally:
+        """Return what was read."""
+        return self._topic.tally
 
     def take(self, records: Iterable[StoredRecord]) -> list[Fact]:
         """Return what the records make known, and what they change of what was known before."""
+        runs = groupby(records, key=attrgetter("partition"))
+        return self.take_log((partition, batch_of([record[1:] for record in run])) for partition, run in runs)
+
+    def take_log(self, batches: Iterable[tuple[int, LogBatch | BrokenBatch]]) -> list[Fact]:
+        """Do so with batches of partitions."""
         facts: list[Fact] = []
         touched: dict[str, int] = {}
-        for record in records:
-            self.records += 1
-            for obs in self._topic.follow(record.partition, _batch_of(record)):
+        for partition, batch in batches:
+            for obs in self._settled(self._topic.follow(partition, batch)):
                 facts += self._follow(obs)
                 if obs.group is not None:
-                    touched[obs.group] = record.offset
+                    touched[obs.group] = obs.body["offset"]
         for name, offset in touched.items():
             facts += self._changed(self.history.groups[name], offset)
         return facts
+
+    def count(self, partition: int) -> Fact:
+        """Return what was read of a partition, where nothing else was."""
+        return Fact("", TALLY, partition, 0, 0, _text(self.tally.to_json()))
+
+    def _settled(self, observations: Iterable[Observation]) -> Iterator[Observation]:
+        """Yield records as they count: those of a transaction when it is committed. Who reads committed records alone sees neither transactions nor markers."""
+        for obs in observations:
+            body = obs.body
+            if "producer_id" not in body:
+                yield obs
+                continue
+            place = (body["partition"], body["producer_id"])
+            if body["name"] == RECORD:
+                self._pending.setdefault(place, []).append(obs)
+                continue
+            pending = self._pending.pop(place, [])
+            for held in pending if body["marker"] == COMMITTED else ():
+                yield replace(held, body={name: value for name, value in held.body.items() if name != "producer_id"})
 
     def _follow(self, obs: Observation) -> Iterator[Fact]:
         if obs.group is None or obs.body["name"] != RECORD:
@@ -141,12 +186,17 @@ class RecordFold:
         group.departures = [departure for departure in group.departures if group.newest_ms - departure.at_ms <= HOUR_MS]
 
 
-def _batch_of(record: StoredRecord) -> LogBatch:
-    """Return a record as a batch of its own. Whoever reads committed records alone sees no transaction."""
-    stored = (record.offset, record.at_ms, record.key, record.value)
+def newest_of(facts: Iterable[Fact]) -> list[Fact]:
+    """Keep of each fact what was told last."""
+    return list({(fact.group, fact.kind, fact.number): fact for fact in sorted(facts, key=attrgetter("offset"))}.values())
+
+
+def batch_of(records: list[LogRecord]) -> LogBatch:
+    """Return records, in their order, as one batch. Whoever reads committed records alone sees no transaction."""
+    (first, *_), (last, last_ms, *_) = records[0], records[-1]
     return LogBatch(
-        base_offset=record.offset, last_offset=record.offset, magic=2, codec=0, producer_id=-1, is_transactional=False, timestamp_ms=record.at_ms,
-        marker=None, records=[stored],
+        base_offset=first, last_offset=last, magic=2, codec=0, producer_id=-1, is_transactional=False, timestamp_ms=last_ms, marker=None,
+        records=records,
     )  # fmt: skip
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 import pyarrow as pa
 
-from groupproof.chaos.spark.offsets.record_fold import Fact, RecordFold, StoredRecord
+from groupproof.chaos.spark.offsets.partition_files import PartitionFiles
+from groupproof.chaos.spark.offsets.record_fold import Fact, RecordFold, StoredRecord, newest_of
 from groupproof.chaos.spark.streaming.streaming_query import DEPRECATED
 from groupproof.protocol.wire.offsets_topic import TOPIC
 
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-__all__ = ["FACTS", "RECORDS", "HistoryOrder", "facts_of", "keep_records", "kept_records", "newest_facts", "topic_source", "watch_facts"]
+__all__ = ["FACTS", "RECORDS", "HistoryOrder", "facts_of", "folded", "keep_records", "newest_facts", "topic_names", "topic_source", "watch_facts"]
 
-RECORDS, FACTS, _CHECKPOINTS = "records", "facts", "checkpoints"
+RECORDS, FACTS, _CHECKPOINTS, _NAMES = "records", "facts", "checkpoints", "topics.json"
 _COLUMNS: Final = ("partition", "offset", "at_ms", "key", "value")
 _FACT_ROW: Final = "group string, kind string, number long, at_ms long, offset long, text string"
 _FACT_TYPES: Final = (pa.string(), pa.string(), pa.int64(), pa.int64(), pa.int64(), pa.string())
@@ -54,6 +55,18 @@ class HistoryOrder:
     def checkpoint(self, name: str) -> str:
         return str((self.folder / _CHECKPOINTS / name).absolute())
 
+    def keep_names(self) -> HistoryOrder:
+        """Write the topics' names down beside the records, which newer releases store ids in; return the order with those of before, too."""
+        names = topic_names([self.folder]) | dict(self.names)
+        (self.folder / _NAMES).write_text(json.dumps(names, indent=1), encoding="utf-8")
+        return replace(self, names=names)
+
+
+def topic_names(folders: Iterable[Path]) -> dict[str, str]:
+    """Return the topics' names by their ids, as they were kept in folders."""
+    files = [folder / _NAMES for folder in folders if (folder / _NAMES).is_file()]
+    return {name: topic for file in files for name, topic in json.loads(file.read_text(encoding="utf-8")).items()}
+
 
 def topic_source(spark: SparkSession, order: HistoryOrder) -> DataFrame:
     """Return the topic as a stream of records, by Spark's own Kafka source: its partitions named one by one, and their offsets asked by a consumer. Spark's AdminClient passes over internal topics."""
@@ -68,19 +81,15 @@ def topic_source(spark: SparkSession, order: HistoryOrder) -> DataFrame:
 
 def keep_records(stream: DataFrame, order: HistoryOrder) -> StreamingQuery:
     """Append all that the topic holds since the last time to the records that are kept, and end."""
-    written = stream.writeStream.format("parquet").option("path", str((order.folder / RECORDS).absolute()))
+    written = stream.writeStream.format("parquet").partitionBy("partition").option("path", str((order.folder / RECORDS).absolute()))
     return written.option("checkpointLocation", order.checkpoint(RECORDS)).queryName("groupproof records").trigger(availableNow=True).start()
 
 
-def kept_records(spark: SparkSession, paths: Iterable[Path]) -> DataFrame:
-    """Return records that were kept."""
-    return spark.read.parquet(*[str(path.absolute()) for path in paths]).select(*_COLUMNS)
-
-
-def facts_of(records: DataFrame, order: HistoryOrder) -> DataFrame:
-    """Return all facts of the groups in a table of records, whatever its size: a group's records are in one partition of the topic, and go through in the order of their offsets."""
-    dealt = records.repartition("partition").sortWithinPartitions("partition", "offset")
-    return newest_facts(dealt.mapInArrow(partial(_folded, order), _FACT_ROW))
+def facts_of(spark: SparkSession, parts: Sequence[PartitionFiles], order: HistoryOrder) -> DataFrame:
+    """Return all facts of the groups in partitions of the topic, whatever their size, and what was read of each. The largest begin first."""
+    dealt = sorted(parts, key=lambda part: -part.size)
+    tasks = spark.range(0, len(dealt), numPartitions=max(1, len(dealt)))
+    return newest_facts(tasks.mapInArrow(partial(folded, order, dealt), _FACT_ROW))
 
 
 def newest_facts(facts: DataFrame) -> DataFrame:
@@ -102,11 +111,14 @@ def watch_facts(stream: DataFrame, order: HistoryOrder, say: Callable[[Fact], No
     return writing.queryName("groupproof facts").trigger(processingTime=f"{order.trigger_ms} milliseconds").start()
 
 
-def _folded(order: HistoryOrder, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Fold whole partitions of the topic, which begin with what was kept of them first."""
-    fold = RecordFold(order.names, consumer_session_ms=order.consumer_session_ms)
-    for batch in batches:
-        yield _rows(fold.take(map(StoredRecord, *(batch.column(name).to_pylist() for name in _COLUMNS))))
+def folded(order: HistoryOrder, parts: Sequence[PartitionFiles], tasks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Fold whole partitions of the topic, which begin with what there is of them first."""
+    for number in (number for batch in tasks for number in batch.column(0).to_pylist()):
+        partition = parts[number].partition
+        fold = RecordFold(order.names, consumer_session_ms=order.consumer_session_ms)
+        for chunk in parts[number].chunks():
+            yield _rows(newest_of(fold.take_log((partition, batch) for batch in chunk)))
+        yield _rows([fold.count(partition)])
 
 
 def _rows(facts: list[Fact]) -> pa.RecordBatch:

@@ -16,13 +16,15 @@ from groupproof.protocol.trace import Observation
 from groupproof.protocol.wire.coordinator_records import OFFSET_COMMIT
 from groupproof.protocol.wire.offsets_topic import MARKER, RECORD, UNREADABLE
 
-__all__ = ["CONSUMER_SESSION_MS", "TopicHistory"]
+__all__ = ["COMMITTED", "CONSUMER_SESSION_MS", "TopicHistory"]
 
 CONSUMER_SESSION_MS: Final = 45_000
 """Kafka's default of `group.consumer.session.timeout.ms`."""
 
 _GROUP_METADATA: Final = "GroupMetadata"
-_COMMITTED: Final = "COMMIT"
+COMMITTED: Final = "COMMIT"
+"""The marker of a transaction that was committed."""
+
 _REBALANCES_MAX: Final = 10_000
 """So many of a group are kept; the oldest go first."""
 
@@ -72,7 +74,7 @@ class TopicHistory:
                 self._follow_record(obs, body)
         elif name == MARKER:
             pending = self._pending.pop((body["partition"], body["producer_id"]), [])
-            for kept in pending if body["marker"] == _COMMITTED else ():
+            for kept in pending if body["marker"] == COMMITTED else ():
                 self._follow_record(kept, kept.body)
         elif name == UNREADABLE:
             self.unreadable[body["reason"]] += 1

@@ -13,7 +13,7 @@ from groupproof.harness.model.errors import WrongUsage
 from groupproof.protocol.wire.log_batches import BrokenBatch, LogBatch, read_log
 from groupproof.protocol.wire.offsets_topic import TOPIC
 
-__all__ = ["is_segment", "partition_of_segment", "read_segments", "segments_in"]
+__all__ = ["batches_of", "is_segment", "partition_of_segment", "read_segments", "segments_in"]
 
 _FOLDER: Final = re.compile(rf"{TOPIC}-(\d+)")
 _HEAD_BYTES: Final = 17
@@ -55,13 +55,13 @@ def _partition(number: int, files: Sequence[Path]) -> Iterator[Placed]:
     """Yield a partition's batches. A time never goes back within a partition, so that merging keeps the log's order."""
     newest_ms = 0
     for file in files:
-        for batch in _batches(file):
+        for batch in batches_of(file):
             if isinstance(batch, LogBatch):
                 newest_ms = max(newest_ms, batch.timestamp_ms)
             yield newest_ms, number, batch
 
 
-def _batches(file: Path) -> Iterator[LogBatch | BrokenBatch]:
+def batches_of(file: Path) -> Iterator[LogBatch | BrokenBatch]:
     try:
         with file.open("rb") as opened:
             if not opened.seek(0, 2):
