@@ -11,14 +11,17 @@ import trio.testing
 from tests.harness.judging.topic_history.stories import member
 from tests.harness.subjects.brokers.scripted_broker import ScriptedBroker
 from tests.harness.subjects.offsets_topic.topic_logs import TopicLogs, commit, generation
+from tests.harness.subjects.tap.tapped import MemoryDoors
 
+from groupproof.coordinator.broker.interception import Interception
 from groupproof.harness.commands.work.topic_watch import QUIET_MS, TopicWatch, read_files, serve_metrics, watch_live
 from groupproof.harness.judging.topic_history.topic_history import CONSUMER_SESSION_MS
 from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.subjects.networks.ports import LOOPBACK, reserve_port
 from groupproof.harness.subjects.offsets_topic.group_listing import ADMIN_ASKED
 from groupproof.harness.subjects.offsets_topic.live_topic import ASKED, LiveTopic
-from groupproof.protocol.trace import Observation, write_trace
+from groupproof.harness.subjects.tap.hub import Hub
+from groupproof.protocol.trace import Observation, Recorder, write_trace
 from groupproof.protocol.vocabulary import Api
 
 
@@ -130,3 +133,22 @@ def test_metrics_are_served_to_whoever_asks() -> None:
 
     assert answers[0].startswith(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4")
     assert answers[0].endswith(b"\r\n\r\nup 1\n")
+
+
+@pytest.mark.parametrize(("is_admin", "allowed"), [(False, ASKED), (True, (*ASKED, *ADMIN_ASKED))], ids=["plain", "admin"])
+def test_a_tap_in_front_of_the_cluster_sees_nothing_but_reading(is_admin: bool, allowed: tuple[Api, ...]) -> None:
+    recorder = Recorder(lambda: 0)
+    watch = TopicWatch()
+
+    async def main() -> None:
+        async with ScriptedBroker.up(_logs().answer) as broker, trio.open_nursery() as nursery:
+            doors = MemoryDoors(nursery)
+            hub = Hub(recorder=recorder, connect=broker.connect, doors=doors, interception=Interception(recorder))
+            route = await hub.route_to(("h", 9092), 0)
+            topic = LiveTopic(doors.connect, [route.local])
+            await watch_live(topic, watch, once=True, on_tick=lambda: False, interval_s=1, is_admin=is_admin)
+            nursery.cancel_scope.cancel()
+
+    trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+    assert watch.history.groups.keys() == {"g", "h"}
+    assert {obs.api for obs in recorder.trace if obs.kind == "request"} == {api.title for api in allowed}

@@ -52,6 +52,10 @@ class HistoryOrder:
     def fold(self) -> RecordFold:
         return RecordFold(self.names, self.begins, consumer_session_ms=self.consumer_session_ms)
 
+    def for_tasks(self) -> HistoryOrder:
+        """Return what tasks need: how to reach the cluster, with its passwords, they do not."""
+        return replace(self, bootstrap="", kafka={})
+
     def checkpoint(self, name: str) -> str:
         return str((self.folder / _CHECKPOINTS / name).absolute())
 
@@ -75,6 +79,8 @@ def topic_source(spark: SparkSession, order: HistoryOrder) -> DataFrame:
     reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", order.bootstrap).option("assign", partitions)
     # What a transaction that was aborted committed never counted. Compaction and retention take records at any time: that is no loss of data.
     reader = reader.option("startingOffsets", "earliest").option("kafka.isolation.level", "read_committed").option("failOnDataLoss", "false")
+    # KIP-714: a consumer asks whether the cluster wants its metrics, which is no part of reading.
+    reader = reader.option("kafka.enable.metrics.push", "false")
     reader = reader.options(**{f"kafka.{name}": value for name, value in order.kafka.items()})
     return reader.load().selectExpr("partition", "offset", "unix_millis(timestamp) AS at_ms", "key", "value")
 
@@ -89,7 +95,7 @@ def facts_of(spark: SparkSession, parts: Sequence[PartitionFiles], order: Histor
     """Return all facts of the groups in partitions of the topic, whatever their size, and what was read of each. The largest begin first."""
     dealt = sorted(parts, key=lambda part: -part.size)
     tasks = spark.range(0, len(dealt), numPartitions=max(1, len(dealt)))
-    return newest_facts(tasks.mapInArrow(partial(folded, order, dealt), _FACT_ROW))
+    return newest_facts(tasks.mapInArrow(partial(folded, order.for_tasks(), dealt), _FACT_ROW))
 
 
 def newest_facts(facts: DataFrame) -> DataFrame:
@@ -106,7 +112,9 @@ def watch_facts(stream: DataFrame, order: HistoryOrder, say: Callable[[Fact], No
     from pyspark.sql.streaming.state import GroupStateTimeout
 
     named = stream.where("key IS NOT NULL").withColumn("group", functions.expr(_GROUP))
-    facts = named.groupBy("group").applyInPandasWithState(partial(_followed, order), _FACT_ROW, "fold binary", "append", GroupStateTimeout.NoTimeout)
+    facts = named.groupBy("group").applyInPandasWithState(
+        partial(_followed, order.for_tasks()), _FACT_ROW, "fold binary", "append", GroupStateTimeout.NoTimeout
+    )
     writing = facts.writeStream.foreachBatch(partial(_write, order.folder / FACTS, say)).option("checkpointLocation", order.checkpoint(FACTS))
     return writing.queryName("groupproof facts").trigger(processingTime=f"{order.trigger_ms} milliseconds").start()
 
