@@ -111,6 +111,11 @@ class Brokers:
         return self._nodes[node].is_up
 
     @property
+    def leading(self) -> Coordinator | None:
+        """Return the machine that coordinates the group, None while none does."""
+        return None if self.owner is None else self._nodes[self.owner].machine
+
+    @property
     def count(self) -> int:
         return len(self._nodes)
 

@@ -6,7 +6,7 @@ comes back without a rebalance in the generation that it has (`GroupMetadataMana
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,17 +16,17 @@ from groupproof.protocol.wire.log_batches import read_log
 from groupproof.protocol.wire.offsets_topic import OffsetsTopic
 from groupproof.protocol.wire.records import Record, encode_batch
 
-__all__ = ["records_of", "topic_of"]
+__all__ = ["HOST", "Stored", "records_of", "topic_of"]
 
 HOST = "/127.0.0.1"
 Stored = tuple[int, bytes, bytes | None]
 
 
-def topic_of(trace: Trace) -> list[Observation]:
-    """Return what a reader of the topic would see of the run, through bytes and back."""
+def topic_of(trace: Trace, epochs: Mapping[int, Sequence[Stored]] | None = None) -> list[Observation]:
+    """Return what a reader of the topic would see of the run, through bytes and back; `epochs` as for `records_of`."""
     topic = OffsetsTopic(0)
     found: list[Observation] = []
-    for offset, (at_ms, key, value) in enumerate(records_of(trace)):
+    for offset, (at_ms, key, value) in enumerate(records_of(trace, epochs)):
         blob = encode_batch([Record(offset=offset, timestamp_ms=at_ms, key=key, value=value)])
         for batch in read_log(blob):
             found.extend(topic.follow(0, batch))
@@ -34,12 +34,14 @@ def topic_of(trace: Trace) -> list[Observation]:
     return found
 
 
-def records_of(trace: Trace) -> Iterator[Stored]:
-    """Yield the time, key and value of each record."""
+def records_of(trace: Trace, epochs: Mapping[int, Sequence[Stored]] | None = None) -> Iterator[Stored]:
+    """Yield the time, key and value of each record. Of a consumer group `epochs` are its own, by the `seq` of the observation that they come with: of it the trace shows commits alone."""
     groups: dict[str, _Coordinated] = {}
     for obs in trace:
-        if obs.group is not None:
+        if obs.group is not None and (epochs is None or obs.kind != "transition"):
             yield from groups.setdefault(obs.group, _Coordinated(obs.group)).follow(obs)
+        if epochs is not None:
+            yield from epochs.get(obs.seq, ())
 
 
 @dataclass(slots=True)

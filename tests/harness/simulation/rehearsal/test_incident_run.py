@@ -18,7 +18,8 @@ def test_an_incident_occurs_for_the_cause_that_is_named_and_its_remedy_prevents_
     assert run.occurs, run.figures
     assert run.cause is incident.cause, run.causes
     assert not cured.occurs, cured.figures
-    assert incident.sign in "; ".join(run.health.problems if run.health is not None else ())
+    assert incident.sign in "; ".join(run.health.problems)
+    assert bool(run.health.problems) is bool(incident.sign)
     page = PAGE.read_text("utf-8")
     assert all(line[12:] in page for line in incident_lines(run, cured) if line.startswith("  "))
 

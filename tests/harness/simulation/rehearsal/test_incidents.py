@@ -11,6 +11,7 @@ def test_there_are_a_dozen_each_with_its_source_and_its_remedy() -> None:
     assert len(INCIDENTS) >= 12
     for incident in INCIDENTS.values():
         assert incident.url.startswith(("https://", "../findings/"))
+        assert bool(incident.sign) is not bool(incident.unseen), "watch names its problem, or the page says what the topic cannot show"
         assert incident.remedy.settings or incident.remedy.steps or incident.remedy.is_mended
 
 

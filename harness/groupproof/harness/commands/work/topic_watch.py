@@ -48,7 +48,7 @@ class TopicWatch:
     def report_states(self, states: Mapping[str, str]) -> None:
         """Take in what the coordinators say of their groups."""
         for name, group in self.history.groups.items():
-            group.reported_state = states.get(name)
+            group.report_state(states.get(name), self.now_ms)
 
     def healths(self, groups: Sequence[str] = ()) -> list[GroupHealth]:
         """Return all groups, or those of these names, as they are now: of files, at the time of their newest record."""

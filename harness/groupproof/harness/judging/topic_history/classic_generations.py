@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from groupproof.harness.judging.diagnosis.causes import Cause
 from groupproof.harness.judging.topic_history.group_departures import is_return, last_commit_ms, loss_of, was_alive
+from groupproof.harness.judging.topic_history.group_halts import halted
 from groupproof.harness.judging.topic_history.logged_groups import CLASSIC, Departure, LoggedGroup, LoggedMember, LoggedRebalance, StaticRestart
 from groupproof.protocol.vocabulary import TopicPartition
 from groupproof.protocol.wire.subscription import SubscriptionError, decode_assignment, decode_subscription
@@ -25,8 +26,10 @@ _REJOINS: Final = (Cause.LEADER_REJOINED, Cause.METADATA, Cause.PARTITIONS)
 _WITHOUT_A_TRACE: Final = (Cause.LEADER_REJOINED, Cause.METADATA)
 
 
-def follow_generation(group: LoggedGroup, value: Mapping[str, Any] | None, at_ms: int, place: tuple[int, int]) -> None:
-    """Take in a record of GroupMetadata; without a value the group is deleted."""
+def follow_generation(
+    group: LoggedGroup, value: Mapping[str, Any] | None, at_ms: int, place: tuple[int, int], *, is_gapless: bool = False
+) -> None:  # fmt: skip
+    """Take in a record of GroupMetadata; without a value the group is deleted. `is_gapless`: nothing was taken out of the log since the group's generation before."""
     if value is None:
         group.is_deleted, group.members, group.generation, group.protocol = True, {}, None, CLASSIC
         return
@@ -48,6 +51,8 @@ def follow_generation(group: LoggedGroup, value: Mapping[str, Any] | None, at_ms
             missing=max(0, generation - (old_generation or 0) - 1) if was_known or group.is_whole else 0,
         )  # fmt: skip
         _decide(group, made, members, restarted, was_known=was_known)
+        made.unassigned = made.missing if is_gapless else 0
+        made.halted = halted(group, at_ms)
         group.rebalances.append(made)
     # KIP-429: what a member gives up in one generation is assigned in the next one.
     group.withheld = _assigned(before) - _assigned(members) if members else frozenset()

@@ -20,7 +20,10 @@ __all__ = ["PROTOCOLS", "EpochChanges", "follow_epoch_record", "split_name"]
 PROTOCOLS: Final = {"ConsumerGroup": "consumer", "ShareGroup": "share", "StreamsGroup": "streams"}
 
 _STABLE: Final = 0
-"""`MemberState.STABLE`; 1 is UNREVOKED_PARTITIONS, 2 UNRELEASED_PARTITIONS."""
+"""`MemberState.STABLE`; 2 is UNRELEASED_PARTITIONS."""
+
+_UNREVOKED: Final = 1
+"""`MemberState.UNREVOKED_PARTITIONS`."""
 
 _LOSSES: Final = (Cause.LEFT, Cause.HEARTBEAT_TIMEOUT, Cause.REVOCATION_TIMEOUT, Cause.POLL_INTERVAL, Cause.ADMIN_REMOVAL)
 
@@ -115,6 +118,8 @@ def _follow_assignment(group: LoggedGroup, name: str, value: Mapping[str, Any], 
     member.is_reconciled = value["state"] == _STABLE
     member.committed_ms = last_commit_ms(group, member)
     member.partitions = tuple(_partitions(value, topic_names))
+    if value["state"] == _UNREVOKED and group.rebalances:
+        group.rebalances[-1].holder = member.name
 
 
 def _learn_name(group: LoggedGroup, value: Mapping[str, Any], topic_names: dict[str, str]) -> None:

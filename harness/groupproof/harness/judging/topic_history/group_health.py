@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from groupproof.harness.judging.diagnosis.causes import Cause
+from groupproof.harness.judging.topic_history.group_halts import begun, halts_of, unassigned
 from groupproof.harness.judging.topic_history.logged_groups import CLASSIC, LoggedGroup, LoggedRebalance
 from groupproof.protocol.vocabulary import TopicPartition
 
@@ -53,6 +54,7 @@ class GroupHealth:
     flapping: tuple[Flap, ...]
     without_owner: tuple[TopicPartition, ...]
     stalled: Mapping[TopicPartition, int]
+    halts: tuple[str, ...] = ()
 
     @property
     def causes(self) -> dict[Cause, int]:
@@ -60,20 +62,27 @@ class GroupHealth:
 
     @property
     def is_healthy(self) -> bool:
-        return not (self.in_storm or self.flapping or self.without_owner or self.stalled)
+        return not (self.in_storm or self.flapping or self.without_owner or self.stalled or self.halts)
 
     @property
     def problems(self) -> list[str]:
         """Return what is wrong, a clause each."""
-        found = [f"storm: {len(self.recent)} rebalances"] if self.in_storm else []
+        found = [self._storm] if self.in_storm else []
         for flap in self.flapping:
             keeps = " and keeps no assignment for a minute" if flap.keeps_nothing else ""
             found.append(f"{flap.name} at {flap.host} was lost {flap.times} times{keeps}")
+        found += self.halts
         if self.without_owner:
             found.append(f"{len(self.without_owner)} partitions without an owner")
         if self.stalled:
             found.append(f"{len(self.stalled)} partitions without a commit for {max(self.stalled.values()) // 1000} s")
         return found
+
+    @property
+    def _storm(self) -> str:
+        lost = unassigned(self.recent)
+        more = f", {lost} of them without an assignment" if lost else ""
+        return f"storm: {len(self.recent) + lost} rebalances{more}"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -90,12 +99,12 @@ def health_of(group: LoggedGroup, now_ms: int, *, partition_counts: Mapping[str,
     recent = tuple(rebalance for rebalance in group.rebalances if rebalance.at_ms >= since_ms)
     return GroupHealth(
         group=group, recent=recent, in_storm=_is_storm(recent, now_ms), flapping=_flapping(group, since_ms),
-        without_owner=_without_owner(group, partition_counts or {}), stalled=_stalled(group, now_ms),
+        without_owner=_without_owner(group, partition_counts or {}), stalled=_stalled(group, now_ms), halts=tuple(halts_of(group, recent, now_ms)),
     )  # fmt: skip
 
 
 def _is_storm(recent: tuple[LoggedRebalance, ...], now_ms: int) -> bool:
-    return sum(rebalance.at_ms >= now_ms - STORM_MS for rebalance in recent) >= STORM
+    return begun(recent, now_ms - STORM_MS) >= STORM
 
 
 def _flapping(group: LoggedGroup, since_ms: int) -> tuple[Flap, ...]:

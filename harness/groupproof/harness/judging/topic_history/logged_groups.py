@@ -10,7 +10,10 @@ from groupproof.harness.judging.diagnosis.causes import SORTED, WORDS_OF_CONSUME
 from groupproof.harness.judging.diagnosis.rebalances import CLASSIC, name_of
 from groupproof.protocol.vocabulary import TopicPartition
 
-__all__ = ["CLASSIC", "LEFT_FOR_NOW", "Commit", "Departure", "LoggedGroup", "LoggedMember", "LoggedRebalance", "StaticRestart"]
+__all__ = ["CLASSIC", "LEFT_FOR_NOW", "REBALANCING", "Commit", "Departure", "LoggedGroup", "LoggedMember", "LoggedRebalance", "StaticRestart"]
+
+REBALANCING: Final = ("PreparingRebalance", "CompletingRebalance")
+"""The states of a classic group that is between two generations."""
 
 LEFT_FOR_NOW: Final = -2
 """The epoch of a static member that is away (KIP-848)."""
@@ -56,10 +59,11 @@ class LoggedMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """The last commit of a partition: its offset, and when the coordinator stored it."""
+    """The last commit of a partition: its offset, when the coordinator stored it, and how long that was after the one before."""
 
     offset: int
     at_ms: int
+    pause_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +95,8 @@ class LoggedRebalance:
 
     `at_ms` is when the record was stored that made it known: of a classic group the leader's assignment, of the newer protocols the new epoch, with which the
     rebalance begins. `joined_ms` is when a classic group's join phase had ended, or the assignment of an epoch was there; `settled_ms` when everybody had it.
-    When a classic group's join phase began the topic does not say. `missing` are generations between this one and the last without a record.
+    When a classic group's join phase began the topic does not say. `missing` are generations between this one and the last without a record, `unassigned` those of them that never had one.
+    `halted` are the partitions whose commits stood still until it was over, and for how long the longest; `holder` is who had to give something up.
     `is_certain`: the records leave no other cause. Otherwise the cause is the likely one, and `also` are others that would have left the same records.
     """
 
@@ -114,6 +119,9 @@ class LoggedRebalance:
     settled_ms: int | None = None
     place: tuple[int, int] = (-1, -1)
     halted_ms: int | None = None
+    halted: tuple[int, int] = (0, 0)
+    unassigned: int = 0
+    holder: str | None = None
 
     @property
     def kind(self) -> Kind | None:
@@ -147,7 +155,7 @@ class LoggedGroup:
     """Everything that the topic told of one group so far.
 
     `begins_ms` is the time of its first record; `is_whole`: nothing before it was taken away. `counts` are the partitions of each topic, as far as any was ever assigned;
-    `withheld` are those that lost their owner with the last generation. `reported_state` is what the coordinator says, where it was asked.
+    `withheld` are those that lost their owner with the last generation. `reported_state` is what the coordinator says, where it was asked; `rebalancing_since_ms` since when it says that the group rebalances.
     """
 
     group: str
@@ -165,6 +173,7 @@ class LoggedGroup:
     restarts: list[StaticRestart] = field(default_factory=list)
     departures: list[Departure] = field(default_factory=list)
     commits: dict[TopicPartition, Commit] = field(default_factory=dict)
+    rebalancing_since_ms: int | None = None
     newest_ms: int = 0
     counts: dict[str, int] = field(default_factory=dict)
     withheld: frozenset[TopicPartition] = frozenset()
@@ -190,6 +199,15 @@ class LoggedGroup:
             if all(member.is_reconciled and member.epoch in (self.generation, LEFT_FOR_NOW) for member in self.members.values())
             else "Reconciling"
         )
+
+    def report_state(self, state: str | None, now_ms: int) -> None:
+        """Take in what the coordinator says: a group that rebalances does so since it was first found at it, or since its last generation after that."""
+        self.reported_state = state
+        if state not in REBALANCING:
+            self.rebalancing_since_ms = None
+            return
+        newest_ms = self.rebalances[-1].at_ms if self.rebalances else 0
+        self.rebalancing_since_ms = max(newest_ms, now_ms if self.rebalancing_since_ms is None else self.rebalancing_since_ms)
 
     @property
     def next_number(self) -> int:

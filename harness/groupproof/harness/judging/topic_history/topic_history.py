@@ -47,6 +47,8 @@ class TopicHistory:
         self.topic_names: dict[str, str] = {}
         self._pending: _Pending = {}
         self._begins: dict[int, int] = {}
+        self._next: dict[int, int] = {}
+        self._holes: dict[int, int] = {}
 
     def follow_all(self, observations: Iterable[Observation]) -> TopicHistory:
         for obs in observations:
@@ -65,6 +67,8 @@ class TopicHistory:
         """Take in one observation; whatever is no record of the topic is passed over."""
         body = obs.body
         name = body.get("name")
+        if "offset" in body and "partition" in body:
+            self._note_hole(body["partition"], body["offset"])
         if name == RECORD:
             self._begins.setdefault(body["partition"], body["offset"])
             self.now_ms = max(self.now_ms, body["timestamp_ms"])
@@ -78,6 +82,18 @@ class TopicHistory:
                 self._follow_record(kept, kept.body)
         elif name == UNREADABLE:
             self.unreadable[body["reason"]] += 1
+
+    def _note_hole(self, partition: int, offset: int) -> None:
+        """Note where offsets are missing: compaction took them, or they are not shown here."""
+        expected = self._next.get(partition)
+        if expected is not None and offset > expected:
+            self._holes[partition] = offset
+        self._next[partition] = offset + 1
+
+    def _is_gapless(self, group: LoggedGroup, place: tuple[int, int]) -> bool:
+        """Tell whether every record since the group's last generation was there to be read."""
+        hole = self._holes.get(place[0], 0)
+        return group.rebalances[-1].place >= (place[0], hole) if group.rebalances else group.is_whole and not hole
 
     def _follow_record(self, obs: Observation, body: Mapping[str, Any]) -> None:
         if obs.group is None:
@@ -94,7 +110,7 @@ class TopicHistory:
             return
         place = (body["partition"], body["offset"])
         if record == _GROUP_METADATA:
-            follow_generation(group, body["value"], at_ms, place)
+            follow_generation(group, body["value"], at_ms, place, is_gapless=self._is_gapless(group, place))
         elif (parts := split_name(record)) is not None:
             self._follow_epochs(group, *parts, body, at_ms, place)
         if len(group.rebalances) > _REBALANCES_MAX:
@@ -115,7 +131,8 @@ def _follow_commit(group: LoggedGroup, obs: Observation, at_ms: int) -> None:
     """Take in a commit; the first one after a rebalance says how long nothing was committed."""
     for topic, partition, offset in obs.offsets:
         _note_halt(group, at_ms)
-        group.commits[topic, partition] = Commit(offset=offset, at_ms=at_ms)
+        before = group.commits.get((topic, partition))
+        group.commits[topic, partition] = Commit(offset=offset, at_ms=at_ms, pause_ms=at_ms - before.at_ms if before is not None else 0)
     for partition_key in obs.partitions:
         group.commits.pop(partition_key, None)
 

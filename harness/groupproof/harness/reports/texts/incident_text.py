@@ -26,6 +26,8 @@ def incident_lines(run: IncidentRun, cured: IncidentRun) -> Iterator[str]:
     yield f"  cost      {_figure(run)}"
     yield f"  explain   {_explained(run)}"
     yield f"  watch     {_watched(run)}"
+    if incident.unseen:
+        yield f"  unseen    {incident.unseen}"
     yield f"  remedy    {incident.remedy.words}"
     yield f"  with it   {_figure(cured)}"
 
@@ -44,8 +46,6 @@ def _explained(run: IncidentRun) -> str:
 
 
 def _watched(run: IncidentRun) -> str:
-    if run.health is None:
-        return "not simulated: the records of this protocol are not stored here"
     causes = ", ".join(f"{count} {cause.value}" for cause, count in run.health.causes.items())
     return f"{'; '.join(run.health.problems) or 'no problem'} (generations: {causes})"
 
@@ -61,5 +61,5 @@ def incident_to_json(run: IncidentRun, cured: IncidentRun) -> dict[str, Any]:
 def _seen_by(run: IncidentRun) -> dict[str, Any]:
     return {
         "occurs": run.occurs, "figures": run.figures, "causes": {cause.value: count for cause, count in run.causes.items()},
-        "problems": None if run.health is None else run.health.problems,
+        "problems": run.health.problems,
     }  # fmt: skip

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
 from groupproof.clients.member.policy import REFERENCE
+from groupproof.coordinator.broker.topics import topic_id_of
+from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.harness.judging.diagnosis.causes import Cause
 from groupproof.harness.judging.diagnosis.group_diagnosis import rebalances_of
 from groupproof.harness.judging.diagnosis.rebalances import Rebalance
@@ -19,8 +21,10 @@ from groupproof.harness.simulation.rehearsal.incidents import Incident
 from groupproof.harness.simulation.rehearsal.rehearse import rehearse, warm_up_ms
 from groupproof.harness.simulation.rehearsal.rehearsed_settings import settings_of
 from groupproof.harness.simulation.rehearsal.work_meter import Cost
-from groupproof.harness.simulation.settings import GROUP
-from groupproof.harness.simulation.stored_records import topic_of
+from groupproof.harness.simulation.run import Run
+from groupproof.harness.simulation.settings import GROUP, TOPIC
+from groupproof.harness.simulation.stored_epochs import StoredEpochs
+from groupproof.harness.simulation.stored_records import Stored, topic_of
 from groupproof.protocol.trace import Observation, Recorder, Trace
 
 __all__ = ["IncidentRun", "run_incident"]
@@ -30,20 +34,17 @@ _PATIENCE_MS: Final = 60_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncidentRun:
-    """What an incident looked like: what it cost, its rebalances as `trace explain` explains them, and its group as `watch` shows it.
-
-    `health` is None in a group of the consumer protocol: the simulator stores no records of these.
-    """
+    """What an incident looked like: what it cost, its rebalances as `trace explain` explains them, and its group as `watch` shows it."""
 
     incident: Incident
     cost: Cost
     rebalances: tuple[Rebalance, ...]
-    health: GroupHealth | None
+    health: GroupHealth
     uncommitted_ms: int
 
     @property
     def figures(self) -> dict[str, int]:
-        stalled = 0 if self.health is None else len(self.health.stalled)
+        stalled = len(self.health.stalled)
         reread = {"reread": self.cost.reread, "stalled": stalled, "uncommitted_ms": self.uncommitted_ms, "longest_ms": self.longest_ms}
         return {**self.cost.to_json(), **reread}
 
@@ -76,22 +77,44 @@ def run_incident(incident: Incident, seed: int = 1, *, with_remedy: bool = False
     )
     is_mended = remedy is not None and remedy.is_mended
     kept: list[Recorder] = []
+    epochs: dict[int, list[Stored]] = {}
 
     def make(clock: Callable[[], int]) -> Recorder:
         kept.append(Recorder(clock, run=incident.name, seed=seed, clock="virtual"))
         return kept[0]
 
-    cost = rehearse(settings, exercise, seed, make, policy_of=lambda name: REFERENCE if is_mended else incident.policy_of(name) or REFERENCE)
+    cost = rehearse(
+        settings, exercise, seed, make, policy_of=lambda name: REFERENCE if is_mended else incident.policy_of(name) or REFERENCE,
+        prepare=lambda run: _store_epochs(run, kept[0], epochs),
+    )  # fmt: skip
     began_ms, trace = warm_up_ms(settings), kept[0].trace
     found = tuple(rebalance for rebalance in rebalances_of(trace) if rebalance.started_ms >= began_ms)
     return IncidentRun(
-        incident=incident, cost=cost, rebalances=found, health=None if settings.is_consumer else _health(trace), uncommitted_ms=_uncommitted_ms(trace, began_ms)
+        incident=incident, cost=cost, rebalances=found, health=_health(trace, epochs if settings.is_consumer else None), uncommitted_ms=_uncommitted_ms(trace, began_ms)
     )  # fmt: skip
 
 
-def _health(trace: Trace) -> GroupHealth:
-    history = TopicHistory().follow_all(topic_of(trace))
-    return health_of(history.groups[GROUP], round(trace[-1].at_ms), window_ms=HOUR_MS)
+def _store_epochs(run: Run, recorder: Recorder, epochs: dict[int, list[Stored]]) -> None:
+    """Have what changes in a consumer group stored with the observation that it comes with."""
+    stored = StoredEpochs(GROUP)
+
+    def follow(obs: Observation) -> None:
+        machine = run.world.brokers.leading
+        group = machine.group(GROUP) if machine is not None else None
+        if isinstance(group, ConsumerGroup) and (records := list(stored.follow(group, round(obs.at_ms)))):
+            epochs[obs.seq] = records
+
+    recorder.listen(follow)
+
+
+def _health(trace: Trace, epochs: Mapping[int, Sequence[Stored]] | None) -> GroupHealth:
+    history = TopicHistory()
+    history.name_topics({topic_id_of(TOPIC): TOPIC})
+    history.follow_all(topic_of(trace, epochs))
+    group, now_ms = history.groups[GROUP], round(trace[-1].at_ms)
+    for obs in (obs for obs in trace if obs.kind == "transition" and obs.at_ms >= group.rebalances[-1].at_ms):
+        group.report_state(obs.state_after, round(obs.at_ms))
+    return health_of(group, now_ms, window_ms=HOUR_MS)
 
 
 def _uncommitted_ms(trace: Trace, began_ms: int) -> int:

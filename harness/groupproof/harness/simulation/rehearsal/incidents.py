@@ -32,7 +32,7 @@ class Remedy:
 class Incident:
     """One incident. `figure` of the cost (or `stalled`, the partitions whose commits stand still) is `at_least` so much where it occurs, and less where it does not.
 
-    `policies` are planted behaviours by member (`all`: everybody's). `cause` is what most of its rebalances began with, None where there is none; `sign` is a part of what `watch` calls a problem, empty where it sees none.
+    `policies` are planted behaviours by member (`all`: everybody's). `cause` is what most of its rebalances began with, None where there is none; `sign` is a part of what `watch` calls a problem, empty where it sees none: then `unseen` says why.
     """
 
     name: str
@@ -46,6 +46,7 @@ class Incident:
     cause: Cause | None
     remedy: Remedy
     sign: str = ""
+    unseen: str = ""
     newcomers: int = 0
     policies: Mapping[str, str] = field(default_factory=dict)
     profile: str = "kafka-4.1"
@@ -76,7 +77,7 @@ INCIDENTS: Final = {
             name="rollbar-2020-11-18", url="https://status.rollbar.com/incidents/j8lv6pbks1j9",
             happened="Publishing went on, but a coordinator hung, and every attempt to consume failed for hours.",
             modelled="The coordinator's broker hangs for ten minutes: its connections stay open and nothing is answered.",
-            settings=_group(), steps=(Step(at_ms=0, act="hang", for_ms=10 * _MINUTE_MS),), figure="uncommitted_ms", at_least=5 * _MINUTE_MS, cause=Cause.HEARTBEAT_TIMEOUT,
+            settings=_group(), steps=(Step(at_ms=0, act="hang", for_ms=10 * _MINUTE_MS),), sign="8 partitions stood still for 601 s", figure="uncommitted_ms", at_least=5 * _MINUTE_MS, cause=Cause.HEARTBEAT_TIMEOUT,
             remedy=Remedy(words="No setting of a consumer. A broker that hangs has to be ended: then another one coordinates within seconds.",
                           steps=(Step(at_ms=0, act="hang", for_ms=60_000), Step(at_ms=15_000, act="end-broker"))),
         ),
@@ -86,7 +87,7 @@ INCIDENTS: Final = {
             modelled="Eager members; one of them works on a batch for most of a minute while two new ones come.",
             settings=_group(partition_assignment_strategy="range", rehearse_slow_record_ms="700"), newcomers=2,
             steps=(Step(at_ms=0, act="slow", who="m0", for_ms=5 * _MINUTE_MS), *(Step(at_ms=70_000 + 90_000 * n, act="start", who=f"m{4 + n}") for n in range(2))),
-            figure="unowned_ms", at_least=120_000, cause=Cause.NEW_MEMBER,
+            sign="6 partitions stood still for 140 s", figure="unowned_ms", at_least=120_000, cause=Cause.NEW_MEMBER,
             remedy=Remedy(words="partition.assignment.strategy=cooperative-sticky, in sarama since its pull request #3696: only what moves is stopped.",
                           settings={"partition.assignment.strategy": COOPERATIVE_STICKY}),
         ),
@@ -111,7 +112,7 @@ INCIDENTS: Final = {
             modelled="Whoever leads takes twelve seconds to assign, and sends no heartbeats meanwhile.",
             settings=_group(),
             steps=(*(Step(at_ms=0, act="assign-slowly", who=f"m{n}", for_ms=5 * _MINUTE_MS) for n in range(4)), Step(at_ms=1_000, act="restart", who="m3", for_ms=5_000)),
-            figure="rebalances", at_least=6, cause=Cause.NEW_MEMBER,
+            sign="30 of them without an assignment", figure="rebalances", at_least=6, cause=Cause.NEW_MEMBER,
             remedy=Remedy(words="session.timeout.ms=45000, Kafka's default since 3.0; or clients of 2.6.1, which send heartbeats during the rebalance.", settings={"session.timeout.ms": "45000"}),
         ),
         Incident(
@@ -128,7 +129,7 @@ INCIDENTS: Final = {
             modelled="Members come one after the other while one works on long batches: what it is to give up waits for its next poll.",
             settings=_consumers(rehearse_members="2", rehearse_slow_record_ms="1000", max_poll_records="120"), newcomers=3,
             steps=(Step(at_ms=0, act="slow", who="m0", for_ms=12 * _MINUTE_MS), *(Step(at_ms=(2 * n + 1) * _MINUTE_MS, act="start", who=f"m{2 + n}") for n in range(3))),
-            figure="longest_ms", at_least=60_000, cause=Cause.NEW_MEMBER,
+            sign="m0 held what it was to give up", figure="longest_ms", at_least=60_000, cause=Cause.NEW_MEMBER,
             remedy=Remedy(words="max.poll.records=10: the member polls, and gives partitions up, within seconds.", settings={"max.poll.records": "10"}),
         ),
         Incident(
@@ -153,13 +154,14 @@ INCIDENTS: Final = {
             modelled="One member works on a batch for minutes while another is restarted; the whole group waits for its JoinGroup.",
             settings=_group(partition_assignment_strategy="range", max_poll_interval_ms="1800000", rehearse_slow_record_ms="1000"),
             steps=(Step(at_ms=0, act="slow", who="m0", for_ms=10 * _MINUTE_MS), Step(at_ms=2 * _MINUTE_MS, act="restart", who="m3", for_ms=5_000)),
-            figure="unowned_worst_ms", at_least=60_000, cause=Cause.CLOSED,
+            sign="6 partitions stood still for 300 s", figure="unowned_worst_ms", at_least=60_000, cause=Cause.CLOSED,
             remedy=Remedy(words="max.poll.records=10: the member is back at its poll, and joins, within seconds.", settings={"max.poll.records": "10"}),
         ),
         Incident(
             name="zombie-commits", url="https://github.com/dpkp/kafka-python/issues/1435",
             happened="A member overran its session, and its partitions went to others. When it went on it committed for them, was refused, and all that it had done was done again.",
             modelled="A member is stopped for thirty seconds, with a session of ten.",
+            unseen="A commit that is refused leaves no record. The topic shows that the session of a member ended, and that it came back: one loss is no problem yet.",
             settings=_group(), steps=(Step(at_ms=0, act="pause", who="m0", for_ms=30_000),), figure="reread", at_least=10, cause=Cause.HEARTBEAT_TIMEOUT,
             remedy=Remedy(words="session.timeout.ms=45000: longer than the longest pause.", settings={"session.timeout.ms": "45000"}),
         ),
@@ -168,7 +170,7 @@ INCIDENTS: Final = {
             happened="A Go leader could not read the newer subscription of a Java member. It joined again, read it again, and so on without end.",
             modelled="Three members read subscriptions of version 0 alone, as sarama up to 1.38.1; the fourth sends a newer one.",
             settings=_group(), steps=_one_after_the_other("restart", "m3", 0, 5_000), policies=dict.fromkeys(("m0", "m1", "m2"), "leader-cannot-read-newer-subscriptions"),
-            figure="rebalances", at_least=20, cause=Cause.METADATA,
+            sign="without an assignment", figure="rebalances", at_least=20, cause=Cause.METADATA,
             remedy=Remedy(words="No setting: a client that reads later versions by the fields it knows, as sarama since 1.40.", is_mended=True),
         ),
         Incident(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -25,14 +26,16 @@ _LOOK_MS: Final = 1_000
 
 
 def rehearse(
-    settings: RehearsedSettings, exercise: Exercise, seed: int, recorder: MakeRecorder | None = None, *, policy_of: PolicyOf | None = None
+    settings: RehearsedSettings, exercise: Exercise, seed: int, recorder: MakeRecorder | None = None, *, policy_of: PolicyOf | None = None,
+    prepare: Callable[[Run], None] = lambda _: None,
 ) -> Cost:  # fmt: skip
     """Let the group come up, let the exercise happen, and go on until every partition has an owner again and a minute has passed, as long as the exercise waits.
 
-    Members behave as `policy_of` says; without it all are the reference member, and hold every invariant.
+    Members behave as `policy_of` says; without it all are the reference member, and hold every invariant. `prepare` is called with the run before it begins.
     """
     meter, members = WorkMeter(settings.number("rehearse.partitions"), TOPIC), settings.number("rehearse.members")
     run = _run(settings, exercise, seed, meter, recorder, policy_of)
+    prepare(run)
     run.start(f"m{number}" for number in range(members))
     heap, began_ms = run.heap, warm_up_ms(settings)
     heap.run(began_ms)
