@@ -48,7 +48,10 @@ def _names(path: Path) -> list[str]:
     """
     names = "|".join(dialect.name for dialect in dialects() if dialect is not CONSUMER)
     named = re.compile(rf"(^|/)({names})(/|$)|/{CONSUMER.name}/")
-    tree = ast.parse(path.read_text())
+    text = path.read_text()
+    if not re.search(rf"""(?<![\w.])({names})(?=[/"'{{\\])|/{CONSUMER.name}/""", text):
+        return []  # so are most sources, and to read a tree takes long
+    tree = ast.parse(text)
     return [f"{path.relative_to(ROOT)}:{node.lineno}: {node.value!r}" for node in _texts(tree) if named.search(str(node.value))]
 
 

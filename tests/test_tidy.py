@@ -9,11 +9,10 @@ import re
 import statistics
 import tokenize
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parents[1]
 COMPONENTS = ("protocol", "coordinator", "clients", "harness", "chaos")
@@ -109,29 +108,53 @@ def _text(name: str) -> str:
     return (ROOT / name).read_text()
 
 
-@cache
-def _tree(name: str) -> ast.Module:
-    return ast.parse(_text(name), name)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Syntax:
+    """What the rules ask of a file's syntax: its tree is read once, and not kept."""
+
+    is_described: bool
+    offers: bool
+    functions: tuple[tuple[str, int, int], ...]
+    """Their names, with the first and the last line."""
+    bound_names: frozenset[str]
+    """Of functions, classes, parameters and variables."""
+    variables: frozenset[str]
+    """Parameters, variables, and those of loops and comprehensions; what a dataclass has is a word of its files."""
+    sleeps: frozenset[str]
 
 
 @cache
-def _nodes(name: str) -> tuple[ast.AST, ...]:
-    return tuple(ast.walk(_tree(name)))
+def _syntax(name: str) -> Syntax:
+    return _syntax_of(_text(name))
 
 
-def _lines(name: str, node: Function) -> list[str]:
-    return _text_lines(name)[node.lineno - 1 : node.end_lineno]
+def _syntax_of(text: str) -> Syntax:
+    tree = ast.parse(text)
+    nodes = tuple(ast.walk(tree))
+    functions = [node for node in nodes if isinstance(node, Function)]
+    classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
+    arguments = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    stored = [node for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    fields = {id(target) for node in classes for line in node.body for target in _targets(line)}
+    calls = [node.func for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "sleep"]
+    return Syntax(
+        is_described=bool(ast.get_docstring(tree)),
+        offers="__all__" in {target.id for node in tree.body for target in _targets(node) if isinstance(target, ast.Name)},
+        functions=tuple((node.name, node.lineno, node.end_lineno or node.lineno) for node in functions),
+        bound_names=frozenset({*(node.name for node in (*functions, *classes)), *arguments, *(node.id for node in stored)}),
+        variables=frozenset({*arguments, *(node.id for node in stored if id(node) not in fields)}),
+        sleeps=frozenset(map(ast.unparse, calls)),
+    )
 
 
-@cache
-def _text_lines(name: str) -> list[str]:
-    return _text(name).splitlines()
+def _targets(node: ast.stmt) -> list[ast.expr]:
+    if isinstance(node, ast.Assign):
+        return node.targets
+    return [node.target] if isinstance(node, ast.AnnAssign) else []
 
 
 def _functions(name: str) -> Iterator[tuple[str, int]]:
-    for node in _nodes(name):
-        if isinstance(node, Function):
-            yield f"{name}: {node.name}", (node.end_lineno or node.lineno) - node.lineno + 1
+    return ((f"{name}: {function}", last - first + 1) for function, first, last in _syntax(name).functions)
 
 
 def _comments(name: str) -> Iterator[tuple[int, str]]:
@@ -173,19 +196,12 @@ def test_every_module_can_be_imported() -> None:
 
 
 def test_every_module_says_what_it_is_for_and_what_it_offers() -> None:
-    assert [name for name in SOURCES if not ast.get_docstring(_tree(name))] == [], "no module docstring"
+    assert [name for name in SOURCES if not _syntax(name).is_described] == [], "no module docstring"
     assert [name for name in SOURCES if not _offers(name)] == [], "no __all__"
 
 
 def _offers(name: str) -> bool:
-    bound = {target.id for node in _tree(name).body for target in _targets(node) if isinstance(target, ast.Name)}
-    return "__all__" in bound or Path(name).stem in {"__init__", "__main__"} or _is_shim(name)
-
-
-def _targets(node: ast.stmt) -> list[ast.expr]:
-    if isinstance(node, ast.Assign):
-        return node.targets
-    return [node.target] if isinstance(node, ast.AnnAssign) else []
+    return _syntax(name).offers or Path(name).stem in {"__init__", "__main__"} or _is_shim(name)
 
 
 def test_no_function_is_long() -> None:
@@ -208,7 +224,7 @@ def test_one_word_for_one_thing() -> None:
     banned = {
         f"{name}: {identifier}: say {SYNONYMS[word]}"
         for name in SOURCES if not _is_shim(name)
-        for identifier in _bound_names(name)
+        for identifier in _syntax(name).bound_names
         for word in _words(identifier) if word in SYNONYMS and name not in SPOKEN_BY.get(word, ())
     }  # fmt: skip
 
@@ -219,7 +235,7 @@ def test_no_name_is_a_word_without_a_noun() -> None:
     nameless = {
         f"{name}: {identifier}: say {NAMELESS[word]}"
         for name in SOURCES if not _is_shim(name)
-        for identifier in _bound_names(name) if (word := identifier.strip("_")) in NAMELESS and word not in PRINTED.get(name, ())
+        for identifier in _syntax(name).bound_names if (word := identifier.strip("_")) in NAMELESS and word not in PRINTED.get(name, ())
     }  # fmt: skip
 
     assert nameless == set()
@@ -229,40 +245,21 @@ def test_no_variable_is_a_participle_that_could_be_anything() -> None:
     vague = {
         f"{name}: {identifier}: say {VAGUE[word]}"
         for name in SOURCES if not _is_shim(name)
-        for identifier in _variables(name)
+        for identifier in _syntax(name).variables
         if (word := identifier.strip("_")) in VAGUE and (name, identifier) not in ARGUMENT_OF_A_COMMAND
     }  # fmt: skip
 
     assert vague == set()
 
 
-def _variables(name: str) -> Iterator[str]:
-    """Yield parameters, variables, and those of loops and comprehensions; what a dataclass has is a word of its files."""
-    fields = {id(target) for node in _nodes(name) if isinstance(node, ast.ClassDef) for line in node.body for target in _targets(line)}
-    for node in _nodes(name):
-        if isinstance(node, ast.arg):
-            yield node.arg
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in fields:
-            yield node.id
+def test_a_vague_name_is_found_wherever_it_is_bound() -> None:
+    syntax = _syntax_of("class A:\n    known: int\ndef f(said): pass\n[1 for given in ()]\nfor _what in (): pass\n")
+
+    assert syntax.variables == {"said", "given", "_what"}
+    assert syntax.bound_names == {"A", "f", "known", "said", "given", "_what"}
 
 
-def test_a_vague_name_is_found_wherever_it_is_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    nodes = tuple(ast.walk(ast.parse("class A:\n    known: int\ndef f(said): pass\n[1 for given in ()]\nfor _what in (): pass\n")))
-    monkeypatch.setitem(globals(), "_nodes", lambda name: nodes)
-
-    assert {*_variables("x.py")} == {"said", "given", "_what"}
-
-
-def _bound_names(name: str) -> Iterator[str]:
-    for node in _nodes(name):
-        if isinstance(node, Function | ast.ClassDef):
-            yield node.name
-        elif isinstance(node, ast.arg):
-            yield node.arg
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-
-
+@cache
 def _words(identifier: str) -> list[str]:
     return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", identifier)]
 
@@ -282,12 +279,7 @@ def test_no_test_sleeps_in_real_time() -> None:
 
 def _slept(name: str) -> set[str]:
     virtual = {"trio.sleep"} if _is_virtual(Path(name).parent) else set()
-    calls = (
-        ast.unparse(node.func)
-        for node in _nodes(name)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "sleep"
-    )
-    return {*calls} & {"time.sleep", "asyncio.sleep", "trio.sleep"} - virtual
+    return {*_syntax(name).sleeps} & {"time.sleep", "asyncio.sleep", "trio.sleep"} - virtual
 
 
 def test_every_exemption_from_a_checker_has_a_code_and_a_reason() -> None:
@@ -311,11 +303,9 @@ def test_nothing_is_left_unfinished() -> None:
 
 
 def test_every_test_asserts_something() -> None:
-    def asserts(node: Function) -> bool:
-        return ASSERTING.search("\n".join(_lines(name, node))) is not None
-
     empty = []
     for name in TESTS:
-        tests = [node for node in _nodes(name) if isinstance(node, Function) and node.name.startswith("test_")]
-        empty += [f"{name}: {node.name}" for node in tests if not asserts(node)]
+        lines = _text(name).splitlines()
+        tests = [function for function in _syntax(name).functions if function[0].startswith("test_")]
+        empty += [f"{name}: {test}" for test, first, last in tests if not ASSERTING.search("\n".join(lines[first - 1 : last]))]
     assert empty == []
