@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
+import selectors
+import socket
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
+import pytest
 import trio
 from tests.clients.shims.driver import Shim, running, subscribe_fields
 from tests.clients.shims.test_python_process import ENV, PROGRAM
@@ -165,3 +170,20 @@ def test_a_member_that_could_not_subscribe_can_try_again() -> None:
         assert (await shim.ask("subscribe", "m1", **subscribe_fields()))["error"] == "ILLEGAL_STATE"
 
     _subscribed(story)
+
+
+def test_what_selectors_raises_of_a_closed_socket_is_known_from_other_errors() -> None:
+    """kafka-python-ng unregisters a socket that it has closed in the same round (`KafkaClient._poll`)."""
+    path = Path(ENV["PYTHONPATH"]) / "groupproof_shim/problems.py"
+    spec = importlib.util.spec_from_file_location("problems_of_the_shim", path)
+    assert spec is not None and spec.loader is not None
+    problems = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(problems)
+
+    closed = socket.socket()
+    closed.close()
+    with selectors.DefaultSelector() as selector, pytest.raises(ValueError, match="Invalid file descriptor") as raised:
+        selector.unregister(closed)
+    assert problems.is_of_a_closed_socket(raised.value)
+    assert not problems.is_of_a_closed_socket(ValueError("Invalid topic"))
+    assert not problems.is_of_a_closed_socket(KeyError("Invalid file descriptor: -1"))

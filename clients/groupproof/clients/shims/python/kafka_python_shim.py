@@ -15,7 +15,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from groupproof_shim import Partition, PollingMember, Problem, Ranges, Subscribe, Unimplemented, cannot_run_here, serve
+from groupproof_shim import Partition, PollingMember, Problem, Ranges, Subscribe, Unimplemented, cannot_run_here, is_of_a_closed_socket, serve
 
 try:
     import kafka
@@ -104,6 +104,11 @@ class KafkaPythonMember(PollingMember):
     def poll(self) -> Ranges:
         polled = self.consumer.poll(timeout_ms=int(self._patience_s() * 1000))
         return {(tp.topic, tp.partition): (records[0].offset, records[-1].offset, len(records)) for tp, records in polled.items() if records}
+
+    def problem(self, error: Exception) -> Problem:
+        """Name the error. This application polls on after one of 2.x's selector, which meets a connection that was closed in the same round by chance."""
+        name, message, fatal = super().problem(error)
+        return name, message, fatal and not is_of_a_closed_socket(error)
 
     def _patience_s(self) -> float:
         """Return how long this poll may take: until the first assignment long enough that a stalled machine does not cut it short."""

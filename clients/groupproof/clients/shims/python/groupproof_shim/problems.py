@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["ERROR_NAMES", "FATAL_TO_A_MEMBER", "CommandFailed", "Problem", "Unimplemented", "problem_of", "upper_snake"]
+__all__ = ["ERROR_NAMES", "FATAL_TO_A_MEMBER", "CommandFailed", "Problem", "Unimplemented", "is_of_a_closed_socket", "problem_of", "upper_snake"]
 
 Problem = tuple[str, str, bool]
 """An error as the application sees it: Kafka's name, a message, and whether the client says that it cannot go on."""
@@ -55,3 +55,8 @@ def problem_of(error: Exception) -> Problem:
     number = getattr(error, "errno", None)
     name = ERROR_NAMES.get(number) if isinstance(number, int) else None
     return name or upper_snake(type(error).__name__), str(error), not getattr(error, "retriable", False)
+
+
+def is_of_a_closed_socket(error: Exception) -> bool:
+    """Tell whether `selectors` refuses a socket that was closed a moment before: the selector has dropped it already, and whoever polls again goes on."""
+    return isinstance(error, ValueError) and str(error) == "Invalid file descriptor: -1"
