@@ -176,7 +176,8 @@ def test_what_selectors_raises_of_a_closed_socket_is_known_from_other_errors() -
     """kafka-python-ng unregisters a socket that it has closed in the same round (`KafkaClient._poll`)."""
     path = Path(ENV["PYTHONPATH"]) / "groupproof_shim/problems.py"
     spec = importlib.util.spec_from_file_location("problems_of_the_shim", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     problems = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(problems)
 
