@@ -19,7 +19,7 @@ from groupproof.harness.running.plans.client_stage import Stage
 from groupproof.harness.running.plans.plan_runner import Limits
 from groupproof.harness.running.runs.coordinator_run import JOBS, CoordinatorRun
 from groupproof.harness.running.runs.whole_run import RunConfig
-from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.harness.subjects.subject import ReferenceSubject
 from groupproof.protocol.rules.coverage import everything

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from groupproof.clients.planted import variants as member_variants
+from groupproof.clients.planted import member_variants
 from groupproof.coordinator.planted import variants as coordinator_variants
 
 __all__ = ["PAGE", "PlantedCount", "main", "planted", "written"]

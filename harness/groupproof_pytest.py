@@ -64,7 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Raise `UsageError` for wrong usage, before anything runs."""
     config.addinivalue_line("markers", MARKER)
     if _is_asked_for(config):
-        from groupproof.harness.commands.pytest_plugin.session import CaseSession
+        from groupproof.harness.commands.pytest_plugin.case_session import CaseSession
 
         config.pluginmanager.register(CaseSession.of(config), _RUN)
 

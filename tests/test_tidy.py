@@ -76,6 +76,13 @@ ARGUMENT_OF_A_COMMAND = {("harness/groupproof/harness/commands/list_names.py", "
 
 PRINTED = {"chaos/groupproof/chaos/scenarios/scenario.py": {"each"}}  # a key of scenario files
 
+# A module name stands for one module of the product. These folders name a file after something else, and may have a name again.
+NAMED_AFTER = {
+    "harness/groupproof/harness/cases/*": "the request or the matter of its cases, as their ids do: join of a classic client, of one of KIP-848, of a coordinator",
+    "harness/groupproof/harness/commands/*": "the command, as it is typed",
+}
+SHARED_NAMES = {"requirements": "the catalogue of the rules, and beside it which of its requirements the checkers of every trace speak of"}
+
 ASSERTING = re.compile(r"\bassert|raises|warns|fail\(|check|expect|verify|\.until\(")
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b|NotImplementedError")
 REASONED = re.compile(r"#\s*(type:\s*ignore\[[\w, -]+\]|noqa:\s*[A-Z]+\d+(?:,\s*[A-Z]+\d+)*)[\s:#–-]*(?P<reason>.*)")
@@ -182,6 +189,49 @@ def test_every_source_file_has_its_test_file_or_a_reason() -> None:
 def test_the_list_of_untested_files_holds_nothing_that_is_gone() -> None:
     assert [pattern for pattern in UNTESTED if not any(fnmatch(name, pattern) for name in MODULES)] == []
     assert [pattern for pattern, reason in UNTESTED.items() if not reason.strip()] == []
+
+
+def test_one_module_name_for_one_module() -> None:
+    places: dict[str, list[str]] = {}
+    for name in _own_modules():
+        if not any(fnmatch(name, pattern) for pattern in NAMED_AFTER):
+            places.setdefault(Path(name).stem, []).append(name)
+
+    assert {stem: names for stem, names in places.items() if len(names) > 1 and stem not in SHARED_NAMES} == {}
+    assert [stem for stem in SHARED_NAMES if len(places.get(stem, ())) < 2] == [], "excuses a name that occurs once"
+
+
+def test_no_module_imports_two_modules_of_one_name_nor_one_of_its_own() -> None:
+    own = {_dotted(name) for name in _own_modules()}
+
+    assert {name: twins for name in _own_modules() if (twins := _twins(name, own))} == {}
+
+
+def test_two_modules_of_one_name_in_one_file_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = tuple(ast.walk(ast.parse("from a.b.join import x\nfrom a.c import join, z\nimport a.d.own")))
+    monkeypatch.setitem(globals(), "_nodes", lambda name: nodes)
+
+    assert _twins("root/a/own.py", {"a.own", "a.d.own", "a.b.join", "a.c.join"}) == ["a.b.join", "a.c.join", "a.d.own", "a.own"]
+
+
+def _own_modules() -> list[str]:
+    return [name for name in MODULES if Path(name).stem not in {"__init__", "__main__"}]
+
+
+def _dotted(name: str) -> str:
+    return name.partition("/")[2].removesuffix(".py").replace("/", ".")
+
+
+def _twins(name: str, own: set[str]) -> list[str]:
+    """Return the modules that a reader of this file meets, itself among them, where two have one name."""
+    imported = {_dotted(name)}
+    for node in _nodes(name):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            imported |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+    stems = [module.rpartition(".")[2] for module in imported & own]
+    return sorted(module for module in imported & own if stems.count(module.rpartition(".")[2]) > 1)
 
 
 def test_every_module_can_be_imported() -> None:

@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 from tests.benchmarks.processes import cpu_of_tree_s
 from tests.benchmarks.scale_picture import picture
 
-from groupproof.chaos.spark.checkers.trace_check import check_by_spark
+from groupproof.chaos.spark.checkers.spark_trace_check import check_by_spark
 from groupproof.chaos.spark.session import session
 from groupproof.harness.cases.catalogue import every_case
 from groupproof.harness.judging.case_checkers import UNIVERSAL

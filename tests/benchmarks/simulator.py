@@ -25,11 +25,11 @@ import trio
 from groupproof.clients.consumer.consumer import Consumer
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.outputs import Callback, CommitResult, Fail
-from groupproof.coordinator.broker.cluster import Cluster
+from groupproof.coordinator.broker.reference_cluster import Cluster
 from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
-from groupproof.harness.simulation.faults import FAULTS
 from groupproof.harness.simulation.run import run
 from groupproof.harness.simulation.settings import Outcome, Simulation
+from groupproof.harness.simulation.simulator_faults import FAULTS
 from groupproof.harness.subjects.networks.network import MemoryNetwork
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.protocol.trace import Recorder

@@ -10,7 +10,7 @@ from groupproof.chaos.wire.wire_stage import ChaosStage
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.running.plans.client_stage import Stage
 from groupproof.harness.running.runs.whole_run import RunConfig
-from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.client_registry import candidate
 
 CASE = compile_scenario(chosen(["fenced-twin"])[0], mode=RunMode.VIRTUAL)

@@ -22,7 +22,7 @@ from groupproof.clients.member.member import Member
 from groupproof.clients.member.policy import REFERENCE, Policy
 from groupproof.clients.outputs import Callback, Drop, Fail, Output, Send
 from groupproof.clients.shims.reference import run_shim
-from groupproof.coordinator.broker.cluster import Cluster
+from groupproof.coordinator.broker.reference_cluster import Cluster
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.subjects.networks.broker_address import bootstrap_of
 from groupproof.harness.subjects.networks.network import LoopbackNetwork, MemoryNetwork

@@ -9,7 +9,7 @@ import pytest
 from groupproof.clients.assignors.assignment import Cluster
 from groupproof.clients.member.policy import Policy
 from groupproof.clients.outputs import CallbackKind
-from groupproof.clients.planted.variants import variant_named
+from groupproof.clients.planted.member_variants import variant_named
 from groupproof.protocol.vocabulary import Api, MemberState
 from groupproof.protocol.wire.messages import JoinMember
 from groupproof.protocol.wire.subscription import Assignment, Subscription, decode_subscription, encode_assignment, encode_subscription

@@ -8,7 +8,7 @@ import pytest
 
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.outputs import CommitResult
-from groupproof.clients.planted.variants import variant_named
+from groupproof.clients.planted.member_variants import variant_named
 from groupproof.protocol.vocabulary import Api, ErrorCode, MemberState
 from groupproof.protocol.wire.subscription import decode_subscription
 

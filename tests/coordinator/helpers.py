@@ -10,7 +10,7 @@ from typing import Any, ParamSpec
 import trio
 import trio.testing
 
-from groupproof.coordinator.broker.cluster import Cluster
+from groupproof.coordinator.broker.reference_cluster import Cluster
 from groupproof.protocol.trace import Observation, Recorder, Trace
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import VERSIONS, Framer, frame, read_response, write_request

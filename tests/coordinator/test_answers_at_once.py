@@ -9,7 +9,7 @@ import trio
 import trio.testing
 from tests.coordinator.helpers import Client, assigned
 
-from groupproof.coordinator.broker.serve import ServingCluster, serve
+from groupproof.coordinator.broker.served_cluster import ServingCluster, serve
 from groupproof.protocol.faults import Answer, Cut, Fault, Selector
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api, ErrorCode

@@ -10,7 +10,7 @@ import trio
 import trio.testing
 from tests.way import Way, followed
 
-from groupproof.coordinator.broker.serve import serve
+from groupproof.coordinator.broker.served_cluster import serve
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api, ErrorCode
 from groupproof.protocol.wire.message_codec import frame, read_response, warm, write_request

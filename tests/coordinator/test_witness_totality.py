@@ -11,10 +11,10 @@ from tests.coordinator.test_every_rule import COURSES, JOINS, OTHERS, STAGES
 
 from groupproof.coordinator.machine.bound_tables import bound_tables
 from groupproof.coordinator.machine.choices import RandomChoices
+from groupproof.coordinator.machine.coordinator_settings import Settings
 from groupproof.coordinator.machine.engine import Engine, Unreachable
 from groupproof.coordinator.machine.event import Event
 from groupproof.coordinator.machine.group import Group
-from groupproof.coordinator.machine.settings import Settings
 from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.protocol.rules import STATES, ClassicEvent, profile, profiles, state_name, unreachable
 

@@ -15,7 +15,7 @@ from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.judging.script_judgement import judge_script_run
 from groupproof.harness.model.case import Case
 from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, ClusterSpec, cases_by_cluster, opened
-from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 
 __all__ = ["PROFILE", "judgements", "played"]
@@ -76,7 +76,7 @@ async def _play(stage: BrokerStage, case: Case, key: str, plays: dict[str, Play]
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Keep what variants make the coordinator log out of the tests' output."""
-    logger = logging.getLogger("groupproof.coordinator.broker.connection")
+    logger = logging.getLogger("groupproof.coordinator.broker.client_connection")
     before, logger.disabled = logger.disabled, True
     try:
         yield

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from groupproof.clients.planted.variants import LEGAL, MISBEHAVIOURS, VARIANTS
+from groupproof.clients.planted.member_variants import LEGAL, MISBEHAVIOURS, VARIANTS
 from groupproof.harness.cases.client import CASES
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.verdicts import ADVERSE

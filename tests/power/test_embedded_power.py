@@ -12,7 +12,7 @@ import pytest
 from tests.harness.running.virtual import judged
 from tests.power.sentences import blame_of
 
-from groupproof.clients.planted.variants import THREADS, VARIANTS, WORKERS
+from groupproof.clients.planted.member_variants import THREADS, VARIANTS, WORKERS
 from groupproof.harness.cases.embedded import EMBEDDED_CASES
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.verdicts import Level, Verdict

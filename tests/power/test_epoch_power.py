@@ -13,7 +13,7 @@ from tests.harness.running.virtual import judged
 from tests.power.sentences import blame_of
 from tests.power.shares import PARTS, is_drawn, parts
 
-from groupproof.clients.planted.variants import EPOCH_BUGS, LEGAL_EPOCHS, VARIANTS
+from groupproof.clients.planted.member_variants import EPOCH_BUGS, LEGAL_EPOCHS, VARIANTS
 from groupproof.harness.cases.consumer import CONSUMER_CASES
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.verdicts import Goodbye, Level, Verdict

@@ -11,7 +11,7 @@ import pytest
 from tests.harness.running.virtual import judged
 from tests.soaking import SEED
 
-from groupproof.clients.planted.variants import EPOCH_BUGS, LEGAL, LEGAL_EPOCHS, MISBEHAVIOURS, VARIANTS
+from groupproof.clients.planted.member_variants import EPOCH_BUGS, LEGAL, LEGAL_EPOCHS, MISBEHAVIOURS, VARIANTS
 from groupproof.harness.cases.drawn_case import drawn_case
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.verdicts import Verdict

@@ -18,7 +18,7 @@ from tests.harness.running.virtual import judged, rhythm
 from tests.power.sentences import blame_of
 from tests.power.shares import PARTS, is_drawn
 
-from groupproof.clients.planted.variants import LEGAL, MISBEHAVIOURS, VARIANTS
+from groupproof.clients.planted.member_variants import LEGAL, MISBEHAVIOURS, VARIANTS
 from groupproof.harness.cases.client import CASES
 from groupproof.harness.judging.ruling import Judgement
 from groupproof.harness.model.verdicts import Level, Verdict

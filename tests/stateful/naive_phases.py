@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.stateful.naive_group import Group, Member, elect, listed, metadata_of, subscribed_topics, unjoined, votes
 
-from groupproof.coordinator.machine.settings import Settings
+from groupproof.coordinator.machine.coordinator_settings import Settings
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 from groupproof.protocol.wire.messages import GroupResponse, JoinGroupResponse, JoinProtocol, SyncGroupResponse
 

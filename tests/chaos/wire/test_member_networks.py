@@ -17,7 +17,7 @@ from groupproof.chaos.wire.toxiproxy_server import Program, running_toxiproxy
 from groupproof.coordinator.broker.interception import Interception
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.plan import Impair
-from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.networks.request_connection import Asker, asking
 from groupproof.harness.subjects.tap.addresses import NamedBroker
 from groupproof.harness.subjects.tap.hub import Hub

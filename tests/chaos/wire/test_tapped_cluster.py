@@ -10,7 +10,7 @@ from groupproof.chaos.wire.tapped_cluster import TappedCluster
 from groupproof.coordinator.broker.interception import Interception
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
-from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.networks.request_connection import asking
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.harness.subjects.tap.topic_names import TopicNames

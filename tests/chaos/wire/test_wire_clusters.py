@@ -18,7 +18,7 @@ from groupproof.harness.model.plan import Arm, BreakBroker, Member, MoveCoordina
 from groupproof.harness.running.scripts.cluster_pool import ClusterSpec
 from groupproof.harness.subjects.brokers.apache.apache_kafka import ApacheKafka
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject, RunningCluster
-from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.protocol.faults import Fault, Move, Selector
 

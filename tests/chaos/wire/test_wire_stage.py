@@ -18,7 +18,7 @@ from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Await, GroupSettled, Plan, Step
 from groupproof.harness.model.plan_builders import grow, holds, impairs, kill, mark, mend, move, passing, plan, start, subject
 from groupproof.harness.model.verdicts import Level, Verdict
-from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.client_registry import company
 from groupproof.harness.subjects.networks.request_connection import asking
 from groupproof.protocol.toxics import latency

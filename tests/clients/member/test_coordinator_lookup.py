@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from groupproof.clients.outputs import Drop, Node
-from groupproof.clients.planted.variants import variant_named
+from groupproof.clients.planted.member_variants import variant_named
 from groupproof.protocol.vocabulary import Api
 
 if TYPE_CHECKING:

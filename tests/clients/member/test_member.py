@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from groupproof.clients.assignors.assignment import Cluster
 from groupproof.clients.member.policy import REFERENCE, Policy
 from groupproof.clients.outputs import CallbackKind, CloseResult, Drop, Fail, NeedMetadata
-from groupproof.clients.planted.variants import LEGAL
+from groupproof.clients.planted.member_variants import LEGAL
 from groupproof.protocol.vocabulary import Api, MemberState
 from groupproof.protocol.wire.messages import (
     HeartbeatResponse,

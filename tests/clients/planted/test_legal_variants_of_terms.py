@@ -4,7 +4,7 @@ import pytest
 from tests.harness.running.virtual import judged
 
 from groupproof.clients.planted.legal_variants_of_terms import OWN_TERMS
-from groupproof.clients.planted.variant import Variant
+from groupproof.clients.planted.member_variant import Variant
 from groupproof.harness.cases.client import CASES
 from groupproof.harness.model.verdicts import Verdict
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 import trio
 
+from groupproof.clients.planted.member_variant import Variant
 from groupproof.clients.planted.misbehaviours_of_choices import CHOICES
-from groupproof.clients.planted.variant import Variant
 from groupproof.protocol.vocabulary import Api
 
 if TYPE_CHECKING:

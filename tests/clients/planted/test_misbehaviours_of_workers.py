@@ -3,8 +3,8 @@ from __future__ import annotations
 from typing import get_args, get_type_hints
 
 from groupproof.clients.member.policy import Policy
+from groupproof.clients.planted.member_variants import VARIANTS
 from groupproof.clients.planted.misbehaviours_of_workers import WORKERS
-from groupproof.clients.planted.variants import VARIANTS
 from groupproof.protocol.rules.requirements import by_id
 
 

@@ -20,7 +20,7 @@ from tests.clients.shims.driver import Line, Shim, running, subscribe_fields
 from groupproof.clients.registry.install_cache import default_cache
 from groupproof.clients.registry.provision import Launch, ProvisionError, provision
 from groupproof.clients.registry.registered_clients import RegisteredClient, resolve
-from groupproof.coordinator.broker.serve import serve
+from groupproof.coordinator.broker.served_cluster import serve
 from groupproof.harness.model.evidence import Evidence
 from groupproof.protocol.trace import Observation, Recorder
 from groupproof.protocol.vocabulary import Api

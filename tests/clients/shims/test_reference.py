@@ -13,7 +13,7 @@ import pytest
 import trio
 import trio.testing
 
-from groupproof.clients.planted.variants import UnknownVariant
+from groupproof.clients.planted.member_variants import UnknownVariant
 from groupproof.clients.shims.reference import CAPABILITIES, run_shim
 from groupproof.protocol.vocabulary import Api
 

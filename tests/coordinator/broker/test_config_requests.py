@@ -9,7 +9,7 @@ import trio
 
 from groupproof.coordinator.broker.config_requests import alter_configs, describe_configs
 from groupproof.coordinator.broker.group_coordinators import Coordinators
-from groupproof.coordinator.machine.settings import Settings
+from groupproof.coordinator.machine.coordinator_settings import Settings
 from groupproof.protocol.rules.consumer.group_configs import ConfigOperation, ConfigResource
 from groupproof.protocol.trace import Recorder
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import trio
 
-from groupproof.coordinator.broker.serve import ServingCluster, serve
+from groupproof.coordinator.broker.served_cluster import ServingCluster, serve
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import frame, read_response, write_request

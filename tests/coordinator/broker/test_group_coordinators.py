@@ -11,8 +11,8 @@ import trio.testing
 from tests.coordinator.helpers import SUBSCRIBED, virtually
 
 from groupproof.coordinator.broker.group_coordinators import Coordinators, Ticket
-from groupproof.coordinator.machine.outputs import Arrival
-from groupproof.coordinator.machine.settings import Settings
+from groupproof.coordinator.machine.coordinator_settings import Settings
+from groupproof.coordinator.machine.machine_outputs import Arrival
 from groupproof.protocol.faults import Move
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.wire.messages import GroupRequest, HeartbeatRequest, HeartbeatResponse, JoinGroupRequest, JoinGroupResponse, JoinProtocol

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from groupproof.coordinator.machine.answers import FORMS, error_answer, is_too_long, join_error
+from groupproof.coordinator.machine.coordinator_settings import Settings
 from groupproof.coordinator.machine.event import Event
 from groupproof.coordinator.machine.group import Group
+from groupproof.coordinator.machine.machine_outputs import Arrival
 from groupproof.coordinator.machine.members import Member
-from groupproof.coordinator.machine.outputs import Arrival
-from groupproof.coordinator.machine.settings import Settings
 from groupproof.protocol.rules import ClassicEvent, Form
 from groupproof.protocol.vocabulary import ErrorCode, GroupState
 from groupproof.protocol.wire.admin_messages import DescribedGroup, DescribedMember, DescribeGroupsResponse

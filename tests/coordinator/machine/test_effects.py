@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from groupproof.coordinator.machine.coordinator_settings import Settings
 from groupproof.coordinator.machine.effects import EFFECTS
 from groupproof.coordinator.machine.event import Event
 from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.members import Member, ParkedRequest
-from groupproof.coordinator.machine.settings import Settings
 from groupproof.coordinator.machine.timers import Timers, session_of
 from groupproof.protocol.rules import ClassicEvent, Effect
 from groupproof.protocol.vocabulary import ErrorCode, GroupState

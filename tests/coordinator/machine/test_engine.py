@@ -8,11 +8,11 @@ import pytest
 
 from groupproof.coordinator.machine.bound_tables import bound_tables
 from groupproof.coordinator.machine.choices import RandomChoices
+from groupproof.coordinator.machine.coordinator_settings import Settings
 from groupproof.coordinator.machine.engine import Engine, Unreachable
 from groupproof.coordinator.machine.event import Event
 from groupproof.coordinator.machine.group import Group
-from groupproof.coordinator.machine.outputs import AppliedRow, Reply
-from groupproof.coordinator.machine.settings import Settings
+from groupproof.coordinator.machine.machine_outputs import AppliedRow, Reply
 from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.protocol.rules import ClassicEvent, profile
 from groupproof.protocol.vocabulary import ErrorCode, GroupState

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from groupproof.coordinator.machine.coordinator_settings import Settings
 from groupproof.coordinator.machine.event import Event
 from groupproof.coordinator.machine.group import Group
-from groupproof.coordinator.machine.settings import Settings
 from groupproof.protocol.rules import ClassicEvent
 from groupproof.protocol.wire.messages import HeartbeatRequest
 

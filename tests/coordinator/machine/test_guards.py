@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from groupproof.coordinator.machine.coordinator_settings import Settings
 from groupproof.coordinator.machine.event import CoordinatorStatus, Event
 from groupproof.coordinator.machine.group import Group
 from groupproof.coordinator.machine.guards import GUARDS
+from groupproof.coordinator.machine.machine_outputs import Arrival
 from groupproof.coordinator.machine.members import Member
-from groupproof.coordinator.machine.outputs import Arrival
-from groupproof.coordinator.machine.settings import Settings
 from groupproof.protocol.rules import ClassicEvent, Guard
 from groupproof.protocol.vocabulary import GroupState
 from groupproof.protocol.wire.messages import JoinGroupRequest, JoinProtocol, OffsetDeleteRequest, SyncGroupRequest

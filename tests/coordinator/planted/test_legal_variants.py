@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from groupproof.coordinator.machine.outputs import Arrival
+from groupproof.coordinator.machine.machine_outputs import Arrival
 from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.coordinator.planted.legal_variants import LEGAL
 

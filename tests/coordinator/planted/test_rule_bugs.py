@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from groupproof.coordinator.machine.coordinator import Arrival, Coordinator, Reply, Settings
-from groupproof.coordinator.machine.outputs import Output
+from groupproof.coordinator.machine.machine_outputs import Output
 from groupproof.coordinator.planted.rule_bugs import BUGS_OF_RULES
 from groupproof.protocol.wire.messages import JoinGroupRequest, JoinGroupResponse, JoinProtocol
 

@@ -13,10 +13,10 @@ from tests.power.shares import is_drawn, parts
 
 from groupproof.harness.cases.client import CASES as CLIENT_CASES
 from groupproof.harness.cases.coordinator import CASES
-from groupproof.harness.cases.coordinator.builders import NOBODY, case, in_group, named, offering
+from groupproof.harness.cases.coordinator.coordinator_case_builders import NOBODY, case, in_group, named, offering
 from groupproof.harness.judging.case_result import Play
 from groupproof.harness.judging.ruling import Judgement
-from groupproof.harness.judging.script_checkers.answers import answers_as_written
+from groupproof.harness.judging.script_checkers.expected_answers import answers_as_written
 from groupproof.harness.judging.script_judgement import judge_script_run
 from groupproof.harness.model.case import Case, script_of
 from groupproof.harness.model.case_dialect import dialect_of_case
@@ -26,7 +26,7 @@ from groupproof.harness.model.script import Ask, AwaitAnswer, AwaitClose, Cut, R
 from groupproof.harness.model.script_builders import beat, join, joined, leave, list_groups
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, cluster_spec_of
-from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER

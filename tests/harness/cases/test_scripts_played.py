@@ -8,13 +8,13 @@ import pytest
 
 from groupproof.harness.cases.coordinator import CASES
 from groupproof.harness.judging.case_result import CaseResult
-from groupproof.harness.judging.script_checkers.answers import answers_as_written
+from groupproof.harness.judging.script_checkers.expected_answers import answers_as_written
 from groupproof.harness.model.case import script_of
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.running.runs.coordinator_run import JOBS, CoordinatorRun
 from groupproof.harness.running.runs.whole_run import RunConfig
-from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 
 pytestmark = pytest.mark.slow
 

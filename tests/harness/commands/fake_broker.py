@@ -19,7 +19,7 @@ from pathlib import Path
 
 import trio
 
-from groupproof.coordinator.broker.serve import ServingCluster, serve
+from groupproof.coordinator.broker.served_cluster import ServingCluster, serve
 from groupproof.protocol.trace import Observation, Recorder
 
 __all__ = ["fake_broker"]

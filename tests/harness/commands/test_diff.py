@@ -7,7 +7,7 @@ import pytest
 from tests.harness.commands.calling import Call
 
 from groupproof.harness.subjects.brokers import broker_providers
-from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 
 
 @pytest.fixture

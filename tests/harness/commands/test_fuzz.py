@@ -10,7 +10,7 @@ from tests.harness.commands.calling import Call
 
 from groupproof.harness.running.schedule_file import load_schedule
 from groupproof.harness.subjects.brokers import broker_providers
-from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 
 
 @pytest.mark.slow

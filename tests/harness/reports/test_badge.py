@@ -57,4 +57,4 @@ def test_a_badge_is_made_without_what_runs_cases() -> None:
 
     modules = set(subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split())
 
-    assert not modules & {"trio", "kio", "groupproof.coordinator.broker.cluster", "groupproof.harness.running.case_runner"}
+    assert not modules & {"trio", "kio", "groupproof.coordinator.broker.reference_cluster", "groupproof.harness.running.case_runner"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.harness.simulation.runs import short
 
 from groupproof.harness.simulation.fault_mix import drawn
-from groupproof.harness.simulation.faults import FAULTS
 from groupproof.harness.simulation.settings import settled
+from groupproof.harness.simulation.simulator_faults import FAULTS
 
 
 def test_a_swarm_leaves_faults_out_at_random_and_over_many_seeds_none() -> None:

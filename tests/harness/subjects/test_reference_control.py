@@ -8,7 +8,7 @@ import pytest
 import trio
 from tests.harness.running.plans.driving import JOINED, kit, play
 
-from groupproof.coordinator.broker.cluster import Cluster
+from groupproof.coordinator.broker.reference_cluster import Cluster
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.plan import BreakBroker, Command, Mend, Pass
 from groupproof.harness.subjects.reference_control import DrivenReference

@@ -9,7 +9,7 @@ from typing import Any, Final
 from tests.harness.toy_dialect.lease_dialect import LEASE, REQUIREMENT
 from tests.harness.toy_dialect.lease_functions import SESSION_MS
 
-from groupproof.harness.cases.coordinator.builders import APART_MS, case, passing
+from groupproof.harness.cases.coordinator.coordinator_case_builders import APART_MS, case, passing
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.script import Ask, Group

@@ -25,7 +25,7 @@ from groupproof.coordinator.machine.dialect_functions import DialectFunctions, R
 from groupproof.coordinator.machine.effect_context import EffectContext
 from groupproof.coordinator.machine.event import Event
 from groupproof.coordinator.machine.group import IllegalTransition
-from groupproof.coordinator.machine.outputs import GroupProgress, GroupView
+from groupproof.coordinator.machine.machine_outputs import GroupProgress, GroupView
 from groupproof.coordinator.machine.timers import session_of
 from groupproof.coordinator.machine.variant import Variant
 from groupproof.protocol.rules.cells import EffectName, GuardName

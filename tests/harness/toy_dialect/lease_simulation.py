@@ -10,7 +10,6 @@ from tests.harness.toy_dialect.lease_functions import SESSION_MS
 
 from groupproof.coordinator.machine.coordinator import Coordinator, Reply, Transition
 from groupproof.harness.simulation.dialect_simulation import DialectSimulation, SimulationGround
-from groupproof.harness.simulation.faults import FaultTargets
 from groupproof.harness.simulation.heap import Heap
 from groupproof.harness.simulation.invariants.simulated_invariants import SimulatedInvariants
 from groupproof.harness.simulation.liveness import Settlement
@@ -18,6 +17,7 @@ from groupproof.harness.simulation.pending_request import PendingRequest
 from groupproof.harness.simulation.settings import GROUP, InvariantBroken, Simulation
 from groupproof.harness.simulation.simulated_network import Answer, Connection
 from groupproof.harness.simulation.simulated_process import SimulatedProcess
+from groupproof.harness.simulation.simulator_faults import FaultTargets
 from groupproof.protocol.rules.cells import State
 from groupproof.protocol.wire.messages import FindCoordinatorRequest, FindCoordinatorResponse
 

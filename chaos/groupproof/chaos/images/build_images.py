@@ -28,8 +28,8 @@ from groupproof.clients.registry.registered_clients import RegisteredClient, Unk
 from groupproof.clients.registry.toolchains.java_archives import java_tool
 from groupproof.clients.registry.toolchains.toolchain import SHIMS
 from groupproof.harness.model.errors import BrokenEnvironment, RunError
+from groupproof.harness.subjects.brokers.apache.broker_releases import releases
 from groupproof.harness.subjects.brokers.apache.maven_kafka import provision_maven
-from groupproof.harness.subjects.brokers.apache.releases import releases
 
 __all__ = ["build_client", "build_kafka", "client_image", "main"]
 

@@ -16,7 +16,7 @@ import trio
 
 from groupproof.chaos.wire.toxiproxy import Proxy, Toxiproxy
 from groupproof.clients.consumer.consumer import now_ms
-from groupproof.coordinator.broker.cluster import Cluster
+from groupproof.coordinator.broker.reference_cluster import Cluster
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.relatives.zookeeper_comparison.comparison import COORDINATOR, ZOOKEEPER, Split
 from groupproof.harness.relatives.zookeeper_comparison.coordinator_members import CoordinatorSide

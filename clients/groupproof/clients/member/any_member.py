@@ -12,7 +12,7 @@ from groupproof.protocol.rules.classic.member_reactions import Lapse
 if TYPE_CHECKING:
     from groupproof.clients.member.consumer_settings import MemberSettings
     from groupproof.clients.member.coordinator_lookup import Finder
-    from groupproof.clients.member.leave_group import CleanClose
+    from groupproof.clients.member.member_close import CleanClose
     from groupproof.clients.member.member_core import Core
     from groupproof.clients.member.offset_requests import OffsetRequests
     from groupproof.clients.member.pending_requests import RequestInFlight

@@ -17,8 +17,8 @@ from groupproof.clients.assignors.assignment import Cluster
 from groupproof.clients.member.any_member import AnyMember
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.member.coordinator_lookup import Finder
-from groupproof.clients.member.heartbeats import Heartbeats
-from groupproof.clients.member.leave_group import CleanClose
+from groupproof.clients.member.heartbeat_timers import Heartbeats
+from groupproof.clients.member.member_close import CleanClose
 from groupproof.clients.member.member_core import Core
 from groupproof.clients.member.offset_requests import OffsetRequests
 from groupproof.clients.member.pending_requests import RequestInFlight, earliest

@@ -1,6 +1,6 @@
 """Where released clients may differ, as data: the machine and the consumer ask the policy, and never who they are.
 
-The default is the reference: the newest Java client. `variants.py` names the legal variants and the planted bugs.
+The default is the reference: the newest Java client. `member_variants.py` names the legal variants and the planted bugs.
 """
 
 from __future__ import annotations

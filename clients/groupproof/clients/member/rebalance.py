@@ -12,8 +12,8 @@ from typing import Final
 from groupproof.clients.member.coordinator_lookup import Finder
 from groupproof.clients.member.embedded_protocol import embedded_protocol
 from groupproof.clients.member.group_leader import Leading
-from groupproof.clients.member.heartbeats import Heartbeats
-from groupproof.clients.member.leave_group import leave_group
+from groupproof.clients.member.heartbeat_timers import Heartbeats
+from groupproof.clients.member.member_close import leave_group
 from groupproof.clients.member.member_core import NO_GENERATION, Core
 from groupproof.clients.member.offset_requests import OffsetRequests
 from groupproof.clients.member.partition_handover import HandOver

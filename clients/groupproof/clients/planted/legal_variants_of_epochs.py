@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from groupproof.clients.member.epoch_policy import EpochPolicy
 from groupproof.clients.member.policy import Override, Policy
-from groupproof.clients.planted.variant import Variant
+from groupproof.clients.planted.member_variant import Variant
 from groupproof.protocol.rules.classic.member_reactions import Effect, Lapse
 from groupproof.protocol.vocabulary import Api
 

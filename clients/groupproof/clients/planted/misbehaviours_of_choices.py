@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from groupproof.clients.member.policy import Override, Policy
-from groupproof.clients.planted.variant import Variant
+from groupproof.clients.planted.member_variant import Variant
 from groupproof.protocol.rules.classic.member_reactions import Effect
 from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, Api
 

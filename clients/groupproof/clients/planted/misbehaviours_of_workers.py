@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from groupproof.clients.member.policy import Policy
-from groupproof.clients.planted.variant import Variant
+from groupproof.clients.planted.member_variant import Variant
 
 __all__ = ["WORKERS"]
 

@@ -20,7 +20,7 @@ import trio
 
 from groupproof.clients.consumer.connection import Connect
 from groupproof.clients.member.policy import REFERENCE, Policy
-from groupproof.clients.planted.variants import UnknownVariant, variant_named
+from groupproof.clients.planted.member_variants import UnknownVariant, variant_named
 from groupproof.clients.shims.reference_member import ShimMember
 from groupproof.clients.shims.subscribe_settings import NotImplementedHere, Subscribe, WrongField
 from groupproof.protocol.kit_release import release

@@ -35,7 +35,7 @@ from groupproof.coordinator.broker.record_requests import (
 )
 from groupproof.coordinator.broker.topic_ids import BY_ID_SINCE, named_request
 from groupproof.coordinator.broker.unknown_partitions import OFFSET_REQUESTS, existing_part, refused_wholly, with_unknown
-from groupproof.coordinator.machine.outputs import Arrival
+from groupproof.coordinator.machine.machine_outputs import Arrival
 from groupproof.coordinator.machine.variant import ConnectionVariant
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import body_of

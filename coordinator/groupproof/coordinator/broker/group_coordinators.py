@@ -14,8 +14,8 @@ from typing import Any
 import trio
 
 from groupproof.coordinator.machine.coordinator import Coordinator
-from groupproof.coordinator.machine.outputs import AppliedRow, Arrival, GroupView, Output, Reply, Transition
-from groupproof.coordinator.machine.settings import Settings
+from groupproof.coordinator.machine.coordinator_settings import Settings
+from groupproof.coordinator.machine.machine_outputs import AppliedRow, Arrival, GroupView, Output, Reply, Transition
 from groupproof.coordinator.machine.storage import StoredGroups, partition_of
 from groupproof.coordinator.machine.topics_image import TopicImage
 from groupproof.coordinator.machine.variant import REFERENCE, Variant

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.choices import Choices
-    from groupproof.coordinator.machine.outputs import GroupProgress, GroupView
+    from groupproof.coordinator.machine.machine_outputs import GroupProgress, GroupView
     from groupproof.protocol.rules.dialect import Dialect
 
 __all__ = ["AnyGroup"]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from groupproof.coordinator.machine.outputs import Arrival
+    from groupproof.coordinator.machine.machine_outputs import Arrival
 
 __all__ = ["Choices", "RandomBits", "RandomChoices"]
 

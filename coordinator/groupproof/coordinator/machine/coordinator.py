@@ -11,11 +11,11 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from groupproof.coordinator.machine.bound_tables import bound_tables
+from groupproof.coordinator.machine.coordinator_settings import Settings
 from groupproof.coordinator.machine.engine import Engine
 from groupproof.coordinator.machine.event import OPEN, CoordinatorStatus, Event
+from groupproof.coordinator.machine.machine_outputs import AppliedRow, Arrival, GroupView, MemberView, Output, Reply, Transition
 from groupproof.coordinator.machine.offset_effects import storable
-from groupproof.coordinator.machine.outputs import AppliedRow, Arrival, GroupView, MemberView, Output, Reply, Transition
-from groupproof.coordinator.machine.settings import Settings
 from groupproof.coordinator.machine.storage import PartitionState, StoredGroups, partition_of
 from groupproof.coordinator.machine.timers import TimerKey
 from groupproof.coordinator.machine.variant import REFERENCE
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.choices import Choices, RandomBits
     from groupproof.coordinator.machine.dialect_functions import RequestFunctions
     from groupproof.coordinator.machine.group_batches import Batch
+    from groupproof.coordinator.machine.machine_outputs import GroupProgress
     from groupproof.coordinator.machine.offsets import Offsets
-    from groupproof.coordinator.machine.outputs import GroupProgress
     from groupproof.coordinator.machine.topics_image import TopicImage
     from groupproof.coordinator.machine.variant import Variant
     from groupproof.protocol.rules.cells import EventKind

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.any_group import AnyGroup
+    from groupproof.coordinator.machine.coordinator_settings import Settings
     from groupproof.coordinator.machine.event import Event
     from groupproof.coordinator.machine.group_batches import Batch
-    from groupproof.coordinator.machine.settings import Settings
     from groupproof.coordinator.machine.variant import Variant
     from groupproof.protocol.rules.cells import AnswerName, EffectName, EventKind, GuardName
     from groupproof.protocol.rules.dialect import Dialect

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.any_group import AnyGroup
     from groupproof.coordinator.machine.choices import Choices
+    from groupproof.coordinator.machine.coordinator_settings import Settings
     from groupproof.coordinator.machine.event import Event
     from groupproof.coordinator.machine.offsets import Offsets
-    from groupproof.coordinator.machine.settings import Settings
     from groupproof.coordinator.machine.storage import PartitionState
     from groupproof.coordinator.machine.timers import Timers
     from groupproof.coordinator.machine.topics_image import TopicsImage

@@ -11,11 +11,11 @@ from groupproof.protocol.wire.admin_messages import OPERATIONS_NOT_ASKED
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.any_group import AnyGroup
+    from groupproof.coordinator.machine.coordinator_settings import Settings
     from groupproof.coordinator.machine.group import Group
+    from groupproof.coordinator.machine.machine_outputs import Arrival
     from groupproof.coordinator.machine.members import Member
     from groupproof.coordinator.machine.offsets import Offsets
-    from groupproof.coordinator.machine.outputs import Arrival
-    from groupproof.coordinator.machine.settings import Settings
     from groupproof.protocol.rules.cells import EventKind
     from groupproof.protocol.wire.messages import (
         FetchGroup,

@@ -8,8 +8,8 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from groupproof.coordinator.machine.machine_outputs import GroupProgress, GroupView, MemberView
 from groupproof.coordinator.machine.members import Members, first_of, leading_protocols, topics_of
-from groupproof.coordinator.machine.outputs import GroupProgress, GroupView, MemberView
 from groupproof.coordinator.machine.storage import StoredGroup, StoredMember
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.vocabulary import GroupState

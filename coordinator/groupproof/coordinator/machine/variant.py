@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.effect_context import EffectContext
     from groupproof.coordinator.machine.event import Event
     from groupproof.coordinator.machine.incoming_request import IncomingRequest
-    from groupproof.coordinator.machine.outputs import Output
+    from groupproof.coordinator.machine.machine_outputs import Output
     from groupproof.coordinator.machine.storage import StoredGroups
     from groupproof.coordinator.machine.timers import TimerKey
     from groupproof.protocol.rules.cells import AnswerName, EffectName, EventKind, GuardName

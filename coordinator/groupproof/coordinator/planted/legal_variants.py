@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.machine.choices import RandomChoices
-from groupproof.coordinator.machine.outputs import Arrival
+from groupproof.coordinator.machine.machine_outputs import Arrival
 from groupproof.coordinator.machine.variant import ConnectionVariant, Variant
 from groupproof.protocol.vocabulary import Api
 

@@ -11,7 +11,7 @@ from groupproof.coordinator.machine.choices import RandomChoices
 from groupproof.coordinator.machine.effects import EFFECTS
 from groupproof.coordinator.machine.group_descriptions import DESCRIPTIONS
 from groupproof.coordinator.machine.guards import GUARDS
-from groupproof.coordinator.machine.outputs import Arrival, Output, Reply
+from groupproof.coordinator.machine.machine_outputs import Arrival, Output, Reply
 from groupproof.coordinator.machine.storage import StoredGroups
 from groupproof.coordinator.machine.timers import session_of
 from groupproof.coordinator.machine.variant import Variant

@@ -85,7 +85,7 @@ def _certify_coordinator(named: str, options: RunOptions) -> int:
     from groupproof.harness.commands.base.certification import Certification
     from groupproof.harness.running.runs.coordinator_run import JOBS, CoordinatorRun, expectations_of
     from groupproof.harness.subjects.brokers.broker_providers import meet, subject_named
-    from groupproof.harness.subjects.brokers.reference import as_variant
+    from groupproof.harness.subjects.brokers.reference_brokers import as_variant
     from groupproof.harness.subjects.client_registry import check_profile_name
 
     certification = Certification(options, "coordinator")

@@ -125,7 +125,7 @@ def _diff(
 def _subjects(specs: tuple[str, str], profile: str | None, properties: Path | None, say: Any) -> tuple[BrokerSubject, BrokerSubject]:
     """Return both subjects; groupproof itself plays the release of the other, unless told another."""
     from groupproof.harness.subjects.brokers.broker_providers import meet, subject_named
-    from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+    from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
     from groupproof.harness.subjects.client_registry import check_profile_name
 
     if profile is not None:

@@ -34,7 +34,7 @@ def command(
     The list says where a case judges a requirement: in a client, in a coordinator, or in neither (-).
     """
     if coverage:
-        from groupproof.harness.commands.work.coverage import print_coverage
+        from groupproof.harness.commands.work.coverage_table import print_coverage
 
         print_coverage(as_json=as_json)
         return 0
@@ -163,7 +163,7 @@ def _outdated(only: tuple[str, ...], skip: tuple[str, ...], level: str) -> list[
 
 def _coordinators() -> list[Row]:
     """Return the coordinators that are known by name, as they are when no release is asked for."""
-    from groupproof.harness.subjects.brokers.apache.releases import releases
+    from groupproof.harness.subjects.brokers.apache.broker_releases import releases
     from groupproof.harness.subjects.brokers.broker_providers import ALIASES, NAMES, subject_named
 
     releases_of = {"apache-kafka": list(releases().names)}

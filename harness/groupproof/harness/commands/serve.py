@@ -12,7 +12,7 @@ import click
 from groupproof.harness.commands.base.options import NEWEST_PROFILE, seed_of
 
 if TYPE_CHECKING:
-    from groupproof.coordinator.broker.serve import ServingCluster
+    from groupproof.coordinator.broker.served_cluster import ServingCluster
     from groupproof.harness.commands.work.judging_server import Serve
     from groupproof.harness.judging.summary.run_summary import CaseReport, RunSummary
 

@@ -90,13 +90,13 @@ def command(
 def _check(simulation: Simulation) -> None:
     """Refuse what the simulator does not know, before anything runs."""
     from groupproof.clients.assignors.range_and_roundrobin import ASSIGNORS
-    from groupproof.clients.planted.variants import UnknownVariant, variant_named
+    from groupproof.clients.planted.member_variants import UnknownVariant, variant_named
     from groupproof.coordinator.planted.variants import UnknownVariant as UnknownBug
     from groupproof.coordinator.planted.variants import variant_named as bug_named
     from groupproof.harness.model.selection import nearest
-    from groupproof.harness.simulation.faults import FAULTS
     from groupproof.harness.simulation.settings import SWARM
     from groupproof.harness.simulation.simulation_registry import Unsimulated, simulation_of
+    from groupproof.harness.simulation.simulator_faults import FAULTS
     from groupproof.harness.subjects.client_registry import check_profile_name
 
     check_profile_name(simulation.profile)

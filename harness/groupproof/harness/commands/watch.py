@@ -168,7 +168,7 @@ def _show(watch: TopicWatch, options: _Options) -> int:
     """Print what is there: as JSON, as the history of the groups that were asked for, or as the table of all."""
     from rich.console import Console
 
-    from groupproof.harness.reports.texts.group_watch import UNTOLD, history_of, table_of
+    from groupproof.harness.reports.texts.watch_text import UNTOLD, history_of, table_of
 
     healths = watch.healths(options.groups)
     if missing := set(options.groups) - watch.history.groups.keys():
@@ -242,7 +242,7 @@ class _Display:
         return True
 
     def metrics(self) -> str:
-        from groupproof.harness.reports.texts.group_watch import metrics_of
+        from groupproof.harness.reports.texts.watch_text import metrics_of
 
         return metrics_of(self._watch.healths(), self._watch.tally, self._watch.behind)
 
@@ -253,7 +253,7 @@ class _Display:
         return (quiet_ms is None or quiet_ms < QUIET_MS) and time.monotonic() - self._began < self._options.within_s
 
     def _page(self) -> RenderableType:
-        from groupproof.harness.reports.texts.group_watch import history_of, table_of
+        from groupproof.harness.reports.texts.watch_text import history_of, table_of
 
         healths = self._watch.healths(self._options.groups)
         if not self._options.groups:
@@ -261,7 +261,7 @@ class _Display:
         return "\n".join(line for health in healths for line in history_of(health))
 
     def _print_new(self) -> None:
-        from groupproof.harness.reports.texts.group_watch import rebalance_line
+        from groupproof.harness.reports.texts.watch_text import rebalance_line
 
         for health in self._watch.healths(self._options.groups):
             rebalances = health.group.rebalances

@@ -15,7 +15,8 @@ from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_judgement import judge_run
 from groupproof.harness.judging.oracle.predictions import judge_of, transitions
 from groupproof.harness.judging.ruling import Judgement
-from groupproof.harness.judging.script_checkers.answers import (
+from groupproof.harness.judging.script_checkers.described_configs import group_configs_are_told
+from groupproof.harness.judging.script_checkers.expected_answers import (
     BESIDE_GROUPS,
     answers_as_written,
     answers_can_be_read,
@@ -24,7 +25,6 @@ from groupproof.harness.judging.script_checkers.answers import (
     codes_as_written,
     connections_end_as_written,
 )
-from groupproof.harness.judging.script_checkers.described_configs import group_configs_are_told
 from groupproof.harness.judging.script_checkers.find_coordinator import coordinators_agree
 from groupproof.harness.judging.script_checkers.other_connections import bystanders_stay_connected
 from groupproof.harness.judging.script_checkers.throttle import throttles_are_bearable

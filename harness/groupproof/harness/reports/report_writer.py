@@ -20,7 +20,7 @@ from groupproof.harness.model.report_paths import CASES, METERS, PLAN, REPLAY, S
 from groupproof.harness.model.schedule_json import course_to_json
 from groupproof.harness.reports.badge import badge
 from groupproof.harness.reports.junit import junit
-from groupproof.harness.reports.markdown import summary
+from groupproof.harness.reports.markdown_summary import summary
 from groupproof.harness.reports.output_folder import MARK, check_folder, check_output, write_text
 from groupproof.harness.reports.pages.case_view import CaseView, TracePicture, case_view, picture_of
 from groupproof.harness.reports.pages.run_page import page

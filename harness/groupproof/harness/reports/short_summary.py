@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from groupproof.harness.model.report_json import folder_of, read_report, title_of
 from groupproof.harness.reports.failure_groups import and_more, cause_in, folded
-from groupproof.harness.reports.markdown import LISTED_MAX, plain
+from groupproof.harness.reports.markdown_summary import LISTED_MAX, plain
 from groupproof.harness.reports.meanings import GRADES, grade_word
 
 __all__ = ["short"]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.clients.member.consumer_settings import MemberSettings
-from groupproof.clients.planted.variants import variant_named
+from groupproof.clients.planted.member_variants import variant_named
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.harness.simulation.dialect_simulation import DialectSimulation, SimulationGround
 from groupproof.harness.simulation.epoch_process import EpochProcess
@@ -32,8 +32,8 @@ from groupproof.protocol.wire.messages import (
 )
 
 if TYPE_CHECKING:
-    from groupproof.harness.simulation.faults import FaultTargets
     from groupproof.harness.simulation.heap import Heap
+    from groupproof.harness.simulation.simulator_faults import FaultTargets
 
 __all__ = ["CONSUMER_SIMULATION", "Convergence"]
 

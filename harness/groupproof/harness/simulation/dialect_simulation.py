@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from groupproof.harness.model.dialect_parts import DialectPart
 
 if TYPE_CHECKING:
-    from groupproof.harness.simulation.faults import FaultTargets
     from groupproof.harness.simulation.heap import Heap
     from groupproof.harness.simulation.invariants.simulated_invariants import SimulatedInvariants
     from groupproof.harness.simulation.liveness import Settlement
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from groupproof.harness.simulation.settings import Simulation
     from groupproof.harness.simulation.simulated_network import Network
     from groupproof.harness.simulation.simulated_process import SimulatedProcess
+    from groupproof.harness.simulation.simulator_faults import FaultTargets
 
 __all__ = ["DialectSimulation", "SimulationGround"]
 

@@ -6,9 +6,9 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
 
 from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
-from groupproof.harness.simulation.faults import FAULTS
 from groupproof.harness.simulation.random_streams import Streams
 from groupproof.harness.simulation.settings import BOUNCES, SWARM, Simulation, policy_of
+from groupproof.harness.simulation.simulator_faults import FAULTS
 
 if TYPE_CHECKING:
     import random

@@ -11,8 +11,8 @@ from groupproof.protocol.rules import ClassicEvent
 from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, GroupState, TopicPartition
 
 if TYPE_CHECKING:
-    from groupproof.harness.simulation.faults import FaultTargets
     from groupproof.harness.simulation.invariants.all_invariants import Invariants
+    from groupproof.harness.simulation.simulator_faults import FaultTargets
 
 __all__ = ["Liveness", "Settlement", "settles_within_ms"]
 

@@ -9,7 +9,6 @@ from typing import Any, Final
 from groupproof.harness.simulation.dialect_simulation import DialectSimulation, SimulationGround
 from groupproof.harness.simulation.fault_mix import drawn
 from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
-from groupproof.harness.simulation.faults import FAULTS, FaultTargets
 from groupproof.harness.simulation.heap import Heap
 from groupproof.harness.simulation.liveness import settles_within_ms
 from groupproof.harness.simulation.random_streams import Streams
@@ -18,6 +17,7 @@ from groupproof.harness.simulation.settings import OTHER_TOPIC, TOPIC, Invariant
 from groupproof.harness.simulation.simulated_brokers import Brokers, spoken_versions
 from groupproof.harness.simulation.simulated_network import Network
 from groupproof.harness.simulation.simulation_registry import simulation_of
+from groupproof.harness.simulation.simulator_faults import FAULTS, FaultTargets
 from groupproof.harness.simulation.trace_writer import MakeRecorder, Observer
 from groupproof.protocol.rules import profile
 

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.member.policy import REFERENCE, Policy
-from groupproof.clients.planted.variants import variant_named
+from groupproof.clients.planted.member_variants import variant_named
 from groupproof.harness.simulation.random_streams import Streams
 from groupproof.protocol.vocabulary import COOPERATIVE_STICKY
 

@@ -11,7 +11,7 @@ from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.protocol.vocabulary import error_named
 
 if TYPE_CHECKING:
-    from groupproof.coordinator.broker.cluster import Cluster
+    from groupproof.coordinator.broker.reference_cluster import Cluster
     from groupproof.harness.subjects.cluster_control import Machines
     from groupproof.protocol.faults import Fault, Move
 

@@ -15,7 +15,7 @@ from groupproof.chaos.spark.members.load_order import ClientChoice, MemberOrder,
 from groupproof.chaos.spark.members.reference_host import ReferenceHost
 from groupproof.chaos.spark.members.task_recorder import TaskRecorder
 from groupproof.chaos.spark.traces.trace_segments import Sealer, Stamp
-from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.trace_columns import read_parquet
 

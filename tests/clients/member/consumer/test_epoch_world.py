@@ -9,8 +9,8 @@ from tests.clients.member.consumer.epoch_world import lived
 from groupproof.clients.assignors.assignment import Cluster
 from groupproof.clients.member.policy import REFERENCE
 from groupproof.clients.planted.legal_variants_of_epochs import LEGAL_EPOCHS
+from groupproof.clients.planted.member_variant import Variant
 from groupproof.clients.planted.misbehaviours_of_epochs import EPOCH_BUGS
-from groupproof.clients.planted.variant import Variant
 from groupproof.protocol.wire.consumer_messages import ConsumerAssignment, TopicPartitions
 
 BY_HAND = {"epoch-reads-empty-as-null", "epoch-waits-with-everything"}

@@ -17,7 +17,7 @@ from groupproof.clients.relatives.datalink.worker_main import VERSIONS, WorkerFa
 from groupproof.clients.relatives.datalink.worker_outputs import WorkerState
 from groupproof.clients.relatives.datalink.worker_settings import WorkerSettings
 from groupproof.coordinator.broker.advertised_versions import accepted
-from groupproof.coordinator.broker.cluster import Cluster
+from groupproof.coordinator.broker.reference_cluster import Cluster
 from groupproof.harness.subjects.networks.network import MemoryNetwork
 from groupproof.protocol.trace import Recorder
 

@@ -9,7 +9,7 @@ import trio
 import trio.testing
 
 from groupproof.clients.consumer.broker_connections import Brokers
-from groupproof.coordinator.broker.cluster import Cluster
+from groupproof.coordinator.broker.reference_cluster import Cluster
 from groupproof.harness.subjects.networks.network import MemoryNetwork
 from groupproof.protocol.trace import Recorder
 

@@ -12,8 +12,8 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from groupproof.coordinator.machine.coordinator import Coordinator
-from groupproof.coordinator.machine.outputs import Arrival, Reply
-from groupproof.coordinator.machine.settings import Settings
+from groupproof.coordinator.machine.coordinator_settings import Settings
+from groupproof.coordinator.machine.machine_outputs import Arrival, Reply
 from groupproof.coordinator.machine.storage import partition_of
 from groupproof.coordinator.machine.topics_image import TopicImage
 from groupproof.protocol.wire.consumer_messages import ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest, TopicPartitions

@@ -14,8 +14,8 @@ from tests.coordinator.machine.consumer.classic_acts import ClassicActs, PlayedM
 from tests.coordinator.machine.consumer.measured_answers import Observed, assignment_of
 
 from groupproof.coordinator.machine.coordinator import Coordinator
-from groupproof.coordinator.machine.outputs import Arrival, Output, Reply
-from groupproof.coordinator.machine.settings import Settings
+from groupproof.coordinator.machine.coordinator_settings import Settings
+from groupproof.coordinator.machine.machine_outputs import Arrival, Output, Reply
 from groupproof.coordinator.machine.storage import partition_of
 from groupproof.coordinator.machine.topics_image import TopicImage
 from groupproof.protocol.vocabulary import ErrorCode

@@ -18,8 +18,8 @@ from tests.coordinator.machine.consumer.consumer_histories import GROUP, BrokenI
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.coordinator.machine.consumer.consumer_members import partitions_of
 from groupproof.coordinator.machine.coordinator import Coordinator
-from groupproof.coordinator.machine.outputs import Arrival, Reply, Transition
-from groupproof.coordinator.machine.settings import Settings
+from groupproof.coordinator.machine.coordinator_settings import Settings
+from groupproof.coordinator.machine.machine_outputs import Arrival, Reply, Transition
 from groupproof.protocol.wire import messages
 from groupproof.protocol.wire.consumer_messages import ConsumerGroupDescribeRequest
 from groupproof.protocol.wire.subscription import (

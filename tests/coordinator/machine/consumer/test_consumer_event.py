@@ -4,7 +4,7 @@ import pytest
 
 from groupproof.coordinator.machine.consumer.consumer_event import ConsumerGroupEvent, group_of
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
-from groupproof.coordinator.machine.settings import Settings
+from groupproof.coordinator.machine.coordinator_settings import Settings
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent
 
 

@@ -12,7 +12,7 @@ from groupproof.coordinator.machine.bound_tables import bound_tables
 from groupproof.coordinator.machine.consumer.consumer_event import ConsumerGroupEvent
 from groupproof.coordinator.machine.consumer.heartbeat_classes import HEARTBEAT_CLASSES, class_of
 from groupproof.coordinator.machine.coordinator import Coordinator
-from groupproof.coordinator.machine.outputs import Arrival
+from groupproof.coordinator.machine.machine_outputs import Arrival
 from groupproof.coordinator.machine.topics_image import TopicImage
 from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.protocol.rules import profile

@@ -6,7 +6,7 @@ from groupproof.coordinator.machine.consumer.consumer_event import ConsumerGroup
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
 from groupproof.coordinator.machine.consumer.leavers import entries_of, leavers_of
-from groupproof.coordinator.machine.settings import Settings
+from groupproof.coordinator.machine.coordinator_settings import Settings
 from groupproof.protocol.rules.cells import EventKind
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent

@@ -5,7 +5,7 @@ from tests.coordinator.machine.consumer.dialect_at_hand import profile_of
 from tests.coordinator.machine.consumer.measured_answers import RELEASES
 from tests.coordinator.machine.consumer.measured_scripts import Player
 
-from groupproof.coordinator.machine.outputs import Arrival, Transition
+from groupproof.coordinator.machine.machine_outputs import Arrival, Transition
 from groupproof.protocol.wire.messages import DescribeGroupsRequest, LeaveGroupRequest, LeaveMember
 
 LIVE = "K classic-live assign=t[0,1,2,3]"

@@ -7,7 +7,7 @@ import pytest
 import trio
 from tests.traces import Story
 
-from groupproof.coordinator.broker.serve import ServingCluster
+from groupproof.coordinator.broker.served_cluster import ServingCluster
 from groupproof.harness.commands.work import judging_server
 from groupproof.harness.commands.work.judging_server import Serve, ServedGroups, summed_up
 from groupproof.harness.judging.observed.observed_group import judge_live

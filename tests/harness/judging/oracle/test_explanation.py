@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.harness.judging.oracle.recording import SETTINGS, Recording
 
-from groupproof.coordinator.machine.outputs import GroupProgress
+from groupproof.coordinator.machine.machine_outputs import GroupProgress
 from groupproof.harness.judging.oracle import predictions
 from groupproof.harness.judging.oracle.answer_diff import Difference
 from groupproof.harness.judging.oracle.exchanges import histories

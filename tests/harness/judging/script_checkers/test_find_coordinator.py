@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.harness.running.scripts.in_process import performed
 
-from groupproof.harness.cases.coordinator.builders import find
+from groupproof.harness.cases.coordinator.coordinator_case_builders import find
 from groupproof.harness.judging.script_checkers.find_coordinator import coordinators_agree
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.script import Group, Script

@@ -12,7 +12,7 @@ import pytest
 import trio
 from tests.harness.commands.calling import Call
 
-from groupproof.coordinator.broker.serve import ServingCluster, serve
+from groupproof.coordinator.broker.served_cluster import ServingCluster, serve
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.relatives.datalink.command_run import ran
 from groupproof.protocol.trace import Recorder

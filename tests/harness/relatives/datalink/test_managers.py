@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from groupproof.coordinator.machine.outputs import Arrival
+from groupproof.coordinator.machine.machine_outputs import Arrival
 from groupproof.harness.relatives.datalink.managers import VERSION, ManagerPair
 from groupproof.harness.simulation.heap import Heap
 from groupproof.harness.simulation.random_streams import Streams

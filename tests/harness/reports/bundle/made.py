@@ -25,7 +25,7 @@ from groupproof.harness.reports.report_writer import write_report
 from groupproof.harness.running.runs.client_run import ClientRun
 from groupproof.harness.running.runs.coordinator_run import CoordinatorRun
 from groupproof.harness.running.runs.whole_run import CertifyRun, RunConfig
-from groupproof.harness.subjects.brokers.reference import ReferenceBrokers, as_variant
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers, as_variant
 from groupproof.harness.subjects.client_registry import Candidate
 from groupproof.harness.subjects.subject import ReferenceSubject
 

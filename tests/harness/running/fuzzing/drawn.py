@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from typing import TypeVar
 
-from groupproof.coordinator.machine.settings import Settings
+from groupproof.coordinator.machine.coordinator_settings import Settings
 from groupproof.harness.running.fuzzing.histories.model_state import ModelState
 from groupproof.protocol.wire.message_codec import VERSIONS
 

@@ -10,7 +10,7 @@ from typing import Any
 import trio
 
 from groupproof.clients.shims.reference import run_shim
-from groupproof.coordinator.broker.cluster import Cluster
+from groupproof.coordinator.broker.reference_cluster import Cluster
 from groupproof.harness.model.plan import (
     Await,
     Impair,

@@ -9,7 +9,7 @@ import pytest
 import trio
 import trio.testing
 
-from groupproof.coordinator.broker.cluster import Cluster
+from groupproof.coordinator.broker.reference_cluster import Cluster
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.plan import BreakBroker, Impair
 from groupproof.harness.running.plans.active_faults import Damage

@@ -17,7 +17,7 @@ from groupproof.harness.running.case_runner import Progress
 from groupproof.harness.running.runs.coordinator_run import CoordinatorRun, expectations_of
 from groupproof.harness.running.runs.whole_run import BROKEN_MAX, RunConfig
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
-from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 
 SOME = [case for case in CASES if case.id.startswith(("heartbeat/", "move/"))]
 

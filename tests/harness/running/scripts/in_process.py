@@ -8,7 +8,7 @@ from groupproof.harness.model.script import Script
 from groupproof.harness.model.script_bindings import Names, topics_of
 from groupproof.harness.running.scripts.script_runner import IsLost, perform
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
-from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.protocol.trace import Recorder, Trace
 

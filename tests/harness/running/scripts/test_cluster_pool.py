@@ -18,7 +18,7 @@ from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.running.scripts.cluster_pool import DEATHS_MAX, ClusterKeeper, PartitionTurns, PooledCluster, cluster_spec_of, opened
 from groupproof.harness.running.scripts.coordinator_stage import BrokerStage
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
-from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 
 SLY = case(*stable("s"), Raw(connection="r", data=b"die!"), AwaitClose(connection="r"), id="a/classic/sly")

@@ -19,7 +19,7 @@ from groupproof.harness.model.verdicts import Level, Verdict
 from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, PooledCluster, Stages, cases_by_cluster, cluster_spec_of, opened
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
-from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 
 PROMPT = {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 100}

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from groupproof.coordinator.broker.cluster import Cluster
+from groupproof.coordinator.broker.reference_cluster import Cluster
 from groupproof.harness.running.shim_check.bench import Bench
 from groupproof.harness.subjects.networks.network import MemoryNetwork
 from groupproof.harness.subjects.networks.virtual_time import run_virtually

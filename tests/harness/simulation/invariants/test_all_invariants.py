@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.harness.simulation.runs import short
 
-from groupproof.clients.planted.variants import LEGAL as LEGAL_MEMBERS
+from groupproof.clients.planted.member_variants import LEGAL as LEGAL_MEMBERS
 from groupproof.coordinator.planted.variants import LEGAL as LEGAL_COORDINATORS
 from groupproof.harness.simulation.run import run
 from groupproof.harness.simulation.settings import Simulation, Violation

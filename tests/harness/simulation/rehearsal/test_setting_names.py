@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.coordinator.machine.settings import setting_names
+from groupproof.coordinator.machine.coordinator_settings import setting_names
 from groupproof.harness.simulation.rehearsal.setting_names import OWN_PREFIX, SETTINGS, WITHOUT_EFFECT, has_no_effect
 
 

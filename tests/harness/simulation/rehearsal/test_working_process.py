@@ -8,7 +8,7 @@ from collections.abc import Callable
 from tests.harness.simulation.rehearsal.small import small
 
 from groupproof.harness.simulation.rehearsal.exercises import Exercise, Step
-from groupproof.harness.simulation.rehearsal.rehearse import rehearse
+from groupproof.harness.simulation.rehearsal.rehearsal_run import rehearse
 from groupproof.harness.simulation.rehearsal.rehearsed_settings import RehearsedSettings
 from groupproof.protocol.trace import Recorder, Trace
 

@@ -6,7 +6,7 @@ import pytest
 
 from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.subjects.brokers.broker_providers import ALIASES, NAMES, addressed, meet, subject_named
-from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.brokers.release_guess import guessed
 from groupproof.harness.subjects.brokers.running_broker import AddressedBrokers
 from groupproof.harness.subjects.networks.client_properties import Security

@@ -8,11 +8,11 @@ import trio
 import trio.testing
 from tests.harness.running.scripts.in_process import SETTINGS
 
-from groupproof.coordinator.broker.cluster import Cluster
+from groupproof.coordinator.broker.reference_cluster import Cluster
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
 from groupproof.harness.subjects.brokers.cluster_map import BrokerAddress, ClusterMap, NoSuchBroker, beat_of_nobody
-from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.networks.request_connection import NotSpoken
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.protocol.faults import Answer, Fault, Selector
@@ -56,7 +56,7 @@ def run(body: Callable[[Dying, ClusterMap], Awaitable[None]], *, brokers: int = 
     async def main() -> None:
         subject = ReferenceBrokers(profile=profile)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("groupproof.harness.subjects.brokers.reference.Cluster", Kept)
+            patch.setattr("groupproof.harness.subjects.brokers.reference_brokers.Cluster", Kept)
             async with subject.cluster(settings=SETTINGS, brokers=brokers, topics={}) as running:
                 dying = Dying(running, made[0])
                 where = ClusterMap(dying)

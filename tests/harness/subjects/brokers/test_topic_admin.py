@@ -12,7 +12,7 @@ from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers import topic_admin
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
 from groupproof.harness.subjects.brokers.readiness import Connect, create_topics
-from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.brokers.topic_admin import fill_topics, grow_topic
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.networks.request_connection import asking

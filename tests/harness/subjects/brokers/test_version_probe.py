@@ -10,7 +10,7 @@ import trio
 
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
-from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.brokers.version_probe import unreadable
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.protocol.vocabulary import Api

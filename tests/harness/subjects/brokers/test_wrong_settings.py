@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
-from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.brokers.wrong_settings import refutations
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 

@@ -7,7 +7,7 @@ import trio
 from tests.harness.subjects.tap.tapped import SETTINGS
 
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
-from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.networks.request_connection import asking
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.harness.subjects.tap.group_inquiry import own_settings

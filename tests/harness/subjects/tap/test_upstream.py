@@ -5,7 +5,7 @@ import trio
 from tests.harness.subjects.tap.tapped import SETTINGS, Scene, played
 
 from groupproof.harness.model.errors import BrokenEnvironment
-from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.harness.subjects.tap import upstream as upstream_module
 from groupproof.harness.subjects.tap.upstream import UpstreamInfo, meet_upstream

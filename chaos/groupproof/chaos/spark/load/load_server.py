@@ -24,8 +24,8 @@ from groupproof.chaos.spark.traces.trace_segments import NoRoom, Sealer, Stamp, 
 from groupproof.chaos.spark.traces.trace_storage import Place
 from groupproof.clients.registry.install_cache import default_cache
 from groupproof.coordinator.broker.interception import Interception
-from groupproof.coordinator.broker.serve import CannotListen, ServingCluster, serve
-from groupproof.coordinator.machine.settings import Settings, UnknownSetting
+from groupproof.coordinator.broker.served_cluster import CannotListen, ServingCluster, serve
+from groupproof.coordinator.machine.coordinator_settings import Settings, UnknownSetting
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.harness.running.error_search import trouble_in
 from groupproof.harness.subjects.networks.broker_address import Address

@@ -12,7 +12,7 @@ from typing import Final
 import trio
 
 from groupproof.coordinator.broker.interception import Interception
-from groupproof.coordinator.broker.serve import ServingCluster, serve
+from groupproof.coordinator.broker.served_cluster import ServingCluster, serve
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
 from groupproof.harness.subjects.brokers.readiness import Connect
 from groupproof.harness.subjects.brokers.topic_admin import fill_topics

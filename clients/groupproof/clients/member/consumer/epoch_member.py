@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from groupproof.clients.assignors.assignment import Cluster
 from groupproof.clients.member.any_member import AnyMember
+from groupproof.clients.member.consumer.epoch_close import EpochClose, leave_consumer_group
 from groupproof.clients.member.consumer.epoch_core import EpochCore, EpochState
 from groupproof.clients.member.consumer.epoch_heartbeats import EpochHeartbeats
-from groupproof.clients.member.consumer.epoch_leave import EpochClose, leave_consumer_group
 from groupproof.clients.member.consumer.epoch_offsets import EpochOffsetRequests
 from groupproof.clients.member.consumer.local_assignment import LocalAssignment
 from groupproof.clients.member.consumer_settings import MemberSettings

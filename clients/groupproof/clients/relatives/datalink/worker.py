@@ -14,13 +14,13 @@ from groupproof.clients.member.pending_requests import RequestInFlight, earliest
 from groupproof.clients.relatives.datalink.error_reactions import reaction
 from groupproof.clients.relatives.datalink.manager_lookup import Lookup
 from groupproof.clients.relatives.datalink.manager_session import ManagerSession
-from groupproof.clients.relatives.datalink.running_tasks import Bench
 from groupproof.clients.relatives.datalink.task_assignment import Leading
 from groupproof.clients.relatives.datalink.tasks import Configs
 from groupproof.clients.relatives.datalink.worker_outputs import LeaveResult, Output, RefreshConfigs, WorkerDown, WorkerState
 from groupproof.clients.relatives.datalink.worker_requests import NO_GENERATION, Post
 from groupproof.clients.relatives.datalink.worker_settings import WorkerSettings
 from groupproof.clients.relatives.datalink.worker_stages import BEATING, ENDED, REFRESHING, SYNCING, Stage
+from groupproof.clients.relatives.datalink.worker_tasks import Bench
 from groupproof.protocol.relatives.datalink_messages import BlobError, TaskAssignment, decode_assigned
 from groupproof.protocol.rules.classic.member_reactions import Answer, Lapse
 from groupproof.protocol.vocabulary import Api, ErrorCode, error_named

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from groupproof.coordinator.machine.consumer.classic_blobs import has_readable_members, subscription_of
 from groupproof.coordinator.machine.consumer.consumer_event import group_of
 from groupproof.coordinator.machine.consumer.consumer_members import MemberProgress
-from groupproof.coordinator.machine.consumer.consumer_settings import consumer_settings
+from groupproof.coordinator.machine.consumer.effective_settings import consumer_settings
 from groupproof.coordinator.machine.consumer.leavers import leavers_of
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerGuard
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.machine.answers import FORMS
+from groupproof.coordinator.machine.consumer.commit_epochs import committed_by_epoch
 from groupproof.coordinator.machine.consumer.consumer_event import group_of
-from groupproof.coordinator.machine.consumer.epoch_commits import committed_by_epoch
 from groupproof.protocol.rules.classic.classic_terms import Form
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerAnswer, ConsumerEvent

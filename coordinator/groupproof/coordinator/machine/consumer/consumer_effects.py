@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.machine.consumer.classic_effects import CLASSIC_EFFECTS
+from groupproof.coordinator.machine.consumer.commit_epochs import EPOCH_COMMITS
 from groupproof.coordinator.machine.consumer.consumer_event import group_of
 from groupproof.coordinator.machine.consumer.consumer_group import StoredConsumerGroup
 from groupproof.coordinator.machine.consumer.consumer_members import AWAY, MemberProgress
-from groupproof.coordinator.machine.consumer.consumer_settings import GroupTimes, consumer_settings, group_times
-from groupproof.coordinator.machine.consumer.epoch_commits import EPOCH_COMMITS
+from groupproof.coordinator.machine.consumer.effective_settings import GroupTimes, consumer_settings, group_times
 from groupproof.coordinator.machine.consumer.leavers import leavers_of
 from groupproof.coordinator.machine.consumer.member_timers import end_timers, revocation_of
 from groupproof.coordinator.machine.consumer.member_updates import resolve_regexes, take_up

@@ -10,7 +10,7 @@ from groupproof.coordinator.machine.consumer.consumer_effects import CONSUMER_EF
 from groupproof.coordinator.machine.consumer.consumer_event import ConsumerGroupEvent
 from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup, StoredConsumerGroup
 from groupproof.coordinator.machine.consumer.consumer_guards import CONSUMER_GUARDS
-from groupproof.coordinator.machine.consumer.consumer_settings import checked_config, config_defaults
+from groupproof.coordinator.machine.consumer.effective_settings import checked_config, config_defaults
 from groupproof.coordinator.machine.consumer.heartbeat_classes import HEARTBEAT_CLASSES, class_of
 from groupproof.coordinator.machine.dialect_functions import DialectFunctions, RequestFunctions
 from groupproof.coordinator.machine.group_batches import Batch

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from groupproof.coordinator.machine.consumer.consumer_members import ClassicSide, ConsumerMember, partitions_of
 from groupproof.coordinator.machine.group import IllegalTransition
-from groupproof.coordinator.machine.outputs import GroupProgress, GroupView, MemberView
+from groupproof.coordinator.machine.machine_outputs import GroupProgress, GroupView, MemberView
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from groupproof.coordinator.machine.consumer.classic_guards import CLASSIC_GUARDS
 from groupproof.coordinator.machine.consumer.consumer_event import group_of
 from groupproof.coordinator.machine.consumer.consumer_members import AWAY, LEFT
-from groupproof.coordinator.machine.consumer.consumer_settings import consumer_settings
+from groupproof.coordinator.machine.consumer.effective_settings import consumer_settings
 from groupproof.coordinator.machine.consumer.regexes import what_is_wrong
 from groupproof.coordinator.machine.guards import GUARDS
 from groupproof.protocol.rules.classic.classic_terms import Guard

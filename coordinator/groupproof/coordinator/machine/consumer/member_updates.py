@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from groupproof.coordinator.machine.consumer.consumer_event import group_of
 from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
-from groupproof.coordinator.machine.consumer.consumer_settings import consumer_settings
+from groupproof.coordinator.machine.consumer.effective_settings import consumer_settings
 from groupproof.coordinator.machine.consumer.member_timers import end_session
 from groupproof.coordinator.machine.consumer.regexes import matching
 from groupproof.coordinator.machine.consumer.target_assignment import computed_assignor, stored_assignor

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.builders import MUST, case
+from groupproof.harness.cases.client.client_case_builders import MUST, case
 from groupproof.harness.judging.case_checkers.leader_assignment import (
     assigns_at_once,
     assigns_everyone,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.builders import GHOST_SESSION_MS, MUST, UNHEARD_OF, case, code_name
+from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, MUST, UNHEARD_OF, case, code_name
 from groupproof.harness.judging.case_checkers.commit_reactions import (
     commit_fails,
     commit_is_reported,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.harness.cases.client.builders import GHOST_SESSION_MS, MUST, SHOULD, case
+from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, MUST, SHOULD, case
 from groupproof.harness.judging.case_checkers.app_polls import hears_nothing_fatal
 from groupproof.harness.judging.case_checkers.commit_reactions import commit_is_reported
 from groupproof.harness.judging.case_checkers.reactions import is_struck, recovers, rejoins

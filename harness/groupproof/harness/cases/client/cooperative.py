@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.harness.cases.client.builders import GHOST_SESSION_MS, MUST, case
+from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, MUST, case
 from groupproof.harness.judging.case_checkers.leader_assignment import holds_partitions
 from groupproof.harness.judging.case_checkers.partition_owner import claims_nothing, keeps_partitions, names_owned_partitions, tells_no_revocation
 from groupproof.harness.judging.case_checkers.reactions import Identity, ignores_stale_refusal, is_struck, recovers, rejoins

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.harness.cases.client.builders import GROUP, MUST, UNHEARD_OF, case, code_name
+from groupproof.harness.cases.client.client_case_builders import GROUP, MUST, UNHEARD_OF, case, code_name
 from groupproof.harness.judging.case_checkers.discovery import rediscovers
 from groupproof.harness.judging.case_checkers.fields import fetches_only_assigned, starts_at, where_version
 from groupproof.harness.judging.case_checkers.offset_fetch import goes_on_reading, unless_asked_twice

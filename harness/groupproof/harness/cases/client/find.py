@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.builders import GROUP, MUST, SHOULD, UNHEARD_OF, case, code_name
+from groupproof.harness.cases.client.client_case_builders import GROUP, MUST, SHOULD, UNHEARD_OF, case, code_name
 from groupproof.harness.judging.case_checkers.discovery import finds_by_its_group, looks_up_once, looks_up_one_at_a_time, spaces_lookups
 from groupproof.harness.judging.case_checkers.reactions import Identity, is_struck, recovers, rejoins, retries, surfaces, survives
 from groupproof.harness.model.case import Case

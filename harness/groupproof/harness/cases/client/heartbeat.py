@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.builders import GHOST_SESSION_MS, MUST, SHOULD, UNHEARD_OF, case, code_name
+from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, MUST, SHOULD, UNHEARD_OF, case, code_name
 from groupproof.harness.judging.case_checkers.discovery import rediscovers
 from groupproof.harness.judging.case_checkers.heartbeats import heartbeats_go_on
 from groupproof.harness.judging.case_checkers.partition_owner import revokes_before_joining

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.builders import GHOST_SESSION_MS, GROUP, MUST, SHOULD, UNHEARD_OF, case, code_name
+from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, GROUP, MUST, SHOULD, UNHEARD_OF, case, code_name
 from groupproof.harness.judging.case_checkers.discovery import finds_by_its_group, rediscovers
 from groupproof.harness.judging.case_checkers.fields import (
     joins_once,

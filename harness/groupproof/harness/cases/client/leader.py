@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.harness.cases.client.builders import MUST, case
+from groupproof.harness.cases.client.client_case_builders import MUST, case
 from groupproof.harness.judging.case_checkers.leader_assignment import assigns_everything
 from groupproof.harness.judging.case_checkers.leader_duties import hands_over_in_two_steps, leaves_nobody_out, or_left, syncs_as_leader
 from groupproof.harness.model.case import Case

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.builders import GHOST_SESSION_MS, MUST, SHOULD, UNHEARD_OF, case, code_name
+from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, MUST, SHOULD, UNHEARD_OF, case, code_name
 from groupproof.harness.judging.case_checkers.leave_group import closes, leaves, leaves_once, sends_none, syncs_no_more
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan_builders import (

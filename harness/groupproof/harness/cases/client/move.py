@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.builders import GHOST_SESSION_MS, MUST, SHOULD, case
+from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, MUST, SHOULD, case
 from groupproof.harness.cases.client.fetch import COMMITTED, after_commits
 from groupproof.harness.judging.case_checkers.commit_reactions import commit_is_reported, commit_succeeds
 from groupproof.harness.judging.case_checkers.discovery import goes_to_another

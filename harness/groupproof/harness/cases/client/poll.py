@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.harness.cases.client.builders import MUST, case
+from groupproof.harness.cases.client.client_case_builders import MUST, case
 from groupproof.harness.judging.case_checkers.commit_reactions import commit_fails
 from groupproof.harness.judging.case_checkers.heartbeats import heartbeats_go_on, heartbeats_stop
 from groupproof.harness.judging.case_checkers.leader_assignment import holds_partitions

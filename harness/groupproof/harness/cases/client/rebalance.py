@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.builders import AMPLE_POLL_MS, MUST, case
+from groupproof.harness.cases.client.client_case_builders import AMPLE_POLL_MS, MUST, case
 from groupproof.harness.judging.case_checkers.fields import joins_when_topics_grow, subscribes_to, syncs_after_join
 from groupproof.harness.judging.case_checkers.leader_assignment import assigns_everything, holds_partitions
 from groupproof.harness.judging.case_checkers.partition_owner import revokes_before_joining

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.builders import GHOST_SESSION_MS, MUST, case
+from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, MUST, case
 from groupproof.harness.judging.case_checkers.app_polls import application_holds, reads_nothing_while_joining, where_the_handler_is_slow
 from groupproof.harness.judging.case_checkers.commit_reactions import commit_is_reported
 from groupproof.harness.judging.case_checkers.fields import subscribes_to, syncs_protocol_agreed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.harness.cases.client.builders import GHOST_SESSION_MS, MUST, SHOULD, case
+from groupproof.harness.cases.client.client_case_builders import GHOST_SESSION_MS, MUST, SHOULD, case
 from groupproof.harness.judging.case_checkers.commit_reactions import commit_fails
 from groupproof.harness.judging.case_checkers.fields import names_its_instance, starts_in_generation
 from groupproof.harness.judging.case_checkers.leave_group import leaves_others_alone, sends_none

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.builders import MUST, code_name
-from groupproof.harness.cases.consumer.builders import INTERVAL_MS, LONG_MS, case, joined, plan, reconciled, subject
+from groupproof.harness.cases.client.client_case_builders import MUST, code_name
+from groupproof.harness.cases.consumer.epoch_builders import INTERVAL_MS, LONG_MS, case, joined, plan, reconciled, subject
 from groupproof.harness.judging.case_checkers.epoch_commits import (
     asks_again_or_tells,
     commit_is_answered,

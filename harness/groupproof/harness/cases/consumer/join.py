@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.harness.cases.client.builders import MUST, SHOULD, UNHEARD_OF, code_name
-from groupproof.harness.cases.consumer.builders import BEAT, LONG_MS, beaten, case, joined, plan, reconciled, rejoining, subject
+from groupproof.harness.cases.client.client_case_builders import MUST, SHOULD, UNHEARD_OF, code_name
+from groupproof.harness.cases.consumer.epoch_builders import BEAT, LONG_MS, beaten, case, joined, plan, reconciled, rejoining, subject
 from groupproof.harness.judging.case_checkers.epoch_hand_over import is_told_of_assignment, names_only_what_is_new
 from groupproof.harness.judging.case_checkers.epoch_join import (
     acknowledges,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.harness.cases.client.builders import MUST
-from groupproof.harness.cases.consumer.builders import BEAT, INTERVAL_MS, case, joined, left, plan, reconciled, rejoining, subject, triggered
+from groupproof.harness.cases.client.client_case_builders import MUST
+from groupproof.harness.cases.consumer.epoch_builders import BEAT, INTERVAL_MS, case, joined, left, plan, reconciled, rejoining, subject, triggered
 from groupproof.harness.judging.case_checkers.epoch_join import carries_instance, joins_in_full
 from groupproof.harness.judging.case_checkers.epoch_leave import (
     BACK_SOON,

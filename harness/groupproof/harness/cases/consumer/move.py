@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.builders import MUST
-from groupproof.harness.cases.consumer.builders import BEAT, LONG_MS, beaten, case, joined, plan, reconciled, subject
+from groupproof.harness.cases.client.client_case_builders import MUST
+from groupproof.harness.cases.consumer.epoch_builders import BEAT, LONG_MS, beaten, case, joined, plan, reconciled, subject
 from groupproof.harness.judging.case_checkers.epoch_commits import retries_commit
 from groupproof.harness.judging.case_checkers.epoch_join import acknowledges
 from groupproof.harness.judging.case_checkers.epoch_reactions import keeps_epoch, keeps_partitions

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.harness.cases.client.builders import MUST, SHOULD
-from groupproof.harness.cases.consumer.builders import BEAT, LONG_MS, case, joined, left, plan, reconciled, rejoining, subject, triggered
+from groupproof.harness.cases.client.client_case_builders import MUST, SHOULD
+from groupproof.harness.cases.consumer.epoch_builders import BEAT, LONG_MS, case, joined, left, plan, reconciled, rejoining, subject, triggered
 from groupproof.harness.judging.case_checkers.epoch_hand_over import (
     calls_back_before,
     commits_before,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.builders import MUST
-from groupproof.harness.cases.consumer.builders import BEAT, INTERVAL_MS, case, left, plan, reconciled, rejoining, subject
+from groupproof.harness.cases.client.client_case_builders import MUST
+from groupproof.harness.cases.consumer.epoch_builders import BEAT, INTERVAL_MS, case, left, plan, reconciled, rejoining, subject
 from groupproof.harness.judging.case_checkers.epoch_hand_over import names_only_what_is_new
 from groupproof.harness.judging.case_checkers.epoch_join import acknowledges, joins_in_full, subscribes_by_regex
 from groupproof.harness.judging.case_checkers.epoch_leave import is_quiet_after_leaving, leaves

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupproof.harness.cases.client.builders import MUST
-from groupproof.harness.cases.consumer.builders import BEAT, case, joined, plan, reconciled, subject
+from groupproof.harness.cases.client.client_case_builders import MUST
+from groupproof.harness.cases.consumer.epoch_builders import BEAT, case, joined, plan, reconciled, subject
 from groupproof.harness.judging.case_checkers.epoch_hand_over import calls_back_before, names_only_what_is_new
 from groupproof.harness.judging.case_checkers.epoch_join import acknowledges, learns_assignment, subscribes_to
 from groupproof.harness.model.case import Case

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from groupproof.harness.cases.coordinator.builders import APART_MS, alone, case, emptied, gathered, in_group, offset_delete, passing, preparing
+from groupproof.harness.cases.coordinator.coordinator_case_builders import (
+    APART_MS,
+    alone,
+    case,
+    emptied,
+    gathered,
+    in_group,
+    offset_delete,
+    passing,
+    preparing,
+)
 from groupproof.harness.cases.coordinator.static import settled
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script import Group, ScriptStep

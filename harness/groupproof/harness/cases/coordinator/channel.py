@@ -6,8 +6,8 @@ import struct
 from dataclasses import replace
 from typing import Any, Final
 
-from groupproof.harness.cases.coordinator.builders import Steps, alone, api_versions, case, gathered, passing, preparing
-from groupproof.harness.judging.script_checkers.answers import raw_is_answered
+from groupproof.harness.cases.coordinator.coordinator_case_builders import Steps, alone, api_versions, case, gathered, passing, preparing
+from groupproof.harness.judging.script_checkers.expected_answers import raw_is_answered
 from groupproof.harness.model.case import Case, Judge
 from groupproof.harness.model.script import AwaitClose, Cut, Raw, ReadAgain, ScriptStep, StopReading, SubscriptionBytes
 from groupproof.harness.model.script_builders import answered, beat, commit, describe, fetch, join, joined, stable, sync

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from groupproof.harness.cases.coordinator.builders import DELAYED, INITIAL_DELAY_MS, Steps, case, passing
+from groupproof.harness.cases.coordinator.coordinator_case_builders import DELAYED, INITIAL_DELAY_MS, Steps, case, passing
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script import Pass
 from groupproof.harness.model.script_builders import answered, beat, describe, join, joined, leave, sync

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from groupproof.harness.cases.coordinator.builders import NOBODY, alone, case, passing
+from groupproof.harness.cases.coordinator.coordinator_case_builders import NOBODY, alone, case, passing
 from groupproof.harness.cases.coordinator.static import settled, together
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script import Ref

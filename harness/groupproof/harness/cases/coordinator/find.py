@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.coordinator.builders import NOBODY, api_versions, case, find, found_missing, named, offset_delete
+from groupproof.harness.cases.coordinator.coordinator_case_builders import NOBODY, api_versions, case, find, found_missing, named, offset_delete
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script import Group
 from groupproof.harness.model.script_builders import answered, beat, commit, delete_groups, describe, fetch, join, leave, stable, sync

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from groupproof.harness.cases.coordinator.builders import NOBODY, Steps, alone, case, emptied, gathered, passing, preparing, rejoined
+from groupproof.harness.cases.coordinator.coordinator_case_builders import NOBODY, Steps, alone, case, emptied, gathered, passing, preparing, rejoined
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script import Pass, Ref, ScriptStep
 from groupproof.harness.model.script_builders import answered, beat, commit, fetch, join, leave, stable, sync

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from groupproof.harness.cases.coordinator.builders import NOBODY, alone, case, gathered, named
+from groupproof.harness.cases.coordinator.coordinator_case_builders import NOBODY, alone, case, gathered, named
 from groupproof.harness.cases.coordinator.static import settled, together
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script import Ask, Ref, ScriptStep

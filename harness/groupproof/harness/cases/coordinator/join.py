@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from groupproof.harness.cases.coordinator.builders import NOBODY, PROMPT, Steps, alone, case, emptied, found_missing, gathered, preparing
+from groupproof.harness.cases.coordinator.coordinator_case_builders import (
+    NOBODY,
+    PROMPT,
+    Steps,
+    alone,
+    case,
+    emptied,
+    found_missing,
+    gathered,
+    preparing,
+)
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script import Ask, Ref, ScriptStep
 from groupproof.harness.model.script_builders import answered, beat, commit, describe, join, joined, leave, stable, sync

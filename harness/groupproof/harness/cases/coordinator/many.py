@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from groupproof.harness.cases.coordinator.builders import Steps, alone, case, passing
+from groupproof.harness.cases.coordinator.coordinator_case_builders import Steps, alone, case, passing
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script import ScriptStep
 from groupproof.harness.model.script_builders import answered, beat, join, joined, leave, sync

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from groupproof.harness.cases.coordinator.builders import NOBODY, SMALL, Steps, case, emptied, gathered, in_group, passing, preparing
+from groupproof.harness.cases.coordinator.coordinator_case_builders import NOBODY, SMALL, Steps, case, emptied, gathered, in_group, passing, preparing
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script import Group, Ref
 from groupproof.harness.model.script_builders import answered, beat, commit, describe, fetch, join, leave, stable, sync

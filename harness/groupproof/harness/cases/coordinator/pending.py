@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupproof.harness.cases.coordinator.builders import NOBODY, case, emptied, gathered, named, passing, preparing, synced
+from groupproof.harness.cases.coordinator.coordinator_case_builders import NOBODY, case, emptied, gathered, named, passing, preparing, synced
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script_builders import answered, beat, commit, describe, join, leave, stable, sync
 

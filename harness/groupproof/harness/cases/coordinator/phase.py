@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from groupproof.harness.cases.coordinator.builders import alone, api_versions, case, in_group, passing, preparing, synced
+from groupproof.harness.cases.coordinator.coordinator_case_builders import alone, api_versions, case, in_group, passing, preparing, synced
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script import Ref
 from groupproof.harness.model.script_builders import answered, beat, commit, describe, join, joined, leave, stable, sync

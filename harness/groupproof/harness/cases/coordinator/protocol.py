@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from groupproof.harness.cases.coordinator.builders import Steps, alone, case, gathered, offering, passing, preparing, synced
+from groupproof.harness.cases.coordinator.coordinator_case_builders import Steps, alone, case, gathered, offering, passing, preparing, synced
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script import ScriptStep, SubscriptionBytes
 from groupproof.harness.model.script_builders import answered, beat, describe, join, joined, leave, stable, sync

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from groupproof.harness.cases.coordinator.builders import alone, case, gathered, offset_delete, passing, preparing, synced
+from groupproof.harness.cases.coordinator.coordinator_case_builders import alone, case, gathered, offset_delete, passing, preparing, synced
 from groupproof.harness.cases.coordinator.static import settled, together
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script import ScriptStep, SubscriptionBytes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.coordinator.builders import alone, case, gathered, offering, passing, preparing, rejoined, synced
+from groupproof.harness.cases.coordinator.coordinator_case_builders import alone, case, gathered, offering, passing, preparing, rejoined, synced
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script import SubscriptionBytes
 from groupproof.harness.model.script_builders import answered, beat, join, joined, stable, sync

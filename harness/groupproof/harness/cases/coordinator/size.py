@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from groupproof.harness.cases.coordinator.builders import SMALL, Steps, alone, case, gathered, synced
+from groupproof.harness.cases.coordinator.coordinator_case_builders import SMALL, Steps, alone, case, gathered, synced
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script_builders import answered, beat, join, leave, stable, sync
 from groupproof.harness.model.verdicts import Level

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupproof.harness.cases.coordinator.builders import case, passing
+from groupproof.harness.cases.coordinator.coordinator_case_builders import case, passing
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script import ScriptStep, SubscriptionBytes
 from groupproof.harness.model.script_builders import answered, beat, commit, describe, join, leave, sync

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from groupproof.harness.cases.coordinator.builders import NOBODY, assigning, case, emptied, gathered, passing, preparing
+from groupproof.harness.cases.coordinator.coordinator_case_builders import NOBODY, assigning, case, emptied, gathered, passing, preparing
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.script import AssignmentBytes, Ref, ScriptStep
 from groupproof.harness.model.script_builders import answered, beat, describe, join, joined, leave, stable, sync

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.builders import MUST, SHOULD
-from groupproof.harness.cases.embedded.builders import OFFSET, assigns, connect_case, jobs, joined_workers, synced, worker
-from groupproof.harness.judging.case_checkers.connect_worker import (
+from groupproof.harness.cases.client.client_case_builders import MUST, SHOULD
+from groupproof.harness.cases.embedded.connect_builders import OFFSET, assigns, connect_case, jobs, joined_workers, synced, worker
+from groupproof.harness.judging.case_checkers.connect_duties import (
     describes_itself,
     follows_up,
     leaves_while_behind,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.builders import MUST
+from groupproof.harness.cases.client.client_case_builders import MUST
 from groupproof.harness.cases.embedded.streams_builders import PARTITIONS, WAIT_MS, application, peer, streams_case, synced, working
 from groupproof.harness.judging.case_checkers.reactions import REACT_MS
-from groupproof.harness.judging.case_checkers.streams_leader import (
+from groupproof.harness.judging.case_checkers.streams_assignments import (
     agrees_on_versions,
     answers_error,
     calls_back,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.builders import MUST, SHOULD, code_name
+from groupproof.harness.cases.client.client_case_builders import MUST, SHOULD, code_name
 from groupproof.harness.cases.embedded.streams_builders import PARTITIONS, WAIT_MS, application, streams_case, synced, working
 from groupproof.harness.judging.case_checkers.discovery import rediscovers
 from groupproof.harness.judging.case_checkers.fields import names_its_instance, starts_in_generation

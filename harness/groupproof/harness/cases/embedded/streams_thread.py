@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupproof.harness.cases.client.builders import MUST, SHOULD
+from groupproof.harness.cases.client.client_case_builders import MUST, SHOULD
 from groupproof.harness.cases.embedded.streams_builders import (
     PARTITIONS,
     WAIT_MS,

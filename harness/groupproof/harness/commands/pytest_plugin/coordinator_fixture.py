@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypedDict, Unpack
 
 import trio
 
-from groupproof.coordinator.machine.outputs import GroupView
+from groupproof.coordinator.machine.machine_outputs import GroupView
 from groupproof.harness.commands.pytest_plugin.argument_names import Since, api_meant, error_meant, place_meant
 from groupproof.harness.commands.pytest_plugin.server_thread import ServerConfig, ServerThread
 from groupproof.harness.commands.pytest_plugin.trace_fixture import GroupproofTrace

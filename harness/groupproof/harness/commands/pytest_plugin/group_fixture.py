@@ -10,7 +10,7 @@ from typing import Any, Final
 import trio
 
 from groupproof.clients.shims.reference import run_shim
-from groupproof.coordinator.machine.outputs import GroupView
+from groupproof.coordinator.machine.machine_outputs import GroupView
 from groupproof.harness.commands.pytest_plugin.coordinator_fixture import WITHIN_S, GroupproofCoordinator
 from groupproof.harness.judging.checkers.group_tracker import GroupTracker, Membership
 from groupproof.harness.model.plan import Member

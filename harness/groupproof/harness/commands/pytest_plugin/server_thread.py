@@ -19,7 +19,7 @@ from typing import Any, Final, TypeVar
 import sniffio
 import trio
 
-from groupproof.coordinator.broker.serve import ServingCluster, serve
+from groupproof.coordinator.broker.served_cluster import ServingCluster, serve
 from groupproof.protocol.trace import Recorder
 
 __all__ = ["ServerConfig", "ServerThread"]

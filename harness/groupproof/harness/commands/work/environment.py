@@ -23,8 +23,8 @@ from groupproof.clients.registry.toolchains.by_language import TOOLCHAINS, toolc
 from groupproof.clients.registry.toolchains.programs import Tool
 from groupproof.clients.registry.toolchains.toolchain import releases_in_cache
 from groupproof.harness.running.extras import EXTRAS, absent, cure
+from groupproof.harness.subjects.brokers.apache.broker_releases import releases
 from groupproof.harness.subjects.brokers.apache.maven_kafka import is_fetched
-from groupproof.harness.subjects.brokers.apache.releases import releases
 from groupproof.harness.subjects.brokers.apache.zookeeper import zookeeper_at_hand, zookeeper_release
 from groupproof.harness.subjects.brokers.kfake import GO_HINT, pinned
 from groupproof.harness.subjects.java_for_spark import JAVA_MAX, JAVA_MIN, find_java

@@ -13,8 +13,8 @@ from typing import Any, Final, Protocol
 
 import trio
 
-from groupproof.coordinator.broker.serve import CannotListen, ServingCluster, serve
-from groupproof.coordinator.machine.settings import UnknownSetting
+from groupproof.coordinator.broker.served_cluster import CannotListen, ServingCluster, serve
+from groupproof.coordinator.machine.coordinator_settings import UnknownSetting
 from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.coordinator.planted.variants import variant_named
 from groupproof.harness.judging.case_result import CaseResult

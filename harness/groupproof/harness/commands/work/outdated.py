@@ -10,7 +10,7 @@ from packaging.version import InvalidVersion, Version
 from groupproof.clients.registry.install_cache import ProvisionError
 from groupproof.clients.registry.registered_clients import registered
 from groupproof.clients.registry.toolchains.newest_releases import newest_release
-from groupproof.harness.subjects.brokers.apache.releases import releases
+from groupproof.harness.subjects.brokers.apache.broker_releases import releases
 
 __all__ = ["Registered", "outdated", "packages"]
 

@@ -1,6 +1,6 @@
 """The duties of a leader: it syncs for the members that JoinGroup listed, forgets none of them, and lets a cooperative owner revoke first.
 
-`assignment.py` judges what is in a SyncGroup; here is judged whether one came, and for whom.
+`generation_assignment.py` judges what is in a SyncGroup; here is judged whether one came, and for whom.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from groupproof.harness.judging.case_checkers.findings import end
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, memberships_given, origin
-from groupproof.harness.judging.checkers.assignment import partitions_moved_from_owners
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
 from groupproof.harness.judging.checkers.frame_facts import MembershipGrant, assignments_of
+from groupproof.harness.judging.checkers.generation_assignment import partitions_moved_from_owners
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from groupproof.harness.judging.checkers.assignment import FollowersAssignNothing, LeadersAssignSoundly
 from groupproof.harness.judging.checkers.checker import Checker
 from groupproof.harness.judging.checkers.commits import CommitOutcomesReported, CommitsAreOwn, CommitsWereDelivered
 from groupproof.harness.judging.checkers.consumer_frames import (
@@ -30,6 +29,7 @@ from groupproof.harness.judging.checkers.frames import (
     NothingAfterLeaving,
     RequestsDoNotStorm,
 )
+from groupproof.harness.judging.checkers.generation_assignment import FollowersAssignNothing, LeadersAssignSoundly
 from groupproof.harness.judging.checkers.ownership import CallbacksTellAssignments, OwnersNeverOverlap, RecordsComeToOwners
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from groupproof.harness.judging.checkers.assignment import FollowersAssignNothing, LeadersAssignSoundly
 from groupproof.harness.judging.checkers.checker import Checker
 from groupproof.harness.judging.checkers.commits import CommitOutcomesReported, CommitsAreOwn, CommitsWereDelivered
 from groupproof.harness.judging.checkers.fetches import FetchesStayWithOwners
@@ -17,6 +16,7 @@ from groupproof.harness.judging.checkers.frames import (
     NothingAfterLeaving,
     RequestsDoNotStorm,
 )
+from groupproof.harness.judging.checkers.generation_assignment import FollowersAssignNothing, LeadersAssignSoundly
 from groupproof.harness.judging.checkers.ownership import CallbacksTellAssignments, OwnersNeverOverlap, RecordsComeToOwners
 
 __all__ = ["UNIVERSAL_FOLDS"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from groupproof.harness.judging.diagnosis.cause_finder import Causes
-from groupproof.harness.judging.diagnosis.consumer_group import consumer_rebalances
 from groupproof.harness.judging.diagnosis.datalink_group import as_datalink
+from groupproof.harness.judging.diagnosis.epoch_changes import consumer_rebalances
 from groupproof.harness.judging.diagnosis.group_history import GroupHistory, follow_transition
 from groupproof.harness.judging.diagnosis.member_history import Sign
 from groupproof.harness.judging.diagnosis.rebalances import DATALINK, Rebalance

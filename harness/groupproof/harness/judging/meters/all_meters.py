@@ -9,7 +9,7 @@ from groupproof.harness.judging.meters.heartbeat_latency import Heartbeats
 from groupproof.harness.judging.meters.meter import Figures, Meter, added
 from groupproof.harness.judging.meters.ownership_gaps import Ownership
 from groupproof.harness.judging.meters.rebalance_time import Rebalancing
-from groupproof.harness.judging.meters.records import Records
+from groupproof.harness.judging.meters.record_repeats import Records
 from groupproof.harness.judging.meters.stale_commits import Commits
 from groupproof.protocol.trace import Observation
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from groupproof.coordinator.machine.topics_image import TopicImage
+from groupproof.harness.judging.oracle.altered_configs import ConfigChange, config_changes
 from groupproof.harness.judging.oracle.answer_diff import as_answered
-from groupproof.harness.judging.oracle.group_configs import ConfigChange, config_changes
-from groupproof.harness.judging.oracle.topic_names import with_names
+from groupproof.harness.judging.oracle.named_topics import with_names
 from groupproof.protocol.trace import ExchangeId, Observation, Trace
 from groupproof.protocol.vocabulary import Api, api_named
 from groupproof.protocol.wire.message_codec import WireError, read_request, write_request

@@ -14,10 +14,10 @@ from functools import partial
 from typing import Any, Final
 
 from groupproof.coordinator.machine.coordinator import AppliedRow, Arrival, Coordinator, Output, Reply, Settings, Transition, partition_of
-from groupproof.coordinator.machine.outputs import GroupProgress
+from groupproof.coordinator.machine.machine_outputs import GroupProgress
+from groupproof.harness.judging.oracle.altered_configs import heard_by
 from groupproof.harness.judging.oracle.answer_diff import Difference, as_answered, differences
 from groupproof.harness.judging.oracle.exchanges import CoordinatorMove, Exchange, History
-from groupproof.harness.judging.oracle.group_configs import heard_by
 from groupproof.harness.judging.oracle.machine_step import ImpossibleChoice, answers_by_rule, breaks_off, followed
 from groupproof.harness.judging.oracle.recorded_choices import RecordedChoices
 from groupproof.harness.judging.oracle.tolerance import Tolerance, untimely

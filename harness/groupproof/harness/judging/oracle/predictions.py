@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from groupproof.coordinator.machine.coordinator import Settings
-from groupproof.coordinator.machine.settings import setting_names
+from groupproof.coordinator.machine.coordinator_settings import setting_names
 from groupproof.harness.judging.oracle.answer_diff import Difference
 from groupproof.harness.judging.oracle.exchanges import History, histories
 from groupproof.harness.judging.oracle.explanation import Prediction, finding_of, idle_findings, predictions_of, unusual_ids

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupproof.harness.judging.oracle.group_configs import config_changes
+from groupproof.harness.judging.oracle.altered_configs import config_changes
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.verdicts import Finding, Verdict
 from groupproof.protocol.rules.consumer.group_configs import ConfigResource

@@ -18,7 +18,7 @@ from groupproof.clients.relatives.datalink.tasks import Board, Task
 from groupproof.clients.relatives.datalink.worker_main import WorkerMain
 from groupproof.clients.relatives.datalink.worker_outputs import WorkerState
 from groupproof.clients.relatives.datalink.worker_settings import HandOver, WorkerSettings
-from groupproof.coordinator.broker.cluster import Cluster
+from groupproof.coordinator.broker.reference_cluster import Cluster
 from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.coordinator.planted.variants import variant_named
 from groupproof.harness.relatives.datalink.running_tasks import Overlap, TaskLedger

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from groupproof.coordinator.machine.coordinator import Coordinator, Reply, Settings, Transition
-from groupproof.coordinator.machine.outputs import Arrival, GroupView, Output
+from groupproof.coordinator.machine.machine_outputs import Arrival, GroupView, Output
 from groupproof.coordinator.machine.storage import StoredGroups
 from groupproof.coordinator.machine.variant import REFERENCE, Variant
 from groupproof.harness.simulation.heap import Heap

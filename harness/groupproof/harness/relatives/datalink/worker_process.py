@@ -12,7 +12,7 @@ from groupproof.clients.relatives.datalink.tasks import Configs
 from groupproof.clients.relatives.datalink.worker import Worker
 from groupproof.clients.relatives.datalink.worker_outputs import LeaveResult, Output, RefreshConfigs, RestartTask, StartTasks, StopTasks, WorkerDown
 from groupproof.clients.relatives.datalink.worker_settings import WorkerSettings
-from groupproof.coordinator.machine.outputs import Arrival
+from groupproof.coordinator.machine.machine_outputs import Arrival
 from groupproof.harness.relatives.datalink.managers import VERSION, ManagerPair
 from groupproof.harness.relatives.datalink.running_tasks import TaskLedger
 from groupproof.harness.simulation.heap import Heap

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import trio
 
-from groupproof.coordinator.broker.cluster import Cluster
+from groupproof.coordinator.broker.reference_cluster import Cluster
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_judgement import judge_run
 from groupproof.harness.judging.case_result import Play

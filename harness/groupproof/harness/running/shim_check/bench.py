@@ -18,7 +18,7 @@ from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 
 if TYPE_CHECKING:
-    from groupproof.coordinator.broker.cluster import Cluster
+    from groupproof.coordinator.broker.reference_cluster import Cluster
 
 __all__ = ["END_S", "RECORDS", "TOPICS", "Bench", "Deaf", "awaited_assignment", "callbacks", "joins"]
 

@@ -11,13 +11,13 @@ from typing import Any, Final
 import trio
 
 from groupproof.harness.cases.catalogue import DIALECT_CAPABILITIES
-from groupproof.harness.cases.embedded.builders import worker
+from groupproof.harness.cases.embedded.connect_builders import worker
 from groupproof.harness.cases.embedded.streams_builders import application
 from groupproof.harness.model.plan import Member
 from groupproof.harness.running.plans.member_control import subscription_of
 from groupproof.harness.running.shim_check.bench import Bench, awaited_assignment
 from groupproof.harness.running.shim_check.dialogue import EVENT_S, MemberDialogue, Stop
-from groupproof.harness.running.shim_check.exercises import closes, ends
+from groupproof.harness.running.shim_check.shim_exercises import closes, ends
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 

@@ -14,7 +14,7 @@ from typing import Final
 
 import trio
 
-from groupproof.coordinator.broker.cluster import Cluster
+from groupproof.coordinator.broker.reference_cluster import Cluster
 from groupproof.harness.model.errors import BrokenEnvironment, BrokenShim
 from groupproof.harness.running.error_search import trouble_in
 from groupproof.harness.running.plans.client_stage import COORDINATOR_DEFAULTS
@@ -22,7 +22,7 @@ from groupproof.harness.running.run_clock import clock_from_now
 from groupproof.harness.running.shim_check.bench import RECORDS, TOPICS, Bench
 from groupproof.harness.running.shim_check.dialogue import ANSWER_S, CheckedShim, MemberDialogue, Stop, WatchedMember, WatchedShim, ending_text
 from groupproof.harness.running.shim_check.embedded_exercises import closed_stdin, embedded_kind, life, terminated
-from groupproof.harness.running.shim_check.exercises import commands, cooperates, end_of_stdin, preferences, refusals, settings, sigterm
+from groupproof.harness.running.shim_check.shim_exercises import commands, cooperates, end_of_stdin, preferences, refusals, settings, sigterm
 from groupproof.harness.subjects.networks.broker_address import bootstrap_of
 from groupproof.harness.subjects.networks.network import LoopbackNetwork, MemoryNetwork
 from groupproof.harness.subjects.networks.virtual_time import run_virtually

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from groupproof.harness.running.shim_check.exercises import commands, preferences, refusals, settings
+from groupproof.harness.running.shim_check.shim_exercises import commands, preferences, refusals, settings
 
 if TYPE_CHECKING:
     from groupproof.harness.running.shim_check.shim_check import Pace, ShimCheck

@@ -15,18 +15,18 @@ from typing import Any, Final
 import trio
 
 from groupproof.clients.member.consumer_settings import MemberSettings
-from groupproof.coordinator.broker.cluster import Cluster
 from groupproof.coordinator.broker.interception import Interception
+from groupproof.coordinator.broker.reference_cluster import Cluster
 from groupproof.coordinator.machine.variant import REFERENCE as REFERENCE_COORDINATOR
 from groupproof.coordinator.planted.variants import variant_named
 from groupproof.harness.model.plan import Impair
 from groupproof.harness.running.run_clock import clock_from_now
 from groupproof.harness.running.simulations.application import Application
 from groupproof.harness.simulation.fault_schedule import Schedule, ScheduledFault
-from groupproof.harness.simulation.faults import APPEND_ERRORS
 from groupproof.harness.simulation.random_streams import Streams
 from groupproof.harness.simulation.settings import BOUNCES, GROUP, OTHER_TOPIC, TOPIC, Simulation, policy_of, settled
 from groupproof.harness.simulation.simulation_registry import simulation_of
+from groupproof.harness.simulation.simulator_faults import APPEND_ERRORS
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.networks.impairments import Impairments
 from groupproof.harness.subjects.networks.network import LoopbackNetwork, MemoryNetwork, Network

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from groupproof.harness.simulation.faults import FaultTargets
 from groupproof.harness.simulation.rehearsal.rehearsed_settings import RehearsedSettings
+from groupproof.harness.simulation.simulator_faults import FaultTargets
 
 if TYPE_CHECKING:
     from groupproof.harness.simulation.heap import Heap

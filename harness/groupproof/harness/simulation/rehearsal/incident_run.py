@@ -18,7 +18,7 @@ from groupproof.harness.judging.topic_history.group_health import HOUR_MS, Group
 from groupproof.harness.judging.topic_history.topic_history import TopicHistory
 from groupproof.harness.simulation.rehearsal.exercises import Exercise
 from groupproof.harness.simulation.rehearsal.incidents import Incident
-from groupproof.harness.simulation.rehearsal.rehearse import rehearse, warm_up_ms
+from groupproof.harness.simulation.rehearsal.rehearsal_run import rehearse, warm_up_ms
 from groupproof.harness.simulation.rehearsal.rehearsed_settings import settings_of
 from groupproof.harness.simulation.rehearsal.work_meter import Cost
 from groupproof.harness.simulation.run import Run

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from groupproof.clients.member.policy import Policy
-from groupproof.clients.planted.variants import variant_named
+from groupproof.clients.planted.member_variants import variant_named
 from groupproof.harness.judging.diagnosis.causes import Cause
 from groupproof.harness.simulation.rehearsal.exercises import Step
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from groupproof.clients.assignors.range_and_roundrobin import ASSIGNORS
 from groupproof.clients.member.consumer_settings import MemberSettings
-from groupproof.coordinator.machine.settings import Settings, UnknownSetting, setting_names
+from groupproof.coordinator.machine.coordinator_settings import Settings, UnknownSetting, setting_names
 from groupproof.harness.model.selection import nearest
 from groupproof.harness.simulation.rehearsal.setting_names import ASSIGNOR_CLASSES, BROKERS_ONLY, SETTINGS, Setting, has_no_effect
 from groupproof.harness.simulation.settings import GROUP, TOPIC

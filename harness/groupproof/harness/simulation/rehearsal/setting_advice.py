@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from groupproof.harness.simulation.rehearsal.exercises import EXERCISES, Exercise
-from groupproof.harness.simulation.rehearsal.rehearse import rehearse
+from groupproof.harness.simulation.rehearsal.rehearsal_run import rehearse
 from groupproof.harness.simulation.rehearsal.rehearsed_settings import BadSetting, RehearsedSettings
 from groupproof.harness.simulation.rehearsal.work_meter import Cost
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER

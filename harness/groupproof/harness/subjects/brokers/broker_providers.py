@@ -16,13 +16,13 @@ from groupproof.clients.registry.install_cache import Say, default_cache
 from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.model.script_bindings import GROUP_PREFIX, topic_named
 from groupproof.harness.subjects.brokers.apache.apache_kafka import ApacheKafka
-from groupproof.harness.subjects.brokers.apache.releases import releases
+from groupproof.harness.subjects.brokers.apache.broker_releases import releases
 from groupproof.harness.subjects.brokers.cluster import BrokerSubject
 from groupproof.harness.subjects.brokers.cluster_map import mapped
 from groupproof.harness.subjects.brokers.kfake import KFAKES_RELEASE, Kfake, pinned
 from groupproof.harness.subjects.brokers.known_settings import BY_HAND, KnownSetting, differing, settings_by_hand, values_of
-from groupproof.harness.subjects.brokers.librdkafka_mock import LibrdkafkaMock
-from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.brokers.librdkafka_brokers import LibrdkafkaMock
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.brokers.running_broker import AddressedBrokers
 from groupproof.harness.subjects.brokers.wrong_settings import refutations
 from groupproof.harness.subjects.networks.broker_address import Address

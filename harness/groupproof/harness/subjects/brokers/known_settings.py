@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from groupproof.coordinator.machine.settings import OWN_NAMES, Settings, UnknownSetting
+from groupproof.coordinator.machine.coordinator_settings import OWN_NAMES, Settings, UnknownSetting
 from groupproof.harness.model.errors import WrongUsage
 
 __all__ = [

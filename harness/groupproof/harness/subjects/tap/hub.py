@@ -15,10 +15,10 @@ from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.tap.addresses import named_in, with_addresses
 from groupproof.harness.subjects.tap.broker_dial import BrokerDial, Connect
-from groupproof.harness.subjects.tap.frame_faults import MoveGroup, TapFaults
 from groupproof.harness.subjects.tap.group_inquiry import own_settings
 from groupproof.harness.subjects.tap.groups_in_frames import GroupsInFrames
 from groupproof.harness.subjects.tap.link import TapLink
+from groupproof.harness.subjects.tap.tapped_frame_faults import MoveGroup, TapFaults
 from groupproof.harness.subjects.tap.topic_names import TopicNames
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api

@@ -21,8 +21,8 @@ from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.forwarded_frame import STOPPED, answer_of, correlation_of, passing_of
 from groupproof.harness.subjects.tap.addresses import named_in
 from groupproof.harness.subjects.tap.broker_dial import BrokerUnreachable
-from groupproof.harness.subjects.tap.frame_faults import TapFaults, answer_columns
 from groupproof.harness.subjects.tap.open_requests import Entry, OpenRequests
+from groupproof.harness.subjects.tap.tapped_frame_faults import TapFaults, answer_columns
 from groupproof.protocol.faults import Answer, Corrupt, Cut, Drop, Duplicate, Fault, Hold, Move, Reorder, Silence
 from groupproof.protocol.trace import Recorder
 from groupproof.protocol.vocabulary import Api

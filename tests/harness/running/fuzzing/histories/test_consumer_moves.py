@@ -16,7 +16,7 @@ from groupproof.harness.running.fuzzing.histories.coordinator_fuzz import FuzzEf
 from groupproof.harness.running.fuzzing.histories.history_source import Kind, histories
 from groupproof.harness.running.fuzzing.histories.moves import Actor
 from groupproof.harness.running.runs.whole_run import RunConfig
-from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.message_codec import VERSIONS

@@ -10,7 +10,7 @@ from groupproof.harness.cases.coordinator import CASES
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.running.fuzzing.histories.coordinator_diff import Comparison
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
-from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 
 SOME = [case for case in CASES if case.id.startswith(("heartbeat/", "move/"))]
 

@@ -13,7 +13,7 @@ from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.running.fuzzing.histories.coordinator_fuzz import KINDS, FuzzEffort, FuzzFinding, Fuzzing, kinds_of
 from groupproof.harness.running.runs.whole_run import RunConfig
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
-from groupproof.harness.subjects.brokers.reference import ReferenceBrokers
+from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 
 
 def fuzzing(subject: ReferenceBrokers, *, profile: str = "kafka-4.1", steps: int = 60, goes_on: bool = False, seed: int = 1) -> Fuzzing:

@@ -16,10 +16,10 @@ import trio
 from groupproof.clients.registry.install_cache import default_cache
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.apache.apache_kafka import ApacheKafka
+from groupproof.harness.subjects.brokers.apache.broker_releases import releases
 from groupproof.harness.subjects.brokers.apache.kafka_cluster import RunningKafka
 from groupproof.harness.subjects.brokers.apache.layout import KafkaNode, Layout
 from groupproof.harness.subjects.brokers.apache.maven_kafka import Jars, provision_maven
-from groupproof.harness.subjects.brokers.apache.releases import releases
 from groupproof.harness.subjects.brokers.broker_providers import subject_named
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
 from groupproof.harness.subjects.brokers.readiness import wait_until_coordinating

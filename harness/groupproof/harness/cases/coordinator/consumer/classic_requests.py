@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from groupproof.harness.cases.coordinator.builders import DELAYED, INITIAL_DELAY_MS, passing
 from groupproof.harness.cases.coordinator.consumer.consumer_builders import CLASSIC_ALONE, consumer_case, shared
+from groupproof.harness.cases.coordinator.coordinator_case_builders import DELAYED, INITIAL_DELAY_MS, passing
 from groupproof.harness.model import script_builders as classic
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.consumer_script_builders import beat, commit, describe, fetch, join, leave

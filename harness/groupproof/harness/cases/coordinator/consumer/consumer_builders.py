@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from groupproof.harness.cases.coordinator.builders import APART_MS, PROMPT, Steps, case, passing
+from groupproof.harness.cases.coordinator.coordinator_case_builders import APART_MS, PROMPT, Steps, case, passing
 from groupproof.harness.model import script_builders as classic
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.consumer_script_builders import acknowledge, beat, join, leave

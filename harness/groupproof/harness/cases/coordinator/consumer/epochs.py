@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from groupproof.harness.cases.coordinator.builders import in_group
 from groupproof.harness.cases.coordinator.consumer.consumer_builders import STATES, consumer_case, hand_over, ordered, pair, shared
+from groupproof.harness.cases.coordinator.coordinator_case_builders import in_group
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.consumer_script_builders import acknowledge, beat, describe, full, join, leave, settled
 from groupproof.harness.model.script import Ref

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupproof.harness.cases.coordinator.builders import passing
 from groupproof.harness.cases.coordinator.consumer.consumer_builders import GONE_BY, HALF, SMALL, TOPICS_KNOWN, consumer_case
+from groupproof.harness.cases.coordinator.coordinator_case_builders import passing
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.consumer_script_builders import beat, configure, describe, describe_configs, join
 from groupproof.harness.model.script import Group

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from groupproof.harness.cases.coordinator.builders import APART_MS, passing
 from groupproof.harness.cases.coordinator.consumer.consumer_builders import SMALL, consumer_case, mixed, shared_with_classic
+from groupproof.harness.cases.coordinator.coordinator_case_builders import APART_MS, passing
 from groupproof.harness.model import script_builders as classic
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.consumer_script_builders import acknowledge, beat, commit, describe, fetch, join, leave

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupproof.harness.cases.coordinator.builders import Steps, passing
 from groupproof.harness.cases.coordinator.consumer.consumer_builders import PACED, QUICK, TOPICS_KNOWN, consumer_case, ordered, shared
+from groupproof.harness.cases.coordinator.coordinator_case_builders import Steps, passing
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.consumer_script_builders import acknowledge, away, beat, commit, describe, fetch, full, join, leave
 from groupproof.harness.model.script import MoveGroup

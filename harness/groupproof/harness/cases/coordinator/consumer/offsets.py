@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from groupproof.harness.cases.coordinator.builders import offset_delete
 from groupproof.harness.cases.coordinator.consumer.consumer_builders import STATES, consumer_case, hand_over, ordered, shared
+from groupproof.harness.cases.coordinator.coordinator_case_builders import offset_delete
 from groupproof.harness.model import script_builders as classic
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.consumer_script_builders import (

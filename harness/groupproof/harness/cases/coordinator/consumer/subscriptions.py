@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from groupproof.harness.cases.coordinator.builders import passing
 from groupproof.harness.cases.coordinator.consumer.consumer_builders import TOPICS_KNOWN, consumer_case, shared
+from groupproof.harness.cases.coordinator.coordinator_case_builders import passing
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.consumer_script_builders import acknowledge, beat, describe, join, leave, settled
 from groupproof.harness.model.script import GrowTopic

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupproof.harness.cases.coordinator.builders import passing
 from groupproof.harness.cases.coordinator.consumer.consumer_builders import (
     GONE_BY,
     HALF,
@@ -16,6 +15,7 @@ from groupproof.harness.cases.coordinator.consumer.consumer_builders import (
     pair,
     shared,
 )
+from groupproof.harness.cases.coordinator.coordinator_case_builders import passing
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.consumer_script_builders import acknowledge, beat, commit, describe, fetch, full, join, leave, settled
 from groupproof.harness.model.script import Ref

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import trio
 
-from groupproof.coordinator.machine.settings import Settings, UnknownSetting
+from groupproof.coordinator.machine.coordinator_settings import Settings, UnknownSetting
 from groupproof.harness.judging.case_result import CaseResult, Play
 from groupproof.harness.judging.ruling import Judgement, Ruling, rule_on
 from groupproof.harness.judging.script_judgement import judge_script_run

@@ -13,11 +13,11 @@ from packaging.version import Version
 
 from groupproof.clients.registry.install_cache import Say
 from groupproof.harness.model.errors import BrokenEnvironment
+from groupproof.harness.subjects.brokers.apache.broker_releases import releases
 from groupproof.harness.subjects.brokers.apache.docker_kafka import Image, provision_docker
 from groupproof.harness.subjects.brokers.apache.kafka_cluster import RunningKafka
 from groupproof.harness.subjects.brokers.apache.layout import CONTROLLER_ID, KafkaNode, Layout
 from groupproof.harness.subjects.brokers.apache.maven_kafka import Jars, is_fetched, provision_maven
-from groupproof.harness.subjects.brokers.apache.releases import releases
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
 from groupproof.harness.subjects.brokers.readiness import create_topics
 from groupproof.harness.subjects.brokers.reported_settings import unmet_by

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from groupproof.clients.registry.install_cache import Say
 from groupproof.harness.model.errors import BrokenEnvironment
+from groupproof.harness.subjects.brokers.apache.broker_releases import releases
 from groupproof.harness.subjects.brokers.apache.layout import KafkaNode, Layout, rendered
-from groupproof.harness.subjects.brokers.apache.releases import releases
 from groupproof.harness.subjects.brokers.slow_disk import control_of, prepared
 from groupproof.harness.subjects.processes.broker_process import Command
 from groupproof.harness.subjects.processes.folders import Folders

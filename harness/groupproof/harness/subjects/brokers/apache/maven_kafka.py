@@ -19,8 +19,8 @@ from groupproof.clients.registry.install_cache import ProvisionError, Say, entry
 from groupproof.clients.registry.toolchains.java_archives import copy_artifacts, java_release, java_tool
 from groupproof.clients.registry.toolchains.programs import NoSuchRelease
 from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
+from groupproof.harness.subjects.brokers.apache.broker_releases import Needs, releases
 from groupproof.harness.subjects.brokers.apache.layout import KafkaNode, Layout, rendered, zookeeper_properties
-from groupproof.harness.subjects.brokers.apache.releases import Needs, releases
 from groupproof.harness.subjects.brokers.slow_disk import control_of, prepared
 from groupproof.harness.subjects.processes.broker_process import Command, guarded
 from groupproof.harness.subjects.processes.folders import Folders

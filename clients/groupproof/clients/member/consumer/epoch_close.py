@@ -1,0 +1,74 @@
+"""Leaving a consumer group: at close, at unsubscribe, and for want of polls (CGV-01 to CGV-24).
+
+The leave is a heartbeat with epoch -1, of a static member that will be back with -2 (KIP-848); it is sent once, whatever becomes of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groupproof.clients.member.consumer.epoch_core import JOIN_EPOCH, LEAVE_EPOCH, STATIC_LEAVE_EPOCH, EpochCore, EpochState
+from groupproof.clients.member.member_close import CleanClose
+from groupproof.clients.outputs import CallbackKind
+
+if TYPE_CHECKING:
+    from groupproof.clients.member.consumer.epoch_heartbeats import EpochHeartbeats
+    from groupproof.clients.member.offset_requests import OffsetRequests
+
+__all__ = ["EpochClose", "leave_consumer_group"]
+
+
+def leave_consumer_group(
+    core: EpochCore, heartbeats: EpochHeartbeats, now_ms: int, state: EpochState, *, forced: bool | None = None, timeout_ms: int | None = None
+) -> tuple[int, ...]:
+    """Send the leave if it is due, and be no member any more in any case; return the requests sent.
+
+    `forced` leaves for good (True), or stays as far as the protocol allows (False): a static member's place is kept, a dynamic one's is left to its session (KIP-1092).
+    """
+    sent: list[int] = []
+    if _is_due(core, forced=forced):
+        times = {"once": 1, "without-id": 1, "before-callback": 1, "twice": 2, "never": 0}[core.choices.leaves]
+        sent = [heartbeats.leave(now_ms, _epoch(core, forced=forced), timeout_ms=timeout_ms) for _ in range(times)]
+    core.end_membership(state)
+    heartbeats.forget()
+    return tuple(sent)
+
+
+def _is_due(core: EpochCore, *, forced: bool | None) -> bool:
+    """Tell whether the coordinator may know the member, whose join need not be answered yet (CGV-13)."""
+    stays = forced is False and core.settings.instance_id is None and not core.choices.leaves_when_told_to_stay
+    is_known = core.is_member or (core.epoch == JOIN_EPOCH and core.has_joined)
+    return is_known and core.failure is None and core.has_coordinator and bool(core.member_id) and not stays
+
+
+def _epoch(core: EpochCore, *, forced: bool | None) -> int:
+    right = LEAVE_EPOCH if forced or core.settings.instance_id is None else STATIC_LEAVE_EPOCH
+    return {"right": right, "always-1": LEAVE_EPOCH, "always-2": STATIC_LEAVE_EPOCH, "current": core.epoch, "zero": 0}[core.choices.leave_epoch]
+
+
+class EpochClose(CleanClose):
+    """Auto-commit, give the partitions back through the listener, leave, and say `Closed`; heartbeats go on until the leave."""
+
+    def __init__(self, core: EpochCore, requests: OffsetRequests, heartbeats: EpochHeartbeats) -> None:
+        super().__init__(core, requests)
+        self._member, self._heartbeats = core, heartbeats
+
+    def begin(self, now_ms: int, *, closes: bool, forced: bool | None) -> None:
+        super().begin(now_ms, closes=closes, forced=forced)
+        if self._member.is_member:
+            self._member.epoch_state = EpochState.PREPARE_LEAVING
+            if self._member.choices.leaves == "before-callback":
+                self._heartbeats.leave(now_ms, _epoch(self._member, forced=forced))
+
+    def _hand_over(self) -> None:
+        core = self._member
+        self.calls_back()
+        if core.owned:
+            core.call(CallbackKind.REVOKED if core.is_member else CallbackKind.LOST, core.owned)
+
+    def _leave(self, now_ms: int) -> None:
+        core = self._member
+        left_ms = self.awaits_leave(now_ms)
+        self._leaves = leave_consumer_group(core, self._heartbeats, now_ms, EpochState.UNSUBSCRIBED, forced=self._forced, timeout_ms=left_ms)
+        core.owned = frozenset()
+        core.is_lost = False

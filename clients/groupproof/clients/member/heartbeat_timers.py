@@ -1,0 +1,142 @@
+"""The member's timers: heartbeats, its own view of the session, and the poll deadline (CLIENT-40 to CLIENT-57).
+
+Kafka runs them on a thread of their own; here they are whatever drives `tick`, independent of the application's polls.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from groupproof.clients.member.member_close import leave_group
+from groupproof.clients.member.member_core import NO_GENERATION, Core
+from groupproof.clients.member.pending_requests import RequestInFlight, earliest
+from groupproof.protocol.rules.classic.member_reactions import Answer, Effect, Lapse, Reaction
+from groupproof.protocol.vocabulary import MemberState
+from groupproof.protocol.wire.messages import HeartbeatRequest
+
+__all__ = ["Heartbeats"]
+
+_BEATING: Final = (MemberState.STABLE, MemberState.COMPLETING_REBALANCE)
+_SYNCED: Final = (MemberState.STABLE,)
+
+
+class Heartbeats:
+    """Decides at each tick, in Kafka's order: session over, poll deadline over, heartbeat due (CLIENT-54)."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._in_flight: int | None = None
+        self._next_ms = 0
+        self._poll_ends_ms: int | None = None
+        self._request: HeartbeatRequest | None = None
+        self._steady_ms = max(1, round(core.settings.heartbeat_interval_ms * core.policy.heartbeat_factor))
+
+    def polled(self, now_ms: int) -> None:
+        """Note the application's poll (CLIENT-61)."""
+        factor = self._core.policy.poll_deadline_factor
+        if factor is not None:
+            self._poll_ends_ms = now_ms + round(self._core.settings.max_poll_interval_ms * factor)
+        self._core.is_unpolled = False
+
+    def reset(self, now_ms: int) -> None:
+        """Count session and interval from now: the member joined, or its assignment came."""
+        self._in_flight = None
+        self._core.session_ms = now_ms + self._core.session_timeout_ms
+        self._next_ms = now_ms + self._interval_ms()
+
+    def at_once(self, now_ms: int) -> None:
+        self._next_ms = now_ms
+
+    def step(self, now_ms: int) -> None:
+        """Do what is due; a member without a generation, or whose coordinator is unknown, has nothing due."""
+        if self._core.policy.heartbeats_between and self._is_between():
+            for _ in range(self._core.policy.heartbeats_between):
+                self._beat(now_ms)
+            return
+        session_ms, poll_ms = self._core.session_ms, self._poll_ends_ms
+        is_session_over = session_ms is not None and now_ms >= session_ms
+        is_poll_over = poll_ms is not None and now_ms >= poll_ms
+        is_beat_due = now_ms >= self._next_ms and self._in_flight is None
+        if not (is_beat_due or is_session_over or is_poll_over) or not self._is_beating():
+            return
+        if is_session_over:
+            self._end_session(now_ms)
+        elif is_poll_over:
+            self._end_poll(now_ms)
+        elif self._may_beat():
+            self._beat(now_ms)
+
+    def next_ms(self) -> int | None:
+        """Return when `step` has something to do."""
+        if not self._is_beating():
+            return None
+        beat_ms = self._next_ms if self._in_flight is None and self._may_beat() else None
+        return earliest(beat_ms, self._core.session_ms, self._poll_ends_ms)
+
+    def settled(self, pending: RequestInFlight, answer: Answer, response: object, reaction: Reaction, now_ms: int) -> None:
+        if pending.request_id != self._in_flight:
+            return
+        self._in_flight = None
+        if self._core.policy.heartbeats == "until-late" and now_ms > self._next_ms:
+            self._core.is_halted = True
+        if Effect.BACK_OFF in reaction.effects or isinstance(answer, Lapse):
+            self._next_ms = now_ms + self._core.backoff_ms()
+
+    def _is_beating(self) -> bool:
+        """Tell whether the timers run: of a member with a generation, whose coordinator is known."""
+        core = self._core
+        states = _BEATING if core.policy.heartbeats != "synced" else _SYNCED
+        if core.state not in states or core.generation == NO_GENERATION or core.is_halted or not core.is_taking_part:
+            return False
+        return core.coordinator is not None or core.has_coordinator
+
+    def _is_between(self) -> bool:
+        """Tell whether the member has just given its generation up, and not its id: its last Heartbeat still named both."""
+        core, last = self._core, self._request
+        if last is None or last.generation_id == NO_GENERATION or core.generation != NO_GENERATION:
+            return False
+        return last.member_id == core.member_id and core.state is MemberState.UNJOINED and core.coordinator is not None and core.is_taking_part
+
+    def _may_beat(self) -> bool:
+        core, kind = self._core, self._core.policy.heartbeats
+        if kind == "prompt" and not core.is_prompt:
+            return False
+        return kind not in ("never", "polled") and not (kind == "owning" and not core.owned)
+
+    def beat_from_poll(self, now_ms: int) -> None:
+        """Send what is due from the application's poll: only for a client that has no heartbeat task of its own."""
+        is_due = now_ms >= self._next_ms and self._in_flight is None
+        if self._core.policy.heartbeats == "polled" and is_due and self._is_beating():
+            self._beat(now_ms)
+
+    def _beat(self, now_ms: int) -> None:
+        self._in_flight = self._core.send(self._heartbeat(), now_ms)
+        self._next_ms = now_ms + self._interval_ms()
+
+    def _heartbeat(self) -> HeartbeatRequest:
+        """Return the request as it is now, which is the last one's as long as nothing changed."""
+        core, last = self._core, self._request
+        generation = core.first_generation if core.policy.heartbeat_generation == "first" else core.generation
+        member_id, instance_id = core.member_id, core.instance_id
+        if last is None or (last.generation_id, last.member_id, last.group_instance_id) != (generation, member_id, instance_id):
+            last = self._request = HeartbeatRequest(
+                group_id=core.settings.group, generation_id=generation, member_id=member_id, group_instance_id=instance_id
+            )
+        return last
+
+    def _interval_ms(self) -> int:
+        jitter = self._core.policy.heartbeat_jitter
+        return max(1, round(self._steady_ms * (1 + jitter * (2 * self._core.draw() - 1)))) if jitter else self._steady_ms
+
+    def _end_session(self, now_ms: int) -> None:
+        """No answer for a session timeout: give the coordinator up, but not the membership (CLIENT-51)."""
+        self._core.session_ms = None
+        self._core.forget_coordinator()
+
+    def _end_poll(self, now_ms: int) -> None:
+        """Leave: the application has not polled for max.poll.interval.ms; its next poll joins again (CLIENT-52)."""
+        core = self._core
+        core.is_unpolled = True
+        if core.policy.poll_end_leaves:
+            leave_group(core, now_ms, "the poll interval was exceeded")
+        core.reset("the application did not poll in time")
