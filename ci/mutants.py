@@ -45,7 +45,7 @@ MACHINES: Final[tuple[str, ...]] = tuple(
         "clients.assignors": ("range_and_roundrobin", "sticky", "sticky_general"),
         "clients.consumer": ("fetch_positions", "record_reader"),
         "clients.member": (
-            "any_member", "coordinator_lookup", "group_leader", "heartbeats", "leave_group", "member", "member_core", "offset_requests", "partition_handover",
+            "any_member", "coordinator_lookup", "group_leader", "heartbeat_timers", "member", "member_close", "member_core", "offset_requests", "partition_handover",
             "pending_requests", "rebalance",
         ),
     }.items()
