@@ -1,6 +1,6 @@
 """What a leader assigns: everyone listed, each partition once, to a member that wants it; and what a follower leaves to the leader.
 
-What is illegal in any trace `checkers.assignment` finds. These are asked for by cases that know topics and members.
+What is illegal in any trace `generation_assignment.py` finds. These are asked for by cases that know topics and members.
 """
 
 from __future__ import annotations
