@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from enum import StrEnum
 
     from groupproof.coordinator.machine.any_group import AnyGroup
+    from groupproof.coordinator.machine.coordinator_settings import Settings
     from groupproof.coordinator.machine.dialect_functions import CheckConfig, ConfigDefaults, DialectFunctions, RequestClasses, RequestFunctions
     from groupproof.coordinator.machine.effect_context import EffectContext
     from groupproof.coordinator.machine.event import Event
     from groupproof.coordinator.machine.group_batches import Batch
-    from groupproof.coordinator.machine.coordinator_settings import Settings
     from groupproof.coordinator.machine.variant import Variant
     from groupproof.protocol.rules.cells import EventKind, Place
     from groupproof.protocol.rules.classic.classic_terms import Row
