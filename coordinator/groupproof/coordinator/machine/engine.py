@@ -10,8 +10,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from groupproof.coordinator.machine.event import OPEN
-from groupproof.coordinator.machine.offsets import Offsets
 from groupproof.coordinator.machine.machine_outputs import AppliedRow, Reply, Transition
+from groupproof.coordinator.machine.offsets import Offsets
 from groupproof.coordinator.machine.storage import PartitionState, partition_of
 from groupproof.coordinator.machine.topics_image import NO_TOPICS
 from groupproof.coordinator.machine.variant import REFERENCE
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from groupproof.coordinator.machine.any_group import AnyGroup
     from groupproof.coordinator.machine.bound_tables import BoundTables, Rule
     from groupproof.coordinator.machine.choices import Choices
+    from groupproof.coordinator.machine.coordinator_settings import Settings
     from groupproof.coordinator.machine.event import Event
     from groupproof.coordinator.machine.machine_outputs import Output
-    from groupproof.coordinator.machine.coordinator_settings import Settings
     from groupproof.coordinator.machine.variant import Variant
     from groupproof.protocol.rules.cells import EventKind, Place
     from groupproof.protocol.rules.classic.classic_terms import Row
