@@ -128,6 +128,8 @@ class Syntax:
     variables: frozenset[str]
     """Parameters, variables, and those of loops and comprehensions; what a dataclass has is a word of its files."""
     sleeps: frozenset[str]
+    imports: frozenset[str]
+    """What is imported, each name of a module as if it were a module in it."""
 
 
 @cache
@@ -151,7 +153,15 @@ def _syntax_of(text: str) -> Syntax:
         bound_names=frozenset({*(node.name for node in (*functions, *classes)), *arguments, *(node.id for node in stored)}),
         variables=frozenset({*arguments, *(node.id for node in stored if id(node) not in fields)}),
         sleeps=frozenset(map(ast.unparse, calls)),
+        imports=frozenset(name for node in nodes for name in _imports(node)),
     )
+
+
+def _imports(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        yield from (node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names))
 
 
 def _targets(node: ast.stmt) -> list[ast.expr]:
@@ -204,14 +214,13 @@ def test_one_module_name_for_one_module() -> None:
 def test_no_module_imports_two_modules_of_one_name_nor_one_of_its_own() -> None:
     own = {_dotted(name) for name in _own_modules()}
 
-    assert {name: twins for name in _own_modules() if (twins := _twins(name, own))} == {}
+    assert {name: twins for name in _own_modules() if (twins := _twins({_dotted(name), *_syntax(name).imports} & own))} == {}
 
 
-def test_two_modules_of_one_name_in_one_file_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    nodes = tuple(ast.walk(ast.parse("from a.b.join import x\nfrom a.c import join, z\nimport a.d.own")))
-    monkeypatch.setitem(globals(), "_nodes", lambda name: nodes)
+def test_two_modules_of_one_name_in_one_file_are_found() -> None:
+    imports = _syntax_of("from a.b.join import x\nfrom a.c import join, z\nimport a.d.own").imports
 
-    assert _twins("root/a/own.py", {"a.own", "a.d.own", "a.b.join", "a.c.join"}) == ["a.b.join", "a.c.join", "a.d.own", "a.own"]
+    assert _twins({"a.own", *imports} - {"a.c", "a.b.join.x"}) == ["a.b.join", "a.c.join", "a.d.own", "a.own"]
 
 
 def _own_modules() -> list[str]:
@@ -222,16 +231,10 @@ def _dotted(name: str) -> str:
     return name.partition("/")[2].removesuffix(".py").replace("/", ".")
 
 
-def _twins(name: str, own: set[str]) -> list[str]:
-    """Return the modules that a reader of this file meets, itself among them, where two have one name."""
-    imported = {_dotted(name)}
-    for node in _nodes(name):
-        if isinstance(node, ast.Import):
-            imported |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            imported |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
-    stems = [module.rpartition(".")[2] for module in imported & own]
-    return sorted(module for module in imported & own if stems.count(module.rpartition(".")[2]) > 1)
+def _twins(modules: set[str]) -> list[str]:
+    """Return the modules of a file, itself among them, where two have one name."""
+    stems = [module.rpartition(".")[2] for module in modules]
+    return sorted(module for module in modules if stems.count(module.rpartition(".")[2]) > 1)
 
 
 def test_every_module_can_be_imported() -> None:
