@@ -5,6 +5,8 @@
   processor time, each engine with its own count; consumers fetch no records, for their one Fetch waits as long as the run. Aim: 10 times.
 - *fast*: virtual seconds by a second of processor time, with faults of every kind and every law held at each event, over several seeds.
   Aims: 5,000 at 10 members, 25 at 100.
+- *dialects*: the virtual seconds of the `consumer` dialect by those of the classic one, seed by seed in turns, so that a busy machine is busy for both.
+  Aim: 1.
 - *many*: so many members form a group, and restart in ten batches.
 
 Ratios are taken within one run of this program; a rate alone says more of the machine than of the project.
@@ -17,6 +19,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import click
@@ -34,7 +37,7 @@ from groupproof.harness.subjects.networks.network import MemoryNetwork
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.protocol.trace import Recorder
 
-__all__ = ["Pair", "fast", "many", "pair"]
+__all__ = ["Pair", "dialects", "fast", "many", "pair"]
 
 SECONDS: Final = 1_800
 COMMITS_MS: Final = 30_000
@@ -142,11 +145,32 @@ def fast(members: int, *, seeds: int, duration_ms: int) -> tuple[float, float]:
     """Return virtual seconds and events by a second of processor time, with every kind of fault and Kafka's own settings; medians over seeds."""
     rates: list[tuple[float, float]] = []
     for seed in range(seeds):
-        asked = Simulation(seed=seed, members=members, duration_ms=duration_ms, faults=tuple(FAULTS), auto_commit_interval_ms=COMMITS_MS)
+        asked = _asked(seed, members, duration_ms)
         outcome, took_s = _timed(lambda asked=asked: run(asked))  # type: ignore[misc]  # a lambda with a default, called at once
         assert not outcome.violations, (seed, outcome.violations)
         rates.append((outcome.virtual_ms / 1_000 / took_s, outcome.events / took_s))
     return statistics.median(rate for rate, _ in rates), statistics.median(rate for _, rate in rates)
+
+
+def dialects(members: int, *, seeds: int, duration_ms: int, rounds: int = 3) -> float:
+    """Return the virtual seconds by CPU second of the consumer dialect, by those of the classic one; of the rounds of a seed the quickest counts, of the seeds the median."""
+    ratios: list[float] = []
+    for seed in range(seeds):
+        took_s: dict[str, float] = {}
+        virtual_ms: dict[str, int] = {}
+        for _ in range(rounds):
+            for dialect in ("classic", "consumer"):
+                asked = _asked(seed, members, duration_ms, dialect)
+                outcome, run_s = _timed(partial(run, asked))
+                assert not outcome.violations, (seed, outcome.violations)
+                took_s[dialect], virtual_ms[dialect] = min(run_s, took_s.get(dialect, run_s)), outcome.virtual_ms
+        ratios.append(virtual_ms["consumer"] / took_s["consumer"] / (virtual_ms["classic"] / took_s["classic"]))
+    return statistics.median(ratios)
+
+
+def _asked(seed: int, members: int, duration_ms: int, dialect: str | None = None) -> Simulation:
+    """Return a simulation with every kind of fault and Kafka's own settings."""
+    return Simulation(seed=seed, members=members, duration_ms=duration_ms, faults=tuple(FAULTS), auto_commit_interval_ms=COMMITS_MS, dialect=dialect)
 
 
 def many(members: int, *, batch_every_ms: int = 15_000) -> tuple[Outcome, float]:
@@ -165,7 +189,7 @@ def many(members: int, *, batch_every_ms: int = 15_000) -> tuple[Outcome, float]
 
 
 @click.command()
-@click.option("--only", type=click.Choice(["pair", "fast", "many"]), help="Measure this alone.")
+@click.option("--only", type=click.Choice(["pair", "fast", "dialects", "many"]), help="Measure this alone.")
 @click.option("--members", type=int, default=10_000, show_default=True, help="How many members `many` has.")
 def main(*, only: str | None, members: int) -> None:
     """Measure, and print each figure with its aim."""
@@ -180,6 +204,9 @@ def main(*, only: str | None, members: int) -> None:
         for count, seeds, duration_ms, aim in ((10, 7, 1_200_000, 5_000), (100, 3, 300_000, 25)):
             virtual_s, events = fast(count, seeds=seeds, duration_ms=duration_ms)
             click.echo(f"fast  {virtual_s:6,.0f} virtual s by CPU s at {count} members, with faults and laws (aim {aim:,}); {events:,.0f} events/s")
+    if only in (None, "dialects"):
+        for count, seeds, duration_ms in ((10, 5, 600_000), (100, 2, 120_000)):
+            click.echo(f"dialects {dialects(count, seeds=seeds, duration_ms=duration_ms):.2f} consumer / classic at {count} members (aim 1)")
     if only in (None, "many"):
         outcome, took_s = many(members)
         assert not outcome.violations, outcome.violations

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from tests.benchmarks.simulator import fast, many, pair
+from tests.benchmarks.simulator import dialects, fast, many, pair
 
 
 def test_both_engines_are_asked_the_same_in_the_benchmark_s_scenario() -> None:
     met = pair(members=4, seconds=60, rounds=1)
 
     assert met.heap_requests == pytest.approx(met.trio_requests, abs=2), "a heartbeat more or less at the end"
+
+
+def test_both_dialects_are_measured_in_turns() -> None:
+    assert dialects(2, seeds=1, duration_ms=10_000, rounds=1) > 0
 
 
 @pytest.mark.soak

@@ -172,10 +172,9 @@ class Process(SimulatedProcess):
         return len(outputs) == 1 and type(outputs[0]) is Send and type(outputs[0].message) is HeartbeatRequest
 
     def _input(self, outputs: list[Output], *, polls: bool = True) -> None:
-        self._perform(outputs)
-        if polls:
-            self._poll()
-        if self.is_up:
+        if outputs:
+            self._perform(outputs)
+        if not (polls and self._poll()) and self.is_up:
             self._look_at_timers()
 
     def _look_at_timers(self, latest_ms: int | None = None) -> None:
@@ -189,15 +188,17 @@ class Process(SimulatedProcess):
 
     # The application
 
-    def _poll(self) -> None:
+    def _poll(self) -> bool:
+        """Let the application poll, if it can; return whether the timers were looked at."""
         if not self.is_up or self.is_frozen or self.stalls or self.member.calling is not None:
-            return
+            return False
         self._read()
         self._perform(self.member.poll(self._heap.now_ms, self._positions))
         if self.is_up:
             self._look_up_positions()
             self._look_at_timers()
             self._plan_poll()
+        return True
 
     def _plan_poll(self) -> None:
         """Poll again well before the poll interval ends, or when a poll has something to do."""

@@ -143,10 +143,8 @@ class EpochProcess(Process):
 
     def _lapse(self, invariants: EpochMemberInvariants, until_ms: int) -> None:
         """Take it that the member has given up what it asked at `until_ms` or before."""
-        for request_id, sent in [*self._sent.items()]:
-            if sent.at_ms <= until_ms:
-                del self._sent[request_id]
-                invariants.settled(sent.message, None, self._heap.now_ms, _NAMES)
+        for request_id in [request_id for request_id, sent in self._sent.items() if sent.at_ms <= until_ms]:
+            invariants.settled(self._sent.pop(request_id).message, None, self._heap.now_ms, _NAMES)
 
     def _respond(self, request_id: int, answer: Any) -> None:
         now_ms = self._heap.now_ms
@@ -170,15 +168,16 @@ class EpochProcess(Process):
 
     # The application
 
-    def _poll(self) -> None:
+    def _poll(self) -> bool:
         if self.invariants is not None:
             self._look_at_polls(self.invariants)
         polls = self.is_up and not self.is_frozen and not self.stalls and self.member.calling is None
-        super()._poll()
+        has_looked = super()._poll()
         if polls and self.is_up:
             self._polled_ms = self._heap.now_ms
             if self.invariants is not None and self.member.calling is None:
                 self.invariants.reads(frozenset(self._readable()))
+        return has_looked
 
     def _readable(self) -> Iterable[TopicPartition]:
         if isinstance(self.member, EpochMember):

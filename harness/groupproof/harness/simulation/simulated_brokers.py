@@ -6,6 +6,7 @@ stored, once it has loaded it (EMIG-01 to EMIG-05).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -165,7 +166,7 @@ class Brokers:
         machine = self._nodes[connection.node].machine
         token = self._tokens = self._tokens + 1
         self._taken[token] = pending = PendingRequest(connection.node, connection, request_id, request)
-        arrival = Arrival(token=token, api_version=self._versions[type(request)], client_id=connection.owner.name, client_host="/127.0.0.1")
+        arrival = Arrival(token, self._versions[type(request)], connection.owner.name, "/127.0.0.1")
         self._record.requests[type(request)] += 1
         self._invariants.taken_up(token, pending)
         try:
@@ -227,8 +228,8 @@ class Brokers:
 
     def _look_at_timers(self, number: int) -> None:
         node = self._nodes[number]
-        due_ms = node.machine.next_deadline_ms()
-        if due_ms is not None and (node.alarm_ms is None or due_ms < node.alarm_ms) and node.is_up and not node.is_stopped:
+        due_ms = node.machine.next_deadline_ms(before_ms=math.inf if node.alarm_ms is None else node.alarm_ms)
+        if due_ms is not None and node.is_up and not node.is_stopped:
             node.alarm_ms = max(due_ms, self._heap.now_ms)
             self._heap.at(node.alarm_ms, self._alarm, number, node.alarm_ms)
 

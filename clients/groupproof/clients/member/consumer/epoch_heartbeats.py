@@ -5,7 +5,7 @@ A heartbeat carries what the coordinator has not been told: all at first and aft
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any, Final
 
@@ -19,6 +19,9 @@ __all__ = ["EpochHeartbeats", "listed"]
 
 _OWN_INTERVAL_MS: Final = 3_000
 _TINY_MS: Final = 1
+_SILENT: Final = (EpochState.UNSUBSCRIBED, EpochState.FENCED, EpochState.STALE)
+_REGEXES: Final[Mapping[str, Mapping[str, str]]] = {"null": {}, "empty": {"regex": ""}, "matched-here": {"regex": ".*"}}
+"""What goes with names in the place of a regular expression, by the member's choice."""
 
 
 def listed(partitions: Iterable[TopicIdPartition]) -> tuple[TopicPartitions, ...]:
@@ -37,6 +40,7 @@ class EpochHeartbeats:
         self._interval_ms: int | None = None
         self._next_ms: int | None = None
         self._awaits_coordinator = False
+        self._always = frozenset(name for name in ("names", "owned", "rack", "assignor") if getattr(core.choices, name) == "always")
 
     @property
     def is_in_flight(self) -> bool:
@@ -66,19 +70,17 @@ class EpochHeartbeats:
     # When
 
     def step(self, now_ms: int) -> None:
-        if self._is_beating() and self._next_ms is not None and now_ms >= self._next_ms:
+        if self._next_ms is not None and now_ms >= self._next_ms and self._is_beating():
             self._beat(now_ms)
 
     def next_ms(self) -> int | None:
-        return self._next_ms if self._is_beating() else None
+        return self._next_ms if self._next_ms is not None and self._is_beating() else None
 
     def _is_beating(self) -> bool:
         core = self._core
-        if core.is_halted or (core.failure is not None and not core.choices.beats_after_failure):
+        if core.is_halted or len(self._in_flight) >= core.choices.beats_in_flight or core.epoch_state in _SILENT or core.generation == NO_GENERATION:
             return False
-        if core.epoch_state in (EpochState.UNSUBSCRIBED, EpochState.FENCED, EpochState.STALE) or core.epoch == NO_GENERATION:
-            return False
-        return core.has_coordinator and len(self._in_flight) < core.choices.beats_in_flight
+        return core.has_coordinator and (core.failure is None or core.choices.beats_after_failure)
 
     def _beat(self, now_ms: int) -> None:
         core = self._core
@@ -102,12 +104,14 @@ class EpochHeartbeats:
         core = self._core
         if core.epoch <= JOIN_EPOCH:
             return core.epoch
-        return {"newest": core.epoch, "first": core.first_generation, "ahead": core.epoch + 1}[core.choices.epoch]
+        if core.choices.epoch == "newest":
+            return core.epoch
+        return {"first": core.first_generation, "ahead": core.epoch + 1}[core.choices.epoch]
 
     def _carried(self) -> dict[str, Any]:
         """Return what this heartbeat has to say, by field; `owned` with the number of the assignment that it belongs to."""
         confirmed = {} if self._core.choices.full == "always" else self._confirmed
-        always = [name for name in ("names", "owned", "rack", "assignor") if getattr(self._core.choices, name) == "always"]
+        always = self._always
         return {name: value for name, value in self._all().items() if name in always or name not in confirmed or confirmed[name] != value}
 
     def _all(self) -> dict[str, Any]:
@@ -128,9 +132,9 @@ class EpochHeartbeats:
     def _names(self) -> dict[str, Any]:
         """Return the subscription by names, as one says it who says it so."""
         core, kind = self._core, self._core.choices.names
-        regex = {"null": {}, "empty": {"regex": ""}, "matched-here": {"regex": ".*"}}[core.choices.regex]
+        regex = _REGEXES[core.choices.regex]
         if kind == "never" or (kind == "first" and core.epoch != JOIN_EPOCH):
-            return regex
+            return dict(regex)
         return {"names": tuple(reversed(core.topics)) if kind == "reversed" else core.topics, **regex}
 
     def _reported(self) -> tuple[int, frozenset[TopicIdPartition]]:

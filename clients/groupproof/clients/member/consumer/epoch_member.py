@@ -32,6 +32,7 @@ from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRes
 __all__ = ["EpochMember"]
 
 _STEPS_MAX: Final = 10
+_LOSING: Final = (EpochState.FENCED, EpochState.STALE, EpochState.FATAL)
 
 
 class EpochMember(AnyMember):
@@ -62,7 +63,8 @@ class EpochMember(AnyMember):
     @property
     def readable(self) -> frozenset[TopicPartition]:
         """The partitions to read: what is owned, but for what is being given up."""
-        return self._core.owned if self._core.choices.reads_while_revoking else self._core.owned - self._local.going
+        core, going = self._core, self._local.going
+        return core.owned - going if going and not core.choices.reads_while_revoking else core.owned
 
     @property
     def is_settled(self) -> bool:
@@ -144,7 +146,7 @@ class EpochMember(AnyMember):
     def _step_callbacks(self, now_ms: int) -> None:
         """Go on with what runs callbacks: the loss of everything, or a reconciliation."""
         core = self._core
-        if core.epoch_state in (EpochState.FENCED, EpochState.STALE, EpochState.FATAL):
+        if core.epoch_state in _LOSING:
             self._lose(now_ms)
         elif core.is_taking_part and not core.is_unpolled:
             self._local.step(now_ms)
@@ -185,8 +187,9 @@ class EpochMember(AnyMember):
 
     def _poll_end_ms(self) -> int | None:
         core = self._core
-        is_counting = core.is_taking_part and not core.is_unpolled and (core.is_member or core.epoch_state is EpochState.JOINING)
-        return self._poll_ends_ms if is_counting and core.choices.poll_end != "never" else None
+        if core.is_unpolled or not core.is_taking_part or core.choices.poll_end == "never":
+            return None
+        return self._poll_ends_ms if core.is_member or core.epoch_state is EpochState.JOINING else None
 
     def _end_polls(self, now_ms: int) -> None:
         """Leave: the application has not polled for max.poll.interval.ms; its next poll loses everything and joins again (CGV-16 to CGV-20)."""
@@ -238,9 +241,12 @@ class EpochMember(AnyMember):
 
     def _step(self, now_ms: int) -> None:
         core = self._core
-        self._end_polls(now_ms)
-        self._end_if_failed()
-        self._offset_requests.step(now_ms)
+        if self._poll_ends_ms is not None and now_ms >= self._poll_ends_ms:
+            self._end_polls(now_ms)
+        if core.failure is not None:
+            self._end_if_failed()
+        if self._offset_requests.under_way:
+            self._offset_requests.step(now_ms)
         if core.choices.reconciles_from == "background" or core.failure is not None or self._has_nothing_to_lose():
             self._step_callbacks(now_ms)
         self._heartbeats.step(now_ms)

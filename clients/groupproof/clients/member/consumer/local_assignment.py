@@ -94,9 +94,11 @@ class LocalAssignment:
     def step(self, now_ms: int) -> None:
         """Go as far as is possible now; a callback that runs is waited for."""
         core = self._core
-        if core.is_calling() or not core.is_member:
+        if core.calling is not None or not core.is_member:
             return
-        if self._stage is _Stage.IDLE and self._is_due():
+        if self._stage is _Stage.IDLE:
+            if not self._is_due():
+                return
             self._begin(now_ms)
         if self._stage is _Stage.COMMITTING and not self._offset_requests.is_committing("rebalance"):
             self._revoke()
@@ -110,6 +112,8 @@ class LocalAssignment:
         core = self._core
         if core.target is None or not core.is_subscribed:
             return False
+        if core.held_number == core.target_number and core.held == core.target:
+            return False  # as nearly always: all of it is held, whose topics had names then
         unresolved = core.unresolved
         if unresolved and self._asked_for != unresolved:
             self._asked_for = unresolved

@@ -95,8 +95,8 @@ class EpochMemberInvariants:
             self._joins(beat)
         else:
             self._goes_on(beat, now_ms, names)
-        is_late = self.sent_ms is not None and now_ms > max(self.counts_from_ms + 1.5 * self.interval_ms, self.answered_ms) + LATE_MS
-        self.check("CGC-28", "its heartbeats come too late", holds=not is_late or self.is_disturbed or beat.member_epoch == 0 or not self.is_polling)
+        if self.sent_ms is not None and now_ms > max(self.counts_from_ms + 1.5 * self.interval_ms, self.answered_ms) + LATE_MS:
+            self.check("CGC-28", "its heartbeats come too late", holds=self.is_disturbed or beat.member_epoch == 0 or not self.is_polling)
         self.sent_ms = self.counts_from_ms = now_ms
         self.may_beat_early = self.has_left = False
 
@@ -123,10 +123,12 @@ class EpochMemberInvariants:
         """Look whether another subscription is said with the heartbeat after it was made."""
         if beat.subscribed_topic_names is not None:
             self.said = frozenset(beat.subscribed_topic_names)
-        self.check("CGC-11", f"says nothing of its new subscription {self.topics}", holds=self.said == frozenset(self.topics))
+        if self.said != frozenset(self.topics):
+            self.blame("CGC-11", f"says nothing of its new subscription {self.topics}")
 
     def _goes_on(self, beat: ConsumerGroupHeartbeatRequest, now_ms: int, names: dict[str, str]) -> None:
-        self.check("CGI-18", f"sends epoch {beat.member_epoch}, not {self.epoch}", holds=beat.member_epoch == self.epoch)
+        if beat.member_epoch != self.epoch:
+            self.blame("CGI-18", f"sends epoch {beat.member_epoch}, not {self.epoch}")
         self.check("CGC-02", "another instance id", holds=beat.instance_id in (None, self.instance_id))
         says_nothing = beat.topic_partitions is None and beat.subscribed_topic_names is None
         is_early = self.sent_ms is not None and now_ms < self.sent_ms + EARLIEST * self.interval_ms - SLACK_MS
@@ -142,7 +144,8 @@ class EpochMemberInvariants:
         if beat.topic_partitions is None:
             return
         owned = _named(beat.topic_partitions, names)
-        self.check("CGI-19", f"reports {sorted(owned)} and holds {sorted(self.held)}", holds=owned in (self.held, self.reported))
+        if owned not in (self.held, self.reported):
+            self.blame("CGI-19", f"reports {sorted(owned)} and holds {sorted(self.held)}")
         self.reported, self.unsaid = owned, self.unsaid | ((self.target | self.held) - owned)
         if owned == self.ordered:
             # Who still commits for an assignment before this one goes on with that one, as Java does.
@@ -169,7 +172,8 @@ class EpochMemberInvariants:
             self.may_beat_early = True
             self._refused(0 if answer is None else answer.error_code)
             return
-        self.check("CGI-03", f"ClientSideMemberEpochIsMonotonic: {self.epoch} to {answer.member_epoch}", holds=answer.member_epoch >= self.epoch)
+        if answer.member_epoch < self.epoch:
+            self.blame("CGI-03", f"ClientSideMemberEpochIsMonotonic: {self.epoch} to {answer.member_epoch}")
         self.counts_from_ms = now_ms if answer.heartbeat_interval_ms != self.interval_ms else self.sent_ms or 0
         self.epoch, self.interval_ms, self.answered_ms = answer.member_epoch, answer.heartbeat_interval_ms, now_ms
         if beat.topic_partitions is not None:
@@ -253,7 +257,8 @@ class EpochMemberInvariants:
         self.calling = None
 
     def reads(self, readable: frozenset[TopicPartition]) -> None:
-        self.check("CGP-13", f"reads {sorted(readable - self.held)}, which it does not hold", holds=readable <= self.held)
+        if not readable <= self.held:
+            self.blame("CGP-13", f"reads {sorted(readable - self.held)}, which it does not hold")
         going = self.held - self.ordered if self.ordered is not None and self.gives_up and not self.is_overtaken else frozenset()
         self.check("CGT-04", "reads what it gives up", holds=self.is_closing or self.commits_fail or not readable & going)
 
