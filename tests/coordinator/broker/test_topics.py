@@ -107,6 +107,18 @@ def test_records_are_appended_to_each_partition_behind_those_that_are_there() ->
         topics.append("x", 1)
 
 
+def test_a_topic_that_is_deleted_and_made_again_has_another_id_and_is_told_of() -> None:
+    images: list[dict[str, object]] = []
+    topics = Topics(records=1, on_change=lambda: images.append(dict(topics.image())))
+    first = topics.grow("t", 2).topic_id
+    topics.delete("t")
+    second = topics.grow("t", 1).topic_id
+
+    assert (topics.by_id(first), first == second, [len(image) for image in images]) == (None, False, [1, 0, 1])
+    with pytest.raises(ValueError, match="there is no topic u to delete"):
+        topics.delete("u")
+
+
 def test_a_topic_keeps_its_id_and_grows_but_never_shrinks() -> None:
     topics = Topics(records=3)
     topic_id = topics.grow("t", 1).topic_id

@@ -11,6 +11,7 @@ from groupproof.harness.model.script import (
     AwaitAnswer,
     AwaitClose,
     Cut,
+    DeleteTopic,
     Group,
     GrowTopic,
     MoveGroup,
@@ -60,6 +61,7 @@ EVERY_STEP = Script(
         ReadAgain(connection="a"),
         MoveGroup(),
         GrowTopic(topic="later", partitions=3),
+        DeleteTopic(topic="later"),
         *(
             Ask(member="x", api=Api.CONSUMER_GROUP_HEARTBEAT, fields={"subscribed_topic_regex": TopicPattern("{t}.*"), "topic_partitions": owned})
             for owned in (OwnedById("x"), PartitionsById((("t", 1),)), ({"topic_id": TopicId("u"), "partitions": (0,)},))

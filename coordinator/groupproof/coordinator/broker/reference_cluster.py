@@ -139,6 +139,10 @@ class Cluster:
         """Give `topic` that many partitions, creating it when it is new; raise `ValueError` where it has more."""
         self._topics.grow(topic, partitions)
 
+    def delete_topic(self, topic: str) -> None:
+        """Delete `topic`; one that is made again has another id. Raise `ValueError` where it is not there."""
+        self._topics.delete(topic)
+
     def configure_group(self, group: str, configs: Mapping[str, str]) -> ErrorCode:
         """Give a group settings of its own; return the error by which they are refused (IncrementalAlterConfigs of resource type 32)."""
         return self._coordinators.configure_group(group, configs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -114,13 +114,14 @@ def topic_id_of(name: str) -> str:
 
 
 class Topics:
-    """The topics of a cluster by name and by id; every partition made here starts with `records` records. `on_change` is called when one comes or grows."""
+    """The topics of a cluster by name and by id; every partition made here starts with `records` records. `on_change` is called when one comes, grows or goes."""
 
     def __init__(self, records: int, on_change: Callable[[], None] = lambda: None) -> None:
         self._records = records
         self._on_change = on_change
         self._topics: dict[str, Topic] = {}
         self._names: dict[str, str] = {}
+        self._deleted: Counter[str] = Counter()
 
     def all(self) -> tuple[Topic, ...]:
         return tuple(self._topics.values())
@@ -145,6 +146,15 @@ class Topics:
         self._on_change()
         return topic
 
+    def delete(self, name: str) -> None:
+        """Delete `name`; the next topic of that name has another id. One that is not there is a `ValueError`."""
+        topic = self._topics.pop(name, None)
+        if topic is None:
+            raise ValueError(f"there is no topic {name} to delete")
+        del self._names[topic.topic_id]
+        self._deleted[name] += 1
+        self._on_change()
+
     def image(self) -> dict[str, TopicImage]:
         """Return the topics as a coordinator knows them."""
         return {name: TopicImage(topic.topic_id, len(topic.partitions)) for name, topic in self._topics.items()}
@@ -159,7 +169,7 @@ class Topics:
             log.append(encode_batch([_record(name, index, offset) for offset in offsets]))
 
     def _create(self, name: str) -> Topic:
-        topic = Topic(name, topic_id_of(name), [])
+        topic = Topic(name, topic_id_of(f"{name}#{times}" if (times := self._deleted[name]) else name), [])
         self._topics[name] = topic
         self._names[topic.topic_id] = name
         return topic

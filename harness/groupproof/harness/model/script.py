@@ -23,6 +23,7 @@ __all__ = [
     "AwaitAnswer",
     "AwaitClose",
     "Cut",
+    "DeleteTopic",
     "Group",
     "GrowTopic",
     "MoveGroup",
@@ -227,7 +228,16 @@ class GrowTopic:
     kind: ClassVar[str] = "grow_topic"
 
 
-ScriptStep = Ask | AwaitAnswer | Pass | Cut | Raw | AwaitClose | StopReading | ReadAgain | MoveGroup | GrowTopic
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteTopic:
+    """Delete the run's own `topic`, which may be made again under another id; wait until the brokers tell of it no more."""
+
+    topic: str
+    within_ms: int = 10_000
+    kind: ClassVar[str] = "delete_topic"
+
+
+ScriptStep = Ask | AwaitAnswer | Pass | Cut | Raw | AwaitClose | StopReading | ReadAgain | MoveGroup | GrowTopic | DeleteTopic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,7 +279,7 @@ def groups_in(value: Any) -> Iterator[str]:
 
 
 _STEPS: dict[str, type[Any]] = {
-    step.kind: step for step in (Ask, AwaitAnswer, Pass, Cut, Raw, AwaitClose, StopReading, ReadAgain, MoveGroup, GrowTopic)
+    step.kind: step for step in (Ask, AwaitAnswer, Pass, Cut, Raw, AwaitClose, StopReading, ReadAgain, MoveGroup, GrowTopic, DeleteTopic)
 }
 _MARKERS: dict[str, type[Any]] = {
     "ref": Ref, "group": Group, "topic": Topic, "subscribed": SubscriptionBytes, "assigned": AssignmentBytes, "topic_id": TopicId,

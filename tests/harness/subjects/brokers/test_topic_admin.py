@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from groupproof.harness.subjects.brokers import topic_admin
 from groupproof.harness.subjects.brokers.cluster import RunningCluster
 from groupproof.harness.subjects.brokers.readiness import Connect, create_topics
 from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
-from groupproof.harness.subjects.brokers.topic_admin import fill_topics, grow_topic
+from groupproof.harness.subjects.brokers.topic_admin import fill_topics, grow_topic, has_partitions
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.networks.request_connection import asking
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
@@ -98,5 +99,25 @@ def test_a_cluster_that_grows_no_topic_by_the_wire_is_told() -> None:
     async def story(cluster: RunningCluster) -> None:
         with pytest.raises(BrokenEnvironment, match="topic t can't be given 4 partitions: it does not speak CreatePartitions"):
             await grow_topic(cluster.connect, cluster.addresses[0], "t", 4)
+
+    on_two_brokers(story)
+
+
+def test_a_topic_that_is_to_have_no_partitions_is_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
+    refusals: list[list[str]] = [[], ["topic t: 29"]]
+
+    async def refused(connect: Connect, bootstrap: Address, names: list[str]) -> list[str]:
+        return refusals.pop(0)
+
+    async def story(cluster: RunningCluster) -> None:
+        await create_topics(cluster.connect, cluster.addresses[0], {"t": 1}, replicas=1)
+        await has_partitions(cluster, "t", 0, is_new=False)
+        with pytest.raises(ValueError, match="there is no topic t to delete"):
+            await has_partitions(cluster, "t", 0, is_new=False)
+        monkeypatch.setattr(topic_admin, "delete_topics", refused)
+        over_the_wire: Any = SimpleNamespace(connect=cluster.connect, addresses=cluster.addresses)
+        await has_partitions(over_the_wire, "t", 0, is_new=False)
+        with pytest.raises(BrokenEnvironment, match="it cannot be deleted: topic t: 29"):
+            await has_partitions(over_the_wire, "t", 0, is_new=False)
 
     on_two_brokers(story)

@@ -80,7 +80,7 @@ class CoordinatorMove:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicChange:
-    """Topics came or grew, somewhere between two instants; `images` are the ones that did, by name, as they were then. What was answered before `begun_seq` knew nothing of it."""
+    """Topics came, grew or went, somewhere between two instants; `images` are the ones that did, by name, as they were then: one that is gone without a partition. What was answered before `begun_seq` knew nothing of it."""
 
     begun_ms: float
     done_ms: float
@@ -194,16 +194,16 @@ class _Ends:
         self._unread = [(stop, next((seq for seq in again if seq > stop), len(trace))) for stop in stops]
         self._moved = [obs for obs in kit if obs.body.get("name") == "moved"]
         self.topic_changes = tuple(self._topic_change(obs) for obs in kit if obs.body.get("name") == "topics")
-        held_images = (self.topic_images, *(change.images for change in self.topic_changes))
+        images = (self.topic_images, *(change.images for change in self.topic_changes))
         titles = ground.get("topic_titles", {})
-        self.topic_names = {image.topic_id: name for images in held_images for name, image in images.items()}
-        self.topic_titles = {image.topic_id: titles.get(name, name) for images in held_images for name, image in images.items()}
+        self.topic_names = {image.topic_id: name for held in images for name, image in held.items() if image.partitions}
+        self.topic_titles = {topic_id: titles.get(name, name) for topic_id, name in self.topic_names.items()}
         self.alterations = [obs for obs in trace if obs.api == Api.INCREMENTAL_ALTER_CONFIGS.title]
         self._nodes = [obs for obs in kit if obs.body.get("name") in ("coordinator", "moved")]
 
     def _topic_change(self, obs: Observation) -> TopicChange:
         """Return the change that was seen: it began with the step that asked for it."""
-        steps = (step for step in reversed(self._steps) if step.seq < obs.seq and step.body.get("step") == "grow_topic")
+        steps = (step for step in reversed(self._steps) if step.seq < obs.seq and step.body.get("step") in _TOPIC_STEPS)
         begun = next(steps, obs)
         return TopicChange(begun_ms=begun.at_ms, done_ms=obs.at_ms, images=_images(obs.body["topics"]), begun_seq=begun.seq)
 
@@ -258,6 +258,7 @@ def _message(request: Observation, names: Mapping[str, str]) -> GroupRequest | N
 
 # Parts of requests and answers -----------------------------------------------------------------------------------------------------
 
+_TOPIC_STEPS: Final = ("grow_topic", "delete_topic")
 _LISTS: Final = {
     Api.OFFSET_FETCH: "groups", Api.DESCRIBE_GROUPS: "groups", Api.DELETE_GROUPS: "groups_names", Api.CONSUMER_GROUP_DESCRIBE: "group_ids",
 }  # fmt: skip

@@ -43,10 +43,9 @@ class TopicsSeen:
             if not is_known:
                 return
             self._changes.pop(0)
-            self.images = {**self.images, **change.images}
-            if self._topics is not None:
-                for name, image in change.images.items():
-                    self._topics.grow(name, image.partitions)
+            self.images = {name: image for name, image in {**self.images, **change.images}.items() if image.partitions}
+            for name, image in change.images.items() if self._topics is not None else ():
+                self._topics.grow(name, image.partitions) if image.partitions else self._topics.delete(name)
             yield int(min(change.done_ms, ready_ms))
 
     def asked_of_group(self, message: GroupRequest) -> tuple[GroupRequest, GroupResponse | None]:

@@ -11,6 +11,7 @@ from groupproof.harness.model.script import (
     AwaitAnswer,
     AwaitClose,
     Cut,
+    DeleteTopic,
     Group,
     GrowTopic,
     MoveGroup,
@@ -123,6 +124,7 @@ _STEPS: dict[type[ScriptStep], Callable[[Any], str]] = {
     GrowTopic: lambda step: (
         f"Give topic {step.topic} of its own {step.partitions} partitions, and wait until the brokers tell of them, at most {time_label(step.within_ms)}."
     ),
+    DeleteTopic: lambda step: f"Delete topic {step.topic} of its own, and wait until no broker tells of it, at most {time_label(step.within_ms)}.",
     MoveGroup: lambda step: (
         f"Let another broker become the coordinator of group {step.group}, and wait until it says so, at most {time_label(step.within_ms)}."
     ),

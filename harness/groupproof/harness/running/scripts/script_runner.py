@@ -26,6 +26,7 @@ from groupproof.harness.model.script import (
     AwaitAnswer,
     AwaitClose,
     Cut,
+    DeleteTopic,
     GrowTopic,
     MoveGroup,
     Pass,
@@ -362,18 +363,22 @@ class _Performance:
             self._note("unmet", setting="a coordinator that can be stopped", why=str(why))
             raise _Stop from why
 
-    async def _grow(self, step: GrowTopic) -> None:
-        name = self._names.topic(step.topic)
+    async def _change_topic(self, step: GrowTopic | DeleteTopic) -> None:
+        name, partitions = self._names.topic(step.topic), 0 if isinstance(step, DeleteTopic) else step.partitions
         with trio.move_on_after(step.within_ms / 1000):
             try:
-                await has_partitions(self._where.cluster, name, step.partitions, is_new=name not in self._memory.topic_ids)
+                await has_partitions(self._where.cluster, name, partitions, is_new=name not in self._memory.topic_ids)
             except BrokenEnvironment as why:
-                self._note("unmet", setting="topics that can be made", why=str(why))
+                self._note("unmet", setting="topics that can be made and deleted", why=str(why))
                 raise _Stop from why
-            topic_id = self._memory.topic_ids[name] = await self._where.has_heard_of(name, step.partitions)
-            self._note("topics", topics={name: (topic_id, step.partitions)})
+            topic_id = await self._where.has_heard_of(name, partitions)
+            self._memory.topic_ids = {
+                **{key: value for key, value in self._memory.topic_ids.items() if key != name},
+                **({name: topic_id} if partitions else {}),
+            }
+            self._note("topics", topics={name: (topic_id, partitions)})
             return
-        self._note("timeout", waiting=f"the brokers to tell of {step.partitions} partitions of {step.topic}", within_ms=step.within_ms)
+        self._note("timeout", waiting=f"the brokers to tell of {partitions} partitions of {step.topic}", within_ms=step.within_ms)
         raise _Stop
 
 
@@ -387,5 +392,6 @@ _DO: dict[type[Any], Callable[[_Performance, Any], Awaitable[None]]] = {
     StopReading: _Performance._stop_reading,
     ReadAgain: _Performance._read_again,
     MoveGroup: _Performance._move,
-    GrowTopic: _Performance._grow,
+    GrowTopic: _Performance._change_topic,
+    DeleteTopic: _Performance._change_topic,
 }

@@ -83,6 +83,10 @@ class MovableCluster(Protocol):
         """Give a topic so many partitions; raise `ValueError` where it has more."""
         ...
 
+    def delete_topic(self, topic: str) -> None:
+        """Delete a topic; raise `ValueError` where it is not there."""
+        ...
+
 
 @runtime_checkable
 class Electing(Protocol):

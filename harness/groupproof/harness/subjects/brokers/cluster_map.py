@@ -119,11 +119,11 @@ class ClusterMap:
         return {topic["name"]: (topic["topic_id"], len(topic["partitions"])) for topic in answer["topics"] if not topic["error_code"]}
 
     async def has_heard_of(self, topic: str, partitions: int) -> str:
-        """Return the id of a topic once the brokers tell that it has so many partitions; whoever calls bounds the time."""
+        """Return the id of a topic once the brokers tell that it has so many partitions, "" for 0; whoever calls bounds the time."""
         while True:
-            ids = await self.topic_ids([topic])
-            if topic in ids and ids[topic][1] == partitions:
-                return ids[topic][0]
+            topic_id, known = (await self.topic_ids([topic])).get(topic, ("", 0))
+            if known == partitions:
+                return topic_id
             await trio.sleep(RETRY_S)
 
     # Brokers

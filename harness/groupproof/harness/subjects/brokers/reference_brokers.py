@@ -146,6 +146,9 @@ class _Running(ReferenceMachines):
     def grow(self, topic: str, partitions: int) -> None:
         self._cluster.grow(topic, partitions)
 
+    def delete_topic(self, topic: str) -> None:
+        self._cluster.delete_topic(topic)
+
     def used(self, groups: Iterable[str]) -> None:
         """Nothing to note: the groups go with the cluster."""
 

@@ -9,7 +9,7 @@ import trio
 
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.brokers.cluster import MovableCluster, RunningCluster
-from groupproof.harness.subjects.brokers.readiness import Connect, controller_of, create_topics
+from groupproof.harness.subjects.brokers.readiness import Connect, controller_of, create_topics, delete_topics
 from groupproof.harness.subjects.networks.broker_address import Address
 from groupproof.harness.subjects.networks.request_connection import GONE, NotSpoken, asking
 from groupproof.protocol.rules.consumer.group_configs import ConfigOperation, ConfigResource
@@ -53,9 +53,12 @@ async def fill_topics(connect: Connect, bootstrap: Address, topics: Mapping[str,
 
 
 async def has_partitions(cluster: RunningCluster, topic: str, partitions: int, *, is_new: bool) -> None:
-    """Make a topic with so many partitions, or let it grow to them; raise `BrokenEnvironment` with the broker's words."""
+    """Make a topic with so many partitions, or let it grow to them, or delete it where there are to be none; raise `BrokenEnvironment` with the broker's words."""
     if isinstance(cluster, MovableCluster):
-        cluster.grow(topic, partitions)
+        cluster.grow(topic, partitions) if partitions else cluster.delete_topic(topic)
+    elif not partitions:
+        if refused := await delete_topics(cluster.connect, cluster.addresses[0], [topic]):
+            raise BrokenEnvironment(f"it cannot be deleted: {refused[0]}")
     elif is_new:
         await create_topics(cluster.connect, cluster.addresses[0], {topic: partitions}, replicas=1)
     else:

@@ -9,7 +9,7 @@ from groupproof.harness.cases.coordinator.consumer.consumer_builders import TOPI
 from groupproof.harness.cases.coordinator.coordinator_case_builders import passing
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.consumer_script_builders import acknowledge, beat, describe, join, leave, settled
-from groupproof.harness.model.script import GrowTopic
+from groupproof.harness.model.script import DeleteTopic, GrowTopic
 
 __all__ = ["CASES"]
 
@@ -176,6 +176,7 @@ _NAMES: Final = (
 )
 
 _LATER: Final = GrowTopic(topic="later", partitions=2)
+_GONE: Final = DeleteTopic(topic="later")
 _TOPICS: Final = (
     consumer_case(
         "topics/created",
@@ -259,6 +260,67 @@ _TOPICS: Final = (
         beat("a", code=0),
         acknowledge("a", code=0),
         acknowledge("a", code=0),
+        settled("b", "a"),
+        describe("z", code=0),
+    ),
+    consumer_case(
+        "topics/deleted",
+        "takes the partitions of a topic away that is deleted, and counts the epoch up once for it",
+        ("CGX-13", "CGX-16"),
+        _LATER,
+        TOPICS_KNOWN,
+        join("a", names=("t", "later"), code=0),
+        _GONE,
+        TOPICS_KNOWN,
+        beat("a", code=0),
+        acknowledge("a", code=0),
+        describe("z", code=0),
+    ),
+    consumer_case(
+        "topics/made-again",
+        "gives a topic under its new id that was deleted and made again between two heartbeats",
+        ("CGX-14", "CGX-13", "CGX-16"),
+        _LATER,
+        TOPICS_KNOWN,
+        join("a", names=("t", "later"), code=0),
+        _GONE,
+        GrowTopic(topic="later", partitions=3),
+        TOPICS_KNOWN,
+        beat("a", code=0),
+        acknowledge("a", code=0),
+        settled("a"),
+        describe("z", code=0),
+    ),
+    consumer_case(
+        "topics/made-again-after-a-heartbeat",
+        "counts the epoch up for a topic that goes, and once more for the one of the same name that comes",
+        ("CGX-13", "CGX-14", "CGX-16"),
+        _LATER,
+        TOPICS_KNOWN,
+        join("a", names=("later",), code=0),
+        _GONE,
+        TOPICS_KNOWN,
+        beat("a", code=0),
+        acknowledge("a", code=0),
+        _LATER,
+        TOPICS_KNOWN,
+        beat("a", code=0),
+        describe("z", code=0),
+    ),
+    consumer_case(
+        "topics/made-again-for-two",
+        "shares a topic out that was deleted and made again in a group of two, whoever of them has given up the old one",
+        ("CGX-14", "CGX-13", "CGR-13"),
+        _LATER,
+        TOPICS_KNOWN,
+        join("a", names=("later",)),
+        join("b", names=("later",)),
+        settled("a", "b"),
+        _GONE,
+        GrowTopic(topic="later", partitions=4),
+        TOPICS_KNOWN,
+        beat("a", code=0),
+        beat("b", code=0),
         settled("b", "a"),
         describe("z", code=0),
     ),
