@@ -44,8 +44,8 @@ class TopicsSeen:
                 return
             self._changes.pop(0)
             self.images = {name: image for name, image in {**self.images, **change.images}.items() if image.partitions}
-            for name, image in change.images.items() if self._topics is not None else ():
-                self._topics.grow(name, image.partitions) if image.partitions else self._topics.delete(name)
+            if self._topics is not None:
+                _change(self._topics, change.images)
             yield int(min(change.done_ms, ready_ms))
 
     def asked_of_group(self, message: GroupRequest) -> tuple[GroupRequest, GroupResponse | None]:
@@ -64,6 +64,14 @@ class TopicsSeen:
     def _existing(self, message: OffsetRequest) -> OffsetRequest:
         assert self._topics is not None, "without topics nothing is refused"
         return existing_part(message, self._topics, by_partition=bool(self._fields["commits_check_partitions"]))
+
+
+def _change(topics: Topics, images: Mapping[str, TopicImage]) -> None:
+    for name, image in images.items():
+        if image.partitions:
+            topics.grow(name, image.partitions)
+        else:
+            topics.delete(name)
 
 
 def _topics_with(partitions: Mapping[str, int]) -> Topics:
