@@ -121,8 +121,8 @@ class ClusterMap:
     async def has_heard_of(self, topic: str, partitions: int) -> str:
         """Return the id of a topic once the brokers tell that it has so many partitions, "" for 0; whoever calls bounds the time."""
         while True:
-            topic_id, known = (await self.topic_ids([topic])).get(topic, ("", 0))
-            if known == partitions:
+            topic_id, count = (await self.topic_ids([topic])).get(topic, ("", 0))
+            if count == partitions:
                 return topic_id
             await trio.sleep(RETRY_S)
 
