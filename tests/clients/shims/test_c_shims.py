@@ -223,3 +223,15 @@ def test_a_release_is_certified_by_its_name(subject: str, tmp_path: Path) -> Non
 
     assert [case["verdict"] for case in report["cases"]] == ["OK"], certified.err
     assert (report["subject"]["name"], report["subject"]["version"], report["subject"]["language"]) == ("librdkafka", client.release, "c")
+
+
+@pytest.mark.skipif(shutil.which("c++") is None, reason="absent: c++")
+def test_a_program_in_cpp_is_linked_with_what_a_compiler_of_c_made(tmp_path: Path) -> None:
+    (tmp_path / "shim.cpp").write_text('#include "groupproof.h"\nint main() { return gp_code_name(27) == nullptr || json_read("{}") == nullptr; }\n', "utf-8")
+    objects = [str(tmp_path / f"{name}.o") for name in ("host", "member", "values", "json")]
+    for target in objects:
+        assert _run("cc", "-std=c99", "-c", str(LIBRARY / Path(target).with_suffix(".c").name), "-o", target).returncode == 0
+    built = _run("c++", "-std=c++17", "-o", str(tmp_path / "shim"), str(tmp_path / "shim.cpp"), *objects, f"-I{LIBRARY}", "-lpthread")
+
+    assert built.returncode == 0, built.stderr
+    assert _run(str(tmp_path / "shim")).returncode == 0

@@ -51,7 +51,7 @@ async def _run(odd: Odd) -> None:
 
     async def emit(line: str) -> None:
         body = json.loads(line)
-        if odd.oddity == "has no pause" and asked.get(body.get("id", -1)) == "pause":
+        if odd.oddity == f"has no {asked.get(body.get('id', -1))}":
             body = {"id": body["id"], "member": body.get("member", ""), "unimplemented": "no such thing"}
         for name in odd.said(body):
             await stdout.write(name + "\n")

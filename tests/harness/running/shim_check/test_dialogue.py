@@ -42,6 +42,14 @@ def test_a_refusal_of_what_every_shim_has_is_a_problem_and_ends_nothing() -> Non
     assert problem.startswith("assignment is answered with error")
 
 
+def test_a_shim_that_refuses_to_subscribe_hears_what_it_can_do_instead() -> None:
+    async def part(dialogue: MemberDialogue) -> None:
+        await dialogue.subscribe("127.0.0.1:1")
+
+    problem, *_ = talking(part, "has no subscribe")
+    assert "which every shim has; a field that the client cannot have, such as an assignor, can be left untaken" in problem
+
+
 def test_what_is_asked_and_answered_stands_in_the_trace() -> None:
     async def part(dialogue: MemberDialogue) -> None:
         since = dialogue.now

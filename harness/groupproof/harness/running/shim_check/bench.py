@@ -62,6 +62,9 @@ class Bench:
             self.problem(f"a claim does not hold: {claim}")
 
 
+_HOW_TO_TELL: Final = "a client without such a callback says so otherwise, by an event, a state that can be asked, or its log: report that"
+
+
 async def awaited_assignment(bench: Bench, dialogue: MemberDialogue, since: int, of: str) -> Observation:
     """Wait for the callback; where it does not come, the wire tells whose doing that is."""
     event = await dialogue.event("partitions_assigned", since=since)
@@ -73,7 +76,7 @@ async def awaited_assignment(bench: Bench, dialogue: MemberDialogue, since: int,
     if answers:
         text = f"no partitions_assigned within {EVENT_S:.0f} s of {of}, although the client was given an assignment"
         bench.believe("partitions_assigned", text, holds=False)
-        dialogue.stop(f"{text} at {answers[-1].at_ms / 1000:.3f} s")
+        dialogue.stop(f"{text} at {answers[-1].at_ms / 1000:.3f} s; {_HOW_TO_TELL}")
     bench.theirs(f"no partitions_assigned within {EVENT_S:.0f} s of {of}, and its client was given no assignment: see the frames, and certify it")
     for line in dialogue.excerpt(since):
         bench.say(f"  {line}")

@@ -27,6 +27,7 @@ EXCERPT_MAX: Final = 8
 EVENT_S: Final = 15.0
 
 _NEEDS: Final = {"pause": "pause", "resume": "pause", "resubscribe": "resubscribe"}
+_INSTEAD: Final = {"subscribe": "; a field that the client cannot have, such as an assignor, can be left untaken, and is then ignored"}
 
 _LOOK_S: Final = 0.05
 _DULL: Final = frozenset({Api.FETCH.title, Api.METADATA.title, Api.API_VERSIONS.title, Api.LIST_OFFSETS.title})
@@ -161,7 +162,7 @@ class MemberDialogue:
         """Ask for what this shim declares; a refusal is a problem."""
         answer = await self.ask(command, within_s=within_s, **fields)
         if answer.unimplemented is not None:
-            why = f"although hello declares {_NEEDS[command]}" if command in _NEEDS else "which every shim has"
+            why = f"although hello declares {_NEEDS[command]}" if command in _NEEDS else "which every shim has" + _INSTEAD.get(command, "")
             self._problem(f"{command} is answered unimplemented ({answer.unimplemented}), {why}")
         elif not answer.ok:
             self._problem(f"{command} is answered with error {answer.error}: {answer.body.get('message')}")

@@ -12,6 +12,10 @@
 
 #include "json.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* ---- values ---- */
 
 typedef struct {
@@ -104,5 +108,9 @@ void gp_committed(const gp_list *offsets, gp_result how);
 /* An error that the client handed to its application without being asked. After a fatal one the application polls no more. */
 void gp_error(gp_result problem);
 bool gp_owns(const char *topic, int32_t partition);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

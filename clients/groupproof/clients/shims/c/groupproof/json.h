@@ -6,6 +6,10 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef enum { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_TEXT, JSON_LIST, JSON_OBJECT } json_kind;
 
 /* A value. In an object `name` is its key; `first` begins the values of a list or an object, `next` is the value after this one. */
@@ -33,5 +37,9 @@ bool json_true(const json *value);
 void json_put_text(FILE *out, const char *text);
 /* Write a value as it was read. */
 void json_put(FILE *out, const json *value);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -25,8 +25,10 @@ pub trait Client: Send + Sync + Sized + 'static {
         None
     }
 
-    /// Commit these offsets and wait for the end of it.
-    fn commit(&self, offsets: &Offsets) -> Result<(), Problem>;
+    /// Commit these offsets and wait for the end of it (capability `commit`).
+    fn commit(&self, _offsets: &Offsets) -> Result<(), Problem> {
+        Err(Problem::unimplemented("this client commits by itself only"))
+    }
 
     /// Commit without waiting (capability `commit-async`).
     fn commit_async(&self, _offsets: &Offsets, _done: Done) -> Result<(), Problem> {
