@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use groupproof::{Client, Hello, Member, Offsets, Partition, Problem, Subscribe};
-use samsa::prelude::{fetch_offset, BrokerAddress, ConsumerGroup, ConsumerGroupBuilder, Error, TcpConnection, TopicPartitionsBuilder};
+use samsa::prelude::{fetch_offset, BrokerAddress, ClusterMetadata, ConsumerGroup, ConsumerGroupBuilder, Error, TcpConnection, TopicPartitionsBuilder};
 use tokio::{runtime::Runtime, sync::Mutex};
 use tracing_subscriber::prelude::*;
 
@@ -38,8 +38,12 @@ impl Client for Shim {
     fn subscribe(member: Arc<Member>, fields: &mut Subscribe) -> Result<Self, Problem> {
         let runtime = Runtime::new()?;
         let address = |text: &str| text.split_once(':').map(|(host, port)| BrokerAddress { host: host.into(), port: port.parse().unwrap_or(9092) });
-        let brokers = fields.text("bootstrap").split(',').filter_map(address).collect();
-        let topics = fields.texts("topics").into_iter().fold(TopicPartitionsBuilder::new(), |made, topic| made.assign(topic, vec![0, 1, 2, 3]));
+        let brokers: Vec<_> = fields.text("bootstrap").split(',').filter_map(address).collect();
+        let cluster = ClusterMetadata::<TcpConnection>::new(brokers.clone(), 1, "samsa".into(), fields.texts("topics"));
+        let topics = runtime.block_on(cluster).map_err(problem)?.topics.into_iter().fold(TopicPartitionsBuilder::new(), |made, topic| {
+            let numbers = topic.partitions.iter().map(|each| each.partition_index).collect(); // samsa is told which partitions a topic has
+            made.assign(String::from_utf8_lossy(&topic.name).into_owned(), numbers)
+        });
         let made = runtime.block_on(ConsumerGroupBuilder::<TcpConnection>::new(brokers, fields.text("group"), topics.build()));
         let builder = made.map_err(problem)?;
         let builder = fields.set(builder, "session_timeout_ms", ConsumerGroupBuilder::session_timeout_ms);
