@@ -227,7 +227,9 @@ def test_a_release_is_certified_by_its_name(subject: str, tmp_path: Path) -> Non
 
 @pytest.mark.skipif(shutil.which("c++") is None, reason="absent: c++")
 def test_a_program_in_cpp_is_linked_with_what_a_compiler_of_c_made(tmp_path: Path) -> None:
-    (tmp_path / "shim.cpp").write_text('#include "groupproof.h"\nint main() { return gp_code_name(27) == nullptr || json_read("{}") == nullptr; }\n', "utf-8")
+    (tmp_path / "shim.cpp").write_text(
+        '#include "groupproof.h"\nint main() { return gp_code_name(27) == nullptr || json_read("{}") == nullptr; }\n', "utf-8"
+    )
     objects = [str(tmp_path / f"{name}.o") for name in ("host", "member", "values", "json")]
     for target in objects:
         assert _run("cc", "-std=c99", "-c", str(LIBRARY / Path(target).with_suffix(".c").name), "-o", target).returncode == 0
