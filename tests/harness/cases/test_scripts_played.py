@@ -1,10 +1,14 @@
-"""Every coordinator case, carried out against the reference in virtual time: the oracle finds nothing, and the hand-written codes hold."""
+"""The coordinator cases side by side, as `certify coordinator` has them, against the reference in virtual time: the oracle finds nothing, and the codes hold.
+
+Alone each of them is run by `test_coordinator.py`. Here a share of them is run each time, and the others by `make soak`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
+from tests.power.shares import parts
 
 from groupproof.harness.cases.coordinator import CASES
 from groupproof.harness.judging.case_result import CaseResult
@@ -28,7 +32,7 @@ PARTS = 4
 """The cases of a part run side by side, on the same brokers; parts run on as many processors as there are."""
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", parts([(part,) for part in range(PARTS)], lambda row: row[0] == 0))
 def test_the_reference_is_as_the_oracle_and_the_script_say(part: int) -> None:
     config = RunConfig(cases=PLAYED[part::PARTS], profile=PROFILE, level="info", seed=1, jobs=JOBS, command=["groupproof"])
     results = CoordinatorRun(ReferenceBrokers(profile=PROFILE), config, say=lambda *_: None).go().summary.results
