@@ -72,6 +72,7 @@ docs: .venv/.set-up-run ## print the generated documents, the snapshots of the t
 	$(BIN)/python ci/judged.py 2>/dev/null
 	$(BIN)/python ci/museum.py
 	$(BIN)/python ci/incidents.py
+	$(BIN)/python ci/storm.py
 	$(BIN)/python ci/figures.py
 	$(BIN)/python ci/matrix.py
 	$(BIN)/python -m groupproof.protocol.documents.render docs/spec

@@ -43,11 +43,8 @@ def lags_of(facts: Path, *, since_ms: int = 0) -> list[float]:
     """Return the lag of each rebalance in s, by the first file that holds it; those of records before `since_ms` are left out."""
     first: dict[tuple[str, int], float] = {}
     for folder in sorted(facts.glob("batch=*"), key=lambda folder: int(folder.name.partition("=")[2])):
-        complete = folder / "_SUCCESS"
-        if not complete.exists():
-            continue
-        written_ms = complete.stat().st_mtime * 1_000
-        for file in folder.glob("*.parquet"):
+        for file in folder.glob("part-*.parquet"):  # while it is written it has another name
+            written_ms = file.stat().st_mtime * 1_000
             for row in pq.ParquetFile(file).read().to_pylist():
                 if row["kind"] == REBALANCE and row["at_ms"] >= since_ms:
                     first.setdefault((row["group"], row["number"]), (written_ms - row["at_ms"]) / 1_000)

@@ -11,13 +11,11 @@ import pyarrow.parquet as pq
 from tests.benchmarks.stream_lag import lags_of, shown
 
 
-def _batch(facts: Path, number: int, complete_s: float | None, rows: list[dict[str, Any]]) -> None:
+def _batch(facts: Path, number: int, written_s: float, rows: list[dict[str, Any]], name: str = "part-0.parquet") -> None:
     folder = facts / f"batch={number}"
     folder.mkdir(parents=True)
-    pq.write_table(pa.Table.from_pylist(rows), folder / "part-0.parquet")
-    if complete_s is not None:
-        (folder / "_SUCCESS").touch()
-        os.utime(folder / "_SUCCESS", (complete_s, complete_s))
+    pq.write_table(pa.Table.from_pylist(rows), folder / name)
+    os.utime(folder / name, (written_s, written_s))
 
 
 def _rebalance(number: int, at_ms: int, kind: str = "rebalance") -> dict[str, Any]:
@@ -27,7 +25,7 @@ def _rebalance(number: int, at_ms: int, kind: str = "rebalance") -> dict[str, An
 def test_the_lag_is_from_the_record_to_the_first_complete_file_that_tells_of_it(tmp_path: Path) -> None:
     _batch(tmp_path, 9, 12.0, [_rebalance(1, 1_000), _rebalance(2, 10_000), _rebalance(1, 11_000, "storm")])
     _batch(tmp_path, 10, 20.0, [_rebalance(2, 10_000), _rebalance(3, 19_000)])
-    _batch(tmp_path, 11, None, [_rebalance(4, 20_000)])
+    _batch(tmp_path, 11, 21.0, [_rebalance(4, 20_000)], name=".part-0.parquet")
 
     assert sorted(lags_of(tmp_path, since_ms=2_000)) == [1.0, 2.0]
 

@@ -66,3 +66,13 @@ def test_a_cluster_that_is_not_there_is_the_environments_fault(groupproof: Call)
 
     assert called.code == 4
     assert "__consumer_offsets of 127.0.0.1:1 can't be read" in called.complaint
+
+
+def test_what_is_shown_is_drawn_too(groupproof: Call, tmp_path: Path) -> None:
+    table = groupproof("watch", str(_segments(tmp_path / "log")), "--svg", str(tmp_path / "all.svg"))
+    group = groupproof("watch", str(tmp_path / "log"), "--group", "orders", "--svg", str(tmp_path / "one.svg"))
+
+    assert (table.code, group.code) == (0, 0)
+    assert "payments" in table.out
+    assert "payments" in (tmp_path / "all.svg").read_text()
+    assert "payments" not in (tmp_path / "one.svg").read_text()

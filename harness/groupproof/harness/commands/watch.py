@@ -57,10 +57,13 @@ _WIDE: Final = 180
     is_flag=True,
     help="Ask brokers for the states of groups and the session timeout, too (ListGroups, DescribeConfigs); of a cluster alone.",
 )
+@click.option(
+    "--svg", type=click.Path(path_type=Path), metavar="FILE", help="Show what is there now, write it to this file as a picture, too, and end."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print what is there now as JSON on stdout, and nothing else there.")
 def command(
     *, sources: tuple[str, ...], properties: Path | None, groups: tuple[str, ...], window: int, once: bool, interval: int, until_stable: str | None,
-    within: int, prometheus: int | None, bind: str, record: Path | None, admin: bool, as_json: bool,
+    within: int, prometheus: int | None, bind: str, record: Path | None, admin: bool, svg: Path | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Show the state of every group, its rebalances with their likely causes, members that come and go, partitions without an owner, commits that stand still.
 
@@ -71,8 +74,8 @@ def command(
 
     watch = TopicWatch(window_ms=window)
     options = _Options(
-        groups=groups, once=once or as_json, interval_s=interval / 1_000, until_stable=until_stable, within_s=within / 1_000, prometheus=prometheus,
-        bind=bind, as_json=as_json, is_admin=admin,
+        groups=groups, once=once or as_json or svg is not None, interval_s=interval / 1_000, until_stable=until_stable, within_s=within / 1_000, prometheus=prometheus,
+        bind=bind, as_json=as_json, is_admin=admin, svg=svg, source=" ".join(sources),
     )  # fmt: skip
     with _recording(record) as listener:
         if all(Path(source).exists() for source in sources):
@@ -94,6 +97,8 @@ class _Options:
     bind: str
     as_json: bool
     is_admin: bool
+    svg: Path | None
+    source: str
 
 
 @contextmanager
@@ -175,13 +180,26 @@ def _show(watch: TopicWatch, options: _Options) -> int:
         raise click.UsageError(f"there is no group {', '.join(sorted(missing))}; {_near(watch, missing)}")
     if options.as_json:
         click.echo(json.dumps(_document(watch, options), ensure_ascii=False))
-    elif options.groups:
-        click.echo("\n".join(line for health in healths for line in history_of(health)))
-        click.echo(UNTOLD)
+        return 0
+    shown: RenderableType
+    if options.groups:
+        shown = "\n".join([*(line for health in healths for line in history_of(health)), UNTOLD])
+        click.echo(shown)
     else:
-        console = Console()
-        Console(width=None if console.is_terminal else _WIDE).print(table_of(healths, _title(watch)))
+        shown = table_of(healths, _title(watch))
+        Console(width=None if Console().is_terminal else _WIDE).print(shown)
+    if options.svg is not None:
+        _draw(shown, options, options.svg)
     return 0
+
+
+def _draw(shown: RenderableType, options: _Options, file: Path) -> None:
+    from groupproof.harness.reports.output_folder import check_folder, write_text
+    from groupproof.harness.reports.pictures.terminal_svg import terminal_svg
+
+    words = [options.source, *(f"--group {group}" for group in options.groups)]
+    with check_folder(file.parent):
+        write_text(file, terminal_svg(shown, f"groupproof watch {' '.join(words)}"))
 
 
 def _near(watch: TopicWatch, missing: set[str]) -> str:

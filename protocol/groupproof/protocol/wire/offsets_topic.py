@@ -45,6 +45,16 @@ class Tally:
     def read(self) -> int:
         return self.records.total()
 
+    def count(self, obs: Observation) -> None:
+        """Count an observation that was made of the topic before."""
+        name = obs.body.get("name")
+        if name == RECORD:
+            self.records[obs.body["record"]] += 1
+            self.tombstones += obs.body["value"] is None
+        elif name == UNREADABLE:
+            self.unreadable[obs.body["reason"]] += 1
+        self.markers += name == MARKER
+
     def to_json(self) -> dict[str, Any]:
         return {
             "records": dict(sorted(self.records.items())), "tombstones": self.tombstones, "markers": self.markers,

@@ -138,3 +138,14 @@ def test_a_commit_of_a_transaction_counts_when_that_is_committed_and_not_when_it
         COMMIT_GAP
     ]
     assert fold.tally.markers == 3
+
+
+def test_of_a_group_that_was_deleted_the_last_number_is_kept() -> None:
+    fold = RecordFold()
+    stored = storm_records(range(1, 8))
+    key, _ = encode_record("GroupMetadata", {"group": "g"}, None)
+    fold.take([*stored, StoredRecord(0, 7, 8 * MINUTE_MS, key, None)])
+    again = fold.take([record._replace(offset=8, at_ms=9 * MINUTE_MS) for record in stored[:1]])
+
+    assert [rebalance.number for rebalance in fold.history.groups["g"].rebalances] == [7, 8]
+    assert [fact.number for fact in again if fact.kind == REBALANCE] == [8]

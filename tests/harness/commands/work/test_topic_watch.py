@@ -64,7 +64,7 @@ def test_a_cluster_and_its_segments_and_a_recording_of_it_tell_the_same(tmp_path
     histories = [[group.to_json() for _, group in sorted(watch.history.groups.items())] for watch in (live, files, again)]
     assert histories[0] == histories[1] == histories[2]
     assert [health.group.group for health in live.healths()] == ["g", "h"]
-    assert (live.counts["t"], live.behind, files.tally.read) == (2, 0, 3)
+    assert (live.counts["t"], live.behind, files.tally.read, again.tally.to_json()) == (2, 0, 3, files.tally.to_json())
 
 
 def test_whoever_watches_asks_for_nothing_but_to_read() -> None:

@@ -39,11 +39,12 @@ _SAID_CHARS: Final = 300
 )
 @click.option("--follow", is_flag=True, help="Follow the topic as it grows, and say storms and flapping members as they come; Ctrl-C ends it.")
 @click.option("--for", "span_s", type=span_of, metavar="SPAN", help="With --follow: end after so long.")
+@click.option("--admin", is_flag=True, help="Ask a broker for the session timeout of the consumer protocol, too (DescribeConfigs).")
 @click.option("--master", "cluster", default="local[*]", show_default=True, metavar="URL", help="Where Spark runs.")
 @click.option("--conf", "confs", type=conf_of, metavar="spark.NAME=VALUE", multiple=True, help="A setting of Spark; repeatable.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON on stdout, and nothing else there.")
 def command(
-    *, sources: tuple[str, ...], properties: Path | None, output: Path, follow: bool, span_s: float | None, cluster: str,
+    *, sources: tuple[str, ...], properties: Path | None, output: Path, follow: bool, span_s: float | None, admin: bool, cluster: str,
     confs: tuple[tuple[str, str], ...], as_json: bool,
 ) -> int:  # fmt: skip
     """Tell what all groups went through: rebalances with their likely causes, storms, members that flap, time without an owner, commits that stood still.
@@ -60,7 +61,7 @@ def command(
     need("groupproof history", "pyspark", "pyarrow", "pandas")
     with check_folder(output):
         output.mkdir(parents=True, exist_ok=True)
-    call = _Call(output=output, cluster=cluster, conf=dict(confs), as_json=as_json)
+    call = _Call(output=output, cluster=cluster, conf=dict(confs), as_json=as_json, is_admin=admin)
     if all(Path(source).is_dir() for source in sources):
         summary = call.of_folders([Path(source) for source in sources])
     else:
@@ -71,8 +72,8 @@ def command(
 class _Call:
     """One call of the command."""
 
-    def __init__(self, *, output: Path, cluster: str, conf: dict[str, Any], as_json: bool) -> None:
-        self._output, self._cluster, self._conf, self._as_json = output, cluster, conf, as_json
+    def __init__(self, *, output: Path, cluster: str, conf: dict[str, Any], as_json: bool, is_admin: bool) -> None:
+        self._output, self._cluster, self._conf, self._as_json, self._is_admin = output, cluster, conf, as_json, is_admin
 
     def _say(self, line: str) -> None:
         click.echo(line, err=self._as_json)
@@ -119,22 +120,27 @@ class _Call:
         import trio
 
         from groupproof.chaos.spark.offsets.record_tables import HistoryOrder
+        from groupproof.harness.judging.topic_history.topic_history import CONSUMER_SESSION_MS
         from groupproof.harness.subjects.brokers.broker_providers import addressed
         from groupproof.harness.subjects.networks.client_properties import parse_properties
         from groupproof.harness.subjects.networks.secure_connection import Connector
+        from groupproof.harness.subjects.offsets_topic.group_listing import consumer_session_ms
         from groupproof.harness.subjects.offsets_topic.live_topic import LiveTopic
 
         addresses, security = addressed(address, properties)
         topic = LiveTopic(Connector.of(security).connect, addresses)
 
-        async def ask() -> dict[str, str]:
+        async def ask() -> tuple[dict[str, str], int | None]:
             await topic.begin()
-            begins.update(topic.positions)
-            return (await topic.topics())[1]
+            session_ms = await consumer_session_ms(topic.connect, topic.bootstrap[0]) if self._is_admin else None
+            return (await topic.topics())[1], session_ms
 
-        begins: dict[int, int] = {}
+        names, session_ms = trio.run(ask)
         kafka = parse_properties(properties.read_text("utf-8")) if properties is not None else {}
-        return HistoryOrder(folder=self._output, bootstrap=address, kafka=kafka, names=trio.run(ask), begins=begins)
+        return HistoryOrder(
+            folder=self._output, bootstrap=address, kafka=kafka, names=names, begins=topic.positions,
+            consumer_session_ms=session_ms or CONSUMER_SESSION_MS,
+        )  # fmt: skip
 
     def _follow(self, spark: SparkSession, order: HistoryOrder, span_s: float | None) -> None:
         from groupproof.chaos.spark.checkers.trace_watch import stopped

@@ -180,9 +180,11 @@ class RecordFold:
             if watched.written.get(rebalance.number) != now:
                 watched.written[rebalance.number] = now
                 yield Fact(group.group, REBALANCE, rebalance.number, rebalance.at_ms, offset, _text(rebalance.to_json()))
-        for gone in group.rebalances[:-_KEPT_MAX]:
+        # Of a group that was deleted the last number is kept: one that comes back under its name counts on.
+        kept = 1 if group.is_deleted else _KEPT_MAX
+        for gone in group.rebalances[:-kept]:
             del watched.written[gone.number]
-        del group.rebalances[:-_KEPT_MAX]
+        del group.rebalances[:-kept]
         group.departures = [departure for departure in group.departures if group.newest_ms - departure.at_ms <= HOUR_MS]
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from groupproof.chaos.spark.offsets.partition_files import PartitionFiles
 from groupproof.chaos.spark.offsets.record_fold import Fact, RecordFold, StoredRecord, newest_of
@@ -144,9 +145,14 @@ def _followed(order: HistoryOrder, _key: tuple[str], frames: Iterable[pd.DataFra
 
 
 def _write(folder: Path, say: Callable[[Fact], None], facts: DataFrame, batch: int) -> None:
-    rows = facts.collect()
+    """Write what a batch made known, at once and under its number. There are a few rows: a job of Spark's would take longer than all else."""
+    rows = [Fact(*row) for row in facts.collect()]
     if not rows:
         return
-    facts.sparkSession.createDataFrame(rows, _FACT_ROW).coalesce(1).write.mode("overwrite").parquet(str((folder / f"batch={batch}").absolute()))
-    for row in rows:
-        say(Fact(*row))
+    target = folder / f"batch={batch}"
+    target.mkdir(parents=True, exist_ok=True)
+    begun = target / ".part-0.parquet"
+    pq.write_table(pa.Table.from_batches([_rows(rows)]), begun)
+    begun.replace(target / "part-0.parquet")
+    for fact in rows:
+        say(fact)

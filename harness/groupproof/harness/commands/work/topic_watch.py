@@ -113,6 +113,7 @@ def _observed(segments: Sequence[Path], watch: TopicWatch) -> Iterator[Observati
 def _follow_trace(file: Path, watch: TopicWatch) -> None:
     for obs in stream(file):
         watch.history.follow(obs)
+        watch.tally.count(obs)
 
 
 async def watch_live(
