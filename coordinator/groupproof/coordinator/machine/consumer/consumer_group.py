@@ -43,6 +43,7 @@ class ConsumerGroup:
     """A group; `generation` is the group epoch.
 
     `owners` names the member of each partition that is assigned or still to be revoked; `settled` are the members that have reached the target.
+    `names`, `regexes` and `votes` count the members that subscribe to a topic or by an expression, and that name an assignor.
     `topics` are the subscribed topics that there were when the group looked last; `is_stale` says that it has to look again.
     `classic` are the members that speak the classic protocol. `topics_of_regex` is what each regular expression matched, `resolved_ms` and `resolved_version` when, and among which topics.
     """
@@ -65,6 +66,7 @@ class ConsumerGroup:
     classic: set[str] = field(default_factory=set)
     names: Counter[str] = field(default_factory=Counter)
     regexes: Counter[str] = field(default_factory=Counter)
+    votes: Counter[str] = field(default_factory=Counter)
     topics: dict[str, TopicImage] = field(default_factory=dict)
     is_stale: bool = False
     topics_of_regex: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -102,6 +104,13 @@ class ConsumerGroup:
         self.speak(member, member.classic)
         self._count_names(member.names, 1)
         self._count_regex(member.regex, 1)
+        self._count_vote(member.assignor, 1)
+
+    def vote(self, member: ConsumerMember, assignor: str) -> None:
+        """Take over which server-side assignor the member names."""
+        self._count_vote(member.assignor, -1)
+        member.assignor = assignor
+        self._count_vote(assignor, 1)
 
     def speak(self, member: ConsumerMember, classic: ClassicSide | None) -> None:
         """Take note of the protocol that the member speaks, the classic one unless `classic` is None."""
@@ -149,6 +158,7 @@ class ConsumerGroup:
         self._own(member, partitions_of(member.assigned) | partitions_of(member.pending), set())
         self._count_names(member.names, -1)
         self._count_regex(member.regex, -1)
+        self._count_vote(member.assignor, -1)
 
     def replace(self, old: ConsumerMember, new: ConsumerMember) -> None:
         """Give the place of a static member, its share and its partitions, to another member id (CGS-18), which gives up what it had itself."""
@@ -203,6 +213,12 @@ class ConsumerGroup:
             self.names[name] += by
             if not self.names[name]:
                 del self.names[name]
+
+    def _count_vote(self, assignor: str | None, by: int) -> None:
+        if assignor is not None:
+            self.votes[assignor] += by
+            if not self.votes[assignor]:
+                del self.votes[assignor]
 
     def _count_regex(self, regex: str, by: int) -> None:
         """Count the members that subscribe by the expression; with the last of them what it matched is forgotten."""

@@ -126,7 +126,10 @@ def _changes_the_assignor(engine: EffectContext, event: ConsumerGroupEvent, memb
     Kafka holds the votes in two kinds of maps, which may have assignors with as many votes in another order. Then every heartbeat bumps, as long as they are level.
     """
     group, default, choices = group_of(event), consumer_settings(engine.settings).assignors[0], engine.choices
+    if len(group.votes) < 2 and assignor in (None, member.assignor):
+        return False  # one assignor or none is named, and stays so
     counts = bool(engine.fields["assignor_change_bumps"])
     before = stored_assignor(group, default, choices) if counts else ""
-    member.assignor = member.assignor if assignor is None else assignor
+    if assignor is not None and assignor != member.assignor:
+        group.vote(member, assignor)
     return counts and computed_assignor(group, default, choices, updated=event.member_id) != before

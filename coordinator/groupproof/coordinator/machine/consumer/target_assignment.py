@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -36,11 +35,15 @@ def stored_assignor(group: ConsumerGroup, default: str, choices: Choices) -> str
 
 def _chosen(group: ConsumerGroup, default: str, choices: Choices, own: str | None, *occasion: object) -> str:
     """Return what most members vote for. Which of those that are level it is no rule says: a choice for each occasion and ballot, Kafka's first."""
-    votes = {member.member_id: member.assignor for member in group.members.values() if member.assignor is not None}
-    counts = Counter(votes.values())
-    most = max(counts.values(), default=0)
-    tied = sorted((name for name in counts if counts[name] == most), key=lambda name: (most > 1 or name != own, _slot(name))) or [default]
-    return choices.assignor(tied, crc32(repr((occasion, sorted(votes.items()))).encode())) if len(tied) > 1 else tied[0]
+    counts = group.votes
+    if len(counts) < 2:  # as nearly always, and every heartbeat asks
+        return next(iter(counts), default)
+    most = max(counts.values())
+    tied = sorted((name for name in counts if counts[name] == most), key=lambda name: (most > 1 or name != own, _slot(name)))
+    if len(tied) == 1:
+        return tied[0]
+    ballot = sorted((member.member_id, member.assignor) for member in group.members.values() if member.assignor is not None)
+    return choices.assignor(tied, crc32(repr((occasion, ballot)).encode()))
 
 
 def _slot(name: str) -> int:

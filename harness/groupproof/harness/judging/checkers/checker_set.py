@@ -58,7 +58,7 @@ class CheckerSet:
 
     def _found(self, obs: Observation) -> Sequence[tuple[int, Finding]]:
         """Take the next observation; return what is certain now, with the checker's place."""
-        at_ms = obs.at_ms
+        at_ms = obs.at_ns / 1e6
         due = self._due(at_ms) if at_ms > self._due_ms else None
         if self._tracks:
             self._group.follow(obs)
@@ -67,7 +67,10 @@ class CheckerSet:
             listeners = self._listeners[kind][obs.api]
         except KeyError:
             listeners = self._listeners.setdefault(kind, {})[obs.api] = self._listeners_to(kind, obs.api)
-        found = [(place, finding) for place, look in listeners for finding in look(obs)]
+        found: list[tuple[int, Finding]] = []
+        for place, look in listeners:
+            for finding in look(obs):
+                found.append((place, finding))  # most rows find nothing, and a comprehension costs a call
         if at_ms + self._wait_ms < self._due_ms:
             self._due_ms = at_ms + self._wait_ms
         return sorted(chain(due, found), key=lambda entry: entry[0]) if due else found

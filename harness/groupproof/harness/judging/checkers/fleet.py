@@ -47,6 +47,8 @@ class Fleet:
 
     def feed(self, obs: Observation) -> list[Finding]:
         """Take the next observation; return what is found now."""
+        if obs.group is not None:
+            return self._of(self._named(obs, obs.group)).feed(obs)
         return [finding for _, finding in self.found(obs)]
 
     def found(self, obs: Observation) -> list[tuple[str, Finding]]:
@@ -55,12 +57,7 @@ class Fleet:
 
     def _touched(self, obs: Observation) -> list[Key]:
         if obs.group is not None:
-            key = (obs.run, obs.case, obs.group)
-            if obs.api in membership_apis():
-                self._spoken.add(key)
-            if obs.connection is not None:
-                self._of_connection.setdefault((obs.run, obs.case, obs.connection), {})[key] = None
-            return [key]
+            return [self._named(obs, obs.group)]
         if touches_all(obs):
             if "settings" in obs.body:
                 self._settings.setdefault((obs.run, obs.case), []).append(obs)
@@ -71,12 +68,27 @@ class Fleet:
             return list((self._of_connection.pop(at, None) if is_over else self._of_connection.get(at)) or ())
         return []
 
+    def _named(self, obs: Observation, group: str) -> Key:
+        """Return the group that an observation names; note that it was spoken of, and on which connection."""
+        key = (obs.run, obs.case, group)
+        if key not in self._spoken and obs.api in membership_apis():
+            self._spoken.add(key)
+        if obs.connection is not None:
+            at = (obs.run, obs.case, obs.connection)
+            groups = self._of_connection.get(at)
+            if groups is None:
+                self._of_connection[at] = {key: None}
+            else:
+                groups[key] = None
+        return key
+
     def _of(self, key: Key) -> GroupChecker:
-        if key not in self._groups:
-            self._groups[key] = made = GroupChecker(*key)
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = GroupChecker(*key)
             for obs in self._settings.get(key[:2], ()):
-                made.feed(obs)
-        return self._groups[key]
+                group.feed(obs)
+        return group
 
     def results(self) -> Iterator[GroupResult]:
         """Yield what each group showed that a member spoke of, when nothing follows."""

@@ -42,7 +42,7 @@ class GroupInvariants(Checker):
         listeners: Sequence[Invariant] | None = self._laws if obs.who == "link" else self._listeners.get(key)
         if listeners is None:
             listeners = self._listeners[key] = tuple(law for law in self._laws if key in law.listens or (obs.kind, None) in law.listens)
-        found = [finding for invariant in listeners for finding in invariant.look(obs, group)]
+        found = [finding for invariant in listeners for finding in invariant.look(obs, group)] if listeners else []
         if obs.kind == "transition":
             group.moved(obs)
         elif obs.kind == "response" and obs.api == _JOIN and not error_of(obs) and obs.generation is not None:

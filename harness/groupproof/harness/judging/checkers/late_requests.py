@@ -47,7 +47,9 @@ class LateRequests:
     def follow(self, obs: Observation) -> None:
         """Take the next observation, of which nothing is due any more."""
         if obs.kind == "request" and obs.correlation is not None:
-            self._highest[obs.connection] = max(obs.correlation, self._highest.get(obs.connection, obs.correlation))
+            highest = self._highest.get(obs.connection)
+            if highest is None or obs.correlation > highest:
+                self._highest[obs.connection] = obs.correlation
         elif obs.kind == "response":
             self._asked.answered(obs)
         elif obs.who == "link" and obs.body.get("name") == "closed":

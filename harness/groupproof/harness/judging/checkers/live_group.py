@@ -96,11 +96,16 @@ class GroupChecker:
         elif self._first is None and "settings" not in obs.body:
             return []  # what befell links and nodes before there was a group
         runs = self._runs_for(obs)
-        found = [_noted(self._broken, finding) for run in runs for finding in run.invariants.step(obs)]
+        found: list[Finding] = []
+        for run in runs:
+            for finding in run.invariants.step(obs):
+                found.append(_noted(self._broken, finding))  # most rows find nothing, and a comprehension costs a call
         if obs.kind != _UNHEARD:
             named = self._naming.named(obs)
             self._partings.follow(named)
-            found += [_noted(self._members, capped(finding)) for run in runs for finding in run.members.step(named)]
+            for run in runs:
+                for finding in run.members.step(named):
+                    found.append(_noted(self._members, capped(finding)))  # as above
         return found
 
     def _runs_for(self, obs: Observation) -> list[_DialectRun]:

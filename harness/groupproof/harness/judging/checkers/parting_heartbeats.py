@@ -28,15 +28,20 @@ class PartingHeartbeats:
 
     def follow(self, obs: Observation) -> bool:
         """Take the next observation; return whether it is such a Heartbeat."""
+        if obs.kind == "response":
+            self._answered(obs)
+            return False
         client = obs.client or ""
-        if obs.kind == "response" and _ends_a_membership(obs):
-            self._ended.add(client)
-        elif (grant := joins_of(obs)) is not None and grant.generation >= 0:
-            self._ended.discard(client)
-        elif obs.kind == "request" and obs.api == _HEARTBEAT and not _names_a_membership(obs) and client in self._ended:
-            self._ended.discard(client)
-            return True
-        return False
+        if obs.api != _HEARTBEAT or obs.kind != "request" or client not in self._ended or _names_a_membership(obs):
+            return False
+        self._ended.discard(client)
+        return True
+
+    def _answered(self, answer: Observation) -> None:
+        if _ends_a_membership(answer):
+            self._ended.add(answer.client or "")
+        elif (grant := joins_of(answer)) is not None and grant.generation >= 0:
+            self._ended.discard(answer.client or "")
 
 
 def _ends_a_membership(answer: Observation) -> bool:
