@@ -113,3 +113,20 @@ def test_members_that_have_not_settled_are_those_that_a_view_waits_for() -> None
     assert group.standing().absent == ("x",)
     assert [member.member_id for member in group.view().members] == ["a", "b"]
     assert group.parked() == []
+
+
+def test_votes_are_counted_as_members_come_change_and_go() -> None:
+    group = ConsumerGroup(group_id="g")
+    one, other = ConsumerMember(member_id="a", assignor="range"), ConsumerMember(member_id="b", instance_id="i")
+    group.add(one)
+    group.add(other)
+    group.vote(other, "uniform")
+    assert group.votes == {"range": 1, "uniform": 1}
+
+    group.vote(one, "uniform")
+    group.replace(other, ConsumerMember(member_id="c", instance_id="i", assignor="uniform"))
+    assert group.votes == {"uniform": 2}
+
+    for member in tuple(group.members.values()):
+        group.remove(member)
+    assert not group.votes

@@ -35,9 +35,9 @@ def test_every_member_has_a_target_and_every_partition_one_owner() -> None:
 def test_the_assignor_with_most_votes_is_chosen_and_the_default_without_votes() -> None:
     group, never = _group(a="t", b="t", c="t"), _Asked()
     assert computed_assignor(group, "uniform", never, updated="a") == "uniform"
-    group.members["a"].assignor = "range"
+    _vote(group, a="range")
     assert computed_assignor(group, "uniform", never, updated="a") == "range"
-    group.members["b"].assignor = group.members["c"].assignor = "uniform"
+    _vote(group, b="uniform", c="uniform")
     assert stored_assignor(group, "range", never) == "uniform"
     assert never.occasions == []
 
@@ -45,22 +45,27 @@ def test_the_assignor_with_most_votes_is_chosen_and_the_default_without_votes() 
 @pytest.mark.requirement("CGA-03")
 def test_which_of_several_with_most_votes_is_chosen_no_rule_says() -> None:
     group = _group(a="t", b="t", c="t")
-    group.members["a"].assignor, group.members["b"].assignor = "range", "uniform"
+    _vote(group, a="range", b="uniform")
 
     assert [computed_assignor(group, "uniform", _Asked(way), updated="a") for way in (0, 1)] == ["range", "uniform"]
 
 
 def test_what_is_open_is_open_for_each_member_that_beats_and_for_each_ballot() -> None:
     group, asked = _group(a="t", b="t", c="t"), _Asked()
-    group.members["a"].assignor, group.members["b"].assignor = "range", "uniform"
+    _vote(group, a="range", b="uniform")
     for updated in ("a", "b", "a"):
         computed_assignor(group, "uniform", asked, updated=updated)
     stored_assignor(group, "uniform", asked)
-    group.members["a"].assignor, group.members["b"].assignor = "uniform", "range"
+    _vote(group, a="uniform", b="range")
     stored_assignor(group, "uniform", asked)
 
     assert asked.occasions[0] == asked.occasions[2]
     assert len(set(asked.occasions)) == 4
+
+
+def _vote(group: ConsumerGroup, **assignors: str) -> None:
+    for member_id, assignor in assignors.items():
+        group.vote(group.members[member_id], assignor)
 
 
 class _Asked(RandomChoices):
