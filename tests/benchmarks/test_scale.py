@@ -30,6 +30,7 @@ def cost(sweep: str, size: int) -> Cost:
     )
 
 
+@pytest.mark.slow
 def test_a_simulated_trace_has_about_the_rows_that_were_asked_for(tmp_path: Path) -> None:
     assert pq.read_metadata(simulated(tmp_path, rows=6_000, members=20)).num_rows == pytest.approx(6_000, rel=0.6)
 

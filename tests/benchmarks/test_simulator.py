@@ -6,6 +6,7 @@ import pytest
 from tests.benchmarks.simulator import dialects, fast, many, pair
 
 
+@pytest.mark.slow
 def test_both_engines_are_asked_the_same_in_the_benchmark_s_scenario() -> None:
     met = pair(members=4, seconds=60, rounds=1)
 

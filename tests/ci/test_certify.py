@@ -75,6 +75,7 @@ def test_what_a_client_lacks_is_what_its_toolchain_lacks(subject: str, programs:
     assert bool(lines) is bool(programs)
 
 
+@pytest.mark.slow
 def test_all_means_every_registered_client(fake: list[str], tmp_path: Path) -> None:
     assert certify.main(["all"], fake) == 0
 

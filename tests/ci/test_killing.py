@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from killing import SUITE_S, affordable
 from mutants import mutated
 
@@ -47,6 +48,7 @@ def test_a_test_of_the_module_s_own_goes_before_others_ten_times_as_fast() -> No
     assert affordable([(0.1, False), (0.9, True), (0.08, False), (0.3, True)]) == [3, 2, 1, 0]
 
 
+@pytest.mark.slow
 def test_a_mutant_lives_unless_a_test_that_passes_unharmed_fails_on_it(tmp_path: Path) -> None:
     code, made = mutated("ringed", SOURCE)
     drawn = [mutant.name for mutant in made]

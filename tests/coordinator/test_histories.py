@@ -174,6 +174,7 @@ def _reload_resets(scene: Scene) -> bool:
     return any(applied.rule.startswith(("Unloaded/", "Loaded/")) for applied in scene.applied)
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("INV-01", "INV-02", "INV-04", "INV-05", "INV-06", "INV-08", "INV-11", "INV-12", "TR-129")
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS, delay_ms=st.sampled_from((0, 3_000)), profile=st.sampled_from(profiles()))

@@ -59,5 +59,6 @@ def test_no_page_fetches_anything_from_elsewhere(site: Path) -> None:
         assert [address for address in found.addresses if "//" in address] == [], page.name
 
 
+@pytest.mark.slow
 def test_a_page_shows_the_file_that_it_includes(site: Path) -> None:
     assert "A shim of level 1 around franz-go" in (site / "site/client/go.html").read_text()

@@ -29,6 +29,7 @@ def test_the_front_imports_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_pytest_takes_no_folder_of_anybody_elses_for_a_package_of_the_plugins(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)], cwd=ROOT, capture_output=True, check=True)
     (wheel,) = tmp_path.glob("*.whl")

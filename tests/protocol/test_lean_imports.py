@@ -23,6 +23,7 @@ def test_a_package_that_has_been_imported_stays() -> None:
     assert sys.modules["pytest"] is pytest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "module", ["groupproof.protocol.wire.message_codec", "groupproof.harness.subjects.networks.virtual_time", "groupproof.clients.shims.reference"]
 )

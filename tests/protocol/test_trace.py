@@ -166,6 +166,7 @@ def test_blocks_say_what_json_says_of_their_lines(lines: list[str], lines_a_bloc
     assert len(read) == lines.count(_ODD_LINES[6])
 
 
+@pytest.mark.slow
 @given(st.lists(observations, max_size=4), st.integers(1, 4))
 def test_a_trace_survives_its_blocks(trace: list[Observation], lines_a_block: int) -> None:
     text = "".join(f"{line}\n" for line in write_trace(trace))

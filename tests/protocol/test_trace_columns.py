@@ -24,6 +24,7 @@ def test_the_schema_has_the_columns_of_a_line_in_their_order() -> None:
     assert trace_schema().names == [field.name for field in fields(Observation)]
 
 
+@pytest.mark.slow
 @given(st.lists(observations, max_size=3))
 def test_a_trace_survives_its_batch(trace: list[Observation]) -> None:
     batch = to_batch(trace)

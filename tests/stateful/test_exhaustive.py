@@ -27,6 +27,7 @@ def _check(found: Explored) -> None:
     assert set(GroupState) - set(found.states) == {GroupState.DEAD}
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("INV-01", "INV-05", "INV-06", "INV-08", "INV-11", "INV-12")
 @pytest.mark.parametrize(("static", "states_min"), [(0, 950), (1, 700), (2, 300)])
 def test_two_clients_never_wait_for_ever_whatever_they_do(static: int, states_min: int) -> None:
@@ -36,6 +37,7 @@ def test_two_clients_never_wait_for_ever_whatever_they_do(static: int, states_mi
     assert len(found.ways) >= states_min
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("variant", "static", "ill"),
     [("nobody-leads", 0, "deadlocks"), ("initial-delay-never-ends", 2, "livelocks"), ("session-never-ends", 0, "hopeless")],

@@ -17,6 +17,7 @@ def test_each_has_a_name_of_its_own_and_names_what_is_at_stake() -> None:
     assert scenario_named("x") is None
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("MGR-33", "MGR-05", "WORKER-08")
 @pytest.mark.parametrize(("name", "hand_over"), [(scenario.name, HAND_OVERS[place % 2]) for place, scenario in enumerate(SCENARIOS)])
 def test_it_holds(name: str, hand_over: HandOver) -> None:

@@ -27,6 +27,7 @@ def _differs(vector: Vector, *, is_view: bool, assign: ServerAssignor | None = N
     return any(list(parsed(line).items()) != list(kafkas.items()) for line, kafkas in zip(ours, vector.results, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_view", [False, True], ids=["to 4.3", "since 4.4"])
 @pytest.mark.parametrize("name", sorted(SERVER_ASSIGNORS))
 def test_every_member_is_assigned_what_kafka_assigns_it_in_the_order_of_its_maps(name: str, is_view: bool) -> None:

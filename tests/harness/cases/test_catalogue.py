@@ -3,6 +3,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from groupproof.harness.cases.catalogue import DIALECT_CAPABILITIES, PREVIEW, as_declared, cases_of, client_side, every_case
 from groupproof.harness.model.case_dialect import dialect_of_case
 
@@ -31,6 +33,7 @@ def test_what_a_client_calls_a_preview_is_shown_and_not_counted() -> None:
     assert as_declared(cases_of("client", DIALECT_CAPABILITIES), (*DIALECT_CAPABILITIES, PREVIEW)) == cases
 
 
+@pytest.mark.slow
 def test_a_client_is_certified_without_the_cases_of_coordinators() -> None:
     """They are 0.1 s of each command's start."""
     asked = (

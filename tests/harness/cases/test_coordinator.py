@@ -89,6 +89,7 @@ def test_a_case_names_requirements_that_exist_and_is_no_graver_than_they() -> No
     assert [case.id for case in CASES if LEVELS.index(case.level) < gravest[case.id]] == []
 
 
+@pytest.mark.slow
 def test_a_script_survives_a_schedule_file() -> None:
     assert [case.id for case in CASES if script_from_json(json.loads(json.dumps(script_to_json(script_of(case))))) != case.plan] == []
 

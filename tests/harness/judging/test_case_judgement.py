@@ -92,6 +92,7 @@ def test_a_client_that_floods_its_coordinator_is_blamed_by_name_and_not_left_und
     assert not storm.wants_repetition
 
 
+@pytest.mark.slow
 def test_the_driver_ends_a_flood_in_the_words_that_are_looked_for() -> None:
     (steady,) = [case for case in CASES if case.id == "heartbeat/classic/steady"]
     _, storm = virtual.judged(steady, variant="heartbeats-in-a-storm")

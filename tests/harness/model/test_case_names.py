@@ -95,6 +95,7 @@ def test_the_reference_is_judged_alike_by_whatever_names(id: str) -> None:
     assert plain.findings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", BAD)
 def test_a_misbehaviour_is_judged_alike_by_whatever_names(id: str) -> None:
     for seed in SEEDS:

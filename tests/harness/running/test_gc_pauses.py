@@ -32,6 +32,7 @@ def test_the_collector_is_itself_again_after_a_failure() -> None:
     assert gc.get_freeze_count() == 0
 
 
+@pytest.mark.slow
 def test_garbage_that_was_set_aside_is_found_in_the_end() -> None:
     with short_pauses():
         Cycle()

@@ -71,11 +71,13 @@ def test_a_seed_is_the_same_run_to_the_last_byte_and_another_is_another() -> Non
     assert first.trace_hash != other.trace_hash
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [row for row in parts([(name,) for name in CLIENTS if name not in LATE], lambda row: is_drawn(row[0], 8))])
 def test_a_planted_bug_of_the_member_breaks_an_invariant(name: str) -> None:
     assert _first_broken(member_variant=name) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "seed", "requirement"), [(name, *found) for name, found in COORDINATORS.items()])
 def test_a_planted_bug_of_the_coordinator_breaks_an_invariant(name: str, seed: int, requirement: str) -> None:
     asked = _asked(
@@ -90,6 +92,7 @@ def test_a_legal_variant_keeps_every_invariant(name: str) -> None:
     assert [outcome.violations for seed in range(1, 4) if (outcome := run(_asked(seed, member_variant=name))).violations] == []
 
 
+@pytest.mark.slow
 def test_what_a_planted_bug_breaks_is_shrunk_to_the_faults_it_needs_and_replayed() -> None:
     """A member that loses everything with a connection is found by one reset."""
     simulation = short(

@@ -88,6 +88,7 @@ def test_the_reference_breaks_no_law_over_thousands_of_seeds(part: int) -> None:
     assert broken == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("profile", "seed"),
     [("kafka-1.1", 17), ("kafka-1.1", 28), ("kafka-2.3", 12), ("kafka-2.4", 12), ("kafka-3.7-new", 1742027224)],

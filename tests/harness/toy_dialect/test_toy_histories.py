@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.harness.toy_dialect.lease_dialect import LEASE_BROKER, LeaseGuard
 from tests.power.coordinators import played
 
@@ -42,6 +43,7 @@ def test_the_releases_of_kafka_are_fuzzed_as_before() -> None:
     assert [part.dialect.name for part in histories_on(LEASE_BROKER)] == ["classic", "lease"]
 
 
+@pytest.mark.slow
 def test_the_reference_gives_the_answers_that_its_rules_give_and_a_bug_does_not() -> None:
     cases = [drawn_case(f"d{number}", script) for number, script in enumerate(script for script in _drawn(60) if HEARTBEAT in _apis(script))]
     bug = Variant(name="lends-twice", says="", guards={LeaseGuard.HELD_BY_ANOTHER: lambda event: False})

@@ -28,6 +28,7 @@ def test_a_commit_is_read_as_a_broker_wrote_it() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @given(records())
 @settings(max_examples=150, deadline=None)
 def test_what_is_written_is_read_again(drawn: tuple[str, dict[str, Any], dict[str, Any] | None, int]) -> None:
@@ -88,6 +89,7 @@ def test_what_no_release_writes_and_what_is_broken_is_named(key: bytes | None, v
     assert error.value.reason == reason
 
 
+@pytest.mark.slow
 @given(records(), st.data())
 @settings(max_examples=150, deadline=None)
 def test_bytes_that_were_harmed_are_read_or_refused_and_nothing_else(

@@ -203,6 +203,7 @@ def test_garbage_is_refused_as_garbage(frame: bytes) -> None:
         assert str(error)
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(st.data())
 def test_a_garbage_body_behind_a_good_header_is_read_or_refused(data: st.DataObject) -> None:

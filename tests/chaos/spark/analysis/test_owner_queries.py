@@ -169,6 +169,7 @@ def restless(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return path, joined_up(row for name, trace in groups.items() for row in by_tracker(name, trace))
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("CLIENT-62")
 def test_the_oracle_names_the_owners_that_the_tracker_names(restless: tuple[Path, Holdings]) -> None:
     path, owners = restless

@@ -95,6 +95,7 @@ def test_a_restart_leaves_and_a_crash_does_not_and_both_come_back(tmp_path: Path
     assert (played.requests("m0")["LeaveGroup"], played.requests("m1")["LeaveGroup"]) == (2, 1)
 
 
+@pytest.mark.slow
 def test_a_slow_poller_leaves_the_group_and_comes_back(tmp_path: Path) -> None:
     played = play(tmp_path, (START, MemberAction(10.0, Action.STALL, 15.0)), (START,))
 
@@ -103,6 +104,7 @@ def test_a_slow_poller_leaves_the_group_and_comes_back(tmp_path: Path) -> None:
     assert played.told[55]["groups"]["g"][1:] == [2, 2]
 
 
+@pytest.mark.slow
 def test_a_zombie_commits_what_others_own_and_is_refused(tmp_path: Path) -> None:
     played = play(tmp_path, (START,), (START, MemberAction(20.0, Action.FREEZE, 15.0)))
 

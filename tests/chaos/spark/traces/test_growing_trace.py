@@ -47,6 +47,7 @@ def test_a_line_longer_than_what_is_looked_at_is_found_to_be_half_written(tmp_pa
     assert held(Growing(file)) == [0, 1]
 
 
+@pytest.mark.slow
 @given(size=st.integers(1, 400))
 def test_every_line_is_in_one_piece_wherever_it_is_cut(size: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     file = tmp_path_factory.mktemp("cut") / "trace.ndjson"

@@ -32,6 +32,7 @@ def test_no_invariant_is_broken_by_members_of_both_protocols(release: str, seed:
     assert history.syncs + history.heartbeats > 0
 
 
+@pytest.mark.slow
 def test_the_histories_turn_groups_both_ways_and_pass_partitions_on() -> None:
     histories = [MixedHistory("kafka-4.4", seed) for seed in SEEDS]
     for history in histories:

@@ -36,6 +36,7 @@ def _is_played(requirement: Requirement, played: set[str]) -> bool:
     return requirement.side in ("coordinator", "both") and bool(steps := _steps(requirement)) and steps <= played
 
 
+@pytest.mark.slow
 @pytest.mark.requirement(
     "CGH-01", "CGH-02", "CGH-03", "CGH-04", "CGH-05", "CGH-06", "CGH-07", "CGH-08", "CGH-09", "CGH-10", "CGH-11", "CGH-12", "CGH-13", "CGH-14",
     "CGH-15", "CGH-16", "CGH-17", "CGH-18", "CGH-19", "CGH-20", "CGH-21", "CGH-22", "CGH-23", "CGH-24", "CGH-25", "CGH-26", "CGH-27", "CGH-28",

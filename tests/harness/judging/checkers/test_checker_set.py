@@ -88,6 +88,7 @@ _COLUMNS = st.fixed_dictionaries(
 _CHANGES = st.lists(st.tuples(st.integers(0, 200), _COLUMNS), min_size=5, max_size=60)
 
 
+@pytest.mark.slow
 @given(st.sampled_from(sorted(STORIES)), _CHANGES)
 def test_a_mixed_up_trace_gets_the_same_findings(story: str, changes: Sequence[tuple[int, dict[str, Any]]]) -> None:
     trace = changed(STORIES[story](), changes)
@@ -95,6 +96,7 @@ def test_a_mixed_up_trace_gets_the_same_findings(story: str, changes: Sequence[t
     assert together(trace) == one_by_one(trace)
 
 
+@pytest.mark.slow
 @given(st.sampled_from(sorted(STORIES)), _CHANGES)
 def test_an_invariant_that_hears_what_it_listens_to_finds_the_same(story: str, changes: Sequence[tuple[int, dict[str, Any]]]) -> None:
     trace = changed(STORIES[story](), changes)

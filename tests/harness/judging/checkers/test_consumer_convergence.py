@@ -112,6 +112,7 @@ def test_a_group_is_not_described_as_reconciling_for_ever(state: str, members: t
     assert [finding.requirement for finding in findings(GroupsComeToRest, story)] == ["CGI-13"] * count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [{"owned": None}, {"is_owned": lambda topic_id, index: True, "frees_own": False}],

@@ -31,6 +31,7 @@ def test_the_reference_breaks_none(profile: str) -> None:
     assert sum(obs.kind == "response" and obs.api == Api.CONSUMER_GROUP_HEARTBEAT.title for trace in traces for obs in trace) > 500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("bug", "requirement"), [
     ("gives what another owns", "CGI-10"),
     ("frees partitions with the order to revoke", "CGI-10"),

@@ -32,6 +32,7 @@ def test_policies_are_compared_in_a_table(groupproof: Call) -> None:
 
 
 @pytest.mark.requirement("MGR-33")
+@pytest.mark.slow
 def test_a_switch_reports_the_overlap_and_leaves_a_trace_that_is_explained(groupproof: Call, tmp_path: Path) -> None:
     out = tmp_path / "out"
     called = groupproof("datalink", "switch", "--workers", "3", "--tasks", "6", "--output", str(out))
@@ -78,6 +79,7 @@ def test_what_it_does_otherwise_than_kafka_can_be_asked(groupproof: Call) -> Non
 
 
 @pytest.mark.requirement("MGR-32", "PLAN-05")
+@pytest.mark.slow
 def test_the_coordinator_suite_fails_nothing_and_leaves_out_what_the_manager_has_not(groupproof: Call, tmp_path: Path) -> None:
     called = groupproof(
         "certify", "coordinator", "groupproof", "--profile", "datalink", "--only", "heartbeat", "--json", "--output", str(tmp_path / "out")

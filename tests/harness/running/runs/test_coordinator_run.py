@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.harness.commands.calling import Call
 
 from groupproof.harness.cases.coordinator import CASES
@@ -34,6 +35,7 @@ def run(subject: ReferenceBrokers, profile: str = "kafka-4.1") -> CoordinatorRun
     return CoordinatorRun(subject, config, say=lambda *_: None)
 
 
+@pytest.mark.slow
 def test_the_reference_keeps_its_profile_and_is_summed_up_as_a_coordinator() -> None:
     outcome = run(ReferenceBrokers(profile="kafka-4.1")).go()
 
@@ -45,6 +47,7 @@ def test_the_reference_keeps_its_profile_and_is_summed_up_as_a_coordinator() -> 
     assert outcome.exit_code == 2  # a selection does not make the grade
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_traces() -> None:
     first, second = (run(ReferenceBrokers(profile="kafka-4.1")).go().summary.cases for _ in range(2))
 
@@ -83,6 +86,7 @@ def test_a_coordinator_without_known_failures_has_no_file_of_them() -> None:
     assert expectations_of(ReferenceBrokers(profile="kafka-4.1")) is None
 
 
+@pytest.mark.slow
 def test_a_coordinator_is_certified_on_the_command_line(groupproof: Call, tmp_path: Path) -> None:
     called = groupproof("certify", "coordinator", "groupproof", "--profile", "kafka-2.4", "--only", "leave", "--output", "out", "--json")
 

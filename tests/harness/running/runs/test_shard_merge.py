@@ -95,6 +95,7 @@ def test_reports_without_their_traces_can_be_joined(results: dict[str, CaseResul
     assert not any(case.result.plays for case in run.cases)
 
 
+@pytest.mark.slow
 def test_shards_that_are_not_there_are_named(results: dict[str, CaseResult], tmp_path: Path) -> None:
     assert joined(tmp_path, a_shard(2, results[SHARED], of=3)).missing == (Share(number=1, of=3), Share(number=3, of=3))
 

@@ -70,6 +70,7 @@ def test_a_client_is_called_as_it_is_registered_and_a_program_as_it_says() -> No
     assert (subject_info.language, subject_info.capabilities) == ("go", ["classic", "commit"])
 
 
+@pytest.mark.slow
 def test_what_is_reached_is_summed_up_against_the_sides_own_catalogue() -> None:
     whole, part = made(CASES).go(), made(CASES[:3]).go()
 

@@ -39,6 +39,7 @@ def test_a_thousand_swarms_are_nobodys_fault(part: int, tmp_path: Path) -> None:
     assert {run.seed: found for run in runs if (found := blamed(run, tmp_path))} == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("variant", "requirement"),
     [("commits-with-previous-generation", "CLIENT-66"), ("leader-repeats-last-assignment", "ASSIGN-09"), ("commits-without-membership", "CLIENT-66")],

@@ -30,6 +30,7 @@ def test_the_coordinator_moves_and_the_members_follow_it() -> None:
     assert {obs.client for obs in beats} == {"m0", "m1"}
 
 
+@pytest.mark.slow
 def test_partitions_that_are_added_are_given_to_somebody() -> None:
     trace = in_virtual_time(SHORT, Schedule(happenings=(ScheduledFault(at_ms=9_000, kind="grow", how={"partitions": 2}),)))
 
@@ -47,6 +48,7 @@ def test_members_of_the_consumer_protocol_hand_a_partition_over_to_one_that_come
     assert "JoinGroup" not in {obs.api for obs in trace}
 
 
+@pytest.mark.slow
 def test_the_same_arguments_give_the_same_trace() -> None:
     plan = Schedule(happenings=(ScheduledFault(at_ms=9_000, kind="crash", who=("m1",), for_ms=3_000),))
 

@@ -10,6 +10,7 @@ from groupproof.harness.simulation.rehearsal.incident_run import run_incident
 from groupproof.harness.simulation.rehearsal.incidents import INCIDENTS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", INCIDENTS)
 def test_an_incident_occurs_for_the_cause_that_is_named_and_its_remedy_prevents_it(name: str) -> None:
     incident = INCIDENTS[name]

@@ -32,6 +32,7 @@ def test_better_is_less_of_something_and_more_of_nothing(after: Cost, better: bo
     assert is_better(_cost(), after) is better
 
 
+@pytest.mark.slow
 def test_a_member_that_is_too_slow_for_its_polls_gets_fewer_records_or_more_time() -> None:
     rehearsal = Rehearsal(small(max_poll_records="1000"), ["slow-poll"], 1)
     found = {name: advice for advice in rehearsal.advice() for name in advice.changes}

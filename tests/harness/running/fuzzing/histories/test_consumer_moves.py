@@ -47,6 +47,7 @@ def test_of_a_dialect_that_is_asked_for_are_most_histories_and_the_others_are_in
     assert {Api.OFFSET_COMMIT, Api.OFFSET_FETCH, Api.CONSUMER_GROUP_DESCRIBE, Api.DELETE_GROUPS} <= set(sum(apis, Counter()))
 
 
+@pytest.mark.slow
 def test_members_join_leave_for_now_and_for_good_and_topics_come_and_grow() -> None:
     steps = [step for script in _drawn() for step in script.steps]
     epochs = {step.fields["member_epoch"] for step in steps if isinstance(step, Ask) and step.api is Api.CONSUMER_GROUP_HEARTBEAT}

@@ -22,6 +22,7 @@ def drawn() -> tuple[Script, ...]:
     return tuple(histories(KIND, seed=3, count=30))
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_histories_and_another_gives_others() -> None:
     assert histories(KIND, seed=3, count=30) == list(drawn())
     assert histories(KIND, seed=4, count=30) != list(drawn())
@@ -49,6 +50,7 @@ def test_histories_hold_every_kind_of_step_and_many_kinds_of_requests() -> None:
     assert {Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP, Api.OFFSET_COMMIT, Api.OFFSET_FETCH} <= set(apis)
 
 
+@pytest.mark.slow
 def test_where_old_leaders_cannot_be_told_of_instances_no_history_has_both() -> None:
     kind = Kind(profile="kafka-2.8", settings=SETTINGS, ranges={api: (0, 7) for api in Api if api in VERSIONS}, steps=12)
     joins = [[step for step in script.steps if isinstance(step, Ask) and step.api is Api.JOIN_GROUP] for script in histories(kind, seed=1, count=40)]
