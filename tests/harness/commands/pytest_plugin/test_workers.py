@@ -47,7 +47,16 @@ def _environment(process: Path) -> bytes:
 def test_an_interruption_ends_every_process_and_writes_what_was_reached(tmp_path: Path) -> None:
     mark = f"GROUPPROOF_TEST_MARK={tmp_path.name}-{os.getpid()}"
     argv = [sys.executable, "-m", "pytest", "-p", "no:randomly", "-p", "no:cacheprovider", "-v"]
-    argv += ["--groupproof-client", "python -m groupproof.clients.shims.reference", "--groupproof-only", "heartbeat", "--groupproof-output", "out"]
+    argv += [
+        "--groupproof-client",
+        "python -m groupproof.clients.shims.reference",
+        "--groupproof-only",
+        "heartbeat",
+        "--groupproof-output",
+        "out",
+        "--groupproof-jobs",
+        "2",
+    ]
     env = {**os.environ, **dict([mark.split("=")]), "PYTHONUNBUFFERED": "1"}
     running = subprocess.Popen(argv, cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True)
     assert running.stdout is not None
