@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 from groupproof.harness.cases.client.client_case_builders import MUST, SHOULD, UNHEARD_OF, code_name
 from groupproof.harness.cases.consumer.epoch_builders import (
@@ -33,7 +34,7 @@ from groupproof.harness.judging.case_checkers.epoch_rhythm import keeps_interval
 from groupproof.harness.judging.case_checkers.reactions import is_struck
 from groupproof.harness.judging.checkers.claim import tolerated_ms
 from groupproof.harness.model.case import Case
-from groupproof.harness.model.plan import Step
+from groupproof.harness.model.plan import ConfigureGroup, Step
 from groupproof.harness.model.plan_builders import answers, cuts, delivered, heal, holds, mark, passing, paused, resume, silences, start, strikes
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.faults import Drop
@@ -245,6 +246,10 @@ def _interval(name: str, title: str, *, first_ms: int, then_ms: int) -> Case:
     )
 
 
+_SHORTER_MS = 500
+_SHORTER_SESSION_MS = 2_000
+_LEAST: Final[Mapping[str, int]] = {"group.consumer.min.session.timeout.ms": 1_000, "group.consumer.min.heartbeat.interval.ms": 100}
+
 _STEADY_MS = 600
 """Far from half of krafka's least interval, a second: what is just within the tolerance in one run would be too seldom in the next."""
 
@@ -270,6 +275,29 @@ _COURSE: tuple[Case, ...] = (
     ),
     _interval("shorter-interval", "A member that is asked for more frequent heartbeats sends them from the next on.", first_ms=6_000, then_ms=400),
     _interval("longer-interval", "A member that is asked for less frequent heartbeats sends them from the next on.", first_ms=400, then_ms=2_500),
+    case(
+        "heartbeat/group-settings-change",
+        "A member whose group is given a shorter session and a shorter heartbeat interval keeps its membership.",
+        ("CGC-28",),
+        MUST,
+        plan(
+            subject(),
+            interval_ms=3_000,
+            session_ms=15_000,
+            coordinator=_LEAST,
+            steps=[
+                *joined("m0"),
+                mark("configured"),
+                # A member learns it with the answer to its next heartbeat; its session is the shorter one from then on (KIP-848).
+                ConfigureGroup(settings={"consumer.heartbeat.interval.ms": _SHORTER_MS, "consumer.session.timeout.ms": _SHORTER_SESSION_MS}),
+                beaten("m0", after="configured"),
+                mark("changed"),
+                beaten("m0", after="changed", count=_BEATS, within_ms=round(_BEATS * tolerated_ms(_SHORTER_MS))),
+                mark("over"),
+            ],
+        ),
+        stays_alive("m0", after="changed", before="over", session_ms=_SHORTER_SESSION_MS),
+    ),
     case(
         "heartbeat/application-busy",
         "A member whose application is busy for longer than the session, but polls in time, keeps its membership.",
