@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.protocol.wire.drawn_records import records
 
 from groupproof.protocol.wire.codec_source import writer_of
-from groupproof.protocol.wire.coordinator_records import UnreadableRecord, decode_record, encode_record
+from groupproof.protocol.wire.coordinator_records import OFFSET_COMMIT, UnreadableRecord, decode_commit, decode_record, encode_record
 from groupproof.protocol.wire.coordinator_shapes import record_forms
 
 COMMIT_KEY = {"group": "g", "topic": "t", "partition": 3}
@@ -105,3 +105,16 @@ def test_bytes_that_were_harmed_are_read_or_refused_and_nothing_else(
         assert error.reason
     else:
         assert record.name
+
+
+@settings(max_examples=100, deadline=None)
+@given(records())
+def test_a_commit_alone_is_what_its_whole_record_says(drawn: tuple[str, dict[str, Any], dict[str, Any] | None, int]) -> None:
+    stored = encode_record(*drawn)
+    record = decode_record(*stored)
+
+    if record.name == OFFSET_COMMIT and record.value is not None:
+        assert decode_commit(*stored) == (record.key["group"], record.key["topic"], record.key["partition"], record.value["offset"])
+    else:
+        assert decode_commit(*stored) is None
+    assert decode_commit(stored[0], b"\x7f\xff") is None

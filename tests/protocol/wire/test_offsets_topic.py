@@ -11,7 +11,7 @@ from groupproof.protocol.schemas import validate
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.wire.coordinator_records import encode_record
 from groupproof.protocol.wire.log_batches import BrokenBatch, LogRecord
-from groupproof.protocol.wire.offsets_topic import OffsetsTopic
+from groupproof.protocol.wire.offsets_topic import OffsetsTopic, Tally, TopicCommit
 
 COMMIT = encode_record(
     "OffsetCommit", {"group": "g", "topic": "t", "partition": 3}, {"offset": 42, "metadata": "", "commit_timestamp": 1_000, "leader_epoch": -1}, 3
@@ -110,3 +110,30 @@ def test_a_tally_tells_everything_as_json() -> None:
     tally: dict[str, Any] = topic.tally.to_json()
 
     assert tally == {"records": {"OffsetCommit": 2}, "tombstones": 1, "markers": 0, "unreadable": {"type 99": 1}, "missing": 0}
+
+
+def test_what_reads_tersely_reads_the_same_and_counts_the_same() -> None:
+    stored = [(0, 1, *COMMIT), (1, 1, COMMIT[0], None), (2, 1, *MEMBER), (3, 1, COMMIT[0], b"\0\x03\0"), (4, 1, b"\0\x63", None), (9, 5, *COMMIT)]
+    plain, terse = OffsetsTopic(0), OffsetsTopic(0)
+    whole = read(*stored, topic=plain)
+    found = list(terse.follow_tersely(7, only(batch_of(list(stored)))))
+
+    assert [entry for entry in found if isinstance(entry, TopicCommit)] == [("g", "t", 3, 42, 1, 7, 0), ("g", "t", 3, 42, 5, 7, 9)]
+    assert [entry.body for entry in found if isinstance(entry, Observation)] == [obs.body for obs in whole if not obs.offsets]
+    assert terse.tally == plain.tally
+
+
+def test_a_commit_of_a_transaction_is_never_terse() -> None:
+    batch = only(with_attributes(batch_of([(9, 1, *COMMIT)]), 0x10, producer_id=11))
+
+    assert list(OffsetsTopic(0).follow_tersely(7, batch)) == list(OffsetsTopic(0).follow(7, batch))
+
+
+def test_what_was_observed_before_is_counted_as_it_was_then() -> None:
+    topic, again = OffsetsTopic(0), Tally()
+    for obs in read((0, 1, *COMMIT), (1, 1, COMMIT[0], None), (2, 1, b"\0\x63", None), topic=topic):
+        again.count(obs)
+    for obs in read((10, 2, b"\0\0\0\1", b"\0\0\0\0\0\1"), attributes=0x30, topic=topic):
+        again.count(obs)
+
+    assert again == Tally(records=topic.tally.records, tombstones=1, markers=1, unreadable=topic.tally.unreadable)

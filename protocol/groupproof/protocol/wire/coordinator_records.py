@@ -15,7 +15,7 @@ from groupproof.protocol.wire.codec import ENTRIES_MAX, MalformedBytes, Reader, 
 from groupproof.protocol.wire.codec_source import reader_of, writer_of
 from groupproof.protocol.wire.coordinator_shapes import RecordForm, record_forms
 
-__all__ = ["OFFSET_COMMIT", "CoordinatorRecord", "UnreadableRecord", "decode_record", "encode_record"]
+__all__ = ["OFFSET_COMMIT", "CoordinatorRecord", "UnreadableRecord", "decode_commit", "decode_record", "encode_record"]
 
 OFFSET_COMMIT: Final = "OffsetCommit"
 _KEYS_MAX: Final = 1 << 18
@@ -54,6 +54,17 @@ def decode_record(key: bytes | None, value: bytes | None) -> CoordinatorRecord:
     return CoordinatorRecord(form.name, number, version, named, _value(form, version, value))
 
 
+def decode_commit(key: bytes | None, value: bytes | None) -> tuple[str, str, int, int] | None:
+    """Return group, topic, partition and offset of a commit; None for whatever else it is, tombstones and what cannot be read among it."""
+    if key is None or value is None or len(key) < 2 or key[0] or key[1] > _COMMITS_UNTIL:
+        return None
+    try:
+        named, (_, read) = _commit_key(key), _versioned_commit(value)
+    except UnreadableRecord:
+        return None
+    return named["group"], named["topic"], named["partition"], read["offset"]
+
+
 def encode_record(name: str, key: Mapping[str, Any], value: Mapping[str, Any] | None, version: int = 0) -> tuple[bytes, bytes | None]:
     """Return the bytes of a record in the newest form of `version`; raise `ValueError` for fields that it does not have."""
     form = _by_name()[name]
@@ -73,10 +84,15 @@ def _commit(key: bytes, value: bytes | None, number: int) -> CoordinatorRecord:
     named = _commit_key(key)
     if value is None:
         return CoordinatorRecord(OFFSET_COMMIT, number, None, named, None)
+    version, read = _versioned_commit(value)
+    return CoordinatorRecord(OFFSET_COMMIT, number, version, named, read)
+
+
+def _versioned_commit(value: bytes) -> tuple[int, dict[str, Any]]:
     version = _version(OFFSET_COMMIT, value)
     if 0 <= version < _FLEXIBLE_SINCE:
-        return CoordinatorRecord(OFFSET_COMMIT, number, version, named, _commit_value(value, version))
-    return CoordinatorRecord(OFFSET_COMMIT, number, version, named, _value(_form(_COMMITS_UNTIL), version, value))
+        return version, _commit_value(value, version)
+    return version, _value(_form(_COMMITS_UNTIL), version, value)
 
 
 @lru_cache(maxsize=_KEYS_MAX)

@@ -21,7 +21,7 @@ from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import TopicPartition
 from groupproof.protocol.wire.coordinator_records import OFFSET_COMMIT
 from groupproof.protocol.wire.log_batches import BrokenBatch, LogBatch, LogRecord
-from groupproof.protocol.wire.offsets_topic import RECORD, OffsetsTopic, Tally
+from groupproof.protocol.wire.offsets_topic import RECORD, OffsetsTopic, Tally, TopicCommit
 
 __all__ = [
     "ALERTS",
@@ -116,10 +116,15 @@ class RecordFold:
         facts: list[Fact] = []
         touched: dict[str, int] = {}
         for partition, batch in batches:
-            for obs in self._settled(self._topic.follow(partition, batch)):
-                facts += self._follow(obs)
-                if obs.group is not None:
-                    touched[obs.group] = obs.body["offset"]
+            for entry in self._topic.follow_tersely(partition, batch):
+                if isinstance(entry, TopicCommit):
+                    facts += self._follow_commit(entry)
+                    touched[entry.group] = entry.log_offset
+                    continue
+                for obs in self._settled(entry):
+                    facts += self._follow(obs)
+                    if obs.group is not None:
+                        touched[obs.group] = obs.body["offset"]
         for name, offset in touched.items():
             facts += self._changed(self.history.groups[name], offset)
         return facts
@@ -128,53 +133,55 @@ class RecordFold:
         """Return what was read of a partition, where nothing else was."""
         return Fact("", TALLY, partition, 0, 0, _text(self.tally.to_json()))
 
-    def _settled(self, observations: Iterable[Observation]) -> Iterator[Observation]:
-        """Yield records as they count: those of a transaction when it is committed. Who reads committed records alone sees neither transactions nor markers."""
-        for obs in observations:
-            body = obs.body
-            if "producer_id" not in body:
-                yield obs
-                continue
-            place = (body["partition"], body["producer_id"])
-            if body["name"] == RECORD:
-                self._pending.setdefault(place, []).append(obs)
-                continue
-            pending = self._pending.pop(place, [])
-            for held in pending if body["marker"] == COMMITTED else ():
-                yield replace(held, body={name: value for name, value in held.body.items() if name != "producer_id"})
+    def _settled(self, obs: Observation) -> Iterable[Observation]:
+        """Return what counts now: a record at once, those of a transaction when it is committed. Who reads committed records alone sees neither transactions nor markers."""
+        body = obs.body
+        if "producer_id" not in body:
+            return (obs,)
+        place = (body["partition"], body["producer_id"])
+        if body["name"] == RECORD:
+            self._pending.setdefault(place, []).append(obs)
+            return ()
+        pending = self._pending.pop(place, [])
+        if body["marker"] != COMMITTED:
+            return ()
+        return [replace(held, body={name: value for name, value in held.body.items() if name != "producer_id"}) for held in pending]
 
-    def _follow(self, obs: Observation) -> Iterator[Fact]:
-        if obs.group is None or obs.body["name"] != RECORD:
+    def _follow(self, obs: Observation) -> Iterable[Fact]:
+        body = obs.body
+        if obs.group is None or body["name"] != RECORD:
             self.history.follow(obs)
-            return
-        watched = self._watched.setdefault(obs.group, _Watched())
-        if obs.body["record"] == OFFSET_COMMIT:
-            yield from self._commit_gaps(watched, obs)
-            self.history.follow(obs)
-            return
+            return ()
+        if body["record"] == OFFSET_COMMIT and obs.offsets:
+            ((topic, partition, offset),) = obs.offsets
+            return self._follow_commit(TopicCommit(obs.group, topic, partition, offset, body["timestamp_ms"], body["partition"], body["offset"]))
         self.history.follow(obs)
-        group = self.history.groups[obs.group]
+        return () if body["record"] == OFFSET_COMMIT else self._follow_group(self.history.groups[obs.group], obs)
+
+    def _follow_group(self, group: LoggedGroup, obs: Observation) -> Iterator[Fact]:
+        watched = self._of(group.group)
         newest = group.rebalances[-1].number if group.rebalances else 0
         if newest > watched.newest:
             watched.newest = newest
             yield from _alerts(group, watched, group.rebalances[-1], obs)
         yield from _owned_again(group, watched, obs)
 
-    def _commit_gaps(self, watched: _Watched, obs: Observation) -> Iterator[Fact]:
-        """Yield the partitions that are committed again after they stood still, while the group had an owner for them."""
-        group = self.history.groups.get(obs.group or "")
-        if group is None:
-            return
-        at_ms = obs.body["timestamp_ms"]
-        for topic, partition, _ in obs.offsets:
-            last = group.commits.get((topic, partition))
-            if last is not None and at_ms - last.at_ms > STALLED_MS:
-                watched.gaps += 1
-                yield _fact(group.group, COMMIT_GAP, watched.gaps, last.at_ms, obs, topic=topic, partition=partition, lasted_ms=at_ms - last.at_ms)
+    def _follow_commit(self, commit: TopicCommit) -> Iterable[Fact]:
+        """Return the partition as a gap, if it is committed again after it stood still."""
+        before = self.history.follow_commit(commit)
+        if before is None or commit.at_ms - before.at_ms <= STALLED_MS:
+            return ()
+        watched = self._of(commit.group)
+        watched.gaps += 1
+        text = _text({"topic": commit.topic, "partition": commit.partition, "lasted_ms": commit.at_ms - before.at_ms})
+        return (Fact(commit.group, COMMIT_GAP, watched.gaps, before.at_ms, commit.log_offset, text),)
+
+    def _of(self, group: str) -> _Watched:
+        return self._watched.setdefault(group, _Watched())
 
     def _changed(self, group: LoggedGroup, offset: int) -> Iterator[Fact]:
         """Yield the rebalances that are new, or of which more is known; forget those that are long over."""
-        watched = self._watched[group.group]
+        watched = self._of(group.group)
         for rebalance in group.rebalances:
             now = (rebalance.joined_ms, rebalance.settled_ms, rebalance.halted_ms)
             if watched.written.get(rebalance.number) != now:

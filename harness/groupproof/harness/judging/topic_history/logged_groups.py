@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from groupproof.harness.judging.diagnosis.causes import SORTED, WORDS_OF_CONSUMERS, Cause, Kind
 from groupproof.harness.judging.diagnosis.rebalances import CLASSIC, name_of
@@ -57,8 +57,7 @@ class LoggedMember:
         }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Commit:
+class Commit(NamedTuple):
     """The last commit of a partition: its offset, when the coordinator stored it, and how long that was after the one before."""
 
     offset: int

@@ -14,7 +14,7 @@ from groupproof.harness.judging.topic_history.group_epochs import EpochChanges, 
 from groupproof.harness.judging.topic_history.logged_groups import Commit, LoggedGroup
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.wire.coordinator_records import OFFSET_COMMIT
-from groupproof.protocol.wire.offsets_topic import MARKER, RECORD, UNREADABLE
+from groupproof.protocol.wire.offsets_topic import MARKER, RECORD, UNREADABLE, TopicCommit
 
 __all__ = ["COMMITTED", "CONSUMER_SESSION_MS", "TopicHistory"]
 
@@ -83,6 +83,24 @@ class TopicHistory:
         elif name == UNREADABLE:
             self.unreadable[body["reason"]] += 1
 
+    def follow_commit(self, commit: TopicCommit) -> Commit | None:
+        """Take in a commit, and return the one before it."""
+        name, topic, partition, offset, at_ms, log_partition, log_offset = commit
+        self._note_hole(log_partition, log_offset)
+        self._begins.setdefault(log_partition, log_offset)
+        self.now_ms = max(self.now_ms, at_ms)
+        return _commit(self._group(name, log_partition, at_ms), topic, partition, offset, at_ms)
+
+    def _group(self, name: str, partition: int, at_ms: int) -> LoggedGroup:
+        """Return the group that a record of now is about, which may be its first."""
+        group = self.groups.get(name)
+        if group is None:
+            # A partition whose log begins at offset 0 has lost nothing by retention; what compaction took away leaves a tombstone or a newer record.
+            group = self.groups[name] = LoggedGroup(group=name, begins_ms=at_ms, is_whole=self._begins[partition] == 0)
+        if at_ms > group.newest_ms:
+            group.newest_ms = at_ms
+        return group
+
     def _note_hole(self, partition: int, offset: int) -> None:
         """Note where offsets are missing: compaction took them, or they are not shown here."""
         expected = self._next.get(partition)
@@ -99,11 +117,7 @@ class TopicHistory:
         if obs.group is None:
             return
         at_ms = body["timestamp_ms"]
-        group = self.groups.get(obs.group)
-        if group is None:
-            # A partition whose log begins at offset 0 has lost nothing by retention; what compaction took away leaves a tombstone or a newer record.
-            group = self.groups[obs.group] = LoggedGroup(group=obs.group, begins_ms=at_ms, is_whole=self._begins[body["partition"]] == 0)
-        group.newest_ms = max(group.newest_ms, at_ms)
+        group = self._group(obs.group, body["partition"], at_ms)
         record = body["record"]
         if record == OFFSET_COMMIT:
             _follow_commit(group, obs, at_ms)
@@ -128,13 +142,18 @@ class TopicHistory:
 
 
 def _follow_commit(group: LoggedGroup, obs: Observation, at_ms: int) -> None:
-    """Take in a commit; the first one after a rebalance says how long nothing was committed."""
     for topic, partition, offset in obs.offsets:
-        _note_halt(group, at_ms)
-        before = group.commits.get((topic, partition))
-        group.commits[topic, partition] = Commit(offset=offset, at_ms=at_ms, pause_ms=at_ms - before.at_ms if before is not None else 0)
+        _commit(group, topic, partition, offset, at_ms)
     for partition_key in obs.partitions:
         group.commits.pop(partition_key, None)
+
+
+def _commit(group: LoggedGroup, topic: str, partition: int, offset: int, at_ms: int) -> Commit | None:
+    """Take in a commit; the first one after a rebalance says how long nothing was committed."""
+    _note_halt(group, at_ms)
+    before = group.commits.get((topic, partition))
+    group.commits[topic, partition] = Commit(offset, at_ms, at_ms - before.at_ms if before is not None else 0)
+    return before
 
 
 def _note_halt(group: LoggedGroup, at_ms: int) -> None:
