@@ -72,16 +72,6 @@ def test_a_lookup_beside_the_request_on_a_connection_of_its_own_may_have_been_se
     assert verdict(REDISCOVERS, story.end(9_000)) is expected
 
 
-def test_a_lookup_that_follows_the_answer_to_the_request_came_after_it() -> None:
-    """sarama 1.49 joins again without a lookup, and makes one when it fetches its offsets (IBM/sarama#3574)."""
-    story = Story().member().fault("error")
-    story.at(400).join(member=ID, generation=2)
-    story.sync(generation=2)
-    story.at(405).request(Api.FIND_COORDINATOR, connection=7)
-
-    assert verdict(REDISCOVERS, story.end(9_000)) is Verdict.NON_STRICT
-
-
 def test_neither_lookup_nor_request_is_a_standstill() -> None:
     assert verdict(REDISCOVERS, Story().member().fault("error").end(9_000)) is Verdict.FAILED
     with pytest.raises(NotReached):

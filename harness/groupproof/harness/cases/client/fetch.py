@@ -19,6 +19,7 @@ from groupproof.harness.model.plan_builders import (
     consumed,
     delivered,
     event,
+    holds,
     joined,
     passing,
     plan,
@@ -58,9 +59,10 @@ def _arm(code: int) -> Arm:
 _OF_PARTITIONS = {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.UNSTABLE_OFFSET_COMMIT}
 
 
-def _failing(code: int) -> Plan:
+def _failing(code: int, *more: Step) -> Plan:
     return after_commits(
         _arm(code),
+        *more,
         start("m0"),
         delivered("error", within_ms=15_000),
         consumed("m0", within_ms=8_000, go_on=True),
@@ -78,8 +80,13 @@ def _case(code: int, title: str, made: Plan, *judges: Judge) -> Case:
     return case(f"fetch/{code_name(code)}", title, ("CLIENT-79",), MUST, made, struck, *judges)
 
 
-def _retried(code: int, title: str, *more: Judge) -> Case:
-    return _case(code, title, _failing(code), _AGAIN, _continues(), *more)
+def _retried(code: int, title: str, *more: Judge, made: Plan | None = None) -> Case:
+    return _case(code, title, made or _failing(code), _AGAIN, _continues(), *more)
+
+
+def _slow_rejoin() -> Arm:
+    """Hold back the answer to a second JoinGroup: a lookup that comes beside it is told from one that follows it (IBM/sarama#3574)."""
+    return holds("rejoin", Api.JOIN_GROUP, ms=500, error=0, nth=2)
 
 
 def _error_case(code: int, title: str) -> Case:
@@ -108,6 +115,7 @@ CASES: tuple[Case, ...] = (
         ErrorCode.NOT_COORDINATOR,
         "A fetch of offsets that meets another broker is repeated after a lookup.",
         rediscovers("m0", after="error", requirement="CLIENT-04", api=_FETCH),
+        made=_failing(ErrorCode.NOT_COORDINATOR, _slow_rejoin()),
     ),
     _case(
         ErrorCode.UNSTABLE_OFFSET_COMMIT,

@@ -32,7 +32,7 @@ def rediscovers(client: str, *, after: str, requirement: str, api: Api) -> Judge
         find = next(iter(ev.requests(Api.FIND_COORDINATOR, client, after, ev.closing)), None)
         requests = _next_requests(ev, client, api, after)
         asked = next((obs for obs in requests if find is None or not _was_on_its_way(obs, since)), None)
-        if find is not None and (asked is None or find.seq < asked.seq or _came_beside(ev, find, asked)):
+        if find is not None and (asked is None or find.seq < asked.seq or _came_beside(find, asked)):
             yield claim.ok("It did.", find)
         elif asked is not None and lost_ms(ev.trace, since.at_ms, asked.at_ms):
             raise NotReached(f"the machine lagged between the answer and {asked.api}, which may have been on its way")
@@ -71,16 +71,9 @@ def _was_on_its_way(request: Observation, refusal: Observation) -> bool:
     return request.api == Api.OFFSET_FETCH.title and request.at_ms - refusal.at_ms <= SLACK_MS
 
 
-def _came_beside(ev: Evidence, find: Observation, request: Observation) -> bool:
-    """Tell whether the lookup came with the request on a connection of its own: nobody knows which of the two was sent first (librdkafka sends both from one timer).
-
-    Who had gone on by the answer to the request sent its lookup after it.
-    """
-    if find.connection == request.connection or find.at_ms - request.at_ms > SLACK_MS:
-        return False
-    answer = ev.answer(request)
-    later = [] if answer is None else ev.select("request", None, request.client, answer.seq, find.seq)
-    return not any(obs.connection == request.connection for obs in later)
+def _came_beside(find: Observation, request: Observation) -> bool:
+    """Tell whether the lookup came with the request on a connection of its own: nobody knows which of the two was sent first (librdkafka sends both from one timer)."""
+    return find.connection != request.connection and find.at_ms - request.at_ms <= SLACK_MS
 
 
 def goes_to_another(client: str, api: Api, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Judge:
