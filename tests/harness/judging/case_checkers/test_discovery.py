@@ -72,6 +72,16 @@ def test_a_lookup_beside_the_request_on_a_connection_of_its_own_may_have_been_se
     assert verdict(REDISCOVERS, story.end(9_000)) is expected
 
 
+def test_a_lookup_beside_the_request_counts_also_where_the_plan_ends_in_between() -> None:
+    """librdkafka's lookup goes out by a thread of its own; three milliseconds later a short case was over."""
+    story = Story().member().fault("error")
+    story.at(400).request(Api.JOIN_GROUP, connection=1, member=ID)
+    story.end(402)
+    story.at(403).request(Api.FIND_COORDINATOR, connection=7)
+
+    assert verdict(REDISCOVERS, story) is Verdict.OK
+
+
 def test_neither_lookup_nor_request_is_a_standstill() -> None:
     assert verdict(REDISCOVERS, Story().member().fault("error").end(9_000)) is Verdict.FAILED
     with pytest.raises(NotReached):
