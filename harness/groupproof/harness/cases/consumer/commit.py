@@ -13,6 +13,7 @@ from groupproof.harness.judging.case_checkers.epoch_commits import (
     reads_on_from,
     retries_commit,
 )
+from groupproof.harness.judging.case_checkers.epoch_reactions import keeps_epoch
 from groupproof.harness.judging.case_checkers.reactions import is_struck
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Plan
@@ -186,6 +187,7 @@ def _as_member(code: int, title: str) -> Case:
         is_struck("error", "m0", _FETCH, requirement="CGP-11", within_ms=12_000),
         reads_on_from("m0", after="back", positions=_NAMED, reads=None),
         asks_again_or_tells("m0", after="error", requirement="CGP-09"),
+        *(() if code == ErrorCode.UNKNOWN_MEMBER_ID else (keeps_epoch("m0", after="error", requirement="CGP-09", or_tells=True),)),
         needs=["commit"],
     )
 

@@ -20,11 +20,18 @@ from groupproof.harness.judging.case_checkers.epoch_leave import (
 from groupproof.harness.judging.case_checkers.epoch_reactions import joins_anew
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Step
-from groupproof.harness.model.plan_builders import answers, close, command, cuts, event, holds, mark, passing, start, strikes
+from groupproof.harness.model.plan_builders import REACT_MS, answers, close, command, cuts, event, holds, mark, passing, start, strikes
 from groupproof.protocol.faults import Drop
 from groupproof.protocol.vocabulary import ErrorCode
 
 __all__ = ["CASES"]
+
+
+_DEADLINE_MS = 2_000
+"""A short max.poll.interval.ms."""
+
+_QUIET_MS = 5_000
+"""An interval so long that the next heartbeat of a settled member is its leave."""
 
 
 def _closing(epoch: int = -1) -> list[Step]:
@@ -102,6 +109,55 @@ _ORDERLY: tuple[Case, ...] = (
         joins_in_full("m0"),
         needs=["resubscribe"],
     ),
+    # KAFKA-16165: the poll deadline met the leave under way, and the leave was never sent.
+    case(
+        "leave/unsubscribe-past-the-poll-deadline",
+        "A member whose application takes longer than its poll interval to give partitions up as it unsubscribes leaves all the same.",
+        ("CGV-14", "CGV-11"),
+        MUST,
+        plan(
+            subject(max_poll_interval_ms=_DEADLINE_MS, on_revoked={"sleep_ms": 2 * _DEADLINE_MS, "commit": False}),
+            session_ms=30_000,
+            steps=[
+                *joined("m0"),
+                mark("leaving"),
+                command("m0", "unsubscribe", wait=False, within_ms=3 * _DEADLINE_MS + REACT_MS),
+                event("m0", "callback_done", after="leaving", within_ms=2 * _DEADLINE_MS + REACT_MS, go_on=True),
+                left("m0", after="leaving"),
+                passing(3 * INTERVAL_MS),
+            ],
+        ),
+        leaves("m0", after="leaving", requirement="CGV-14", within_ms=2 * _DEADLINE_MS + 4_000),
+        is_quiet_after_leaving("m0", after="leaving"),
+        needs=["resubscribe", "on-revoked", "poll-deadline"],
+    ),
+    # librdkafka #5015: a subscription that came while the member left got lost, or the leave did.
+    case(
+        "leave/unsubscribe-and-back-at-once",
+        "A member that unsubscribes and subscribes again before its leave is answered leaves, and joins anew.",
+        ("CGV-14", "CGV-15"),
+        MUST,
+        plan(
+            subject(),
+            interval_ms=_QUIET_MS,
+            session_ms=15_000,
+            steps=[
+                *joined("m0"),
+                holds("held", BEAT, ms=1_500),
+                mark("leaving"),
+                command("m0", "unsubscribe", wait=False),
+                left("m0", after="leaving"),
+                mark("back"),
+                command("m0", "resubscribe", topics=["t"], wait=False),
+                rejoining("m0", after="back"),
+                reconciled("m0", after="back", go_on=True),
+                passing(300),
+            ],
+        ),
+        leaves("m0", after="leaving", requirement="CGV-14"),
+        joins_anew("m0", after="back", requirement="CGV-15"),
+        needs=["resubscribe"],
+    ),
     case(
         "leave/static-close",
         "A static member that closes says with epoch -2 that it will be back, and which it is.",
@@ -136,10 +192,6 @@ _ORDERLY: tuple[Case, ...] = (
         needs=["static"],
     ),
 )
-
-
-_QUIET_MS = 5_000
-"""An interval so long that the next heartbeat of a settled member is its leave."""
 
 
 def _troubled(name: str, title: str, fault: Step, *, within_ms: int = 8_000, **settings: Any) -> Case:

@@ -71,7 +71,11 @@ def pair(first: str = "a", second: str = "b", **overrides: Any) -> tuple[ScriptS
 
 def ordered(first: str = "a", second: str = "b", **overrides: Any) -> tuple[ScriptStep, ...]:
     """Bring a new group to where the first member is told to revoke what the second is to have."""
-    return (*pair(first, second, **overrides), beat(first))
+    return (*pair(first, second, **overrides), beat(first, **_versions_of(overrides)))
+
+
+def _versions_of(overrides: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {name: value for name, value in overrides.items() if name == "version"}
 
 
 def hand_over(first: str = "a", second: str = "b", **overrides: Any) -> tuple[ScriptStep, ...]:

@@ -331,4 +331,18 @@ def _by_policy() -> Iterator[Case]:
         )
 
 
-CASES: Final[tuple[Case, ...]] = (*_UPGRADES, *_SWITCHES, *_DOWNGRADES, *_by_policy())
+# KAFKA-17317: brokers before 4.0 keep the group one of consumers, which it has none of. They know version 0 of the heartbeat alone.
+_BEFORE_4_0: Final = (
+    consumer_case(
+        "switch/only-static-consumer-by-version-0",
+        "makes the group a classic one where the only consumer, which speaks version 0, is replaced by a JoinGroup of its instance",
+        ("CGG-64", "CGG-66"),
+        join("a", version=0, **_AS_I1),
+        classic.join("k", **_AS_I1, wait=True, code=0),
+        classic.describe("z"),
+        beat("a", version=0, **_AS_I1, code=69),
+    ),
+)
+
+
+CASES: Final[tuple[Case, ...]] = (*_UPGRADES, *_SWITCHES, *_DOWNGRADES, *_by_policy(), *_BEFORE_4_0)

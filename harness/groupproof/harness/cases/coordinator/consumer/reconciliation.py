@@ -152,6 +152,17 @@ _HAND_OVER: Final = (
         beat("a", code=0),
         describe("z", code=0),
     ),
+    # KAFKA-16147: 3.7 forgets whose the partitions are, and gives them to c while a has them. Its brokers know version 0 alone.
+    consumer_case(
+        "reconcile/given-back-by-version-0",
+        "keeps from others what a member was given back before it had released it, by version 0",
+        ("CGR-19", "CGR-09", "CGI-10"),
+        ordered(version=0),
+        leave("b", version=0, code=0),
+        acknowledge("a", version=0, code=0),
+        join("c", version=0, code=0),
+        beat("c", version=0, code=0),
+    ),
     consumer_case(
         "reconcile/static-owner-goes-away",
         "frees what a static member is to revoke when it goes away for a while, and keeps the rest for it",
