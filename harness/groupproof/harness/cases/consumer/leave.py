@@ -131,33 +131,6 @@ _ORDERLY: tuple[Case, ...] = (
         is_quiet_after_leaving("m0", after="leaving"),
         needs=["resubscribe", "on-revoked", "poll-deadline"],
     ),
-    # librdkafka #5015: a subscription that came while the member left got lost, or the leave did.
-    case(
-        "leave/unsubscribe-and-back-at-once",
-        "A member that unsubscribes and subscribes again before its leave is answered leaves, and joins anew.",
-        ("CGV-14", "CGV-15"),
-        MUST,
-        plan(
-            subject(),
-            interval_ms=_QUIET_MS,
-            session_ms=15_000,
-            steps=[
-                *joined("m0"),
-                holds("held", BEAT, ms=1_500),
-                mark("leaving"),
-                command("m0", "unsubscribe", wait=False),
-                left("m0", after="leaving"),
-                mark("back"),
-                command("m0", "resubscribe", topics=["t"], wait=False),
-                rejoining("m0", after="back"),
-                reconciled("m0", after="back", go_on=True),
-                passing(300),
-            ],
-        ),
-        leaves("m0", after="leaving", requirement="CGV-14"),
-        joins_anew("m0", after="back", requirement="CGV-15"),
-        needs=["resubscribe"],
-    ),
     case(
         "leave/static-close",
         "A static member that closes says with epoch -2 that it will be back, and which it is.",
