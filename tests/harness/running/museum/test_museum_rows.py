@@ -3,13 +3,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from groupproof.harness.subjects.brokers.apache.broker_releases import NEW
 from packaging.version import Version
 
 from groupproof.clients.registry.registered_clients import resolve
 from groupproof.harness.model.errors import WrongUsage
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.harness.running.museum.museum_rows import load_rows, select_rows
+from groupproof.harness.subjects.brokers.apache.broker_releases import NEW
 from groupproof.protocol.rules.profiles import known_profiles
 
 GOOD = """

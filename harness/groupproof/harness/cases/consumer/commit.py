@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groupproof.harness.cases.client.client_case_builders import MUST, code_name
-from groupproof.harness.cases.consumer.epoch_builders import INTERVAL_MS, LONG_MS, case, joined, plan, reconciled, subject
+from groupproof.harness.cases.consumer.epoch_builders import BEAT, INTERVAL_MS, LONG_MS, case, joined, plan, reconciled, subject, triggered
 from groupproof.harness.judging.case_checkers.epoch_commits import (
     asks_again_or_tells,
     commit_is_answered,
@@ -14,10 +14,11 @@ from groupproof.harness.judging.case_checkers.epoch_commits import (
     retries_commit,
 )
 from groupproof.harness.judging.case_checkers.epoch_reactions import keeps_epoch
+from groupproof.harness.judging.case_checkers.epoch_rhythm import never_two_in_flight
 from groupproof.harness.judging.case_checkers.reactions import is_struck
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Plan
-from groupproof.harness.model.plan_builders import answers, append, close, commit, consumed, delivered, mark, passing, start
+from groupproof.harness.model.plan_builders import answers, append, close, commit, consumed, delivered, holds, mark, passing, start
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["CASES"]
@@ -106,6 +107,29 @@ _COMMITS: tuple[Case, ...] = (
         spares=["auto_commit_interval_ms"],
     ),
     _reported(ErrorCode.STALE_MEMBER_EPOCH, "A commit whose epoch is stale is told to the application, or sent again with the newest.", "CGP-06"),
+    # franz-go 6f5471d4: the commit asked for a heartbeat of its own, beside the one under way.
+    case(
+        "commit/stale-while-heartbeats-are-slow",
+        "A member whose commit is stale sends no heartbeat beside the one that waits for its answer.",
+        ("CGC-27", "CGP-06"),
+        MUST,
+        plan(
+            subject(),
+            session_ms=15_000,
+            steps=[
+                *joined("m0"),
+                holds("held", BEAT, ms=700, count=None),  # longer than the interval
+                answers("error", _COMMIT, ErrorCode.STALE_MEMBER_EPOCH),
+                triggered("held"),
+                commit("m0", *_TEN, wait=False, within_ms=20_000),
+                delivered("error"),
+                passing(3_000),
+            ],
+        ),
+        is_struck("error", "m0", _COMMIT, requirement="CGP-01"),
+        never_two_in_flight("m0"),
+        needs=["commit"],
+    ),
     case(
         "commit/auto-after-stale",
         "A member that commits by itself goes on doing so after a commit whose epoch was stale.",
