@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import lru_cache
+from itertools import islice
 from typing import Final, Generic, TypeVar
 
 from groupproof.protocol.java_hash import java_hash
@@ -24,6 +25,8 @@ _BIN_MAX: Final = 8
 """HashMap.TREEIFY_THRESHOLD: a longer bin doubles a small table."""
 _TREE_TABLE: Final = 64
 """HashMap.MIN_TREEIFY_CAPACITY: a table from this size on keeps its long bins, as trees."""
+_SMALL_TABLES_KEYS: Final = _TREE_TABLE // 2 * 3 // 4 + 1
+"""With so many keys any table has that size."""
 _FIBONACCI: Final = -7046029254386353131
 """BaseHashTable.findSlot: Knuth's multiplicative hash."""
 _LONG: Final = (1 << 64) - 1
@@ -84,6 +87,11 @@ class JavaMap(Generic[Key, Value]):
             self._bin(key).remove(key)
 
     @property
+    def table(self) -> int:
+        """The number of buckets."""
+        return self._table
+
+    @property
     def _threshold(self) -> int:
         return self._table * 3 // 4
 
@@ -110,7 +118,8 @@ def hash_order(keys: Iterable[Key], hash_of: Callable[[Key], int], capacity: int
     codes = {key: _spread(hash_of(key)) for key in keys}
     table = _power_of_two(capacity)
     if max(Counter(code & (table - 1) for code in codes.values()).values(), default=0) > _BIN_MAX:
-        return list(_map_of(codes, hash_of, capacity))  # a long bin may have doubled the table
+        # A long bin may have doubled the table while that was small. A bin keeps the order in which its keys came however often the table doubles.
+        table = _map_of(islice(codes, _SMALL_TABLES_KEYS), hash_of, capacity).table
     while len(codes) > table * 3 // 4:
         table *= 2
     return sorted(codes, key=lambda key: codes[key] & (table - 1))

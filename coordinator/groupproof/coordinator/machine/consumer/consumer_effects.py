@@ -109,9 +109,7 @@ def _assign(engine: EffectContext, event: ConsumerGroupEvent) -> None:
         subscriptions=event.subscriptions,
     )  # fmt: skip
     group.assignment_epoch, group.assigned_ms = group.generation, event.now_ms
-    group.settled.clear()
-    for member in group.members.values():
-        group.note_progress(member)
+    group.note_all_progress()
 
 
 def _default_assignor(engine: EffectContext) -> str:

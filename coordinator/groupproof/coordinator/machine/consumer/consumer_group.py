@@ -196,6 +196,10 @@ class ConsumerGroup:
         else:
             self.settled.discard(member.member_id)
 
+    def note_all_progress(self) -> None:
+        """Count who is settled with a new target: of a group of a thousand it is computed a thousand times while they join (before 4.4)."""
+        self.settled = {member_id for member_id, member in self.members.items() if member.is_settled(self.assignment_epoch)}
+
     def free_pending(self, member: ConsumerMember) -> None:
         """Free what the member was to revoke (CGR-21)."""
         self._own(member, partitions_of(member.pending), set())
