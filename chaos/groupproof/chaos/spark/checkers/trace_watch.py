@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-import pandas as pd
 import pyarrow as pa
 
 from groupproof.chaos.spark.checkers.group_watch import Alert, WatchedGroups, buckets_of
@@ -27,6 +26,7 @@ from groupproof.harness.judging.observed.group_results import results_of
 from groupproof.protocol.trace_columns import from_batch
 
 if TYPE_CHECKING:
+    import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
@@ -155,6 +155,8 @@ def _fold(watch: Watch, key: tuple[str, str, int], frames: Iterable[pd.DataFrame
     state.setTimeoutDuration(round(watch.idle_s * 1_000))  # again after a silence too: who goes on with this state later asks what its groups came to
     pairs = [(_ALERT, _text(alert)) for alert in alerts] + [(_GROUP, _text(group)) for group in groups]
     pairs.append((_REST if state.hasTimedOut else _PULSE, ""))
+    import pandas as pd  # in a worker of Spark's alone: it takes half a second
+
     yield pd.DataFrame(
         [(*key, kind, text, watched.folded, watched.rows, watched.late, watched.waiting) for kind, text in pairs], columns=list(_COLUMNS)
     )

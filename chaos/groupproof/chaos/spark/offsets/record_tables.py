@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -25,6 +24,7 @@ from groupproof.chaos.spark.streaming.streaming_query import DEPRECATED
 from groupproof.protocol.wire.offsets_topic import TOPIC
 
 if TYPE_CHECKING:
+    import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
@@ -141,6 +141,8 @@ def _followed(order: HistoryOrder, _key: tuple[str], frames: Iterable[pd.DataFra
     records = sorted(StoredRecord(*row) for frame in frames for row in frame[list(_COLUMNS)].itertuples(index=False, name=None))
     facts = fold.take(record._replace(key=bytes(record.key), value=None if record.value is None else bytes(record.value)) for record in records)
     state.update((pickle.dumps(fold),))
+    import pandas as pd  # in a worker of Spark's alone: it takes half a second
+
     yield pd.DataFrame(facts, columns=list(Fact._fields))
 
 
