@@ -41,6 +41,12 @@ MACHINES: Final[tuple[str, ...]] = tuple(
             "answers", "choices", "coordinator", "effects", "group", "group_descriptions", "guards", "join_effects", "members", "offset_effects", "offsets",
             "storage", "timers",
         ),
+        "coordinator.machine.consumer": (
+            "classic_effects", "classic_guards", "commit_epochs", "consumer_answers", "consumer_effects", "consumer_group", "consumer_guards",
+            "consumer_members", "effective_settings", "leavers", "member_timers", "member_updates", "migration", "reconciliation", "regexes",
+            "target_assignment",
+        ),
+        "coordinator.assignors": ("member_balancer", "range_assignor", "uniform_heterogeneous", "uniform_homogeneous"),
         "coordinator.broker": ("unknown_partitions",),
         "clients.assignors": ("range_and_roundrobin", "sticky", "sticky_general"),
         "clients.consumer": ("fetch_positions", "record_reader"),
@@ -48,6 +54,7 @@ MACHINES: Final[tuple[str, ...]] = tuple(
             "any_member", "coordinator_lookup", "group_leader", "heartbeat_timers", "member", "member_close", "member_core", "offset_requests", "partition_handover",
             "pending_requests", "rebalance",
         ),
+        "clients.member.consumer": ("epoch_close", "epoch_core", "epoch_heartbeats", "epoch_member", "epoch_offsets", "local_assignment"),
     }.items()
     for module in modules
 )  # fmt: skip

@@ -33,10 +33,10 @@ class EpochStory(Story):
 
     def reply(self, asked: Observation, epoch: int | None = None, *, gives: Iterable[TopicPartition] | None = None, error: int = 0) -> Observation:
         """Tell of its answer, which `gives` an assignment."""
-        given = None if gives is None else tuple(gives)
-        body = {"assignment": None if given is None else {"topic_partitions": [*given]}}
+        partitions_ = None if gives is None else tuple(gives)
+        body = {"assignment": None if partitions_ is None else {"topic_partitions": [*partitions_]}}
         granted = None if error else asked.member_epoch if epoch is None else epoch
-        return self.answer(asked, error=error, member_epoch=granted, partitions=given or (), body=body)
+        return self.answer(asked, error=error, member_epoch=granted, partitions=partitions_ or (), body=body)
 
     def hb(
         self,
@@ -56,11 +56,11 @@ class EpochStory(Story):
 
     def settled(self, client: str = "m0", *, gets: Iterable[TopicPartition] = BOTH, member: str = ID, epoch: int = 1) -> Self:
         """Tell how a client joined, was given partitions, and said so."""
-        given = tuple(gets)
-        self.hb(0, client, gets=epoch, gives=given, member=member)
-        self.partitions("assigned", *given, client=client)
+        partitions_ = tuple(gets)
+        self.hb(0, client, gets=epoch, gives=partitions_, member=member)
+        self.partitions("assigned", *partitions_, client=client)
         self.tell("callback_done", client)
-        self.hb(epoch, client, owns=given, member=member)
+        self.hb(epoch, client, owns=partitions_, member=member)
         return self
 
     def struck(self, name: str, epoch: int, error: int, client: str = "m0", **more: Any) -> Observation:

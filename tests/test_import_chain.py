@@ -39,15 +39,15 @@ def _at_import(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
             yield from _at_import(node.body)
 
 
-def _imported(source: str, known: frozenset[str]) -> frozenset[str]:
+def _imported(source: str, module_names: frozenset[str]) -> frozenset[str]:
     """Return which of the `known` modules a source imports: the submodule where a package is asked for one."""
     names: set[str] = set()
     for node in _at_import(ast.parse(source).body):
         if isinstance(node, ast.Import):
             names |= {name.name for name in node.names}
         else:
-            names |= {inner if (inner := f"{node.module}.{name.name}") in known else str(node.module) for name in node.names}
-    return frozenset(names & known)
+            names |= {inner if (inner := f"{node.module}.{name.name}") in module_names else str(node.module) for name in node.names}
+    return frozenset(names & module_names)
 
 
 def _longest_chain(imports: Imports) -> tuple[str, ...]:
@@ -61,16 +61,16 @@ def _longest_chain(imports: Imports) -> tuple[str, ...]:
 
 def test_the_longest_chain_of_imports_is_no_longer_than_a_reader_can_follow() -> None:
     modules = _modules()
-    known = frozenset(modules)
-    chain = _longest_chain({name: _imported(path.read_text(), known) for name, path in modules.items()})
+    module_names = frozenset(modules)
+    chain = _longest_chain({name: _imported(path.read_text(), module_names) for name, path in modules.items()})
 
     assert len(modules) > 500, "the product was found"
     assert len(chain) <= CHAIN_MAX, f"{len(chain)} modules: {' > '.join(chain)}"
 
 
 def test_a_chain_counts_what_is_imported_when_the_module_is() -> None:
-    known = frozenset({"a", "b", "c", "p.q"})
+    module_names = frozenset({"a", "b", "c", "p.q"})
     source = "import a\nfrom p import q\nif TYPE_CHECKING:\n    import b\ndef f():\n    import c\n"
 
-    assert _imported(source, known) == {"a", "p.q"}
+    assert _imported(source, module_names) == {"a", "p.q"}
     assert _longest_chain({"a": frozenset(), "b": frozenset("a"), "c": frozenset("ab")}) == ("c", "b", "a")

@@ -84,11 +84,11 @@ class Measured:
         """Return the seconds of processor time that its process has had, None where that is not known."""
         return None if self.process is None else cpu_s(self.process)
 
-    def median(self, what: str) -> float | None:
-        return statistics.median(self.values[what]) if self.values.get(what) else None
+    def median(self, figure: str) -> float | None:
+        return statistics.median(self.values[figure]) if self.values.get(figure) else None
 
-    def add(self, what: str, value: float) -> None:
-        self.values.setdefault(what, []).append(value)
+    def add(self, figure: str, value: float) -> None:
+        self.values.setdefault(figure, []).append(value)
 
 
 @contextmanager
@@ -124,8 +124,8 @@ def _address(process: subprocess.Popen[str], before: str) -> Address:
 
 def measure(subject: Measured, size: int, *, seconds: float, numbers: Iterator[int], dialect: str = "classic", partitions: int = 1) -> None:
     """Form a group of `size`, rebalance it in the classic dialect, and let it beat."""
-    name, what = f"bench-{subject.name}-{size}-{next(numbers)}", f"{size} members"
-    if what in subject.faults:
+    name, group_size = f"bench-{subject.name}-{size}-{next(numbers)}", f"{size} members"
+    if group_size in subject.faults:
         return
     try:
         with Group(subject.address, name, size) if dialect == "classic" else EpochGroup(subject.address, name, size, partitions=partitions) as group:
@@ -137,22 +137,22 @@ def measure(subject: Measured, size: int, *, seconds: float, numbers: Iterator[i
             if size == 1:
                 _beat(subject, "pipelined", frames, answers, seconds, in_flight=PIPELINED)
     except (Unfit, OSError) as fault:
-        subject.faults[what] = str(fault) or type(fault).__name__
+        subject.faults[group_size] = str(fault) or type(fault).__name__
 
 
-def _time(subject: Measured, what: str, work: Callable[[], float], size: int) -> None:
+def _time(subject: Measured, figure: str, work: Callable[[], float], size: int) -> None:
     began_s = subject.cpu_s()
-    subject.add(what, work())
+    subject.add(figure, work())
     if size >= CPU_MEMBERS_MIN and began_s is not None:
-        subject.add(f"{what} in CPU", (subject.cpu_s() or 0) - began_s)
+        subject.add(f"{figure} in CPU", (subject.cpu_s() or 0) - began_s)
 
 
-def _beat(subject: Measured, what: str, frames: Sequence[bytes], answers: Sequence[bytes], seconds: float, in_flight: int = 1) -> None:
+def _beat(subject: Measured, figure: str, frames: Sequence[bytes], answers: Sequence[bytes], seconds: float, in_flight: int = 1) -> None:
     began_s = subject.cpu_s()
     done = beat(subject.address, frames, answers, seconds=seconds, in_flight=in_flight)
-    subject.add(what, done.rate)
+    subject.add(figure, done.rate)
     if began_s is not None and (used_s := (subject.cpu_s() or 0) - began_s) > 0:
-        subject.add(f"{what} a CPU s", done.count / used_s)
+        subject.add(f"{figure} a CPU s", done.count / used_s)
     subject.busy = max(subject.busy, done.busy)
 
 
@@ -194,8 +194,8 @@ def aims(subjects: Sequence[Measured], sizes: Sequence[int], dialect: str = "cla
     return found
 
 
-def _ratio(by_name: Mapping[str, Measured], what: str, other: str) -> float | None:
-    own, theirs = (by_name[name].median(what) if name in by_name else None for name in (OWN, other))
+def _ratio(by_name: Mapping[str, Measured], figure: str, other: str) -> float | None:
+    own, theirs = (by_name[name].median(figure) if name in by_name else None for name in (OWN, other))
     return own / theirs if own is not None and theirs else None
 
 
@@ -204,7 +204,7 @@ def told(subjects: Sequence[Measured], echoes: Sequence[Measured], sizes: Sequen
     return {
         "coordinators": {
             measurement.name: {
-                "median": {what: measurement.median(what) for what in measurement.values},
+                "median": {name: measurement.median(name) for name in measurement.values},
                 "rounds": measurement.values,
                 "faults": measurement.faults,
                 "busy": measurement.busy,
@@ -222,30 +222,30 @@ def show(console: Console, subjects: Sequence[Measured], echoes: Sequence[Measur
     for measurement in (*subjects, *echoes):
         table.add_column(measurement.name, justify="right")
     kinds = [f"{kind} {size}{name}" for kind, name in _KINDS for size in sizes]
-    for what in ("pipelined", "pipelined a CPU s", *kinds):
-        if not any(what in item.values for item in (*subjects, *echoes)):
+    for part in ("pipelined", "pipelined a CPU s", *kinds):
+        if not any(part in item.values for item in (*subjects, *echoes)):
             continue
-        table.add_row(_titled(what), *(_cell(item, subjects[0], what) for item in (*subjects, *echoes)))
+        table.add_row(_titled(part), *(_cell(item, subjects[0], part) for item in (*subjects, *echoes)))
     table.add_row("generator busy at most", *(f"{item.busy:.0%}" for item in (*subjects, *echoes)))
     console.print(table)
     for measurement in subjects:
-        for what, fault in measurement.faults.items():
-            console.print(f"{measurement.name}, {what}: {fault}", markup=False)
+        for part, fault in measurement.faults.items():
+            console.print(f"{measurement.name}, {part}: {fault}", markup=False)
     for aim, ratio, met in aims(subjects, sizes, dialect):
         console.print(f"{'met' if met else 'not met'}: {aim}; it is {ratio:.2f}", markup=False)
 
 
-def _titled(what: str) -> str:
-    if what.startswith(("form", "rebalance")):
-        return f"{what}, ms"
-    return what if what.endswith("CPU s") else f"{what} a s"
+def _titled(figure: str) -> str:
+    if figure.startswith(("form", "rebalance")):
+        return f"{figure}, ms"
+    return figure if figure.endswith("CPU s") else f"{figure} a s"
 
 
-def _cell(measurement: Measured, own: Measured, what: str) -> str:
-    value, ours = measurement.median(what), own.median(what)
+def _cell(measurement: Measured, own: Measured, figure: str) -> str:
+    value, ours = measurement.median(figure), own.median(figure)
     if value is None:
         return "-"
-    shown = f"{value * 1000:.1f}" if what.startswith(("form", "rebalance")) else f"{value:,.0f}"
+    shown = f"{value * 1000:.1f}" if figure.startswith(("form", "rebalance")) else f"{value:,.0f}"
     return shown if measurement is own or ours is None else f"{shown} ({ours / value:.2f})"
 
 

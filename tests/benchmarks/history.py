@@ -40,14 +40,14 @@ _APART_MS: Final = 100
 
 def write_records(folder: Path, records: int) -> None:
     """Write a file for each partition of the topic."""
-    each = records // _PARTITIONS
-    values = [_value(number) for number in range(each)]
+    records_each = records // _PARTITIONS
+    values = [_value(number) for number in range(records_each)]
     for partition in range(_PARTITIONS):
         keys = _keys(partition)
         columns = {
-            "offset": pa.array(range(each), pa.int64()),
-            "at_ms": pa.array(range(_BEGIN_MS, _BEGIN_MS + each * _APART_MS, _APART_MS), pa.int64()),
-            "key": pa.array([keys[number % _GENERATION_EVERY == 0][number % len(keys[0])] for number in range(each)], pa.binary()),
+            "offset": pa.array(range(records_each), pa.int64()),
+            "at_ms": pa.array(range(_BEGIN_MS, _BEGIN_MS + records_each * _APART_MS, _APART_MS), pa.int64()),
+            "key": pa.array([keys[number % _GENERATION_EVERY == 0][number % len(keys[0])] for number in range(records_each)], pa.binary()),
             "value": pa.array(values, pa.binary()),
         }  # fmt: skip
         place = folder / f"partition={partition}"

@@ -217,8 +217,8 @@ class Group:
             raise Unfit(f"JoinGroup was answered {code} {error_named(code)}")
         member.member_id, member.generation = answer["member_id"], answer["generation_id"]
         member.is_leader = answer["leader"] == member.member_id
-        given = answer["members"] if member.is_leader else ()
-        assignments = tuple({"member_id": member["member_id"], "assignment": _ASSIGNED} for member in given)
+        listed = answer["members"] if member.is_leader else ()
+        assignments = tuple({"member_id": member["member_id"], "assignment": _ASSIGNED} for member in listed)
         self._send(member, Api.SYNC_GROUP, {**self._who(member), "assignments": assignments})
 
     def _who_joins_now(self, named: Member) -> Sequence[Member]:

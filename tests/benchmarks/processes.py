@@ -53,8 +53,8 @@ def cpu_of_tree_s(root: int) -> float:
 
 
 def _columns(process: int) -> list[int]:
-    said = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return [0, *map(int, said[1:])]
+    columns = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return [0, *map(int, columns[1:])]
 
 
 def _processes() -> list[int]:

@@ -93,8 +93,8 @@ def _beats(spark: SparkSession, folder: Path) -> list[Any]:
     from groupproof.chaos.spark.analysis.tables import Tables
 
     tables = Tables(raw_of(spark, [Source(path=folder)]), is_repeated=False, keep=lambda _, frame: frame)
-    taken = {measure.name: measure.column() for measure in HEARTBEATS.measures}
-    figures = figures_by(HEARTBEATS.facts(tables), ("group",), (), list(taken.values())).where("dimension = 'group'")
+    columns = {measure.name: measure.column() for measure in HEARTBEATS.measures}
+    figures = figures_by(HEARTBEATS.facts(tables), ("group",), (), list(columns.values())).where("dimension = 'group'")
     order = ("intervals", "interval_ms_mean", "interval_ms_spread", "interval_ms_p50", "interval_ms_p99", "interval_ms_max")
     return list(figures.select("run", "value", *order).collect())
 
@@ -124,13 +124,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--repeats", type=int, default=2)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        written(Path(folder), given.rows)
+        written(Path(folder), options.rows)
         spark = session("groupproof benchmark", master=f"local[{_threads()}]", is_long=True)
         is_fast = True
-        for name, duck_s, spark_s in measured(spark, Path(folder), given.repeats):
-            share, rate = spark_s / duck_s, given.rows / spark_s / 1e6
+        for name, duck_s, spark_s in measured(spark, Path(folder), options.repeats):
+            share, rate = spark_s / duck_s, options.rows / spark_s / 1e6
             is_fast = is_fast and share <= RATIO_MAX
             print(f"{name:9} DuckDB {duck_s:6.2f} s  Spark {spark_s:6.2f} s  {share:4.1f} x (at most {RATIO_MAX:g})  {rate:.1f} M rows/s", flush=True)
         spark.stop()

@@ -82,10 +82,10 @@ def _said(decade: int) -> str:
     return f"{10**decade:,}" if decade >= 0 else f"{10.0**decade:g}"
 
 
-def _rule(x: float, y: float, said: str, *, is_across: bool) -> str:
+def _rule(x: float, y: float, label: str, *, is_across: bool) -> str:
     if is_across:
-        return f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y - _HIGH:.1f}" y2="{y:.1f}" stroke="{_LINE}"/>' + _text(x, y + 18, said, _SOFT, "middle")
-    return f'<line x1="{x:.1f}" x2="{x + _WIDE:.1f}" y1="{y:.1f}" y2="{y:.1f}" stroke="{_LINE}"/>' + _text(x - 6, y + 4, said, _SOFT, "end")
+        return f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y - _HIGH:.1f}" y2="{y:.1f}" stroke="{_LINE}"/>' + _text(x, y + 18, label, _SOFT, "middle")
+    return f'<line x1="{x:.1f}" x2="{x + _WIDE:.1f}" y1="{y:.1f}" y2="{y:.1f}" stroke="{_LINE}"/>' + _text(x - 6, y + 4, label, _SOFT, "end")
 
 
 def _line(points: Sequence[tuple[float, float]], colour: str, dash: str) -> str:
@@ -94,5 +94,5 @@ def _line(points: Sequence[tuple[float, float]], colour: str, dash: str) -> str:
     return f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2.5" stroke-dasharray="{dash}"/>{dots}'
 
 
-def _text(x: float, y: float, said: str, colour: str, anchor: str = "start") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{colour}" text-anchor="{anchor}">{said}</text>'
+def _text(x: float, y: float, label: str, colour: str, anchor: str = "start") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{colour}" text-anchor="{anchor}">{label}</text>'

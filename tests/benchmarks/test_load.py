@@ -99,9 +99,9 @@ def test_answers_that_come_in_pieces_are_counted_whole() -> None:
         beat(address, [b"x"], [echoed(0)], seconds=5)
 
 
-@pytest.mark.parametrize(("data", "said"), [(b"\0\0\0\1x", "was answered 0000000178"), (b"", "a closed connection")])
-def test_another_answer_than_the_right_one_is_no_heartbeat(data: bytes, said: str) -> None:
-    with answering(data) as address, pytest.raises(Unfit, match=said):
+@pytest.mark.parametrize(("data", "message"), [(b"\0\0\0\1x", "was answered 0000000178"), (b"", "a closed connection")])
+def test_another_answer_than_the_right_one_is_no_heartbeat(data: bytes, message: str) -> None:
+    with answering(data) as address, pytest.raises(Unfit, match=message):
         beat(address, [b"x"], [echoed(0)], seconds=5)
 
 

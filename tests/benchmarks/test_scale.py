@@ -52,8 +52,8 @@ def test_the_picture_has_a_panel_for_each_sweep_and_a_line_for_each_engine() -> 
     assert len(lines) == 4
     assert len({line.get("stroke") for line in lines}) == 2
     assert [len((line.get("points") or "").split()) for line in lines] == [3] * 4
-    said = [element.text for element in drawn.findall(f"{SVG}text")]
-    assert {"one process", "Spark, 2 cores, warm", "1,000", "100,000"} <= set(said)
+    texts = [element.text for element in drawn.findall(f"{SVG}text")]
+    assert {"one process", "Spark, 2 cores, warm", "1,000", "100,000"} <= set(texts)
 
 
 @pytest.mark.soak

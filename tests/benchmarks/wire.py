@@ -81,7 +81,7 @@ class Compared:
     reads: float
 
 
-def compare(what: str, api: Api, version: int, side: str, body: Body) -> Compared:
+def compare(title: str, api: Api, version: int, side: str, body: Body) -> Compared:
     """Time one message; raise `AssertionError` when kio's bytes are others."""
     schema = load_request_schema(api, version) if side == "request" else load_response_schema(api, version)
     write_kio, read_kio, head = entity_writer(schema), entity_reader(schema), schema.__header_schema__
@@ -105,7 +105,7 @@ def compare(what: str, api: Api, version: int, side: str, body: Body) -> Compare
     assert write_by_kio() == frame, f"kio writes {api.title} v{version} otherwise"
     read = (lambda: read_request(frame)) if side == "request" else (lambda: read_response(api, version, frame))
     kio_writes, writes, kio_reads, reads = _timed(write_by_kio, write, read_by_kio, read)
-    name = f"{api.title} v{version} {side}" + (f", {what}" if what else "")
+    name = f"{api.title} v{version} {side}" + (f", {title}" if title else "")
     return Compared(name=name, size=len(frame), kio_writes=kio_writes, writes=writes, kio_reads=kio_reads, reads=reads)
 
 

@@ -86,7 +86,7 @@ def test_a_program_that_is_not_there_is_the_environment_s_fault(tmp_path: Path, 
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["run"], "name scenarios"),
         (["run", QUICK, "--faults", "swarm"], "name scenarios"),
@@ -102,9 +102,11 @@ def test_a_program_that_is_not_there_is_the_environment_s_fault(tmp_path: Path, 
         (["rum"], "no command is called 'rum'; did you mean run"),
     ],
 )
-def test_wrong_usage_is_told_in_one_line(words: list[str], said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: Any) -> None:
+def test_wrong_usage_is_told_in_one_line(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: Any
+) -> None:
     monkeypatch.chdir(tmp_path)
     code, _, err = called(capsys, *words)
 
     assert code == 3
-    assert said in err.splitlines()[-1]
+    assert message in err.splitlines()[-1]

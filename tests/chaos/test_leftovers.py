@@ -53,7 +53,7 @@ def _ended(
     mark = uuid.uuid4().hex
     argv = [str(Path(sys.executable).with_name("groupproof")), "chaos", "run", *command]
     env = {**os.environ, MARK: mark, PROVIDER: provider, "TMPDIR": str(folder)}
-    with (folder / "said").open("w") as said, subprocess.Popen(argv, env=env, stdout=said, stderr=said, start_new_session=True) as kit:
+    with (folder / "said").open("w") as output, subprocess.Popen(argv, env=env, stdout=output, stderr=output, start_new_session=True) as kit:
         while not stands_still(mark):
             with suppress(subprocess.TimeoutExpired):
                 pytest.fail(f"it ended with status {kit.wait(0.1)} before anything stood still: {(folder / 'said').read_text()[-500:]}")

@@ -64,5 +64,5 @@ def test_a_failure_of_one_s_own_scenario_is_reproduced_by_its_schedule_alone(tmp
 
     assert load_schedule(plan).verdict is Verdict.FAILED
     assert run(["replay", str(plan)]) == 1
-    assert "FAILED chaos/classic/mine (3/3) by groupproof" in (said := capsys.readouterr().out)
-    assert "reproduced, recorded was FAILED" in said
+    assert "FAILED chaos/classic/mine (3/3) by groupproof" in (printed := capsys.readouterr().out)
+    assert "reproduced, recorded was FAILED" in printed

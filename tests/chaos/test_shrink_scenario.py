@@ -83,11 +83,11 @@ def test_a_drawn_plan_that_fails_is_shrunk_to_a_schedule_that_is_replayed(
 ) -> None:
     monkeypatch.setattr("groupproof.chaos.scenarios.random_scenarios.drawn", hasty)
     code = run(["chaos", "run", "--faults", "swarm", "--seed", "6", "--members", "2", "--output", str(tmp_path)])
-    said = capsys.readouterr()
+    printed = capsys.readouterr()
 
     assert code == 1
-    assert "it fails; looking for less that fails so" in said.err
-    assert f"shrunk: groupproof replay {tmp_path}/shrunk.json" in said.err
+    assert "it fails; looking for less that fails so" in printed.err
+    assert f"shrunk: groupproof replay {tmp_path}/shrunk.json" in printed.err
     whole, small = (load_schedule(path).plan for path in (next(tmp_path.rglob("plan.json")), tmp_path / "shrunk.json"))
     assert [len([step for step in plan.steps if isinstance(step, Command | Kill)]) for plan in (whole, small)] == [4, 0]
     assert run(["replay", str(tmp_path / "shrunk.json")]) == 1

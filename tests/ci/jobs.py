@@ -43,8 +43,8 @@ class Done:
 class Job:
     """One job in `folder`, in which its steps find nothing of the environment but a path to a shell's tools and Python, and `first` before that."""
 
-    def __init__(self, folder: Path, known: Mapping[str, str], *, first: Path | None = None) -> None:
-        self.known = dict(known)
+    def __init__(self, folder: Path, outputs: Mapping[str, str], *, first: Path | None = None) -> None:
+        self.known = dict(outputs)
         self.done: list[Done] = []
         self._folder = folder
         self._paths = [*([str(first)] if first is not None else []), str(Path(sys.executable).parent), os.environ["PATH"]]

@@ -116,11 +116,11 @@ def image(running_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> I
 @pytest.mark.network
 @pytest.mark.docker
 def test_the_kit_certifies_in_its_image(image: str, tmp_path: Path) -> None:
-    said = docker(
+    printed = docker(
         "run", "--rm", "--network", "host", "--volume", f"{tmp_path}:/work", image,
         "certify", "client", "groupproof", "--only", "heartbeat/classic/rebalance-in-progress",
     )  # fmt: skip
 
-    assert " by kafka-4.1 in " in said
-    assert ": 1 OK" in said
+    assert " by kafka-4.1 in " in printed
+    assert ": 1 OK" in printed
     assert (tmp_path / "reports" / "groupproof-0.1.0" / "report.json").is_file()

@@ -63,18 +63,18 @@ def test_the_names_in_the_package_are_those_of_the_tests(now: dict[str, list[str
 
 def test_an_id_may_not_lose_its_last_witness(now: dict[str, list[str]]) -> None:
     fewer = {key: tests for key, tests in now.items() if key != "JOIN-01"}
-    (said,) = witnesses.troubles(fewer, now)
+    (complaint,) = witnesses.troubles(fewer, now)
 
-    assert said.startswith("JOIN-01 had a witness, tests/coordinator/test_joining.py::")
+    assert complaint.startswith("JOIN-01 had a witness, tests/coordinator/test_joining.py::")
     assert witnesses.troubles(fewer, fewer) == ["JOIN-01 has neither a witness nor a reason in unwitnessed.toml, or two"]
 
 
 def test_what_is_proven_is_no_gap_and_an_unknown_id_no_requirement(now: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    known = coverage.gaps()
-    monkeypatch.setattr(coverage, "gaps", lambda: (*known, Gap(needs="time", why="There was none.", ids=("TIMER-20",))))
-    said = witnesses.troubles({**now, "TIMER-20": ["tests/test_zk.py::test_a"], "JOIN-99": ["tests/test_b.py::test_b"]}, now)
+    gaps = coverage.gaps()
+    monkeypatch.setattr(coverage, "gaps", lambda: (*gaps, Gap(needs="time", why="There was none.", ids=("TIMER-20",))))
+    complaints = witnesses.troubles({**now, "TIMER-20": ["tests/test_zk.py::test_a"], "JOIN-99": ["tests/test_b.py::test_b"]}, now)
 
-    assert said == [
+    assert complaints == [
         "tests/test_b.py::test_b: there is no requirement JOIN-99",
         "TIMER-20 has a witness, tests/test_zk.py::test_a: take it out of unwitnessed.toml",
     ]

@@ -47,19 +47,19 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "asked"
 
 
-def inputs(file: str, **given: str) -> dict[str, str]:
+def inputs(file: str, **options: str) -> dict[str, str]:
     """Return the inputs of an action or a reusable workflow as expressions name them."""
     top = loaded(file)
     declared = top["inputs"] if "inputs" in top else top[True]["workflow_call"]["inputs"]  # YAML 1.1 reads `on` as true
-    named = {name.replace("_", "-"): value for name, value in given.items()}
+    named = {name.replace("_", "-"): value for name, value in options.items()}
     assert named.keys() <= declared.keys()
     return {f"inputs.{name}": str(named.get(name, value.get("default", ""))) for name, value in declared.items()}
 
 
-def action(folder: Path, **given: str) -> Job:
+def action(folder: Path, **options: str) -> Job:
     """Return a job that has run the Action's steps in `folder`."""
     folder.mkdir(exist_ok=True)
-    job = Job(folder, {"github.action_path": str(ROOT), **inputs("action.yml", **given)})
+    job = Job(folder, {"github.action_path": str(ROOT), **inputs("action.yml", **options)})
     job.known["code"] = str(job.run(loaded("action.yml")["runs"]["steps"]))
     return job
 
@@ -98,13 +98,13 @@ def test_what_the_workflow_hands_to_the_action_are_its_inputs_and_so_are_the_exa
 
 
 def test_every_input_of_the_action_reaches_the_command_line(fake: Path, tmp_path: Path) -> None:
-    given = {
+    inputs_ = {
         "side": "client", "program": 'python "my shim.py" --x', "profile": "kafka-3.9", "only": "join sync", "skip": "'leave*'", "level": "must", "seed": "7",
         "expect": "a.toml known-{release}.toml", "baseline": "old/{release}.json", "release": "2.0", "fail_on": "unclean", "shard": "1/4",
         "options": "--timeout 60", "output": "out put",
     }  # fmt: skip
     steps = loaded("action.yml")["runs"]["steps"][1:2]  # without the installation, whose `groupproof` would come first
-    job = Job(tmp_path, {"github.action_path": str(ROOT), **inputs("action.yml", **given)}, first=tmp_path / "bin")
+    job = Job(tmp_path, {"github.action_path": str(ROOT), **inputs("action.yml", **inputs_)}, first=tmp_path / "bin")
     steps[0]["env"] |= {"ASKED": str(fake)}
 
     assert job.run(steps) == 0
@@ -120,9 +120,9 @@ def test_every_input_of_the_action_reaches_the_command_line(fake: Path, tmp_path
 def test_two_shards_by_the_action_are_joined_by_the_workflow_and_held_against_a_baseline(tmp_path: Path) -> None:
     old = report({id: ("OK", None) for id in ONLY.split()}, name="groupproof", version="0")
     (tmp_path / "old-0.json").write_text(json.dumps(old))
-    known: dict[str, Any] = {"subject": "groupproof", "only": ONLY}
+    options: dict[str, Any] = {"subject": "groupproof", "only": ONLY}
     for number in (1, 2):
-        job = action(tmp_path, **known, shard=f"{number}/2", output=f"shards/{number}")
+        job = action(tmp_path, **options, shard=f"{number}/2", output=f"shards/{number}")
         assert [item.code for item in job.done] == [0, 0, 0, None, 0], job.done
         assert job.done[3].given == {"name": "groupproof-report", "path": f"shards/{number}", "if-no-files-found": "error"}
         assert job.known["steps.certify.outputs.grade"].startswith("PARTIAL 1/")

@@ -40,12 +40,12 @@ def _told(partitions: Sequence[TopicPartition]) -> str:
 
 
 def _assignment(line: str) -> Assignment:
-    given = {}
+    assignment = {}
     for part in line.split("|"):
         member, _, partitions = part.partition(":")
         pairs = (partition.rpartition("-") for partition in partitions.split(",") if partition)
-        given[member] = [(topic, int(number)) for topic, _, number in pairs]
-    return given
+        assignment[member] = [(topic, int(number)) for topic, _, number in pairs]
+    return assignment
 
 
 def drawn(seed: int, count: int, *, alike: bool) -> list[Group]:

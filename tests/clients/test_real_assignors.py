@@ -45,15 +45,15 @@ def _ours(group: Group) -> Assignment:
 def test_members_of_one_subscription_are_given_what_kafka_gives_them_in_its_order(classes: Path, jars: Path) -> None:
     groups = drawn(SEED, GROUPS, alike=True)
 
-    assert [group for group, given in zip(groups, kafkas(groups, classes, jars), strict=True) if _ours(group) != given] == []
+    assert [group for group, theirs in zip(groups, kafkas(groups, classes, jars), strict=True) if _ours(group) != theirs] == []
 
 
 @pytest.mark.requirement("ASSIGN-06")
 def test_members_of_several_subscriptions_are_given_what_kafka_gives_them(classes: Path, jars: Path) -> None:
     groups = drawn(SEED, GROUPS, alike=False)
 
-    pairs = [(group, _sorted(_ours(group)), _sorted(given)) for group, given in zip(groups, kafkas(groups, classes, jars), strict=True)]
-    assert [group for group, ours, given in pairs if ours != given] == []
+    pairs = [(group, _sorted(_ours(group)), _sorted(theirs)) for group, theirs in zip(groups, kafkas(groups, classes, jars), strict=True)]
+    assert [group for group, ours, theirs in pairs if ours != theirs] == []
 
 
 def _sorted(assignment: Assignment) -> Assignment:

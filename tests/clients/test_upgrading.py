@@ -39,10 +39,10 @@ class Fleet:
         return self.pair.is_settled(*self.now) and sum(len(owned) for owned in owners(self.pair.said).values()) == PARTITIONS
 
 
-def owners(said: list[Line]) -> dict[str, set[TopicPartition]]:
+def owners(lines: list[Line]) -> dict[str, set[TopicPartition]]:
     """Replay the callbacks of all members in their order; no partition has two owners at any time."""
     owned: dict[str, set[TopicPartition]] = {}
-    for event in said:
+    for event in lines:
         name = str(event.get("name"))
         if name.startswith("partitions_"):
             mine = owned.setdefault(event["member"], set())

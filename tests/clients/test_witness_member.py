@@ -323,7 +323,7 @@ GOLDEN = {
 def golden(assignor: str) -> dict[str, list[TopicPartition]]:
     """Return the assignment of two topics of three partitions each to two members that came in the other order."""
     members = [GroupMember(member_id=name, topics=("t1", "t0")) for name in ("C1", "C0")]
-    return {member: sorted(given) for member, given in ASSIGNORS[assignor](members, Cluster(partitions={"t0": 3, "t1": 3})).items()}
+    return {member: sorted(partitions) for member, partitions in ASSIGNORS[assignor](members, Cluster(partitions={"t0": 3, "t1": 3})).items()}
 
 
 @pytest.mark.requirement("ASSIGN-07")

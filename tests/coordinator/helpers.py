@@ -106,8 +106,8 @@ class Client:
         return body
 
     async def sync(self, **assignments: bytes) -> dict[str, Any]:
-        given = tuple({"member_id": member, "assignment": blob} for member, blob in assignments.items())
-        return await self.ask(Api.SYNC_GROUP, self.who(protocol_type="consumer", protocol_name="range", assignments=given))
+        listed = tuple({"member_id": member, "assignment": blob} for member, blob in assignments.items())
+        return await self.ask(Api.SYNC_GROUP, self.who(protocol_type="consumer", protocol_name="range", assignments=listed))
 
     async def heartbeat(self) -> int:
         return int((await self.ask(Api.HEARTBEAT, self.who()))["error_code"])

@@ -33,7 +33,7 @@ class Manager(Scene):
             variant=self.variant,
         )
 
-    def join(self, member_id: str = "", **given: Any) -> Asked[JoinGroupResponse]:
+    def join(self, member_id: str = "", **options: Any) -> Asked[JoinGroupResponse]:
         asked = {
             "version": 1,
             "protocol_type": "datalink",
@@ -41,7 +41,7 @@ class Manager(Scene):
             "rebalance_ms": 60_000,
             "metadata": b"",
             "client": "w",
-            **given,
+            **options,
         }
         return super().join(member_id, **asked)
 

@@ -65,7 +65,7 @@ def main(jar_1_7: str, jar_1_8: str, classes: str) -> None:
     regexes = _drawn()
     lines = []
     for regex, old, new in zip(regexes, _tried(regexes, jar_1_7, classes), _tried(regexes, jar_1_8, classes), strict=True):
-        wrong = [said.removeprefix("bad ") if said.startswith("bad") else None for said in (old, new)]
+        wrong = [line.removeprefix("bad ") if line.startswith("bad") else None for line in (old, new)]
         lines.append(json.dumps([regex, *wrong, new.removeprefix("ok ") if wrong[1] is None else ""]))
     joined = ",\n".join(lines)
     _FILE.write_text(f'{{"note":"RE2/J 1.7 and 1.8; how to remake it: tests/coordinator/regex_vectors.py","vectors":[\n{joined}\n]}}\n', "utf-8")

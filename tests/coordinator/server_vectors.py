@@ -79,13 +79,13 @@ def _decoded(entry: dict[str, Any]) -> Vector:
     members, ids = entry["members"], entry["ids"]
     group: Group = [("group", entry["assignor"])]
     results: list[Result] = []
-    known: Result = {}
+    former: Result = {}
     for short in entry["events"]:
         if short[0] in {"target", "beat"}:
             *short, order, changes = short
-            known |= {members[int(place)]: _numbers(text) for place, text in changes.items()}
-            results.append({members[int(place)]: known.get(members[int(place)], "") for place in order.split()})
-            known = dict(results[-1])
+            former |= {members[int(place)]: _numbers(text) for place, text in changes.items()}
+            results.append({members[int(place)]: former.get(members[int(place)], "") for place in order.split()})
+            former = dict(results[-1])
         group.append(_long(short, members, ids))
     return Vector(tuple(entry["releases"]), group, results)
 

@@ -53,8 +53,8 @@ def test_every_version_of_describe_groups_is_answered(version: int) -> None:
         async with staged() as stage:
             await stage.stable("m0")
             absent = next(name for name in "abcdef" if stage.cluster.coordinator_node(name) == stage.coordinator)
-            known, missing = await _described(stage.connect("admin"), version, "g", absent)
-            assert (known["group_state"], len(known["members"]), missing["group_state"]) == ("Stable", 1, "Dead")
+            described, missing = await _described(stage.connect("admin"), version, "g", absent)
+            assert (described["group_state"], len(described["members"]), missing["group_state"]) == ("Stable", 1, "Dead")
             assert missing["error_code"] == (69 if version == 6 else 0)
 
     course()

@@ -109,9 +109,9 @@ async def test_requests_side_by_side_are_answered_as_if_they_had_come_one_by_one
 
         assert len(alone) == 12
         for name, answer in answers.items():
-            said = alone[name]
-            assert (answer["member_id"], answer["leader"], answer["generation_id"]) == (said.member_id, said.leader, said.generation_id)
-            assert [member["member_id"] for member in answer["members"]] == [member.member_id for member in said.members]
+            expected = alone[name]
+            assert (answer["member_id"], answer["leader"], answer["generation_id"]) == (expected.member_id, expected.leader, expected.generation_id)
+            assert [member["member_id"] for member in answer["members"]] == [member.member_id for member in expected.members]
 
 
 @pytest.mark.requirement("DJOIN-13")

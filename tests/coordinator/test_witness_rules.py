@@ -302,8 +302,8 @@ def test_every_rebalance_tells_its_cause(scene: Scene) -> None:
     scene.after(9_500)
 
     causes = [transition.reason for transition in scene.transitions if transition.after is PREPARING][1:]
-    known = ["adding new member", "explicit LeaveGroup request", "leader rejoined", "removing member on heartbeat expiration"]
-    assert [next(name for name in known if cause.startswith(name)) for cause in causes] == known
+    kinds = ["adding new member", "explicit LeaveGroup request", "leader rejoined", "removing member on heartbeat expiration"]
+    assert [next(name for name in kinds if cause.startswith(name)) for cause in causes] == kinds
 
 
 @pytest.mark.requirement("TIMER-27")

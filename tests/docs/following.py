@@ -179,10 +179,10 @@ class Following:
         if command.printed and not agrees(command.printed, "".join(printed.lines)):
             raise self._deviation(command, "printed something else than the page shows", "".join(printed.lines))
 
-    def _deviation(self, command: Command, what: str, printed: str) -> Deviation:
+    def _deviation(self, command: Command, kind: str, printed: str) -> Deviation:
         shown = "".join(f"\n  | {line}" for line in command.printed)
         expected = f"\nthe page shows:{shown}" if shown else ""
-        return Deviation(f"{self.page.name}:{command.line}: $ {command.text}\n{what}{expected}\nit printed:\n{printed[-4000:]}")
+        return Deviation(f"{self.page.name}:{command.line}: $ {command.text}\n{kind}{expected}\nit printed:\n{printed[-4000:]}")
 
 
 def _hear_interrupts() -> None:

@@ -44,8 +44,8 @@ class Block:
 
     def statuses(self, *, soaks: bool) -> tuple[int, ...]:
         """Return the exit status of each command; those that are said are the last commands'."""
-        said = self.marks.get("status", "0") if soaks or "gate_status" not in self.marks else self.marks["gate_status"]
-        last = [int(word) for word in said.split()]
+        status = self.marks.get("status", "0") if soaks or "gate_status" not in self.marks else self.marks["gate_status"]
+        last = [int(word) for word in status.split()]
         return (*[0] * (len(self.commands) - len(last)), *last)
 
     @property

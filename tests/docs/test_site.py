@@ -24,9 +24,9 @@ class Fetched(HTMLParser):
         self.addresses: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        if tag in FETCHED and given.get("rel") not in ("canonical", "next", "prev"):
-            self.addresses.append(given.get(FETCHED[tag]) or "")
+        attributes = dict(attrs)
+        if tag in FETCHED and attributes.get("rel") not in ("canonical", "next", "prev"):
+            self.addresses.append(attributes.get(FETCHED[tag]) or "")
 
 
 @pytest.fixture(scope="module")

@@ -33,8 +33,8 @@ def _collected(names: Iterable[str], cases_of: Callable[[str], list[str]]) -> No
 
     by_id = {case.id: case for case in CASES}
     for name in names:
-        known = rhythm(name) if VARIANTS[name].is_legal else None
-        sentences = sorted({text for case in cases_of(name) for text in blame_of(judged(by_id[case], variant=name, known=known)[1])})
+        rhythm_ = rhythm(name) if VARIANTS[name].is_legal else None
+        sentences = sorted({text for case in cases_of(name) for text in blame_of(judged(by_id[case], variant=name, rhythm=rhythm_)[1])})
         if sentences:
             print(f"{_quoted(name)} = [\n" + "".join(f"    {_quoted(sentence)},\n" for sentence in sentences) + "]", flush=True)
 

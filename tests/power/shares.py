@@ -17,9 +17,9 @@ PARTS: Final = (pytest.param(True, id="share"), pytest.param(False, id="rest", m
 """For a test that goes through many cases: whether it takes the share, or all the others."""
 
 
-def is_drawn(what: str, share: int) -> bool:
+def is_drawn(name: str, share: int) -> bool:
     """Tell whether a name belongs to the one in `share` that is run each time."""
-    return zlib.crc32(what.encode()) % share == 0
+    return zlib.crc32(name.encode()) % share == 0
 
 
 def parts(item: Iterable[Row], is_in_share: Callable[[Row], bool]) -> list[ParameterSet]:

@@ -73,16 +73,16 @@ def test_a_misbehaviour_that_the_contract_leaves_open_is_reported(misbehaviour: 
 @pytest.mark.parametrize("variant", [variant.name for variant in LEGAL_EPOCHS])
 def test_a_legal_variant_is_never_failed_and_what_is_said_of_it_is_true(variant: str, is_share: bool) -> None:
     wrong: dict[str, str] = {}
-    said: set[str] = set()
+    sentences: set[str] = set()
     lacks = VARIANTS[variant].policy.lacks
     for case in [case for case in CONSUMER_CASES if is_drawn(f"{variant} {case.id}", LEGAL_SHARE) is is_share and not case.needs & lacks]:
         judgement = judgement_on(case.id, variant)
-        said |= blame_of(judgement)
+        sentences |= blame_of(judgement)
         if judgement.verdict not in {Verdict.OK, Verdict.NON_STRICT, Verdict.INFORMATIONAL}:
             wrong[case.id] = f"{judgement.verdict.value}: {judgement.reason} {sorted(blame_of(judgement))}"
 
     assert wrong == {}, VARIANTS[variant].says
-    assert said - set(SAID_OF_LEGAL.get(variant, [])) == set(), VARIANTS[variant].says
+    assert sentences - set(SAID_OF_LEGAL.get(variant, [])) == set(), VARIANTS[variant].says
 
 
 @pytest.mark.parametrize("is_share", PARTS)

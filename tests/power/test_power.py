@@ -98,11 +98,11 @@ def test_a_misbehaviour_that_the_protocol_leaves_open_is_reported(misbehaviour: 
 @pytest.mark.parametrize("is_share", PARTS)
 @pytest.mark.parametrize("variant", [variant.name for variant in LEGAL])
 def test_a_legal_variant_is_never_failed_and_what_is_said_of_it_is_true(variant: str, is_share: bool) -> None:
-    wrong, said = {}, set()
+    wrong, sentences = {}, set()
     lacks = VARIANTS[variant].policy.lacks
     for case in [case for case in CASES if is_drawn(f"{variant} {case.id}", SHARE) is is_share and not case.needs & lacks]:
-        judgement = judged(case, variant=variant, known=rhythm(variant))[1]
-        said |= blame_of(judgement)
+        judgement = judged(case, variant=variant, rhythm=rhythm(variant))[1]
+        sentences |= blame_of(judgement)
         if judgement.verdict in FATAL:
             wrong[case.id] = [
                 judgement.reason,
@@ -110,4 +110,4 @@ def test_a_legal_variant_is_never_failed_and_what_is_said_of_it_is_true(variant:
             ]
 
     assert wrong == {}, VARIANTS[variant].says
-    assert said - set(SAID_OF_LEGAL.get(variant, [])) == set(), VARIANTS[variant].says
+    assert sentences - set(SAID_OF_LEGAL.get(variant, [])) == set(), VARIANTS[variant].says

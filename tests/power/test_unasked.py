@@ -22,10 +22,10 @@ def test_no_case_judges_it() -> None:
 
 @pytest.mark.requirement("TIMER-20")
 def test_a_coordinator_that_takes_five_times_the_usual_time_to_be_found_passes() -> None:
-    said = judgements("slower", FINDS)  # 50 ms, where 10 are usual
+    found = judgements("slower", FINDS)  # 50 ms, where 10 are usual
 
-    assert len(said) > 5
-    assert {judgement.verdict for judgement in said.values()} == {Verdict.OK}
+    assert len(found) > 5
+    assert {judgement.verdict for judgement in found.values()} == {Verdict.OK}
 
 
 @pytest.mark.requirement("PLAN-07")

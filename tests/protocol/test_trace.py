@@ -45,8 +45,8 @@ def test_a_trace_survives_its_lines(trace: list[Observation]) -> None:
 
 
 @given(observations)
-def test_a_line_is_one_json_object_of_known_columns(seen: Observation) -> None:
-    (line,) = write_trace([seen])
+def test_a_line_is_one_json_object_of_known_columns(obs: Observation) -> None:
+    (line,) = write_trace([obs])
 
     assert "\n" not in line
     assert json.loads(line).keys() <= {field.name for field in fields(Observation)}
@@ -56,8 +56,8 @@ def test_columns_at_their_default_are_left_out_but_zeros_and_empty_names_are_not
     bare = Observation(seq=0, at_ns=0, kind="event")
 
     assert bare.to_json() == {"seq": 0, "at_ns": 0, "clock": "wall", "who": "coordinator", "kind": "event"}
-    said = Observation(seq=1, at_ns=5, kind="request", api="JoinGroup", version=0, group="", generation=0, error=0, node=0)
-    assert said.to_json().items() >= {"version": 0, "group": "", "generation": 0, "error": 0, "node": 0}.items()
+    obs = Observation(seq=1, at_ns=5, kind="request", api="JoinGroup", version=0, group="", generation=0, error=0, node=0)
+    assert obs.to_json().items() >= {"version": 0, "group": "", "generation": 0, "error": 0, "node": 0}.items()
 
 
 def test_columns_that_are_not_known_are_ignored() -> None:

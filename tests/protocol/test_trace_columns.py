@@ -94,7 +94,7 @@ def test_columns_may_be_missing_more_or_wider_or_without_a_value() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"seq": None}, "it lacks the column seq of a trace"),
         ({"seq": None, "kind": None}, "it lacks the columns seq, kind of a trace"),
@@ -105,13 +105,13 @@ def test_columns_may_be_missing_more_or_wider_or_without_a_value() -> None:
         ({"body": pa.array(["[1]"])}, "its column body has a row that is no JSON object: [1]"),
     ],
 )
-def test_a_wrong_schema_is_told_in_one_line_with_the_file(tmp_path: Path, change: dict[str, pa.Array | None], said: str) -> None:
+def test_a_wrong_schema_is_told_in_one_line_with_the_file(tmp_path: Path, change: dict[str, pa.Array | None], message: str) -> None:
     columns = {"seq": pa.array([1]), "at_ns": pa.array([1]), "kind": pa.array(["event"]), **change}
     pq.write_table(pa.table({name: array for name, array in columns.items() if array is not None}), file := tmp_path / "trace.parquet")
 
     with pytest.raises(NotColumns) as caught:
         list(read_parquet(file))
-    assert str(caught.value).startswith(f"{file} holds no trace: {said}")
+    assert str(caught.value).startswith(f"{file} holds no trace: {message}")
 
 
 @pytest.mark.parametrize("kept", [0, 3, 500, -1])

@@ -104,14 +104,14 @@ class AnyHistory(RuleBasedStateMachine):
         self.duel.end_transaction(producer, is_committed=is_committed)
         self.history.fetch()
 
-    @rule(what=st.sampled_from(QUESTIONS), which=st.integers(0, 5))
-    def is_asked(self, what: str, which: int) -> None:
-        if what == "describe":
+    @rule(kind=st.sampled_from(QUESTIONS), which=st.integers(0, 5))
+    def is_asked(self, kind: str, which: int) -> None:
+        if kind == "describe":
             self.history.describe((5, 6)[which % 2])
-        elif what == "list":
+        elif kind == "list":
             self.history.listing(which)
         else:
-            self.history.fetch(everything=which % 2 == 1, stable=what == "fetch-stable" and self.release >= (2, 5))
+            self.history.fetch(everything=which % 2 == 1, stable=kind == "fetch-stable" and self.release >= (2, 5))
 
     @rule(which=st.integers(0, 19))
     def loses_offsets(self, which: int) -> None:
@@ -124,26 +124,26 @@ class AnyHistory(RuleBasedStateMachine):
         due_ms = self.duel.next_ms()
         self.duel.wait(WAITS_MS[ms] if off is None or due_ms is None else max(due_ms - self.duel.now_ms + off, 0))
 
-    @rule(what=st.sampled_from(ODDITIES), which=st.integers(0, 39))
-    def oddly(self, what: str, which: int) -> None:
+    @rule(kind=st.sampled_from(ODDITIES), which=st.integers(0, 39))
+    def oddly(self, kind: str, which: int) -> None:
         history = self.history
-        if what == "type":
+        if kind == "type":
             history.join(protocol_type=("connect", "")[which % 2], version=3, group=("g", "g", "h", "")[which % 4])
-        elif what == "no-group":
+        elif kind == "no-group":
             history.commit("", off=None, group=("g", "h")[which % 2])
         else:
-            self.duel.activate(is_active=what != "starting")
+            self.duel.activate(is_active=kind != "starting")
             history.ask_about(("", ELSEWHERE, LOADING if self.is_loading else "g", "g")[which // 10], which)
             self.duel.activate(is_active=True)
 
-    @rule(what=st.sampled_from(MISFORTUNES), which=st.integers(0, 7))
-    def misfortune(self, what: str, which: int) -> None:
-        if what == "move":
+    @rule(kind=st.sampled_from(MISFORTUNES), which=st.integers(0, 7))
+    def misfortune(self, kind: str, which: int) -> None:
+        if kind == "move":
             self.duel.move()
-        elif what == "clean-up":
+        elif kind == "clean-up":
             self.duel.wait((0, RETENTION_MS)[which % 2])
             self.duel.clean_up()
-        elif what == "delete":
+        elif kind == "delete":
             self.history.delete()
         else:
             self._while_the_disk_is_broken(which)

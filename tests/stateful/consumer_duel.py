@@ -75,8 +75,8 @@ class ConsumerDuel:
         elif error is NONE:
             member, is_due = self.model.beat(request, self.now_ms, self._target())
             _same(answer.member_epoch, member.epoch, f"the epoch that {request} is answered")
-            given = None if answer.assignment is None else _listed(answer.assignment)
-            _same(given, set(member.owned) if is_due else None, f"the assignment that {request} is answered")
+            assignment = None if answer.assignment is None else _listed(answer.assignment)
+            _same(assignment, set(member.owned) if is_due else None, f"the assignment that {request} is answered")
         self._compare(str(request))
         return answer
 
@@ -123,7 +123,7 @@ class ConsumerDuel:
         if group.assignor_name not in model.assignors():
             raise Disagreement(f"the assignor after {cause}: {group.assignor_name} is none of {model.assignors()}")
         shows_giving = model.release >= (4, 3)
-        seen = {
+        views = {
             item.member_id: (
                 item.member_epoch,
                 item.instance_id,
@@ -143,16 +143,16 @@ class ConsumerDuel:
             )
             for name, item in model.members.items()
         }
-        _same(seen, expected, f"the members after {cause}")
+        _same(views, expected, f"the members after {cause}")
 
 
 def _listed(assignment: Any) -> set[Partition]:
     return {(topic.topic_id, index) for topic in assignment.topic_partitions for index in topic.partitions}
 
 
-def _same(machine: object, model: object, what: str) -> None:
+def _same(machine: object, model: object, part: str) -> None:
     if machine != model:
-        raise Disagreement(f"{what}:\n  machine {machine}\n  model   {model}")
+        raise Disagreement(f"{part}:\n  machine {machine}\n  model   {model}")
 
 
 class AnyConsumerHistory(RuleBasedStateMachine):
@@ -211,9 +211,9 @@ class AnyConsumerHistory(RuleBasedStateMachine):
     @rule(name=st.sampled_from(MEMBERS), how=st.sampled_from(("obeys", "obeys", "says nothing", "keeps", "gave all up")), is_full=st.booleans())
     def beats(self, name: str, how: str, is_full: bool) -> None:
         member = self.duel.model.members.get(name)
-        given = self.given.get(name, set())
-        kept = given if member is None else {*member.owned, *member.giving}
-        owned = {"obeys": given, "says nothing": None, "keeps": kept, "gave all up": set[Partition]()}[how]
+        assigned = self.given.get(name, set())
+        kept = assigned if member is None else {*member.owned, *member.giving}
+        owned = {"obeys": assigned, "says nothing": None, "keeps": kept, "gave all up": set[Partition]()}[how]
         fields = {"rebalance_timeout_ms": 60_000, "subscribed_topic_names": tuple(sorted(member.names))} if is_full and member is not None else {}
         self._send(name, self.epochs.get(name, 1), owned, **fields)
 

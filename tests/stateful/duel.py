@@ -161,9 +161,9 @@ class Duel:
         return pairs
 
 
-def _same(machine: Any, model: Any, what: str) -> None:
+def _same(machine: Any, model: Any, part: str) -> None:
     if machine != model:
-        raise Disagreement(f"{what}:\n  machine {machine}\n  model   {model}")
+        raise Disagreement(f"{part}:\n  machine {machine}\n  model   {model}")
 
 
 def _group_of(move: tuple[str, Any, Any, int]) -> str:

@@ -236,8 +236,10 @@ def _request(world: World, number: int, client: Client, action: str, bounds: Bou
         return HeartbeatRequest(**who)
     if action == "sync":
         view = world.machine.view("g")
-        given = tuple(SyncAssignment(member_id=member_view.member_id, assignment=b"a") for member_view in (() if view is None else view.members))
-        return SyncGroupRequest(**who, assignments=given)
+        assignments = tuple(
+            SyncAssignment(member_id=member_view.member_id, assignment=b"a") for member_view in (() if view is None else view.members)
+        )
+        return SyncGroupRequest(**who, assignments=assignments)
     if action == "commit":
         topics = (CommitTopic(name="t", partitions=(CommitPartition(partition_index=0, committed_offset=1),)),)
         return OffsetCommitRequest(**who, topics=topics)
@@ -336,13 +338,13 @@ def _key(world: World, bounds: Bounds) -> Any:
          client.generation == group.generation, client.join is not None, client.sync is not None)
         for client in world.clients
     )  # fmt: skip
-    known = tuple(
+    records = tuple(
         (names[member.member_id], member.is_new, bool(member.assignment),
          None if member.join is None else owners.get(member.join.token, -1), None if member.sync is None else owners.get(member.sync.token, -1))
         for member in members
     )  # fmt: skip
     return (
         group.state, group.before, group.generation > 0, group.newcomer_came, group.delay_ms, group.budget_ms, names.get(members.leader or ""),
-        known, tuple(sorted(names[name] for name in members.pending)), tuple(sorted(names.get(name, "gone") for name in members.unsynced)),
+        records, tuple(sorted(names[name] for name in members.pending)), tuple(sorted(names.get(name, "gone") for name in members.unsynced)),
         clients, dues,
     )  # fmt: skip

@@ -107,10 +107,10 @@ class NaiveConsumerGroup:
 
     def legal_target(self, target: Target) -> bool:
         """Tell whether every partition of a subscribed topic goes to one member that subscribes to it, and nobody is given anything else."""
-        given = Counter(partition for share in target.values() for partition in share)
+        counts = Counter(partition for share in target.values() for partition in share)
         wanted = self.partitions_of(frozenset(self.looked))
         return (
-            set(given) == wanted and set(given.values()) <= {1}
+            set(counts) == wanted and set(counts.values()) <= {1}
             and all(share <= self.partitions_of(self.members[name].names) for name, share in target.items())
         )  # fmt: skip
 
@@ -155,7 +155,7 @@ class NaiveConsumerGroup:
             return epoch > member.epoch
         return epoch != member.previous or owned is None or not owned <= set(member.owned)
 
-    def beat(self, request: ConsumerGroupHeartbeatRequest, now_ms: int, told: Target) -> tuple[NaiveMember, bool]:
+    def beat(self, request: ConsumerGroupHeartbeatRequest, now_ms: int, target: Target) -> tuple[NaiveMember, bool]:
         """Take a heartbeat that is refused for nothing; return the member, and whether its answer has an assignment. `told` is the target that the assignor would choose."""
         if not self.exists:
             self.exists = True
@@ -163,7 +163,7 @@ class NaiveConsumerGroup:
         member = self.coming(request)
         owned_before = dict(member.owned)
         is_resubscribed = self.bump(member, request)
-        self.assign(now_ms, told)
+        self.assign(now_ms, target)
         self.reconcile(member, owned_in(request), now_ms, enforces=is_resubscribed and self.release >= (4, 2))
         member.heard_ms = now_ms
         is_full = request.rebalance_timeout_ms != -1 and request.subscribed_topic_names is not None and request.topic_partitions is not None
@@ -208,11 +208,11 @@ class NaiveConsumerGroup:
         self.looked = topics
         return is_resubscribed
 
-    def assign(self, now_ms: int, told: Target) -> None:
+    def assign(self, now_ms: int, target: Target) -> None:
         """Take a new target over where the group is ahead of the old one; from 4.3 on not sooner than an interval after it (KIP-1263)."""
         waits = self.release >= (4, 3) and self.assigned_ms is not None and now_ms < self.assigned_ms + ASSIGNMENT_INTERVAL_MS
         if self.epoch > self.target_epoch and not waits:
-            self.target = {name: told.get(name, frozenset()) for name in self.members}
+            self.target = {name: target.get(name, frozenset()) for name in self.members}
             assert self.legal_target(self.target), f"no assignor may choose {self.target} of {self.looked}"
             self.target_epoch, self.assigned_ms = self.epoch, now_ms
 
@@ -233,8 +233,8 @@ class NaiveConsumerGroup:
             target &= self.partitions_of(member.names)
         kept = {partition: since for partition, since in member.owned.items() if partition in target}
         lost = {partition: since for partition, since in member.owned.items() if partition not in target}
-        taken = {partition for other in self.members.values() for partition in (*other.owned, *other.giving)}
-        free = target - taken | (target & set(member.giving) if own_is_free else set())
+        occupied = {partition for other in self.members.values() for partition in (*other.owned, *other.giving)}
+        free = target - occupied | (target & set(member.giving) if own_is_free else set())
         if lost and (says is None or says & set(lost)):
             self.move(member, epoch, kept, lost, lacks=False, now_ms=now_ms)
             return

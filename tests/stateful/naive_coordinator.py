@@ -284,13 +284,13 @@ class NaiveCoordinator(Administered):
             if refusal is not None:
                 groups.append(FetchedGroup(group_id=asked.group_id, error_code=refusal))
                 continue
-            known, waits = self.offsets(asked.group_id), self.uncommitted(asked.group_id) if fetch.require_stable else set()
+            offsets_, waits = self.offsets(asked.group_id), self.uncommitted(asked.group_id) if fetch.require_stable else set()
             wanted = {topic.name: topic.partition_indexes for topic in asked.topics} if asked.topics is not None else {}
             if asked.topics is None:
-                for topic, partition in known:
+                for topic, partition in offsets_:
                     wanted[topic] = (*wanted.get(topic, ()), partition)
             topics = tuple(
-                FetchedTopic(name=name, partitions=tuple(self.fetched(known, waits, name, partition) for partition in partitions))
+                FetchedTopic(name=name, partitions=tuple(self.fetched(offsets_, waits, name, partition) for partition in partitions))
                 for name, partitions in wanted.items()
             )
             groups.append(FetchedGroup(group_id=asked.group_id, topics=topics))
@@ -301,10 +301,10 @@ class NaiveCoordinator(Administered):
         group = self.groups.get(group_id)
         return set() if group is None else {key for offsets in group["uncommitted"].values() for key in offsets}
 
-    def fetched(self, known: Offsets, waits: set[tuple[str, int]], topic: str, partition: int) -> FetchedPartition:
+    def fetched(self, offsets_: Offsets, waits: set[tuple[str, int]], topic: str, partition: int) -> FetchedPartition:
         if (topic, partition) in waits:
             return FetchedPartition(partition_index=partition, error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT)
-        offset, metadata, *_ = known.get((topic, partition), (-1, "", 0, 0))
+        offset, metadata, *_ = offsets_.get((topic, partition), (-1, "", 0, 0))
         return FetchedPartition(partition_index=partition, committed_offset=offset, metadata=metadata)
 
     # The periodic cleanup

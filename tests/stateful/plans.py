@@ -19,12 +19,12 @@ LASTING: Final = ("crash", "leave", "resubscribe")
 """What comes out alike wherever it is done: a stall ends a membership only if it outlasts the last poll before it, which no plan says."""
 
 
-def within_seconds(**given: Any) -> Simulation:
+def within_seconds(**options: Any) -> Simulation:
     """Return a simulation so short that it can be carried out in real time as well."""
     settings = {"group.min.session.timeout.ms": 100, "group.initial.rebalance.delay.ms": 800}
     return Simulation(**{
         "seed": 1, "members": MEMBERS, "brokers": 2, "duration_ms": SECONDS * 1_000, "session_timeout_ms": 900, "max_poll_interval_ms": 1_500,
-        "starts_within_ms": 50, "auto_commit_interval_ms": 100, "latency_ms": 1, "faults": (), "coordinator_settings": settings, **given,
+        "starts_within_ms": 50, "auto_commit_interval_ms": 100, "latency_ms": 1, "faults": (), "coordinator_settings": settings, **options,
     })  # fmt: skip
 
 

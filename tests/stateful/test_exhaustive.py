@@ -22,8 +22,12 @@ def _go(bounds: dict[str, Any], *, profile: str = "kafka-4.1", variant: str | No
 
 
 def _check(found: Explored) -> None:
-    for what, states in (("parked without a timer", found.deadlocks()), ("timers in a circle", found.livelocks()), ("no way back", found.hopeless())):
-        assert not states, f"{what}: {len(states)} states, the nearest by {found.history(states[0])}"
+    for fault, states in (
+        ("parked without a timer", found.deadlocks()),
+        ("timers in a circle", found.livelocks()),
+        ("no way back", found.hopeless()),
+    ):
+        assert not states, f"{fault}: {len(states)} states, the nearest by {found.history(states[0])}"
     assert set(GroupState) - set(found.states) == {GroupState.DEAD}
 
 

@@ -36,7 +36,7 @@ def test_they_agree_that_a_group_loaded_of_offsets_alone_knows_no_subscription(r
     history = type("AnyHistory", (AnyHistory,), {"release": release})()
     history.begin(delay_ms=3_000, size_max=1_000, protocol_type="consumer", is_loading=False)
     history.commits_in_a_transaction(how=0, long=False, off=0, producer=1, who=0)
-    history.misfortune(what="move", which=0)
+    history.misfortune(kind="move", which=0)
     history.settle(but=0, newcomers=2)
 
     history.loses_offsets(which=0)

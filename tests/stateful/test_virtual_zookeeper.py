@@ -25,8 +25,8 @@ OPERATIONS: st.SearchStrategy[Operation] = st.one_of(
 WHO = st.integers(0, 9)
 
 
-def told(said: list[Output]) -> set[tuple[int, WatchEvent]]:
-    return {(one.session_id, one.event) for one in said if isinstance(one, WatchFired)}
+def told(outputs: list[Output]) -> set[tuple[int, WatchEvent]]:
+    return {(one.session_id, one.event) for one in outputs if isinstance(one, WatchFired)}
 
 
 class OneServer(RuleBasedStateMachine):
@@ -47,13 +47,13 @@ class OneServer(RuleBasedStateMachine):
     @rule(who=WHO, operation=OPERATIONS)
     def asks(self, who: int, operation: Operation) -> None:
         session = self.sessions[who % len(self.sessions)]
-        said = self.ensemble.ask(session, "token", operation, self.now_us)
+        outputs = self.ensemble.ask(session, "token", operation, self.now_us)
         answer, events = self.naive.ask(session, operation)
 
-        assert [one for one in said if isinstance(one, SessionAnswer)] == [SessionAnswer(session, "token", answer)]
-        assert told(said) == events
-        assert len(said) == len(events) + 1
-        assert isinstance(said[-1], SessionAnswer)  # events come before the answer
+        assert [one for one in outputs if isinstance(one, SessionAnswer)] == [SessionAnswer(session, "token", answer)]
+        assert told(outputs) == events
+        assert len(outputs) == len(events) + 1
+        assert isinstance(outputs[-1], SessionAnswer)  # events come before the answer
 
     @precondition(lambda self: self.sessions)
     @rule(who=WHO)
@@ -68,10 +68,10 @@ class OneServer(RuleBasedStateMachine):
         session = self.sessions.pop(who % len(self.sessions))
         self.ensemble.lost(session, self.now_us)
         self.now_us = self.ensemble.next_deadline_us or 0
-        said = self.ensemble.advance(self.now_us)
+        outputs = self.ensemble.advance(self.now_us)
 
-        assert said[0] == SessionExpiry(session)
-        assert told(said) == self.naive.end(session)
+        assert outputs[0] == SessionExpiry(session)
+        assert told(outputs) == self.naive.end(session)
 
     @precondition(lambda self: self.sessions)
     @rule(who=WHO)
@@ -101,8 +101,8 @@ class LaggingServers(RuleBasedStateMachine):
         self.answers: Counter[object] = Counter()
         self.versions: dict[tuple[int, str], int] = {}
 
-    def hear(self, said: list[Output]) -> None:
-        self.answers.update(one.token for one in said if isinstance(one, SessionAnswer))
+    def hear(self, outputs: list[Output]) -> None:
+        self.answers.update(one.token for one in outputs if isinstance(one, SessionAnswer))
 
     @rule(who=st.integers(0, 2), operation=OPERATIONS)
     def asks(self, who: int, operation: Operation) -> None:

@@ -81,10 +81,12 @@ def test_a_broker_in_a_container_is_certified(running_engine: Engine, tmp_path: 
     provision_maven("4.1.0", default_cache(), print)
     build_kafka(running_engine, "4.1.0", default_cache(), print)
 
-    said = _groupproof("certify", "coordinator", "apache-kafka@4.1.0", "--only", "leader*", "--output", str(tmp_path), GROUPPROOF_PROVIDER="docker")
+    run_result = _groupproof(
+        "certify", "coordinator", "apache-kafka@4.1.0", "--only", "leader*", "--output", str(tmp_path), GROUPPROOF_PROVIDER="docker"
+    )
 
-    assert " OK\n" in said
-    assert "FAILED" not in said
+    assert " OK\n" in run_result
+    assert "FAILED" not in run_result
     assert "docker (" in (tmp_path / "report.json").read_text()
 
 
@@ -97,6 +99,6 @@ def test_a_client_in_a_container_is_frozen_and_killed_as_any_other(running_engin
     cases = ("--only", "heartbeat/classic/thrown-out", "--only", "rebalance/classic/member-crashes")
     run = ("docker", "run", "--rm", "--interactive", "--network", "host", client_image(client))
 
-    said = _groupproof("certify", "client", *cases, "--output", str(tmp_path), "--", *run)
+    run_result = _groupproof("certify", "client", *cases, "--output", str(tmp_path), "--", *run)
 
-    assert "2 OK\n" in said
+    assert "2 OK\n" in run_result

@@ -81,9 +81,9 @@ def test_a_container_is_paused_killed_and_started_again_with_what_it_wrote_and_i
 def test_what_runs_have_left_is_swept_and_what_belongs_to_one_that_goes_on_or_to_another_machine_stays(image: str) -> None:
     with subprocess.Popen(["true"]) as gone:
         pass
-    names = over, kept, other = tuple(f"groupproof-{what}-{os.getpid()}" for what in ("left", "kept", "other"))
+    names = over, kept, other = tuple(f"groupproof-{age}-{os.getpid()}" for age in ("left", "kept", "other"))
     owners = dict(zip(names, (gone.pid, os.getpid(), gone.pid), strict=True))
-    said: list[str] = []
+    lines: list[str] = []
     try:
         for name, pid in owners.items():
             labels = ("--label", f"{LABEL}={pid}", "--label", f"{PLACE}={'elsewhere' if name == other else place()}")
@@ -91,8 +91,8 @@ def test_what_runs_have_left_is_swept_and_what_belongs_to_one_that_goes_on_or_to
             subprocess.run(argv, check=True, capture_output=True)
         assert {name: pid for name, pid in owned().items() if name in owners} == {over: gone.pid, kept: os.getpid()}
         assert over in left()
-        sweep(said.append)
-        assert f"removed {over}, a container that a killed run had left" in said
+        sweep(lines.append)
+        assert f"removed {over}, a container that a killed run had left" in lines
         assert [_state(name) for name in names] == ["", "running", "running"]
     finally:
         subprocess.run(["docker", "rm", "--force", *owners], check=False, capture_output=True)

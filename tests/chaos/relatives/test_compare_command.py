@@ -29,11 +29,11 @@ def test_with_json_stdout_holds_nothing_else(tmp_path: Path) -> None:
     assert json.loads(called.stdout)["schema"] == "groupproof.comparison/1"
 
 
-@pytest.mark.parametrize(("sizes", "said"), [("4,x", "are no sizes; write numbers"), ("1", "from 2 to 10,000"), ("4,20000", "from 2 to 10,000")])
-def test_what_is_no_size_is_refused(sizes: str, said: str) -> None:
+@pytest.mark.parametrize(("sizes", "message"), [("4,x", "are no sizes; write numbers"), ("1", "from 2 to 10,000"), ("4,20000", "from 2 to 10,000")])
+def test_what_is_no_size_is_refused(sizes: str, message: str) -> None:
     called = CliRunner().invoke(command, ["--simulated", sizes])
     assert called.exit_code == 2
-    assert said in called.output
+    assert message in called.output
 
 
 def test_a_library_that_is_missing_is_told_with_how_to_get_it() -> None:

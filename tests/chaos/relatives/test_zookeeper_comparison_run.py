@@ -13,13 +13,13 @@ from groupproof.protocol.trace import read_trace
 
 
 def test_simulated_rows_are_of_both_designs_and_for_each_churn() -> None:
-    said: list[str] = []
-    rows = list(simulated([4], 1, said.append))
+    lines: list[str] = []
+    rows = list(simulated([4], 1, lines.append))
 
     assert [(row.churn, row.design) for row in rows] == [
         (churn, design) for churn in ("join", "leave", "crash") for design in ("zookeeper", "coordinator")
     ]
-    assert said[0] == "simulating 4 members, of whom one more or less: join"
+    assert lines[0] == "simulating 4 members, of whom one more or less: join"
     assert all(row.total > 0 for row in rows)
 
 

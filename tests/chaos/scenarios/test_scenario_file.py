@@ -63,7 +63,7 @@ def phase(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         (phase('faults = [{ kind = "hodl", api = "JoinGroup" }]'), r"phase 'p', fault 1: there is no kind of fault 'hodl'; did you mean hold"),
         (phase('faults = [{ kind = "hold" }]'), "phase 'p', fault 1: hold needs api"),
@@ -90,13 +90,13 @@ def phase(text: str) -> str:
         (phase("colour = 3"), "phase 'p': .*'colour' was unexpected"),
     ],
 )  # fmt: skip
-def test_what_a_scenario_does_not_know_is_refused_with_its_place_and_the_nearest_right_names(wrong: str, said: str) -> None:
-    with pytest.raises(BadScenario, match=said):
+def test_what_a_scenario_does_not_know_is_refused_with_its_place_and_the_nearest_right_names(wrong: str, message: str) -> None:
+    with pytest.raises(BadScenario, match=message):
         scenario(wrong)
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ("converges_within = 3", "it is no TOML: .*line"),
         ('title = "x"', "it is no TOML"),
@@ -105,13 +105,13 @@ def test_what_a_scenario_does_not_know_is_refused_with_its_place_and_the_nearest
         ("durations = { d = { virtual = '3 hours', wire = '1s' } }", "durations/d/virtual: '3 hours' does not match"),
     ],
 )
-def test_the_head_is_checked_too(wrong: str, said: str) -> None:
-    with pytest.raises(BadScenario, match=said):
+def test_the_head_is_checked_too(wrong: str, message: str) -> None:
+    with pytest.raises(BadScenario, match=message):
         scenario(phase(""), head=wrong if "converges" not in wrong else "[[")
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ('[[expect]]\nsays = "x"\nsees = "smelt"', "expect 1: there is no sight 'smelt'"),
         ('[[expect]]\nsays = "x"\nsees = "sent"', "expect 1: to see what is sent it needs api"),
@@ -120,8 +120,8 @@ def test_the_head_is_checked_too(wrong: str, said: str) -> None:
         ("faults = []", "phase 'healed': the last phase heals everything, and has no faults"),
     ],
 )
-def test_the_healing_and_what_is_expected_are_checked_too(wrong: str, said: str) -> None:
-    with pytest.raises(BadScenario, match=said):
+def test_the_healing_and_what_is_expected_are_checked_too(wrong: str, message: str) -> None:
+    with pytest.raises(BadScenario, match=message):
         scenario(phase(""), after=wrong)
 
 

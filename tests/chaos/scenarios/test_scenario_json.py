@@ -103,11 +103,11 @@ def test_a_plan_without_a_scenario_is_judged_by_whether_its_group_settles() -> N
     assert result.ruling == rule_on(case, [judgement])
 
 
-@pytest.mark.parametrize(("spoil", "said"), MALFORMED)
-def test_what_a_trace_does_not_tell_rightly_is_wrong_usage(spoil: Callable[[dict[str, Any]], object], said: str) -> None:
+@pytest.mark.parametrize(("spoil", "message"), MALFORMED)
+def test_what_a_trace_does_not_tell_rightly_is_wrong_usage(spoil: Callable[[dict[str, Any]], object], message: str) -> None:
     first, *rest = of_a_crash()
     body = json.loads(json.dumps(first.body))
     spoil(body)
 
-    with pytest.raises(WrongUsage, match=f"the trace of chaos/classic/a-crash can't be judged again: .*{said}"):
+    with pytest.raises(WrongUsage, match=f"the trace of chaos/classic/a-crash can't be judged again: .*{message}"):
         rejudged([[replace(first, body=body), *rest]], (), UNIVERSAL)

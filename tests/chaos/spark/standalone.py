@@ -100,12 +100,12 @@ def _begun(folder: Path, name: str, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True, cwd=folder)
 
 
-def _until(process: subprocess.Popen[str], said: str) -> str:
+def _until(process: subprocess.Popen[str], marker: str) -> str:
     """Return the first group of the line that says this."""
     assert process.stdout is not None
     lines = []
     for line in process.stdout:
         lines.append(line)
-        if (found := re.search(said, line)) is not None:
+        if (found := re.search(marker, line)) is not None:
             return found[1]
     raise AssertionError("".join(lines))

@@ -25,8 +25,8 @@ def java(release: str = "17.0.15") -> Java:
     return Java(home=Path("/opt/java"), release=release)
 
 
-def archive(home: Path, cache: Path, *said: str, release: str = "17.0.15") -> Path:
-    found = archive_for(java(release), home, cache, said)
+def archive(home: Path, cache: Path, *lines: str, release: str = "17.0.15") -> Path:
+    found = archive_for(java(release), home, cache, lines)
     assert found is not None
     return found
 

@@ -29,12 +29,12 @@ def begun(output: Path, *options: str) -> tuple[subprocess.Popen[str], list[str]
     return process, until(process, r"stable 1/1")
 
 
-def until(process: subprocess.Popen[str], said: str) -> list[str]:
+def until(process: subprocess.Popen[str], marker: str) -> list[str]:
     assert process.stdout is not None
     lines: list[str] = []
     for line in process.stdout:
         lines.append(line)
-        if re.search(said, line):
+        if re.search(marker, line):
             return lines
     raise AssertionError("".join(lines))
 
@@ -118,14 +118,14 @@ def test_a_load_whose_disk_is_full_says_so_and_is_gone_on_with_when_there_is_roo
 
     if called.returncode == 77 or "unshare" in called.stderr.partition(":")[0]:
         pytest.skip("a disk of its own needs the right to mount one")
-    said = called.stdout + called.stderr
-    assert re.search(r"No space left on device; what was sealed before stays readable: make room, and say the same again to go on", said), said
-    assert "first ended with 4" in said
-    assert "second ended with 4" in said, "there still is no room, and it says so"
-    assert int(re.findall(r"first readable (\d+) of load-1", said)[0]) > 0
-    assert re.search(r"going on \d+\.\d s into the plan", said)
-    assert re.search(r"third ended with [02]\b", said), said
-    assert re.search(r"third readable \d+ of load-1 .*load-\d", said), said
+    printed = called.stdout + called.stderr
+    assert re.search(r"No space left on device; what was sealed before stays readable: make room, and say the same again to go on", printed), printed
+    assert "first ended with 4" in printed
+    assert "second ended with 4" in printed, "there still is no room, and it says so"
+    assert int(re.findall(r"first readable (\d+) of load-1", printed)[0]) > 0
+    assert re.search(r"going on \d+\.\d s into the plan", printed)
+    assert re.search(r"third ended with [02]\b", printed), printed
+    assert re.search(r"third readable \d+ of load-1 .*load-\d", printed), printed
 
 
 def executor_of(driver: int) -> int:

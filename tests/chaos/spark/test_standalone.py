@@ -60,14 +60,14 @@ def verdicts(*words: str) -> list[dict[str, Any]]:
     return sorted(json.loads(called.stdout), key=json.dumps)
 
 
-@pytest.mark.parametrize("what", ["worker", "executor"])
-def test_what_is_killed_takes_its_members_along_and_they_come_back_elsewhere(cluster: Standalone, tmp_path: Path, what: str) -> None:
+@pytest.mark.parametrize("victim", ["worker", "executor"])
+def test_what_is_killed_takes_its_members_along_and_they_come_back_elsewhere(cluster: Standalone, tmp_path: Path, victim: str) -> None:
     output = tmp_path / "load"
     process = begun(cluster, output, "300s")
     sealed = len(list(read_parquet(output / MEMBERS)))
     worker = cluster.workers[0]
     (executor,) = executors(worker.pid)
-    os.kill(worker.pid if what == "worker" else executor, signal.SIGKILL)
+    os.kill(worker.pid if victim == "worker" else executor, signal.SIGKILL)
 
     until(process, r"task \d is gone, with its members")
     until(process, r"members 20, groups stable 1/1.*tasks lost 1")
@@ -114,9 +114,9 @@ def test_a_check_whose_worker_is_killed_says_what_the_check_in_one_process_says(
         with pytest.raises(subprocess.TimeoutExpired):  # it runs still
             process.wait(timeout=0.2)
     worker.kill()
-    said, _ = process.communicate(timeout=300)
+    printed, _ = process.communicate(timeout=300)
 
-    found = sorted(json.loads(said), key=json.dumps)
+    found = sorted(json.loads(printed), key=json.dumps)
     assert found == verdicts(*files)
     assert sum(item["id"].startswith("laws/") and item["verdict"] != "OK" for item in found) == 4 * 9
 
@@ -128,6 +128,6 @@ def test_the_python_of_the_workers_is_the_one_that_runs_this(cluster: Standalone
         "print(spark.range(2).mapInPandas(lambda found: (each.assign(id=0, python=sys.executable) for each in found), 'id long, python string')"
         ".first()['python']); spark.stop()"
     )
-    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=True, cwd=tmp_path)
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=True, cwd=tmp_path)
 
-    assert said.stdout.split()[-1] == sys.executable
+    assert printed.stdout.split()[-1] == sys.executable

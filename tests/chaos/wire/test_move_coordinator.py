@@ -50,7 +50,7 @@ def test_a_release_without_elections_has_its_broker_killed_and_started_again() -
 
 
 @pytest.mark.parametrize(
-    ("cluster", "move", "said"),
+    ("cluster", "move", "message"),
     [
         (Acted(), Move(to=0), "can't be moved to node 0: it is there already"),
         (Acted(in_sync=(0,)), Move(), "no other broker has its groups"),
@@ -58,9 +58,9 @@ def test_a_release_without_elections_has_its_broker_killed_and_started_again() -
         (Acted(refuses=83), Move(), "the broker answers no"),
     ],
 )
-def test_what_can_not_be_moved_is_told(cluster: Acted, move: Move, said: str) -> None:
+def test_what_can_not_be_moved_is_told(cluster: Acted, move: Move, message: str) -> None:
     async def story(where: ClusterMap) -> None:
-        with pytest.raises(BrokenEnvironment, match=said):
+        with pytest.raises(BrokenEnvironment, match=message):
             await move_group(cluster, where, "g", move)
 
     acted(cluster, story)

@@ -76,11 +76,11 @@ def test_a_group_whose_name_is_taken_has_another() -> None:
 
 def test_what_is_seen_has_the_plan_s_names_also_in_its_blobs() -> None:
     wanted = Subscription(topics=("t-c1", "other"), owned=(("t-c1", 1),), generation=3, version=2, user_data=b"t-c1")
-    given = Assignment(partitions=(("u-c1", 0), ("t-c1", 1)))
+    handed_out = Assignment(partitions=(("u-c1", 0), ("t-c1", 1)))
     body = {
         "group_id": "g-c1",
         "protocols": ({"name": "range", "metadata": encode_subscription(wanted)},),
-        "assignments": [{"assignment": encode_assignment(given)}, {"assignment": b""}, {"assignment": b"?"}],
+        "assignments": [{"assignment": encode_assignment(handed_out)}, {"assignment": b""}, {"assignment": b"?"}],
         "topics": {"t-c1": 2},
     }
     obs = Observation(

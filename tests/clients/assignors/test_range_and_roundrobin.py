@@ -62,7 +62,7 @@ def test_the_assignment_is_kafkas(vector: Vector) -> None:
 @pytest.mark.parametrize("vector", [vector for vector in VECTORS if "expected_rack_mismatches" in vector], ids=lambda item: item["id"])
 def test_no_more_partitions_are_read_from_another_rack_than_kafkas(vector: Vector) -> None:
     cluster, racks = cluster_of(vector), {member.member_id: member.rack for member in members_of(vector)}
-    far = [item for member, given in assigned(vector).items() for item in given if racks[member] not in cluster.racks_of(*item)]
+    far = [item for member, partitions in assigned(vector).items() for item in partitions if racks[member] not in cluster.racks_of(*item)]
 
     assert len(far) == vector["expected_rack_mismatches"]
 
@@ -76,7 +76,7 @@ def test_the_assignment_has_the_properties_that_kafkas_has(vector: Vector, wante
     name, _, value = wanted.partition(":")
     assignment = assigned(vector)
     sizes = sorted(map(len, assignment.values()))
-    flat = [item for given in assignment.values() for item in given]
+    flat = [item for partitions in assignment.values() for item in partitions]
 
     holds = {
         "valid": all(item[0] in member.topics for member in members_of(vector) for item in assignment[member.member_id]),
@@ -93,20 +93,20 @@ def test_the_assignment_has_the_properties_that_kafkas_has(vector: Vector, wante
 def _could_not_have(vector: Vector, assignment: Assignment, poor: str, most: int) -> bool:
     """Tell whether nobody has two more than `poor` of which one could be moved to it."""
     topics = next(set(member.topics) for member in members_of(vector) if member.member_id == poor)
-    rich = [given for given in assignment.values() if len(given) > len(assignment[poor]) + 1]
-    return most <= len(assignment[poor]) + 1 or not any(item[0] in topics for given in rich for item in given)
+    rich = [partitions for partitions in assignment.values() if len(partitions) > len(assignment[poor]) + 1]
+    return most <= len(assignment[poor]) + 1 or not any(item[0] in topics for partitions in rich for item in partitions)
 
 
 @pytest.mark.parametrize("vector", [vector for vector in VECTORS if vector.get("expected_transferring")], ids=lambda item: item["id"])
 def test_a_cooperative_partition_that_changes_its_owner_is_withheld(vector: Vector) -> None:
     moving = {partition(item) for item in vector["expected_transferring"]}
-    given = {item for owned in assigned(vector).values() for item in owned}
+    before = {item for owned in assigned(vector).values() for item in owned}
     owned = {item for owned in claims(members_of(vector), cluster_of(vector)).values() for item in owned}
 
     if vector["assignor"] == "cooperative-sticky":
-        assert not moving & given
+        assert not moving & before
     else:
-        assert moving <= given
+        assert moving <= before
         assert not moving & owned
 
 
@@ -119,9 +119,9 @@ def test_static_members_are_sorted_before_dynamic_ones() -> None:
 def test_the_longer_shares_of_a_topic_of_its_own_go_by_member_not_by_partition() -> None:
     members = [GroupMember(member_id=name, topics=("t",), rack=name) for name in "abc"]
     racks = tuple(map(frozenset, "bbaa"))
-    given = ASSIGNORS["range"](members, Cluster(partitions={"t": 4}, replica_racks={"t": racks}))
+    assigned_ = ASSIGNORS["range"](members, Cluster(partitions={"t": 4}, replica_racks={"t": racks}))
 
-    assert given == {"a": [("t", 2), ("t", 3)], "b": [("t", 0)], "c": [("t", 1)]}
+    assert assigned_ == {"a": [("t", 2), ("t", 3)], "b": [("t", 0)], "c": [("t", 1)]}
 
 
 @st.composite

@@ -91,7 +91,7 @@ def test_members_of_a_rack_are_dealt_its_partitions_in_turn() -> None:
     members = [GroupMember(member_id=name, topics=("t",), rack="a") for name in ("m0", "m1", "m2")]
     cluster = Cluster(partitions={"t": 7}, replica_racks={"t": [frozenset("a")] * 6 + [frozenset("b")]})
 
-    assert {member: [number for _, number in given] for member, given in sticky_assign(members, cluster).items()} == {
+    assert {member: [number for _, number in partitions] for member, partitions in sticky_assign(members, cluster).items()} == {
         "m0": [0, 3, 6], "m1": [1, 4], "m2": [2, 5],
     }  # fmt: skip
 

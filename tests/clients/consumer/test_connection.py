@@ -111,9 +111,9 @@ def test_a_broker_that_refuses_the_newest_apiversions_is_asked_in_v0() -> None:
 
 
 @pytest.mark.parametrize(
-    ("api", "said"), [(Api.JOIN_GROUP, "does not speak JoinGroup"), (Api.METADATA, "speaks Metadata v90 to v99, this client v0 to v13")]
+    ("api", "message"), [(Api.JOIN_GROUP, "does not speak JoinGroup"), (Api.METADATA, "speaks Metadata v90 to v99, this client v0 to v13")]
 )
-def test_an_api_without_a_common_version_ends_the_connection_with_the_reason(api: Api, said: str) -> None:
+def test_an_api_without_a_common_version_ends_the_connection_with_the_reason(api: Api, message: str) -> None:
     async def story(broker: Broker, client: Client) -> None:
         client.connection.send(api, {}, client.answers.append)
         metadata = {"api_key": int(Api.METADATA), "min_version": 90, "max_version": 99}
@@ -122,11 +122,11 @@ def test_an_api_without_a_common_version_ends_the_connection_with_the_reason(api
 
     client = run(story)
     assert client.answers == [None]
-    assert said in str(client.reasons[0])
+    assert message in str(client.reasons[0])
 
 
 @pytest.mark.parametrize(
-    ("bytes_", "said"),
+    ("bytes_", "message"),
     [
         (b"", "closed the connection"),
         (frame(struct.pack(">i", 99) + b"\x00" * 8), "came where"),
@@ -134,7 +134,7 @@ def test_an_api_without_a_common_version_ends_the_connection_with_the_reason(api
         (frame(struct.pack(">i", 2)), "cannot be read"),
     ],
 )
-def test_a_peer_that_ends_or_talks_nonsense_ends_the_connection_and_nothing_else(bytes_: bytes, said: str) -> None:
+def test_a_peer_that_ends_or_talks_nonsense_ends_the_connection_and_nothing_else(bytes_: bytes, message: str) -> None:
     async def story(broker: Broker, client: Client) -> None:
         client.heartbeat()
         client.heartbeat()
@@ -149,7 +149,7 @@ def test_a_peer_that_ends_or_talks_nonsense_ends_the_connection_and_nothing_else
     client = run(story)
     assert client.answers == [None, None]
     assert len(client.reasons) == 1
-    assert said in str(client.reasons[0])
+    assert message in str(client.reasons[0])
 
 
 def test_an_answer_that_nothing_asked_for_ends_the_connection() -> None:

@@ -76,9 +76,9 @@ def test_a_classic_member_of_a_mixed_group_syncs_without_an_assignment_of_its_ow
         await pair.start("m0", assignors=["cooperative-sticky"])
         await pair.until(lambda: len(_owned(pair, "m0")) == 2 and len(_owned(pair, "m1")) == 2)
         joins, syncs = ([pair.evidence.answer(request) for request in pair.requests(api, "m0")] for api in (Api.JOIN_GROUP, Api.SYNC_GROUP))
-        taken = [answer.body for answer in joins if answer is not None and not answer.error]
-        assert taken
-        assert all(body["leader"] == "" and not body["members"] for body in taken), "it is nobody's leader"
+        bodies = [answer.body for answer in joins if answer is not None and not answer.error]
+        assert bodies
+        assert all(body["leader"] == "" and not body["members"] for body in bodies), "it is nobody's leader"
         assert syncs
         assert all(not request.body["assignments"] for request in pair.requests(Api.SYNC_GROUP, "m0"))
 
@@ -92,9 +92,9 @@ def test_a_partition_is_fetched_when_its_position_is_known_and_the_callback_has_
         await pair.start("m0", group_protocol="consumer")
         await pair.until(lambda: sum(event["count"] for event in pair.events("m0", "records_consumed")) == 80)
         answers = [pair.evidence.answer(request) for request in pair.requests(Api.OFFSET_FETCH, "m0")]
-        known = min(answer.seq for answer in answers if answer is not None and not answer.error)
+        answered_at = min(answer.seq for answer in answers if answer is not None and not answer.error)
         first = min(fetch.seq for fetch in pair.requests(Api.FETCH, "m0") if fetch.offsets)
-        assert max(known, lines.returned[0]) <= first
+        assert max(answered_at, lines.returned[0]) <= first
 
     tell(story, profile="kafka-4.1")
 

@@ -48,10 +48,10 @@ def test_a_worker_offers_what_its_protocol_admits(protocol: str, names: list[str
 
 @pytest.mark.requirement("CONNECT-02")
 def test_each_protocols_metadata_has_its_version_the_url_and_the_offset() -> None:
-    told = states(worker())
+    metadata = states(worker())
 
-    assert {name: state.version for name, state in told.items()} == {"sessioned": 2, "compatible": 1, "default": 0}
-    assert {(state.url, state.offset) for state in told.values()} == {("http://w/", 1)}
+    assert {name: state.version for name, state in metadata.items()} == {"sessioned": 2, "compatible": 1, "default": 0}
+    assert {(state.url, state.offset) for state in metadata.values()} == {("http://w/", 1)}
 
 
 @pytest.mark.requirement("CONNECT-03")

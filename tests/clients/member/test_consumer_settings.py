@@ -17,11 +17,11 @@ def test_a_heartbeat_interval_as_long_as_the_session_is_refused(heartbeat_interv
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [({"retry_backoff_ms": -1}, "retry_backoff_ms"), ({"assignors": ()}, "assignor"), ({"auto_offset_reset": "newest"}, "auto_offset_reset")],
 )
-def test_what_makes_no_sense_is_refused_by_its_name(wrong: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_what_makes_no_sense_is_refused_by_its_name(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         MemberSettings(group="g", topics=("t",), **wrong)
 
 

@@ -67,7 +67,7 @@ def test_a_topic_of_another_member_is_watched_too(bench: type[Bench]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("policy", "given"),
+    ("policy", "assignment"),
     [
         (Policy(leader_assigns="only-with-partitions"), {"m-1": [0], "m-2": [1]}),
         (Policy(leader_assigns="itself-only"), {"m-1": [0]}),
@@ -75,11 +75,11 @@ def test_a_topic_of_another_member_is_watched_too(bench: type[Bench]) -> None:
         (Policy(leader_assigns="twice"), {"m-1": [0, 1], "m-2": [0, 1], "m-3": [0, 1]}),
     ],
 )
-def test_planted_bugs_of_a_leader_show(bench: type[Bench], policy: Policy, given: dict[str, list[int]]) -> None:
+def test_planted_bugs_of_a_leader_show(bench: type[Bench], policy: Policy, assignment: dict[str, list[int]]) -> None:
     b = bench(policy)
     b.syncing(leader="m-1", members=MEMBERS)
 
-    assert assigned(b) == given
+    assert assigned(b) == assignment
 
 
 def test_a_leader_that_drops_a_partition_has_none_to_drop_of_an_empty_topic(bench: type[Bench]) -> None:
@@ -124,8 +124,8 @@ def test_a_follower_reads_nobodys_subscription(bench: type[Bench]) -> None:
 
 def test_of_two_claims_the_leader_believes_the_one_of_the_later_generation(bench: type[Bench]) -> None:
     def claiming(member_id: str, generation: int) -> JoinMember:
-        said = Subscription(topics=("t",), owned=(("t", 0),), generation=generation, version=2)
-        return JoinMember(member_id=member_id, metadata=encode_subscription(said))
+        claim = Subscription(topics=("t",), owned=(("t", 0),), generation=generation, version=2)
+        return JoinMember(member_id=member_id, metadata=encode_subscription(claim))
 
     b = bench(assignors=("sticky",))
     b.syncing(leader="m-1", members=(claiming("m-1", 1), claiming("m-2", 2)))

@@ -303,8 +303,8 @@ def test_a_heartbeat_says_who_the_member_is(bench: type[Bench]) -> None:
     b.stable(generation=3)
     beat(b, 1)
 
-    said = b.message(HEARTBEAT)
-    assert (said.group_id, said.generation_id, said.member_id, said.group_instance_id) == ("g", 3, "m-1", "i0")
+    request = b.message(HEARTBEAT)
+    assert (request.group_id, request.generation_id, request.member_id, request.group_instance_id) == ("g", 3, "m-1", "i0")
 
 
 def test_a_client_without_heartbeats_whose_session_is_over_waits_for_nothing(bench: type[Bench]) -> None:

@@ -162,11 +162,11 @@ def test_the_subscription_says_what_its_version_can(bench: type[Bench], version:
     b.stable(0)
     rejoining(b)
 
-    said = subscription(b)
-    assert (said.topics, said.owned, said.generation, said.rack, said.version) == (
+    fields = subscription(b)
+    assert (fields.topics, fields.owned, fields.generation, fields.rack, fields.version) == (
         expected.topics, expected.owned, expected.generation, expected.rack, expected.version,
     )  # fmt: skip
-    assert said.user_data == (1).to_bytes(4, "big")  # the generation, for leaders that read no version 2
+    assert fields.user_data == (1).to_bytes(4, "big")  # the generation, for leaders that read no version 2
 
 
 def test_an_eager_member_that_revokes_late_has_no_reason_to_join_again(bench: type[Bench]) -> None:
@@ -215,9 +215,9 @@ def test_partitions_move_to_a_new_member_in_two_rebalances_without_two_owners(te
 
         revoked = pair.events("m0", "partitions_revoked")
         assert [len(entry["partitions"]) for entry in revoked] == [2]
-        given = next(event for event in pair.events("m1", "partitions_assigned") if event["partitions"])
-        assert given["partitions"] == revoked[0]["partitions"]
-        assert pair.said.index(revoked[0]) < pair.said.index(given)
-        assert given["generation"] > revoked[0]["generation"]
+        event_ = next(event for event in pair.events("m1", "partitions_assigned") if event["partitions"])
+        assert event_["partitions"] == revoked[0]["partitions"]
+        assert pair.said.index(revoked[0]) < pair.said.index(event_)
+        assert event_["generation"] > revoked[0]["generation"]
 
     tell(story)

@@ -28,11 +28,11 @@ def test_there_are_enough_of_both_and_names_are_used_once() -> None:
 
 
 def test_a_variant_deviates_says_so_and_names_requirements_that_exist() -> None:
-    known = {requirement.id for requirement in requirements()}
+    ids = {requirement.id for requirement in requirements()}
 
     assert [variant.name for variant in VARIANTS.values() if variant.policy == REFERENCE] == []
     assert [variant.name for variant in VARIANTS.values() if not variant.says.endswith(".")] == []
-    assert {variant.name: set(variant.breaks) - known for variant in VARIANTS.values() if not set(variant.breaks) <= known} == {}
+    assert {variant.name: set(variant.breaks) - ids for variant in VARIANTS.values() if not set(variant.breaks) <= ids} == {}
     assert [variant.name for variant in VARIANTS.values() if variant.is_legal] == [variant.name for variant in (*LEGAL, *LEGAL_EPOCHS)]
 
 

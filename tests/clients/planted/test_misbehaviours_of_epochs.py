@@ -12,8 +12,8 @@ def test_there_are_enough_of_them_and_each_has_a_name_of_its_own() -> None:
 
 
 def test_each_deviates_and_names_requirements_that_exist() -> None:
-    known = {requirement.id for requirement in requirements()}
+    ids = {requirement.id for requirement in requirements()}
     for bug in EPOCH_BUGS:
         assert bug.policy != REFERENCE, bug.name
         assert bug.breaks, bug.name
-        assert set(bug.breaks) <= known, bug.name
+        assert set(bug.breaks) <= ids, bug.name

@@ -46,7 +46,7 @@ def test_an_entry_is_seen_only_when_it_is_whole(tmp_path: Path) -> None:
 
 def test_who_comes_second_waits_for_the_first_and_builds_nothing(tmp_path: Path) -> None:
     building, waiting = threading.Event(), threading.Event()
-    said: list[str] = []
+    lines: list[str] = []
 
     def slow(folder: Path) -> None:
         building.set()
@@ -54,7 +54,7 @@ def test_who_comes_second_waits_for_the_first_and_builds_nothing(tmp_path: Path)
         _fill(folder)
 
     def say(line: str) -> None:
-        said.append(line)
+        lines.append(line)
         waiting.set()
 
     first = threading.Thread(target=entry, args=(tmp_path, "x-1", slow, print))
@@ -63,7 +63,7 @@ def test_who_comes_second_waits_for_the_first_and_builds_nothing(tmp_path: Path)
     found = entry(tmp_path, "x-1", _must_not_run, say)
     first.join(120)
 
-    assert said == ["waiting for another process that is installing x-1"]
+    assert lines == ["waiting for another process that is installing x-1"]
     assert (found / "jar").exists()
 
 

@@ -51,12 +51,12 @@ def test_a_python_client_runs_under_the_kits_interpreter_without_the_kits_packag
 
 def test_a_release_is_installed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = _installing(monkeypatch)
-    said: list[str] = []
-    first, second = (provision(resolve("aiokafka@0.8.1"), tmp_path, said.append) for _ in range(2))
+    lines: list[str] = []
+    first, second = (provision(resolve("aiokafka@0.8.1"), tmp_path, lines.append) for _ in range(2))
 
     assert first == second
     assert [item[:2] for item in asked] == [["aiokafka==0.8.1", "kafka-python==2.0.2"]]
-    assert said == ["installing " + " ".join(asked[0])]
+    assert lines == ["installing " + " ".join(asked[0])]
 
 
 def test_two_releases_do_not_share_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,10 +124,10 @@ def test_a_changed_java_shim_is_compiled_anew(tmp_path: Path, monkeypatch: pytes
 def test_the_reference_member_runs_from_wherever_the_kit_is() -> None:
     launch = provision(resolve("groupproof"), Path("nowhere"), print)
     found = "from importlib.util import find_spec; print(find_spec('groupproof.clients.shims.reference').origin)"
-    said = subprocess.run([launch.argv[0], "-c", found], env={**os.environ, **launch.env}, cwd="/", capture_output=True, text=True, check=True)
+    printed = subprocess.run([launch.argv[0], "-c", found], env={**os.environ, **launch.env}, cwd="/", capture_output=True, text=True, check=True)
 
     assert launch.argv[1:] == ("-m", "groupproof.clients.shims.reference")
-    assert Path(said.stdout.strip()).samefile(Path(str(reference.__file__)))
+    assert Path(printed.stdout.strip()).samefile(Path(str(reference.__file__)))
 
 
 def test_level_0_gets_the_fields_of_subscribe_as_its_own_options() -> None:
@@ -162,11 +162,11 @@ def test_a_client_is_installed_from_its_registry_and_can_be_imported(tmp_path: P
         launch = provision(resolve("kafka-python@2.2.3"), tmp_path, print)
     except ProvisionError as unreachable:
         pytest.skip(str(unreachable))
-    said = subprocess.run(
+    printed = subprocess.run(
         [*launch.argv[:2], "-c", "import kafka; print(kafka.__version__)"],
         env={**os.environ, **launch.env}, capture_output=True, text=True, check=True,
     )  # fmt: skip
 
-    assert said.stdout.strip() == "2.2.3"
+    assert printed.stdout.strip() == "2.2.3"
     with pytest.raises(UnknownClient, match=r"kafka-python has no release 99\.0"):
         provision(resolve("kafka-python@99.0"), tmp_path, print)

@@ -26,8 +26,8 @@ STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="absent: cc")
 
 
-def _run(*argv: str, said: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(argv, input=said, capture_output=True, text=True, check=False, timeout=550)
+def _run(*argv: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(argv, input=stdin, capture_output=True, text=True, check=False, timeout=550)
 
 
 def _program(subject: str) -> str:
@@ -64,13 +64,13 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> str:
 )
 @pytest.mark.parametrize("ascii_only", [True, False])
 def test_what_is_read_is_what_was_written(reader: str, value: object, ascii_only: bool) -> None:
-    assert json.loads(_run(reader, said=json.dumps(value, ensure_ascii=ascii_only) + "\n").stdout) == value
+    assert json.loads(_run(reader, stdin=json.dumps(value, ensure_ascii=ascii_only) + "\n").stdout) == value
 
 
 @needs_cc
 @pytest.mark.parametrize("line", ["", "{", '{"a":1,}', '{"a" 1}', "[1,]", "[1 2]", '"open', '"\\x"', "nul", "{} {}", "[" * 40 + "]" * 40])
 def test_what_is_no_json_is_not_read(reader: str, line: str) -> None:
-    assert _run(reader, said=line + "\n").stdout == "none\n"
+    assert _run(reader, stdin=line + "\n").stdout == "none\n"
 
 
 @pytest.fixture(scope="module")
@@ -86,17 +86,17 @@ def fake(tmp_path_factory: pytest.TempPathFactory) -> str:
 def _said(fake: str, *commands: Mapping[str, object], options: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Return what the shim says to these commands, from its hello to the end of its stdin."""
     asked = "".join(json.dumps({"id": place, **command}) + "\n" for place, command in enumerate(commands))
-    ran = _run(fake, *options, said=asked)
+    ran = _run(fake, *options, stdin=asked)
     assert ran.returncode == 0, ran.stderr
     return [json.loads(line) for line in ran.stdout.splitlines()]
 
 
-def _answers(said: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [line for line in said if "id" in line]
+def _answers(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [line for line in lines if "id" in line]
 
 
-def _names(said: list[dict[str, Any]]) -> list[str | int]:
-    return [line["name"] if "name" in line else line["id"] for line in said]
+def _names(lines: list[dict[str, Any]]) -> list[str | int]:
+    return [line["name"] if "name" in line else line["id"] for line in lines]
 
 
 SUBSCRIBE: Final[Mapping[str, object]] = {"command": "subscribe", "group": "g", "protocol": "classic", "instance_id": None}
@@ -133,23 +133,23 @@ def test_a_table_of_settings_takes_what_the_client_has(fake: str) -> None:
     ],
 )
 def test_the_event_of_a_commit_precedes_its_answer(fake: str, refuses: str, event: dict[str, Any], answer: dict[str, Any]) -> None:
-    said = _said(fake, {**SUBSCRIBE, "refuses": refuses}, {"command": "commit", "mode": "sync", "offsets": [["t", 1, 9]]})
-    told = next(line for line in said if line.get("name") == "offsets_committed")
+    lines = _said(fake, {**SUBSCRIBE, "refuses": refuses}, {"command": "commit", "mode": "sync", "offsets": [["t", 1, 9]]})
+    commit_event = next(line for line in lines if line.get("name") == "offsets_committed")
 
-    assert event.items() <= told.items()
-    assert told["offsets"] == [{"topic": "t", "partition": 1, "offset": 9}]
-    assert _answers(said)[1] == {"id": 1, **answer}
-    assert said.index(told) < said.index(_answers(said)[1])
+    assert event.items() <= commit_event.items()
+    assert commit_event["offsets"] == [{"topic": "t", "partition": 1, "offset": 9}]
+    assert _answers(lines)[1] == {"id": 1, **answer}
+    assert lines.index(commit_event) < lines.index(_answers(lines)[1])
 
 
 @needs_cc
 def test_a_record_that_was_pushed_waits_for_the_news_of_its_partition(fake: str) -> None:
-    said = _said(fake, {**SUBSCRIBE, "pushes": True}, {"command": "pause"}, {"command": "commit"}, {"command": "position"})
+    lines = _said(fake, {**SUBSCRIBE, "pushes": True}, {"command": "pause"}, {"command": "commit"}, {"command": "position"})
 
-    assert _names(said)[1:4] == ["partitions_assigned", "callback_done", "records_consumed"]
+    assert _names(lines)[1:4] == ["partitions_assigned", "callback_done", "records_consumed"]
     # Of t-0, which was not read unless a poll came before the pause, the position is what is committed or what was read.
-    assert _answers(said)[2]["offsets"][-1] == ["t", 1, 8]
-    assert ["t", 1, 8] in _answers(said)[3]["offsets"]
+    assert _answers(lines)[2]["offsets"][-1] == ["t", 1, 8]
+    assert ["t", 1, 8] in _answers(lines)[3]["offsets"]
 
 
 @needs_cc
@@ -170,13 +170,13 @@ def test_what_the_client_has_not_is_unimplemented_and_the_member_stays_open(fake
 
 @needs_cc
 def test_a_member_subscribes_once_and_is_none_before(fake: str) -> None:
-    said = _said(
+    lines = _said(
         fake, {"command": "position"}, {"command": "subscribe", "group": "", "protocol": "classic"}, SUBSCRIBE, SUBSCRIBE, {"command": "close"}
     )
-    answers = _answers(said)
+    answers = _answers(lines)
 
     assert [answer.get("error") for answer in answers] == ["ILLEGAL_STATE", "INVALID_GROUP_ID", None, "ILLEGAL_STATE", None]
-    assert _names(said)[-2:] == ["shutdown_complete", 4]
+    assert _names(lines)[-2:] == ["shutdown_complete", 4]
 
 
 @needs_cc

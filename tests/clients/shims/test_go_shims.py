@@ -118,8 +118,8 @@ def _verdicts(folder: Path) -> tuple[dict[str, str], dict[str, str]]:
 def test_a_client_is_certified_by_its_name_and_its_known_failures_are_excused(subject: str, tmp_path: Path) -> None:
     client = resolve(subject)
     _command(subject)
-    known = KNOWN[client.name] if client.release == client.default_release else ()
-    certified = called("certify", "client", subject, "--only", "leave/classic/unknown-member-id", *known, "--output", str(tmp_path))
+    failures = KNOWN[client.name] if client.release == client.default_release else ()
+    certified = called("certify", "client", subject, "--only", "leave/classic/unknown-member-id", *failures, "--output", str(tmp_path))
 
     verdicts, found = _verdicts(tmp_path)
     assert verdicts.pop("leave/classic/unknown-member-id") == "OK", certified.err

@@ -70,12 +70,12 @@ def test_without_its_client_a_shim_says_what_is_missing_before_hello(tmp_path: P
 @pytest.mark.parametrize("name", CLIENTS)
 def test_what_is_known_of_a_client_has_the_contracts_form_a_page_and_its_release(name: str) -> None:
     client = resolve(name)
-    known = tomllib.loads(client.expectations.read_text("utf-8"))
-    validate("expectations", known)
+    expectations = tomllib.loads(client.expectations.read_text("utf-8"))
+    validate("expectations", expectations)
 
-    assert [item["case"] for item in known["known"] if "findings" in item and not (ROOT / item["findings"]).is_file()] == []
-    assert {item["case"] for item in known["known"]} <= {case.id for case in client_side()}
-    assert any(SpecifierSet(item["subject"]).contains(client.release) for item in known["known"])
+    assert [item["case"] for item in expectations["known"] if "findings" in item and not (ROOT / item["findings"]).is_file()] == []
+    assert {item["case"] for item in expectations["known"]} <= {case.id for case in client_side()}
+    assert any(SpecifierSet(item["subject"]).contains(client.release) for item in expectations["known"])
 
 
 @needs_npm

@@ -31,7 +31,7 @@ async def nowhere(_host: str, _port: int) -> trio.abc.Stream:
 
 def said_to(*lines: str, variant: str | None = None) -> list[dict[str, Any]]:
     """Return what the shim says to these lines and then the end of its input."""
-    said: list[dict[str, Any]] = []
+    printed: list[dict[str, Any]] = []
 
     async def main() -> None:
         async def given() -> AsyncIterator[str]:
@@ -40,12 +40,12 @@ def said_to(*lines: str, variant: str | None = None) -> list[dict[str, Any]]:
                 await trio.testing.wait_all_tasks_blocked()
 
         async def emit(line: str) -> None:
-            said.append(json.loads(line))
+            printed.append(json.loads(line))
 
         await run_shim(given(), emit, nowhere, seed=1, variant=variant)
 
     trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
-    return said
+    return printed
 
 
 def test_hello_comes_first_and_says_what_it_can() -> None:

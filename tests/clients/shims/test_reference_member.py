@@ -260,7 +260,7 @@ def test_a_shim_may_be_made_to_tell_more_than_there_is(tell: Callable[..., None]
         await pair.start("m0", variant=variant)
         await pair.until(lambda: pair.events("m0", "records_consumed"))
 
-        assert {(partition["topic"], partition["partition"]) for said in pair.events("m0", event) for partition in said["partitions"]} == partitions
+        assert {(partition["topic"], partition["partition"]) for body in pair.events("m0", event) for partition in body["partitions"]} == partitions
 
     tell(story)
 
@@ -270,8 +270,8 @@ def test_a_shim_may_be_made_to_keep_records_back(tell: Callable[..., None]) -> N
         await pair.start("m0", variant="hides-what-it-reads-again")
         await pair.until(lambda: pair.events("m0", "records_consumed"))
 
-        said = [partition for event in pair.events("m0", "records_consumed") for partition in event["partitions"]]
-        assert [min(item[name] for item in said) for name in ("minOffset", "count")] == [10, 10]
+        partitions_ = [partition for event in pair.events("m0", "records_consumed") for partition in event["partitions"]]
+        assert [min(item[name] for item in partitions_) for name in ("minOffset", "count")] == [10, 10]
 
     tell(story)
 

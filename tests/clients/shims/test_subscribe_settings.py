@@ -48,7 +48,7 @@ def test_what_is_not_honoured_is_listed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "message"),
     [
         ({"group": ""}, "lacks group"),
         ({"bootstrap": "nowhere"}, "host:port"),
@@ -57,12 +57,12 @@ def test_what_is_not_honoured_is_listed() -> None:
         ({"properties": {"retry.backoff.ms": "a while"}}, r"retry\.backoff\.ms"),
     ],
 )
-def test_a_field_that_makes_no_sense_is_named(fields: dict[str, Any], said: str) -> None:
-    with pytest.raises(WrongField, match=said):
+def test_a_field_that_makes_no_sense_is_named(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(WrongField, match=message):
         Subscribe.of(LEAST | fields)
 
 
-@pytest.mark.parametrize(("fields", "said"), [({"protocol": "share"}, "classic and consumer"), ({"assignors": ["uniform"]}, "cooperative-sticky")])
-def test_a_feature_that_is_not_there_is_told(fields: dict[str, Any], said: str) -> None:
-    with pytest.raises(NotImplementedHere, match=said):
+@pytest.mark.parametrize(("fields", "message"), [({"protocol": "share"}, "classic and consumer"), ({"assignors": ["uniform"]}, "cooperative-sticky")])
+def test_a_feature_that_is_not_there_is_told(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(NotImplementedHere, match=message):
         Subscribe.of(LEAST | fields)

@@ -24,10 +24,10 @@ def test_nothing_is_answered_that_the_release_or_the_wire_does_not_know(profile:
 def test_every_difference_from_the_release_is_said_and_no_other(profile: str) -> None:
     by_name, own = advertised(profile), api_versions(profile)
     differing = {api for api in own if by_name.get(api) != own[api]}
-    said = deviations(profile)
+    lines = deviations(profile)
 
-    assert all(any(sentence.startswith(f"{api.title} ") for sentence in said) for api in differing)
-    assert all(any(sentence.startswith(f"{api.title} ") for api in own) for sentence in said)
+    assert all(any(sentence.startswith(f"{api.title} ") for sentence in lines) for api in differing)
+    assert all(any(sentence.startswith(f"{api.title} ") for api in own) for sentence in lines)
 
 
 def test_the_newest_release_differs_only_by_what_is_not_served() -> None:

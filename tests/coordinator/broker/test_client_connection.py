@@ -46,12 +46,12 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("what", HOSTILE)
+@pytest.mark.parametrize("complaint", HOSTILE)
 @virtually
 async def test_hostile_bytes_end_their_connection_with_a_logged_reason_while_another_member_lives(
-    what: str, caplog: pytest.LogCaptureFixture
+    complaint: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    data, reason = HOSTILE[what]
+    data, reason = HOSTILE[complaint]
     async with staged() as stage:
         (member,) = await stage.stable("m0")
         hostile = stage.connect("bad")

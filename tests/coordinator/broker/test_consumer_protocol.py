@@ -37,21 +37,21 @@ async def _asked(stream: trio.SocketStream, api: Api, version: int, body: Mappin
 
 async def _conversation(recorder: Recorder) -> list[dict[str, Any]]:
     async with _cluster(recorder) as serving, await trio.open_tcp_stream(*serving.addresses[0]) as stream:
-        told = [await _asked(stream, Api.CONSUMER_GROUP_HEARTBEAT, 1, JOIN)]
+        answers = [await _asked(stream, Api.CONSUMER_GROUP_HEARTBEAT, 1, JOIN)]
         serving.cluster.grow("t", 3)
         beat = {"group_id": "g", "member_id": "a", "member_epoch": 1}
-        told.append(await _asked(stream, Api.CONSUMER_GROUP_HEARTBEAT, 1, beat))
+        answers.append(await _asked(stream, Api.CONSUMER_GROUP_HEARTBEAT, 1, beat))
         offsets = {
             "group_id": "g",
             "member_id": "a",
             "generation_id": 2,
             "topics": ({"name": "t", "partitions": ({"partition_index": 0, "committed_offset": 7},)},),
         }
-        told.append(await _asked(stream, Api.OFFSET_COMMIT, 9, offsets))
+        answers.append(await _asked(stream, Api.OFFSET_COMMIT, 9, offsets))
         group = {"group_id": "g", "member_id": "a", "member_epoch": 1, "topics": ({"name": "t", "partition_indexes": (0,)},)}
-        told.append(await _asked(stream, Api.OFFSET_FETCH, 9, {"groups": (group,)}))
-        told.append(await _asked(stream, Api.CONSUMER_GROUP_DESCRIBE, 1, {"group_ids": ("g",)}))
-        return told
+        answers.append(await _asked(stream, Api.OFFSET_FETCH, 9, {"groups": (group,)}))
+        answers.append(await _asked(stream, Api.CONSUMER_GROUP_DESCRIBE, 1, {"group_ids": ("g",)}))
+        return answers
 
 
 def test_a_member_joins_is_assigned_what_grows_and_commits_by_its_epoch() -> None:
@@ -124,8 +124,8 @@ def test_a_member_goes_by_the_configs_of_its_group_and_a_deleted_one_is_the_brok
     )  # fmt: skip
 
     assert [answer["heartbeat_interval_ms"] for answer in (joined, beaten, again)] == [5_000, 7_000, 5_000]
-    told = {entry["name"]: (entry["value"], entry["config_source"]) for entry in described["results"][0]["configs"]}
-    assert told == {"consumer.session.timeout.ms": ("45000", 5), "consumer.heartbeat.interval.ms": ("7000", 8)}
+    configs = {entry["name"]: (entry["value"], entry["config_source"]) for entry in described["results"][0]["configs"]}
+    assert configs == {"consumer.session.timeout.ms": ("45000", 5), "consumer.heartbeat.interval.ms": ("7000", 8)}
     settings = {entry["name"]: entry["value"] for entry in of_broker["results"][0]["configs"]}
     assert (settings["group.consumer.session.timeout.ms"], settings["group.max.session.timeout.ms"]) == ("45000", "1800000")
 
@@ -137,7 +137,7 @@ def test_offsets_go_by_the_ids_of_topics_from_v10_on() -> None:
     async def conversation() -> list[dict[str, Any]]:
         async with _cluster(Recorder(lambda: 0), "kafka-4.2") as serving, await trio.open_tcp_stream(*serving.addresses[0]) as stream:
             topics = (await _asked(stream, Api.METADATA, 12, {"topics": None}))["topics"]
-            (known,) = [topic["topic_id"] for topic in topics if topic["name"] == "t"]
+            (topic_id,) = [topic["topic_id"] for topic in topics if topic["name"] == "t"]
             joined = await _asked(stream, Api.CONSUMER_GROUP_HEARTBEAT, 1, JOIN)
 
             def commit(topic: str, epoch: int) -> Mapping[str, Any]:
@@ -145,21 +145,23 @@ def test_offsets_go_by_the_ids_of_topics_from_v10_on() -> None:
                 return {"group_id": "g", "member_id": "a", "generation_id": epoch, "topics": offsets}
 
             epoch = joined["member_epoch"]
-            told = [await _asked(stream, Api.OFFSET_COMMIT, 10, commit(*asked)) for asked in ((known, epoch), (nobody, epoch), (nobody, epoch + 8))]
-            asked = tuple({"topic_id": topic, "partition_indexes": (0,)} for topic in (known, nobody))
+            answers = [
+                await _asked(stream, Api.OFFSET_COMMIT, 10, commit(*asked)) for asked in ((topic_id, epoch), (nobody, epoch), (nobody, epoch + 8))
+            ]
+            asked = tuple({"topic_id": topic, "partition_indexes": (0,)} for topic in (topic_id, nobody))
             group = {"group_id": "g", "member_id": "a", "member_epoch": epoch}
             for topics_asked in (asked, None):
-                told.append(await _asked(stream, Api.OFFSET_FETCH, 10, {"groups": ({**group, "topics": topics_asked},)}))
-            return [{"id": known}, *told]
+                answers.append(await _asked(stream, Api.OFFSET_FETCH, 10, {"groups": ({**group, "topics": topics_asked},)}))
+            return [{"id": topic_id}, *answers]
 
-    known, *commits, fetched, everything = trio.run(conversation)
+    topic_id, *commits, fetched, everything = trio.run(conversation)
 
     ids = [(topic["topic_id"], topic["partitions"][0]["error_code"]) for answer in commits for topic in answer["topics"]]
-    assert ids == [(known["id"], 0), (nobody, 100), (nobody, 100)]
+    assert ids == [(topic_id["id"], 0), (nobody, 100), (nobody, 100)]
     (group,), (whole,) = fetched["groups"], everything["groups"]
     offsets = [(topic["topic_id"], topic["partitions"][0]["committed_offset"], topic["partitions"][0]["error_code"]) for topic in group["topics"]]
-    assert (group["error_code"], offsets) == (0, [(known["id"], 7, 0), (nobody, -1, 100)])
-    assert [(topic["topic_id"], topic["partitions"][0]["committed_offset"]) for topic in whole["topics"]] == [(known["id"], 7)]
+    assert (group["error_code"], offsets) == (0, [(topic_id["id"], 7, 0), (nobody, -1, 100)])
+    assert [(topic["topic_id"], topic["partitions"][0]["committed_offset"]) for topic in whole["topics"]] == [(topic_id["id"], 7)]
 
 
 @pytest.mark.requirement("CGO-28")
@@ -177,8 +179,8 @@ def test_before_4_2_offsets_by_id_are_a_version_that_nobody_knows_and_the_connec
 def test_a_heartbeat_of_a_version_that_nobody_knows_ends_the_connection() -> None:
     async def ask() -> bytes:
         async with _cluster(Recorder(lambda: 0)) as serving, await trio.open_tcp_stream(*serving.addresses[0]) as stream:
-            known = write_request(Api.CONSUMER_GROUP_HEARTBEAT, 1, 1, "c", JOIN)
-            await stream.send_all(frame(known[:2] + (2).to_bytes(2) + known[4:]))
+            version_1 = write_request(Api.CONSUMER_GROUP_HEARTBEAT, 1, 1, "c", JOIN)
+            await stream.send_all(frame(version_1[:2] + (2).to_bytes(2) + version_1[4:]))
             return await stream.receive_some()
 
     assert trio.run(ask) == b""

@@ -44,16 +44,16 @@ async def _client(address: tuple[str, int], name: str = "m0") -> AsyncIterator[C
 
 def test_a_member_finds_its_coordinator_on_another_port_and_joins_there() -> None:
     async def run() -> None:
-        said: list[str] = []
+        lines: list[str] = []
         async with trio.open_nursery() as nursery:
-            serving, recorder = await _served(nursery, say=said.append)
+            serving, recorder = await _served(nursery, say=lines.append)
             async with _client(serving.addresses[0]) as client:
                 (broker,) = (await client.ask(Api.FIND_COORDINATOR, {"coordinator_keys": ("g",)}))["coordinators"]
             assert (broker["host"], broker["port"]) == serving.addresses[broker["node_id"]]
             async with _client((broker["host"], broker["port"])) as member:
                 assert (await member.join())["error_code"] == 0
 
-            assert said == [f"kafka-4.1 on {serving.bootstrap}"]
+            assert lines == [f"kafka-4.1 on {serving.bootstrap}"]
             assert [obs.node for obs in recorder.trace if obs.kind == "request"] == [0, broker["node_id"]]
             nursery.cancel_scope.cancel()
 
@@ -117,8 +117,8 @@ def test_a_client_that_resets_its_connection_harms_nobody() -> None:
 
 def test_a_port_in_use_is_one_clear_line() -> None:
     async def run() -> None:
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            port = taken.getsockname()[1]
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            port = listener.getsockname()[1]
             with pytest.raises(CannotListen, match=f"cannot listen on 127.0.0.1:{port}: .*choose another port"):
                 await serve(ports=(port,), recorder=_recorder())
 

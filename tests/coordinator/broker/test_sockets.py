@@ -186,15 +186,15 @@ async def _reset(theirs: trio.SocketStream) -> None:
     await theirs.aclose()
 
 
-@pytest.mark.parametrize(("parts", "taken"), [(_read_and_close, True), (_close_unread, False), (_reset, False)])
-def test_who_hangs_up_in_order_after_all_bytes_has_taken_them(parts: Callable[[trio.SocketStream], Awaitable[None]], *, taken: bool) -> None:
+@pytest.mark.parametrize(("parts", "is_delivered"), [(_read_and_close, True), (_close_unread, False), (_reset, False)])
+def test_who_hangs_up_in_order_after_all_bytes_has_taken_them(parts: Callable[[trio.SocketStream], Awaitable[None]], *, is_delivered: bool) -> None:
     async def main() -> None:
         async with over_tcp() as (ours, theirs):
             await ours.send_all(b"refused")
             await parts(theirs)
             with contextlib.suppress(trio.BrokenResourceError):
                 assert await ours.receive_some(1) == b""
-            assert await has_all(ours) is taken
+            assert await has_all(ours) is is_delivered
 
     trio.run(main)
 

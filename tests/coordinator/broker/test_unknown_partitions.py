@@ -69,11 +69,11 @@ def test_a_commit_to_nothing_that_exists_is_answered_without_the_coordinator() -
 def test_about_a_deletion_the_coordinator_is_always_asked_and_an_error_of_the_group_is_all_that_is_told() -> None:
     partitions = (OffsetDeletePartition(partition_index=0), OffsetDeletePartition(partition_index=2))
     message = OffsetDeleteRequest(group_id="g", topics=(OffsetDeleteTopic(name="t", partitions=partitions),))
-    known = existing_part(message, _topics())
+    part = existing_part(message, _topics())
     deleted = OffsetDeleteResponse(topics=(DeletedOffsetTopic(name="t", partitions=(DeletedOffset(partition_index=0, error_code=86),)),))
     completed = (DeletedOffset(partition_index=0, error_code=86), DeletedOffset(partition_index=2, error_code=3))
 
-    assert known.topics[0].partitions == partitions[:1]
+    assert part.topics[0].partitions == partitions[:1]
     assert refused_wholly(message, OffsetDeleteRequest(group_id="g")) is None
     assert with_unknown(message, deleted) == OffsetDeleteResponse(topics=(DeletedOffsetTopic(name="t", partitions=completed),))
     assert with_unknown(message, OffsetDeleteResponse(error_code=69)) == OffsetDeleteResponse(error_code=69)
@@ -96,11 +96,11 @@ def test_what_is_known_and_not_told_of_a_deletion_stays_untold() -> None:
     message = OffsetDeleteRequest(
         group_id="g", topics=(OffsetDeleteTopic(name="t", partitions=tuple(OffsetDeletePartition(partition_index=number) for number in (0, 1, 7))),)
     )
-    known = OffsetDeleteRequest(
+    part = OffsetDeleteRequest(
         group_id="g", topics=(OffsetDeleteTopic(name="t", partitions=tuple(OffsetDeletePartition(partition_index=number) for number in (0, 1))),)
     )
     answered = OffsetDeleteResponse(topics=(DeletedOffsetTopic(name="t", partitions=(DeletedOffset(partition_index=1, error_code=0),)),))
-    response = with_unknown(message, answered, existing=known)
+    response = with_unknown(message, answered, existing=part)
 
     assert isinstance(response, OffsetDeleteResponse)
 

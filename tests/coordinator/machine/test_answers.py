@@ -80,8 +80,8 @@ TOLD = DescribedGroup(group_id="g", group_state="Stable", protocol_type="consume
 def _described(protocol: str, *members: tuple[bytes, bytes]) -> DescribeGroupsResponse:
     """Return the description with these subscriptions and assignments."""
     entries = tuple(
-        replace(described_member, member_metadata=data, member_assignment=given)
-        for described_member, (data, given) in zip(DESCRIBED, members, strict=True)
+        replace(described_member, member_metadata=data, member_assignment=assignment)
+        for described_member, (data, assignment) in zip(DESCRIBED, members, strict=True)
     )
     return DescribeGroupsResponse(groups=(replace(TOLD, protocol_data=protocol, members=entries),))
 

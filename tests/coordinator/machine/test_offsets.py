@@ -90,7 +90,7 @@ def test_a_transaction_of_which_nothing_is_here_ends_without_harm() -> None:
 
 def test_everything_that_a_commit_says_is_fetched() -> None:
     offsets = Offsets()
-    said = CommitPartition(partition_index=4, committed_offset=9, committed_leader_epoch=2, committed_metadata="mine")
-    offsets.commit("t", said, 0)
+    partition = CommitPartition(partition_index=4, committed_offset=9, committed_leader_epoch=2, committed_metadata="mine")
+    offsets.commit("t", partition, 0)
 
     assert offsets.fetch(None)[0].partitions == (FetchedPartition(partition_index=4, committed_offset=9, committed_leader_epoch=2, metadata="mine"),)

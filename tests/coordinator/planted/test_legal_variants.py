@@ -33,6 +33,6 @@ def test_regular_expressions_are_matched_before_the_answer() -> None:
 def test_member_ids_have_other_forms_and_still_differ() -> None:
     for name in ("bare-member-ids", "long-member-ids"):
         choices = BY_NAME[name].choices(random.Random(1))
-        given = [choices.member_id("client", ARRIVAL) for _ in range(3)]
-        assert len(set(given)) == 3
-        assert not any(name.startswith("client") for name in given)
+        ids = [choices.member_id("client", ARRIVAL) for _ in range(3)]
+        assert len(set(ids)) == 3
+        assert not any(name.startswith("client") for name in ids)

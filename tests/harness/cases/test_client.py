@@ -76,13 +76,13 @@ def test_a_plan_refers_to_marks_and_faults_that_come_before() -> None:
 
 def _unknown(case: Case) -> Iterator[str]:
     """Yield what a step waits to come after, and no step before it has."""
-    known: set[str] = set()
+    unknown: set[str] = set()
     for step in plan_of(case).steps:
         if isinstance(step, Mark):
-            known.add(step.name)
+            unknown.add(step.name)
         elif isinstance(step, Arm):
-            known.add(step.fault.name)
-        elif isinstance(step, Await) and step.until.after is not None and step.until.after not in known:
+            unknown.add(step.fault.name)
+        elif isinstance(step, Await) and step.until.after is not None and step.until.after not in unknown:
             yield step.until.after
 
 

@@ -56,9 +56,9 @@ def test_there_are_enough_cases_and_no_two_of_one_name_or_title() -> None:
 
 def test_few_brokers_serve_all_cases() -> None:
     worlds: dict[str, set[tuple[str, int]]] = {}
-    for each in CASES:
-        script = script_of(each)
-        worlds.setdefault(dialect_of_case(each.id), set()).add((json.dumps(dict(script.settings), sort_keys=True), script.brokers))
+    for entry in CASES:
+        script = script_of(entry)
+        worlds.setdefault(dialect_of_case(entry.id), set()).add((json.dumps(dict(script.settings), sort_keys=True), script.brokers))
 
     assert worlds.keys() == {CLASSIC.name, CONSUMER.name}
     shared = worlds[CLASSIC.name]

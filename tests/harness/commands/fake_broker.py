@@ -58,12 +58,12 @@ def _converse(peer: socket.socket, oddity: str) -> None:
 
 
 async def _end(oddity: str) -> None:
-    given = 0
+    answers = 0
 
     def count(obs: Observation) -> None:
-        nonlocal given
-        given += obs.kind == "response"
-        if given > ANSWERS:
+        nonlocal answers
+        answers += obs.kind == "response"
+        if answers > ANSWERS:
             os.kill(os.getpid(), signal.SIGKILL if oddity == "dies" else signal.SIGSTOP)
 
     recorder = Recorder(lambda: 0, keeps=False)

@@ -34,18 +34,18 @@ def test_with_json_stdout_is_the_report_and_nothing_else(groupproof: Call, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("subject", "said"),
+    ("subject", "message"),
     [
         ("kafka-pyton", "did you mean kafka-python"),
         ("kafka-python@newest", "'newest' is not a release number"),
         ("groupproof@1", "has no releases to choose from"),
     ],
 )
-def test_an_unknown_client_or_release_is_wrong_usage(subject: str, said: str, groupproof: Call) -> None:
+def test_an_unknown_client_or_release_is_wrong_usage(subject: str, message: str, groupproof: Call) -> None:
     called = groupproof("certify", "client", subject)
 
     assert called.code == 3
-    assert said in called.complaint
+    assert message in called.complaint
 
 
 def test_a_release_that_cannot_speak_to_the_profile_is_wrong_usage(groupproof: Call) -> None:
@@ -73,7 +73,7 @@ def test_a_program_that_is_not_there_is_the_environments_fault(groupproof: Call)
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("oddity", "said"),
+    ("oddity", "message"),
     [
         ("crashes at once", "exited with status 1 before its client spoke"),
         ("cannot run here", "needs Windows"),
@@ -82,19 +82,19 @@ def test_a_program_that_is_not_there_is_the_environments_fault(groupproof: Call)
         ("says yes to all", "a command that does not exist"),
     ],
 )
-def test_a_shim_that_does_not_get_going_is_broken(oddity: str, said: str, groupproof: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subject_module, "HELLO_S", 1.0 if "no hello" in said else 60.0)
+def test_a_shim_that_does_not_get_going_is_broken(oddity: str, message: str, groupproof: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subject_module, "HELLO_S", 1.0 if "no hello" in message else 60.0)
     monkeypatch.setattr(subject_module, "GREETED_S", 1.0)
 
     called = groupproof("certify", "client", *odd(oddity))
 
     assert called.code == 4
-    assert said in called.complaint
+    assert message in called.complaint
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("oddity", "case", "said"),
+    ("oddity", "case", "message"),
     [
         ("crashes on subscribe", CASE, "exited with status 7 before its client spoke: Segmentation fault"),
         ("breaks a line", CASE, "a line that starts with { is no JSON"),
@@ -102,12 +102,12 @@ def test_a_shim_that_does_not_get_going_is_broken(oddity: str, said: str, groupp
         ("lies about its client id", CASE, "which no member was told to be"),
     ],
 )
-def test_a_shim_that_breaks_its_contract_is_broken_and_never_failed(oddity: str, case: str, said: str, groupproof: Call) -> None:
+def test_a_shim_that_breaks_its_contract_is_broken_and_never_failed(oddity: str, case: str, message: str, groupproof: Call) -> None:
     called = groupproof("certify", "client", "--only", case, "--timeout", "8", "--output", "out", *odd(oddity))
 
     assert called.code == 4
     assert f"BROKEN {case}" in called.out
-    assert said in called.out
+    assert message in called.out
 
 
 @pytest.mark.slow

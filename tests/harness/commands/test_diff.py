@@ -15,8 +15,8 @@ def old(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `old` name a coordinator of another release."""
     real = broker_providers.subject_named
 
-    def named(spec: str, **given: Any) -> Any:
-        return Old(profile="kafka-1.1", spec="old") if spec == "old" else real(spec, **given)
+    def named(spec: str, **options: Any) -> Any:
+        return Old(profile="kafka-1.1", spec="old") if spec == "old" else real(spec, **options)
 
     monkeypatch.setattr(broker_providers, "subject_named", named)
 

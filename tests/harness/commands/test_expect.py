@@ -40,7 +40,7 @@ def test_a_dry_run_writes_nothing(groupproof: Call, run: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["out", "--file", "known.toml"], "give --url or --findings"),
         (["out", "--file", "known.toml", "--url", "u", "--findings", "f"], "either --url or --findings"),
@@ -48,8 +48,8 @@ def test_a_dry_run_writes_nothing(groupproof: Call, run: Path, tmp_path: Path) -
         (["out", "--url", "u"], "odd is not registered"),
     ],
 )
-def test_what_is_missing_is_wrong_usage(arguments: list[str], said: str, groupproof: Call, run: Path) -> None:
+def test_what_is_missing_is_wrong_usage(arguments: list[str], message: str, groupproof: Call, run: Path) -> None:
     called = groupproof("expect", "update", *arguments)
 
     assert called.code == 3
-    assert said in called.complaint
+    assert message in called.complaint

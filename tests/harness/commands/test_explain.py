@@ -11,7 +11,7 @@ from groupproof.protocol.rules.coverage import Gap
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "parts"),
     [
         ("heartbeat/classic/unknown-member-id", ["CLIENT-48 (MUST)", "Start m0", "Needs of the shim\n  classic", "recovers:", "--only heartbeat/classic/unknown-member-id"]),
         ("HB-03", ["Heartbeat in Empty MUST be answered UNKNOWN_MEMBER_ID(25).", "Source:", "Level:", "tests/coordinator/test_heartbeats.py::test_"]),
@@ -23,11 +23,11 @@ from groupproof.protocol.rules.coverage import Gap
         ("kafka-python@2.2.3", ["kafka-python@2.2.3", "Shim: level 1", "expectations"]),
     ],
 )  # fmt: skip
-def test_one_thing_is_told_in_full(name: str, said: list[str], groupproof: Call) -> None:
+def test_one_thing_is_told_in_full(name: str, parts: list[str], groupproof: Call) -> None:
     called = groupproof("explain", name)
 
     assert called.code == 0
-    assert [name for name in said if name not in called.out] == []
+    assert [name for name in parts if name not in called.out] == []
 
 
 def test_a_requirement_without_a_witness_says_why(groupproof: Call, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,16 +51,16 @@ def test_two_profiles_are_told_apart(groupproof: Call) -> None:
     assert groupproof("explain", "--profile", "kafka-2.4", "--against", "kafka-2.4").out == "kafka-2.4 and kafka-2.4 differ in nothing\n"
 
 
-@pytest.mark.parametrize(("arguments", "said"), [
+@pytest.mark.parametrize(("arguments", "message"), [
     ([], "two profiles: --profile A --against B"),
     (["--profile", "kafka-2.4"], "two profiles: --profile A --against B"),
     (["--profile", "kafka-2.4", "--against", "kafka-9"], "no profile is called 'kafka-9'"),
 ])  # fmt: skip
-def test_half_a_comparison_is_refused(arguments: list[str], said: str, groupproof: Call) -> None:
+def test_half_a_comparison_is_refused(arguments: list[str], message: str, groupproof: Call) -> None:
     called = groupproof("explain", *arguments)
 
     assert called.code == 3
-    assert said in called.complaint
+    assert message in called.complaint
 
 
 def test_a_client_is_explained_with_its_releases_and_what_it_needs(groupproof: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +81,7 @@ def test_an_unknown_name_is_answered_with_the_nearest(groupproof: Call) -> None:
 
 
 def test_a_requirement_that_was_measured_says_on_which_brokers_and_in_which_steps(groupproof: Call) -> None:
-    told = " ".join(groupproof("explain", "CGM-19").out.split())
+    printed = " ".join(groupproof("explain", "CGM-19").out.split())
 
-    assert "Observed by the wire" in told
-    assert "Measured: Apache 4.2.2, 4.3.1, 4.4.0 (steps" in told
+    assert "Observed by the wire" in printed
+    assert "Measured: Apache 4.2.2, 4.3.1, 4.4.0 (steps" in printed

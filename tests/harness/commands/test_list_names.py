@@ -71,9 +71,11 @@ def test_patterns_and_levels_choose_among_them(groupproof: Call) -> None:
     assert not any(item["id"].startswith("heartbeat/") for item in called.json)
 
 
-@pytest.mark.parametrize(("what", "key", "name"), [("requirements", "id", "HB-03"), ("profiles", "name", "kafka-2.4"), ("subjects", "name", "java")])
-def test_everything_that_has_a_name_is_listed(what: str, key: str, name: str, groupproof: Call) -> None:
-    called = groupproof("list", what, "--only", name, "--json")
+@pytest.mark.parametrize(
+    ("listing", "key", "name"), [("requirements", "id", "HB-03"), ("profiles", "name", "kafka-2.4"), ("subjects", "name", "java")]
+)
+def test_everything_that_has_a_name_is_listed(listing: str, key: str, name: str, groupproof: Call) -> None:
+    called = groupproof("list", listing, "--only", name, "--json")
 
     assert [item[key] for item in called.json] == [name]
 
@@ -88,18 +90,18 @@ def test_subjects_of_both_sides_are_listed(groupproof: Call) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["subjects", "--only", "kafka-pyton"], "did you mean kafka-python"),
         (["--only", "heartbet"], "did you mean heartbeat/"),
         (["cses"], "'cses' is not one of"),
     ],
 )
-def test_a_wrong_name_is_answered_with_the_nearest(arguments: list[str], said: str, groupproof: Call) -> None:
+def test_a_wrong_name_is_answered_with_the_nearest(arguments: list[str], message: str, groupproof: Call) -> None:
     called = groupproof("list", *arguments)
 
     assert called.code == 3
-    assert said in called.complaint
+    assert message in called.complaint
 
 
 def test_a_profile_tells_its_release_and_whether_it_is_verified(groupproof: Call) -> None:

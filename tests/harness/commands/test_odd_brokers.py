@@ -40,8 +40,8 @@ def test_a_broker_that_is_none_is_told_in_one_line(groupproof: Call, oddity: str
 
 
 def test_a_port_that_refuses_is_told_in_one_line(groupproof: Call) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
     called = groupproof("certify", "coordinator", f"127.0.0.1:{port}")
 
     assert called.code == 4

@@ -38,16 +38,16 @@ def test_a_schedule_is_read_as_it_was_written(schedule: Schedule, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("{", "no schedule file"), ("{}", "no schedule file"), (None, "No such file"), ('{"schema": "groupproof.schedule/2"}', "")]
+    ("text", "message"), [("{", "no schedule file"), ("{}", "no schedule file"), (None, "No such file"), ('{"schema": "groupproof.schedule/2"}', "")]
 )
-def test_what_is_no_schedule_is_wrong_usage(text: str | None, said: str, groupproof: Call, tmp_path: Path) -> None:
+def test_what_is_no_schedule_is_wrong_usage(text: str | None, message: str, groupproof: Call, tmp_path: Path) -> None:
     if text is not None:
         (tmp_path / "plan.json").write_text(text)
 
     called = groupproof("replay", "plan.json")
 
     assert called.code == 3
-    assert said in called.complaint
+    assert message in called.complaint
 
 
 @pytest.mark.parametrize("case", ["fuzz/classic/1-7A", "Leave/classic/close", "close"])

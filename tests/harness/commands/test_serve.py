@@ -34,18 +34,18 @@ def serving(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 async def visit(bootstrap: str) -> None:
     """Let the reference member join, consume and leave."""
-    said, lines = trio.open_memory_channel[str](10)
+    sender, lines = trio.open_memory_channel[str](10)
     events: list[str] = []
 
     async def emit(line: str) -> None:
         events.append(line)
         if "records_consumed" in line:
-            said.close()
+            sender.close()
 
     fields = subscription_of(Member(name="shop"), bootstrap)
     import json
 
-    await said.send(json.dumps({"id": 1, "command": "subscribe", "member": "shop", **fields}))
+    await sender.send(json.dumps({"id": 1, "command": "subscribe", "member": "shop", **fields}))
     with trio.fail_after(30):
         await run_shim(aiter(lines), emit, trio.open_tcp_stream, seed=1)
 
@@ -74,15 +74,15 @@ def test_nobody_is_no_verdict(tmp_path: Path) -> None:
 
 
 def test_a_port_in_use_is_the_environments_fault(groupproof: Call) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        called = groupproof("serve", "--port", str(taken.getsockname()[1]))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        called = groupproof("serve", "--port", str(listener.getsockname()[1]))
 
     assert called.code == 4
     assert "Address already in use; choose another port" in called.complaint
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--set", "group.initial.rebalance.delay=0"], "did you mean group.initial.rebalance.delay.ms?"),
         (["--set", "group.initial.rebalance.delay.ms"], "write NAME=VALUE"),
@@ -92,8 +92,8 @@ def test_a_port_in_use_is_the_environments_fault(groupproof: Call) -> None:
         (["--json"], "are for the report of --judge"),
     ],
 )
-def test_wrong_usage_is_one_line(arguments: list[str], said: str, groupproof: Call) -> None:
+def test_wrong_usage_is_one_line(arguments: list[str], message: str, groupproof: Call) -> None:
     called = groupproof("serve", *arguments)
 
     assert called.code == 3
-    assert said in called.complaint
+    assert message in called.complaint

@@ -27,7 +27,7 @@ def test_each_problem_is_a_line_and_the_exit_code_4(groupproof: Call) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "message"),
     [
         ([], 3, "behind --"),
         (["kafka-pyton"], 3, "did you mean kafka-python"),
@@ -35,11 +35,11 @@ def test_each_problem_is_a_line_and_the_exit_code_4(groupproof: Call) -> None:
         (["--", "/no/such/program"], 4, "can't start /no/such/program"),
     ],
 )
-def test_what_cannot_be_checked_is_one_line(arguments: list[str], code: int, said: str, groupproof: Call) -> None:
+def test_what_cannot_be_checked_is_one_line(arguments: list[str], code: int, message: str, groupproof: Call) -> None:
     called = groupproof("shim", "check", *arguments)
 
     assert called.code == code
-    assert said in called.complaint
+    assert message in called.complaint
 
 
 def test_a_library_is_a_folder_that_is_printed(groupproof: Call) -> None:

@@ -62,7 +62,7 @@ def test_many_seeds_are_run_and_those_that_break_a_law_are_named(groupproof: Cal
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--faults", "crahs"), "no fault is called 'crahs'; did you mean crash?"),
         (("--assignor", "rnge"), "no assignor is called 'rnge'; did you mean range?"),
@@ -77,11 +77,11 @@ def test_many_seeds_are_run_and_those_that_break_a_law_are_named(groupproof: Cal
         (("--member-variant", "nothing-like-it"), "no variant 'nothing-like-it'"),
     ],
 )
-def test_wrong_usage_is_3_and_one_line(groupproof: Call, arguments: tuple[str, ...], said: str) -> None:
+def test_wrong_usage_is_3_and_one_line(groupproof: Call, arguments: tuple[str, ...], message: str) -> None:
     called = groupproof("simulate", *arguments)
 
     assert called.code == 3
-    assert said in called.complaint
+    assert message in called.complaint
 
 
 def test_a_simulation_is_replayed_against_no_other_subject(groupproof: Call, tmp_path: Path) -> None:

@@ -39,19 +39,19 @@ def test_who_comes_through_is_recorded_struck_and_judged(tmp_path: Path) -> None
         assert bootstrap != upstream
         trio.run(visit, bootstrap)
         process.send_signal(signal.SIGINT)
-        said, err = process.communicate(timeout=300)
+        printed, err = process.communicate(timeout=300)
 
     assert process.returncode == 0, err
-    assert "OK observed/classic/g: Nothing illegal in" in said
-    assert "fault fault-1: took effect once" in said
-    assert "is not judged" not in said
+    assert "OK observed/classic/g: Nothing illegal in" in printed
+    assert "fault fault-1: took effect once" in printed
+    assert "is not judged" not in printed
     assert (out / "report.json").is_file()
     apis = {json.loads(line).get("api") for line in (out / "trace.ndjson").read_text().splitlines()}
     assert {"JoinGroup", "Fetch", "LeaveGroup"} <= apis
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--judge"], "Missing option '--upstream'"),
         (["--upstream", "nonsense"], "write HOST:PORT"),
@@ -62,8 +62,8 @@ def test_who_comes_through_is_recorded_struck_and_judged(tmp_path: Path) -> None
         (["--upstream", "h:1", "--properties", "absent"], "--properties absent can't be read"),
     ],
 )
-def test_wrong_usage_is_one_line(arguments: list[str], said: str, groupproof: Call) -> None:
+def test_wrong_usage_is_one_line(arguments: list[str], message: str, groupproof: Call) -> None:
     called = groupproof("tap", *arguments)
 
     assert called.code == 3
-    assert said in called.complaint
+    assert message in called.complaint

@@ -34,15 +34,15 @@ def test_a_trace_of_no_case_is_judged_by_what_is_illegal_whatever_it_is_about(gr
     assert "named a member id that the client was never given" in called.out
 
 
-@pytest.mark.parametrize(("text", "said"), [(None, "No such file"), ("hello", "line 1 is no observation")])
-def test_what_is_no_trace_is_wrong_usage(text: str | None, said: str, groupproof: Call, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("text", "message"), [(None, "No such file"), ("hello", "line 1 is no observation")])
+def test_what_is_no_trace_is_wrong_usage(text: str | None, message: str, groupproof: Call, tmp_path: Path) -> None:
     if text is not None:
         (tmp_path / "seen.ndjson").write_text(text)
 
     called = groupproof("trace", "check", "seen.ndjson")
 
     assert called.code == 3
-    assert said in called.complaint
+    assert message in called.complaint
 
 
 def test_meters_stand_beside_the_verdict(groupproof: Call, tmp_path: Path) -> None:

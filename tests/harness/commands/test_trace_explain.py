@@ -52,15 +52,15 @@ def test_several_traces_are_several_documents(groupproof: Call) -> None:
     assert [item["schema"] for item in called.json] == [SCHEMA, SCHEMA]
 
 
-@pytest.mark.parametrize(("text", "said"), [(None, "No such file"), ("hello", "tells nothing of groups")])
-def test_what_tells_nothing_is_wrong_usage_in_one_line(text: str | None, said: str, groupproof: Call, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("text", "message"), [(None, "No such file"), ("hello", "tells nothing of groups")])
+def test_what_tells_nothing_is_wrong_usage_in_one_line(text: str | None, message: str, groupproof: Call, tmp_path: Path) -> None:
     if text is not None:
         (tmp_path / "server.log").write_text(text)
 
     called = groupproof("trace", "explain", "server.log")
 
     assert called.code == 3
-    assert said in called.complaint
+    assert message in called.complaint
 
 
 def test_a_folder_that_cannot_be_made_is_the_machine_s_fault(groupproof: Call, tmp_path: Path) -> None:

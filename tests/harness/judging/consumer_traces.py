@@ -22,10 +22,10 @@ class _Recorded(History):
 
     def _ask(self, message: Any) -> Any:
         asked = body_of(message)
-        who, what = request_columns(message.api, asked)
+        who, rest = request_columns(message.api, asked)
         member = who.pop("member", None) or "admin"
         self.story.at(self.now_ms)
-        columns = {**who, **what, "group": "g", "connection": sum(member.encode())}
+        columns = {**who, **rest, "group": "g", "connection": sum(member.encode())}
         request = self.story.request(message.api, f"c-{member}", member=member, **columns)
         reply = super()._ask(message)
         answer = {"member_epoch": None, **response_columns(message.api, asked, body_of(reply)), "member": member}

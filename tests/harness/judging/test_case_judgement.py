@@ -135,9 +135,9 @@ def test_what_falls_silent_in_the_company_of_other_cases_is_had_again_alone() ->
     story = Story()
     story.kit("broken", "m0", reason="subscribe was not answered within 30 s", stderr=[], shared=True)
 
-    seen = judged(story, says(FAILED))
-    assert (seen.verdict, seen.is_blurred) == (Verdict.INCONCLUSIVE, True)
-    assert seen.reason == "of a shim process shared with other cases, subscribe was not answered within 30 s"
+    judgement = judged(story, says(FAILED))
+    assert (judgement.verdict, judgement.is_blurred) == (Verdict.INCONCLUSIVE, True)
+    assert judgement.reason == "of a shim process shared with other cases, subscribe was not answered within 30 s"
 
 
 def test_a_claim_that_the_wire_refutes_is_broken() -> None:

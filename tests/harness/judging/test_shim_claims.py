@@ -19,8 +19,13 @@ def subscribed(client: str = "m0", ignored: tuple[str, ...] = (), **settings: An
 
 
 def join(story: Story, client: str = "m0", *, version: int = 9, **body: Any) -> None:
-    said = {"session_timeout_ms": 6_000, "rebalance_timeout_ms": 30_000, "group_instance_id": None, "protocols": [{"name": "range", "metadata": b""}]}
-    story.request(Api.JOIN_GROUP, client, version=version, body={**said, **body})
+    fields = {
+        "session_timeout_ms": 6_000,
+        "rebalance_timeout_ms": 30_000,
+        "group_instance_id": None,
+        "protocols": [{"name": "range", "metadata": b""}],
+    }
+    story.request(Api.JOIN_GROUP, client, version=version, body={**fields, **body})
 
 
 def test_a_client_that_does_as_its_shim_says_breaks_no_claim() -> None:

@@ -181,7 +181,7 @@ def test_a_plan_is_told_in_other_names_wherever_it_has_them() -> None:
     )
 
     entry = NAMED.plan(plan)
-    armed, dropped, step, given, together, committed, grown, filled, paused = entry.steps
+    armed, dropped, step, handed_out, together, committed, grown, filled, paused = entry.steps
 
     assert [dict(member.settings) for member in entry.members] == [
         {"group": "ledger-3f2a", "topics": ["orders-21"]},
@@ -195,7 +195,7 @@ def test_a_plan_is_told_in_other_names_wherever_it_has_them() -> None:
     assert armed.fault.action.body == {"groups": [{"group_id": "ledger-3f2a", "topics": [{"name": "orders-21", "partitions": []}]}]}
     assert dropped.fault.selector.error == 4711
     assert step == Await(until=Matches(kind_of="response", error=4711, where={"groups.error_code": 4711}))
-    assert given == assigned("m0", ("orders-21", 1))
+    assert handed_out == assigned("m0", ("orders-21", 1))
     assert together == settled({"orders-21": 2}, "m0")
     assert committed == commit("m0", ("orders-21", 0, 999)), "an offset is no code"
     assert (grown, filled, paused) == (grow("orders-21", 4), append("users-81", 1, 5), pause("m0"))
@@ -233,8 +233,8 @@ def test_judges_read_the_blobs_of_the_consumer_protocol_in_the_names_of_the_case
         subscription = encode_subscription(Subscription(topics=(t, u), owned=owned, user_data=user_data, version=version))
         bare = encode_subscription(Subscription(topics=(t,), version=version))
         assignment = encode_assignment(Assignment(partitions=((t, 0), (t, 1), (u, 0)), user_data=user_data, version=version))
-        given = encode_assignment(Assignment(partitions=((u, 0),), version=version))
-        return [subscription, bare, assignment, given, subscription + b"\xff", b"\xff" + user_data, b""]
+        handed_out = encode_assignment(Assignment(partitions=((u, 0),), version=version))
+        return [subscription, bare, assignment, handed_out, subscription + b"\xff", b"\xff" + user_data, b""]
 
     assert renamed({"blobs": blobs("orders-21", "users-81")[:4]}).body == {"blobs": blobs("t", "u")[:4]}
     odd, strange, nothing = renamed({"blobs": blobs("orders-21", "users-81")[4:]}).body["blobs"]

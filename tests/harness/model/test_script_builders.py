@@ -17,9 +17,9 @@ def test_a_newcomer_asks_for_its_id_before_it_joins() -> None:
     assert first.fields == second.fields
 
 
-@pytest.mark.parametrize("given", [{"instance": "i"}, {"version": 3}])
-def test_who_needs_no_id_joins_at_once(given: dict[str, object]) -> None:
-    (only,) = joined("a", **given)
+@pytest.mark.parametrize("options", [{"instance": "i"}, {"version": 3}])
+def test_who_needs_no_id_joins_at_once(options: dict[str, object]) -> None:
+    (only,) = joined("a", **options)
 
     assert isinstance(only, Ask)
     assert only.api is Api.JOIN_GROUP

@@ -17,9 +17,9 @@ def of(command: list[str] | str, **subject: Any) -> str:
 
 @pytest.mark.parametrize("named", ["kafka-python", "kafka-python@3.0.12"])
 def test_a_registered_client_is_named_with_its_release(named: str) -> None:
-    said = of(["groupproof", "certify", "client", "--output", "/tmp/x", named, "--only", "join"])
+    line = of(["groupproof", "certify", "client", "--output", "/tmp/x", named, "--only", "join"])
 
-    assert said == "groupproof certify client kafka-python@3.0.12 --profile kafka-4.1 --seed 7"
+    assert line == "groupproof certify client kafka-python@3.0.12 --profile kafka-4.1 --seed 7"
 
 
 def test_a_program_stands_behind_the_dashes() -> None:
@@ -29,9 +29,9 @@ def test_a_program_stands_behind_the_dashes() -> None:
 
 
 def test_a_broker_is_named_by_its_address() -> None:
-    said = of(["groupproof", "certify", "coordinator", "127.0.0.1:9092"], side="coordinator", name="a broker", version=None)
+    line = of(["groupproof", "certify", "coordinator", "127.0.0.1:9092"], side="coordinator", name="a broker", version=None)
 
-    assert said == "groupproof certify coordinator 127.0.0.1:9092 --profile kafka-4.1 --seed 7"
+    assert line == "groupproof certify coordinator 127.0.0.1:9092 --profile kafka-4.1 --seed 7"
 
 
 def test_the_reference_has_no_releases_to_choose_from() -> None:

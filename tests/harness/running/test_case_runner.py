@@ -46,11 +46,11 @@ def silent(evidence: Evidence) -> Iterator[Finding]:
     yield finding(Verdict.FAILED, "Nothing came.", Proof.LIVENESS)
 
 
-def run(*cases: Case, jobs: int = 8, said: list[tuple[Progress, str]] | None = None, shim: RunShim = run_shim) -> list[CaseResult]:
+def run(*cases: Case, jobs: int = 8, notices: list[tuple[Progress, str]] | None = None, shim: RunShim = run_shim) -> list[CaseResult]:
     """Run cases with the reference member, in virtual time."""
     reference = ReferenceSubject(shim)
     stage = Stage(subject=reference, company=reference, profile="kafka-4.1", seed=7)
-    return _run(stage, reference, cases, jobs, said, clock=trio.testing.MockClock(autojump_threshold=0))
+    return _run(stage, reference, cases, jobs, notices, clock=trio.testing.MockClock(autojump_threshold=0))
 
 
 def run_fake(how: str, *cases: Case, capabilities: tuple[str, ...] = ("multi",)) -> list[CaseResult]:
@@ -61,11 +61,16 @@ def run_fake(how: str, *cases: Case, capabilities: tuple[str, ...] = ("multi",))
 
 
 def _run(
-    stage: Stage, subject: Subject, cases: tuple[Case, ...], jobs: int, said: list[tuple[Progress, str]] | None, clock: trio.abc.Clock | None = None
+    stage: Stage,
+    subject: Subject,
+    cases: tuple[Case, ...],
+    jobs: int,
+    notices: list[tuple[Progress, str]] | None,
+    clock: trio.abc.Clock | None = None,
 ) -> list[CaseResult]:
     def say(progress: Progress, case: Case, result: CaseResult | None) -> None:
-        if said is not None:
-            said.append((progress, case.id))
+        if notices is not None:
+            notices.append((progress, case.id))
 
     runner = Runner(stage, jobs=jobs, say=say)
 
@@ -100,11 +105,11 @@ def test_a_run_lasts_as_long_as_its_longest_case() -> None:
 
 
 def test_with_one_job_cases_follow_each_other_the_longest_first() -> None:
-    said: list[tuple[Progress, str]] = []
+    notices: list[tuple[Progress, str]] = []
     longer = Plan(members=JOIN.members, steps=(*JOIN.steps, Pass(ms=5_000)))
-    run(case(id="a/classic/short"), case(id="b/classic/long", plan=longer), jobs=1, said=said)
+    run(case(id="a/classic/short"), case(id="b/classic/long", plan=longer), jobs=1, notices=notices)
 
-    assert said == [
+    assert notices == [
         (Progress.STARTED, "b/classic/long"),
         (Progress.DONE, "b/classic/long"),
         (Progress.STARTED, "a/classic/short"),
@@ -113,13 +118,13 @@ def test_with_one_job_cases_follow_each_other_the_longest_first() -> None:
 
 
 def test_absence_is_looked_for_three_times_under_the_same_schedule() -> None:
-    said: list[tuple[Progress, str]] = []
-    (result,) = run(case(silent), said=said)
+    notices: list[tuple[Progress, str]] = []
+    (result,) = run(case(silent), notices=notices)
 
     assert (result.ruling.verdict, result.ruling.stability) == (Verdict.FAILED, "3/3")
     assert len(result.plays) == 3
     assert len({play.trace[0].seed for play in result.plays}) == 1
-    assert (Progress.REPEATED, "a/classic/a") in said
+    assert (Progress.REPEATED, "a/classic/a") in notices
 
 
 def test_what_only_the_first_run_shows_is_unstable() -> None:
@@ -233,7 +238,7 @@ def test_what_a_broken_shim_says_is_broken_in_every_way_and_never_failed() -> No
         assert why in result.ruling.observed
 
 
-def lying(**told: object) -> RunShim:
+def lying(**answers: object) -> RunShim:
     """Return the reference's shim, but its member is told something else than the kit said; `pause` is only answered."""
 
     async def run(
@@ -248,7 +253,7 @@ def lying(**told: object) -> RunShim:
             async for line in lines:
                 command = json.loads(line)
                 if command["command"] == "subscribe":
-                    command |= told
+                    command |= answers
                 elif command["command"] == "pause":
                     command["command"] = "assignment"
                 yield json.dumps(command)

@@ -79,13 +79,13 @@ async def held(hold: Hold, pid: int | None, keys: int | None) -> bool:
 
 
 def test_a_start_waits_for_enter_and_says_what_to_attach_to(keyboard: tuple[int, int]) -> None:
-    said: list[str] = []
-    hold = Hold(said.append, keys=keyboard[0])
+    lines: list[str] = []
+    hold = Hold(lines.append, keys=keyboard[0])
 
     assert trio.run(held, hold, 4711, keyboard[1], clock=hold.clock)
 
-    assert said[0] == f"{CASES[0].id}: m0 is process 4711: python shim.py"
-    assert [line.partition(";")[0] for line in said[1:]] == ["time stands still", "time goes on"]
+    assert lines[0] == f"{CASES[0].id}: m0 is process 4711: python shim.py"
+    assert [line.partition(";")[0] for line in lines[1:]] == ["time stands still", "time goes on"]
 
 
 def test_a_member_in_this_process_is_not_waited_for(keyboard: tuple[int, int]) -> None:
@@ -95,9 +95,9 @@ def test_a_member_in_this_process_is_not_waited_for(keyboard: tuple[int, int]) -
 
 
 def test_where_nobody_can_press_a_key_time_goes_on() -> None:
-    said: list[str] = []
+    lines: list[str] = []
     with open(os.devnull) as nobody:
-        hold = Hold(said.append, keys=nobody.fileno())
+        hold = Hold(lines.append, keys=nobody.fileno())
         trio.run(held, hold, 4711, None, clock=hold.clock)
 
     assert not hold.clock.is_stopped

@@ -39,17 +39,17 @@ def test_a_folder_of_parquet_is_one_trace(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("trace.ndjson", b"no line\n", "is no trace in NDJSON: line 1 is no observation"),
         ("trace.ndjson.gz", gzip.compress(b'{"seq":0}', mtime=0)[:12], "is no whole gzip file"),
         ("trace.parquet", b"PAR1 cut off", "can't be read as Parquet"),
     ],
 )
-def test_what_is_no_trace_is_wrong_usage_in_one_line(tmp_path: Path, name: str, content: bytes, said: str) -> None:
+def test_what_is_no_trace_is_wrong_usage_in_one_line(tmp_path: Path, name: str, content: bytes, message: str) -> None:
     (tmp_path / name).write_bytes(content)
 
-    with pytest.raises(WrongUsage, match=said) as caught:
+    with pytest.raises(WrongUsage, match=message) as caught:
         list(stream(tmp_path / name))
     assert "\n" not in str(caught.value)
 

@@ -35,7 +35,7 @@ def played(
     *,
     variant: str | None = None,
     seed: int = 1,
-    known: Rhythm | None = None,
+    rhythm: Rhythm | None = None,
     limits: Limits = LIMITS,
     draws_names: bool = False,
 ) -> Play:
@@ -51,7 +51,7 @@ def played(
                 profile="kafka-4.1",
                 seed=seed,
                 limits=limits,
-                rhythm=known,
+                rhythm=rhythm,
                 draws_names=draws_names,
             )
             plays.append(await stage.play(case, key="virtual"))
@@ -65,8 +65,8 @@ def judged(
     *,
     variant: str | None = None,
     seed: int = 1,
-    known: Rhythm | None = None,
+    rhythm: Rhythm | None = None,
     draws_names: bool = False,
 ) -> tuple[Play, Judgement]:
-    play = played(case, variant=variant, seed=seed, known=known, draws_names=draws_names)
+    play = played(case, variant=variant, seed=seed, rhythm=rhythm, draws_names=draws_names)
     return play, judge_run(case, play.trace, UNIVERSAL)

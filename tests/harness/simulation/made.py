@@ -39,6 +39,6 @@ def moved(before: GroupState | None, after: GroupState, generation: int = 0, rul
     return Transition(group_id="g", generation=generation, before=before, after=after, rule=rule, reason="")
 
 
-def synced_by(member_id: str, given: dict[str, bytes], generation: int = 1) -> SyncGroupRequest:
-    assignments = tuple(SyncAssignment(member_id=key, assignment=blob) for key, blob in given.items())
+def synced_by(member_id: str, blobs: dict[str, bytes], generation: int = 1) -> SyncGroupRequest:
+    assignments = tuple(SyncAssignment(member_id=key, assignment=blob) for key, blob in blobs.items())
     return SyncGroupRequest(group_id="g", generation_id=generation, member_id=member_id, assignments=assignments)

@@ -10,14 +10,14 @@ from groupproof.harness.simulation.settings import Simulation
 __all__ = ["calm", "ran", "short"]
 
 
-def short(seed: int = 1, **given: Any) -> Simulation:
+def short(seed: int = 1, **options: Any) -> Simulation:
     """Return a short simulation with faults."""
-    return Simulation(**{"seed": seed, "members": 4, "duration_ms": 30_000, "session_timeout_ms": 6_000, "max_poll_interval_ms": 10_000, **given})
+    return Simulation(**{"seed": seed, "members": 4, "duration_ms": 30_000, "session_timeout_ms": 6_000, "max_poll_interval_ms": 10_000, **options})
 
 
-def calm(seed: int = 1, **given: Any) -> Simulation:
+def calm(seed: int = 1, **options: Any) -> Simulation:
     """Return a short simulation without faults."""
-    return short(seed, **{"faults": (), **given})
+    return short(seed, **{"faults": (), **options})
 
 
 def ran(simulation: Simulation, until_ms: int) -> Run:

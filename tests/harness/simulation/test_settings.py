@@ -18,9 +18,9 @@ def test_a_simulation_comes_back_from_json_as_it_was() -> None:
     assert Simulation.from_json(json.loads(json.dumps(simulation.to_json()))) == simulation
 
 
-@pytest.mark.parametrize(("value", "said"), [({"seed": 1, "memberz": 3}, "'memberz'"), ({"members": 3}, "needs a seed")])
-def test_what_is_no_simulation_is_refused_with_what_was_met(value: dict[str, object], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+@pytest.mark.parametrize(("value", "message"), [({"seed": 1, "memberz": 3}, "'memberz'"), ({"members": 3}, "needs a seed")])
+def test_what_is_no_simulation_is_refused_with_what_was_met(value: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         Simulation.from_json(value)
 
 
@@ -39,10 +39,10 @@ def test_in_a_swarm_the_settings_left_open_are_drawn_from_the_seed() -> None:
 
 
 def test_a_setting_that_is_given_is_kept_in_a_swarm_and_changes_no_other() -> None:
-    open_, given = settled(Simulation(seed=5), NEWEST), settled(Simulation(seed=5, assignors=("sticky",)), NEWEST)
+    open_, sticky = settled(Simulation(seed=5), NEWEST), settled(Simulation(seed=5, assignors=("sticky",)), NEWEST)
 
-    assert given.assignors == ("sticky",)
-    assert (given.static_members, given.session_timeout_ms) == (open_.static_members, open_.session_timeout_ms)
+    assert sticky.assignors == ("sticky",)
+    assert (sticky.static_members, sticky.session_timeout_ms) == (open_.static_members, open_.session_timeout_ms)
 
 
 def test_a_short_session_has_a_short_heartbeat_interval() -> None:
@@ -68,9 +68,9 @@ def test_a_variant_without_static_membership_has_no_static_members() -> None:
 
 
 def test_what_is_asked_for_is_kept_whatever_the_variant() -> None:
-    given = settled(Simulation(seed=1, member_variant="subscription-v0", assignors=("cooperative-sticky",), static_members=2), NEWEST)
+    settings = settled(Simulation(seed=1, member_variant="subscription-v0", assignors=("cooperative-sticky",), static_members=2), NEWEST)
 
-    assert (given.assignors, given.static_members) == (("cooperative-sticky",), 2)
+    assert (settings.assignors, settings.static_members) == (("cooperative-sticky",), 2)
 
 
 def test_the_members_behave_by_the_variant_or_as_the_reference() -> None:

@@ -15,8 +15,8 @@ from groupproof.protocol.vocabulary import ErrorCode, GroupState, MemberState
 SETTLED_MS = 8_000
 
 
-def _stable(**given: Any) -> Run:
-    return ran(calm(**given), SETTLED_MS)
+def _stable(**options: Any) -> Run:
+    return ran(calm(**options), SETTLED_MS)
 
 
 def _on(run: Run, ms: int) -> Run:

@@ -66,15 +66,15 @@ def test_any_program_is_a_subject_and_its_command_line_its_name(level: int | Non
 
 
 @pytest.mark.parametrize(
-    ("name", "profile", "said"),
+    ("name", "profile", "message"),
     [
         ("kafka-pyton", "kafka-4.1", "did you mean kafka-python"),
         ("java@4.1.1", "kafka-1.1", "not to profile kafka-1.1"),
         ("kafka-python", "kafka-41", "did you mean kafka-4.1"),
     ],
 )
-def test_a_wrong_name_or_pairing_is_wrong_usage(name: str, profile: str, said: str) -> None:
-    with pytest.raises(WrongUsage, match=said):
+def test_a_wrong_name_or_pairing_is_wrong_usage(name: str, profile: str, message: str) -> None:
+    with pytest.raises(WrongUsage, match=message):
         named(name, profile=profile)
 
 

@@ -34,9 +34,9 @@ def one_holder_at_a_time(evidence: Evidence) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _lease(member: str, epoch: int, code: int = ErrorCode.NONE, **given: Any) -> Ask:
+def _lease(member: str, epoch: int, code: int = ErrorCode.NONE, **options: Any) -> Ask:
     body: Mapping[str, Any] = {"group_id": Group(), "member_id": f"id-{member}", "member_epoch": epoch}
-    return Ask(member=member, api=Api.SHARE_GROUP_HEARTBEAT, fields=body, code=code, label=f"lease {member} {epoch}", **given)
+    return Ask(member=member, api=Api.SHARE_GROUP_HEARTBEAT, fields=body, code=code, label=f"lease {member} {epoch}", **options)
 
 
 LEASE_CASE: Final[Case] = replace(

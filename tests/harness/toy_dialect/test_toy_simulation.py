@@ -40,7 +40,7 @@ def test_its_invariant_is_broken_by_its_planted_bug_which_goes_by_its_name() -> 
     broken = [outcome.violations[0].what for seed in range(1, 5) if (outcome := _ran(seed, variant=LENDS_TWICE.name)).violations]
 
     assert broken
-    assert all("was given to" in what for what in broken)
+    assert all("was given to" in violation for violation in broken)
 
 
 def test_its_trace_tells_epochs_and_timers() -> None:

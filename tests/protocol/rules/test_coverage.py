@@ -31,8 +31,8 @@ def test_every_requirement_and_reading_has_a_witness_or_one_reason() -> None:
 
 
 def test_an_id_without_either_and_one_with_both_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = gaps()
-    monkeypatch.setattr(coverage, "gaps", lambda: (*known, Gap(needs="time", why="There was none.", ids=("TIMER-20",))))
+    found = gaps()
+    monkeypatch.setattr(coverage, "gaps", lambda: (*found, Gap(needs="time", why="There was none.", ids=("TIMER-20",))))
     proven = [witness for witness in witnesses() if witness != "JOIN-01"]
 
     assert unexplained(proven) == ["JOIN-01", "TIMER-20"]

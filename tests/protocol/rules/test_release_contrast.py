@@ -42,7 +42,7 @@ def test_4_0_differs_from_4_1_in_heartbeats_of_the_consumer_protocol_and_in_vers
     assert "JoinGroup: 2–9 | 0–9" in found.versions
 
 
-@pytest.mark.parametrize(("one", "other", "said"), [
+@pytest.mark.parametrize(("one", "other", "message"), [
     ("kafka-2.4", "kafka-2.8", "answers 27 REBALANCE_IN_PROGRESS | 0; only kafka-2.8: restart the member's session timer @ Heartbeat in CompletingRebalance: completing"),
     ("kafka-2.8", "kafka-3.9", "only kafka-3.9: take over session and rebalance timeout @ JoinGroup in PreparingRebalance: instance-returns, member-joins; JoinGroup in CompletingRebalance: instance-returns, metadata-changed"),
     ("kafka-3.9", "kafka-4.1", "only kafka-4.1: the request is OffsetCommit v9 or newer → 69 GROUP_ID_NOT_FOUND @ OffsetCommit in none: no-group"),
@@ -51,8 +51,8 @@ def test_4_0_differs_from_4_1_in_heartbeats_of_the_consumer_protocol_and_in_vers
     ("kafka-3.9", "kafka-4.0", "only kafka-4.0: the request is OffsetCommit v9 or newer → 69 GROUP_ID_NOT_FOUND"),
     ("kafka-1.1", "kafka-2.4", "only kafka-2.4: the group instance id belongs to another member id → 82 FENCED_INSTANCE_ID"),
 ])  # fmt: skip
-def test_a_difference_is_told_with_its_rules(one: str, other: str, said: str) -> None:
-    assert said in _all(_between(one, other))
+def test_a_difference_is_told_with_its_rules(one: str, other: str, message: str) -> None:
+    assert message in _all(_between(one, other))
 
 
 def test_fields_and_settings_give_the_first_profiles_value_first() -> None:

@@ -45,10 +45,10 @@ def test_every_requirement_is_a_sentence_with_a_level_and_a_reason_for_it() -> N
 
 
 def test_no_level_is_given_to_an_id_or_a_family_that_is_not_there() -> None:
-    known = {requirement.id for requirement in requirements()}
+    ids = {requirement.id for requirement in requirements()}
     families = {requirement.family for requirement in requirements()}
 
-    assert set(LEVELS["requirements"]) <= known
+    assert set(LEVELS["requirements"]) <= ids
     assert set(LEVELS["families"]) | {"CLIENT"} == families
 
 
@@ -85,12 +85,12 @@ def test_levels_follow_the_contracts_rule(requirement: str, level: Level) -> Non
 
 
 def test_a_reference_to_another_requirement_is_never_dangling() -> None:
-    known = {requirement.id for requirement in requirements()}
+    ids = {requirement.id for requirement in requirements()}
     cited = re.compile(rf"\b(?:{'|'.join(sorted({requirement.family for requirement in requirements()}))})-\d+\b")
 
     for item in requirements():
         for text in (item.text, item.reason, item.observe, item.source):
-            assert set(cited.findall(text)) <= known, item.id
+            assert set(cited.findall(text)) <= ids, item.id
 
 
 def test_sources_are_shown_by_the_number_of_their_seed() -> None:

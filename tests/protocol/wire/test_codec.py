@@ -31,7 +31,7 @@ Sides = [
     for api, (oldest, newest) in VERSIONS.items()
     for version in range(oldest, newest + 1)
     for side in ("request", "response")
-    if (api, version) not in {(known, dropped) for known, dropped, _ in ENTITIES}  # kio has none to compare with
+    if (api, version) not in {(message, dropped) for message, dropped, _ in ENTITIES}  # kio has none to compare with
 ]
 
 

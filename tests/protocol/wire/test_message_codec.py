@@ -134,10 +134,10 @@ def test_an_unknown_version_of_api_versions_tells_what_an_answer_of_v0_needs() -
 
 def test_a_client_reads_the_v0_answer_to_a_version_that_the_broker_does_not_know() -> None:
     """KIP-511."""
-    known = ({"api_key": 18, "min_version": 0, "max_version": 2},)
-    correlation, body = read_response(Api.API_VERSIONS, 4, write_response(Api.API_VERSIONS, 0, 9, {"error_code": 35, "api_keys": known}))
+    versions = ({"api_key": 18, "min_version": 0, "max_version": 2},)
+    correlation, body = read_response(Api.API_VERSIONS, 4, write_response(Api.API_VERSIONS, 0, 9, {"error_code": 35, "api_keys": versions}))
 
-    assert (correlation, body["error_code"], body["api_keys"]) == (9, 35, known)
+    assert (correlation, body["error_code"], body["api_keys"]) == (9, 35, versions)
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,9 @@ def test_a_join_tells_what_the_member_owns() -> None:
     blob = encode_subscription(Subscription(topics=("t",), owned=(("t", 1),), version=1))
     body = {"group_id": "g", "member_id": "", "protocol_type": "consumer", "protocols": ({"name": "range", "metadata": blob},)}
 
-    who, what = request_columns(Api.JOIN_GROUP, body)
+    who, columns = request_columns(Api.JOIN_GROUP, body)
     assert (who["group"], who["member"]) == ("g", "")
-    assert what["partitions"] == (("t", 1),)
+    assert columns["partitions"] == (("t", 1),)
 
 
 @pytest.mark.parametrize("blob", [b"", b"\xff\xff", b"\0\1\0\0\0\1"])
@@ -39,10 +39,10 @@ def test_a_subscription_that_cannot_be_read_owns_nothing(blob: bytes) -> None:
 def test_a_heartbeat_of_a_consumer_group_tells_the_member_s_epoch() -> None:
     body = {"group_id": "g", "member_id": "m", "instance_id": None, "member_epoch": 4, "topic_partitions": ()}
 
-    who, what = request_columns(Api.CONSUMER_GROUP_HEARTBEAT, body)
+    who, columns = request_columns(Api.CONSUMER_GROUP_HEARTBEAT, body)
 
     assert who == {"group": "g", "member": "m", "instance": None, "member_epoch": 4}
-    assert what == {"body": body}
+    assert columns == {"body": body}
 
 
 @pytest.mark.parametrize(("error", "epoch"), [(0, 5), (110, None)])
@@ -60,8 +60,8 @@ def test_a_heartbeat_of_a_consumer_group_tells_what_the_member_owns_and_is_to_ow
     named = {"id-of-t": "t"}.__getitem__
 
     owns = request_columns(Api.CONSUMER_GROUP_HEARTBEAT, {"topic_partitions": topics}, named)[1]
-    given = response_columns(Api.CONSUMER_GROUP_HEARTBEAT, {}, {"error_code": 0, "assignment": {"topic_partitions": topics}}, named)
-    assert owns["partitions"] == given["partitions"] == (("t", 0), ("t", 2))
+    columns = response_columns(Api.CONSUMER_GROUP_HEARTBEAT, {}, {"error_code": 0, "assignment": {"topic_partitions": topics}}, named)
+    assert owns["partitions"] == columns["partitions"] == (("t", 0), ("t", 2))
     assert response_columns(Api.CONSUMER_GROUP_HEARTBEAT, {}, {"assignment": {"topic_partitions": topics}})["partitions"][0] == ("id-of-t", 0)
     assert "partitions" not in response_columns(Api.CONSUMER_GROUP_HEARTBEAT, {}, {"error_code": 0, "assignment": None}, named)
 
@@ -103,8 +103,8 @@ def test_a_fetch_of_records_tells_where_from_and_of_offsets_what_is_asked() -> N
     assert request_columns(Api.FETCH, by_id, {"u-1": "t"}.__getitem__)[1]["offsets"] == (("t", 2, 5),)
 
     groups = ({"group_id": "g", "topics": ({"name": "t", "partition_indexes": (0, 1)},)},)
-    who, what = request_columns(Api.OFFSET_FETCH, {"groups": groups})
-    assert (who["group"], what["partitions"]) == ("g", (("t", 0), ("t", 1)))
+    who, columns = request_columns(Api.OFFSET_FETCH, {"groups": groups})
+    assert (who["group"], columns["partitions"]) == ("g", (("t", 0), ("t", 1)))
 
 
 def test_a_sync_answer_tells_the_assignment_unless_it_refuses_or_is_anothers() -> None:

@@ -74,12 +74,12 @@ def test_list_offsets_v0_asks_for_a_number_of_offsets() -> None:
     assert read_request(frame).body == read_request(write_request(Api.LIST_OFFSETS, 1, 7, "c", asked)).body
 
 
-@pytest.mark.parametrize(("offset", "told"), [(20, (20,)), (0, (0,)), (-1, ())])
-def test_list_offsets_v0_is_answered_with_a_list(offset: int, told: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(("offset", "answers"), [(20, (20,)), (0, (0,)), (-1, ())])
+def test_list_offsets_v0_is_answered_with_a_list(offset: int, answers: tuple[int, ...]) -> None:
     answer = {"topics": ({"name": "t", "partitions": ({"partition_index": 2, "error_code": 0, "offset": offset, "timestamp": -1},)},)}
     frame = write_response(Api.LIST_OFFSETS, 0, 7, answer)
 
-    offsets = struct.pack(f">i{len(told)}q", len(told), *told)
+    offsets = struct.pack(f">i{len(answers)}q", len(answers), *answers)
     assert frame == struct.pack(">ii", 7, 1) + _text("t") + struct.pack(">iih", 1, 2, 0) + offsets
     assert read_response(Api.LIST_OFFSETS, 0, frame)[1]["topics"][0]["partitions"][0]["offset"] == offset
 

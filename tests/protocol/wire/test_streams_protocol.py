@@ -108,10 +108,10 @@ assignments = st.builds(
 
 def said_in(version: int) -> SubscriptionInfo:
     """Return what a version keeps of `SAID`."""
-    said = replace(SAID, version=version, tags=SAID.tags if version >= 11 else (), error=4 if version >= 9 else 0, unique=3 if version >= 8 else 0)
-    said = said if version >= 7 else replace(said, offset_sums=((Task(0, 1), LATEST_OFFSET), (Task(1, 0), UNKNOWN_SUM)))
-    said = said if version >= 3 else replace(said, latest=-1)
-    return said if version >= 2 else replace(said, end_point="")
+    info = replace(SAID, version=version, tags=SAID.tags if version >= 11 else (), error=4 if version >= 9 else 0, unique=3 if version >= 8 else 0)
+    info = info if version >= 7 else replace(info, offset_sums=((Task(0, 1), LATEST_OFFSET), (Task(1, 0), UNKNOWN_SUM)))
+    info = info if version >= 3 else replace(info, latest=-1)
+    return info if version >= 2 else replace(info, end_point="")
 
 
 def given_in(version: int) -> AssignmentInfo:
@@ -154,12 +154,12 @@ def test_any_bytes_are_read_or_named(user_data: bytes) -> None:
 
 
 def test_of_a_later_version_the_versions_are_read() -> None:
-    said, dealt = (
+    info, dealt = (
         decode_subscription_info(bytes.fromhex("0000000d0000000e") + b"more"),
         decode_assignment_info(bytes.fromhex("0000000d0000000c") + b"more"),
     )
 
-    assert (said.version, said.latest, said.is_known) == (13, 14, False)
+    assert (info.version, info.latest, info.is_known) == (13, 14, False)
     assert (dealt.version, dealt.commonly, dealt.is_known) == (13, 12, False)
     assert SAID.is_known
     assert GIVEN.is_known

@@ -26,8 +26,8 @@ Side = tuple[Path, str, str | None]
 
 
 def _cause(reason: str | None, own: str | None, is_initial: bool | None) -> str:
-    said = reason or ""
-    entry = reason_of(said if own is None or "; client reason:" in said else f"{said}; client reason: {own}")
+    text = reason or ""
+    entry = reason_of(text if own is None or "; client reason:" in text else f"{text}; client reason: {own}")
     if entry is None or entry.cause is Cause.NEW_MEMBER:
         return (Cause.FIRST_MEMBER if is_initial else Cause.UNTOLD if entry is None else Cause.NEW_MEMBER).value
     finer = cause_of_client_reason(entry.client)
@@ -38,8 +38,8 @@ def _cause(reason: str | None, own: str | None, is_initial: bool | None) -> str:
     return entry.cause.value
 
 
-def _left(said: str | None) -> str:
-    return (cause_of_client_reason(said) or Cause.LEFT).value
+def _left(text: str | None) -> str:
+    return (cause_of_client_reason(text) or Cause.LEFT).value
 
 
 class Oracle:

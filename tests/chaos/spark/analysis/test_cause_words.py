@@ -31,13 +31,13 @@ def test_reasons_mean_the_same_as_to_trace_explain(spark: SparkSession) -> None:
 
     from groupproof.chaos.spark.analysis.cause_words import cause_of_reason, member_of_reason
 
-    frame = spark.createDataFrame([(said,) for said in SAID], "said string")
+    frame = spark.createDataFrame([(text,) for text in SAID], "said string")
     later = cause_of_reason(f.col("said"), is_initial=f.expr("false"))
     first = cause_of_reason(f.col("said"), is_initial=f.expr("true"))
     rows = frame.select("said", later.alias("cause"), first.alias("first"), member_of_reason(f.col("said")).alias("member")).collect()
 
-    assert {row["said"]: (row["cause"], row["member"]) for row in rows} == {said: (cause.value, member) for said, (cause, member) in SAID.items()}
+    assert {row["said"]: (row["cause"], row["member"]) for row in rows} == {text: (cause.value, member) for text, (cause, member) in SAID.items()}
     assert {row["first"] for row in rows if row["cause"] in (Cause.NEW_MEMBER, Cause.UNTOLD)} == {Cause.FIRST_MEMBER.value}
-    for said, (_, member) in SAID.items():
-        reason = reason_of(said)
+    for text, (_, member) in SAID.items():
+        reason = reason_of(text)
         assert (None if reason is None else reason.member) in (member, None)

@@ -101,8 +101,8 @@ class Restless(Story):
             self.callback(self.draw.choice(["revoked", "lost"]), client, [partition for partition in PARTITIONS if self.draw.random() < 0.5])
 
     def callback(self, name: str, client: str, partitions: Iterable[TopicPartition]) -> None:
-        told = [{"topic": topic, "partition": number} for topic, number in partitions]
-        self.see("event", who=self.reporting[client], client=client, body={"name": f"partitions_{name}", "partitions": told})
+        listed = [{"topic": topic, "partition": number} for topic, number in partitions]
+        self.see("event", who=self.reporting[client], client=client, body={"name": f"partitions_{name}", "partitions": listed})
 
 
 def restless_groups(seed: int) -> Mapping[str, Trace]:
@@ -119,7 +119,7 @@ def by_tracker(name: str, trace: Trace) -> Holdings:
     group, begun, found = GroupTracker(), dict[tuple[str, TopicPartition], tuple[int, str]](), []
     reporting = {obs.client for obs in trace if str(obs.body.get("name")) == "partitions_assigned" and obs.body["partitions"]}
     last: dict[str, int] = defaultdict(int)
-    known: dict[str, str] = {}
+    owners: dict[str, str] = {}
     anew: set[str] = set()  # who has a new id and no assignment under it: what the client had before is the old id's, for rows are told apart by id
     for obs in trace:
         if obs.client is None:
@@ -128,9 +128,9 @@ def by_tracker(name: str, trace: Trace) -> Holdings:
         client, reports = obs.client, obs.client in reporting
         membership = group.members.get(client, Membership())
         member = client if reports else membership.member
-        if known.get(client, "") != member:
+        if owners.get(client, "") != member:
             anew.add(client)
-        known[client] = member
+        owners[client] = member
         if reports or membership.assignment is not None:
             anew.discard(client)
         if obs.kind != "event" and not reports:
@@ -203,9 +203,9 @@ def epoch_groups() -> Mapping[str, Trace]:
             story.at(1_000.0 * (turn + 1))
             story.hb(1, f"e{number}", gets=1, member=f"id-{number}")
             some = [partition for partition in PARTITIONS if draw.random() < 0.5]
-            told = [{"topic": topic, "partition": index} for topic, index in some]
+            listed = [{"topic": topic, "partition": index} for topic, index in some]
             name = draw.choice(["assigned", "assigned", "revoked", "lost"])
-            story.see("event", who="shim", client=f"e{number}", body={"name": f"partitions_{name}", "partitions": told})
+            story.see("event", who="shim", client=f"e{number}", body={"name": f"partitions_{name}", "partitions": listed})
         stories[f"e{number}"] = [replace(obs, run=f"e{number}", group=f"e{number}" if obs.kind != "event" else None) for obs in story.trace]
     return stories
 

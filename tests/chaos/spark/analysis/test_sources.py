@@ -62,13 +62,13 @@ def test_traces_and_logs_are_told_apart(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [("{}", "is no load's: 'order'"), ("[", "is no load's"), ('{"order": {"client": "x"}, "sittings": []}', "has sealed nothing yet")],
 )
-def test_a_folder_that_is_no_whole_load_is_refused(tmp_path: Path, content: str, said: str) -> None:
+def test_a_folder_that_is_no_whole_load_is_refused(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "load.json").write_text(content)
 
-    with pytest.raises(WrongUsage, match=said):
+    with pytest.raises(WrongUsage, match=message):
         sources_of([tmp_path])
 
 

@@ -184,17 +184,17 @@ def test_a_folder_that_is_partitioned_by_run_and_group_is_one_trace(spark: Spark
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("trace.ndjson", b'{"seq": 1}\n', "a line is no observation: a trace line lacks at_ns, kind"),
         ("trace.parquet", b"PAR1 cut off", "can't be read as Parquet"),
     ],
 )
-def test_what_is_no_trace_is_told_in_one_line(spark: SparkSession, tmp_path: Path, name: str, content: bytes, said: str) -> None:
+def test_what_is_no_trace_is_told_in_one_line(spark: SparkSession, tmp_path: Path, name: str, content: bytes, message: str) -> None:
     from groupproof.chaos.spark.checkers.spark_trace_check import check_by_spark
 
     (tmp_path / name).write_bytes(content)
 
-    with pytest.raises(WrongUsage, match=said) as caught:
+    with pytest.raises(WrongUsage, match=message) as caught:
         check_by_spark([tmp_path / name], url=MASTER)
     assert "\n" not in str(caught.value)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 ALERT = Alert(run="r", group="g", at_ns=1, seq=1, verdict="FAILED", requirement="INV-01", expected="e", observed="o", is_proof=True)
 
 
-def row(what: str, text: str = "", *, taken: int = 3, waiting: int = 0) -> Mapping[str, Any]:
-    return {"run": "r", "case": "", "bucket": 0, "what": what, "text": text, "taken": taken, "rows": taken, "late": 1, "waiting": waiting}
+def row(kind: str, text: str = "", *, rows: int = 3, waiting: int = 0) -> Mapping[str, Any]:
+    return {"run": "r", "case": "", "bucket": 0, "what": kind, "text": text, "taken": rows, "rows": rows, "late": 1, "waiting": waiting}
 
 
 def append(file: Path, trace: Trace) -> None:
@@ -52,7 +52,7 @@ def test_it_is_at_rest_when_each_bucket_has_told_of_all_that_it_took(tmp_path: P
     assert (watcher.is_at_rest, watcher.total("waiting"), watcher.total("late")) == (False, 2, 1)
     watcher.take([row("rest")], 2)
     assert watcher.is_at_rest
-    watcher.take([row("pulse", taken=4)], 3)
+    watcher.take([row("pulse", rows=4)], 3)
     assert not watcher.is_at_rest
 
 

@@ -38,10 +38,10 @@ def test_a_trace_that_is_not_there_is_wrong_usage(tmp_path: Path, capsys: pytest
 
 
 def test_a_trace_that_is_none_is_told_as_the_task_that_met_it_told_it() -> None:
-    said = '[STREAM_FAILED]\n  File "x.py"\ngroupproof.harness.troubles.WrongUsage: t.ndjson is no trace in NDJSON: line 1\n SQLSTATE'
+    text = '[STREAM_FAILED]\n  File "x.py"\ngroupproof.harness.troubles.WrongUsage: t.ndjson is no trace in NDJSON: line 1\n SQLSTATE'
 
-    assert isinstance(_trouble(said), WrongUsage)
-    assert str(_trouble(said)) == "t.ndjson is no trace in NDJSON: line 1"
+    assert isinstance(_trouble(text), WrongUsage)
+    assert str(_trouble(text)) == "t.ndjson is no trace in NDJSON: line 1"
     assert isinstance(_trouble("the JVM\nis gone"), BrokenEnvironment)
     assert str(_trouble("the JVM\nis gone")) == "the query that watches has ended: the JVM is gone"
 

@@ -44,7 +44,7 @@ def test_a_load_leaves_its_trace_and_a_summary(tmp_path: Path, capsys: pytest.Ca
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--churn", "third-die"], "did you mean third-dies"),
         (["--client", "franz-go"], "members are played by reference, librdkafka or kafka-python"),
@@ -59,9 +59,9 @@ def test_a_load_leaves_its_trace_and_a_summary(tmp_path: Path, capsys: pytest.Ca
         (["--profile", "kafka-9"], "no profile is called"),
     ],
 )
-def test_what_makes_no_sense_is_answered_in_a_line(arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_makes_no_sense_is_answered_in_a_line(arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert boundary.run(["load", *SHORT, "--output", str(tmp_path / "out"), *arguments]) == 3
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 

@@ -120,9 +120,9 @@ def test_a_task_without_a_slot_is_told(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_tasks_with_a_slot_are_counted() -> None:
-    told = too_few_slots([Task(0, is_there=True), Task(1), Task(2, is_there=True)], "threads", 300.0)
+    warning = too_few_slots([Task(0, is_there=True), Task(1), Task(2, is_there=True)], "threads", 300.0)
 
-    assert told == "2 of 3 tasks were given a slot by threads within 300 s; it has too few cores: say --tasks"
+    assert warning == "2 of 3 tasks were given a slot by threads within 300 s; it has too few cores: say --tasks"
 
 
 @pytest.mark.slow

@@ -24,8 +24,8 @@ from groupproof.protocol.wire.message_codec import Framer, frame, read_response,
 Story = Callable[[LoadServer, Address], Any]
 
 
-def order(folder: Path, **given: Any) -> LoadServerConfig:
-    return LoadServerConfig(**{"output": str(folder), "run": "r", "seed": 1, "topics": {"t": 2}, "seal_s": 0.05, **given})
+def order(folder: Path, **options: Any) -> LoadServerConfig:
+    return LoadServerConfig(**{"output": str(folder), "run": "r", "seed": 1, "topics": {"t": 2}, "seal_s": 0.05, **options})
 
 
 def run(wanted: LoadServerConfig, story: Story) -> list[dict[str, Any]]:

@@ -13,8 +13,8 @@ from groupproof.harness.model.errors import BrokenEnvironment, WrongUsage
 from groupproof.harness.running.error_search import trouble_in
 
 
-def order(folder: Path, **given: Any) -> LoadServerConfig:
-    return LoadServerConfig(**{"output": str(folder), "run": "r", "seed": 1, "topics": {"t": 2}, **given})
+def order(folder: Path, **options: Any) -> LoadServerConfig:
+    return LoadServerConfig(**{"output": str(folder), "run": "r", "seed": 1, "topics": {"t": 2}, **options})
 
 
 @pytest.mark.slow
@@ -34,13 +34,13 @@ def test_it_serves_while_it_is_wanted_and_then_ends(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("wrong", "kind", "said"),
+    ("wrong", "kind", "message"),
     [
         ({"settings": {"no.such": 1}}, WrongUsage, "no.such"),
         ({"upstream": (("127.0.0.1", 1),)}, BrokenEnvironment, "127.0.0.1:1"),
     ],
 )
-def test_what_it_does_not_come_up_for_is_raised_here(tmp_path: Path, wrong: dict[str, Any], kind: type[Exception], said: str) -> None:
+def test_what_it_does_not_come_up_for_is_raised_here(tmp_path: Path, wrong: dict[str, Any], kind: type[Exception], message: str) -> None:
     async def main() -> None:
         async with running_backstage(order(tmp_path, **wrong), lambda _: None):
             raise AssertionError("it came up")
@@ -50,4 +50,4 @@ def test_what_it_does_not_come_up_for_is_raised_here(tmp_path: Path, wrong: dict
 
     error = trouble_in(raised.value)
     assert isinstance(error, kind)
-    assert said in str(error)
+    assert message in str(error)

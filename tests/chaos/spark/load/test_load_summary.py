@@ -34,8 +34,8 @@ def moved(generation: int) -> Observation:
     )
 
 
-def loaded(**given: object) -> LoadResult:
-    return LoadResult(end="finished", last=Figures(at_s=1.0), **given)  # type: ignore[arg-type]  # what a test names
+def loaded(**options: object) -> LoadResult:
+    return LoadResult(end="finished", last=Figures(at_s=1.0), **options)  # type: ignore[arg-type]  # what a test names
 
 
 def test_the_summary_says_whether_both_sides_agree(tmp_path: Path) -> None:
@@ -67,8 +67,8 @@ def test_frames_that_a_tap_saw_stand_for_the_members(tmp_path: Path) -> None:
 
 
 def since_start(line: str) -> str:
-    said, _, by = line.partition("INFO ")[2].strip().rpartition(" (")
-    return f"1500 [group-coordinator-event-processor-1] INFO {by.rstrip(')')} - {said}\n"
+    text, _, by = line.partition("INFO ")[2].strip().rpartition(" (")
+    return f"1500 [group-coordinator-event-processor-1] INFO {by.rstrip(')')} - {text}\n"
 
 
 @pytest.mark.parametrize("form", [str, since_start])

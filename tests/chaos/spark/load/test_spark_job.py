@@ -27,9 +27,9 @@ LONG_S = 300.0
 
 
 def test_the_line_that_says_why_a_job_failed_is_found() -> None:
-    said = "An error occurred while calling o1.collect.\n\tat x\norg.apache.spark.SparkException: Job aborted: Lost task 0.3 in stage 0: Python worker exited unexpectedly (crashed)\n"
+    text = "An error occurred while calling o1.collect.\n\tat x\norg.apache.spark.SparkException: Job aborted: Lost task 0.3 in stage 0: Python worker exited unexpectedly (crashed)\n"
 
-    assert "Python worker exited unexpectedly" in _cause(Exception(said))
+    assert "Python worker exited unexpectedly" in _cause(Exception(text))
     assert _cause(Exception("")) == "Exception"
 
 

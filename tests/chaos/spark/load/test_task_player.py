@@ -32,15 +32,15 @@ def test_what_ends_the_play_ends_the_task_and_is_told_before(tmp_path: Path, mon
         raise ValueError("spoilt")
 
     monkeypatch.setattr(task_player, "_host", breaks)
-    said: list[bytes] = []
+    reported: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def drive() -> None:
             connection, _ = server.accept()
             with connection, connection.makefile("rb") as lines:
-                said.append(lines.readline())
+                reported.append(lines.readline())
                 connection.sendall(b'{"start_ns": 1}\n')
-                said.extend(lines)
+                reported.extend(lines)
 
         thread = threading.Thread(target=drive)
         thread.start()
@@ -49,8 +49,8 @@ def test_what_ends_the_play_ends_the_task_and_is_told_before(tmp_path: Path, mon
             list(play(task, 0))
         thread.join()
 
-    assert b'"task":0' in said[0]
-    assert said[-1] == b'{"failed":"ValueError","why":"spoilt"}\n'
+    assert b'"task":0' in reported[0]
+    assert reported[-1] == b'{"failed":"ValueError","why":"spoilt"}\n'
 
 
 def test_the_manifest_leaves_as_arrow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

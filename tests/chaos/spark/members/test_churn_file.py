@@ -30,7 +30,7 @@ def test_spans_are_times_or_shares_of_the_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("title = ", "it is no TOML"),
         ('title = "t"', "the head: it needs phase"),
@@ -49,8 +49,8 @@ def test_spans_are_times_or_shares_of_the_run() -> None:
         ("phase = 3\n" + 'title = "t"', r"phase is written as \[\[phase\]\]"),
     ],
 )
-def test_what_is_no_plan_is_refused_in_a_line(text: str, said: str) -> None:
-    with pytest.raises(BadChurn, match=said) as raised:
+def test_what_is_no_plan_is_refused_in_a_line(text: str, message: str) -> None:
+    with pytest.raises(BadChurn, match=message) as raised:
         read_churn("p", text)
 
     assert "\n" not in str(raised.value)
@@ -62,7 +62,7 @@ def test_faults_are_read_with_the_plan() -> None:
 
     churn = read_churn("p", HEAD + frames + way)
 
-    assert [dict(what) for _, _, what in churn.strikes] == [{"fault": "Heartbeat,drop"}, {"impair": {"kind": "latency", "latency": 200}}]
+    assert [dict(strike) for _, _, strike in churn.strikes] == [{"fault": "Heartbeat,drop"}, {"impair": {"kind": "latency", "latency": 200}}]
 
 
 def test_a_wrong_name_is_answered_with_the_nearest_and_a_file_by_its_path(tmp_path: Path) -> None:

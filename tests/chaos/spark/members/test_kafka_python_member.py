@@ -40,7 +40,7 @@ class Client:
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+def reports(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     kafka, errors = types.ModuleType("kafka"), types.ModuleType("kafka.errors")
     kafka.__dict__.update(KafkaConsumer=Client, ConsumerRebalanceListener=object)
     errors.__dict__.update(KafkaError=NotCoordinator)
@@ -56,8 +56,8 @@ def test_settings_become_kafka_pythons_own() -> None:
     assert "close_timeout_ms" not in config
 
 
-def test_a_member_polls_commits_and_tells_its_callbacks(told: list[object]) -> None:
-    member = KafkaPythonMember(MEMBER, ["t"], [("h", 1)], {}, lambda *item: told.append(item))
+def test_a_member_polls_commits_and_tells_its_callbacks(reports: list[object]) -> None:
+    member = KafkaPythonMember(MEMBER, ["t"], [("h", 1)], {}, lambda *item: reports.append(item))
     client = member._consumer
 
     member.poll(0.25)
@@ -68,10 +68,10 @@ def test_a_member_polls_commits_and_tells_its_callbacks(told: list[object]) -> N
     client.listener.on_partitions_revoked([])
 
     assert client.calls == [250]
-    assert told == [("partitions_assigned", [("t", 1)], None), ("partitions_revoked", [], None)]
+    assert reports == [("partitions_assigned", [("t", 1)], None), ("partitions_revoked", [], None)]
 
 
-def test_who_leaves_says_so_and_who_dies_does_not(told: list[object]) -> None:
+def test_who_leaves_says_so_and_who_dies_does_not(reports: list[object]) -> None:
     leaver, dier = (KafkaPythonMember(MEMBER, ["t"], [("h", 1)], {}, lambda *_: None) for _ in range(2))
     leaver.leave()
     dier.die()

@@ -12,14 +12,14 @@ MEMBER = MemberOrder(client="m0", group="g", deeds=())
 
 
 @pytest.fixture
-def told() -> list[object]:
+def reports() -> list[object]:
     return []
 
 
 @pytest.fixture
-def member(told: list[object], monkeypatch: pytest.MonkeyPatch) -> LibrdkafkaMember:
+def member(reports: list[object], monkeypatch: pytest.MonkeyPatch) -> LibrdkafkaMember:
     monkeypatch.setitem(sys.modules, "confluent_kafka", confluent())
-    return LibrdkafkaMember(MEMBER, ["t"], [("h", 1)], {}, lambda *item: told.append(item))
+    return LibrdkafkaMember(MEMBER, ["t"], [("h", 1)], {}, lambda *item: reports.append(item))
 
 
 def test_settings_become_librdkafkas_own() -> None:
@@ -31,12 +31,12 @@ def test_settings_become_librdkafkas_own() -> None:
     assert config["enable.auto.commit"] is False
 
 
-def test_callbacks_tell_their_partitions(member: LibrdkafkaMember, told: list[object]) -> None:
+def test_callbacks_tell_their_partitions(member: LibrdkafkaMember, reports: list[object]) -> None:
     [consumer] = Consumer.made
     consumer.callbacks["on_assign"](consumer, [Place("t", 1)])
     consumer.callbacks["on_lost"](consumer, [])
 
-    assert told == [("partitions_assigned", [("t", 1)], "id"), ("partitions_lost", [], "id")]
+    assert reports == [("partitions_assigned", [("t", 1)], "id"), ("partitions_lost", [], "id")]
 
 
 def test_a_commit_ends_well_with_nothing_to_commit_or_with_an_error(member: LibrdkafkaMember) -> None:

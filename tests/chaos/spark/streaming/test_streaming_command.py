@@ -29,8 +29,8 @@ def had(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Play nothing: every scenario comes to one query that joins and reads all; what it was called with."""
     calls: list[dict[str, Any]] = []
 
-    def play(spark: object, scenario: Scenario, brokers: object, **given: Any) -> StreamingResult:
-        calls.append({"scenario": scenario.name, "brokers": brokers, **given})
+    def play(spark: object, scenario: Scenario, brokers: object, **options: Any) -> StreamingResult:
+        calls.append({"scenario": scenario.name, "brokers": brokers, **options})
         return played(scenario.name, JOINED, read("a", 0, 1))
 
     monkeypatch.setattr(streaming_scenario_run, "played", play)
@@ -60,7 +60,7 @@ def test_what_is_not_as_expected_ends_with_1_and_is_told(had: list[dict[str, Any
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ([], "name scenarios"),
         (["shared"], "no scenario of Spark is called 'shared'"),
@@ -69,8 +69,8 @@ def test_what_is_not_as_expected_ends_with_1_and_is_told(had: list[dict[str, Any
     ],
 )
 def test_wrong_usage_is_told_before_spark_starts(
-    arguments: list[str], said: str, had: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+    arguments: list[str], message: str, had: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert boundary.run([*RUN, *arguments]) == 3
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert had == []

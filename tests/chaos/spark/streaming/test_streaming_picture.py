@@ -8,12 +8,12 @@ from groupproof.chaos.spark.streaming.streaming_reads import GenerationAssignmen
 
 def test_each_partition_has_a_lane_for_each_query_with_what_it_was_given_until_the_next_generation() -> None:
     had = played("shared-group", SHARED, read("a", 0, 1), read("b", 1))
-    given = [
+    assignments = [
         GenerationAssignment(generation=1, at_s=1.0, partitions={"a": (0, 1)}),
         GenerationAssignment(generation=2, at_s=3.0, partitions={"a": (0,), "b": (1,)}),
     ]
 
-    picture = drawn(had, given, 2)
+    picture = drawn(had, assignments, 2)
 
     assert picture.count('class="lane"') == 4
     assert picture.count('class="owned"') == 4

@@ -5,8 +5,8 @@ from groupproof.protocol.trace import Observation
 
 
 def seen(seq: int, kind: str, api: str, client: str, **columns: object) -> Observation:
-    given: dict[str, object] = {"seq": seq, "at_ns": seq * 1_000_000_000, "kind": kind, "api": api, "client": client, "group": "g", **columns}
-    return Observation(**given)  # type: ignore[arg-type]  # played, or of any type by nature
+    fields: dict[str, object] = {"seq": seq, "at_ns": seq * 1_000_000_000, "kind": kind, "api": api, "client": client, "group": "g", **columns}
+    return Observation(**fields)  # type: ignore[arg-type]  # played, or of any type by nature
 
 
 def synced(seq: int, client: str, generation: int, *partitions: int, error: int = 0) -> Observation:
@@ -61,18 +61,18 @@ def test_requests_are_counted_by_driver_and_those_of_the_kit_by_nobody() -> None
 def test_a_generation_is_split_where_two_queries_were_given_different_partitions() -> None:
     trace = [synced(1, "x", 1, 0, 1), synced(2, "x", 2, 0), synced(3, "y", 2, 1), synced(4, "y", 3, 1, error=27), synced(5, "x", 3, 1, 0)]
 
-    given = given_by_coordinator(trace, {"x": "a", "y": "b"})
+    owners = given_by_coordinator(trace, {"x": "a", "y": "b"})
 
-    assert [(assignment.generation, assignment.at_s, assignment.is_split) for assignment in given] == [
+    assert [(assignment.generation, assignment.at_s, assignment.is_split) for assignment in owners] == [
         (1, 1.0, False),
         (2, 2.0, True),
         (3, 5.0, False),
     ]
-    assert given[1].partitions == {"a": (0,), "b": (1,)}
-    assert given[2].partitions == {"a": (0, 1)}
+    assert owners[1].partitions == {"a": (0,), "b": (1,)}
+    assert owners[2].partitions == {"a": (0, 1)}
 
 
 def test_a_generation_in_which_one_of_two_has_nothing_is_not_split() -> None:
-    (given,) = given_by_coordinator([synced(1, "x", 1, 0, 1), synced(2, "y", 1)], {"x": "a", "y": "b"})
+    (owners,) = given_by_coordinator([synced(1, "x", 1, 0, 1), synced(2, "y", 1)], {"x": "a", "y": "b"})
 
-    assert not given.is_split
+    assert not owners.is_split

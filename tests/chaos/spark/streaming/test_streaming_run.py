@@ -110,21 +110,21 @@ def test_a_second_query_comes_when_the_first_is_at_work_and_goes_before_it(monke
 
     assert lines == ["start a shared-group True", "start b shared-group True", "rest", "stop b", "flow", "rest", "stop a"]
     assert [read_row.query for read_row in result.reads] == ["b", "a"]
-    assert [what for _, what in result.marks] == ["a starts", "b starts", "b ends", "a ends"]
+    assert [mark for _, mark in result.marks] == ["a starts", "b starts", "b ends", "a ends"]
     assert result.marks[1][0] - result.marks[0][0] >= 3
 
 
 def test_a_fault_strikes_a_query_that_is_at_work_and_is_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     result = course_of("deprecated-path-evicted", monkeypatch, tmp_path, [])()
 
-    assert [what for _, what in result.marks] == ["a starts", "fault", "a ends"]
+    assert [mark for _, mark in result.marks] == ["a starts", "fault", "a ends"]
     assert result.delivered == {"fault-1": 1}
 
 
 def test_what_is_struck_from_the_start_is_armed_before_anybody_comes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     result = course_of("default-path-without-coordinator", monkeypatch, tmp_path, [], strikes=False)()
 
-    assert [what for _, what in result.marks] == ["fault", "a starts", "a ends"]
+    assert [mark for _, mark in result.marks] == ["fault", "a starts", "a ends"]
     assert result.delivered == {"fault-1": 0}
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(
-    ("said", "kind", "text"),
+    ("complaint", "kind", "text"),
     [
         (
             "An error occurred.\n: java.nio.file.NoSuchFileException: /tmp/blocks/0e\n\tat java.base",
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
         ("ValueError: something else", Py4JError, "something else"),
     ],
 )
-def test_what_is_no_trace_and_what_spark_lacks_are_told_apart(said: str, kind: type[Exception], text: str) -> None:
+def test_what_is_no_trace_and_what_spark_lacks_are_told_apart(complaint: str, kind: type[Exception], text: str) -> None:
     from groupproof.chaos.spark.traces.trace_rows import readable
 
     with pytest.raises(kind, match=re.escape(text)), readable():
-        raise Py4JError(said)
+        raise Py4JError(complaint)
 
 
 @pytest.mark.java

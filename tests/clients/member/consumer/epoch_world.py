@@ -171,15 +171,15 @@ class World:
 
     # Time
 
-    def after(self, ms: int, what: Callable[[], Any]) -> None:
-        heapq.heappush(self._heap, (self.now + ms, next(self._order), what))
+    def after(self, ms: int, action: Callable[[], Any]) -> None:
+        heapq.heappush(self._heap, (self.now + ms, next(self._order), action))
 
     def run(self, ms: int) -> None:
         end_ms, look_ms = self.now + ms, self.now
         while self._heap and self._heap[0][0] <= end_ms:
-            self.now, _, what = heapq.heappop(self._heap)
+            self.now, _, action = heapq.heappop(self._heap)
             self.machine.advance(self.now)
-            what()
+            action()
             if self.now >= look_ms:
                 look_ms = self.now + LOOK_MS
                 for process in self.processes.values():

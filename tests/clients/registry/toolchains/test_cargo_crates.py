@@ -96,14 +96,16 @@ def test_without_cargo_the_error_says_how_to_get_it(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize(
-    ("said", "error", "message"),
+    ("complaint", "error", "message"),
     [
         ('error: failed to select a version for the requirement `krafka = "=9.9.9"`', NoSuchRelease, "krafka@9.9.9"),
         ("    Updating crates.io index\nerror: failed to get `krafka`\n", ProvisionError, r"krafka@9\.9\.9 could not be built: error: failed to get"),
     ],
 )
-def test_what_cargo_refuses_is_told_apart(said: str, error: type[Exception], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "said").write_text(said)
+def test_what_cargo_refuses_is_told_apart(
+    complaint: str, error: type[Exception], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "said").write_text(complaint)
     fake_program(tmp_path / "bin" / "cargo", f"/bin/cat {tmp_path / 'said'} >&2; exit 101")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
 

@@ -119,7 +119,7 @@ def test_a_client_with_parts_in_c_is_built_with_the_c_compiler_and_no_other_is(n
 
 
 @pytest.mark.parametrize(
-    ("said", "error", "message"),
+    ("complaint", "error", "message"),
     [
         ("go: github.com/twmb/franz-go@v9.9.9: invalid version: unknown revision v9.9.9", NoSuchRelease, "franz-go@v9.9.9"),
         ("reading https://proxy.golang.org/x.info: 404 Not Found", NoSuchRelease, "franz-go@v9.9.9"),
@@ -130,8 +130,8 @@ def test_a_client_with_parts_in_c_is_built_with_the_c_compiler_and_no_other_is(n
         ),
     ],
 )
-def test_what_go_refuses_is_told_apart(said: str, error: type[Exception], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fake_program(tmp_path / "go", f"printf '{said}\\n' >&2; exit 1")
+def test_what_go_refuses_is_told_apart(complaint: str, error: type[Exception], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_program(tmp_path / "go", f"printf '{complaint}\\n' >&2; exit 1")
     monkeypatch.setenv("PATH", str(tmp_path))
 
     with pytest.raises(error, match=message):

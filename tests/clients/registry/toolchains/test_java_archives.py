@@ -101,7 +101,7 @@ def test_a_source_that_javac_refuses_is_told_with_its_first_error(bin_folder: Pa
 
 
 @pytest.fixture
-def seen(bin_folder: Path, tmp_path: Path) -> Path:
+def calls(bin_folder: Path, tmp_path: Path) -> Path:
     """Put a Java 17 and a Maven on PATH; return what they were asked."""
     fake_program(bin_folder / "java", """echo 'openjdk version "17.0.15"' >&2""")
     fake_program(bin_folder / "javac", f'echo "$*" >> {tmp_path}/seen')
@@ -115,20 +115,20 @@ def _argv(subject: str, cache: Path, **changed: str) -> tuple[str, ...]:
     return toolchain.start(client, installed, toolchain.build(client, installed, cache, print)).argv
 
 
-def test_a_program_that_the_jars_bring_is_started_as_it_is(seen: Path, tmp_path: Path) -> None:
+def test_a_program_that_the_jars_bring_is_started_as_it_is(calls: Path, tmp_path: Path) -> None:
     argv = _argv("java@3.9.1", tmp_path, shim="org.apache.kafka.tools.VerifiableConsumer")
 
     assert argv[-1] == "org.apache.kafka.tools.VerifiableConsumer"
     assert "/java/kafka-clients-3.9.1-" in argv[-2]
-    assert "-sourcepath" not in seen.read_text()
+    assert "-sourcepath" not in calls.read_text()
 
 
-def test_a_framework_comes_with_what_it_asks_for_itself_and_the_client_alone(seen: Path, tmp_path: Path) -> None:
+def test_a_framework_comes_with_what_it_asks_for_itself_and_the_client_alone(calls: Path, tmp_path: Path) -> None:
     argv = _argv("spring-kafka@4.1.2", tmp_path)
     _argv("java@4.1.1", tmp_path)
 
     assert argv[-1] == "SpringShim"
-    framework, shim, client = seen.read_text().splitlines()[:3]
+    framework, shim, client = calls.read_text().splitlines()[:3]
     assert "exclusion" not in framework
     assert "/SpringShim.java" in shim
     assert "exclusion" in client
@@ -145,10 +145,10 @@ def test_a_jar_that_is_not_the_one_that_was_pinned_is_refused_with_both_hashes(b
         copy_pinned({"g:b:1": pinned}, tmp_path)
 
 
-def test_the_shim_of_each_framework_is_compiled_against_what_it_was_published_with(seen: Path, tmp_path: Path) -> None:
+def test_the_shim_of_each_framework_is_compiled_against_what_it_was_published_with(calls: Path, tmp_path: Path) -> None:
     argv = _argv("reactor-kafka@1.3.25", tmp_path)
 
     assert argv[-1] == "ReactorShim"
-    framework, shim = seen.read_text().splitlines()[:2]
+    framework, shim = calls.read_text().splitlines()[:2]
     assert "exclusion" not in framework
     assert "/ReactorShim.java" in shim

@@ -95,14 +95,14 @@ def test_debians_packages_are_unpacked_and_not_installed(notes: Path, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("said", "error", "message"),
+    ("complaint", "error", "message"),
     [
         ("E: Version '2.0.2-1' for 'librdkafka1' was not found", NoSuchRelease, "apt:librdkafka1=2.0.2-1"),
         ("E: Failed to fetch http://deb", ProvisionError, r"could not be fetched: E: Failed to fetch .*apt-get update"),
     ],
 )
-def test_what_apt_refuses_is_told_apart(said: str, error: type[Exception], message: str, notes: Path, tmp_path: Path) -> None:
-    fake_program(tmp_path / "bin" / "apt-get", f'echo "{said}" >&2; exit 100')
+def test_what_apt_refuses_is_told_apart(complaint: str, error: type[Exception], message: str, notes: Path, tmp_path: Path) -> None:
+    fake_program(tmp_path / "bin" / "apt-get", f'echo "{complaint}" >&2; exit 100')
 
     with pytest.raises(error, match=message):
         _built("librdkafka@2.0.2", tmp_path / "cache")

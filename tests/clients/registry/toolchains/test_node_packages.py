@@ -144,15 +144,15 @@ def test_without_node_or_npm_the_error_says_how_to_get_them(absent: str, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("said", "error", "message"),
+    ("complaint", "error", "message"),
     [
         ("npm error code ETARGET\nnpm error notarget No matching version found for kafkajs@9.9.9.", NoSuchRelease, r"kafkajs@9\.9\.9"),
         ("npm error code ECONNREFUSED\nnpm error refused", ProvisionError, r"kafkajs@9\.9\.9 could not be installed: npm error code ECONNREFUSED"),
     ],
 )
 @pytest.mark.usefixtures("notes")
-def test_what_npm_refuses_is_told_apart(said: str, error: type[Exception], message: str, tmp_path: Path) -> None:
-    fake_program(tmp_path / "bin" / "npm", f"printf '{said}\\n' >&2; exit 1")
+def test_what_npm_refuses_is_told_apart(complaint: str, error: type[Exception], message: str, tmp_path: Path) -> None:
+    fake_program(tmp_path / "bin" / "npm", f"printf '{complaint}\\n' >&2; exit 1")
 
     with pytest.raises(error, match=message):
         _argv("kafkajs@9.9.9", tmp_path / "cache")

@@ -20,8 +20,8 @@ def _fake_pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> N
 
 
 def test_a_release_that_the_index_does_not_have_is_told_with_those_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = "ERROR: Could not find a version that satisfies the requirement x==9 (from versions: 1.0, 2.0)\nERROR: No matching distribution found for x==9"
-    _fake_pip(monkeypatch, tmp_path, f"printf '%s\\n' '{said}' >&2; exit 1")
+    complaint = "ERROR: Could not find a version that satisfies the requirement x==9 (from versions: 1.0, 2.0)\nERROR: No matching distribution found for x==9"
+    _fake_pip(monkeypatch, tmp_path, f"printf '%s\\n' '{complaint}' >&2; exit 1")
 
     with pytest.raises(NoSuchRelease, match="x==9") as caught:
         install_wheels(["x==9"], tmp_path / "site")
@@ -29,8 +29,10 @@ def test_a_release_that_the_index_does_not_have_is_told_with_those_it_has(tmp_pa
 
 
 def test_an_index_that_offers_nothing_at_all_is_the_environments_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = "ERROR: Could not find a version that satisfies the requirement x==9 (from versions: none)\nERROR: No matching distribution found for x==9"
-    _fake_pip(monkeypatch, tmp_path, f"printf '%s\\n' '{said}' >&2; exit 1")
+    complaint = (
+        "ERROR: Could not find a version that satisfies the requirement x==9 (from versions: none)\nERROR: No matching distribution found for x==9"
+    )
+    _fake_pip(monkeypatch, tmp_path, f"printf '%s\\n' '{complaint}' >&2; exit 1")
 
     with pytest.raises(ProvisionError, match=r"x==9 could not be installed: .*from versions: none.*reachable"):
         install_wheels(["x==9"], tmp_path / "site")

@@ -38,8 +38,8 @@ class Desk:
     """Group `g` has tasks a, b and c. `sent` are the requests, `wishes` everything else, in order; tasks that are to stop stop `at_once`, or when said."""
 
     def __init__(self, *tasks: str, at_once: bool = True, **settings: Any) -> None:
-        given = {"group": "g", "bootstrap": (("manager", 8899),), "name": "w", **settings}
-        self.worker = Worker(WorkerSettings(**given), random=random.Random(1))
+        options = {"group": "g", "bootstrap": (("manager", 8899),), "name": "w", **settings}
+        self.worker = Worker(WorkerSettings(**options), random=random.Random(1))
         self.board = Board()
         self.board.add("g", *(Task(name=task) for task in tasks or "abc"))
         self.now_ms = 0

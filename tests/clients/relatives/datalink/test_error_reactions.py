@@ -16,9 +16,9 @@ APIS = (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT)
 def test_what_each_special_error_asks_for_is_the_same_wherever_it_comes(api: Api) -> None:
     found = {answer: reaction(api, answer) for answer in SPECIAL}
 
-    assert {answer for answer, what in found.items() if what.rejoins} == set(SPECIAL)
-    assert {answer for answer, what in found.items() if what.rediscovers} == {15, 16, Lapse.TIMED_OUT}
-    assert {answer for answer, what in found.items() if what.resets} == {22, 25}
+    assert {answer for answer, wanted in found.items() if wanted.rejoins} == set(SPECIAL)
+    assert {answer for answer, wanted in found.items() if wanted.rediscovers} == {15, 16, Lapse.TIMED_OUT}
+    assert {answer for answer, wanted in found.items() if wanted.resets} == {22, 25}
 
 
 @pytest.mark.parametrize("api", APIS)

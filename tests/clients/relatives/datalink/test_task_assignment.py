@@ -26,11 +26,11 @@ def _leading(*versions: int) -> Leading:
 
 @pytest.mark.requirement("MGR-14")
 def test_every_task_is_given_to_one_worker() -> None:
-    given = _leading(3, 3).assignments("w0", Configs(version=3, tasks=TASKS))
+    assignments = _leading(3, 3).assignments("w0", Configs(version=3, tasks=TASKS))
 
-    tasks = [task for sync_assignment in given for task in decode_assigned(sync_assignment.assignment).tasks]
+    tasks = [task for sync_assignment in assignments for task in decode_assigned(sync_assignment.assignment).tasks]
     assert sorted(tasks) == sorted(TASKS)
-    assert {sync_assignment.member_id for sync_assignment in given} == {"w0", "w1"}
+    assert {sync_assignment.member_id for sync_assignment in assignments} == {"w0", "w1"}
 
 
 @pytest.mark.requirement("MGR-10")

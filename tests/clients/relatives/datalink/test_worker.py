@@ -234,11 +234,11 @@ def test_while_tasks_are_stopped_heartbeats_go_on() -> None:
 @pytest.mark.requirement("WORKER-16", "MGR-10", "WTASK-02")
 def test_the_leader_assigns_every_task_and_a_follower_sends_nothing() -> None:
     leader = Desk().joining().joined(WorkerStatus(url="x", config_version=1), WorkerStatus(url="y", config_version=1))
-    given = {member: decode_assigned(blob) for member, blob in leader.assignments().items()}
+    assignments = {member: decode_assigned(blob) for member, blob in leader.assignments().items()}
 
-    assert given.keys() == {ME, "x-1", "y-1"}
-    assert sorted(task for assignment in given.values() for task in assignment.tasks) == ["a", "b", "c"]
-    assert {(assignment.leader, assignment.leader_url, assignment.config_version) for assignment in given.values()} == {(ME, "w", 1)}
+    assert assignments.keys() == {ME, "x-1", "y-1"}
+    assert sorted(task for assignment in assignments.values() for task in assignment.tasks) == ["a", "b", "c"]
+    assert {(assignment.leader, assignment.leader_url, assignment.config_version) for assignment in assignments.values()} == {(ME, "w", 1)}
     assert Desk().joining().joined(leads=False).last(SyncGroupRequest).assignments == ()
 
 
@@ -300,9 +300,9 @@ def test_a_leader_that_is_behind_reads_anew_and_where_that_is_not_enough_tells_e
     assert (recorder.refreshes(), recorder.state) == (1, SYNCING)
 
     recorder.refreshed()
-    given = [decode_assigned(blob) for blob in recorder.assignments().values()]
+    assignments = [decode_assigned(blob) for blob in recorder.assignments().values()]
 
-    assert [(assignment.has_failed, assignment.tasks, assignment.config_version) for assignment in given] == [(True, (), 9)] * 2
+    assert [(assignment.has_failed, assignment.tasks, assignment.config_version) for assignment in assignments] == [(True, (), 9)] * 2
 
 
 @pytest.mark.requirement("WTASK-06")

@@ -43,8 +43,8 @@ class _Site:
             read=lambda: self.board.configs("g"), work=self._work, random=random.Random(name), report=partial(self._told, name),
         )  # fmt: skip
 
-    def _told(self, name: str, what: str, task: str) -> None:
-        self.log.append((f"{name} {what}", task))
+    def _told(self, name: str, report: str, task: str) -> None:
+        self.log.append((f"{name} {report}", task))
 
     async def _work(self, task: Task) -> None:
         try:
@@ -86,7 +86,7 @@ async def test_tasks_really_run_and_really_stop_before_the_next_generation() -> 
         assert sorted(first.running | second.running) == ["a", "b", "c"]
         assert not first.running & second.running
         joined_again = [entry for entry in site.log if entry[0] in ("w0 stopped", "cleaned up")]
-        assert {task for what, task in joined_again if what == "cleaned up"} == {"a", "b", "c"}
+        assert {task for report, task in joined_again if report == "cleaned up"} == {"a", "b", "c"}
         assert site.log.index(("cleaned up", "a")) < site.log.index(("w0 stopped", "a"))
 
 
@@ -112,7 +112,7 @@ async def test_a_worker_that_is_closed_has_stopped_its_tasks() -> None:
         await keeper.close()
 
         assert (keeper.running, keeper.worker.state) == (frozenset(), WorkerState.DOWN)
-        assert sum(what == "cleaned up" for what, _ in site.log) == 3
+        assert sum(report == "cleaned up" for report, _ in site.log) == 3
 
 
 @virtually

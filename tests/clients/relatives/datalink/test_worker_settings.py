@@ -22,20 +22,20 @@ def test_the_defaults_are_datalink_s() -> None:
 
 
 @pytest.mark.requirement("MGR-03")
-@pytest.mark.parametrize(("without", "said"), [({"group": " "}, "needs a group"), ({"bootstrap": ()}, "address of a Manager")])
-def test_a_worker_without_its_group_or_a_manager_s_address_does_not_start(without: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=f"{said}.*MGR-03"):
+@pytest.mark.parametrize(("without", "message"), [({"group": " "}, "needs a group"), ({"bootstrap": ()}, "address of a Manager")])
+def test_a_worker_without_its_group_or_a_manager_s_address_does_not_start(without: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"{message}.*MGR-03"):
         WorkerSettings(**{**ENOUGH, **without})
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"heartbeat_interval_ms": 10_000}, "must be lower"),
         ({"hand_over": "all-at-once"}, "is stop-everything or incremental"),
         ({"capacity": 0.0}, "above 0"),
     ],
 )
-def test_what_makes_no_sense_is_refused(wrong: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_what_makes_no_sense_is_refused(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         WorkerSettings(**{**ENOUGH, **wrong})

@@ -77,10 +77,10 @@ class Player:
     def heal(self) -> None:
         """Come back, to the session if it is there."""
         self.is_cut = False
-        said = self.bench.zookeeper.resume(self.session_id, server=0, now_us=self.bench.now_ms * 1_000)
-        state = SessionState.EXPIRED if said is None else SessionState.SYNC_CONNECTED
-        self.bench.do(self, self.machine.session(state, self.bench.now_ms, session_id=0 if said is None else self.session_id))
-        self.bench.say(said or [])
+        outputs = self.bench.zookeeper.resume(self.session_id, server=0, now_us=self.bench.now_ms * 1_000)
+        state = SessionState.EXPIRED if outputs is None else SessionState.SYNC_CONNECTED
+        self.bench.do(self, self.machine.session(state, self.bench.now_ms, session_id=0 if outputs is None else self.session_id))
+        self.bench.say(outputs or [])
         self.bench.run()
 
 
@@ -180,8 +180,8 @@ class Bench:
             self._perform(player, output)
         self.run()
 
-    def say(self, said: list[Said]) -> None:
-        for one in said:
+    def say(self, outputs: list[Said]) -> None:
+        for one in outputs:
             player = self.players.get(one.session_id)
             if player is None or player.is_cut:
                 continue

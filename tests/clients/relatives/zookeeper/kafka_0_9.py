@@ -34,11 +34,11 @@ def assigned_by_kafka(cases: Sequence[Case], folder: Path) -> list[dict[str, Ass
     jars.mkdir()
     copy_artifacts([RELEASE], jars, with_dependencies=True)
     compile_java(Path(__file__).with_name("Oracle.java"), jars, folder)
-    said = subprocess.run(
+    printed = subprocess.run(
         [java_tool("java"), "-cp", f"{folder}:{jars}/*", "Oracle"],
         input="".join(map(_asked, cases)), capture_output=True, text=True, timeout=SECONDS_MAX, check=True,
     ).stdout  # fmt: skip
-    return [_read(block) for block in said.split("done\n")[:-1]]
+    return [_read(block) for block in printed.split("done\n")[:-1]]
 
 
 def _asked(case: Case) -> str:
@@ -49,13 +49,13 @@ def _asked(case: Case) -> str:
 
 def _read(block: str) -> dict[str, Assigned]:
     found: dict[str, Assigned] = {}
-    given: dict[str, dict[str, dict[TopicPartition, str]]] = {}
+    assignments: dict[str, dict[str, dict[TopicPartition, str]]] = {}
     for line in block.splitlines():
         kind, by, *rest = line.split("\t")
         if kind == "failed":
             found[by] = rest[0]
             continue
-        of_consumer = given.setdefault(by, {}).setdefault(rest[0], {})
+        of_consumer = assignments.setdefault(by, {}).setdefault(rest[0], {})
         if kind == "given":
             of_consumer[rest[1], int(rest[2])] = rest[3]
-    return found | given
+    return found | assignments

@@ -47,9 +47,9 @@ def test_one_stream_serves_several_partitions_each_in_its_own_order() -> None:
     for source, offsets in ((first, (0, 1)), (second, (0,)), (first, (2,)), (second, (1,))):
         source.put(chunk(*offsets))
 
-    taken = [(record.partition, record.offset) for record in iter(stream.take, None)]
+    records = [(record.partition, record.offset) for record in iter(stream.take, None)]
 
-    assert taken == [(10, 0), (10, 1), (11, 0), (10, 2), (11, 1)]  # chunk by chunk: neither by offset nor by partition
+    assert records == [(10, 0), (10, 1), (11, 0), (10, 2), (11, 1)]  # chunk by chunk: neither by offset nor by partition
 
 
 def test_a_record_counts_as_consumed_when_it_is_taken() -> None:

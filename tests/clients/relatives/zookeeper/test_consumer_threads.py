@@ -7,9 +7,9 @@ from groupproof.clients.relatives.zookeeper.consumer_threads import Acquire, Bod
 from groupproof.protocol.relatives.zookeeper_messages import OK, Exists
 
 
-def note(said: list[str], word: str, wanted: Wanted) -> Body:
+def note(notes: list[str], word: str, wanted: Wanted) -> Body:
     yield wanted
-    said.append(word)
+    notes.append(word)
 
 
 def test_a_thread_runs_until_it_waits_and_goes_on_with_the_reply() -> None:
@@ -35,15 +35,15 @@ def test_a_reply_that_nobody_waits_for_is_ignored() -> None:
 
 
 def test_a_sleeper_goes_on_when_its_time_has_come() -> None:
-    threads, said = Threads(), list[str]()
-    threads.start("one", note(said, "awake", Sleep(200)))
+    threads, notes = Threads(), list[str]()
+    threads.start("one", note(notes, "awake", Sleep(200)))
     threads.run(50)
 
     assert threads.deadline_ms(is_bare_counted=True) == 250
     threads.run(249)
-    assert said == []
+    assert notes == []
     threads.run(250)
-    assert said == ["awake"]
+    assert notes == ["awake"]
 
 
 def test_a_signal_wakes_all_who_wait_for_it_and_tells_them_so() -> None:
@@ -66,13 +66,13 @@ def test_a_signal_wakes_all_who_wait_for_it_and_tells_them_so() -> None:
 
 
 def test_a_lock_is_held_by_one_and_handed_on_in_order() -> None:
-    threads, lock, said = Threads(), Lock(), list[str]()
+    threads, lock, notes = Threads(), Lock(), list[str]()
 
     def body(name: str) -> Body:
         yield Acquire(lock)
-        said.append(f"{name} in")
+        notes.append(f"{name} in")
         yield Sleep(10)
-        said.append(f"{name} out")
+        notes.append(f"{name} out")
         threads.release(lock)
 
     for name in "ab":
@@ -80,18 +80,18 @@ def test_a_lock_is_held_by_one_and_handed_on_in_order() -> None:
     for at_ms in (0, 10, 20):
         threads.run(at_ms)
 
-    assert said == ["a in", "a out", "b in", "b out"]
+    assert notes == ["a in", "a out", "b in", "b out"]
     assert lock.holder is None
 
 
 def test_a_cancelled_thread_lets_go_of_what_it_holds_and_hears_nothing_more() -> None:
-    threads, lock, said = Threads(), Lock(), list[str]()
+    threads, lock, notes = Threads(), Lock(), list[str]()
 
     def body() -> Body:
         yield Acquire(lock)
         try:
             yield Ask(threads.new_ask(), Exists("/"))
-            said.append("went on")
+            notes.append("went on")
         finally:
             threads.release(lock)
 
@@ -99,7 +99,7 @@ def test_a_cancelled_thread_lets_go_of_what_it_holds_and_hears_nothing_more() ->
     threads.run(0)
     threads.cancel("one")
     threads.answer(1, OK)
-    threads.start("two", note(said, "has it", Acquire(lock)))
+    threads.start("two", note(notes, "has it", Acquire(lock)))
     threads.run(0)
 
-    assert said == ["has it"]
+    assert notes == ["has it"]

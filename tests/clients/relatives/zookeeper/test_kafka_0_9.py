@@ -51,7 +51,7 @@ def computed(case: Case, name: str, wish: dict[str, int] | WhiteList) -> Assigne
             bench.create(PATHS.id_of(other), data)
     player = bench.consumer(name, wish, assignor=case.assignor).start()
     for started in player.told(BeforeStarting):
-        return {consumer: dict(taken) for consumer, taken in started.assignment.items()}
+        return {consumer: dict(partitions) for consumer, partitions in started.assignment.items()}
     return str(player.told(AttemptEnded)[0].error)
 
 

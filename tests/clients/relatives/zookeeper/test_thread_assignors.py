@@ -22,8 +22,8 @@ def view(partitions: dict[str, int], consumers: dict[str, int]) -> View:
 
 def by_thread(assigned: Assigned) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
-    for taken in assigned.values():
-        for (_, number), thread in taken.items():
+    for share in assigned.values():
+        for (_, number), thread in share.items():
             found.setdefault(thread, []).append(number)
     return found
 
@@ -78,8 +78,8 @@ def test_round_robin_deals_partitions_of_all_topics_in_the_order_of_their_javas_
 def test_round_robin_deals_evenly(topics: dict[str, int], count: int) -> None:
     assigned = assign("roundrobin", view(topics, {f"c{number}": 1 for number in range(count)}))
 
-    sizes = [len(taken) for taken in assigned.values()]
-    everything: list[TopicPartition] = [partition for taken in assigned.values() for partition in taken]
+    sizes = [len(share) for share in assigned.values()]
+    everything: list[TopicPartition] = [partition for share in assigned.values() for partition in share]
     assert max(sizes) - min(sizes) <= 1
     assert sorted(everything) == sorted((topic, number) for topic, partitions in topics.items() for number in range(partitions))
 

@@ -181,15 +181,15 @@ class History:
         if answer.assignment is not None:
             self._assigned(member, {(topic.topic_id, index) for topic in answer.assignment.topic_partitions for index in topic.partitions})
 
-    def _assigned(self, member: _Member, told: set[Partition]) -> None:
+    def _assigned(self, member: _Member, partitions: set[Partition]) -> None:
         """Take new partitions at once; what is to be revoked is held until the member gets to it."""
         live = set(self._machine.member_ids(GROUP))
         for other in self.members.values():
-            if other is not member and other.member_id in live and (both := other.held & (told - member.held)):
+            if other is not member and other.member_id in live and (both := other.held & (partitions - member.held)):
                 raise BrokenInvariant(f"{member.member_id} is given {sorted(both)}, which {other.member_id} holds (CGI-10)")
-        self.passed_on += len(told - member.held)
-        member.told = told
-        member.held |= told
+        self.passed_on += len(partitions - member.held)
+        member.told = partitions
+        member.held |= partitions
 
     def _refused(self, member: _Member, code: int) -> None:
         if code in (25, 110):  # it starts anew, without its partitions

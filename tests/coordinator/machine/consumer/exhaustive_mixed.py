@@ -46,18 +46,18 @@ class Search:
     def run(self) -> None:
         """Raise `BrokenInvariant` in the first state in which something is broken."""
         start = _start(self.profile)
-        known, front = {_key(start)}, [start]
+        keys, front = {_key(start)}, [start]
         for _ in range(self.depth):
-            front = list(self._next(front, known))
+            front = list(self._next(front, keys))
 
-    def _next(self, front: list[MixedHistory], known: set[Any]) -> Iterator[MixedHistory]:
+    def _next(self, front: list[MixedHistory], keys: set[Any]) -> Iterator[MixedHistory]:
         for history in front:
             for action in self._actions(history):
                 after = _copied(history)
                 _do(after, action)
                 key = _key(after)
-                if key not in known:
-                    known.add(key)
+                if key not in keys:
+                    keys.add(key)
                     self._look_at(after)
                     yield after
 

@@ -108,12 +108,12 @@ class Player(ClassicActs):
     # Heartbeats
 
     def _act_join(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> Observed:
-        given = {"timeout": "60000", "names": "t", "owned": "[]", **options}
-        return self._beat(group, name, 0, given)
+        words_ = {"timeout": "60000", "names": "t", "owned": "[]", **options}
+        return self._beat(group, name, 0, words_)
 
     def _act_beat(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> Observed:
-        given = {"timeout": "60000", "names": "t", **options} if "full" in words else dict(options)
-        return self._beat(group, name, self._epoch(group, name, options), given)
+        words_ = {"timeout": "60000", "names": "t", **options} if "full" in words else dict(options)
+        return self._beat(group, name, self._epoch(group, name, options), words_)
 
     def _act_leave(self, group: str, name: str, words: list[str], options: Mapping[str, str]) -> Observed:
         return self._beat(group, name, -1, options)
@@ -206,7 +206,7 @@ class Player(ClassicActs):
         self.machine.load(partition, stored, self.now_ms)
 
     def _do_settle(self, group: str, words: list[str], options: Mapping[str, str]) -> Observed:
-        names = [name for known, name in self.members if known == group]
+        names = [name for group_id, name in self.members if group_id == group]
         for _ in range(4 * len(names)):
             self._pass(1_100)
             for name in names:

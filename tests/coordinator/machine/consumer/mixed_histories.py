@@ -195,10 +195,10 @@ class MixedHistory(History):
             self._heard(member, answer.error_code)
             return
         self.syncs += 1
-        told = {(self._id(topic), index) for topic, index in decode_assignment(answer.assignment).partitions}
-        self._check_owners(member.client_id, told - member.held)
-        member.joins = bool(member.held - told)  # what it gave up has to be said
-        member.held = told
+        partitions = {(self._id(topic), index) for topic, index in decode_assignment(answer.assignment).partitions}
+        self._check_owners(member.client_id, partitions - member.held)
+        member.joins = bool(member.held - partitions)  # what it gave up has to be said
+        member.held = partitions
 
     def _shares(self, listed: tuple[Any, ...]) -> tuple[messages.SyncAssignment, ...]:
         """Give partitions round the members, but none that another of them has still. This leader knows what they have, also of static members that did
@@ -231,10 +231,10 @@ class MixedHistory(History):
                 raise BrokenInvariant(f"{name} is given {sorted(both)}, which {other} holds (CGI-10)")
         self.passed_on += len(gained)
 
-    def _assigned(self, member: Any, told: set[Partition]) -> None:
-        self._check_owners(member.member_id, told - member.held)
-        member.told = told
-        member.held |= told
+    def _assigned(self, member: Any, partitions: set[Partition]) -> None:
+        self._check_owners(member.member_id, partitions - member.held)
+        member.told = partitions
+        member.held |= partitions
 
     def _refused(self, member: Any, code: int) -> None:
         if code == 69 and member.epoch > 0:  # the group turned classic while it was away
@@ -350,8 +350,8 @@ class MixedHistory(History):
             if member_id in group.members and partitions_of(group.members[member_id].assigned) != share:
                 raise BrokenInvariant(f"{member_id} had {sorted(share)} before the upgrade, and has not any more (CGG-12)")
         for classic in self.classic.values():
-            known = group.members.get(classic.member_id)
-            kept = set() if known is None else partitions_of(known.assigned)
+            record = group.members.get(classic.member_id)
+            kept = set() if record is None else partitions_of(record.assigned)
             self.forgotten += len(classic.held - kept)
             classic.held &= kept
 

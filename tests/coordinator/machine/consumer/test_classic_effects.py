@@ -43,9 +43,9 @@ def test_a_joingroup_ends_the_subscription_by_regex_but_not_in_4_1(profile: str,
 
 
 def test_the_rebalance_timer_of_kip_848_is_not_armed_for_a_classic_member() -> None:
-    told = ("K classic-live timeout=1500 session=60000 assign=t[0,1,2,3]", "A join", "K joingroup timeout=1500 session=60000", "K sync")
+    script = ("K classic-live timeout=1500 session=60000 assign=t[0,1,2,3]", "A join", "K joingroup timeout=1500 session=60000", "K sync")
 
-    assert last("kafka-4.4", *told, "wait 3000", "K sync").code == 0
+    assert last("kafka-4.4", *script, "wait 3000", "K sync").code == 0
 
 
 @pytest.mark.requirement("CGG-41")
@@ -63,7 +63,7 @@ def test_a_joingroup_of_version_0_gives_the_session_timeout_for_the_rebalance_to
 @pytest.mark.requirement("CGX-33")
 def test_who_joins_without_a_topic_is_taken_for_one_like_the_others_until_the_group_looks_again() -> None:
     """Measured on 4.3.1: a target that is still due then is computed as if all subscribed to what its first member subscribes to."""
-    told = ("B join", "A join", "wait 1100", "A beat", "C join", "C leave", "wait 1100", "C join names=null regex=")
+    script = ("B join", "A join", "wait 1100", "A beat", "C join", "C leave", "wait 1100", "C join names=null regex=")
 
-    assert _target_of("C", *told)
-    assert not _target_of("C", *told, "C beat names=u", "wait 1100", "C beat names=nowhere")
+    assert _target_of("C", *script)
+    assert not _target_of("C", *script, "C beat names=u", "wait 1100", "C beat names=nowhere")

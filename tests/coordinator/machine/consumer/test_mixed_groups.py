@@ -86,20 +86,20 @@ def test_a_leavegroup_of_several_members_counts_the_epoch_up_once(release: str) 
 
 
 def test_the_time_to_join_again_runs_from_the_first_27() -> None:
-    told = (LIVE.replace("assign", "timeout=3000 assign"), "A join", "K heartbeat", "wait 2000", "K heartbeat")
+    script = (LIVE.replace("assign", "timeout=3000 assign"), "A join", "K heartbeat", "wait 2000", "K heartbeat")
 
-    assert last(NEWEST, *told, "wait 500", "K heartbeat").code == 27
-    assert last(NEWEST, *told, "wait 1100", "K heartbeat").code == 25
-    assert last(NEWEST, *told, "K joingroup timeout=3000", "K sync", "wait 1100", "K heartbeat").code == 27
+    assert last(NEWEST, *script, "wait 500", "K heartbeat").code == 27
+    assert last(NEWEST, *script, "wait 1100", "K heartbeat").code == 25
+    assert last(NEWEST, *script, "K joingroup timeout=3000", "K sync", "wait 1100", "K heartbeat").code == 27
 
 
 def test_a_member_that_has_to_revoke_is_told_so_by_its_heartbeat_and_may_sync_meanwhile() -> None:
     """It acknowledges by a JoinGroup that owns no more, and its partitions are free then."""
-    told = (LIVE, "A join", "K joingroup")
+    script = (LIVE, "A join", "K joingroup")
 
-    assert last(NEWEST, *told, "K heartbeat").code == 27
-    assert last(NEWEST, *told, "K sync").assignment == {"t": (0, 1)}
-    assert last(NEWEST, *told, "K sync", "K joingroup", "A beat").assignment == {"t": (2, 3)}
+    assert last(NEWEST, *script, "K heartbeat").code == 27
+    assert last(NEWEST, *script, "K sync").assignment == {"t": (0, 1)}
+    assert last(NEWEST, *script, "K sync", "K joingroup", "A beat").assignment == {"t": (2, 3)}
 
 
 @pytest.mark.requirement("CGG-53")

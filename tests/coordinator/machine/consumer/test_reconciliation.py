@@ -9,11 +9,11 @@ STABLE, UNREVOKED, UNRELEASED = MemberProgress.STABLE, MemberProgress.UNREVOKED_
 
 
 def _reconciler(
-    target: tuple[int, ...], epoch: int, *, owned: Set[int] | None = None, taken: Set[int] = frozenset(), subscribed: Set[str] | None = None,
+    target: tuple[int, ...], epoch: int, *, owned: Set[int] | None = None, owned_by_others: Set[int] = frozenset(), subscribed: Set[str] | None = None,
     enforces: bool = False, keeps_epoch: bool = True, frees_own: bool = True,
 ) -> Reconciler:  # fmt: skip
     return Reconciler(
-        target={"t": target}, target_epoch=epoch, owned=None if owned is None else {"t": owned}, is_owned=lambda topic_id, index: index in taken,
+        target={"t": target}, target_epoch=epoch, owned=None if owned is None else {"t": owned}, is_owned=lambda topic_id, index: index in owned_by_others,
         subscribed=subscribed, enforces=enforces, keeps_epoch=keeps_epoch, frees_own=frees_own,
     )  # fmt: skip
 
@@ -59,13 +59,13 @@ def test_an_outdated_order_is_followed_by_the_next_one() -> None:
 
 
 def test_what_others_own_is_waited_for_and_what_is_free_is_given_at_once() -> None:
-    step = _reconciler((0, 1, 2), 2, taken={0, 2}).step(_member({0}))
+    step = _reconciler((0, 1, 2), 2, owned_by_others={0, 2}).step(_member({0}))
 
     assert step == Step(UNRELEASED, 2, {"t": {0: 1, 1: 2}}, {})
 
 
 def test_a_waiting_member_is_given_what_became_free_at_the_epoch_of_the_target() -> None:
-    step = _reconciler((0, 1), 2, taken={0}).step(_member({0}, epoch=2, progress=UNRELEASED))
+    step = _reconciler((0, 1), 2, owned_by_others={0}).step(_member({0}, epoch=2, progress=UNRELEASED))
 
     assert step == Step(STABLE, 2, {"t": {0: 2, 1: 2}}, {})
 
@@ -73,8 +73,8 @@ def test_a_waiting_member_is_given_what_became_free_at_the_epoch_of_the_target()
 def test_a_member_is_given_back_what_it_gave_up_itself_but_by_4_1_one_step_later() -> None:
     member = _member({0}, pending={1}, progress=UNREVOKED)
 
-    step = _reconciler((0, 1), 3, owned={0}, taken={0, 1}).step(member)
-    by_4_1 = _reconciler((0, 1), 3, owned={0}, taken={0, 1}, frees_own=False).step(member)
+    step = _reconciler((0, 1), 3, owned={0}, owned_by_others={0, 1}).step(member)
+    by_4_1 = _reconciler((0, 1), 3, owned={0}, owned_by_others={0, 1}, frees_own=False).step(member)
 
     assert step == Step(STABLE, 3, {"t": {0: 1, 1: 3}}, {})
     assert by_4_1 == Step(UNRELEASED, 3, {"t": {0: 1}}, {})

@@ -50,10 +50,10 @@ class VirtualClient:
         self.seen.append("disconnected")
 
     async def heal(self) -> None:
-        said = self.world.ensemble.resume(self.session_id, server=0, now_us=self.world.now_us)
-        assert said is not None
+        outputs = self.world.ensemble.resume(self.session_id, server=0, now_us=self.world.now_us)
+        assert outputs is not None
         self.seen.append("connected")
-        self.world.say(said)
+        self.world.say(outputs)
 
 
 class VirtualWorld:
@@ -74,8 +74,8 @@ class VirtualWorld:
         self.now_us = self.ensemble.next_deadline_us or self.now_us
         await self.settle()
 
-    def say(self, said: Sequence[Output]) -> None:
-        for one in said:
+    def say(self, outputs: Sequence[Output]) -> None:
+        for one in outputs:
             if isinstance(one, WatchFired):
                 self.clients[one.session_id].seen.append(one.event)
             elif isinstance(one, SessionAnswer) and one.token is None:
@@ -91,8 +91,8 @@ def test_the_virtual_zookeeper_tells_what_a_real_one_does(scene: Scene) -> None:
     trio.run(play, scene, VirtualWorld(), expect_same)
 
 
-def answer(said: Sequence[Output]) -> Answer:
-    (found,) = (one.answer for one in said if isinstance(one, SessionAnswer))
+def answer(outputs: Sequence[Output]) -> Answer:
+    (found,) = (one.answer for one in outputs if isinstance(one, SessionAnswer))
     return found
 
 

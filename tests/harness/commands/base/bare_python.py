@@ -32,17 +32,17 @@ class Bare(importlib.machinery.PathFinder):
 
 
 def called(words: Sequence[str]) -> dict[str, object]:
-    said = io.StringIO()
+    output = io.StringIO()
     if UNTIL_INTERRUPTED & set(words[:2]):
         signal.setitimer(signal.ITIMER_REAL, 1.0)
-    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+    with contextlib.redirect_stderr(output), contextlib.redirect_stdout(output):
         code = run(words)
     signal.setitimer(signal.ITIMER_REAL, 0)
-    return {"words": words, "code": code, "said": said.getvalue()}
+    return {"words": words, "code": code, "said": output.getvalue()}
 
 
 if __name__ == "__main__":
     sys.meta_path[:] = [Bare if protocol is importlib.machinery.PathFinder else protocol for protocol in sys.meta_path]
     signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
-    for each in json.load(sys.stdin):
-        print(json.dumps(called(each)), flush=True)
+    for call in json.load(sys.stdin):
+        print(json.dumps(called(call)), flush=True)

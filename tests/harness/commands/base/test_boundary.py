@@ -45,18 +45,18 @@ def test_a_package_that_is_missing_is_told_with_its_cure(monkeypatch: pytest.Mon
     raising(ExceptionGroup("inside a nursery", [ModuleNotFoundError("No module named 'requests'", name="requests")]), monkeypatch)
 
     assert run([]) == 4
-    said = capsys.readouterr().err
-    assert said.startswith("groupproof: this needs requests, which is not installed; get it with: ")
-    assert said.endswith("pip install 'groupproof[chaos]'\n")
+    printed = capsys.readouterr().err
+    assert printed.startswith("groupproof: this needs requests, which is not installed; get it with: ")
+    assert printed.endswith("pip install 'groupproof[chaos]'\n")
 
 
 def test_a_failure_of_the_kit_says_where_its_traceback_lies(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     raising(ZeroDivisionError("division by zero"), monkeypatch)
 
     assert run([]) == 5
-    said = capsys.readouterr().err
-    kept = re.search(r"report it with (\S+)", said)
-    assert "groupproof itself failed: ZeroDivisionError: division by zero" in said
+    printed = capsys.readouterr().err
+    kept = re.search(r"report it with (\S+)", printed)
+    assert "groupproof itself failed: ZeroDivisionError: division by zero" in printed
     assert kept is not None
     text = Path(kept[1]).read_text()
     Path(kept[1]).unlink()

@@ -29,10 +29,10 @@ def test_options_that_make_no_certificate_together_are_wrong_usage(tmp_path: Pat
 
 
 def test_what_was_chosen_is_what_it_takes_to_have_the_run_again() -> None:
-    given = choices_of(replace(OPTIONS, only=("a",), skip=("b",), shim_level="0", timeout=2.5, variant="x"), "the disk is full")
+    choices = choices_of(replace(OPTIONS, only=("a",), skip=("b",), shim_level="0", timeout=2.5, variant="x"), "the disk is full")
 
-    assert (given.only, given.skip, given.gave_up) == (("a",), ("b",), "the disk is full")
-    assert given.others == ["--shim-level", "0", "--timeout", "2.5", "--variant", "x"]
+    assert (choices.only, choices.skip, choices.gave_up) == (("a",), ("b",), "the disk is full")
+    assert choices.others == ["--shim-level", "0", "--timeout", "2.5", "--variant", "x"]
     assert choices_of(replace(OPTIONS, hold=CLOSE), None).only == (CLOSE,)
 
 

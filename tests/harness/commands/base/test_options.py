@@ -26,7 +26,7 @@ def test_what_stands_behind_two_dashes_is_the_programs_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--properties", "client.properties"], "plaintext"),
         (["--group-prefix", "ci-"], "each case has a coordinator of its own"),
@@ -45,18 +45,18 @@ def test_what_stands_behind_two_dashes_is_the_programs_own() -> None:
         (["--baseline", "nowhere.json"], "can't read nowhere.json"),
     ],
 )
-def test_an_option_that_makes_no_sense_is_refused_in_one_line(arguments: list[str], said: str, groupproof: Call) -> None:
+def test_an_option_that_makes_no_sense_is_refused_in_one_line(arguments: list[str], message: str, groupproof: Call) -> None:
     called = groupproof("certify", "client", "groupproof", *arguments)
 
     assert called.code == 3
-    assert said in called.complaint
+    assert message in called.complaint
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"), [([], "name either"), (["--"], "nothing stands behind --"), (["kafka-python", "--", "x"], "name either")]
+    ("arguments", "message"), [([], "name either"), (["--"], "nothing stands behind --"), (["kafka-python", "--", "x"], "name either")]
 )
-def test_a_subject_is_named_once(arguments: list[str], said: str, groupproof: Call) -> None:
+def test_a_subject_is_named_once(arguments: list[str], message: str, groupproof: Call) -> None:
     called = groupproof("certify", "client", *arguments)
 
     assert called.code == 3
-    assert said in called.complaint
+    assert message in called.complaint

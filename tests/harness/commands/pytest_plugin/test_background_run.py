@@ -17,9 +17,9 @@ def test_workers_share_the_machine() -> None:
 
 def test_a_coordinator_is_judged_by_its_own_profile_unless_told() -> None:
     own = campaign_of(commission(side="coordinator", named="librdkafka-mock"), (), processes=1, say=lambda *_: None)
-    told_ = campaign_of(commission(side="coordinator", named="groupproof", profile="kafka-2.8"), (), processes=1, say=lambda *_: None)
+    campaign = campaign_of(commission(side="coordinator", named="groupproof", profile="kafka-2.8"), (), processes=1, say=lambda *_: None)
 
-    assert own.order.profile != told_.order.profile == "kafka-2.8"
+    assert own.order.profile != campaign.order.profile == "kafka-2.8"
 
 
 def test_a_campaign_that_is_stopped_before_it_begins_reaches_no_case_and_knows_it() -> None:

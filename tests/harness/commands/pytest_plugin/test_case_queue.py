@@ -15,13 +15,13 @@ from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.model.verdicts import Verdict
 
 
-def _waited(tmp_path: Path, known: Sequence[KnownFailure], *entries: SharedResult) -> dict[str, Result]:
+def _waited(tmp_path: Path, failures: Sequence[KnownFailure], *entries: SharedResult) -> dict[str, Result]:
     """Return what items are told of cases that another worker has run."""
     other, folder = SharedFolder(tmp_path), SharedFolder(tmp_path)
     assert other.claim(0)
     for result in entries:
         other.tell(result)
-    engine = WorkerQueue(commission(Expectations(known=tuple(known))), (CASE, OTHER), folder, worker=0, workers=1)
+    engine = WorkerQueue(commission(Expectations(known=tuple(failures))), (CASE, OTHER), folder, worker=0, workers=1)
     results = {case.id: engine.wait(case) for case in (CASE, OTHER)}
     engine.stop()
     other.let_go()

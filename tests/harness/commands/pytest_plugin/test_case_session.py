@@ -68,7 +68,7 @@ def test_who_runs_a_file_of_his_own_is_spared_the_cases_that_the_configuration_n
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--groupproof-client", "kafka-pyton"), "*did you mean kafka-python*"),
         (
@@ -79,11 +79,11 @@ def test_who_runs_a_file_of_his_own_is_spared_the_cases_that_the_configuration_n
         ((ID,), "*nobody is under test: say --groupproof-client or --groupproof-coordinator*"),
     ],
 )
-def test_wrong_usage_ends_the_session_before_anything_runs(pytester: pytest.Pytester, arguments: tuple[str, ...], said: str) -> None:
+def test_wrong_usage_ends_the_session_before_anything_runs(pytester: pytest.Pytester, arguments: tuple[str, ...], message: str) -> None:
     result = _run(pytester, *arguments)
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([said])
+    result.stderr.fnmatch_lines([message])
 
 
 def test_expectations_are_strict(pytester: pytest.Pytester) -> None:

@@ -16,7 +16,7 @@ EXAMPLES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_catches_its_bug_and_passes_without_it(name: str, tmp_path: Path) -> None:
-    client, said = EXAMPLES[name]
+    client, message = EXAMPLES[name]
     site = site_of(client)
     project = tmp_path / name
     shutil.copytree(ROOT / "examples" / name, project)
@@ -26,7 +26,7 @@ def test_an_example_catches_its_bug_and_passes_without_it(name: str, tmp_path: P
     mended = pytest_in(project, "test_orders.py", path=site)
 
     assert with_bug.returncode == 1, with_bug.stdout
-    assert said in with_bug.stdout, with_bug.stdout
+    assert message in with_bug.stdout, with_bug.stdout
     assert mended.returncode == 0, mended.stdout
 
 

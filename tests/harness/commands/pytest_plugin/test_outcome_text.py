@@ -51,10 +51,10 @@ def test_what_came_to_no_verdict_is_not_laid_at_the_clients_door() -> None:
 
 
 def test_the_environments_trouble_is_an_error_in_its_own_words() -> None:
-    said = _saying(Verdict.INCONCLUSIVE, trouble=BrokenEnvironment("no port is left"))
+    text = _saying(Verdict.INCONCLUSIVE, trouble=BrokenEnvironment("no port is left"))
 
-    assert said.kind is Kind.ERROR
-    assert said.text.startswith("no port is left\n")
+    assert text.kind is Kind.ERROR
+    assert text.text.startswith("no port is left\n")
 
 
 def test_a_case_that_was_not_reached_is_an_error() -> None:
@@ -69,10 +69,10 @@ def test_a_known_failure_is_expected_with_its_reason_unless_pytest_runs_those_to
 
 
 def test_a_stale_expectation_fails_what_passes() -> None:
-    said = _saying(Verdict.OK, stale="known.toml, entry 1: passes")
+    text = _saying(Verdict.OK, stale="known.toml, entry 1: passes")
 
-    assert said.kind is Kind.FAILED
-    assert said.text.startswith("stale expectation: known.toml, entry 1: passes\n")
+    assert text.kind is Kind.FAILED
+    assert text.text.startswith("stale expectation: known.toml, entry 1: passes\n")
 
 
 def test_what_fail_on_names_fails_too() -> None:

@@ -51,7 +51,7 @@ def test_the_command_line_goes_before_the_file(pytester: pytest.Pytester) -> Non
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--groupproof-level", "may"), "a level is one of must, should, info"),
         (("--groupproof-seed", "x"), "a seed is an integer"),
@@ -63,6 +63,6 @@ def test_the_command_line_goes_before_the_file(pytester: pytest.Pytester) -> Non
         (("--groupproof-client", "python 'shim"), "No closing quotation"),
     ],
 )
-def test_a_value_that_cannot_be_is_wrong_usage(pytester: pytest.Pytester, arguments: tuple[str, ...], said: str) -> None:
-    with pytest.raises(pytest.UsageError, match=said):
+def test_a_value_that_cannot_be_is_wrong_usage(pytester: pytest.Pytester, arguments: tuple[str, ...], message: str) -> None:
+    with pytest.raises(pytest.UsageError, match=message):
         _wishes(pytester, "--groupproof-client", "aiokafka", *arguments)

@@ -11,7 +11,7 @@ from groupproof.harness.model.errors import WrongUsage
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"named": "kafka-pyton"}, "kafka-python"),
         ({"profile": "kafka-4.9"}, "did you mean kafka-4.4"),
@@ -20,8 +20,8 @@ from groupproof.harness.model.errors import WrongUsage
         ({"expect": (Path("nowhere.toml"),)}, "can't read the expectations nowhere.toml"),
     ],
 )
-def test_a_wrong_name_is_answered_with_the_nearest(changed: dict[str, object], said: str) -> None:
-    with pytest.raises(WrongUsage, match=said):
+def test_a_wrong_name_is_answered_with_the_nearest(changed: dict[str, object], message: str) -> None:
+    with pytest.raises(WrongUsage, match=message):
         RunPlan.of(wishes(**changed))
 
 

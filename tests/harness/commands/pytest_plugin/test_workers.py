@@ -65,11 +65,11 @@ def test_an_interruption_ends_every_process_and_writes_what_was_reached(tmp_path
             break
 
     running.send_signal(signal.SIGINT)
-    said = running.stdout.read()
+    printed = running.stdout.read()
     running.wait()
     running.stdout.close()
 
-    assert running.returncode == 2, said
+    assert running.returncode == 2, printed
     assert _processes(mark) == []
     assert json.loads((tmp_path / "out" / "report.json").read_text())["run"]["interrupted"]
 

@@ -20,9 +20,9 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let java be the reference member, but for its heartbeats in release 0.0.0."""
     real = client_registry.candidate
 
-    def named(spec: str, *given: Any, **more: Any) -> client_registry.Candidate:
+    def named(spec: str, *words: Any, **more: Any) -> client_registry.Candidate:
         variant = "never-heartbeats" if spec == "java@0.0.0" else None
-        found = real("groupproof", *given, **more)
+        found = real("groupproof", *words, **more)
         return replace(found, words=(spec,), subject=ReferenceSubject(run_shim, is_virtual=True, variant=variant))
 
     monkeypatch.setattr(client_registry, "candidate", named)
@@ -62,14 +62,14 @@ def test_each_case_that_clients_end_otherwise_is_told_with_both_verdicts_and_whe
     assert (entry["case"], entry["first"]["verdict"], entry["second"]["verdict"]) == ("heartbeat/classic/steady", "OK", "FAILED")
 
 
-@pytest.mark.parametrize(("given", "complaint"), [
+@pytest.mark.parametrize(("options", "complaint"), [
     (("java", "kfake"), "java is a client and kfake a coordinator; name two of one side"),
     (("127.0.0.1:9092", "kafka-python"), "kafka-python is a client and 127.0.0.1:9092 a coordinator; name two of one side"),
     (("java", "kafka-pyton"), "did you mean kafka-python"),
     (("java", "groupproof", "--steps", "5"), "--steps and --properties are for coordinators"),
 ])  # fmt: skip
-def test_what_cannot_be_compared_is_wrong_usage(groupproof: Call, given: tuple[str, ...], complaint: str) -> None:
-    called = groupproof("diff", *given)
+def test_what_cannot_be_compared_is_wrong_usage(groupproof: Call, options: tuple[str, ...], complaint: str) -> None:
+    called = groupproof("diff", *options)
 
     assert called.code == 3
     assert complaint in called.err

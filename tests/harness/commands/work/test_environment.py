@@ -70,8 +70,8 @@ def test_a_cache_that_cannot_be_made_is_missing(monkeypatch: pytest.MonkeyPatch,
     assert "set GROUPPROOF_CACHE to a folder that is" in cache.remedy
 
 
-@pytest.mark.parametrize(("status", "said", "found"), [(0, "go 1.26\nmore", "go 1.26, /bin/go"), (1, "broken", None), (0, "", None)])
-def test_a_program_counts_when_it_answers(status: int, said: str, found: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("status", "printed", "found"), [(0, "go 1.26\nmore", "go 1.26, /bin/go"), (1, "broken", None), (0, "", None)])
+def test_a_program_counts_when_it_answers(status: int, printed: str, found: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name, path=None: f"/bin/{name}")
 
-    assert environment._answer(("go", "version"), lambda *_, **__: subprocess.CompletedProcess([], status, said, "")) == found
+    assert environment._answer(("go", "version"), lambda *_, **__: subprocess.CompletedProcess([], status, printed, "")) == found

@@ -27,11 +27,11 @@ def test_without_faults_a_replay_line_says_none() -> None:
     assert "--faults none" in replay_line(settled(QUICK, (4, 1)))
 
 
-@pytest.mark.parametrize(("recorded", "variant", "code", "said"), [
+@pytest.mark.parametrize(("recorded", "variant", "code", "message"), [
     ("INV-04", "generation-stays", BROKEN, "reproduced: "), ("INV-04", None, 0, "not reproduced: "), (None, None, 0, ""),
 ])  # fmt: skip
 def test_a_replay_says_whether_it_came_out_as_recorded(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], recorded: str | None, variant: str | None, code: int, said: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], recorded: str | None, variant: str | None, code: int, message: str
 ) -> None:
     simulation = {**QUICK.to_json(), "coordinator_variant": variant}
     violations = [{"requirement": recorded, "at_ms": 1, "what": ""}] if recorded else []
@@ -40,7 +40,7 @@ def test_a_replay_says_whether_it_came_out_as_recorded(
 
     assert replayed(file, None, "simulator", as_json=False) == code
     last = capsys.readouterr().out.splitlines()[-1]
-    assert last.startswith(said)
+    assert last.startswith(message)
 
 
 def test_what_is_told_names_the_times_as_people_do(capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,8 +39,8 @@ def test_an_end_may_be_of_another_gravity_and_one_before_the_instant_is_not_of_i
     assert [verdict(judge, story) for story in (marked(before), after)] == [Verdict.OK, Verdict.NON_STRICT]
 
 
-def holding(*entries: int, given: tuple[int, ...], until_ms: float = 8_000) -> Story:
-    story = marked(Story()).member(gets=[("t", number) for number in given])
+def holding(*entries: int, offsets: tuple[int, ...], until_ms: float = 8_000) -> Story:
+    story = marked(Story()).member(gets=[("t", number) for number in offsets])
     story.partitions("assigned", *(("t", number) for number in entries))
     story.at(until_ms).beat()
     return story
@@ -50,18 +50,18 @@ HOLDS = application_holds("m0", 2, after="since", requirement="ASSIGN-11")
 
 
 def test_an_application_holds_what_it_was_told_of_and_the_client_was_assigned() -> None:
-    assert verdict(HOLDS, holding(0, 1, given=(0, 1))) is Verdict.OK
+    assert verdict(HOLDS, holding(0, 1, offsets=(0, 1))) is Verdict.OK
 
 
 def test_partitions_that_were_assigned_and_never_told_of_are_nobodys_and_so_are_those_told_of_alone() -> None:
-    for story in (holding(0, given=(0, 1)), holding(0, 1, given=(0,))):
+    for story in (holding(0, offsets=(0, 1)), holding(0, 1, offsets=(0,))):
         (found,) = findings(HOLDS, story)
         assert (found.verdict, found.proof) == (Verdict.FAILED, Proof.LIVENESS)
 
 
 def test_an_application_that_may_yet_be_told_is_not_judged() -> None:
     with pytest.raises(NotReached, match="before its time was over"):
-        findings(HOLDS, holding(0, given=(0, 1), until_ms=3_000))
+        findings(HOLDS, holding(0, offsets=(0, 1), until_ms=3_000))
 
 
 def joining(*, protocol: str = "range") -> Story:

@@ -155,12 +155,12 @@ def test_a_delay_that_no_other_rebalance_met_shows_nothing_of_its_counting_down(
 
 
 def test_a_worker_that_stayed_keeps_what_it_runs() -> None:
-    alone, taken = Story().mark("left"), Story().mark("left")
+    alone, moved = Story().mark("left"), Story().mark("left")
     leads(alone, {ID: (ONE,)}, {ID: gives()})
-    leads(taken, {ID: (ONE,)}, {ID: gives(revoked=(ONE,))})
+    leads(moved, {ID: (ONE,)}, {ID: gives(revoked=(ONE,))})
 
     assert verdict(leaves_others_alone("m0", after="left"), alone) is Verdict.OK
-    assert verdict(leaves_others_alone("m0", after="left"), taken) is Verdict.NON_STRICT
+    assert verdict(leaves_others_alone("m0", after="left"), moved) is Verdict.NON_STRICT
 
 
 def test_a_leader_behind_assigns_nothing() -> None:

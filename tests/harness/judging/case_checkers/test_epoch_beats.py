@@ -11,10 +11,10 @@ def test_a_heartbeat_is_read_with_its_answer() -> None:
     story.ask(1)
     story.hb(-1)
 
-    join, said, open_, leave = beats(story.evidence, "m0")
+    join, answered, open_, leave = beats(story.evidence, "m0")
 
     assert (join.is_join, join.member, join.owned, join.names, join.is_full, join.target) == (True, ID, frozenset(), ("t",), True, frozenset(BOTH))
-    assert (said.owned, said.is_full, said.target, said.is_accepted) == (frozenset(BOTH), False, None, True)
+    assert (answered.owned, answered.is_full, answered.target, answered.is_accepted) == (frozenset(BOTH), False, None, True)
     assert (open_.answer, open_.is_accepted, open_.owned) == (None, False, None)
     assert leave.is_leave
 

@@ -114,12 +114,12 @@ def test_the_application_gives_up_what_goes_alone(named: tuple[tuple[str, int], 
     assert verdict(judge, handed_over(lambda story: story.partitions("revoked", *named))) is expected
 
 
-@pytest.mark.parametrize(("told", "expected"), [(BOTH, OK), ((), FAILED)])
-def test_the_application_hears_of_what_it_owns(told: tuple[tuple[str, int], ...], expected: Verdict) -> None:
+@pytest.mark.parametrize(("reported", "expected"), [(BOTH, OK), ((), FAILED)])
+def test_the_application_hears_of_what_it_owns(reported: tuple[tuple[str, int], ...], expected: Verdict) -> None:
     story = EpochStory()
     story.hb(0, gets=1, gives=BOTH)
     story.hb(1, owns=BOTH)
-    story.partitions("assigned", *told)
+    story.partitions("assigned", *reported)
     story.end(9_000)
 
     assert verdict(is_told_of_assignment("m0"), story) is expected

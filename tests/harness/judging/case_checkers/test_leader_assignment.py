@@ -128,11 +128,14 @@ def test_the_newest_assignment_is_counted(count: int, expected: Verdict) -> None
     assert verdict(holds_partitions("m0", count, requirement="ASSIGN-11"), story) is expected
 
 
-@pytest.mark.parametrize(("whom", "said"), [("The client", "It"), ("The other member", "The other member")])
-def test_of_whom_an_assignment_is_told(whom: str, said: str) -> None:
+@pytest.mark.parametrize(("whom", "message"), [("The client", "It"), ("The other member", "The other member")])
+def test_of_whom_an_assignment_is_told(whom: str, message: str) -> None:
     (found,) = findings(holds_partitions("m0", 3, requirement="ASSIGN-11", whom=whom), Story().member(gets=[T0, T1]).end())
 
-    assert (found.expected, found.observed) == (f"{whom} is assigned 3 partitions in the end.", f"{said} was assigned another number of partitions.")
+    assert (found.expected, found.observed) == (
+        f"{whom} is assigned 3 partitions in the end.",
+        f"{message} was assigned another number of partitions.",
+    )
 
 
 def test_an_assignment_that_never_came_is_not_counted() -> None:

@@ -21,7 +21,9 @@ def owning(*owned: int, generation: int = 1, version: int = 3) -> Subscription:
 def led(story: Story, members: Mapping[str, Subscription], *, generation: int = 2, protocol: str = "range") -> Story:
     """Tell how m0 was told to lead these members."""
     request = story.request(Api.JOIN_GROUP, member=ID)
-    listed: Sequence[Mapping[str, object]] = [{"member_id": key, "metadata": encode_subscription(what)} for key, what in members.items()]
+    listed: Sequence[Mapping[str, object]] = [
+        {"member_id": key, "metadata": encode_subscription(subscription)} for key, subscription in members.items()
+    ]
     body = {"member_id": ID, "generation_id": generation, "leader": ID, "protocol_name": protocol, "members": listed}
     story.answer(request, member=ID, generation=generation, body=body)
     return story
@@ -33,8 +35,8 @@ def two(story: Story, *, generation: int = 2) -> Story:
 
 def assigns(story: Story, *, generation: int = 2, **numbers: Iterable[int]) -> Story:
     names = {"mine": ID, "theirs": PEER}
-    given: dict[str, list[TopicPartition]] = {names[name]: [("t", number) for number in owned] for name, owned in numbers.items()}
-    story.sync(generation=generation, assigns=given)
+    shares: dict[str, list[TopicPartition]] = {names[name]: [("t", number) for number in owned] for name, owned in numbers.items()}
+    story.sync(generation=generation, assigns=shares)
     return story
 
 

@@ -145,10 +145,10 @@ def test_who_has_no_callback_of_a_rebalance_is_judged_by_what_it_reads_meanwhile
 
 
 @pytest.mark.parametrize(
-    ("reads", "said"),
+    ("reads", "message"),
     [(True, "It joined again with its partitions still in hand."), (False, "It joined again, and no partitions_revoked came first.")],
 )
-def test_who_reads_on_has_its_partitions_and_of_who_does_not_a_line_is_missing(reads: bool, said: str) -> None:
+def test_who_reads_on_has_its_partitions_and_of_who_does_not_a_line_is_missing(reads: bool, message: str) -> None:
     story = owner().mark("newcomer").at(100)
     story.join(member=ID, generation=2)
     if reads:
@@ -156,7 +156,7 @@ def test_who_reads_on_has_its_partitions_and_of_who_does_not_a_line_is_missing(r
     story.end(3_000)
 
     assert [(finding.observed, finding.line) for finding in findings(revokes_before_joining("m0", after="newcomer"), story)] == [
-        (said, "partitions_revoked")
+        (message, "partitions_revoked")
     ]
 
 
@@ -190,10 +190,10 @@ def test_partitions_that_a_session_cost_are_told_with_it() -> None:
     assert found.detail == "no Heartbeat for 6100 ms"
 
 
-@pytest.mark.parametrize(("taken", "expected"), [([T1], Verdict.OK), ([T0, T1], Verdict.NON_STRICT)])
-def test_what_stays_with_a_cooperative_member_is_never_taken(taken: list[tuple[str, int]], expected: Verdict) -> None:
+@pytest.mark.parametrize(("revoked", "expected"), [([T1], Verdict.OK), ([T0, T1], Verdict.NON_STRICT)])
+def test_what_stays_with_a_cooperative_member_is_never_taken(revoked: list[tuple[str, int]], expected: Verdict) -> None:
     story = owner("cooperative-sticky").mark("newcomer")
-    story.partitions("revoked", *taken)
+    story.partitions("revoked", *revoked)
 
     assert verdict(keeps_partitions("m0", 1, after="newcomer", requirement="ASSIGN-06"), story.end()) is expected
 

@@ -177,12 +177,12 @@ def test_an_assignment_or_a_heartbeat_of_a_standing_membership_is_recovery(does:
     assert after_fault(recovers("m0", after="error", requirement="CLIENT-76", within_ms=5_000), does=does) is expected
 
 
-@pytest.mark.parametrize(("was_one", "said"), [(True, "It never became a member again."), (False, "It never got an assignment.")])
-def test_who_was_no_member_before_is_not_said_to_be_one_again(was_one: bool, said: str) -> None:
+@pytest.mark.parametrize(("was_one", "message"), [(True, "It never became a member again."), (False, "It never got an assignment.")])
+def test_who_was_no_member_before_is_not_said_to_be_one_again(was_one: bool, message: str) -> None:
     story = (Story().member() if was_one else Story()).mark("error").end(20_000)
     (found,) = findings(recovers("m0", after="error", requirement="CLIENT-76", within_ms=5_000), story)
 
-    assert (found.verdict, found.observed) == (Verdict.FAILED, said)
+    assert (found.verdict, found.observed) == (Verdict.FAILED, message)
 
 
 @pytest.mark.parametrize(("does", "expected"), [("sync", Verdict.OK), ("beat", Verdict.OK), ("find", Verdict.FAILED)])

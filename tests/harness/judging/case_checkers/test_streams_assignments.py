@@ -31,7 +31,7 @@ def told(members: Mapping[str, bytes], dealt: Mapping[str, tuple[int, ...] | byt
 
 
 @pytest.mark.parametrize(
-    ("said", "version", "commonly", "expected"),
+    ("versions", "version", "commonly", "expected"),
     [
         ({"version": 8, "latest": 8}, 8, 8, Verdict.OK),
         ({"version": 8, "latest": 11}, 8, 11, Verdict.OK),
@@ -41,8 +41,8 @@ def told(members: Mapping[str, bytes], dealt: Mapping[str, tuple[int, ...] | byt
         ({"version": 12, "latest": 12}, 12, 12, Verdict.FAILED),
     ],
 )
-def test_the_versions_are_the_lowest_used_and_the_lowest_known(said: dict[str, int], version: int, commonly: int, expected: Verdict) -> None:
-    story = told({ID: says(), OTHER: says(**said)}, {ID: (0,), OTHER: (1,)}, version=version, commonly=commonly)  # type: ignore[arg-type]  # fields by name
+def test_the_versions_are_the_lowest_used_and_the_lowest_known(versions: dict[str, int], version: int, commonly: int, expected: Verdict) -> None:
+    story = told({ID: says(), OTHER: says(**versions)}, {ID: (0,), OTHER: (1,)}, version=version, commonly=commonly)  # type: ignore[arg-type]  # fields by name
 
     assert verdict(agrees_on_versions("m0", after="came"), story) is expected
 

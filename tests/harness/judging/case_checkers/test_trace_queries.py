@@ -14,9 +14,9 @@ def test_an_id_handed_out_with_79_is_given_without_a_generation() -> None:
     story.join(gets="m0-pending", generation=-1, error=79)
     story.join(member="m0-pending", gets="m0-pending", generation=4)
 
-    given = trace_queries.memberships_given(Evidence(story.trace), "m0")
+    memberships = trace_queries.memberships_given(Evidence(story.trace), "m0")
 
-    assert [(assignment.member, assignment.generation, assignment.is_leader) for assignment in given] == [
+    assert [(assignment.member, assignment.generation, assignment.is_leader) for assignment in memberships] == [
         ("m0-pending", -1, False),
         ("m0-pending", 4, True),
     ]
@@ -130,10 +130,10 @@ def test_the_absence_of_a_report_counts_only_where_the_program_could_have_made_o
     quiet, mute, tells = Story(), Story(), Story()
     for story in (mute, tells):
         story.kit("hello", "m0", capabilities=["classic"], level=0, unreported=["error"])
-    said = tells.tell("error", error="X", message="", fatal=False)
+    report = tells.tell("error", error="X", message="", fatal=False)
 
     assert trace_queries.report_due(quiet.evidence, "m0", None) is None
-    assert trace_queries.report_due(tells.evidence, "m0", None) == said
+    assert trace_queries.report_due(tells.evidence, "m0", None) == report
     assert trace_queries.surfaced(mute.evidence, "m0", None) is None
     with pytest.raises(NotOffered):
         trace_queries.report_due(mute.evidence, "m0", None)

@@ -12,11 +12,11 @@ from groupproof.harness.model.evidence import Evidence
 
 def test_each_case_has_a_fold_of_its_own() -> None:
     judge = folded(MemberIdsGiven)
-    given = Story().member()
+    story = Story().member()
     stranger = Story()
     stranger.beat(member="m0-1")
 
-    assert list(judge(Evidence(given.trace))) == []
+    assert list(judge(Evidence(story.trace))) == []
     assert len(list(judge(Evidence(stranger.trace)))) == 1
 
 

@@ -23,9 +23,9 @@ def test_they_are_the_checkers_of_every_case() -> None:
 
 
 def test_their_requirements_are_in_the_catalogue() -> None:
-    known = {requirement.id for requirement in requirements()}
+    ids = {requirement.id for requirement in requirements()}
 
-    assert {*CLASSIC_CHECKERS.member_requirements, *CLASSIC_CHECKERS.invariant_requirements} <= known
+    assert {*CLASSIC_CHECKERS.member_requirements, *CLASSIC_CHECKERS.invariant_requirements} <= ids
 
 
 @pytest.mark.parametrize(("generation", "why"), [(1, []), (4, ["it was first seen in generation 4"])])

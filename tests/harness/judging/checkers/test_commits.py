@@ -113,12 +113,12 @@ def test_a_commit_of_a_lost_group_is_not_held_against_the_one_after_it() -> None
     assert found(CommitsAreOwn, story.end(6_000)) == []
 
 
-def asked(error: int, **told: Any) -> list[str]:
+def asked(error: int, **fields: Any) -> list[str]:
     """Ask for a commit that is answered with `error`, and tell how it went; return what is found."""
     story = Story().member(gets=[T0])
     story.kit("command", "m0", command="commit", fields={"offsets": [[*T0, 5]]})
     story.commit((*T0, 5), error=error)
-    story.tell("offsets_committed", **told)
+    story.tell("offsets_committed", **fields)
     return [finding.observed for finding in found(CommitOutcomesReported, story.end(5_000))]
 
 

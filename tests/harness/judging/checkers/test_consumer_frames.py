@@ -31,14 +31,14 @@ def _asks(story: Story, epoch: int, *, owns: tuple[Any, ...] | None = None, **co
     return story.request(BEAT, "a", member_epoch=epoch, **{"member": "m", "partitions": owns or (), "body": body, **columns})
 
 
-def _beat(story: Story, epoch: int, *, gets: int, owns: tuple[Any, ...] | None = None, given: tuple[Any, ...] | None = None) -> None:
-    body: dict[str, Any] = {"assignment": None if given is None else {}}
-    story.answer(_asks(story, epoch, owns=owns), member_epoch=gets, body=body, partitions=given or ())
+def _beat(story: Story, epoch: int, *, gets: int, owns: tuple[Any, ...] | None = None, target: tuple[Any, ...] | None = None) -> None:
+    body: dict[str, Any] = {"assignment": None if target is None else {}}
+    story.answer(_asks(story, epoch, owns=owns), member_epoch=gets, body=body, partitions=target or ())
 
 
-def _joined(*given: Any) -> Story:
+def _joined(*target: Any) -> Story:
     story = Story()
-    _beat(story, 0, gets=1, owns=(), given=given)
+    _beat(story, 0, gets=1, owns=(), target=target)
     return story
 
 
@@ -123,8 +123,8 @@ def test_what_was_given_up_is_fetched_no_more(partition: Any, is_driven: bool, r
     story = Story()
     if is_driven:
         story.kit("command", "a", command="subscribe")
-    _beat(story, 0, gets=1, owns=(), given=(T0, T1))
-    _beat(story, 1, gets=1, given=(T1,))
+    _beat(story, 0, gets=1, owns=(), target=(T0, T1))
+    _beat(story, 1, gets=1, target=(T1,))
     _beat(story, 1, gets=2, owns=(T1,))
     for at_ms in (10_000, 10_500, 11_000):
         story.at(at_ms).request(Api.FETCH, "a", offsets=((*partition, 5),), connection=3)
@@ -163,6 +163,6 @@ def test_a_commit_with_the_epoch_of_a_membership_that_ended_is_found_but_for_one
     again = _joined()
     _beat(again, -1, gets=-1)
     again.at(5_000)
-    _beat(again, 0, gets=1, owns=(), given=())
+    _beat(again, 0, gets=1, owns=(), target=())
     again.said(Api.OFFSET_COMMIT, "a", member="m", generation=1)
     assert findings(EpochsGiven, again) == []

@@ -29,10 +29,10 @@ UNMET: dict[str, Mapping[str, Any]] = {
 
 @pytest.mark.parametrize("why", UNMET)
 def test_what_is_not_known_of_the_brokers_is_the_reason(why: str) -> None:
-    said = unmet(EpochStory().settled().trace, {**MET, **UNMET[why]})
+    reason = unmet(EpochStory().settled().trace, {**MET, **UNMET[why]})
 
-    assert said.endswith(why)
-    assert bool(said) == bool(why)
+    assert reason.endswith(why)
+    assert bool(reason) == bool(why)
 
 
 def test_a_topic_that_nobody_subscribes_to_changes_nothing_unless_a_pattern_may_match_it() -> None:

@@ -45,18 +45,18 @@ def test_a_planted_bug_of_the_coordinator_is_seen_in_its_frames(bug: str, requir
 
 
 def _beat(
-    story: Story, member: str, epoch: int, *, gets: int, owns: tuple[Any, ...] | None = None, given: tuple[Any, ...] | None = None, error: int = 0
+    story: Story, member: str, epoch: int, *, gets: int, owns: tuple[Any, ...] | None = None, target: tuple[Any, ...] | None = None, error: int = 0
 ) -> None:
     body = {"topic_partitions": None if owns is None else ()}
     request = story.request(Api.CONSUMER_GROUP_HEARTBEAT, member, member=member, member_epoch=epoch, body=body, partitions=owns or ())
-    answer: dict[str, Any] = {"assignment": None if given is None else {}}
-    story.answer(request, error=error, member_epoch=None if error else gets, body=answer, partitions=given or ())
+    answer: dict[str, Any] = {"assignment": None if target is None else {}}
+    story.answer(request, error=error, member_epoch=None if error else gets, body=answer, partitions=target or ())
 
 
 def test_who_was_removed_meanwhile_held_nothing_any_more() -> None:
     story = Story()
-    _beat(story, "a", 0, gets=1, owns=(), given=(T0,))
-    _beat(story, "b", 0, gets=2, owns=(), given=(T0,))
+    _beat(story, "a", 0, gets=1, owns=(), target=(T0,))
+    _beat(story, "b", 0, gets=2, owns=(), target=(T0,))
     _beat(story, "a", 1, gets=0, error=25)
 
     assert findings(ConsumerGroupInvariants, story) == []
@@ -64,10 +64,10 @@ def test_who_was_removed_meanwhile_held_nothing_any_more() -> None:
 
 def test_what_a_member_released_in_its_request_is_free_before_it_is_answered() -> None:
     story = Story()
-    _beat(story, "a", 0, gets=1, owns=(), given=(T0,))
-    _beat(story, "a", 1, gets=1, given=())
+    _beat(story, "a", 0, gets=1, owns=(), target=(T0,))
+    _beat(story, "a", 1, gets=1, target=())
     released = story.request(Api.CONSUMER_GROUP_HEARTBEAT, "a", member="a", member_epoch=1, body={"topic_partitions": ()}, connection=2)
-    _beat(story, "b", 0, gets=2, owns=(), given=(T0,))
+    _beat(story, "b", 0, gets=2, owns=(), target=(T0,))
     story.answer(released, member_epoch=2, body={"assignment": None})
     _beat(story, "a", 2, gets=2)
 
@@ -76,8 +76,8 @@ def test_what_a_member_released_in_its_request_is_free_before_it_is_answered() -
 
 def test_two_owners_are_told_when_the_first_is_answered_as_a_member_again() -> None:
     story = Story()
-    _beat(story, "a", 0, gets=1, owns=(), given=(T0,))
-    _beat(story, "b", 0, gets=1, owns=(), given=(T0,))
+    _beat(story, "a", 0, gets=1, owns=(), target=(T0,))
+    _beat(story, "b", 0, gets=1, owns=(), target=(T0,))
     assert findings(ConsumerGroupInvariants, story) == []
     _beat(story, "a", 1, gets=1)
 

@@ -44,8 +44,8 @@ class Beats(Story):
         """Tell of a heartbeat with what it says to own, and its answer with the epoch and the target that it gives."""
         asked: dict[str, Any] = {"body": {"topic_partitions": None if owned is None else ()}, "partitions": tuple(owned or ())}
         request = self.request(BEAT, client, member=f"id-{client}", member_epoch=epoch, **asked)
-        given = None if error else epoch if to is None else to
-        self.answer(request, error=error, member_epoch=given, partitions=tuple(target or ()), body={"assignment": None if target is None else {}})
+        answered = None if error else epoch if to is None else to
+        self.answer(request, error=error, member_epoch=answered, partitions=tuple(target or ()), body={"assignment": None if target is None else {}})
         return self
 
 

@@ -144,10 +144,10 @@ def led_anew(leader: str, happens: Callable[[Story], object] | None) -> Story:
     return story
 
 
-@pytest.mark.parametrize("what", LOST)
-def test_a_static_leader_may_have_come_back_by_an_id_that_nobody_was_told(what: str) -> None:
-    assert broken(led_anew(static_id("i0", 9), LOST[what])) == []
-    assert broken(led_anew(static_id("i1", 9), LOST[what])) == ["JOIN-13"]
+@pytest.mark.parametrize("change", LOST)
+def test_a_static_leader_may_have_come_back_by_an_id_that_nobody_was_told(change: str) -> None:
+    assert broken(led_anew(static_id("i0", 9), LOST[change])) == []
+    assert broken(led_anew(static_id("i1", 9), LOST[change])) == ["JOIN-13"]
 
 
 def test_a_static_leader_that_did_not_come_back_has_the_id_that_it_was_told() -> None:

@@ -89,7 +89,7 @@ def test_a_late_line_may_be_about_the_assignment_before(late: float, is_found: b
 
 
 @pytest.mark.parametrize(
-    ("generation", "pairs", "said"),
+    ("generation", "pairs", "messages"),
     [
         (2, [T0], []),
         (1, [T0, T1], []),
@@ -100,14 +100,14 @@ def test_a_late_line_may_be_about_the_assignment_before(late: float, is_found: b
     ],
 )
 def test_a_line_that_names_its_generation_is_held_against_that_ones_answer(
-    generation: int | None, pairs: list[tuple[str, int]], said: list[str]
+    generation: int | None, pairs: list[tuple[str, int]], messages: list[str]
 ) -> None:
     story = driven(gets=[T0, T1])
     story.at(10_000).join(member=ID, generation=2)
     story.sync(generation=2, gets=[T0])
     story.tell("partitions_assigned", partitions=[{"topic": topic, "partition": number} for topic, number in pairs], generation=generation)
 
-    assert [finding.observed for finding in found(CallbacksTellAssignments, story.end(20_000))] == said
+    assert [finding.observed for finding in found(CallbacksTellAssignments, story.end(20_000))] == messages
 
 
 def test_a_client_that_spoke_to_nobody_is_judged_by_others() -> None:
@@ -144,13 +144,13 @@ def test_an_overlap_is_one_beyond_what_the_lines_are_late_and_is_never_proven_by
 
 
 @pytest.mark.parametrize(
-    ("reads", "said"),
+    ("reads", "message"),
     [
         (True, "Two members of one generation held a partition at once."),
         (False, "No partitions_revoked came in time for a partition that another member was given."),
     ],
 )
-def test_who_reads_on_holds_a_partition_and_of_who_does_not_a_line_is_missing(reads: bool, said: str) -> None:
+def test_who_reads_on_holds_a_partition_and_of_who_does_not_a_line_is_missing(reads: bool, message: str) -> None:
     findings = found(OwnersNeverOverlap, overlap(late=0, shared=2_000, reads=reads))
 
-    assert [(finding.observed, finding.line) for finding in findings] == [(said, "partitions_revoked")]
+    assert [(finding.observed, finding.line) for finding in findings] == [(message, "partitions_revoked")]

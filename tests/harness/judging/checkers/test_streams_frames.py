@@ -22,13 +22,13 @@ def test_what_a_member_was_given_is_known_when_it_joins_again() -> None:
     story = Story()
     leads(story, {ID: says()}, {ID: (0, 1)})
     join = story.request(Api.JOIN_GROUP, member=ID, body={"protocols": [{"name": "stream", "metadata": says(owned=(0, 1), running=(0,))}]})
-    mine, info, said = given(story.evidence, "m0", join), info_in(join), subscription_in(join)
+    mine, info, subscription = given(story.evidence, "m0", join), info_in(join), subscription_in(join)
 
     assert mine is not None
     assert info is not None
-    assert said is not None
+    assert subscription is not None
     assert (mine.partitions, mine.info.active) == ((("t", 0), ("t", 1)), (task(0), task(1)))
-    assert (info.active, said.owned) == ((task(0),), (("t", 0), ("t", 1)))
+    assert (info.active, subscription.owned) == ((task(0),), (("t", 0), ("t", 1)))
     assert given(story.evidence, "m1", join) is None
 
 

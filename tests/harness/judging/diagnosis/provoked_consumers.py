@@ -154,9 +154,9 @@ def provoke(folder: Path, only: list[str]) -> tuple[list[Path], Trace]:
             bootstrap = "{}:{}".format(*(await hub.route_to(cluster.addresses[0], 0)).local)
             log = folder / "client.log"
             async with hosted(launch, bootstrap, log) as host, hosted(launch, bootstrap, log) as doomed, trio.open_nursery() as groups:
-                for group, what in _GROUPS.items():
+                for group, steps in _GROUPS.items():
                     if not only or group in only:
-                        groups.start_soon(partial(what, Cast(group, host, doomed, list(cluster.addresses))))
+                        groups.start_soon(partial(steps, Cast(group, host, doomed, list(cluster.addresses))))
             nursery.cancel_scope.cancel()
 
     trio.run(main)

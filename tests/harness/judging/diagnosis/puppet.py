@@ -49,8 +49,8 @@ class Line:
         except BaseException:
             await line.close()
             raise
-        known = {int(api): api for api in Api}
-        line._ranges = {known[api["api_key"]]: (api["min_version"], api["max_version"]) for api in answer["api_keys"] if api["api_key"] in known}
+        apis = {int(api): api for api in Api}
+        line._ranges = {apis[api["api_key"]]: (api["min_version"], api["max_version"]) for api in answer["api_keys"] if api["api_key"] in apis}
         return line
 
     async def ask(self, api: Api, body: Mapping[str, Any], *, version: int | None = None) -> dict[str, Any]:
@@ -145,10 +145,10 @@ class Puppet:
 
     async def sync(self, joined: Mapping[str, Any]) -> dict[str, Any]:
         """Take the assignment; a leader brings one for everybody, all partitions for itself."""
-        given = encode_assignment(Assignment(partitions=tuple((topic, 0) for topic in self.topics), user_data=None))
+        blob = encode_assignment(Assignment(partitions=tuple((topic, 0) for topic in self.topics), user_data=None))
         nothing = encode_assignment(Assignment(partitions=(), user_data=None))
         members = [member["member_id"] for member in joined["members"]] if self.is_leader else []
-        assigned = tuple({"member_id": member, "assignment": given if member == self.member_id else nothing} for member in members)
+        assigned = tuple({"member_id": member, "assignment": blob if member == self.member_id else nothing} for member in members)
         return await self.ask(Api.SYNC_GROUP, protocol_type="consumer", protocol_name=joined["protocol_name"], assignments=assigned)
 
     async def enter(self) -> None:

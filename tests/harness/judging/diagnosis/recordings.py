@@ -17,18 +17,18 @@ __all__ = ["by_group", "causes", "explained", "recorded"]
 
 
 @cache
-def recorded(release: str, what: str) -> Trace:
+def recorded(release: str, source: str) -> Trace:
     """Return a release's trace: of its server logs (`info`), of these with its request logs (`all`), or of the `wire`."""
     folder = RECORDED / release
-    if what == "wire":
+    if source == "wire":
         return read_any([folder / "wire.ndjson.gz"])[0]
-    patterns = ("server-*.log", "debug-*.log.gz") if what == "all" else ("server-*.log",)
+    patterns = ("server-*.log", "debug-*.log.gz") if source == "all" else ("server-*.log",)
     return import_files([file for pattern in patterns for file in sorted(folder.glob(pattern))])
 
 
 @cache
-def explained(release: str, what: str) -> tuple[Rebalance, ...]:
-    return tuple(rebalances_of(recorded(release, what)))
+def explained(release: str, source: str) -> tuple[Rebalance, ...]:
+    return tuple(rebalances_of(recorded(release, source)))
 
 
 def by_group(rebalances: Iterable[Rebalance]) -> dict[str, list[Rebalance]]:

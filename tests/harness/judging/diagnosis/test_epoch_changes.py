@@ -40,18 +40,18 @@ EXPECTED = {
 GUIDE = (ROOT / "docs/explain.md").read_text()
 
 
-@pytest.mark.parametrize("what", ["info", "wire"])
-def test_each_epoch_is_told_by_what_raised_it(what: str) -> None:
-    assert causes(explained(RELEASE, what)) == EXPECTED
+@pytest.mark.parametrize("source", ["info", "wire"])
+def test_each_epoch_is_told_by_what_raised_it(source: str) -> None:
+    assert causes(explained(RELEASE, source)) == EXPECTED
 
 
 def test_log_and_wire_count_the_same_epochs() -> None:
     logged, pairs = (
         [
             (rebalance.group, rebalance.generation)
-            for rebalance in sorted(explained(RELEASE, what), key=lambda rebalance: (rebalance.group, rebalance.number))
+            for rebalance in sorted(explained(RELEASE, source), key=lambda rebalance: (rebalance.group, rebalance.number))
         ]
-        for what in ("info", "wire")
+        for source in ("info", "wire")
     )
 
     assert logged == pairs
@@ -138,13 +138,13 @@ def test_what_no_heartbeat_explains_is_the_partitions() -> None:
 
 def test_an_older_release_logs_what_members_subscribe_to() -> None:
     at = "[2025-01-01 00:00:0{},000] INFO [GroupCoordinator id=1 topic=__consumer_offsets partition=3] [GroupId g] {} (x.y.GroupMetadataManager)"
-    said = (
+    log = (
         "Static member m with instance id i joins the consumer group using the consumer protocol.", "Bumped group epoch to 1.",
         "Member m updated its subscribed topics to: [t, u].", "Bumped group epoch to 2.",
         "Computed a new target assignment for epoch 2 with 'uniform' assignor in 1ms: {}.", "Static member m with instance id i left the consumer group.",
         "Bumped group epoch to 3.",
     )  # fmt: skip
-    found = rebalances_of(merged([read_broker_log(at.format(second, line) for second, line in enumerate(said))], run="log"))
+    found = rebalances_of(merged([read_broker_log(at.format(second, line) for second, line in enumerate(log))], run="log"))
 
     assert [rebalance.cause for rebalance in found] == [FIRST, Cause.SUBSCRIPTION, Cause.LEFT]
     assert [rebalance.join_ms for rebalance in found] == [None, 2_000.0, None]

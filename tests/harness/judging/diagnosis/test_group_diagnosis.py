@@ -22,20 +22,20 @@ NEVER_LOGGED = {("coordinator-moved", 1)}
 FROM_2_4 = {"handover", "static-replaced", "admin-removal", "sync-timeout"}
 
 
-def _expected(release: str, what: str) -> dict[str, list[Cause]]:
+def _expected(release: str, source: str) -> dict[str, list[Cause]]:
     groups = {group: list(causes) for group, causes in EXPECTED.items() if release != "1.1.0" or group not in FROM_2_4}
-    for group, number in NEVER_LOGGED if (release, what) == ("1.1.0", "all") else ():
+    for group, number in NEVER_LOGGED if (release, source) == ("1.1.0", "all") else ():
         groups[group][number] = Cause.UNTOLD
     return groups
 
 
 @pytest.mark.requirement("DIAG-20")
 @pytest.mark.parametrize(
-    ("release", "what"), [("4.1.0", "info"), ("4.1.0", "all"), ("4.1.0", "wire"), ("1.1.0", "all"), ("1.1.0", "wire"), ("3.9.1", "info")]
+    ("release", "source"), [("4.1.0", "info"), ("4.1.0", "all"), ("4.1.0", "wire"), ("1.1.0", "all"), ("1.1.0", "wire"), ("3.9.1", "info")]
 )
-def test_each_provoked_rebalance_is_told_by_its_cause(release: str, what: str) -> None:
-    by_name = causes(explained(release, what))
-    expected = _expected(release, what)
+def test_each_provoked_rebalance_is_told_by_its_cause(release: str, source: str) -> None:
+    by_name = causes(explained(release, source))
+    expected = _expected(release, source)
 
     assert {group: by_name[group][: len(mine)] for group, mine in expected.items()} == expected
     assert {cause for group, mine in expected.items() for cause in by_name[group][len(mine) :]} <= {Cause.HEARTBEAT_TIMEOUT}, (
@@ -43,15 +43,15 @@ def test_each_provoked_rebalance_is_told_by_its_cause(release: str, what: str) -
     )
 
 
-@pytest.mark.parametrize(("release", "what"), [("4.1.0", "info"), ("1.1.0", "all")])
-def test_at_least_ten_kinds_are_told_from_a_broker_s_log_alone(release: str, what: str) -> None:
-    assert len({rebalance.cause for rebalance in explained(release, what)} - {Cause.UNTOLD}) >= 10
+@pytest.mark.parametrize(("release", "source"), [("4.1.0", "info"), ("1.1.0", "all")])
+def test_at_least_ten_kinds_are_told_from_a_broker_s_log_alone(release: str, source: str) -> None:
+    assert len({rebalance.cause for rebalance in explained(release, source)} - {Cause.UNTOLD}) >= 10
 
 
-@pytest.mark.parametrize(("release", "what"), [("4.1.0", "info"), ("1.1.0", "all")])
-def test_the_log_and_the_wire_of_the_same_run_tell_the_same(release: str, what: str) -> None:
+@pytest.mark.parametrize(("release", "source"), [("4.1.0", "info"), ("1.1.0", "all")])
+def test_the_log_and_the_wire_of_the_same_run_tell_the_same(release: str, source: str) -> None:
     """Compared are the rebalances that came to a generation: when each began is known to the coordinator, and to who listens within a quarter of a second."""
-    log, wire = by_group(explained(release, what)), by_group(explained(release, "wire"))
+    log, wire = by_group(explained(release, source)), by_group(explained(release, "wire"))
     for group, mine in wire.items():
         finished = [rebalance for rebalance in log[group] if rebalance.generation is not None and not rebalance.is_emptied]
         entries = [rebalance for rebalance in mine if rebalance.generation is not None]
@@ -123,9 +123,9 @@ def test_a_rebalance_lasts_from_its_start_marker_to_its_end_marker(release: str)
 
 
 @pytest.mark.requirement("DIAG-26")
-@pytest.mark.parametrize(("release", "what"), [("1.1.0", "all"), ("1.1.0", "wire"), ("4.1.0", "info"), ("4.1.0", "wire")])
-def test_the_member_that_the_join_phase_waited_for_is_named(release: str, what: str) -> None:
-    slow = by_group(explained(release, what))["slow-member"][1]
+@pytest.mark.parametrize(("release", "source"), [("1.1.0", "all"), ("1.1.0", "wire"), ("4.1.0", "info"), ("4.1.0", "wire")])
+def test_the_member_that_the_join_phase_waited_for_is_named(release: str, source: str) -> None:
+    slow = by_group(explained(release, source))["slow-member"][1]
 
     assert [awaited_member.member.rpartition("-")[0].startswith("slow-stuck") for awaited_member in slow.awaited_to_join] == [True]
     assert slow.join_ms == pytest.approx(4_000, abs=250)

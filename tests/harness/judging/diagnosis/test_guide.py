@@ -31,7 +31,7 @@ def test_every_piece_of_advice_is_in_the_guide_in_its_own_words(id: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("group", "number", "release", "what"),
+    ("group", "number", "release", "source"),
     [
         ("poll-interval", 2, "4.1.0", "info"),
         ("poll-interval", 2, "1.1.0", "info"),
@@ -39,8 +39,8 @@ def test_every_piece_of_advice_is_in_the_guide_in_its_own_words(id: str) -> None
         ("heartbeat-timeout", 2, "4.1.0", "info"),
     ],
 )
-def test_the_output_in_the_guide_is_the_command_s_own(group: str, number: int, release: str, what: str) -> None:
-    text = "\n".join(tell(by_group(explained(release, what))[group][number], epoch_ms_of(recorded(release, what))))
+def test_the_output_in_the_guide_is_the_command_s_own(group: str, number: int, release: str, source: str) -> None:
+    text = "\n".join(tell(by_group(explained(release, source))[group][number], epoch_ms_of(recorded(release, source))))
 
     assert text in GUIDE
 

@@ -55,12 +55,12 @@ def test_what_the_tests_keep_tells_the_same_as_the_whole_run(tmp_path: Path) -> 
     """Lines that tell of no group, and heartbeats that found nothing, are left out."""
     run = tmp_path / "run"
     run.mkdir()
-    said = "[2024-02-15 12:34:56,789] {} [GroupCoordinator 0]: {} (kafka.coordinator.group.GroupCoordinator)\n"
+    form = "[2024-02-15 12:34:56,789] {} [GroupCoordinator 0]: {} (kafka.coordinator.group.GroupCoordinator)\n"
     marker, left = (
-        said.format("INFO", "Stabilized group g generation 1 (__consumer_offsets-3)"),
-        said.format("DEBUG", "Member m0-1 in group g has left, removing it from the group"),
+        form.format("INFO", "Stabilized group g generation 1 (__consumer_offsets-3)"),
+        form.format("DEBUG", "Member m0-1 in group g has left, removing it from the group"),
     )
-    (run / "broker-0.log").write_text(marker + said.format("INFO", "Startup complete.") + left)
+    (run / "broker-0.log").write_text(marker + form.format("INFO", "Startup complete.") + left)
     (run / "client.log").write_text("noise\n")
     (run / "wire.ndjson").write_text("".join(f"{line}\n" for line in write_trace([])))
 

@@ -56,10 +56,10 @@ def test_a_reason_that_is_not_known_is_not_guessed() -> None:
 
 @pytest.mark.parametrize("release", ["2.4.1", "2.8.2", "3.9.1", "4.1.0"])
 def test_every_reason_in_a_real_log_is_understood(release: str) -> None:
-    given = [obs.detail for obs in recorded(release, "info") if obs.kind == "transition" and obs.state_after == "PreparingRebalance"]
+    reasons = [obs.detail for obs in recorded(release, "info") if obs.kind == "transition" and obs.state_after == "PreparingRebalance"]
 
-    assert len(given) >= 2 * (len(EXPECTED) - 1)
-    assert [text for text in given if text is None or reason_of(text) is None] == []
+    assert len(reasons) >= 2 * (len(EXPECTED) - 1)
+    assert [text for text in reasons if text is None or reason_of(text) is None] == []
 
 
 @pytest.mark.parametrize("release", ["kafka-1.1", "kafka-2.4", "kafka-4.1"])
@@ -71,7 +71,7 @@ def test_every_reason_of_the_kit_s_own_tables_is_understood(release: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("said", "cause"),
+    ("reason", "cause"),
     [
         ("consumer poll timeout has expired.", Cause.POLL_INTERVAL), ("the consumer is being closed", Cause.CLOSED),
         ("the consumer unsubscribed from all topics", Cause.CLOSED), ("member was removed by an admin: stuck", Cause.ADMIN_REMOVAL),
@@ -79,8 +79,8 @@ def test_every_reason_of_the_kit_s_own_tables_is_understood(release: str) -> Non
         ("the subscription has changed", Cause.SUBSCRIPTION), ("group is already rebalancing", None), (None, None),
     ],
 )  # fmt: skip
-def test_what_a_client_says_of_itself_tells_the_finer_cause(said: str | None, cause: Cause | None) -> None:
-    assert cause_of_client_reason(said) is cause
+def test_what_a_client_says_of_itself_tells_the_finer_cause(reason: str | None, cause: Cause | None) -> None:
+    assert cause_of_client_reason(reason) is cause
 
 
 def test_what_says_nothing_is_not_repeated() -> None:

@@ -12,8 +12,8 @@ P, Q = ("t", 0), ("t", 1)
 class Story(Written):
     """Members of group g, one event each ten milliseconds."""
 
-    def __call__(self, client: str, what: str, partitions: tuple[tuple[str, int], ...] = (), **body: Any) -> None:
-        fields = {"name": WATCHED, "what": what, **body}
+    def __call__(self, client: str, name: str, partitions: tuple[tuple[str, int], ...] = (), **body: Any) -> None:
+        fields = {"name": WATCHED, "what": name, **body}
         self.at(self._now_ms + 10).see("event", who="member", client=client, group="g", partitions=partitions, body=fields)
 
 

@@ -122,8 +122,8 @@ class Recording:
             self.join(client, **more)
 
     def sync(self, client: str, *owned: str, **more: Any) -> None:
-        given = tuple(SyncAssignment(member_id=self.ids[name], assignment=f"for {name}".encode()) for name in owned)
-        self.ask(client, SyncGroupRequest(group_id="g", **self._who(client), assignments=given), **more)
+        assignments = tuple(SyncAssignment(member_id=self.ids[name], assignment=f"for {name}".encode()) for name in owned)
+        self.ask(client, SyncGroupRequest(group_id="g", **self._who(client), assignments=assignments), **more)
 
     def beat(self, client: str, **more: Any) -> None:
         self.ask(client, HeartbeatRequest(group_id="g", **self._who(client)), **more)

@@ -104,9 +104,9 @@ def test_differences_of_topics_stand_in_the_order_of_their_names_for_topic_ids_a
 def test_members_are_told_by_their_clients_names_whatever_form_their_ids_have() -> None:
     divergence, replay = diverged("LEAVE-51")
     difference = Difference(path="members[i-a-0123456789abcdef0123456789abcdef/i-a]", field="members", expected="nothing", observed={})
-    known = replace(replay, names={"i-a-0123456789abcdef0123456789abcdef": "a"})
+    named = replace(replay, names={"i-a-0123456789abcdef0123456789abcdef": "a"})
 
-    assert "members[a/i-a] an entry instead of nothing" in finding_of(replace(divergence, differences=(difference,)), known).observed
+    assert "members[a/i-a] an entry instead of nothing" in finding_of(replace(divergence, differences=(difference,)), named).observed
     assert "members[an unknown member/i-a]" in finding_of(replace(divergence, differences=(difference,)), replay).observed
     pointer = Difference(path="leader", field="leader", expected="a", observed="0x7f994c00fd10")
     assert "leader an unknown member instead of a" in finding_of(replace(divergence, differences=(pointer,)), replay).observed

@@ -17,9 +17,11 @@ def broken(why: Exception) -> list[Output]:
     raise why
 
 
-@pytest.mark.parametrize(("why", "said"), [(AssertionError("instance i is there already"), "instance i is there already"), (KeyError(), "KeyError")])
-def test_a_law_of_the_machine_that_a_broker_broke_is_told_as_such(why: Exception, said: str) -> None:
-    with pytest.raises(ImpossibleChoice, match=said):
+@pytest.mark.parametrize(
+    ("why", "message"), [(AssertionError("instance i is there already"), "instance i is there already"), (KeyError(), "KeyError")]
+)
+def test_a_law_of_the_machine_that_a_broker_broke_is_told_as_such(why: Exception, message: str) -> None:
+    with pytest.raises(ImpossibleChoice, match=message):
         followed(broken, why)
 
 

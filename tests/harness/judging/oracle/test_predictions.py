@@ -19,9 +19,9 @@ from groupproof.protocol.trace import Observation, Trace, read_trace, write_trac
 Change = Callable[[Observation], Observation | None]
 
 
-def conversation(profile: str = "kafka-4.1", **given: Any) -> Trace:
+def conversation(profile: str = "kafka-4.1", **options: Any) -> Trace:
     """Two members form a group, one is heard of no more, the other goes on alone and leaves; a static one comes and comes again."""
-    recording = Recording(profile, **given)
+    recording = Recording(profile, **options)
     recording.stable("a", "b", session_ms=20_000)
     recording.beat("a", label="beat stable")
     recording.wait(10)

@@ -156,8 +156,8 @@ def test_which_of_two_joingroups_owns_an_id_can_be_taken_the_other_way() -> None
     unanswered, refused, listed, text = contested(25)
     ways: list[tuple[str, int, int]] = []
 
-    def other(what: str, number: int, of: int) -> int:
-        ways.append((what, number, of))
+    def other(choice: str, number: int, of: int) -> int:
+        ways.append((choice, number, of))
         return 1
 
     foresight = RecordedChoices((unanswered, refused, *listed), other)
@@ -176,8 +176,8 @@ def test_a_pause_ends_when_it_is_due(now_ms: int, is_over: bool) -> None:
 def test_of_a_broker_that_is_slow_to_answer_a_pause_may_begin_and_end_later(answered_ms: float, is_open: bool) -> None:
     ways: list[str] = []
 
-    def second(what: str, number: int, count: int) -> int:
-        ways.append(what)
+    def second(choice: str, number: int, count: int) -> int:
+        ways.append(choice)
         return 1
 
     RecordedChoices((_beat(answered_ms),), second).is_over(3_000, 4_000)
@@ -193,8 +193,8 @@ def test_of_assignors_that_are_level_each_is_tried(way: int, assignor: str) -> N
 def test_near_its_end_a_pause_may_be_over_or_not(now_ms: int, is_open: bool) -> None:
     ways: list[tuple[str, int, int]] = []
 
-    def second(what: str, number: int, count: int) -> int:
-        ways.append((what, number, count))
+    def second(choice: str, number: int, count: int) -> int:
+        ways.append((choice, number, count))
         return 1
 
     assert RecordedChoices((), second).is_over(1_000, now_ms) is ((now_ms >= 1_000) is not is_open)

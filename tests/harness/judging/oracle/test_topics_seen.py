@@ -31,24 +31,24 @@ def _commit(*partitions: tuple[str, int]) -> OffsetCommitRequest:
 
 
 def test_before_a_change_begins_nobody_knows_of_it() -> None:
-    seen = _seen()
+    topics = _seen()
 
-    assert list(seen.changes_until(BEGUN_MS - 1, 9, _never)) == []
-    assert seen.images == {"t": T}
+    assert list(topics.changes_until(BEGUN_MS - 1, 9, _never)) == []
+    assert topics.images == {"t": T}
 
 
 def test_what_was_answered_before_a_change_began_knew_nothing_of_it() -> None:
-    seen = _seen()
+    topics = _seen()
 
-    assert list(seen.changes_until(DONE_MS, 4, _never)) == []
-    assert seen.images == {"t": T}
+    assert list(topics.changes_until(DONE_MS, 4, _never)) == []
+    assert topics.images == {"t": T}
 
 
 def test_long_after_a_change_it_is_known() -> None:
-    seen = _seen()
+    topics = _seen()
 
-    assert list(seen.changes_until(DONE_MS + SPREAD_MS, 9, _never)) == [DONE_MS]
-    assert seen.images == {"t": T, "later": LATER}
+    assert list(topics.changes_until(DONE_MS + SPREAD_MS, 9, _never)) == [DONE_MS]
+    assert topics.images == {"t": T, "later": LATER}
 
 
 @pytest.mark.parametrize(
@@ -56,40 +56,40 @@ def test_long_after_a_change_it_is_known() -> None:
     [(BEGUN_MS + 1, 0, False), (BEGUN_MS + 1, 1, True), (DONE_MS + 1, 0, True), (DONE_MS + 1, 1, False)],
 )
 def test_meanwhile_either_may_be_and_what_the_brokers_tell_is_tried_first(ready_ms: float, way: int, is_known: bool) -> None:
-    seen = _seen()
+    topics = _seen()
 
-    assert bool(list(seen.changes_until(ready_ms, 9, lambda *_: way))) is is_known
+    assert bool(list(topics.changes_until(ready_ms, 9, lambda *_: way))) is is_known
 
 
 def test_one_of_two_changes_may_be_known_without_the_other() -> None:
-    seen = _seen()
+    topics = _seen()
 
-    assert len(list(seen.changes_until(5_101, 9, lambda _, changes: 0 if changes == 2 else 1))) == 1
-    assert seen.images["later"] == LATER
+    assert len(list(topics.changes_until(5_101, 9, lambda _, changes: 0 if changes == 2 else 1))) == 1
+    assert topics.images["later"] == LATER
 
 
 def test_changes_come_one_after_the_other() -> None:
-    seen = _seen()
+    topics = _seen()
 
-    assert list(seen.changes_until(9_000, 9, _never)) == [1_200, 5_100]
-    assert seen.images["later"] == GROWN
+    assert list(topics.changes_until(9_000, 9, _never)) == [1_200, 5_100]
+    assert topics.images["later"] == GROWN
 
 
 def test_what_there_is_not_is_refused_beside_the_group() -> None:
-    seen = _seen({"t": 2})
+    topics = _seen({"t": 2})
 
-    known, refused = seen.asked_of_group(_commit(("t", 1), ("t", 9), ("later", 0)))
+    accepted, refused = topics.asked_of_group(_commit(("t", 1), ("t", 9), ("later", 0)))
 
     assert refused is None
-    assert known == _commit(("t", 1))
-    assert seen.asked_of_group(_commit(("nowhere", 0)))[1] is not None
+    assert accepted == _commit(("t", 1))
+    assert topics.asked_of_group(_commit(("nowhere", 0)))[1] is not None
 
 
 def test_what_came_meanwhile_is_there() -> None:
-    seen = _seen({"t": 2})
-    list(seen.changes_until(9_000, 9, _never))
+    topics = _seen({"t": 2})
+    list(topics.changes_until(9_000, 9, _never))
 
-    assert seen.asked_of_group(_commit(("later", 2))) == (_commit(("later", 2)), None)
+    assert topics.asked_of_group(_commit(("later", 2))) == (_commit(("later", 2)), None)
 
 
 def test_an_answer_is_completed_by_what_was_refused() -> None:
@@ -100,9 +100,9 @@ def test_an_answer_is_completed_by_what_was_refused() -> None:
 
 
 def test_without_a_word_of_the_topics_nothing_is_refused() -> None:
-    seen, asked = _seen(), _commit(("nowhere", 0))
+    topics, asked = _seen(), _commit(("nowhere", 0))
 
-    assert seen.asked_of_group(asked) == (asked, None)
+    assert topics.asked_of_group(asked) == (asked, None)
     beat = HeartbeatRequest(group_id="g", generation_id=1, member_id="a")
     assert _seen({"t": 2}).asked_of_group(beat) == (beat, None)
 

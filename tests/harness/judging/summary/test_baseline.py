@@ -89,7 +89,7 @@ def test_one_that_an_expectation_excuses_now_is_told_and_fails_nothing() -> None
 
 
 @pytest.mark.parametrize(
-    ("now", "known"),
+    ("now", "is_known"),
     [
         ("It did something.", True),  # the other sentence is gone
         ("It did something. It did more. It did most.", False),
@@ -97,12 +97,12 @@ def test_one_that_an_expectation_excuses_now_is_told_and_fails_nothing() -> None
         ("It did something. It did more.", False),  # the same words of another requirement
     ],
 )
-def test_a_case_that_fails_by_less_fails_in_the_old_way(now: str, *, known: bool) -> None:
+def test_a_case_that_fails_by_less_fails_in_the_old_way(now: str, *, is_known: bool) -> None:
     baseline = past(a="FAILED")
     before = replace(baseline.cases[A], observed="It did something. It did more.")
     found = delta(replace(baseline, cases={A: before}), present(A, "FAILED", fingerprint="f2", observed=now))
 
-    assert (found.known_cases == {A}) is known
+    assert (found.known_cases == {A}) is is_known
 
 
 def test_a_case_that_is_gone_has_vanished_unless_it_was_not_asked_for() -> None:

@@ -72,9 +72,9 @@ class Truth:
 
     @property
     def text(self) -> str:
-        told = self.causes.total()
+        causes = self.causes.total()
         head = (
-            f"{self.found} of {self.done} rebalances found, {self.right} of {told} causes right ({self.right / max(1, told):.1%}), "
+            f"{self.found} of {self.done} rebalances found, {self.right} of {causes} causes right ({self.right / max(1, causes):.1%}), "
             f"{self.certain} called certain, {self.certain_and_wrong} of them wrong; {self.restarts_found} of {self.restarts} static restarts found"
         )
         kinds: dict[tuple[str, str], list[int]] = {}
@@ -92,16 +92,16 @@ def hold_against(deeds: Sequence[Deed], groups: Mapping[str, LoggedGroup], logge
     truth = Truth()
     for deed in deeds:
         group = groups[deed.group]
-        told = {rebalance.generation: rebalance for rebalance in group.rebalances}
+        rebalances = {rebalance.generation: rebalance for rebalance in group.rebalances}
         wanted = [number for number in range(deed.before + 1, deed.after + 1) if logged is None or (deed.group, number) in logged]
         truth.done += len(wanted)
-        truth.found += sum(number in told for number in wanted)
-        truth.wrong += [f"{deed.group} {number}: {deed.name} is not in the topic" for number in wanted if number not in told]
+        truth.found += sum(number in rebalances for number in wanted)
+        truth.wrong += [f"{deed.group} {number}: {deed.name} is not in the topic" for number in wanted if number not in rebalances]
         if deed.name == "static-restart":
             truth.restarts += 1
             truth.restarts_found += any(restart.at_ms >= deed.at_ms and not restart.had_rebalance for restart in group.restarts)
-        for place, number in enumerate(number for number in wanted if number in told):
-            _count(truth, deed, told[number], _expected(deed, place))
+        for place, number in enumerate(number for number in wanted if number in rebalances):
+            _count(truth, deed, rebalances[number], _expected(deed, place))
     return truth
 
 

@@ -16,7 +16,7 @@ def found() -> dict[Policy, PolicyCost]:
 def test_every_policy_sees_the_same_churn_and_breaks_nothing(found: dict[Policy, PolicyCost]) -> None:
     assert tuple(found) == POLICIES
     assert {measurement.events for measurement in found.values()} == {24}
-    assert not [said for measurement in found.values() for said in measurement.violations]
+    assert not [violation for measurement in found.values() for violation in measurement.violations]
     assert found[PRESENT].factor == 1.0
 
 

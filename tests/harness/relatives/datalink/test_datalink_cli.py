@@ -45,7 +45,7 @@ def test_a_switch_reports_the_overlap_and_leaves_a_trace_that_is_explained(group
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("datalink", "simulate", "--kind", "kil"), "did you mean kill"),
         (("datalink", "simulate", "--reading", "datalink-no-votes"), "datalink-no-vote"),
@@ -57,11 +57,11 @@ def test_a_switch_reports_the_overlap_and_leaves_a_trace_that_is_explained(group
         (("serve", "--profile", "datalinks"), "datalink"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_in_one_line(groupproof: Call, words: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_meant_is_refused_in_one_line(groupproof: Call, words: tuple[str, ...], message: str) -> None:
     called = groupproof(*words)
 
     assert called.code == 3
-    assert said in called.err
+    assert message in called.err
 
 
 def test_the_profile_explains_itself_with_the_readings_of_the_design(groupproof: Call) -> None:

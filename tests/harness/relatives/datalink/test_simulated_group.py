@@ -15,9 +15,9 @@ from groupproof.harness.relatives.datalink.simulated_group import Outcome, Simul
 from groupproof.harness.relatives.datalink.worker_process import TaskTimes
 
 
-def _course(seed: int, *kinds: str, events: int = 8, **given: Any) -> WorkerRun:
+def _course(seed: int, *kinds: str, events: int = 8, **options: Any) -> WorkerRun:
     happens = drawn(seed, kinds=kinds or tuple(KINDS), events=events, every_ms=60_000, workers=5)
-    return WorkerRun(seed=seed, workers=5, tasks=17, events=happens, **given)
+    return WorkerRun(seed=seed, workers=5, tasks=17, events=happens, **options)
 
 
 def _longest(outcome: Outcome) -> int:

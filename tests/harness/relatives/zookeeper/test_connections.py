@@ -9,12 +9,12 @@ from groupproof.harness.relatives.zookeeper.connections import Member, Microseco
 
 
 def test_things_happen_one_at_a_time_in_their_order() -> None:
-    heap, said = Microseconds(), list[str]()
-    heap.at(20, said.append, "b")
-    heap.at(10, said.append, "a")
+    heap, words = Microseconds(), list[str]()
+    heap.at(20, words.append, "b")
+    heap.at(10, words.append, "a")
 
-    assert (heap.next_us, heap.step(), said, heap.now_ms) == (10, True, ["a"], 10)
-    assert (heap.step(), heap.step(), heap.next_us, said) == (True, False, None, ["a", "b"])
+    assert (heap.next_us, heap.step(), words, heap.now_ms) == (10, True, ["a"], 10)
+    assert (heap.step(), heap.step(), heap.next_us, words) == (True, False, None, ["a", "b"])
 
 
 def test_a_new_member_has_no_session_and_nothing_to_do() -> None:

@@ -85,11 +85,11 @@ def _known(fingerprint: str) -> str:
     return "[[known]]\n" + "".join(f"{name} = {json.dumps(value)}\n" for name, value in fields.items())
 
 
-def _made(campaign: Callable[[RunConfig], CertifyRun], cases: list[Case], known: str | None) -> Made:
+def _made(campaign: Callable[[RunConfig], CertifyRun], cases: list[Case], failures: str | None) -> Made:
     with tempfile.TemporaryDirectory() as folder:
-        expectations, changed = [Path(folder) / "known.toml"] if known is not None else [], {}
+        expectations, changed = [Path(folder) / "known.toml"] if failures is not None else [], {}
         for path in expectations:
-            path.write_text(known or "")
+            path.write_text(failures or "")
             changed["expectations"] = load(path)
         outcome = campaign(_order(cases, **changed)).go()
         report, bundle = Path(folder) / "report", Path(folder) / "out.tar.zst"
@@ -125,10 +125,10 @@ def rehashed(files: Files) -> Files:
     return edited(files, "manifest.json", hashes)
 
 
-def verified(files: Files | bytes, tmp_path: Path, **given: Any) -> Verification:
+def verified(files: Files | bytes, tmp_path: Path, **options: Any) -> Verification:
     path = tmp_path / "out.tar.zst"
     path.write_bytes(files if isinstance(files, bytes) else packed(files))
-    return verify(path, **given)
+    return verify(path, **options)
 
 
 def altered_by(files: Files | bytes, tmp_path: Path) -> str:

@@ -54,7 +54,7 @@ def test_any_other_tar_reads_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("contents", "said"),
+    ("contents", "message"),
     [
         (b"", "not compressed by Zstandard"),
         (b"PK\3\4 and more", "not compressed by Zstandard"),
@@ -70,8 +70,8 @@ def test_any_other_tar_reads_it() -> None:
         (tar_of(member("a/" * 200 + "b")), "has a name that groupproof doesn't give"),
     ],
 )
-def test_what_groupproof_never_packs_is_no_certificate(contents: bytes, said: str) -> None:
-    with pytest.raises(NotACertificate, match=said.replace("/", "/")):
+def test_what_groupproof_never_packs_is_no_certificate(contents: bytes, message: str) -> None:
+    with pytest.raises(NotACertificate, match=message.replace("/", "/")):
         unpacked(contents)
 
 

@@ -8,7 +8,7 @@ from groupproof.harness.reports.bundle.differences import by_id, differences
 
 
 @pytest.mark.parametrize(
-    ("said", "due", "named"),
+    ("report", "due", "named"),
     [
         ({"a": 1}, {"a": 1}, []),
         ({"a": {"b": 1}}, {"a": {"b": 2}}, ["a.b is 1; it comes to 2"]),
@@ -22,8 +22,8 @@ from groupproof.harness.reports.bundle.differences import by_id, differences
         ({"a": []}, {"a": ["x"]}, ['a is []; it comes to ["x"]']),
     ],
 )
-def test_each_difference_is_named_with_what_is_said_and_what_it_comes_to(said: Any, due: Any, named: list[str]) -> None:
-    assert list(differences(said, due)) == named
+def test_each_difference_is_named_with_what_is_said_and_what_it_comes_to(report: Any, due: Any, named: list[str]) -> None:
+    assert list(differences(report, due)) == named
 
 
 def test_long_lists_and_values_are_told_in_short() -> None:
@@ -35,6 +35,6 @@ def test_long_lists_and_values_are_told_in_short() -> None:
 
 
 def test_a_case_that_is_not_there_shifts_no_other() -> None:
-    said, due = ({"cases": [{"id": id, "verdict": "OK"} for id in ids]} for ids in (("b", "c"), ("a", "b", "c")))
+    report, due = ({"cases": [{"id": id, "verdict": "OK"} for id in ids]} for ids in (("b", "c"), ("a", "b", "c")))
 
-    assert list(differences(by_id(said), by_id(due))) == ['cases.a is missing; it comes to {"verdict": "OK"}']
+    assert list(differences(by_id(report), by_id(due))) == ['cases.a is missing; it comes to {"verdict": "OK"}']

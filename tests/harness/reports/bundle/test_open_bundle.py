@@ -37,7 +37,7 @@ def test_a_damaged_certificate_is_read_as_far_as_it_goes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("files", "said"),
+    ("files", "message"),
     [
         ({}, "empty archive"),
         ({"report.json": b"{}"}, "it begins with 'report.json'"),
@@ -46,8 +46,8 @@ def test_a_damaged_certificate_is_read_as_far_as_it_goes() -> None:
         ({"manifest.json": b'{"schema": "groupproof.bundle/2"}'}, "this groupproof .* reads groupproof.bundle/1"),
     ],
 )
-def test_what_is_no_certificate_of_this_form_is_told(files: Files, said: str) -> None:
-    with pytest.raises(NotACertificate, match=said):
+def test_what_is_no_certificate_of_this_form_is_told(files: Files, message: str) -> None:
+    with pytest.raises(NotACertificate, match=message):
         read(files)
 
 

@@ -52,7 +52,7 @@ def test_a_verdict_that_rests_on_three_runs_wants_three() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoilt", "said"),
+    ("spoilt", "message"),
     [
         (lambda trace: trace[1:], "line 1 has the number 1 where 0 is due"),
         (lambda trace: [replace(trace[0], case="join/classic/y"), *trace[1:]], "line 1 is of the case 'join/classic/y'"),
@@ -63,17 +63,17 @@ def test_a_verdict_that_rests_on_three_runs_wants_three() -> None:
         (lambda trace: [replace(trace[0], at_ns=10**15), *trace[1:]], "line 2 lies before the line above it in time"),
     ],
 )
-def test_a_trace_that_is_none_of_this_case_in_this_run_is_named_once(spoilt: object, said: str) -> None:
+def test_a_trace_that_is_none_of_this_case_in_this_run_is_named_once(spoilt: object, message: str) -> None:
     assert callable(spoilt)
     found = told(lines(spoilt(traced())))
 
     (named,) = [name for name in found.altered if "rests on" not in name]
     assert named.startswith("cases/x/trace.ndjson: ")
-    assert said in named
+    assert message in named
 
 
 @pytest.mark.parametrize(
-    ("contents", "said"),
+    ("contents", "message"),
     [
         (b"", "is empty"),
         (b"nonsense\n", "is no trace: line 1"),
@@ -82,11 +82,11 @@ def test_a_trace_that_is_none_of_this_case_in_this_run_is_named_once(spoilt: obj
         (b'{"seq": "a", "at_ns": {}, "kind": []}\n', "can't be judged"),
     ],
 )
-def test_whatever_stands_for_a_trace_comes_out_as_words(contents: bytes, said: str) -> None:
+def test_whatever_stands_for_a_trace_comes_out_as_words(contents: bytes, message: str) -> None:
     found = told(contents)
 
     assert found.ruling is None
-    assert any(f"cases/x/trace.ndjson {said}" in name for name in found.altered)
+    assert any(f"cases/x/trace.ndjson {message}" in name for name in found.altered)
 
 
 def test_a_schedule_that_is_no_json_is_named() -> None:

@@ -49,12 +49,12 @@ def test_a_key_that_can_not_sign_is_told_before_a_run_and_nobody_is_asked_for_a_
     check_key(key(tmp_path, "mine"))
     (tmp_path / "text").write_text("no key")
 
-    for path, said in (
+    for path, message in (
         (tmp_path / "none", "can't read the key"),
         (tmp_path / "text", "can't sign with"),
         (key(tmp_path, "locked", passphrase="open"), "ssh-agent"),
     ):
-        with pytest.raises(WrongUsage, match=said):
+        with pytest.raises(WrongUsage, match=message):
             check_key(path)
 
 

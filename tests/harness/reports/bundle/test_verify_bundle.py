@@ -231,7 +231,7 @@ def test_a_run_that_was_interrupted_is_told_to_be_partial(tmp_path: Path) -> Non
 
 
 def test_a_case_that_could_not_be_carried_through_stays_without_a_verdict(tmp_path: Path) -> None:
-    said = "the disk is full"
+    reason = "the disk is full"
 
     def trouble(report: dict[str, Any]) -> None:
         fields = {
@@ -239,7 +239,7 @@ def test_a_case_that_could_not_be_carried_through_stays_without_a_verdict(tmp_pa
             "goodbye": "NONE",
             "stability": "0/1",
             "expected": "",
-            "observed": said,
+            "observed": reason,
             "fingerprint": None,
             "receipts": 0,
         }
@@ -248,7 +248,7 @@ def test_a_case_that_could_not_be_carried_through_stays_without_a_verdict(tmp_pa
         report["grade"] = report["grade"].replace("2/", "1/")
 
     def trouble_too(manifest: dict[str, Any]) -> None:
-        manifest["troubles"] = {REJOIN: {"exit_code": 4, "said": said}}
+        manifest["troubles"] = {REJOIN: {"exit_code": 4, "said": reason}}
         manifest["grade"] = manifest["grade"].replace("2/", "1/")
 
     plan = f"{case_place(REJOIN)}/plan.json"

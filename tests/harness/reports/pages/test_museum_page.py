@@ -26,9 +26,9 @@ def test_each_row_has_its_source_its_case_both_verdicts_the_line_and_the_replay(
     write_museum([STANDS], tmp_path)
 
     page = (tmp_path / "museum.html").read_text("utf-8")
-    said = unescape(re.sub(r"<[^>]+>", " ", page))
+    text = unescape(re.sub(r"<[^>]+>", " ", page))
     for words in (ROW.title, ROW.case, ROW.note, "FAILED", "OK", "12 ms m0 → Heartbeat v4", "groupproof replay x", "1 STANDS"):
-        assert words in said
+        assert words in text
     assert 'href="https://example.org/1"' in page
     assert 'href="runs/fake@1.0/report.html#case=x"' in page
     assert "It goes &lt;on&gt;." in page

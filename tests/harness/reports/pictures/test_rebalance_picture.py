@@ -16,15 +16,15 @@ def _texts(svg: str) -> list[str]:
     return ["".join([element.text or "", *(child.tail or "" for child in element)]) for element in found]
 
 
-@pytest.mark.parametrize("what", ["info", "all", "wire"])
-def test_each_rebalance_is_marked_with_its_cause_in_whatever_the_trace_was_made_from(what: str) -> None:
-    texts = _texts(picture_of("poll-interval", recorded("4.1.0", what), by_group(explained("4.1.0", what))["poll-interval"]))
+@pytest.mark.parametrize("source", ["info", "all", "wire"])
+def test_each_rebalance_is_marked_with_its_cause_in_whatever_the_trace_was_made_from(source: str) -> None:
+    texts = _texts(picture_of("poll-interval", recorded("4.1.0", source), by_group(explained("4.1.0", source))["poll-interval"]))
 
     assert [text for text in texts if text in ("first-member poll-a", "new-member poll-b", "poll-interval poll-b", "member-returned poll-b")] == [
         "first-member poll-a", "new-member poll-b", "poll-interval poll-b", "member-returned poll-b",
     ]  # fmt: skip
     assert "Why group poll-interval rebalanced" in texts
-    assert ("poll-b" in texts) == (what != "info"), "a lane for each member, where requests are known"
+    assert ("poll-b" in texts) == (source != "info"), "a lane for each member, where requests are known"
 
 
 def test_phases_that_never_ended_are_drawn_until_what_follows() -> None:

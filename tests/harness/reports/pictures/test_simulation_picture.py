@@ -16,7 +16,7 @@ def test_a_picture_shows_members_states_and_faults_and_can_be_read_as_svg() -> N
     picture = picture_of(trace, outcome)
 
     assert ElementTree.fromstring(picture).tag.endswith("svg")
-    assert all(said in picture for said in ("m0", "m3", "crash 0", "s-STABLE", "settled", "generation 1"))
+    assert all(text in picture for text in ("m0", "m3", "crash 0", "s-STABLE", "settled", "generation 1"))
     assert len(picture) < 150_000
 
 

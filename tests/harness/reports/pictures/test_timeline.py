@@ -218,8 +218,8 @@ def test_an_empty_trace_has_a_timeline() -> None:
 def test_an_eager_assignment_replaces_what_a_lane_owns_and_a_cooperative_one_adds() -> None:
     def owned(protocol: str, who: str) -> str:
         joined = answers("JoinGroup", generation=1, body={"leader": "a", "member_id": "a", "protocol_name": protocol})
-        said = [{**shim("partitions_assigned", number), "who": who} for number in (0, 1)]
-        (lane,) = timeline_of(trace_of(START, asks("JoinGroup"), joined, *said)).lanes
+        events = [{**shim("partitions_assigned", number), "who": who} for number in (0, 1)]
+        (lane,) = timeline_of(trace_of(START, asks("JoinGroup"), joined, *events)).lanes
         return lane.owned[-1].label
 
     assert [owned("range", who) for who in ("shim", "member")] == ["t-1", "t-1"]

@@ -35,10 +35,10 @@ def test_a_heartbeat_timeout_is_laid_at_the_host_s_door() -> None:
 
 
 @pytest.mark.requirement("DIAG-28")
-@pytest.mark.parametrize(("release", "what"), [("1.1.0", "all"), ("4.1.0", "info")])
-def test_of_what_brokers_log_heartbeat_timeouts_and_nothing_else_are_laid_at_the_host_s_door(release: str, what: str) -> None:
+@pytest.mark.parametrize(("release", "source"), [("1.1.0", "all"), ("4.1.0", "info")])
+def test_of_what_brokers_log_heartbeat_timeouts_and_nothing_else_are_laid_at_the_host_s_door(release: str, source: str) -> None:
     by_name = {
-        rebalance.cause: {advice.id for advice in advice_for(rebalance)} for of in by_group(explained(release, what)).values() for rebalance in of
+        rebalance.cause: {advice.id for advice in advice_for(rebalance)} for of in by_group(explained(release, source)).values() for rebalance in of
     }
 
     assert Cause.HEARTBEAT_TIMEOUT in by_name
@@ -46,14 +46,14 @@ def test_of_what_brokers_log_heartbeat_timeouts_and_nothing_else_are_laid_at_the
 
 
 @pytest.mark.requirement("DIAG-27")
-@pytest.mark.parametrize(("release", "what"), [("1.1.0", "all"), ("4.1.0", "info")])
-def test_a_join_phase_as_long_as_the_timeout_is_laid_at_the_door_of_who_was_stuck(release: str, what: str) -> None:
-    slow = by_group(explained(release, what))["slow-member"][1]
+@pytest.mark.parametrize(("release", "source"), [("1.1.0", "all"), ("4.1.0", "info")])
+def test_a_join_phase_as_long_as_the_timeout_is_laid_at_the_door_of_who_was_stuck(release: str, source: str) -> None:
+    slow = by_group(explained(release, source))["slow-member"][1]
     first = advice_for(slow)[0]
 
     assert (first.id, first.about) == ("DIAG-27", "slow-stuck")
     assert "session.timeout.ms would change nothing" in first.text
-    assert "DIAG-27" not in [advice.id for advice in advice_for(by_group(explained(release, what))["new-member"][1])]
+    assert "DIAG-27" not in [advice.id for advice in advice_for(by_group(explained(release, source))["new-member"][1])]
 
 
 def test_a_join_phase_near_the_timeout_counts_though_everybody_joined_in_the_end() -> None:
@@ -77,8 +77,8 @@ def test_a_first_generation_is_advised_on_the_initial_delay() -> None:
 @pytest.mark.requirement("TUNE-07")
 def test_debug_is_advised_where_the_log_does_not_tell_and_tells_there() -> None:
     by_info, by_debug = (
-        sum("TUNE-07" in {advice.id for advice in advice_for(rebalance)} for of in by_group(explained("1.1.0", what)).values() for rebalance in of)
-        for what in ("info", "all")
+        sum("TUNE-07" in {advice.id for advice in advice_for(rebalance)} for of in by_group(explained("1.1.0", source)).values() for rebalance in of)
+        for source in ("info", "all")
     )
 
     assert 0 < by_debug < by_info, "more is told at debug, though not all"

@@ -132,8 +132,8 @@ def test_every_observation_of_real_runs_has_words() -> None:
 
 
 @given(st.builds(Observation, seq=st.just(0), at_ns=st.just(0), kind=st.text(), who=st.text(), body=st.dictionaries(st.text(), st.text())))
-def test_whatever_is_in_a_trace_it_has_words(seen: Observation) -> None:
-    assert line_of(seen).tone is not None
+def test_whatever_is_in_a_trace_it_has_words(obs: Observation) -> None:
+    assert line_of(obs).tone is not None
 
 
 def test_a_heartbeat_of_kip_848_tells_its_epoch_what_is_owned_and_what_is_assigned() -> None:

@@ -13,8 +13,8 @@ from groupproof.harness.judging.diagnosis.rebalances import Rebalance
 from groupproof.harness.reports.texts.rebalance_text import SCHEMA, epoch_ms_of, explanation_to_json, tell, tell_summary
 
 
-def _told(group: str, number: int, release: str = "4.1.0", what: str = "info") -> str:
-    return "\n".join(tell(by_group(explained(release, what))[group][number], epoch_ms_of(recorded(release, what))))
+def _told(group: str, number: int, release: str = "4.1.0", source: str = "info") -> str:
+    return "\n".join(tell(by_group(explained(release, source))[group][number], epoch_ms_of(recorded(release, source))))
 
 
 @pytest.mark.requirement("TUNE-09")

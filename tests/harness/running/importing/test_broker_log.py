@@ -13,8 +13,8 @@ RELEASES = ["1.1.0", "4.1.0"]
 STAMP = "[2024-02-15 12:34:56,789]"
 
 
-def _lines(release: str, name: str, what: str = "info") -> list[Observation]:
-    return [obs for obs in recorded(release, what) if obs.body.get("name") == name]
+def _lines(release: str, name: str, source: str = "info") -> list[Observation]:
+    return [obs for obs in recorded(release, source) if obs.body.get("name") == name]
 
 
 def _generations(release: str) -> list[tuple[str, int]]:
@@ -81,14 +81,14 @@ def test_empty_metadata_that_could_not_be_stored_is_read_as_the_warning_it_is(sp
 
 @pytest.mark.requirement("DIAG-09")
 def test_what_2_3_and_later_add_is_read() -> None:
-    said = (
+    lines = (
         "Pending member m0-1 in group g has been removed after session timeout expiration.",
         "Received notification of heartbeat expiration for member m0-1 after group g had already been unloaded or deleted.",
         "Member m0-1 was not found in g during heartbeat completion check",
     )
     entries = [
         result
-        for line in said
+        for line in lines
         for result in read_broker_log([f"{STAMP} INFO [GroupCoordinator 0]: {line} (kafka.coordinator.group.GroupCoordinator)"])
     ]
 
@@ -120,10 +120,10 @@ def test_1_1_logs_nothing_of_a_member_that_was_left_out_at_the_join_timeout() ->
         next(obs.at_ns for obs in _lines("1.1.0", name, "all") if (obs.group, obs.generation) == ("slow-member", number))
         for name, number in (("prepared", 1), ("stabilized", 2))
     )
-    said = [obs for obs in recorded("1.1.0", "all") if begun <= obs.at_ns <= ended and obs.kind in ("event", "transition")]
+    observations = [obs for obs in recorded("1.1.0", "all") if begun <= obs.at_ns <= ended and obs.kind in ("event", "transition")]
 
     (member,) = left_out.evicted
-    assert [obs for obs in said if member in str(obs.body.get("line"))] == []
+    assert [obs for obs in observations if member in str(obs.body.get("line"))] == []
     assert _lines("1.1.0", "evicted", "all") == []
 
 

@@ -16,8 +16,8 @@ def _log(release: str) -> list[ImportedEvent]:
     return list(read_client_log((RECORDED / release / "client.log").read_text().splitlines()))
 
 
-def _read(said: str, level: str = "INFO") -> list[ImportedEvent]:
-    return list(read_client_log([SAYS.format(level=level, said=said)]))
+def _read(line: str, level: str = "INFO") -> list[ImportedEvent]:
+    return list(read_client_log([SAYS.format(level=level, said=line)]))
 
 
 @pytest.mark.requirement("DIAG-07")
@@ -56,7 +56,7 @@ def _is_played(client: str | None) -> bool:
 
 @pytest.mark.requirement("DIAG-08")
 @pytest.mark.parametrize(
-    ("said", "cause"),
+    ("line", "cause"),
     [
         ("Attempt to heartbeat failed since coordinator 10.0.0.1:9092 (id: 1 rack: null) is either not started or not valid.", "coordinator invalid"),
         ("Attempt to heartbeat failed since group is rebalancing", "group rebalancing"),
@@ -66,8 +66,8 @@ def _is_played(client: str | None) -> bool:
          "UNKNOWN_MEMBER_ID, resetting generation", "member id not valid"),
     ],
 )  # fmt: skip
-def test_a_failed_heartbeat_is_told_with_its_cause(said: str, cause: str) -> None:
-    (result,) = _read(said)
+def test_a_failed_heartbeat_is_told_with_its_cause(line: str, cause: str) -> None:
+    (result,) = _read(line)
 
     assert (result.columns["body"]["name"], result.columns["body"]["cause"], result.columns["body"]["marks"]) == (
         "heartbeat-failed",

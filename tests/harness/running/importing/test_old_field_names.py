@@ -52,17 +52,17 @@ def test_a_lookup_in_all_its_shapes() -> None:
         {"coordinator_keys": ["g"], "key_type": 0},
     ):
         assert newest_request(Api.FIND_COORDINATOR, asked)["coordinator_keys"] == ("g",)
-    for said in (
+    for frame in (
         {"error_code": "0", "coordinator": {"node_id": "1"}},
         {"error_code": 0, "node_id": 1},
         {"coordinators": [{"node_id": 1, "error_code": 0}]},
     ):
-        assert [coordinator["node_id"] for coordinator in newest_response(Api.FIND_COORDINATOR, said)["coordinators"]] == [1]
+        assert [coordinator["node_id"] for coordinator in newest_response(Api.FIND_COORDINATOR, frame)["coordinators"]] == [1]
 
 
 def test_commits_and_their_answers() -> None:
     asked = newest_request(Api.OFFSET_COMMIT, {"group_id": "g", "topics": [{"topic": "t", "partitions": [{"partition": "1", "offset": "7"}]}]})
-    said = newest_response(Api.OFFSET_COMMIT, {"responses": [{"topic": "t", "partition_responses": [{"partition": "1", "error_code": "22"}]}]})
+    answer = newest_response(Api.OFFSET_COMMIT, {"responses": [{"topic": "t", "partition_responses": [{"partition": "1", "error_code": "22"}]}]})
 
     assert asked["topics"] == ({"name": "t", "partitions": ({"partition_index": 1, "committed_offset": 7},)},)
-    assert said["topics"][0]["partitions"] == ({"partition_index": 1, "error_code": 22},)
+    assert answer["topics"][0]["partitions"] == ({"partition_index": 1, "error_code": 22},)

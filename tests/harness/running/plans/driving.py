@@ -106,10 +106,10 @@ def shim(reply: Callable[[dict[str, Any]], Sequence[dict[str, Any]] | None], *ca
             if command["command"].startswith("made-up"):
                 await emit(json.dumps({"id": command["id"], "unimplemented": "no"}))
                 continue
-            said = reply(command)
-            if said is None:
+            answer = reply(command)
+            if answer is None:
                 raise RuntimeError("as the test asked")
-            for entry in said:
+            for entry in answer:
                 await emit(json.dumps(entry) if entry else "{not json")
 
     return run

@@ -120,10 +120,10 @@ def in_rhythm(*, is_virtual: bool) -> tuple[Stage, list[str]]:
 
 
 def test_a_rhythm_is_measured_by_a_run_of_its_own_where_time_is_real() -> None:
-    known, played = in_rhythm(is_virtual=False)
+    rhythm, played = in_rhythm(is_virtual=False)
 
     assert played == [MEASURING.id]
-    assert known.rhythm == rhythm_of([])
+    assert rhythm.rhythm == rhythm_of([])
 
 
 def test_in_virtual_time_the_rhythm_is_known() -> None:

@@ -99,10 +99,10 @@ def test_what_the_machine_loses_of_a_wait_is_waited_for_beside_once_whoever_tell
             for source, lag_ms in (("loop", 150), ("child", 100)):
                 actors[0].note("lag", source=source, lag_ms=lag_ms)
 
-    async def lagging(*given: Any, **named: Any) -> None:
+    async def lagging(*arguments: Any, **named: Any) -> None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(lag_three_quarters_of_the_time)
-            await run_shim(*given, **named)
+            await run_shim(*arguments, **named)
             nursery.cancel_scope.cancel()
 
     trace = play([*JOINED, Await(until=Matches(kind_of="request", api="LeaveGroup"), within_ms=800)], subject=lagging, on_started=keep)

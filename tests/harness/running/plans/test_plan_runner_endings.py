@@ -200,5 +200,5 @@ def test_a_member_behind_a_black_hole_loses_its_session_and_its_neighbour_does_n
     trace = play([*both, Await(until=Stable(members=("m1",), after="cut"), within_ms=30_000)], M0, Member(name="m1"))
 
     assert kit(trace, "timeout") == []
-    given = [obs for obs in trace if obs.body.get("name") == "partitions_assigned" and obs.client == "m1"]
-    assert given[-1].partitions == (("t", 0), ("t", 1))
+    assigned = [obs for obs in trace if obs.body.get("name") == "partitions_assigned" and obs.client == "m1"]
+    assert assigned[-1].partitions == (("t", 0), ("t", 1))

@@ -13,9 +13,9 @@ from groupproof.harness.running.runs.case_durations import durations_in, shipped
 
 @pytest.mark.parametrize("side", ["client", "coordinator"])
 def test_the_durations_that_ship_are_of_cases_that_there_are(side: str) -> None:
-    known = {case.id for case in cases_of(side)}
+    ids = {case.id for case in cases_of(side)}
 
-    assert len(known & shipped_durations(side).keys()) > 0.9 * len(known)
+    assert len(ids & shipped_durations(side).keys()) > 0.9 * len(ids)
     assert all(0 <= seconds < 600 for seconds in shipped_durations(side).values())
 
 

@@ -102,10 +102,10 @@ def test_a_coordinator_is_certified_on_the_command_line(groupproof: Call, tmp_pa
 
 
 def test_options_that_make_no_sense_for_a_coordinator_are_refused(groupproof: Call) -> None:
-    for option, value, said in (("--hold", "x", "cannot be stopped"), ("--bind", "::1", "listens nowhere"), ("--shim-level", "1", "by no shim")):
+    for option, value, message in (("--hold", "x", "cannot be stopped"), ("--bind", "::1", "listens nowhere"), ("--shim-level", "1", "by no shim")):
         called = groupproof("certify", "coordinator", "groupproof", option, value)
         assert called.code == 3
-        assert said in called.complaint
+        assert message in called.complaint
 
 
 def test_a_setting_that_the_reference_takes_on_is_told_in_the_report(groupproof: Call) -> None:

@@ -63,9 +63,9 @@ def test_a_client_is_called_as_it_is_registered_and_a_program_as_it_says() -> No
     program = candidate(None, ("python", "shim.py"), profile="kafka-4.1", seed=1, say=lambda _: None)
     hello = Hello(contract=1, client="made-up", version="7", language="go", capabilities=frozenset({"commit", "classic"}))
 
-    known, subject_info = info_of(registered, hello), info_of(program, hello)
+    registered_info, subject_info = info_of(registered, hello), info_of(program, hello)
 
-    assert (known.name, known.version, known.spec) == (registered.name, registered.release, registered.spec)
+    assert (registered_info.name, registered_info.version, registered_info.spec) == (registered.name, registered.release, registered.spec)
     assert (subject_info.name, subject_info.version, subject_info.spec) == ("made-up", "7", ("python", "shim.py"))
     assert (subject_info.language, subject_info.capabilities) == ("go", ["classic", "commit"])
 

@@ -143,11 +143,11 @@ class Dying(ReferenceBrokers):
     @asynccontextmanager
     async def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AsyncIterator[RunningCluster]:
         async with super().cluster(settings=settings, brokers=brokers, topics=topics) as cluster:
-            connect, taken = cluster.connect, [0]
+            connect, connections = cluster.connect, [0]
 
             async def refusing(host: str, port: int) -> trio.abc.Stream:
-                taken[0] += 1
-                if taken[0] > 10:
+                connections[0] += 1
+                if connections[0] > 10:
                     raise ConnectionRefusedError("nobody listens")
                 return await connect(host, port)
 

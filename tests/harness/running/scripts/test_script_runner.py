@@ -12,8 +12,8 @@ from groupproof.protocol.wire.message_codec import read_request, read_response
 FRAME_OF_2_GB = b"\x7f\xff\xff\xff"
 
 
-def script(*steps: object, **given: object) -> Script:
-    return Script(steps=tuple(steps), **given)  # type: ignore[arg-type] # keywords of Script
+def script(*steps: object, **options: object) -> Script:
+    return Script(steps=tuple(steps), **options)  # type: ignore[arg-type] # keywords of Script
 
 
 def answers(trace: Trace, label: str) -> list[Observation]:

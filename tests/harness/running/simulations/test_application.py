@@ -44,8 +44,8 @@ def test_who_does_not_poll_for_too_long_leaves_the_group() -> None:
 def test_a_changed_subscription_is_joined_with() -> None:
     trace = _befallen("resubscribe", 8_000)
 
-    given = {partition for obs in trace if obs.client == "m1" for partition in obs.partitions}
-    assert {topic for topic, _ in given} == {"t", "u"}
+    partitions = {partition for obs in trace if obs.client == "m1" for partition in obs.partitions}
+    assert {topic for topic, _ in partitions} == {"t", "u"}
 
 
 def test_a_slow_callback_keeps_the_group_waiting() -> None:

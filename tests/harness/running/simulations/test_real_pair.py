@@ -34,8 +34,8 @@ def test_the_coordinator_moves_and_the_members_follow_it() -> None:
 def test_partitions_that_are_added_are_given_to_somebody() -> None:
     trace = in_virtual_time(SHORT, Schedule(happenings=(ScheduledFault(at_ms=9_000, kind="grow", how={"partitions": 2}),)))
 
-    given = {partition for obs in trace if obs.body.get("name") == "partitions_assigned" for partition in obs.partitions}
-    assert given == {("t", number) for number in range(6)}
+    partitions = {partition for obs in trace if obs.body.get("name") == "partitions_assigned" for partition in obs.partitions}
+    assert partitions == {("t", number) for number in range(6)}
 
 
 def test_members_of_the_consumer_protocol_hand_a_partition_over_to_one_that_comes_back() -> None:

@@ -24,10 +24,10 @@ EMPTY, PREPARING, COMPLETING, STABLE = GroupState.EMPTY, GroupState.PREPARING_RE
 BOTH = (JoinMember(member_id="a"), JoinMember(member_id="b"))
 
 
-def _joined(member_id: str, *, leader: str = "a", generation: int = 1, **given: Any) -> JoinGroupResponse:
+def _joined(member_id: str, *, leader: str = "a", generation: int = 1, **options: Any) -> JoinGroupResponse:
     members = BOTH if member_id == leader else ()
     return JoinGroupResponse(
-        **{"generation_id": generation, "protocol_name": "range", "leader": leader, "member_id": member_id, "members": members, **given}
+        **{"generation_id": generation, "protocol_name": "range", "leader": leader, "member_id": member_id, "members": members, **options}
     )
 
 

@@ -22,8 +22,8 @@ AT_MS = 8_000
 _PREPARES, _COMPLETES = GroupState.PREPARING_REBALANCE.value, GroupState.COMPLETING_REBALANCE.value
 
 
-def _met(kind: str, *, who: tuple[str, ...] = ("m1",), for_ms: int = 15_000, **given: Any) -> Outcome:
-    return run(calm(**given), plan=Schedule(happenings=(ScheduledFault(at_ms=AT_MS, kind=kind, who=who, for_ms=for_ms),)))
+def _met(kind: str, *, who: tuple[str, ...] = ("m1",), for_ms: int = 15_000, **options: Any) -> Outcome:
+    return run(calm(**options), plan=Schedule(happenings=(ScheduledFault(at_ms=AT_MS, kind=kind, who=who, for_ms=for_ms),)))
 
 
 def _requirement(outcome: Outcome) -> str:
@@ -105,9 +105,9 @@ def _joining(*, from_empty: bool = False) -> Deadlines:
 
 
 def _stood(deadlines: Deadlines, from_ms: int, to_ms: int) -> None:
-    for at_ms, what in ((from_ms, deadlines.stands_still), (to_ms, deadlines.goes_on)):
+    for at_ms, change in ((from_ms, deadlines.stands_still), (to_ms, deadlines.goes_on)):
         deadlines._heap.run(at_ms)
-        what()
+        change()
 
 
 @pytest.mark.parametrize(

@@ -87,20 +87,20 @@ def test_brokers_that_are_there_are_asked_for_their_versions_unless_the_user_nam
         self.guess = guessed(api_versions("kafka-2.8"))
 
     monkeypatch.setattr(AddressedBrokers, "learn", learn)
-    said: list[str] = []
+    lines: list[str] = []
     subject, entry = subject_named("h:9092"), subject_named("h:9092", profile="kafka-4.1")
     for item in (subject, entry, subject_named("groupproof")):
-        meet(item, said.append)
+        meet(item, lines.append)
 
-    assert said == [guessed(api_versions("kafka-2.8")).sentence]
+    assert lines == [guessed(api_versions("kafka-2.8")).sentence]
     assert (subject.profile, entry.profile) == ("kafka-2.8", "kafka-4.1")
 
 
 @pytest.mark.parametrize(
-    ("claimed", "said"), [({}, ""), ({"group.max.size": "it takes 8 members into a group"}, "is not what h:9092 has: it takes 8 members")]
+    ("claimed", "message"), [({}, ""), ({"group.max.size": "it takes 8 members into a group"}, "is not what h:9092 has: it takes 8 members")]
 )
 def test_a_setting_that_the_wire_refutes_is_told_before_anything_is_judged_by_it(
-    claimed: dict[str, str], said: str, monkeypatch: pytest.MonkeyPatch
+    claimed: dict[str, str], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def refuted(subject: AddressedBrokers, prefix: str) -> dict[str, str]:
         assert (subject.by_hand, prefix) == ({"group.max.size": 3}, "p-")
@@ -108,8 +108,8 @@ def test_a_setting_that_the_wire_refutes_is_told_before_anything_is_judged_by_it
 
     monkeypatch.setattr("groupproof.harness.subjects.brokers.broker_providers._refuted", refuted)
     subject = subject_named("h:9092", profile="kafka-4.1", by_hand=["group.max.size=3"])
-    if said:
-        with pytest.raises(WrongUsage, match=f"--set group.max.size=3 {said}"):
+    if message:
+        with pytest.raises(WrongUsage, match=f"--set group.max.size=3 {message}"):
             meet(subject, print, "p-")
     else:
         meet(subject, print, "p-")

@@ -49,8 +49,8 @@ def run(body: Callable[[Dying, ClusterMap], Awaitable[None]], *, brokers: int = 
     made: list[Cluster] = []
 
     class Kept(Cluster):
-        def __init__(self, **given: Any) -> None:
-            super().__init__(**given)
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
             made.append(self)
 
     async def main() -> None:
@@ -124,8 +124,8 @@ def test_another_answer_to_the_search_is_the_environments() -> None:
 def test_a_coordinator_that_is_never_there_is_given_up() -> None:
     async def body(cluster: Dying, where: ClusterMap) -> None:
         cluster.cluster.arm(Fault(name="f", selector=Selector(api="FindCoordinator", count=None), action=Answer(error_code=15)))
-        said = r"^FindCoordinator for some was answered with 15 COORDINATOR_NOT_AVAILABLE \(for 30 s\)$"
-        with pytest.raises(BrokenEnvironment, match=said):
+        pattern = r"^FindCoordinator for some was answered with 15 COORDINATOR_NOT_AVAILABLE \(for 30 s\)$"
+        with pytest.raises(BrokenEnvironment, match=pattern):
             await where.coordinator_of("some")
 
     run(body)
@@ -134,8 +134,8 @@ def test_a_coordinator_that_is_never_there_is_given_up() -> None:
 def test_a_coordinator_at_a_dead_address_is_told_as_that() -> None:
     async def body(cluster: Dying, where: ClusterMap) -> None:
         cluster.dead_port = where.node(0).port
-        said = r"^FindCoordinator for some names the broker at broker-0:9092, which could not be reached: nobody listens there \(for 30 s\)$"
-        with pytest.raises(BrokenEnvironment, match=said):
+        pattern = r"^FindCoordinator for some names the broker at broker-0:9092, which could not be reached: nobody listens there \(for 30 s\)$"
+        with pytest.raises(BrokenEnvironment, match=pattern):
             await where.coordinator_of("some")
 
     run(body)

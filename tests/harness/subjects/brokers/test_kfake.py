@@ -24,11 +24,11 @@ def _go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
 
 def test_it_is_built_once_of_the_pinned_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _go(tmp_path, monkeypatch, f'echo "$GOFLAGS $*" >> {tmp_path}/told; : > kfake')
-    said: list[str] = []
-    program = build_kfake(tmp_path / "cache", said.append)
+    lines: list[str] = []
+    program = build_kfake(tmp_path / "cache", lines.append)
 
-    assert build_kfake(tmp_path / "cache", said.append) == program
-    assert said == [f"building kfake {pinned()}"]
+    assert build_kfake(tmp_path / "cache", lines.append) == program
+    assert lines == [f"building kfake {pinned()}"]
     assert (tmp_path / "told").read_text() == "-mod=mod build -o kfake .\n"
     assert {path.name for path in program.parent.iterdir()} == {"go.mod", "main.go", "kfake"}
 

@@ -24,7 +24,7 @@ def test_settings_are_told_by_name_and_value() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pair", "said"),
+    ("pair", "message"),
     [
         ("group.max.size", r"write NAME=VALUE, such as --set group\.max\.size=100"),
         ("group.max.sise=3", r"no rule of a group asks for this setting; did you mean group\.max\.size"),
@@ -37,8 +37,8 @@ def test_settings_are_told_by_name_and_value() -> None:
         ("group.min.session.timeout.ms=1800001", r"1800001 is above group\.max\.session\.timeout\.ms, 1800000"),
     ],
 )
-def test_a_setting_that_can_not_be_is_wrong_usage(pair: str, said: str) -> None:
-    with pytest.raises(WrongUsage, match=said):
+def test_a_setting_that_can_not_be_is_wrong_usage(pair: str, message: str) -> None:
+    with pytest.raises(WrongUsage, match=message):
         settings_by_hand([pair], "kafka-4.1")
 
 
@@ -64,11 +64,11 @@ def test_of_what_a_broker_tells_itself_the_settings_that_rules_ask_for_are_known
 
 
 def test_what_is_asked_for_and_had_otherwise_is_told() -> None:
-    known = {DELAY: KnownSetting(3_000, "--set"), "transaction.partition.verification.enable": KnownSetting(0, "--set")}
+    settings = {DELAY: KnownSetting(3_000, "--set"), "transaction.partition.verification.enable": KnownSetting(0, "--set")}
 
-    assert values_of(known) == {DELAY: 3_000, "transaction.partition.verification.enable": 0}
-    assert differing({DELAY: 3_000, "transaction.partition.verification.enable": "false", "group.max.size": 3}, known) == {}
-    assert differing({DELAY: 0, "transaction.partition.verification.enable": True}, known) == {
+    assert values_of(settings) == {DELAY: 3_000, "transaction.partition.verification.enable": 0}
+    assert differing({DELAY: 3_000, "transaction.partition.verification.enable": "false", "group.max.size": 3}, settings) == {}
+    assert differing({DELAY: 0, "transaction.partition.verification.enable": True}, settings) == {
         DELAY: "the broker has 3000, 0 is needed",
         "transaction.partition.verification.enable": "the broker has 0, 1 is needed",
     }

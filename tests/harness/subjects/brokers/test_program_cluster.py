@@ -60,8 +60,8 @@ def test_a_program_that_says_something_else_is_told_with_it(tmp_path: Path) -> N
 
 
 def test_settings_are_given_or_unmet_or_had_anyway() -> None:
-    given, unmet = TAKEN.split({"a.b": 7, "c.d": 0, "e.f": True})
-    assert given == {"a.b": "7"}
+    accepted, unmet = TAKEN.split({"a.b": 7, "c.d": 0, "e.f": True})
+    assert accepted == {"a.b": "7"}
     assert unmet == {"e.f": "the broker knows no such setting"}
 
     assert TAKEN.split({"e.min": 5}) == ({}, {}), "nothing is outside a bound that it does not look at"
@@ -69,6 +69,6 @@ def test_settings_are_given_or_unmet_or_had_anyway() -> None:
 
 
 def test_the_argument_is_json() -> None:
-    said = json.loads(argument(brokers=2, topics={"t": 4}, settings={"a": "1"}))
+    argument_ = json.loads(argument(brokers=2, topics={"t": 4}, settings={"a": "1"}))
 
-    assert said == {"brokers": 2, "topics": {"t": 4}, "settings": {"a": "1"}}
+    assert argument_ == {"brokers": 2, "topics": {"t": 4}, "settings": {"a": "1"}}

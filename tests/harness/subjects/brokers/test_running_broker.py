@@ -66,17 +66,17 @@ def _with(
     by_hand: Mapping[str, int] | None = None, **more: Any,
 ) -> list[str]:  # fmt: skip
     """Return what was said while `work` had the cluster."""
-    said: list[str] = []
+    lines: list[str] = []
 
     async def main() -> None:
         async with ScriptedBroker.up(broker, versions) as scripted:
             monkeypatch.setattr(Connector, "connect", lambda _, host, port: scripted.connect(host, port))
-            subject = AddressedBrokers(bootstrap=[("h", 9092)], security=Security(), say=said.append, spec="h:9092", by_hand=by_hand or {})
+            subject = AddressedBrokers(bootstrap=[("h", 9092)], security=Security(), say=lines.append, spec="h:9092", by_hand=by_hand or {})
             async with subject.cluster(**{"settings": {}, "brokers": 1, "topics": {}, **more}) as running:
                 await work(running)
 
     trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
-    return said
+    return lines
 
 
 async def _nothing(running: RunningCluster) -> None:

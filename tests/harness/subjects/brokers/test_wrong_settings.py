@@ -41,7 +41,7 @@ def test_settings_that_the_broker_has_stand(profile: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "claimed", "said"),
+    ("name", "claimed", "message"),
     [
         ("group.min.session.timeout.ms", 999, "it refuses a session timeout of 999 ms"),
         ("group.min.session.timeout.ms", 6_000, "it takes a session timeout of 5999 ms"),
@@ -55,11 +55,11 @@ def test_settings_that_the_broker_has_stand(profile: str) -> None:
         ("group.max.size", 5, "it refuses member 4 of a group"),
     ],
 )
-def test_a_setting_that_the_broker_does_not_have_is_refuted_by_what_it_does(name: str, claimed: int, said: str) -> None:
+def test_a_setting_that_the_broker_does_not_have_is_refuted_by_what_it_does(name: str, claimed: int, message: str) -> None:
     has = {**HAS, "group.initial.rebalance.delay.ms": 500}
     has = {**has, "group.max.size": 4} if (name, claimed) == ("group.max.size", 1) else has
 
-    assert refuted({name: claimed}, has=has) == {name: said}
+    assert refuted({name: claimed}, has=has) == {name: message}
 
 
 def test_what_no_answer_shows_is_believed() -> None:

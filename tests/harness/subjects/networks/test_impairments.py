@@ -190,14 +190,14 @@ def test_toxicity_is_the_share_of_the_connections_that_are_befallen() -> None:
 
 def test_jitter_is_drawn_by_the_seed_alone() -> None:
     def times(seed: int) -> list[float]:
-        taken: list[float] = []
+        durations: list[float] = []
 
         async def story(world: World) -> None:
             await world.impair(latency(100, jitter_ms=50))
-            taken.extend([(await world.round_trip())[0] for _ in range(5)])
+            durations.extend([(await world.round_trip())[0] for _ in range(5)])
 
         told(story, seed=seed)
-        return taken
+        return durations
 
     assert times(1) == times(1) != times(2)
     assert all(0.05 <= took < 0.15 for took in times(1))

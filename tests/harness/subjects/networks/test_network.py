@@ -65,13 +65,13 @@ def test_a_port_is_given_to_nobody_else_when_its_network_has_ended() -> None:
 
 def test_a_port_that_an_outgoing_connection_took_meanwhile_is_left_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
-        taken = other.getsockname()[1]
-        monkeypatch.setattr(network_module, "_kept_port", lambda host: taken)
+        occupied = other.getsockname()[1]
+        monkeypatch.setattr(network_module, "_kept_port", lambda host: occupied)
 
         async def main() -> None:
             network = LoopbackNetwork()
             async with network.opened(Echo()) as addresses:
-                assert taken not in [port for _, port in addresses]
+                assert occupied not in [port for _, port in addresses]
                 assert [await said_by(network, address) for address in addresses] == [b"0:hi", b"1:hi"]
 
         trio.run(main)
@@ -121,10 +121,10 @@ def test_clients_are_told_the_advertised_host() -> None:
 
 def test_a_port_in_use_is_the_environments_fault_and_says_which() -> None:
     async def main() -> None:
-        with socket.socket() as taken:
-            taken.bind(("127.0.0.1", 0))
-            taken.listen()
-            port = taken.getsockname()[1]
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            listener.listen()
+            port = listener.getsockname()[1]
             with pytest.raises(ExceptionGroup) as error:
                 async with LoopbackNetwork(first_port=port).opened(Echo()):
                     pass

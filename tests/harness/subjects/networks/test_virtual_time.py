@@ -57,12 +57,12 @@ def test_it_does_in_another_process_too_whatever_its_hashes() -> None:
         "import json, sys; from tests.harness.subjects.networks.test_virtual_time import BUSY, as_bytes; from tests.harness.running.virtual import played;"
         "import hashlib; json.dump(hashlib.sha256(as_bytes(played(BUSY, seed=3).trace)).hexdigest(), sys.stdout)"
     )
-    said = {
+    outputs = {
         json.loads(subprocess.check_output([sys.executable, "-c", program], env=os.environ | {"PYTHONHASHSEED": hashes}, text=True))
         for hashes in ("1", "2")
     }
 
-    assert len(said) == 1
+    assert len(outputs) == 1
 
 
 def test_another_seed_may_tell_another_story() -> None:

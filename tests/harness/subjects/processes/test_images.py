@@ -25,11 +25,11 @@ def test_an_image_that_is_here_is_not_pulled(docker: Path) -> None:
 
 def test_an_image_that_is_not_here_is_pulled_where_that_is_allowed(docker: Path) -> None:
     (docker / "refuses").write_text("image\n")
-    said: list[str] = []
+    notes: list[str] = []
 
-    assert has_image(NAME, said.append, pulls=True)
-    assert said == [f"pulling {NAME}"]
-    assert not has_image(NAME, said.append, pulls=False)
+    assert has_image(NAME, notes.append, pulls=True)
+    assert notes == [f"pulling {NAME}"]
+    assert not has_image(NAME, notes.append, pulls=False)
     assert told(docker) == ["version", "image", "pull", "version", "image"]
 
 
@@ -46,17 +46,17 @@ def test_a_registry_out_of_reach_is_told(docker: Path) -> None:
     program = docker / "bin" / "docker"
     program.write_text(program.read_text().replace('case "$*" in', 'case "$*" in pull*) exit 1;;'))
     (docker / "refuses").write_text("image\n")
-    said: list[str] = []
+    notes: list[str] = []
 
-    assert not has_image(NAME, said.append, pulls=True)
-    assert said[-1] == f"{NAME} can't be pulled here"
+    assert not has_image(NAME, notes.append, pulls=True)
+    assert notes[-1] == f"{NAME} can't be pulled here"
 
 
-@pytest.mark.parametrize(("said", "wanted"), [(None, None), ("", None), ("docker", True), ("local", False)])
-def test_a_user_chooses_between_containers_and_processes(monkeypatch: pytest.MonkeyPatch, said: str | None, wanted: bool | None) -> None:
+@pytest.mark.parametrize(("choice", "wanted"), [(None, None), ("", None), ("docker", True), ("local", False)])
+def test_a_user_chooses_between_containers_and_processes(monkeypatch: pytest.MonkeyPatch, choice: str | None, wanted: bool | None) -> None:
     monkeypatch.delenv(PROVIDER, raising=False)
-    if said is not None:
-        monkeypatch.setenv(PROVIDER, said)
+    if choice is not None:
+        monkeypatch.setenv(PROVIDER, choice)
 
     assert wants_containers() is wanted
 
@@ -82,12 +82,12 @@ def test_the_containers_of_runs_that_are_over_are_removed_and_no_others(docker: 
     program = docker / "bin" / "docker"
     program.write_text(f'{program.read_text()}case "$1" in ps) echo "{gone.pid} over"; echo "{os.getpid()} kept"; echo "1 of-init";; esac\n')
     (docker / "refuses").write_text("none\n")
-    said: list[str] = []
+    notes: list[str] = []
 
     assert owned() == {"over": gone.pid, "kept": os.getpid(), "of-init": 1}
     assert left() == ["over"]
-    sweep(said.append)
-    assert said == ["removed over, a container that a killed run had left"]
+    sweep(notes.append)
+    assert notes == ["removed over, a container that a killed run had left"]
     lines = (docker / "told").read_text().splitlines()
     assert [line for line in lines if line.startswith("rm")] == ["rm --force --volumes over"]
     assert all(f"label={PLACE}={place()}" in line for line in lines if line.startswith("ps"))

@@ -59,10 +59,10 @@ def obey(command: dict[str, Any]) -> None:
     addressed = {"member": command["member"]} if "member" in command else {}
     if HOW == "deaf":
         return
-    known = command["command"] in ("subscribe", "pause", "resume", "commit", "close", "exit")
+    is_command = command["command"] in ("subscribe", "pause", "resume", "commit", "close", "exit")
     if HOW == "knows-everything":
         say({"id": command["id"], "ok": True, **addressed})
-    elif not known:
+    elif not is_command:
         say({"id": command["id"], "unimplemented": "unknown", **addressed})
     elif HOW == "answers-nothing":
         return

@@ -18,9 +18,9 @@ def test_a_container_gets_a_name_of_its_own_unless_the_user_gave_it_one() -> Non
     assert argv == ("docker", "run", "--name", container.name, "--rm", "--interactive", "image")
     assert other is not None
     assert other.name != container.name
-    for given in (("--name", "mine"), ("--name=mine",)):
-        argv, container = Container.of(("/usr/bin/docker", "run", *given, "image"))
-        assert (argv, container and container.name) == (("/usr/bin/docker", "run", *given, "image"), "mine")
+    for options in (("--name", "mine"), ("--name=mine",)):
+        argv, container = Container.of(("/usr/bin/docker", "run", *options, "image"))
+        assert (argv, container and container.name) == (("/usr/bin/docker", "run", *options, "image"), "mine")
 
 
 @pytest.mark.parametrize("argv", [("python", "run", "image"), ("docker", "exec", "c", "shim"), ("docker", "run")])

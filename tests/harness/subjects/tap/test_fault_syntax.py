@@ -45,7 +45,7 @@ def test_a_file_holds_one_fault_or_several(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ("Hartbeat,cut", "did you mean Heartbeat"),
         ("zzz,cut", "write it as Kafka does"),
@@ -58,25 +58,25 @@ def test_a_file_holds_one_fault_or_several(tmp_path: Path) -> None:
         ("absent.json", "can't be read"),
     ],
 )
-def test_what_is_no_fault_is_one_line(words: str, said: str) -> None:
+def test_what_is_no_fault_is_one_line(words: str, message: str) -> None:
     with pytest.raises(WrongUsage, match=r"^(--)?fault[ :]") as raised:
         faults_of([words])
 
-    assert said in str(raised.value)
+    assert message in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize(
-    ("fault", "said"),
+    ("fault", "message"),
     [
         (Fault(name="f", selector=Selector(api="Heartbeat"), action=Move()), "moves no coordinator"),
         (Fault(name="f", selector=Selector(api="Hartbeat"), action=Cut()), "no API is called"),
     ],
 )
-def test_what_a_tap_cannot_do_is_refused(fault: Fault, said: str, tmp_path: Path) -> None:
+def test_what_a_tap_cannot_do_is_refused(fault: Fault, message: str, tmp_path: Path) -> None:
     (tmp_path / "fault.json").write_text(json.dumps(fault_to_json(fault)))
 
-    with pytest.raises(WrongUsage, match=said):
+    with pytest.raises(WrongUsage, match=message):
         faults_of([str(tmp_path / "fault.json")])
 
 

@@ -250,11 +250,11 @@ def test_a_broker_that_hangs_up_ends_the_clients_connection_with_a_reason() -> N
 
 
 @pytest.mark.parametrize(
-    ("refusal", "said"),
+    ("refusal", "message"),
     [(ConnectionRefusedError("connection refused"), "connection refused"), (BrokenEnvironment("no TLS with broker:9092"), "no TLS")],
 )
 def test_a_broker_that_refuses_ends_the_clients_connection_and_the_tap_goes_on(
-    refusal: Exception, said: str, caplog: pytest.LogCaptureFixture
+    refusal: Exception, message: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def act(line: Line) -> None:
         line.refusal = refusal
@@ -270,7 +270,7 @@ def test_a_broker_that_refuses_ends_the_clients_connection_and_the_tap_goes_on(
 
     assert by == "upstream"
     assert reason.startswith("the broker can't be reached")
-    assert said in reason
+    assert message in reason
     assert [record.message for record in caplog.records] == [
         f"the broker broker:9092 can't be reached: {refusal}; clients' connections to it end until it is back",
         "the broker broker:9092 is back; meanwhile 3 connections were refused",

@@ -44,53 +44,53 @@ def fault(action: Any, **selector: Any) -> Fault:
 
 def test_a_request_is_struck_by_what_the_tap_has_seen_of_its_group() -> None:
     struck = fault(Answer(error_code=27), role="follower", generation=2, client="app", node=0)
-    taken = Taken(struck)
+    tapped = Taken(struck)
 
-    assert taken.striking.on_request(taken.entry) == struck
-    assert taken.stages() == ["armed", "triggered"]
+    assert tapped.striking.on_request(tapped.entry) == struck
+    assert tapped.stages() == ["armed", "triggered"]
 
 
 def test_a_leader_is_no_follower() -> None:
-    taken = Taken(fault(Answer(error_code=27), role="leader"))
+    tapped = Taken(fault(Answer(error_code=27), role="leader"))
 
-    assert taken.striking.on_request(taken.entry) is None
+    assert tapped.striking.on_request(tapped.entry) is None
 
 
 def test_an_answer_is_struck_by_its_error() -> None:
     struck = fault(Answer(error_code=0), direction="response", error=27)
-    taken = Taken(struck)
+    tapped = Taken(struck)
 
-    assert taken.striking.on_response(taken.entry, {"error": 0}) is None
-    assert taken.striking.on_response(taken.entry, {"error": 27}) == struck
-    assert answer_columns(taken.entry, {"error": 27, "body": {}})["error"] == 27
+    assert tapped.striking.on_response(tapped.entry, {"error": 0}) is None
+    assert tapped.striking.on_response(tapped.entry, {"error": 27}) == struck
+    assert answer_columns(tapped.entry, {"error": 27, "body": {}})["error"] == 27
 
 
 def test_what_cannot_be_read_is_never_struck() -> None:
-    taken = Taken(fault(Answer(error_code=27)))
+    tapped = Taken(fault(Answer(error_code=27)))
     unread = Entry(passing=passing_of(b"\x00\x0c\x00\x63\x00\x00\x00\x09"))
 
-    assert taken.striking.on_request(unread) is None
+    assert tapped.striking.on_request(unread) is None
 
 
 def test_code_0_keeps_what_was_said() -> None:
-    taken = Taken()
-    kept = taken.striking.answer(fault(Answer(error_code=0, body={"throttle_time_ms": 9})), taken.entry, {"error_code": 27, "throttle_time_ms": 0})
+    tapped = Taken()
+    kept = tapped.striking.answer(fault(Answer(error_code=0, body={"throttle_time_ms": 9})), tapped.entry, {"error_code": 27, "throttle_time_ms": 0})
 
     assert kept == {"error_code": 27, "throttle_time_ms": 9}
 
 
 def test_an_answer_that_the_version_cannot_say_is_a_receipt_of_failure() -> None:
-    taken = Taken()
+    tapped = Taken()
 
-    assert taken.striking.answer(fault(Answer(error_code=27, body={"nonsense": 1})), taken.entry) is None
-    assert taken.stages() == ["failed"]
-    assert "nonsense" in taken.recorder.trace[0].body["why"]
+    assert tapped.striking.answer(fault(Answer(error_code=27, body={"nonsense": 1})), tapped.entry) is None
+    assert tapped.stages() == ["failed"]
+    assert "nonsense" in tapped.recorder.trace[0].body["why"]
 
 
 def test_a_frame_is_chosen_by_the_state_that_its_group_was_last_heard_to_be_in() -> None:
-    taken = Taken(fault(Answer(error_code=27), state="CompletingRebalance"))
+    tapped = Taken(fault(Answer(error_code=27), state="CompletingRebalance"))
 
-    assert taken.striking.on_request(taken.entry) is not None
+    assert tapped.striking.on_request(tapped.entry) is not None
 
 
 def test_a_coordinator_is_moved_by_who_can_and_it_is_told_where_nobody_can() -> None:

@@ -158,10 +158,10 @@ MATRIX: dict[tuple[str, str], dict[str, int | Form | None]] = {
 
 @pytest.mark.parametrize(("api", "name"), MATRIX)
 def test_the_table_agrees_with_the_catalogue_s_response_matrix(api: str, name: str) -> None:
-    for state, said in MATRIX[api, name].items():
+    for state, answers in MATRIX[api, name].items():
         cell = TABLE[ClassicEvent(api)][None if state == "none" else GroupState(state)]
         row = cell[-1] if name == "last" else next(row for row in cell if row.name == name)
-        assert row.answer == said, state
+        assert row.answer == answers, state
 
 
 def test_the_apis_of_offsets_and_admins_allow_the_empty_group_id() -> None:

@@ -54,11 +54,11 @@ def test_every_api_has_a_reaction_to_every_answer_in_every_phase() -> None:
 
 
 def test_every_reaction_names_requirements_that_exist() -> None:
-    known = {requirement.id for requirement in requirements()}
+    ids = {requirement.id for requirement in requirements()}
     for api, answer, phase in CELLS:
         cited = reaction(api, answer, phase).requirements
         assert cited, (api, answer, phase)
-        assert set(cited) <= known, (api, answer, phase)
+        assert set(cited) <= ids, (api, answer, phase)
 
 
 @pytest.mark.parametrize(("api", "answer"), [(api, answer) for api, rows in D7.items() for answer in rows])

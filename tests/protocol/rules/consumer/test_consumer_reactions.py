@@ -16,11 +16,11 @@ BEAT, COMMIT, FETCH = Api.CONSUMER_GROUP_HEARTBEAT, Api.OFFSET_COMMIT, Api.OFFSE
 
 
 def test_every_cell_has_a_reaction_whose_requirements_exist() -> None:
-    known = {requirement.id for requirement in requirements()}
+    ids = {requirement.id for requirement in requirements()}
     for api, answer, phase in product(CONSUMER_MEMBER_APIS, CODES, Phase):
         cell = consumer_reaction(api, answer, phase)
         assert cell.effects, (api, answer, phase)
-        assert set(cell.requirements) <= known, (api, answer, phase)
+        assert set(cell.requirements) <= ids, (api, answer, phase)
 
 
 @pytest.mark.parametrize(

@@ -33,12 +33,12 @@ def test_an_older_epoch_commits_nothing_up_to_4_2(release: tuple[int, ...], code
 
 
 def test_4_1_alone_gives_back_one_heartbeat_later() -> None:
-    given = {
+    answers = {
         release: table_of(CONSUMER, release, CoordinatorKind.JAVA).fields["own_pending_is_free"]
         for release in ((4, 0, 0), (4, 1, 0), (4, 2, 2), (4, 4, 0))
     }
 
-    assert list(given.values()) == [1, 0, 1, 1]
+    assert list(answers.values()) == [1, 0, 1, 1]
 
 
 @pytest.mark.parametrize(("release", "first"), [((4, 0, 0), "not-coordinator"), ((4, 1, 0), "assignor-unknown"), ((4, 4, 0), "assignor-unknown")])

@@ -25,15 +25,15 @@ def test_the_first_answer_that_differs_is_told_by_both() -> None:
 
 
 def test_ids_are_named_in_the_order_of_their_appearance() -> None:
-    said = dict(labelled_answers(performed(Script(steps=(join("a", wait=True, label="one"), join("b", wait=True, label="two"))))))
+    answers = dict(labelled_answers(performed(Script(steps=(join("a", wait=True, label="one"), join("b", wait=True, label="two"))))))
 
-    assert [said[label]["body"]["member_id"] for label in ("one", "two")] == ["id 1", "id 2"]
+    assert [answers[label]["body"]["member_id"] for label in ("one", "two")] == ["id 1", "id 2"]
 
 
 def test_what_was_not_answered_is_told_as_such() -> None:
-    said = dict(labelled_answers(performed(Script(steps=(*stable("a", "b")[:-3], sync("b", wait=False, label="waits"))))))
+    answers = dict(labelled_answers(performed(Script(steps=(*stable("a", "b")[:-3], sync("b", wait=False, label="waits"))))))
 
-    assert said["waits"] == "no answer"
+    assert answers["waits"] == "no answer"
 
 
 def test_requests_go_out_in_the_newest_version_that_both_speak() -> None:

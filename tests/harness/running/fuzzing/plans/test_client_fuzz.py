@@ -54,11 +54,11 @@ def test_a_planted_bug_is_found_shrunk_and_shown_again() -> None:
 def test_what_is_known_is_counted_and_not_stopped_at(tmp_path: Path) -> None:
     dropped = "After Heartbeat was answered REBALANCE_IN_PROGRESS it joined again with the empty member id."
     kind = kind_of(finding(dropped, requirement="CLIENT-46"))
-    known = (
+    failures = (
         '[[known]]\ncase = "fuzz/classic"\nsubject = ""\nverdict = "NON_STRICT"\nfingerprint = "{}"\nreason = "of old"\nurl = "https://x.example"\n'
     )
     file = tmp_path / "known.toml"
-    file.write_text(known.format(kind))
+    file.write_text(failures.format(kind))
     run, found, _ = fuzzing(DROPS, expectations=load(file))
 
     assert found == []

@@ -33,13 +33,13 @@ def _guarded(command: Command) -> tuple[list[str], list[str]]:
 def test_a_release_is_fetched_and_formatted_once(bin_folder: Path, tmp_path: Path) -> None:
     program(bin_folder, "java", FORMAT)
     program(bin_folder, "mvn", f"echo fetched >> {tmp_path}/calls")
-    said: list[str] = []
-    first = provision_maven("4.1.0", tmp_path / "cache", said.append)
+    lines: list[str] = []
+    first = provision_maven("4.1.0", tmp_path / "cache", lines.append)
 
-    assert provision_maven("4.1.0", tmp_path / "cache", said.append) == first
+    assert provision_maven("4.1.0", tmp_path / "cache", lines.append) == first
     assert first.provided_by == "maven"
     assert (tmp_path / "calls").read_text().splitlines() == ["fetched"]
-    assert [name.split()[0] for name in said] == ["fetching", "formatting"]
+    assert [name.split()[0] for name in lines] == ["fetching", "formatting"]
     assert is_fetched("4.1.0", tmp_path / "cache")
     assert not is_fetched("4.0.0", tmp_path / "cache")
 

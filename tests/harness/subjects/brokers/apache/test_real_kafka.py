@@ -68,11 +68,11 @@ def test_a_release_comes_up_with_its_settings_and_topics_and_leaves_nothing(rele
     assert not [name for name in os.listdir("/proc") if name.isdigit() and _runs(name, f"groupproof-kafka-{release}", str(os.getpid()))]
 
 
-def _runs(pid: str, what: str, parent: str) -> bool:
+def _runs(pid: str, program: str, parent: str) -> bool:
     """Tell whether a process of `parent` has `what` in its command line."""
     try:
         status = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return status[1] == parent and what in Path(f"/proc/{pid}/cmdline").read_text()
+        return status[1] == parent and program in Path(f"/proc/{pid}/cmdline").read_text()
     except OSError:
         return False
 
@@ -162,11 +162,11 @@ def _properties(folder: Path, keys: Path, mechanism: str, password: str) -> Path
 
 
 def test_an_address_is_reached_by_tls_and_each_mechanism_and_left_as_it_was(keys: Path, tmp_path: Path) -> None:
-    said: list[str] = []
+    lines: list[str] = []
 
     async def by(port: int, mechanism: str, password: str) -> None:
         properties = _properties(tmp_path, keys, mechanism, password)
-        subject = subject_named(f"127.0.0.1:{port}", properties=properties, say=said.append)
+        subject = subject_named(f"127.0.0.1:{port}", properties=properties, say=lines.append)
         async with subject.cluster(settings={**SETTINGS, "group.max.size": 7}, brokers=1, topics={"mine": 2}) as running:
             assert set(running.unmet) == {"group.max.size"}
             async with asking(await running.connect(*running.addresses[0])) as asker:
@@ -191,4 +191,4 @@ def test_an_address_is_reached_by_tls_and_each_mechanism_and_left_as_it_was(keys
             assert await remaining(port) == ([], [3])
 
     trio.run(main)
-    assert said == []
+    assert lines == []
