@@ -211,7 +211,7 @@ def told(subjects: Sequence[Measured], echoes: Sequence[Measured], sizes: Sequen
             }
             for measurement in (*subjects, *echoes)
         },
-        "aims": [{"aim": aim, "ratio": ratio, "met": met} for aim, ratio, met in aims(subjects, sizes, dialect)],
+        "aims": [{"aim": aim, "ratio": ratio, "met": is_met} for aim, ratio, is_met in aims(subjects, sizes, dialect)],
     }
 
 
@@ -231,8 +231,8 @@ def show(console: Console, subjects: Sequence[Measured], echoes: Sequence[Measur
     for measurement in subjects:
         for part, fault in measurement.faults.items():
             console.print(f"{measurement.name}, {part}: {fault}", markup=False)
-    for aim, ratio, met in aims(subjects, sizes, dialect):
-        console.print(f"{'met' if met else 'not met'}: {aim}; it is {ratio:.2f}", markup=False)
+    for aim, ratio, is_met in aims(subjects, sizes, dialect):
+        console.print(f"{'met' if is_met else 'not met'}: {aim}; it is {ratio:.2f}", markup=False)
 
 
 def _titled(figure: str) -> str:
@@ -245,8 +245,8 @@ def _cell(measurement: Measured, own: Measured, figure: str) -> str:
     value, ours = measurement.median(figure), own.median(figure)
     if value is None:
         return "-"
-    shown = f"{value * 1000:.1f}" if figure.startswith(("form", "rebalance")) else f"{value:,.0f}"
-    return shown if measurement is own or ours is None else f"{shown} ({ours / value:.2f})"
+    text = f"{value * 1000:.1f}" if figure.startswith(("form", "rebalance")) else f"{value:,.0f}"
+    return text if measurement is own or ours is None else f"{text} ({ours / value:.2f})"
 
 
 async def _measured(

@@ -196,9 +196,9 @@ def main(*, only: str | None, members: int) -> None:
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
     if only in (None, "pair"):
-        met = pair()
+        rates = pair()
         click.echo(
-            f"pair  {met.ratio:6.1f} x trio under MockClock (aim 10): {met.heap_requests / met.heap_s:,.0f} against {met.trio_requests / met.trio_s:,.0f} requests/s"
+            f"pair  {rates.ratio:6.1f} x trio under MockClock (aim 10): {rates.heap_requests / rates.heap_s:,.0f} against {rates.trio_requests / rates.trio_s:,.0f} requests/s"
         )
     if only in (None, "fast"):
         for count, seeds, duration_ms, aim in ((10, 7, 1_200_000, 5_000), (100, 3, 300_000, 25)):

@@ -61,13 +61,13 @@ def test_the_picture_has_a_panel_for_each_sweep_and_a_line_for_each_engine() -> 
 def test_both_engines_say_the_same_of_what_is_measured_and_a_piece_is_made_and_judged_once(tmp_path: Path) -> None:
     pytest.importorskip("pyspark")
 
-    (met,) = measured("groups", ((2_000, 5, 20),))
+    (measured_,) = measured("groups", ((2_000, 5, 20),))
     piece = tmp_path / "piece=0000"
     copied(simulated(tmp_path / "base", rows=500, members=3), piece, 4)
     first = list(judged(tmp_path))
 
-    assert met.rows >= 1_000
-    assert met.ratio > 0
+    assert measured_.rows >= 1_000
+    assert measured_.ratio > 0
     assert first[0]["groups"] == 4
     assert first[0]["broken"] == 0
     (piece / "judged.json").write_text((piece / "judged.json").read_text().replace('"broken": 0', '"broken": 7'))

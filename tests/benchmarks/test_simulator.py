@@ -8,9 +8,9 @@ from tests.benchmarks.simulator import dialects, fast, many, pair
 
 @pytest.mark.slow
 def test_both_engines_are_asked_the_same_in_the_benchmark_s_scenario() -> None:
-    met = pair(members=4, seconds=60, rounds=1)
+    rates = pair(members=4, seconds=60, rounds=1)
 
-    assert met.heap_requests == pytest.approx(met.trio_requests, abs=2), "a heartbeat more or less at the end"
+    assert rates.heap_requests == pytest.approx(rates.trio_requests, abs=2), "a heartbeat more or less at the end"
 
 
 def test_both_dialects_are_measured_in_turns() -> None:

@@ -124,10 +124,10 @@ def _chosen(policy: Policy) -> list[str]:
     return [field.name for field in fields(Policy) if getattr(policy, field.name) != getattr(Policy(), field.name)]
 
 
-@pytest.mark.parametrize(("policy", "story", "reference", "shown", "settings"), CHOICES, ids=["-".join(_chosen(choice[0])) for choice in CHOICES])
-def test_a_choice_shows(bench: type[Bench], policy: Policy, story: Story, reference: object, shown: object, settings: Settings) -> None:
+@pytest.mark.parametrize(("policy", "story", "reference", "deviating", "settings"), CHOICES, ids=["-".join(_chosen(choice[0])) for choice in CHOICES])
+def test_a_choice_shows(bench: type[Bench], policy: Policy, story: Story, reference: object, deviating: object, settings: Settings) -> None:
     assert story(bench(**settings)) == reference
-    assert story(bench(policy, **settings)) == shown
+    assert story(bench(policy, **settings)) == deviating
 
 
 def test_every_choice_of_a_policy_is_shown_here_or_elsewhere() -> None:

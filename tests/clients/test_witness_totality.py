@@ -92,19 +92,19 @@ def test_every_pair_of_an_api_and_a_phase_has_a_course_or_is_sworn_impossible() 
 
 @pytest.mark.parametrize(("api", "phase"), COURSES, ids=str)
 def test_an_answer_finds_the_member_in_its_phase(bench: type[Bench], monkeypatch: pytest.MonkeyPatch, api: Api, phase: Phase) -> None:
-    met: set[tuple[Api, Phase]] = set()
+    cells: set[tuple[Api, Phase]] = set()
     measure = Core.phase
 
     def noted(core: Core, pending: RequestInFlight) -> Phase:
         found = measure(core, pending)
-        met.add((pending.message.api, found))
+        cells.add((pending.message.api, found))
         return found
 
     monkeypatch.setattr(Core, "phase", noted)
     COURSES[api, phase](bench(Policy(lookups_at_once=2 if (api, phase) == (FIND, STALE) else 1)))
 
-    assert (api, phase) in met
-    assert not met & UNREACHABLE.keys()
+    assert (api, phase) in cells
+    assert not cells & UNREACHABLE.keys()
 
 
 def test_a_commit_of_a_member_that_is_not_stable_needs_another_policy(bench: type[Bench]) -> None:

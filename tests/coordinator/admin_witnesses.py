@@ -16,8 +16,8 @@ LIVE = ("PreparingRebalance", "CompletingRebalance", "Stable")
 DAY_MS = 24 * 60 * 60 * 1000
 
 
-def _in(states: tuple[str, ...], on: str, acts: dict[str, Callable[[Scene, Any], object]]) -> dict[str, Callable[[Scene, Any], object]]:
-    return {f"{on}/{state}/{row}": act for state in states for row, act in acts.items()}
+def _in(states: tuple[str, ...], kind: str, acts: dict[str, Callable[[Scene, Any], object]]) -> dict[str, Callable[[Scene, Any], object]]:
+    return {f"{kind}/{state}/{row}": act for state in states for row, act in acts.items()}
 
 
 ADMIN_REQUESTS: dict[str, Callable[[Scene, Any], object]] = {

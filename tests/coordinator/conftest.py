@@ -289,8 +289,8 @@ def scene_of(request: pytest.FixtureRequest) -> Iterator[Callable[..., Scene]]:
     yield make
     marked = {argument for mark in request.node.iter_markers("requirement") for argument in mark.args}
     assert marked <= _CATALOGUE, f"not in the catalogue: {sorted(marked - _CATALOGUE)}"
-    met = {applied.requirement for scene in scenes for applied in scene.applied}
-    assert marked & _IN_TABLE <= met, f"never applied: {sorted((marked & _IN_TABLE) - met)}; met {sorted(met)}"
+    requirements = {applied.requirement for scene in scenes for applied in scene.applied}
+    assert marked & _IN_TABLE <= requirements, f"never applied: {sorted((marked & _IN_TABLE) - requirements)}; met {sorted(requirements)}"
 
 
 @pytest.fixture

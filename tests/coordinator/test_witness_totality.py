@@ -34,12 +34,12 @@ def _courses() -> dict[tuple[str, str], list[Callable[[Scene], object]]]:
     """Return the courses of events that are to meet a row, by the cell of the row."""
     courses: dict[tuple[str, str], list[Callable[[Scene], object]]] = {}
     for rule, ask in {**JOINS, **OTHERS}.items():
-        on, state, _ = rule.split("/")
-        stage = STAGES["Empty" if on == "ListGroups" else state]
-        courses.setdefault((on, state), []).append(lambda scene, stage=stage, ask=ask: ask(scene, stage(scene)))  # type: ignore[misc]  # bound by default
+        kind, state, _ = rule.split("/")
+        stage = STAGES["Empty" if kind == "ListGroups" else state]
+        courses.setdefault((kind, state), []).append(lambda scene, stage=stage, ask=ask: ask(scene, stage(scene)))  # type: ignore[misc]  # bound by default
     for rule, course in {**COURSES, "SessionEnd/Empty/of-the-evicted": _evicted_first}.items():
-        on, state, _ = rule.split("/")
-        courses.setdefault((on, state), []).append(course)
+        kind, state, _ = rule.split("/")
+        courses.setdefault((kind, state), []).append(course)
     return courses
 
 
@@ -58,7 +58,7 @@ def _rules(scene: Scene, course: Callable[[Scene], object]) -> set[tuple[str, st
         raise
     except (AssertionError, LookupError):
         pass  # an older release answers otherwise, and the course ends
-    return {(on, state) for on, state, _ in (rule.split("/") for rule in scene.rules())}
+    return {(kind, state) for kind, state, _ in (rule.split("/") for rule in scene.rules())}
 
 
 # The oldest release of each set of possible cells stands for the others.
@@ -68,16 +68,16 @@ SHAPES = {frozenset(unreachable(name)): name for name in reversed(profiles())}.v
 @pytest.mark.parametrize("name", sorted(SHAPES))
 def test_every_cell_of_a_release_comes_up_and_no_other(scene_of: Callable[..., Scene], name: str) -> None:
     cells = {(kind.value, state_name(state)) for kind, states in profile(name).table.cells.items() for state in states}
-    met: set[tuple[str, str]] = set()
+    covered: set[tuple[str, str]] = set()
     for cell, courses in _courses().items():
         for course in courses:
-            if cell in met or cell not in cells:
+            if cell in covered or cell not in cells:
                 break
             interval_ms = 7_000 if cell[0] == "Cleanup" else 600_000  # so that a cleanup comes while the group is on its stage
-            met |= _rules(scene_of(name, offsets_retention_check_interval_ms=interval_ms, group_max_session_timeout_ms=1_800_000), course)
+            covered |= _rules(scene_of(name, offsets_retention_check_interval_ms=interval_ms, group_max_session_timeout_ms=1_800_000), course)
 
-    assert cells - met == LATE_APPENDS & cells
-    assert {item for item in met if item[1] != "before"} <= cells
+    assert cells - covered == LATE_APPENDS & cells
+    assert {item for item in covered if item[1] != "before"} <= cells
 
 
 @pytest.mark.parametrize("name", profiles())

@@ -45,12 +45,12 @@ class Deviation(Exception):
     """A command did not do what its page says."""
 
 
-def agrees(shown: Sequence[str], printed: str) -> bool:
+def agrees(expected: Sequence[str], printed: str) -> bool:
     """Tell whether `printed` is what a page shows of it, figures and what only a first use prints aside; `…` in a line stands for any text, a line `…` for any lines."""
     text = _ESCAPE.sub("", printed).strip("\n")
     have = [_plain(line) for line in text.splitlines() if not _FIRST_USE.match(line)]
-    shown = [line for line in shown if not _FIRST_USE.match(line)]
-    pattern = "".join(r"(?:[^\n]*\n)*?" if line.strip() == "…" else f"{_pattern(line)}\n" for line in shown)
+    expected = [line for line in expected if not _FIRST_USE.match(line)]
+    pattern = "".join(r"(?:[^\n]*\n)*?" if line.strip() == "…" else f"{_pattern(line)}\n" for line in expected)
     return re.fullmatch(pattern, "".join(f"{line}\n" for line in have)) is not None
 
 
@@ -180,8 +180,8 @@ class Following:
             raise self._deviation(command, "printed something else than the page shows", "".join(printed.lines))
 
     def _deviation(self, command: Command, kind: str, printed: str) -> Deviation:
-        shown = "".join(f"\n  | {line}" for line in command.printed)
-        expected = f"\nthe page shows:{shown}" if shown else ""
+        tail = "".join(f"\n  | {line}" for line in command.printed)
+        expected = f"\nthe page shows:{tail}" if tail else ""
         return Deviation(f"{self.page.name}:{command.line}: $ {command.text}\n{kind}{expected}\nit printed:\n{printed[-4000:]}")
 
 

@@ -170,11 +170,11 @@ def names_in_prose(text: str, where: str, tree: Tree) -> Iterator[Name]:
 
 def prose_of(python: str) -> str:
     """Return the docstrings and comments of a module, each on the line where it stands."""
-    shown = [""] * (python.count("\n") + 2)
+    lines = [""] * (python.count("\n") + 2)
     for found in PYTHON_PROSE.finditer(python):
         for number, line in enumerate((found["doc"] or found["comment"] or "").split("\n"), _line(python, found.start()) - 1):
-            shown[number] += line
-    return "\n".join(shown)
+            lines[number] += line
+    return "\n".join(lines)
 
 
 def _in_code(text: str, where: str, tree: Tree) -> Iterator[Name]:

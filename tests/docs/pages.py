@@ -126,16 +126,16 @@ def _fences(name: str, lines: Sequence[str]) -> Iterator[_Fence]:
 
 def _contents(name: str, fence: _Fence, root: Path) -> str:
     """Return what the fence shows, with the files that it includes in place."""
-    shown: list[str] = []
+    lines: list[str] = []
     for line in fence.lines:
         included = SNIPPET.match(line.strip())
         if included is None:
-            shown.append(line)
+            lines.append(line)
         elif (root / included["path"]).is_file():
-            shown += (root / included["path"]).read_text().splitlines()
+            lines += (root / included["path"]).read_text().splitlines()
         else:
             raise MisreadPage(f"{name}:{fence.line}: there is no file {included['path']} to include")
-    return "".join(f"{line}\n" for line in shown)
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _block(name: str, fence: _Fence) -> Block:

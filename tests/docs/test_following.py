@@ -26,7 +26,7 @@ def block(folder: Path, marks: str, commands: str = "$ a\n") -> Block:
 
 
 @pytest.mark.parametrize(
-    ("shown", "printed"),
+    ("expected", "printed"),
     [
         (["took 1.5 s: 7 OK"], "took  12,345.75 s: 178 OK\n"),
         (["trace 6926c2d16f96c7906d3fb3f7fc4d019a"], "\x1b[1mtrace 00ff2ab\x1b[0m\n"),
@@ -38,13 +38,13 @@ def block(folder: Path, marks: str, commands: str = "$ a\n") -> Block:
         (["building the shim of librdkafka@2.16.0", "a"], "a\n"),
     ],
 )
-def test_figures_aside_it_is_the_same(shown: list[str], printed: str) -> None:
-    assert agrees(shown, printed)
+def test_figures_aside_it_is_the_same(expected: list[str], printed: str) -> None:
+    assert agrees(expected, printed)
 
 
-@pytest.mark.parametrize(("shown", "printed"), [(["a"], "a\nb\n"), (["a", "b"], "a\n"), (["7 OK"], "7 FAILED\n"), (["a …"], "a\nb\n")])
-def test_other_words_and_other_lines_are_not(shown: list[str], printed: str) -> None:
-    assert not agrees(shown, printed)
+@pytest.mark.parametrize(("expected", "printed"), [(["a"], "a\nb\n"), (["a", "b"], "a\n"), (["7 OK"], "7 FAILED\n"), (["a …"], "a\nb\n")])
+def test_other_words_and_other_lines_are_not(expected: list[str], printed: str) -> None:
+    assert not agrees(expected, printed)
 
 
 def test_folder_and_exported_variables_stay_from_one_block_to_the_next(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_a_faults_json_leaves_defaults_of_the_selector_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "met"),
+    ("value", "message"),
     [
         ({"name": "f", "on": {"api": "Heartbeat"}, "do": {"kind": "explode"}}, "not a fault: 'explode'"),
         ({"name": "f", "on": {"api": "Heartbeat", "colour": 1}, "do": {"kind": "silence"}}, "not a fault: .*colour"),
@@ -88,8 +88,8 @@ def test_a_faults_json_leaves_defaults_of_the_selector_out() -> None:
         ({"name": "f", "on": {"api": "Heartbeat"}, "do": {"kind": "answer"}}, "not a fault: .*error_code"),
     ],
 )
-def test_json_that_is_no_fault_is_refused_with_the_part_that_is_wrong(value: dict[str, Any], met: str) -> None:
-    with pytest.raises(ValueError, match=met):
+def test_json_that_is_no_fault_is_refused_with_the_part_that_is_wrong(value: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         fault_from_json(value)
 
 

@@ -155,7 +155,7 @@ def changed(value: Any, path: str, to: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "path", "to", "met"),
+    ("name", "value", "path", "to", "message"),
     [
         ("report", REPORT, "cases/0/verdict", "OKAY", "report: at cases/0/verdict: 'OKAY' is not one of"),
         ("report", REPORT, "cases/0/fingerprint", None, "report: at cases/0: 'fingerprint' is a required property"),
@@ -200,8 +200,8 @@ def changed(value: Any, path: str, to: Any) -> Any:
         ("shim-answer", ANSWERS[0], "unimplemented", "both", "shim-answer: .*"),
     ],
 )
-def test_what_breaks_the_contract_is_said_in_one_line_with_its_place(name: str, value: Any, path: str, to: Any, met: str) -> None:
-    with pytest.raises(SchemaError, match=met) as refused:
+def test_what_breaks_the_contract_is_said_in_one_line_with_its_place(name: str, value: Any, path: str, to: Any, message: str) -> None:
+    with pytest.raises(SchemaError, match=message) as refused:
         validate(name, changed(value, path, to))
     assert "\n" not in str(refused.value)
     assert len(str(refused.value)) < 300

@@ -71,7 +71,7 @@ def test_blank_lines_are_no_observations() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "met"),
+    ("line", "message"),
     [
         ('{"seq":1}', "line 2 is no observation: a trace line lacks at_ns, kind"),
         ("no json", "line 2 is no observation"),
@@ -79,8 +79,8 @@ def test_blank_lines_are_no_observations() -> None:
         ("[1]", "line 2 is no observation"),
     ],
 )
-def test_a_broken_line_is_named_by_its_number(line: str, met: str) -> None:
-    with pytest.raises(ValueError, match=met):
+def test_a_broken_line_is_named_by_its_number(line: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         list(read_trace(['{"seq":0,"at_ns":0,"kind":"event"}', line]))
 
 

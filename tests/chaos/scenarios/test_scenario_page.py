@@ -27,9 +27,9 @@ def test_it_tells_of_every_scenario_and_every_kind_of_fault() -> None:
 
 
 def test_the_file_that_it_shows_is_a_scenario() -> None:
-    shown = re.search(r"```toml[^\n]*\n(.*?)```", page(), re.DOTALL)
-    assert shown is not None
-    assert read_scenario("shown", shown[1]).phases[0].faults[0].who == "half"
+    block = re.search(r"```toml[^\n]*\n(.*?)```", page(), re.DOTALL)
+    assert block is not None
+    assert read_scenario("shown", block[1]).phases[0].faults[0].who == "half"
 
 
 def test_the_page_is_printed_by_the_package(tmp_path: Path) -> None:

@@ -84,11 +84,11 @@ class Until(Lines):
             os.kill(os.getpid(), signal.SIGINT)
 
 
-def loaded(folder: Path, wanted: LoadOrder, churn: str = START, job: Job | None = None, shown: Lines | None = None, **options: Any) -> LoadResult:
+def loaded(folder: Path, wanted: LoadOrder, churn: str = START, job: Job | None = None, lines: Lines | None = None, **options: Any) -> LoadResult:
     """Carry a load out before the reference coordinator, and return how it ended."""
     sitting = LoadSession.open(folder, wanted)
     load = Load(
-        order=wanted, churn=read_churn("own", churn), sitting=sitting, profile="kafka-4.1", job=job or ThreadJob(), shown=shown or Lines(),
+        order=wanted, churn=read_churn("own", churn), sitting=sitting, profile="kafka-4.1", job=job or ThreadJob(), shown=lines or Lines(),
         **{"client": ClientChoice(kind="reference"), "brokers": None, **options},
     )  # fmt: skip
     ended = load.run()

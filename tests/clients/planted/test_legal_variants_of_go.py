@@ -85,10 +85,10 @@ WAYS: list[tuple[Policy, Story, object, object, Settings]] = [
 ]
 
 
-@pytest.mark.parametrize(("policy", "story", "reference", "shown", "settings"), WAYS)
-def test_a_way_shows(bench: type[Bench], policy: Policy, story: Story, reference: object, shown: object, settings: Settings) -> None:
+@pytest.mark.parametrize(("policy", "story", "reference", "deviating", "settings"), WAYS)
+def test_a_way_shows(bench: type[Bench], policy: Policy, story: Story, reference: object, deviating: object, settings: Settings) -> None:
     assert story(bench(**settings)) == reference
-    assert story(bench(policy, **settings)) == shown
+    assert story(bench(policy, **settings)) == deviating
 
 
 def test_each_way_is_some_released_clients() -> None:

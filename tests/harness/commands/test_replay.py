@@ -70,7 +70,7 @@ def test_what_was_seen_live_cannot_be_had_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("recorded", "fingerprint", "met", "reproduced"),
+    ("recorded", "fingerprint", "now", "reproduced"),
     [
         (None, None, ruling(Verdict.FAILED), True),
         (None, None, ruling(Verdict.NON_STRICT), True),
@@ -80,8 +80,8 @@ def test_what_was_seen_live_cannot_be_had_again() -> None:
         (Verdict.FAILED, "aa", ruling(Verdict.INCONCLUSIVE), False),
     ],
 )
-def test_reproduced_is_what_comes_out_as_recorded(recorded: Verdict | None, fingerprint: str | None, met: Ruling, reproduced: bool) -> None:
-    assert is_reproduced(replace(SCHEDULE, verdict=recorded, fingerprint=fingerprint), met) is reproduced
+def test_reproduced_is_what_comes_out_as_recorded(recorded: Verdict | None, fingerprint: str | None, now: Ruling, reproduced: bool) -> None:
+    assert is_reproduced(replace(SCHEDULE, verdict=recorded, fingerprint=fingerprint), now) is reproduced
 
 
 @pytest.mark.slow

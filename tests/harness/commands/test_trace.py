@@ -48,9 +48,9 @@ def test_what_is_no_trace_is_wrong_usage(text: str | None, message: str, grouppr
 def test_meters_stand_beside_the_verdict(groupproof: Call, tmp_path: Path) -> None:
     (tmp_path / "seen.ndjson").write_text("\n".join(write_trace(Story().member().trace)))
 
-    shown, called = groupproof("trace", "check", "seen.ndjson", "--meters"), groupproof("trace", "check", "seen.ndjson", "--meters", "--json")
+    table, called = groupproof("trace", "check", "seen.ndjson", "--meters"), groupproof("trace", "check", "seen.ndjson", "--meters", "--json")
 
-    assert [line.split() for line in shown.out.splitlines() if "rebalances" in line] == [["rebalances", "1"]]
+    assert [line.split() for line in table.out.splitlines() if "rebalances" in line] == [["rebalances", "1"]]
     assert called.json[0]["meters"][0]["rebalances"] == 1
     assert "meters" not in groupproof("trace", "check", "seen.ndjson", "--json").json[0]
 

@@ -61,9 +61,9 @@ def test_what_one_run_proves_is_said_to_be_of_that_run() -> None:
     ruling = rule_on(case(), [judgement(SILENT), judgement(SILENT, proof), judgement(OK)])
 
     assert (ruling.stability, ruling.run) == ("1/3", 2)
-    (shown,) = [item for item in ruling.findings if item.verdict is Verdict.FAILED]
-    assert shown.grounds is not None
-    assert (shown.seq, shown.grounds.run) == (777, 2)
+    (failed,) = [item for item in ruling.findings if item.verdict is Verdict.FAILED]
+    assert failed.grounds is not None
+    assert (failed.seq, failed.grounds.run) == (777, 2)
 
 
 def test_of_what_several_runs_show_the_first_is_shown() -> None:

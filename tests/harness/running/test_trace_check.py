@@ -27,15 +27,15 @@ def checked(path: Path, trace: Sequence[Observation]) -> CheckResult:
     return check_files([path], [CASE], UNIVERSAL)
 
 
-def rulings(met: CheckResult) -> dict[str, tuple[Verdict, str]]:
-    return {result.case.id: (result.ruling.verdict, result.ruling.observed) for result in met.results}
+def rulings(check_result: CheckResult) -> dict[str, tuple[Verdict, str]]:
+    return {result.case.id: (result.ruling.verdict, result.ruling.observed) for result in check_result.results}
 
 
 @pytest.mark.parametrize("name", ["trace.ndjson", "trace.parquet"])
 def test_cases_are_judged_whole_and_what_was_seen_live_is_folded(tmp_path: Path, name: str) -> None:
-    met = checked(tmp_path / name, [*traced(), *(replace(obs, run="live") for obs in keeping().trace)])
+    check_result = checked(tmp_path / name, [*traced(), *(replace(obs, run="live") for obs in keeping().trace)])
 
-    assert {id: verdict for id, (verdict, _) in rulings(met).items()} == {
+    assert {id: verdict for id, (verdict, _) in rulings(check_result).items()} == {
         CASE.id: Verdict.FAILED, "observed/classic/g": Verdict.OK, "laws/classic/g": Verdict.OK,
     }  # fmt: skip
 
@@ -53,10 +53,10 @@ def test_a_stream_out_of_order_is_judged_as_in_order_and_what_was_displaced_is_t
     in_order = checked(tmp_path / "a.ndjson", trace)
     monkeypatch.setattr(trace_check, "InOrder", lambda: __import__("groupproof.harness.judging.checkers.fleet", fromlist=["InOrder"]).InOrder(rows=3))
 
-    met = checked(tmp_path / "b.ndjson", [*trace[5:], *trace[:5], trace[7]])
+    check_result = checked(tmp_path / "b.ndjson", [*trace[5:], *trace[:5], trace[7]])
 
-    assert rulings(met) == rulings(in_order)
-    assert (met.displaced, met.duplicates) == (6, 1)
+    assert rulings(check_result) == rulings(in_order)
+    assert (check_result.displaced, check_result.duplicates) == (6, 1)
 
 
 def test_what_a_tap_recorded_is_judged_whole_on_both_sides(tmp_path: Path) -> None:
@@ -64,9 +64,9 @@ def test_what_a_tap_recorded_is_judged_whole_on_both_sides(tmp_path: Path) -> No
     story.see("event", who="kit", body={"name": "upstream", "profile": "kafka-4.1", "groups": [], "settings": {}, "untold": ""})
     story.request(Api.JOIN_GROUP, body={"group_id": "g", "protocol_type": "consumer"}, member="")
 
-    met = checked(tmp_path / "trace.ndjson", story.trace)
+    check_result = checked(tmp_path / "trace.ndjson", story.trace)
 
-    assert [result.case.id for result in met.results] == ["observed/classic/g", "answered/classic/g"]
+    assert [result.case.id for result in check_result.results] == ["observed/classic/g", "answered/classic/g"]
 
 
 def test_the_head_of_a_long_run_does_not_wait_for_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

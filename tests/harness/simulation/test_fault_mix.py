@@ -12,7 +12,7 @@ from groupproof.harness.simulation.simulator_faults import FAULTS
 def test_a_swarm_leaves_faults_out_at_random_and_over_many_seeds_none() -> None:
     kinds = [{fault.kind for fault in drawn(settled(short(seed, duration_ms=1_000_000), (4, 1))).happenings} for seed in range(30)]
 
-    assert all(0 < len(met) < len(FAULTS) for met in kinds)
+    assert all(0 < len(mix) < len(FAULTS) for mix in kinds)
     assert set().union(*kinds) == {name for name, fault in FAULTS.items() if fault.dialect is None}
 
 

@@ -27,20 +27,20 @@ def _one_of(kind: str) -> ScheduledFault:
 
 @pytest.mark.parametrize("kind", [name for name in FAULTS if name not in ("append", "callbacks")])
 def test_a_fault_changes_what_happens_and_the_group_gets_over_it(kind: str) -> None:
-    without, met = run(calm()), run(calm(), plan=Schedule(happenings=(_one_of(kind),)))
+    without, with_fault = run(calm()), run(calm(), plan=Schedule(happenings=(_one_of(kind),)))
 
-    assert met.trace_hash != without.trace_hash
-    assert (met.violations, dict(met.injected)) == ((), {kind: 1})
-    assert met.converged_at_ms is not None
+    assert with_fault.trace_hash != without.trace_hash
+    assert (with_fault.violations, dict(with_fault.injected)) == ((), {kind: 1})
+    assert with_fault.converged_at_ms is not None
 
 
 @pytest.mark.parametrize("kind", ["append", "callbacks"])
 def test_a_fault_of_rebalances_shows_when_there_is_one(kind: str) -> None:
     leave = ScheduledFault(at_ms=AT_MS + 1_000, kind="leave", who=("m1",), for_ms=1_000)
-    without, met = run(calm(), plan=Schedule(happenings=(leave,))), run(calm(), plan=Schedule(happenings=(_one_of(kind), leave)))
+    without, with_fault = run(calm(), plan=Schedule(happenings=(leave,))), run(calm(), plan=Schedule(happenings=(_one_of(kind), leave)))
 
-    assert met.violations == ()
-    assert met.transitions != without.transitions
+    assert with_fault.violations == ()
+    assert with_fault.transitions != without.transitions
 
 
 @pytest.mark.parametrize("kind", LASTING)

@@ -50,5 +50,5 @@ def test_the_reference_gives_the_answers_that_its_rules_give_and_a_bug_does_not(
     reference, wrong = (played(variant, cases, profile=LEASE_BROKER) for variant in (None, bug))
 
     assert sum(answered_count(play.trace) for play in reference.values()) > 100
-    assert [met for play in reference.values() for met in divergences_in(play.trace)] == []
-    assert [met for play in wrong.values() for met in divergences_in(play.trace)] != []
+    assert [divergence for play in reference.values() for divergence in divergences_in(play.trace)] == []
+    assert [divergence for play in wrong.values() for divergence in divergences_in(play.trace)] != []

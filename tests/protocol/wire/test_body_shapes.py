@@ -84,15 +84,15 @@ def test_no_protocol_name_is_null_whatever_the_version_writes_for_it(version: in
 
 
 @pytest.mark.parametrize(
-    ("api", "version", "body", "met"),
+    ("api", "version", "body", "message"),
     [
         (Api.LEAVE_GROUP, 2, {"members": ({}, {})}, "LeaveGroup v2 names exactly one member, not 2"),
         (Api.FIND_COORDINATOR, 3, {"coordinator_keys": ()}, "FindCoordinator v3 asks for exactly one key, not 0"),
         (Api.OFFSET_FETCH, 7, {"groups": ({}, {})}, "OffsetFetch v7 is about exactly one group, not 2"),
     ],
 )
-def test_a_batch_does_not_fit_into_a_version_without_batches(api: Api, version: int, body: dict[str, Any], met: str) -> None:
-    with pytest.raises(ValueError, match=met):
+def test_a_batch_does_not_fit_into_a_version_without_batches(api: Api, version: int, body: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         write_request(api, version, 1, "m0", body)
 
 

@@ -181,7 +181,7 @@ def test_a_tagged_field_of_a_newer_version_is_skipped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("frame", "met"),
+    ("frame", "message"),
     [
         (b"\x01\0\0\0\x01\x01\x01\x63\xff\xff\xff\xff\x07ab", "tagged field 99 of 2147483647 bytes, but only 2 are left"),
         (b"\x01\0\0\0\x01\x01\x01\x03\x02\0\0\0\0\0\0\0\x05", "tagged field epoch does not end where its size of 2 bytes says"),
@@ -191,13 +191,13 @@ def test_a_tagged_field_of_a_newer_version_is_skipped() -> None:
         (b"\x00\0\0\0\x01\x01\x00", "name has a length of -1"),
     ],
 )
-def test_a_length_that_lies_is_refused(frame: bytes, met: str) -> None:
-    with pytest.raises(MalformedBytes, match=met):
+def test_a_length_that_lies_is_refused(frame: bytes, message: str) -> None:
+    with pytest.raises(MalformedBytes, match=message):
         read(SIMPLE, frame)
 
 
 @pytest.mark.parametrize(
-    ("frame", "met"),
+    ("frame", "message"),
     [
         (b"\0\0\xff\xff\xff\xff", "names is an array of -1 entries"),
         (b"\0\0\x80\0\0\0", "names is an array of -2147483648 entries"),
@@ -206,8 +206,8 @@ def test_a_length_that_lies_is_refused(frame: bytes, met: str) -> None:
         (b"\x80\0\0\0\0\0", "name has a length of -32768"),
     ],
 )
-def test_a_negative_or_huge_length_of_the_old_form_is_refused(frame: bytes, met: str) -> None:
-    with pytest.raises(MalformedBytes, match=met):
+def test_a_negative_or_huge_length_of_the_old_form_is_refused(frame: bytes, message: str) -> None:
+    with pytest.raises(MalformedBytes, match=message):
         read(LEGACY, frame)
 
 
@@ -224,7 +224,7 @@ def test_a_frame_that_could_hold_more_entries_than_the_bound_is_refused_before_t
 
 
 @pytest.mark.parametrize(
-    ("body", "met"),
+    ("body", "message"),
     [
         ({"nmae": "typo"}, "Simple v1 has no field nmae"),
         ({"name": None}, "name cannot be null"),
@@ -232,8 +232,8 @@ def test_a_frame_that_could_hold_more_entries_than_the_bound_is_refused_before_t
         ({"count": "3"}, "count cannot be '3'"),
     ],
 )
-def test_a_body_that_the_version_cannot_say_is_refused_by_field(body: dict[str, Any], met: str) -> None:
-    with pytest.raises(ValueError, match=met):
+def test_a_body_that_the_version_cannot_say_is_refused_by_field(body: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         written(SIMPLE, body)
 
 

@@ -47,7 +47,7 @@ def test_numbers_side_by_side_are_one_format_and_an_array_of_numbers_is_one_more
 
 
 @pytest.mark.parametrize(
-    ("body", "met"),
+    ("body", "message"),
     [
         ({"short": 2**15}, "short cannot be 32768"),
         ({"long": 2**63}, "long cannot be 9223372036854775808"),
@@ -55,8 +55,8 @@ def test_numbers_side_by_side_are_one_format_and_an_array_of_numbers_is_one_more
         ({"list": (1, 2**31)}, "list cannot be 2147483648"),
     ],
 )
-def test_of_numbers_side_by_side_the_one_that_does_not_fit_is_named(body: dict[str, Any], met: str) -> None:
-    with pytest.raises(ValueError, match=met):
+def test_of_numbers_side_by_side_the_one_that_does_not_fit_is_named(body: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         written(body)
 
 

@@ -141,15 +141,15 @@ def test_a_client_reads_the_v0_answer_to_a_version_that_the_broker_does_not_know
 
 
 @pytest.mark.parametrize(
-    ("api_key", "version", "met"), [(999, 0, "no such API is known"), (-1, 0, "no such API"), (11, 10, "v0 to v9"), (11, -1, "v0 to v9")]
+    ("api_key", "version", "message"), [(999, 0, "no such API is known"), (-1, 0, "no such API"), (11, 10, "v0 to v9"), (11, -1, "v0 to v9")]
 )
-def test_an_unknown_api_or_version_is_named(api_key: int, version: int, met: str) -> None:
-    with pytest.raises(UnsupportedVersion, match=met):
+def test_an_unknown_api_or_version_is_named(api_key: int, version: int, message: str) -> None:
+    with pytest.raises(UnsupportedVersion, match=message):
         read_request(struct.pack(">hhih", api_key, version, 1, -1))
 
 
 @pytest.mark.parametrize(
-    ("frame", "met"),
+    ("frame", "message"),
     [
         (b"", "a request of 0 bytes is shorter than its header"),
         (b"\0\x0c\0\x04", "a request of 4 bytes is shorter than its header"),
@@ -159,8 +159,8 @@ def test_an_unknown_api_or_version_is_named(api_key: int, version: int, met: str
         (struct.pack(">hhih", 12, 0, 5, -7), "client id has a length of -7"),
     ],
 )
-def test_a_broken_request_is_refused_with_what_was_met(frame: bytes, met: str) -> None:
-    with pytest.raises(WireError, match=met):
+def test_a_broken_request_is_refused_with_what_was_met(frame: bytes, message: str) -> None:
+    with pytest.raises(WireError, match=message):
         read_request(frame)
 
 

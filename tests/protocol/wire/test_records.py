@@ -80,11 +80,11 @@ def test_a_flipped_bit_is_found_by_the_checksum() -> None:
         record_count(GOLDEN[:-1] + b"\x01")
 
 
-@pytest.mark.parametrize(("at", "value", "met"), [(11, 5, "5 bytes is shorter than its header"), (16, 1, "format v1; only v2 is read")])
-def test_a_broken_header_says_what_was_met(at: int, value: int, met: str) -> None:
+@pytest.mark.parametrize(("at", "value", "message"), [(11, 5, "5 bytes is shorter than its header"), (16, 1, "format v1; only v2 is read")])
+def test_a_broken_header_says_what_was_met(at: int, value: int, message: str) -> None:
     broken = bytearray(GOLDEN)
     broken[at] = value
-    with pytest.raises(RecordsError, match=met):
+    with pytest.raises(RecordsError, match=message):
         record_count(bytes(broken))
 
 

@@ -133,7 +133,7 @@ def test_an_empty_blob_is_an_empty_assignment_but_no_subscription() -> None:
 
 
 @pytest.mark.parametrize(
-    ("blob", "met"),
+    ("blob", "message"),
     [
         ("ffff", "subscription of version -1"),
         ("0000", "subscription ends before its topics"),
@@ -147,8 +147,8 @@ def test_an_empty_blob_is_an_empty_assignment_but_no_subscription() -> None:
         ("000100000000ffffffff000000010001747fffffff", "subscription with 2147483647 partitions in 0 bytes"),
     ],
 )
-def test_a_broken_subscription_says_what_was_met(blob: str, met: str) -> None:
-    with pytest.raises(SubscriptionError, match=met):
+def test_a_broken_subscription_says_what_was_met(blob: str, message: str) -> None:
+    with pytest.raises(SubscriptionError, match=message):
         decode_subscription(bytes.fromhex(blob))
 
 

@@ -30,8 +30,8 @@ def agreed(spark: SparkSession, sides: list[Side], queries: Iterable[Query] = QU
     """Return every query's facts, which are those of the oracle, as are its figures."""
     oracle = Oracle(sides)
     raw = kept("raw", raw_of_sides(spark, sides).drop("raw"))
-    met = STREAM.facts(Tables(raw, is_repeated=False, keep=kept)).collect()
-    tables = Tables(raw, is_repeated=any(row["twice"] for row in met), keep=kept)
+    stream_rows = STREAM.facts(Tables(raw, is_repeated=False, keep=kept)).collect()
+    tables = Tables(raw, is_repeated=any(row["twice"] for row in stream_rows), keep=kept)
     return {query.name: _agreed(query, tables, oracle) for query in queries}
 
 

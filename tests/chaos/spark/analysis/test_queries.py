@@ -49,8 +49,8 @@ def test_some_queries_answer_as_the_oracle_does_of_a_stream_that_arrived_badly(s
     facts = agreed(spark, [(tmp_path / "planted.parquet", "", None)], [named(name) for name in ("stream", "zombie-commits", "heartbeat-jitter")])
 
     assert found(facts["zombie-commits"], "outcome") == {("zombie", "accepted"): 1, ("refused zombie", "refused"): 1}
-    (met,) = facts["stream"]
-    assert {name: met[name] for name in badly} == badly
+    (stream_row,) = facts["stream"]
+    assert {name: stream_row[name] for name in badly} == badly
 
 
 @pytest.mark.soak
@@ -76,13 +76,13 @@ def test_every_query_answers_as_the_oracle_does_and_finds_what_was_planted_and_n
     late = [row for row in facts["slowest-joiners"] if row["group"] == "late joiner" and row["is_last"] and row["after_ms"]]
     assert [(row["member"], row["after_ms"]) for row in late] == [("m1-1", 5_000.0)]
     assert max(row["interval_ms"] for row in facts["heartbeat-jitter"] if row["group"] == "uneven") == 10_000
-    (met,) = (row for row in facts["stream"] if row["run"] == "planted")
-    assert {name: met[name] for name in badly} == badly
+    (stream_row,) = (row for row in facts["stream"] if row["run"] == "planted")
+    assert {name: stream_row[name] for name in badly} == badly
 
 
 @pytest.mark.soak
 def test_a_real_load_and_all_cases_are_answered_as_the_oracle_does(spark: SparkSession, tmp_path: Path) -> None:
-    loaded(tmp_path / "load", order(duration_s=300.0), DAY, shown=Until(lambda now: now.at_s > 8 and now.members == 3 and now.stable == 1))
+    loaded(tmp_path / "load", order(duration_s=300.0), DAY, lines=Until(lambda now: now.at_s > 8 and now.members == 3 and now.stable == 1))
     for side in ("members", "coordinator"):
         write_parquet(tmp_path / f"{side}.parquet", read_parquet(tmp_path / "load" / side))
     write_parquet(tmp_path / "cases.parquet", [obs for case in CASES for obs in played(case).trace])

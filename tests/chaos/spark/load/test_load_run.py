@@ -27,9 +27,9 @@ LONG_S = 300.0
 
 @pytest.mark.slow
 def test_members_and_coordinator_tell_of_the_same_rebalances(tmp_path: Path) -> None:
-    shown, job = Until(lambda now: now.at_s > 8 and now.members == 3 and now.stable == 1), ThreadJob()
+    lines, job = Until(lambda now: now.at_s > 8 and now.members == 3 and now.stable == 1), ThreadJob()
 
-    ended = loaded(tmp_path, order(duration_s=LONG_S), DAY, job, shown)
+    ended = loaded(tmp_path, order(duration_s=LONG_S), DAY, job, lines)
 
     assert ended.trouble is None
     members, comparison = both_sides(tmp_path)
@@ -75,7 +75,7 @@ def _bearing(job: ThreadJob, item: object) -> None:
 
 @pytest.mark.slow
 def test_an_interruption_lets_members_leave_and_seals_what_was_seen(tmp_path: Path) -> None:
-    ended = loaded(tmp_path, order(duration_s=LONG_S), START, shown=Until(lambda now: now.members == 4))
+    ended = loaded(tmp_path, order(duration_s=LONG_S), START, lines=Until(lambda now: now.members == 4))
 
     assert (ended.interrupted, ended.end) == (True, "interrupted")
     observations = list(read_parquet(tmp_path / MEMBERS))

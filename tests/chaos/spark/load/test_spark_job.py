@@ -76,12 +76,12 @@ def test_a_worker_that_is_killed_loses_nothing_that_was_sealed_and_its_members_c
         begin(registry, start_ns)
 
     monkeypatch.setattr(TaskRegistry, "begin", begun)
-    shown = Killing(halls)
+    lines = Killing(halls)
 
-    ended = loaded(tmp_path, order(duration_s=LONG_S), START, SparkJob(MASTER), shown)
+    ended = loaded(tmp_path, order(duration_s=LONG_S), START, SparkJob(MASTER), lines)
 
     assert ended.trouble is None
-    assert "task 1 is gone, with its members; what it had sealed stays" in shown.lines
+    assert "task 1 is gone, with its members; what it had sealed stays" in lines.lines
     observations = list(read_parquet(tmp_path / MEMBERS))
     started = Counter((obs.client, obs.body.get("attempt", 0)) for obs in observations if obs.kind == "event" and obs.body["name"] == "started")
     again = {client for client, attempt in started if attempt == 1}

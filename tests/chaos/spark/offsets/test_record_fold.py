@@ -41,7 +41,9 @@ def newest(facts: Iterable[Fact]) -> dict[tuple[str, str, int], tuple[int, str]]
 
 
 def _of(kind: str, records: list[StoredRecord]) -> list[dict[str, Any]]:
-    return [json.loads(text) | {"at_ms": at_ms} for (_, met, _), (at_ms, text) in newest(RecordFold().take(records)).items() if met == kind]
+    return [
+        json.loads(text) | {"at_ms": at_ms} for (_, found_kind, _), (at_ms, text) in newest(RecordFold().take(records)).items() if found_kind == kind
+    ]
 
 
 def storm_records(minutes: Iterable[float]) -> list[StoredRecord]:

@@ -132,13 +132,13 @@ def test_a_member_that_ends_tells_its_application_and_says_no_more() -> None:
 
 
 def test_a_member_that_goes_on_heartbeats_and_tells_of_no_error() -> None:
-    on, with_error, gone = (joined(says()).mark("probing") for _ in range(3))
-    on.at(300).beat()
+    going, with_error, gone = (joined(says()).mark("probing") for _ in range(3))
+    going.at(300).beat()
     with_error.tell("error", error="X", message="x", fatal=True)
     gone.at(FAR_MS).kit("end")
     judge = stays_a_member("m0", after="probing", requirement="STREAMS-16")
 
-    assert [verdict(judge, story) for story in (on, with_error, gone)] == [Verdict.OK, Verdict.NON_STRICT, Verdict.FAILED]
+    assert [verdict(judge, story) for story in (going, with_error, gone)] == [Verdict.OK, Verdict.NON_STRICT, Verdict.FAILED]
 
 
 def test_a_member_that_is_closed_stays_in_its_group() -> None:

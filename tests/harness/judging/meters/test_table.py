@@ -13,12 +13,12 @@ RUNS = {"java": {"rebalances": 3.0, "unowned_ms": 1_250.4}, "<aiokafka>": {"reba
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "shown"),
+    ("name", "value", "text"),
     [("unowned_ms", 1_250.4, "1,250 ms"), ("unowned_ms", 2.25, "2.2 ms"), ("unowned_partition_ms", 20.0, "20 partition ms"), ("rebalances", 3.0, "3"),
      ("requests_per_rebalance", 4.5, "4.5"), ("lost_records", None, "-")],
 )  # fmt: skip
-def test_a_value_has_its_unit(name: str, value: float | None, shown: str) -> None:
-    assert value_text(name, value) == shown
+def test_a_value_has_its_unit(name: str, value: float | None, text: str) -> None:
+    assert value_text(name, value) == text
 
 
 def test_runs_stand_side_by_side_and_what_nobody_measured_is_left_out() -> None:

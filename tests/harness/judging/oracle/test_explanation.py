@@ -84,9 +84,9 @@ def test_a_phase_that_does_not_wait_for_the_owner_of_an_id_costs_a_rebalance_mor
 def test_what_only_administrators_see_costs_no_member_anything(api: Api, field: str, verdict: Verdict) -> None:
     divergence, replay = diverged("TR-118")
     divergence.step.exchange = replace(divergence.step.exchange, api=api)
-    shown = Difference(path=f"groups.{field}", field=field, expected="x", observed="y")
+    difference = Difference(path=f"groups.{field}", field=field, expected="x", observed="y")
 
-    assert finding_of(replace(divergence, differences=(shown,)), replay).verdict is verdict
+    assert finding_of(replace(divergence, differences=(difference,)), replay).verdict is verdict
 
 
 def test_differences_of_topics_stand_in_the_order_of_their_names_for_topic_ids_are_drawn() -> None:

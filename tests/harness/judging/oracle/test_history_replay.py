@@ -25,8 +25,8 @@ def forks(trace: Trace) -> dict[str, int]:
 
 
 def divergence(trace: Trace, turns: Turns | None = None) -> str | None:
-    met = walked(trace, turns).divergence
-    return None if met is None else met.kind
+    found = walked(trace, turns).divergence
+    return None if found is None else found.kind
 
 
 def test_requests_that_are_under_way_together_may_be_taken_up_in_either_order() -> None:

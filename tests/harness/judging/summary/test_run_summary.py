@@ -70,8 +70,8 @@ def test_a_real_run_is_as_its_schema_says() -> None:
 
 
 def test_the_trace_and_the_place_in_it_are_of_the_run_that_shows_the_verdict() -> None:
-    shown = Finding(verdict=Verdict.FAILED, requirement="HB-03", expected="", observed="It left.", seq=777, grounds=Grounds(run=2, lag_ms=7.0))
-    run = summary_of(a_result(Verdict.FAILED, FIRST, traces=[[], [], []], findings=[shown], stability="1/3", run=2, lag_ms=7.0))
+    finding = Finding(verdict=Verdict.FAILED, requirement="HB-03", expected="", observed="It left.", seq=777, grounds=Grounds(run=2, lag_ms=7.0))
+    run = summary_of(a_result(Verdict.FAILED, FIRST, traces=[[], [], []], findings=[finding], stability="1/3", run=2, lag_ms=7.0))
 
     (case,) = run.to_json()["cases"]
     assert (case["trace"], case["seq"], case["run"], case["stability"]) == ("cases/join/classic/first/trace-2.ndjson", 777, 2, "1/3")

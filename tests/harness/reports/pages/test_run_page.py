@@ -48,9 +48,9 @@ class Elements(HTMLParser):
 
 
 def page_of(run: RunSummary) -> str:
-    shown = {case.case.id: picture_of(case.result) for case in run.cases}
-    pictures = {id: draw(timeline_of(view.trace), view.flags).inline(title=id) for id, view in shown.items() if view is not None}
-    return page(run, [case_view(case, shown[case.case.id]) for case in run.cases], pictures, "out")
+    timelines = {case.case.id: picture_of(case.result) for case in run.cases}
+    pictures = {id: draw(timeline_of(view.trace), view.flags).inline(title=id) for id, view in timelines.items() if view is not None}
+    return page(run, [case_view(case, timelines[case.case.id]) for case in run.cases], pictures, "out")
 
 
 @pytest.fixture(scope="module")

@@ -135,16 +135,16 @@ def test_a_flood_ends_the_steps_and_says_so() -> None:
 
 
 def test_who_started_is_shown_before_it_is_asked_anything() -> None:
-    shown: list[str] = []
+    lines: list[str] = []
 
     async def show(actor: Actor) -> None:
         assert actor.handle is not None
-        shown.append(actor.handle.line)
+        lines.append(actor.handle.line)
         await trio.sleep(3_600)
 
     trace = play(JOINED, on_started=show, limits=Limits(steps_s=7_200))
 
-    assert len(shown) == 1
+    assert len(lines) == 1
     (subscribe,) = [obs for obs in kit(trace, "command") if obs.body["command"] == "subscribe"]
     assert subscribe.at_ms >= 3_600_000
 

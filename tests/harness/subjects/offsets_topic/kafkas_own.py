@@ -42,8 +42,8 @@ class Comparison:
     @property
     def text(self) -> str:
         counts = ", ".join(f"{name} {count:,}" for name, count in sorted(self.records.items()))
-        shown = "\n".join(self.differing[:_SHOWN_MAX])
-        return f"{self.records.total():,} records, {len(self.differing)} differ ({counts})\n{shown}"
+        lines = "\n".join(self.differing[:_SHOWN_MAX])
+        return f"{self.records.total():,} records, {len(self.differing)} differ ({counts})\n{lines}"
 
 
 def read_by_kafka(release: str, segments: Sequence[Path], output: Path) -> Path:

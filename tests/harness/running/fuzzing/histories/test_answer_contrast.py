@@ -15,13 +15,13 @@ def test_two_runs_of_one_broker_say_the_same_though_ids_differ() -> None:
 
 
 def test_the_first_answer_that_differs_is_told_by_both() -> None:
-    met = contrast(performed(STABLE, profile="kafka-2.4"), performed(STABLE, profile="kafka-1.1"))
+    found = contrast(performed(STABLE, profile="kafka-2.4"), performed(STABLE, profile="kafka-1.1"))
 
-    assert met is not None
-    assert met.label == "id a"
-    assert met.first == "79 MEMBER_ID_REQUIRED"
-    assert met.bodies[0]["code"] == 79
-    assert met.second.startswith("0 ") or met.second == "not asked"
+    assert found is not None
+    assert found.label == "id a"
+    assert found.first == "79 MEMBER_ID_REQUIRED"
+    assert found.bodies[0]["code"] == 79
+    assert found.second.startswith("0 ") or found.second == "not asked"
 
 
 def test_ids_are_named_in_the_order_of_their_appearance() -> None:

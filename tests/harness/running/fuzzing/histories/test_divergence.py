@@ -25,8 +25,8 @@ def trace_of(profile: str, *, judged_by: str = "kafka-4.1") -> Trace:
 
 def divergence() -> tuple[Divergence, Trace]:
     trace = trace_of("kafka-2.4", judged_by="kafka-1.1")
-    (met,) = divergences_in(trace)
-    return met, trace
+    (found,) = divergences_in(trace)
+    return found, trace
 
 
 def test_a_broker_that_keeps_the_rules_meets_no_divergence() -> None:
@@ -37,12 +37,12 @@ def test_a_broker_that_keeps_the_rules_meets_no_divergence() -> None:
 
 
 def test_the_first_answer_that_is_not_the_rules_is_met() -> None:
-    met, _ = divergence()
+    found, _ = divergence()
 
-    assert met.step.exchange.label == "first"
-    assert met.kind == "other"
-    assert met.sort == ("other", met.rule)
-    assert "79 MEMBER_ID_REQUIRED" in met.finding.observed
+    assert found.step.exchange.label == "first"
+    assert found.kind == "other"
+    assert found.sort == ("other", found.rule)
+    assert "79 MEMBER_ID_REQUIRED" in found.finding.observed
 
 
 def test_a_trace_that_does_not_tell_its_ground_meets_nothing() -> None:
@@ -65,12 +65,12 @@ def test_what_a_thread_that_sat_on_a_request_explains_is_met_by_judges_alone() -
 
 
 def test_what_was_expected_stands_beside_what_came_and_the_frames_where_asked_for() -> None:
-    met, trace = divergence()
+    found, trace = divergence()
 
-    lines = list(side_by_side(met, trace))
+    lines = list(side_by_side(found, trace))
     assert any(line.startswith("    expected  JoinGroup of m0 (no group): 0 with generation 1") for line in lines)
     assert any(line.startswith("    observed  JoinGroup of m0 (no group): 79") for line in lines)
-    frames = [line for line in side_by_side(met, trace, with_frames=True) if line not in lines]
+    frames = [line for line in side_by_side(found, trace, with_frames=True) if line not in lines]
     assert [line.split()[0] for line in frames] == ["request", "response"]
     assert all(bytes.fromhex(line.split()[1]) for line in frames)
 
