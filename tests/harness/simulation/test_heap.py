@@ -8,7 +8,7 @@ from groupproof.harness.simulation.heap import Heap
 def test_what_is_due_happens_in_the_order_of_its_times_then_of_its_asking() -> None:
     heap, pairs = Heap(), list[tuple[str, int]]()
     for name, at_ms in (("b", 20), ("a", 10), ("c", 20)):
-        heap.at(at_ms, lambda said: pairs.append((said, heap.now_ms)), name)
+        heap.at(at_ms, lambda text: pairs.append((text, heap.now_ms)), name)
     heap.run(30)
 
     assert pairs == [("a", 10), ("b", 20), ("c", 20)]

@@ -114,7 +114,7 @@ def _processes(ground: SimulationGround) -> Mapping[str, LeaseProcess]:
 LEASE_SIMULATION: Final = DialectSimulation(
     dialect=LEASE,
     versions={LeaseRequest: None},
-    digest={LeaseResponse: lambda asked, said: (asked.member_epoch, int(said.error_code), said.member_epoch)},
+    digest={LeaseResponse: lambda asked, answer: (asked.member_epoch, int(answer.error_code), answer.member_epoch)},
     invariants=OneHolder,
     processes=_processes,
     settlement=_Lent,
