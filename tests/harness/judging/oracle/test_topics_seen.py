@@ -112,11 +112,11 @@ def test_a_topic_that_went_is_refused_and_one_of_its_name_may_come_again() -> No
         TopicChange(begun_ms=1_000, done_ms=1_100, images={"t": TopicImage("", 0)}),
         TopicChange(begun_ms=3_000, done_ms=3_100, images={"t": TopicImage("id-new", 1)}),
     )
-    seen = TopicsSeen(
+    topics = TopicsSeen(
         History(group="g", exchanges=(), moves=(), end_ms=9_000, topics={"t": 2}, topic_images={"t": T}, topic_changes=changes), profile()
     )
 
-    list(seen.changes_until(2_900, 9, _never))
-    assert (seen.images, seen.asked_of_group(_commit(("t", 0)))[1] is None) == ({}, False)
-    list(seen.changes_until(9_000, 9, _never))
-    assert (seen.images, seen.asked_of_group(_commit(("t", 0)))[1]) == ({"t": TopicImage("id-new", 1)}, None)
+    list(topics.changes_until(2_900, 9, _never))
+    assert (topics.images, topics.asked_of_group(_commit(("t", 0)))[1] is None) == ({}, False)
+    list(topics.changes_until(9_000, 9, _never))
+    assert (topics.images, topics.asked_of_group(_commit(("t", 0)))[1]) == ({"t": TopicImage("id-new", 1)}, None)
