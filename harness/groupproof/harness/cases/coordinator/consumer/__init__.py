@@ -17,6 +17,7 @@ from groupproof.harness.cases.coordinator.consumer import (
     moves,
     offsets,
     reconciliation,
+    refusals,
     regexes,
     shape,
     static,
@@ -45,6 +46,7 @@ CASES: Final[tuple[Case, ...]] = (
     *administration.CASES,
     *classic_requests.CASES,
     *mixed_groups.CASES,
+    *refusals.CASES,
     *migration.CASES,
     *moves.CASES,
 )
