@@ -105,3 +105,16 @@ def test_the_ids_of_the_topics_decide_whose_share_has_which_topic_and_not_how_la
     one, other = sizes_and_target(swap=False), sizes_and_target(swap=True)
     assert one[0] == other[0] == [3, 4]
     assert one[1] != other[1]
+
+
+def test_what_the_expression_of_a_member_matched_that_went_makes_subscriptions_differ_until_another_member_changes() -> None:
+    """`removeMember` looks at the subscriptions before the tombstone of the expression; fuzzing of 4.0.2 found it."""
+    group = _group(a="t", b="t")
+    leaver = ConsumerMember(member_id="c", names=frozenset({"t"}), regex="u.*")
+    group.add(leaver)
+    group.topics_of_regex = {"u.*": frozenset({"u"})}
+    group.remove(leaver)
+
+    assert subscription_type(group) is SubscriptionType.HETEROGENEOUS
+    group.resubscribe(group.members["a"], frozenset({"t"}), "")
+    assert subscription_type(group) is SubscriptionType.HOMOGENEOUS

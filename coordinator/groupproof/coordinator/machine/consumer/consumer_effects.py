@@ -227,6 +227,8 @@ def _leave_for_now(engine: EffectContext, event: ConsumerGroupEvent) -> None:
 def _remove(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     """However many go at once, the group epoch goes up by one (CGM-33, `consumerGroupFenceMembers`)."""
     group, leavers = group_of(event), leavers_of(event)
+    if leavers:
+        group.unmatched = frozenset()
     for member in leavers:
         end_timers(engine, group.group_id, member.member_id)
         group.remove(member)

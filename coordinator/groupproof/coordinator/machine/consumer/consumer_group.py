@@ -46,6 +46,7 @@ class ConsumerGroup:
     `names`, `regexes` and `votes` count the members that subscribe to a topic or by an expression, and that name an assignor.
     `topics` are the subscribed topics that there were when the group looked last; `is_stale` says that it has to look again.
     `classic` are the members that speak the classic protocol. `topics_of_regex` is what each regular expression matched, `resolved_ms` and `resolved_version` when, and among which topics.
+    `unmatched` is what an expression matched whose last member is gone: until another member changes, Kafka takes it for a topic that not all subscribe to.
     """
 
     dialect: ClassVar[Dialect] = CONSUMER
@@ -70,6 +71,7 @@ class ConsumerGroup:
     topics: dict[str, TopicImage] = field(default_factory=dict)
     is_stale: bool = False
     topics_of_regex: dict[str, frozenset[str]] = field(default_factory=dict)
+    unmatched: frozenset[str] = frozenset()
     resolved_ms: int | None = None
     resolved_version: int = -1
 
@@ -97,6 +99,7 @@ class ConsumerGroup:
         return None if instance_id is None else self.members.get(self.instances.get(instance_id, ""))
 
     def add(self, member: ConsumerMember) -> None:
+        self.unmatched = frozenset()
         self.members[member.member_id] = member
         self.members_max = max(self.members_max, len(self.members))
         if member.instance_id is not None:
@@ -136,6 +139,7 @@ class ConsumerGroup:
 
     def resubscribe(self, member: ConsumerMember, names: frozenset[str], regex: str) -> None:
         """Take over what the member subscribes to."""
+        self.unmatched = frozenset()
         if names != member.names:
             self._count_names(member.names, -1)
             self._count_names(names, 1)
@@ -176,6 +180,7 @@ class ConsumerGroup:
     def take(self, member: ConsumerMember, step: Step) -> None:
         """Let the member do a step towards its target."""
         before = partitions_of(member.assigned) | partitions_of(member.pending)
+        self.unmatched = frozenset()
         # The epoch before the step is the previous one even where the step keeps it (`ConsumerGroupMember.Builder.updateMemberEpoch`).
         member.previous_epoch, member.epoch = member.epoch, step.epoch
         member.progress, member.assigned, member.pending = step.progress, step.assigned, step.pending
@@ -231,7 +236,7 @@ class ConsumerGroup:
         self.regexes[regex] += by
         if not self.regexes[regex]:
             del self.regexes[regex]
-            self.topics_of_regex.pop(regex, None)
+            self.unmatched |= self.topics_of_regex.pop(regex, frozenset())
 
     # subscriptions
 

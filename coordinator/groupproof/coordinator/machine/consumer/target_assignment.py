@@ -52,10 +52,13 @@ def _slot(name: str) -> int:
 
 
 def subscription_type(group: ConsumerGroup) -> SubscriptionType:
-    """Tell whether all members subscribe to the same (`ModernGroup.subscriptionType`; CGX-33)."""
+    """Tell whether all members subscribe to the same (`ModernGroup.subscriptionType`; CGX-33).
+
+    Kafka looks at that as a member goes, and only then forgets what the member's regular expression matched (`consumerGroupFenceMembers`).
+    """
     size = len(group.members)
     if not group.regexes:
-        is_same = all(count == size for count in group.names.values())
+        is_same = all(group.names[name] == size for name in (*group.names, *group.unmatched))
     else:
         is_same = not group.names and len(group.regexes) == 1 and next(iter(group.regexes.values())) == size
     return SubscriptionType.HOMOGENEOUS if is_same else SubscriptionType.HETEROGENEOUS

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from groupproof.protocol.rules.cells import Row
-from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
+from groupproof.protocol.rules.classic.classic_terms import ClassicEvent, Effect
 from groupproof.protocol.rules.consumer.classic_requests import LIVE
 from groupproof.protocol.rules.consumer.consumer_table import OWN_ID_WAS_FENCED, SHAPE_LAST
 from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent, ConsumerGuard
@@ -33,11 +34,16 @@ _STALE = Row("epoch-older", ConsumerGuard.EPOCH_OLDER, ErrorCode.STALE_MEMBER_EP
 _CLASSIC_STALE = Row("classic-epoch-older", ConsumerGuard.CLASSIC_EPOCH_OLDER, ErrorCode.ILLEGAL_GENERATION, "CGG-72")
 _ILLEGAL = Row("epoch-older", ConsumerGuard.EPOCH_OLDER, ErrorCode.ILLEGAL_GENERATION, "CGO-43")
 
+_UNREADABLE = Row("unreadable", ConsumerGuard.SUBSCRIPTION_UNREADABLE, ErrorCode.UNKNOWN_SERVER_ERROR, "CGG-30", effects=(Effect.BLANK_MEMBER_ID,))
+"""An IllegalStateException in `deserializeSubscription`, in 4.2.1 and 4.3.1 too. The mend is in 4.2.2 and 4.4."""
+
 CONSUMER_DELTAS: Final[tuple[Delta, ...]] = (
     Delta(
         since=(4, 4),
         change="a new member id may take the place of an instance that is away in a full group; another assignor of one member bumps the group epoch; the old instance id of "
-        "a member that joined again with another one is unknown; a group that has become Empty does not wait for the assignment interval",
+        "a member that joined again with another one is unknown; a group that has become Empty does not wait for the assignment interval; "
+        "a JoinGroup with a subscription that cannot be read is answered 23, as in 4.2.2",
+        was=(Change(kind=ClassicEvent.JOIN_GROUP, states=LIVE, name="unreadable", rows=(_UNREADABLE,)),),
         guards={ConsumerGuard.FULL: ConsumerGuard.FULL_FOR_NEW_IDS, ConsumerGuard.UPGRADED_FULL: ConsumerGuard.UPGRADED_FULL_FOR_NEW_IDS},
         fields={"assignor_change_bumps": 0, "old_instance_leads": 1, "empty_group_waits": 1},
     ),
@@ -45,8 +51,10 @@ CONSUMER_DELTAS: Final[tuple[Delta, ...]] = (
         since=(4, 3),
         change="a new group begins at epoch 1 (KAFKA-20268); targets keep the assignment interval apart (KIP-1263); a commit with an older epoch is accepted by the epoch at "
         "which the partition was assigned (KIP-1251); descriptions show what is to be revoked; stored group configs are raised to the broker's minimum; "
-        "a classic member is sent back to JoinGroup by a newer target, no more by a newer group epoch; a downgraded group joins again where its target is old",
+        "a classic member is sent back to JoinGroup by a newer target, no more by a newer group epoch; a downgraded group joins again where its target is old; "
+        "the answer to a subscription that cannot be read is that of 4.2.1 again",
         was=(
+            Change(kind=ClassicEvent.JOIN_GROUP, states=LIVE, name="unreadable", rows=(replace(_UNREADABLE, answer=ErrorCode.INCONSISTENT_GROUP_PROTOCOL),)),
             Change(kind=ClassicEvent.OFFSET_COMMIT, states=LIVE, name="epoch-older", rows=(_CLASSIC_STALE, _STALE)),
             Change(kind=ClassicEvent.TXN_OFFSET_COMMIT, states=LIVE, name="epoch-older", rows=(_ILLEGAL,)),
         ),
@@ -61,7 +69,11 @@ CONSUMER_DELTAS: Final[tuple[Delta, ...]] = (
         change="a dynamic member may join again at epoch 0 (KAFKA-19233); the acknowledgement of an outdated order leaves the epoch as it is; an empty regular expression "
         "bumps the group epoch; dropped topics are taken away at once; a member is given back what it gave up itself in the same answer, as in 4.0.2; "
         "a classic member may switch by a join with its own member id; the policy `disabled` keeps classic members out (in 4.2.2); a JoinGroup drops the regular expression",
-        was=(Change(kind=ClassicEvent.JOIN_GROUP, states=LIVE, name="classic-off"), OWN_ID_WAS_FENCED),
+        was=(
+            Change(kind=ClassicEvent.JOIN_GROUP, states=LIVE, name="classic-off"),
+            Change(kind=ClassicEvent.JOIN_GROUP, states=LIVE, name="unreadable", rows=(_UNREADABLE,)),
+            OWN_ID_WAS_FENCED,
+        ),
         guards={ConsumerGuard.EPOCH_FENCED: ConsumerGuard.EPOCH_FENCED_AT_0_TOO},
         fields={"outdated_order_keeps_epoch": 0, "regex_drop_bumps": 0, "revokes_dropped_topics": 0, "own_pending_is_free": 0, "join_drops_regex": 0},
     ),
