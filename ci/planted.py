@@ -61,7 +61,7 @@ def planted() -> list[PlantedCount]:
             "reference coordinator",
             "caught_of_coordinators.toml",
             "bugs",
-            {bug.name for bug in coordinator_variants.BUGS},
+            {bug.name for bug in (*coordinator_variants.BUGS, *coordinator_variants.OF_OTHER_DIALECTS)},
             len(coordinator_variants.LEGAL),
         ),
     ]

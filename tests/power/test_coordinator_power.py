@@ -7,6 +7,7 @@ time and have a seed; cases that one bug is to fail run side by side. `make soak
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -25,21 +26,27 @@ CAUGHT: dict[str, str] = TABLE["bugs"]
 REPORTED: dict[str, str] = TABLE["reported"]
 SILENT: dict[str, str] = TABLE["silent"]
 """By patterns of the bugs' names."""
+OPEN: dict[str, str] = TABLE["open"]
+"""By patterns of the names of mutants of other dialects, too."""
 FAILED_BY: dict[str, str] = TABLE["cases"]
 UNFAILED: dict[str, str] = TABLE["unfailed"]
 PROFILES: dict[str, str] = TABLE["profiles"]
 
+OTHERS = {bug.name for bug in OF_OTHER_DIALECTS}
 BY_ID = {case.id: case for case in CASES}
 FATAL = {Verdict.FAILED, Verdict.BROKEN}
 ADVERSE = FATAL | {Verdict.NON_STRICT}
 TOLD = {Level.MUST: FATAL, Level.SHOULD: ADVERSE, Level.INFO: ADVERSE | {Verdict.INFORMATIONAL}}
 """The verdicts by which a case of that level tells of a bug; on the reference every case is OK."""
-CAUGHT_MIN = 650
+CAUGHT_MIN = 1_000
+OPEN_MAX = 205
+"""How many mutants of other dialects a case could show that none does: it only goes down."""
 LEGAL_MIN = 10
 WORDS_MIN = 8
 
 # Every mutant of the table, and every legal variant on all cases, take minutes: a share of each is run each time.
 BUGS_SHARE = 8
+OTHERS_SHARE = 24
 LEGAL_SHARE = 96
 STEPS_MAX = 2_000
 """The thousand members take a minute."""
@@ -67,15 +74,34 @@ def test_there_are_enough_variants() -> None:
 
 
 def test_every_bug_is_caught_or_is_not_for_a_reason() -> None:
-    names, of_others = {bug.name for bug in BUGS}, {bug.name for bug in OF_OTHER_DIALECTS}
-    silent = {name for name in names if any(fnmatchcase(name, pattern) for pattern in SILENT)}
+    names = {bug.name for bug in (*BUGS, *OF_OTHER_DIALECTS)}
+    silent = {name for name in names if _is_of(name, SILENT)}
 
     lines = CAUGHT.keys() | REPORTED.keys()
 
-    assert {"unknown": sorted(lines - names - of_others), "missing": sorted(names - lines - silent)} == {"unknown": [], "missing": []}
+    assert {"unknown": sorted(lines - names), "missing": sorted(names - lines - silent - _open())} == {"unknown": [], "missing": []}
     assert sorted(silent & lines) == sorted(CAUGHT.keys() & REPORTED.keys()) == []
     assert [pattern for pattern in SILENT if not any(fnmatchcase(name, pattern) for name in names)] == []
     assert [pattern for pattern, reason in SILENT.items() if len(reason.split()) < WORDS_MIN] == []
+
+
+def test_what_no_case_shows_yet_is_of_other_dialects_and_becomes_less() -> None:
+    assert len(_open()) <= OPEN_MAX
+    assert [pattern for pattern in OPEN if not any(fnmatchcase(name, pattern) for name in _open())] == []
+
+
+def _open() -> set[str]:
+    shown = CAUGHT.keys() | REPORTED.keys()
+    return {name for name in OTHERS - shown if _is_of(name, OPEN) and not _is_of(name, SILENT)}
+
+
+def _is_of(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _share_of(bug: str) -> int:
+    """Return of how many bugs of its kind one is proven in the gate."""
+    return OTHERS_SHARE if bug in OTHERS else BUGS_SHARE
 
 
 def test_every_case_can_be_failed() -> None:
@@ -96,7 +122,8 @@ def test_a_bug_fails_the_cases_that_are_its_own(bug: str, profile: str, are_quic
 
 
 @pytest.mark.parametrize(
-    ("bug", "case"), parts([(bug, case) for bug, case in CAUGHT.items() if FAILED_BY.get(case) != bug], lambda pair: is_drawn(pair[0], BUGS_SHARE))
+    ("bug", "case"),
+    parts([(bug, case) for bug, case in CAUGHT.items() if FAILED_BY.get(case) != bug], lambda pair: is_drawn(pair[0], _share_of(pair[0]))),
 )
 def test_a_bug_is_caught_by_the_case_that_should(bug: str, case: str) -> None:
     judgement = judgements(bug, [BY_ID[case]])[case]

@@ -54,7 +54,12 @@ CONSUMER_DELTAS: Final[tuple[Delta, ...]] = (
         "a classic member is sent back to JoinGroup by a newer target, no more by a newer group epoch; a downgraded group joins again where its target is old; "
         "the answer to a subscription that cannot be read is that of 4.2.1 again",
         was=(
-            Change(kind=ClassicEvent.JOIN_GROUP, states=LIVE, name="unreadable", rows=(replace(_UNREADABLE, answer=ErrorCode.INCONSISTENT_GROUP_PROTOCOL),)),
+            Change(
+                kind=ClassicEvent.JOIN_GROUP,
+                states=LIVE,
+                name="unreadable",
+                rows=(replace(_UNREADABLE, answer=ErrorCode.INCONSISTENT_GROUP_PROTOCOL),),
+            ),
             Change(kind=ClassicEvent.OFFSET_COMMIT, states=LIVE, name="epoch-older", rows=(_CLASSIC_STALE, _STALE)),
             Change(kind=ClassicEvent.TXN_OFFSET_COMMIT, states=LIVE, name="epoch-older", rows=(_ILLEGAL,)),
         ),
