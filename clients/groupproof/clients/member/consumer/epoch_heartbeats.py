@@ -43,10 +43,6 @@ class EpochHeartbeats:
         self._always = frozenset(name for name in ("names", "owned", "rack", "assignor") if getattr(core.choices, name) == "always")
 
     @property
-    def is_in_flight(self) -> bool:
-        return bool(self._in_flight)
-
-    @property
     def is_acknowledged(self) -> bool:
         """Tell whether the coordinator has taken note of what the member holds now."""
         return bool(self._confirmed.get("owned") == self._reported())
