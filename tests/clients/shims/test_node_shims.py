@@ -19,6 +19,7 @@ from groupproof.clients.registry.provision import ProvisionError, provision
 from groupproof.clients.registry.registered_clients import resolve
 from groupproof.clients.registry.toolchains.toolchain import SHIMS
 from groupproof.harness.cases.catalogue import client_side
+from groupproof.harness.judging.summary.expectations import load
 from groupproof.protocol.schemas import validate
 
 NODE = SHIMS / "node"
@@ -73,8 +74,8 @@ def test_what_is_known_of_a_client_has_the_contracts_form_a_page_and_its_release
     expectations = tomllib.loads(client.expectations.read_text("utf-8"))
     validate("expectations", expectations)
 
-    assert [item["case"] for item in expectations["known"] if "findings" in item and not (ROOT / item["findings"]).is_file()] == []
-    assert {item["case"] for item in expectations["known"]} <= {case.id for case in client_side()}
+    assert [item["findings"] for item in expectations["known"] if "findings" in item and not (ROOT / item["findings"]).is_file()] == []
+    assert {failure.case for failure in load(client.expectations).known} <= {case.id for case in client_side()}
     assert any(SpecifierSet(item["subject"]).contains(client.release) for item in expectations["known"])
 
 

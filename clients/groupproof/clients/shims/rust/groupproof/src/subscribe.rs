@@ -189,8 +189,9 @@ mod tests {
 
     #[test]
     fn a_builder_sets_only_what_the_command_names() {
-        let mut subscribe =
-            Subscribe::new(&json!({"group": "g", "auto_commit": false, "session_timeout_ms": 6000, "request_timeout_ms": 30000, "topics": ["a"], "poll_timeout_ms": "soon"}));
+        let mut subscribe = Subscribe::new(
+            &json!({"group": "g", "auto_commit": false, "session_timeout_ms": 6000, "request_timeout_ms": 30000, "topics": ["a"], "poll_timeout_ms": "soon"}),
+        );
         let made = subscribe.set(Vec::new(), "group", |made, group: String| [made, vec![group]].concat());
         let made = subscribe.set(made, "auto_commit", |made, is: bool| [made, vec![is.to_string()]].concat());
         let made = subscribe.set(made, "session_timeout_ms", |made, long: Duration| [made, vec![format!("{long:?}")]].concat());
