@@ -21,7 +21,6 @@ from groupproof.harness.model.plan_builders import (
     cuts,
     delivered,
     event,
-    heal,
     holds,
     joined,
     mark,
@@ -42,9 +41,6 @@ _FAULT = "broken"
 _SHORT_MS = 2_000
 _TIMEOUT_MS = 2_500  # of a request: some clients want it longer than the session
 _POLL_MS = 6_000
-_COORDINATOR = 1  # the node of a plan's groups until they move
-_READ = "read"
-_READ_MS = 1_500
 
 
 def _lost(api: Api, **selector: Any) -> Arm:
@@ -109,23 +105,6 @@ _CUT: tuple[Case, ...] = (
         MUST,
         # One broker: of two, chance would say whether a Fetch is under way as the Heartbeat is lost (kafkajs reads from each, and heartbeats between two reads).
         replace(_staying(_lost(Api.HEARTBEAT), delivered(_FAULT), _next_heartbeat(), passing(700)), brokers=1),
-        keeps_membership("m0", after=_FAULT, requirement="CLIENT-05"),
-    ),
-    case(
-        "link/cut-heartbeat-while-reading",
-        "A member whose Heartbeat's answer is lost while the same broker holds its Fetch reconnects and goes on as the member it is.",
-        ("CLIENT-05",),
-        MUST,
-        _staying(
-            # Over a connection of its own the Heartbeat overtakes the Fetch; over the same one it waits behind it, for less than a session.
-            holds(_READ, Api.FETCH, ms=_READ_MS, node=_COORDINATOR, client="m0"),
-            delivered(_READ),
-            _lost(Api.HEARTBEAT),
-            delivered(_FAULT),
-            heal(_READ),
-            _next_heartbeat(),
-            passing(700),
-        ),
         keeps_membership("m0", after=_FAULT, requirement="CLIENT-05"),
     ),
     case(

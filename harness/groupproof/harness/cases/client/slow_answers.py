@@ -17,6 +17,7 @@ from groupproof.harness.model.plan_builders import (
     commit,
     company,
     consumed,
+    cuts,
     delivered,
     grow,
     heal,
@@ -26,6 +27,7 @@ from groupproof.harness.model.plan_builders import (
     move,
     passing,
     plan,
+    requested,
     stable,
     start,
     subject,
@@ -35,6 +37,7 @@ from groupproof.protocol.vocabulary import Api
 __all__ = ["CASES"]
 
 _JOIN = Api.JOIN_GROUP
+_COORDINATOR = 1  # the node of a plan's groups until they move
 _SHORT_MS = 2_000
 _TIMEOUT_MS = 2_500  # of a request: some clients want it longer than the session
 _HANDLER_MS = 4_500
@@ -166,6 +169,29 @@ _AT_WORK: tuple[Case, ...] = (
             ],
         ),
         reads_nothing_while_joining("m0", after="newcomer"),
+    ),
+    case(
+        "link/cut-heartbeat-while-reading",
+        "A member whose Heartbeat's answer is lost while the same broker holds its Fetch reconnects and goes on as the member it is.",
+        ("CLIENT-05",),
+        MUST,
+        plan(
+            subject(),
+            steps=[
+                *joined("m0"),
+                passing(300),
+                # Over a connection of its own the Heartbeat overtakes the Fetch; over the same one it waits behind it, for less than a session.
+                holds("read", Api.FETCH, ms=1_500, node=_COORDINATOR, client="m0"),
+                delivered("read", within_ms=12_000),  # the answer to a Fetch may come after 5 s (franz-go)
+                cuts("broken", Api.HEARTBEAT),
+                delivered("broken"),
+                passing(300),  # so that the client has noticed before the Fetch is answered
+                heal("read"),
+                requested("m0", Api.HEARTBEAT, after="broken", go_on=True),
+                passing(700),
+            ],
+        ),
+        keeps_membership("m0", after="broken", requirement="CLIENT-05"),
     ),
     case(
         "move/commit-outside-the-group",
