@@ -58,6 +58,14 @@ def test_what_could_be_something_else_says_so() -> None:
     assert "or poll-interval, closed: they would look the same here" in _told("closed", 2, "2.8.2")
 
 
+def test_a_sum_of_times_that_no_source_tells_is_none() -> None:
+    untold = Rebalance(group="g", number=1, start_seq=0, started_ms=0.0)
+    ended = Rebalance(group="g", number=2, start_seq=1, started_ms=0.0, synced_ms=2_000.0)
+
+    assert "how long unknown" in list(tell_summary([untold]))[1]
+    assert "2 s in all" in list(tell_summary([untold, ended]))[1]
+
+
 def test_the_summary_begins_with_what_was_met_most_often() -> None:
     first, *rows = tell_summary(explained("4.1.0", "info"))
     counts = [int(row.split()[0]) for row in rows]

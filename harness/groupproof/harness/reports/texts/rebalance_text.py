@@ -105,8 +105,13 @@ def tell_summary(rebalances: Sequence[Rebalance]) -> Iterator[str]:
     groups = len({rebalance.group for rebalance in rebalances})
     yield f"{len(rebalances)} rebalance{'s' if len(rebalances) != 1 else ''} in {groups} group{'s' if groups != 1 else ''}:"
     for cause, mine in _by_cause(rebalances):
-        lasted = sum(rebalance.lasted_ms or 0.0 for rebalance in mine)
-        yield f"  {len(mine):5} × {cause.value:22} {time_label(lasted):>9} in all   {SORTED[cause].branch.value}"
+        yield f"  {len(mine):5} × {cause.value:22} {_lasted(mine)}   {SORTED[cause].branch.value}"
+
+
+def _lasted(rebalances: Sequence[Rebalance]) -> str:
+    """Return how long they took together; a trace of an offsets topic alone tells that of none."""
+    times = [rebalance.lasted_ms for rebalance in rebalances if rebalance.lasted_ms is not None]
+    return f"{time_label(sum(times)):>9} in all" if times else "how long unknown"
 
 
 def _by_cause(rebalances: Sequence[Rebalance]) -> list[tuple[Cause, list[Rebalance]]]:
