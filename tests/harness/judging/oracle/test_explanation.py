@@ -89,6 +89,47 @@ def test_what_only_administrators_see_costs_no_member_anything(api: Api, field: 
     assert finding_of(replace(divergence, differences=(difference,)), replay).verdict is verdict
 
 
+STATE = Difference(path="groups.group_state", field="group_state", expected="Assigning", observed="Reconciling")
+EPOCH = Difference(path="groups.assignment_epoch", field="assignment_epoch", expected=2, observed=3)
+TARGET = Difference(path="groups.members[b].target_assignment.topic_partitions[t].partitions[0]", field="partitions", expected="nothing", observed=0)
+OWNED = Difference(path="groups.members[b].assignment.topic_partitions[t].partitions[0]", field="partitions", expected="nothing", observed=0)
+
+
+@pytest.mark.parametrize(
+    ("found", "group_epoch", "verdict"),
+    [
+        ((STATE, EPOCH, TARGET), 3, Verdict.NON_STRICT),
+        ((EPOCH,), 4, Verdict.NON_STRICT),
+        ((STATE, EPOCH), 4, Verdict.FAILED),
+        ((EPOCH,), 2, Verdict.FAILED),
+        ((replace(EPOCH, observed=1),), 3, Verdict.FAILED),
+        ((replace(STATE, expected="Stable"), EPOCH), 3, Verdict.FAILED),
+        ((STATE,), 3, Verdict.FAILED),
+        ((TARGET,), 3, Verdict.FAILED),
+        ((STATE, EPOCH, OWNED), 3, Verdict.FAILED),
+    ],
+    ids=["at-once", "of-an-empty-group", "still-behind", "from-the-future", "older", "other-state", "no-epoch", "other-target", "owned"],
+)
+def test_a_target_that_is_computed_at_once_is_no_fault_where_state_and_epochs_fit(
+    found: tuple[Difference, ...], group_epoch: int, verdict: Verdict
+) -> None:
+    divergence, replay = diverged("CGM-33")
+    divergence.step.exchange = replace(divergence.step.exchange, api=Api.CONSUMER_GROUP_DESCRIBE)
+    divergence.step.expected = {"groups": [{"group_epoch": group_epoch}]}
+
+    assert finding_of(replace(divergence, differences=found), replay).verdict is verdict
+
+
+def test_an_answer_about_groups_that_tells_no_epoch_is_judged_as_ever() -> None:
+    divergence, replay = diverged("TR-118")
+    divergence.step.exchange = replace(divergence.step.exchange, api=Api.OFFSET_FETCH)
+    divergence.step.expected = {"groups": [{"error_code": 0}]}
+
+    found = Difference(path="groups.error_code", field="error_code", expected=0, observed=69)
+
+    assert finding_of(replace(divergence, differences=(found,)), replay).verdict is Verdict.FAILED
+
+
 def test_differences_of_topics_stand_in_the_order_of_their_names_for_topic_ids_are_drawn() -> None:
     divergence, replay = diverged("CGD-01")
     ids = {"9f": "t", "1b": "u"}

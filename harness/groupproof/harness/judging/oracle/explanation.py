@@ -14,6 +14,7 @@ from groupproof.harness.judging.oracle.answer_diff import ABSENT, Difference
 from groupproof.harness.judging.oracle.history_replay import Divergence, ReplayResult, Step
 from groupproof.harness.judging.oracle.recorded_choices import NEW_ID, is_usual
 from groupproof.harness.model.verdicts import Finding, Level, Proof, Verdict
+from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
 from groupproof.protocol.rules.requirements import by_id
 from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState, error_named
 from groupproof.protocol.wire.error_responses import error_of
@@ -33,6 +34,8 @@ _SHOWN: Final = {
     Api.DESCRIBE_GROUPS: frozenset({"protocol_type", "protocol_data", "member_metadata", "member_assignment"}),
     Api.CONSUMER_GROUP_DESCRIBE: frozenset({"assignor_name", "topic_name", "subscribed_topic_regex"}),
 }
+_TARGET: Final = ".target_assignment"
+_TARGET_EPOCH: Final = "assignment_epoch"
 _SHORT: Final = 40
 _UNREAD: Final = "INV-01"
 _NAMED_MAX: Final = 4
@@ -100,7 +103,31 @@ def _lost(divergence: Divergence) -> Finding:
 def _is_only_shown(divergence: Divergence) -> bool:
     """Tell whether only administrators see the difference, and of a group that is as they are told: no member fares worse for it."""
     shown = _SHOWN.get(divergence.step.exchange.api, frozenset())
-    return bool(divergence.differences) and all(difference.field in shown for difference in divergence.differences)
+    rest = [difference for difference in divergence.differences if difference.field not in shown]
+    return bool(divergence.differences) and (not rest or _is_early_target(rest, divergence.step))
+
+
+def _is_early_target(rest: Sequence[Difference], step: Step) -> bool:
+    """Tell whether a group has its target already, where Kafka computes it with the next heartbeat: KIP-848 fixes no moment.
+
+    Assigning is a group whose epoch is above that of its target (CGD-04): the state must fit what is shown beside it.
+    """
+    if step.exchange.api is not Api.CONSUMER_GROUP_DESCRIBE:
+        return False
+    group_epochs = {int(group["group_epoch"]) for group in (step.expected or {}).get("groups", ())}
+    ahead = [
+        int(difference.observed) for difference in rest if difference.field == _TARGET_EPOCH and int(difference.observed) > int(difference.expected)
+    ]
+    is_settled = bool(ahead) and set(ahead) <= group_epochs
+    return (
+        bool(ahead) and max(ahead) <= max(group_epochs, default=0) and all(_is_of_a_target(difference, is_settled=is_settled) for difference in rest)
+    )
+
+
+def _is_of_a_target(difference: Difference, *, is_settled: bool) -> bool:
+    if difference.field == "group_state":
+        return is_settled and difference.expected == ConsumerState.ASSIGNING
+    return difference.field == _TARGET_EPOCH or _TARGET in difference.path
 
 
 def _broken(divergence: Divergence) -> tuple[str, str]:
