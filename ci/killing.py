@@ -87,7 +87,7 @@ class _Trial:
 
     def _measured(self, tests: Sequence[pytest.Item]) -> defaultdict[str, list[pytest.Item]]:
         """Run every test; return by function those to run for its mutants. A test that fails unharmed tells nothing of a mutant, and is left out."""
-        met: defaultdict[str, list[tuple[float, pytest.Item]]] = defaultdict(list)
+        tests_of: defaultdict[str, list[tuple[float, pytest.Item]]] = defaultdict(list)
         set_mutant_under_test("stats")
         for test, following in _in_turn(tests):
             state()._stats.clear()
@@ -95,9 +95,9 @@ class _Trial:
             if self._fails(test, following):
                 continue
             for function in state()._stats:
-                met[function].append((time.process_time() - began_s, test))
+                tests_of[function].append((time.process_time() - began_s, test))
         chosen: defaultdict[str, list[pytest.Item]] = defaultdict(list)
-        for function, timed in met.items():
+        for function, timed in tests_of.items():
             own = f"test_{function.split('.')[-2]}"
             chosen[function] = [timed[index][1] for index in affordable([(duration_s, test.path.stem == own) for duration_s, test in timed])]
         return chosen

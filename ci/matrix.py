@@ -39,17 +39,17 @@ def published(folder: Path) -> list[Mapping[str, Any]]:
 
 def summary_table(reports: Sequence[Mapping[str, Any]]) -> str:
     """Return a Markdown table: a line for each subject and dialect, with the totals of its newest release."""
-    shown = [verdict.value for verdict in Verdict if any(report["totals"][verdict.value] for report in reports)]
-    heads = ["client", "release", "language", "protocol", "grade", *shown, "run on"]
-    return "".join(f"| {' | '.join(line)} |\n" for line in (heads, ["---"] * len(heads), *_lines(reports, shown)))
+    verdicts = [verdict.value for verdict in Verdict if any(report["totals"][verdict.value] for report in reports)]
+    heads = ["client", "release", "language", "protocol", "grade", *verdicts, "run on"]
+    return "".join(f"| {' | '.join(line)} |\n" for line in (heads, ["---"] * len(heads), *_lines(reports, verdicts)))
 
 
-def _lines(reports: Sequence[Mapping[str, Any]], shown: Sequence[str]) -> Iterator[list[str]]:
+def _lines(reports: Sequence[Mapping[str, Any]], verdicts: Sequence[str]) -> Iterator[list[str]]:
     for report in reports:
         subject = report["subject"]
         for dialect, part in (report.get("dialects") or {report["suite"]["dialect"]: report}).items():
             about = [subject["name"], subject["version"] or "", subject["language"] or "", dialect, part["grade"]]
-            yield [*about, *(str(part["totals"][name] or "") for name in shown), report["run"]["started"][:10]]
+            yield [*about, *(str(part["totals"][name] or "") for name in verdicts), report["run"]["started"][:10]]
 
 
 def documents(reports: Sequence[Mapping[str, Any]], page: str) -> Mapping[str, str]:

@@ -8,7 +8,7 @@ import io
 import re
 import statistics
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import cache
@@ -67,14 +67,14 @@ SPOKEN_BY = {
 
 # No name is one of these words alone: they say nothing of the thing. A constant may be, where it is a word that traces and files know.
 NAMELESS = {"each": "the noun of one element", "on": "event, or kind", "seen": "obs, or the noun", "told": "the noun, or a verb"}
-# No variable and no parameter, in tests neither, is one of these: they say that somebody spoke, gave, took or knew, and not which thing it is.
+# No variable, parameter, attribute and field, in tests neither, is one of these: they say that somebody spoke, gave, took or knew, and not which thing it is.
 VAGUE = {
-    "given": "options, overrides, or the noun: assignment, answer", "known": "names, record, or the noun", "said": "answer, text, reason, or the noun",
-    "taken": "revoked, assigned, accepted, or the noun", "what": "title, kind, body, or the noun",
+    "given": "options, overrides, or the noun: assignment, answer", "known": "names, record, or the noun", "met": "found, reached, or the noun",
+    "said": "answer, text, reason, or the noun", "shown": "label, evidence, view, or the noun", "taken": "revoked, assigned, accepted, or the noun",
+    "what": "title, kind, body, or the noun",
 }  # fmt: skip
-ARGUMENT_OF_A_COMMAND = {("harness/groupproof/harness/commands/list_names.py", "what")}
 
-PRINTED = {"chaos/groupproof/chaos/scenarios/scenario.py": {"each"}}  # a key of scenario files
+PRINTED = {"chaos/groupproof/chaos/scenarios/scenario.py": {"each"}}  # a key of scenario files, and of the schedules made of them
 
 # A module name stands for one module of the product. These folders name a file after something else, and may have a name again.
 NAMED_AFTER = {
@@ -126,7 +126,9 @@ class Syntax:
     bound_names: frozenset[str]
     """Of functions, classes, parameters and variables."""
     variables: frozenset[str]
-    """Parameters, variables, and those of loops and comprehensions; what a dataclass has is a word of its files."""
+    """Parameters, variables, and those of loops and comprehensions."""
+    attributes: frozenset[str]
+    """What a class has and an object gets: fields, and attributes that are set."""
     sleeps: frozenset[str]
     imports: frozenset[str]
     """What is imported, each name of a module as if it were a module in it."""
@@ -152,9 +154,14 @@ def _syntax_of(text: str) -> Syntax:
         functions=tuple((node.name, node.lineno, node.end_lineno or node.lineno) for node in functions),
         bound_names=frozenset({*(node.name for node in (*functions, *classes)), *arguments, *(node.id for node in stored)}),
         variables=frozenset({*arguments, *(node.id for node in stored if id(node) not in fields)}),
+        attributes=frozenset({*(node.id for node in stored if id(node) in fields), *_set_attributes(nodes)}),
         sleeps=frozenset(map(ast.unparse, calls)),
         imports=frozenset(name for node in nodes for name in _imports(node)),
     )
+
+
+def _set_attributes(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    return (node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store))
 
 
 def _imports(node: ast.AST) -> Iterator[str]:
@@ -294,22 +301,27 @@ def test_no_name_is_a_word_without_a_noun() -> None:
     assert nameless == set()
 
 
-def test_no_variable_is_a_participle_that_could_be_anything() -> None:
+def test_no_name_is_a_participle_that_could_be_anything() -> None:
     words = NAMELESS | VAGUE
     vague = {
         f"{name}: {identifier}: say {words[word]}"
         for name in SOURCES + TESTS if not _is_shim(name)
-        for identifier in _syntax(name).variables
-        if (word := identifier.strip("_")) in words and (name, identifier) not in ARGUMENT_OF_A_COMMAND
+        for identifier in _syntax(name).variables | _syntax(name).attributes | (_syntax(name).bound_names if name in SOURCES else frozenset())
+        if (word := identifier.strip("_")) in words and word not in PRINTED.get(name, ())
     }  # fmt: skip
 
     assert vague == set()
 
 
+def test_the_words_that_files_fix_are_in_use() -> None:
+    assert {name: words for name, words in PRINTED.items() if not words <= _syntax(name).attributes} == {}, "excuses a word that is gone"
+
+
 def test_a_vague_name_is_found_wherever_it_is_bound() -> None:
-    syntax = _syntax_of("class A:\n    known: int\ndef f(said): pass\n[1 for given in ()]\nfor _what in (): pass\n")
+    syntax = _syntax_of("class A:\n    known: int\ndef f(said): self._met, b.told[0] = 1, 2\n[1 for given in ()]\nfor _what in (): self.taken += 1\n")
 
     assert syntax.variables == {"said", "given", "_what"}
+    assert syntax.attributes == {"known", "_met", "taken"}
     assert syntax.bound_names == {"A", "f", "known", "said", "given", "_what"}
 
 

@@ -37,14 +37,14 @@ class Done:
     name: str
     code: int | None = None
     out: str = ""
-    given: Mapping[str, str] = field(default_factory=dict)
+    inputs: Mapping[str, str] = field(default_factory=dict)
 
 
 class Job:
     """One job in `folder`, in which its steps find nothing of the environment but a path to a shell's tools and Python, and `first` before that."""
 
     def __init__(self, folder: Path, outputs: Mapping[str, str], *, first: Path | None = None) -> None:
-        self.known = dict(outputs)
+        self.outputs = dict(outputs)
         self.done: list[Done] = []
         self._folder = folder
         self._paths = [*([str(first)] if first is not None else []), str(Path(sys.executable).parent), os.environ["PATH"]]
@@ -73,7 +73,7 @@ class Job:
         if (has_failed and "always()" not in condition) or not self._holds(condition):
             return Done(name=name)
         if "run" not in step:
-            return Done(name=name, given={key: self._text(value) for key, value in step.get("with", {}).items()})
+            return Done(name=name, inputs={key: self._text(value) for key, value in step.get("with", {}).items()})
         assert _EXPRESSION.search(step["run"]) is None, "an input in a script is code"
         files = self._files
         files["GITHUB_OUTPUT"].write_text("")
@@ -89,7 +89,7 @@ class Job:
         """Take the outputs of a step, and the folders that it put on the path."""
         for line in self._files["GITHUB_OUTPUT"].read_text().splitlines():
             key, _, value = line.partition("=")
-            self.known[f"steps.{id}.outputs.{key}"] = value
+            self.outputs[f"steps.{id}.outputs.{key}"] = value
         if self._files["GITHUB_PATH"].exists():
             self._paths[:0] = self._files["GITHUB_PATH"].read_text().split()
             self._files["GITHUB_PATH"].unlink()
@@ -100,7 +100,7 @@ class Job:
     def _value(self, expression: str) -> str:
         """Return the value of `name`, of a literal, or of `name || literal`."""
         for part in expression.split(" || "):
-            value = part[1:-1] if part.startswith("'") else self.known[part]
+            value = part[1:-1] if part.startswith("'") else self.outputs[part]
             if value:
                 break
         return value

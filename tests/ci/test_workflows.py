@@ -60,7 +60,7 @@ def action(folder: Path, **options: str) -> Job:
     """Return a job that has run the Action's steps in `folder`."""
     folder.mkdir(exist_ok=True)
     job = Job(folder, {"github.action_path": str(ROOT), **inputs("action.yml", **options)})
-    job.known["code"] = str(job.run(loaded("action.yml")["runs"]["steps"]))
+    job.outputs["code"] = str(job.run(loaded("action.yml")["runs"]["steps"]))
     return job
 
 
@@ -124,8 +124,8 @@ def test_two_shards_by_the_action_are_joined_by_the_workflow_and_held_against_a_
     for number in (1, 2):
         job = action(tmp_path, **options, shard=f"{number}/2", output=f"shards/{number}")
         assert [item.code for item in job.done] == [0, 0, 0, None, 0], job.done
-        assert job.done[3].given == {"name": "groupproof-report", "path": f"shards/{number}", "if-no-files-found": "error"}
-        assert job.known["steps.certify.outputs.grade"].startswith("PARTIAL 1/")
+        assert job.done[3].inputs == {"name": "groupproof-report", "path": f"shards/{number}", "if-no-files-found": "error"}
+        assert job.outputs["steps.certify.outputs.grade"].startswith("PARTIAL 1/")
         assert f"(shard {number}/2)" in job.summary
 
     steps = {step["name"]: step for step in loaded(WORKFLOW)["jobs"]["join"]["steps"] if "name" in step}
@@ -155,10 +155,10 @@ def test_all_releases_are_put_side_by_side_and_over_time(fake: Path, tmp_path: P
 def test_a_run_that_comes_to_no_report_fails_the_job_with_its_code_and_keeps_nothing(tmp_path: Path) -> None:
     job = action(tmp_path, subject="kafka-pyton")
 
-    assert job.known["code"] == "3"
+    assert job.outputs["code"] == "3"
     assert [item.code for item in job.done] == [0, 0, None, None, 3]
     assert "did you mean kafka-python" in job.done[1].out
-    assert job.known["steps.certify.outputs.report"] == "no"
+    assert job.outputs["steps.certify.outputs.report"] == "no"
 
 
 def test_the_workflow_counts_its_shards_and_sets_the_client_up(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_the_workflow_counts_its_shards_and_sets_the_client_up(tmp_path: Path) -
     job = Job(tmp_path, {"matrix.release": "2.0", **inputs(WORKFLOW, shards="3", setup='echo "$RELEASE" > installed\nfalse\ntouch gone-on')})
 
     assert job.run(jobs["plan"]["steps"]) == 0
-    assert json.loads(job.known["steps.plan.outputs.shards"]) == [1, 2, 3]
+    assert json.loads(job.outputs["steps.plan.outputs.shards"]) == [1, 2, 3]
     assert job.run([setup]) == 1
     assert (tmp_path / "installed").read_text() == "2.0\n"
     assert not (tmp_path / "gone-on").exists()

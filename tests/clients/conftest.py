@@ -62,14 +62,14 @@ class Pair:
 
     def __init__(self, cluster: Cluster, bootstrap: str) -> None:
         self.cluster = cluster
-        self.said: list[Line] = []
+        self.sent: list[Line] = []
         self.bootstrap = bootstrap
         self._lines, self.to_obey = trio.open_memory_channel[str](100)
         self._ids = 0
         self._changed = trio.Event()
 
     async def emit(self, line: str) -> None:
-        self.said.append(json.loads(line))
+        self.sent.append(json.loads(line))
         self._changed.set()
         self._changed = trio.Event()
 
@@ -119,10 +119,10 @@ class Pair:
         return own[-1] if own and own[-1]["name"] == "partitions_assigned" else {"generation": None}
 
     def events(self, member: str, name: str | None = None) -> list[Line]:
-        return [entry for entry in self.said if entry.get("member") == member and "name" in entry and name in (None, entry["name"])]
+        return [entry for entry in self.sent if entry.get("member") == member and "name" in entry and name in (None, entry["name"])]
 
     def answers(self, command_id: int) -> list[Line]:
-        return [entry for entry in self.said if entry.get("id") == command_id]
+        return [entry for entry in self.sent if entry.get("id") == command_id]
 
     @property
     def evidence(self) -> Evidence:

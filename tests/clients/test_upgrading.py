@@ -36,7 +36,7 @@ class Fleet:
 
     def is_whole(self) -> bool:
         """Whether each partition has an owner and the group rests, follow-up rebalances of cooperative members included."""
-        return self.pair.is_settled(*self.now) and sum(len(owned) for owned in owners(self.pair.said).values()) == PARTITIONS
+        return self.pair.is_settled(*self.now) and sum(len(owned) for owned in owners(self.pair.sent).values()) == PARTITIONS
 
 
 def owners(lines: list[Line]) -> dict[str, set[TopicPartition]]:
@@ -75,12 +75,12 @@ async def checks_one_bounce_of_three(pair: Pair) -> None:
     for assignors in (OLD, OLD, BOTH):
         await fleet.start(assignors)
     view = pair.cluster.view("g")
-    began = len(pair.said)
+    began = len(pair.sent)
     await fleet.start(OLD)
 
     assert view is not None
     assert view.protocol_name == "range", "the only one that all of them have"
-    revoked = [entry for entry in pair.said[began:] if entry.get("name") == "partitions_revoked" and entry["member"] == "m2"]
+    revoked = [entry for entry in pair.sent[began:] if entry.get("name") == "partitions_revoked" and entry["member"] == "m2"]
     assert [len(entry["partitions"]) for entry in revoked][:1] == [2], "with range in its list a member gives up everything before it joins"
 
 

@@ -168,7 +168,7 @@ class Following:
             assert process.stdout is not None
             printed = _Printed(process.stdout, word)
             try:
-                if not printed.said.wait(GATE_S_MAX) or not printed.has_word:
+                if not printed.spoke.wait(GATE_S_MAX) or not printed.has_word:
                     raise self._deviation(command, f"did not print {word!r}", "".join(printed.lines))
                 yield
             finally:
@@ -205,7 +205,7 @@ class _Printed:
 
     def __init__(self, stream: object, word: str) -> None:
         self.lines: list[str] = []
-        self.said = threading.Event()
+        self.spoke = threading.Event()
         self._stream, self._word = stream, word
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
@@ -218,5 +218,5 @@ class _Printed:
         for line in self._stream:  # type: ignore[attr-defined] # a text stream of Popen
             self.lines.append(line)
             if self._word in line:
-                self.said.set()
-        self.said.set()
+                self.spoke.set()
+        self.spoke.set()

@@ -91,8 +91,8 @@ def test_what_no_case_shows_yet_is_of_other_dialects_and_becomes_less() -> None:
 
 
 def _open() -> set[str]:
-    shown = CAUGHT.keys() | REPORTED.keys()
-    return {name for name in OTHERS - shown if _is_of(name, OPEN) and not _is_of(name, SILENT)}
+    reported = CAUGHT.keys() | REPORTED.keys()
+    return {name for name in OTHERS - reported if _is_of(name, OPEN) and not _is_of(name, SILENT)}
 
 
 def _is_of(name: str, patterns: Iterable[str]) -> bool:

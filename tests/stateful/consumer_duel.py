@@ -165,7 +165,7 @@ class AnyConsumerHistory(RuleBasedStateMachine):
     def begin(self, members_max: int) -> None:
         self.duel = ConsumerDuel(self.release, self.variant, members_max)
         self.epochs: dict[str, int] = {}
-        self.given: dict[str, set[Partition]] = {}
+        self.granted: dict[str, set[Partition]] = {}
         self.instances: dict[str, str | None] = {}
 
     def _send(self, name: str, epoch: int, owned: set[Partition] | None, **fields: Any) -> None:
@@ -181,7 +181,7 @@ class AnyConsumerHistory(RuleBasedStateMachine):
         if not answer.error_code and epoch >= 0:
             self.epochs[name] = answer.member_epoch
             if answer.assignment is not None:
-                self.given[name] = _listed(answer.assignment)
+                self.granted[name] = _listed(answer.assignment)
 
     @rule(name=st.sampled_from(MEMBERS), names=st.sampled_from(NAMES), instance=st.sampled_from(INSTANCES), timeout_ms=st.sampled_from(TIMEOUTS_MS))
     def joins(self, name: str, names: tuple[str, ...], instance: str | None, timeout_ms: int) -> None:
@@ -196,7 +196,7 @@ class AnyConsumerHistory(RuleBasedStateMachine):
         for _ in range(rounds):
             self.duel.wait(ROUND_MS)
             for name in list(self.duel.model.members):
-                self._send(name, self.epochs.get(name, 0), self.given.get(name, set()))
+                self._send(name, self.epochs.get(name, 0), self.granted.get(name, set()))
 
     @rule(names=st.sampled_from(NAMES[:2]), count=st.integers(1, 2), is_static=st.booleans(), timeout_ms=st.sampled_from(TIMEOUTS_MS))
     def newcomers_set_it_going(self, names: tuple[str, ...], count: int, timeout_ms: int, *, is_static: bool) -> None:
@@ -211,7 +211,7 @@ class AnyConsumerHistory(RuleBasedStateMachine):
     @rule(name=st.sampled_from(MEMBERS), how=st.sampled_from(("obeys", "obeys", "says nothing", "keeps", "gave all up")), is_full=st.booleans())
     def beats(self, name: str, how: str, is_full: bool) -> None:
         member = self.duel.model.members.get(name)
-        assigned = self.given.get(name, set())
+        assigned = self.granted.get(name, set())
         kept = assigned if member is None else {*member.owned, *member.giving}
         owned = {"obeys": assigned, "says nothing": None, "keeps": kept, "gave all up": set[Partition]()}[how]
         fields = {"rebalance_timeout_ms": 60_000, "subscribed_topic_names": tuple(sorted(member.names))} if is_full and member is not None else {}
@@ -219,7 +219,7 @@ class AnyConsumerHistory(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(MEMBERS), off=st.sampled_from((-2, -1, 1)), claims=st.booleans())
     def beats_at_another_epoch(self, name: str, off: int, claims: bool) -> None:
-        owned = self.given.get(name, set())
+        owned = self.granted.get(name, set())
         self._send(name, max(-3, self.epochs.get(name, 0) + off), owned if claims else None)
 
     @rule(name=st.sampled_from(MEMBERS))
@@ -235,7 +235,7 @@ class AnyConsumerHistory(RuleBasedStateMachine):
         obeys=st.booleans(),
     )
     def resubscribes(self, name: str, names: tuple[str, ...], assignor: str | None, obeys: bool) -> None:
-        owned = self.given.get(name, set()) if obeys else None
+        owned = self.granted.get(name, set()) if obeys else None
         self._send(name, self.epochs.get(name, 1), owned, subscribed_topic_names=names, server_assignor=assignor)
 
     @rule(name=st.sampled_from(MEMBERS), epoch=st.sampled_from((LEFT, LEFT, AWAY)), is_named=st.booleans())

@@ -60,11 +60,11 @@ class Lines:
     """A `EvidenceLine` that keeps all it is told."""
 
     def __init__(self) -> None:
-        self.seen: list[Figures] = []
+        self.samples: list[Figures] = []
         self.lines: list[str] = []
 
     def figures(self, now: Figures) -> None:
-        self.seen.append(now)
+        self.samples.append(now)
 
     def line(self, text: str) -> None:
         self.lines.append(text)
@@ -88,7 +88,7 @@ def loaded(folder: Path, wanted: LoadOrder, churn: str = START, job: Job | None 
     """Carry a load out before the reference coordinator, and return how it ended."""
     sitting = LoadSession.open(folder, wanted)
     load = Load(
-        order=wanted, churn=read_churn("own", churn), sitting=sitting, profile="kafka-4.1", job=job or ThreadJob(), shown=lines or Lines(),
+        order=wanted, churn=read_churn("own", churn), sitting=sitting, profile="kafka-4.1", job=job or ThreadJob(), display=lines or Lines(),
         **{"client": ClientChoice(kind="reference"), "brokers": None, **options},
     )  # fmt: skip
     ended = load.run()

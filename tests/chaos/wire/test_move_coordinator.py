@@ -22,21 +22,21 @@ def test_the_replicas_are_put_in_another_order_and_the_first_is_elected(to: int 
         assert (await where.coordinator_of("g")).node_id == 1
 
     acted(cluster, story)
-    assert cluster.said == [("order", MINE, (1, 0)), ("elect", 0, MINE)]
+    assert cluster.requests == [("order", MINE, (1, 0)), ("elect", 0, MINE)]
 
 
 def test_a_group_that_is_to_be_lost_is_buried_where_it_is_before_it_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Acted()
 
     async def forget(connect: object, leader: Address, group: str, partition: int) -> None:
-        cluster.said.append(("forget", leader, group, partition))
+        cluster.requests.append(("forget", leader, group, partition))
 
     async def story(where: ClusterMap) -> None:
         await move_group(cluster, where, "g", Move(state="lost"))
 
     monkeypatch.setattr(move_coordinator, "forget", forget)
     acted(cluster, story)
-    assert cluster.said == [("forget", ADDRESSES[0], "g", MINE), ("order", MINE, (1, 0)), ("elect", 0, MINE)]
+    assert cluster.requests == [("forget", ADDRESSES[0], "g", MINE), ("order", MINE, (1, 0)), ("elect", 0, MINE)]
 
 
 def test_a_release_without_elections_has_its_broker_killed_and_started_again() -> None:
@@ -46,7 +46,7 @@ def test_a_release_without_elections_has_its_broker_killed_and_started_again() -
         await move_group(cluster, where, "g", Move())
 
     acted(cluster, story)
-    assert cluster.said == [("kill", 0), ("mend", 0)]
+    assert cluster.requests == [("kill", 0), ("mend", 0)]
 
 
 @pytest.mark.parametrize(

@@ -43,14 +43,14 @@ class Client:
     def __init__(self, broker: Broker, versions: dict[Api, int] | None = None, timeout_s: float = math.inf) -> None:
         self.answers: list[dict[str, Any] | None] = []
         self.reasons: list[Exception] = []
-        self.seen: list[Exchange] = []
+        self.exchanges: list[Exchange] = []
 
         async def connect(_host: str, _port: int) -> trio.abc.Stream:
             return broker.stream
 
         self.connection = Connection(
             connect, "h", 9092, client_id="c", versions=versions or {}, closed=self.reasons.append, timeout_s=timeout_s,
-            observer=self.seen.append, number=7,
+            observer=self.exchanges.append, number=7,
         )  # fmt: skip
 
     def heartbeat(self) -> None:
@@ -228,8 +228,8 @@ def test_an_observer_sees_each_request_as_it_leaves_and_again_with_its_answer() 
     client = run(story)
 
     beat = (7, Api.HEARTBEAT, 4)
-    assert [exchange[:3] for exchange in client.seen] == [beat] * 3
-    [answered] = [exchange for exchange in client.seen if exchange.answer is not None]
+    assert [exchange[:3] for exchange in client.exchanges] == [beat] * 3
+    [answered] = [exchange for exchange in client.exchanges if exchange.answer is not None]
     assert answered.answer is not None
     assert (answered.correlation, answered.request, answered.answer["error_code"]) == (2, HEARTBEAT, 27)
-    assert sorted(exchange.correlation for exchange in client.seen if exchange.answer is None) == [2, 3]
+    assert sorted(exchange.correlation for exchange in client.exchanges if exchange.answer is None) == [2, 3]

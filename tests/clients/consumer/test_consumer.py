@@ -139,11 +139,11 @@ class Lonely:
 
     def __init__(self, **settings: Any) -> None:
         self.callbacks: list[CallbackKind] = []
-        self.told: list[CommitResult | Fail] = []
+        self.results: list[CommitResult | Fail] = []
         self.tries = 0
         wanted: dict[str, Any] = {"group": "g", "topics": ("t",)} | settings
         self.consumer = Consumer(
-            MemberSettings(**wanted), self.connect, [("a", 1), ("b", 1)], client_id="m0", listener=self.listen, report=self.told.append
+            MemberSettings(**wanted), self.connect, [("a", 1), ("b", 1)], client_id="m0", listener=self.listen, report=self.results.append
         )  # fmt: skip
 
     async def connect(self, _host: str, _port: int) -> trio.abc.Stream:
@@ -182,7 +182,7 @@ def test_without_brokers_a_commit_fails_and_a_close_ends() -> None:
         await lonely.consumer.poll(100)
         committed = await lonely.consumer.commit({("t", 0): 1})
         assert committed.error == "UNKNOWN_MEMBER_ID"
-        assert lonely.told == [committed]
+        assert lonely.results == [committed]
         assert (await lonely.consumer.commit()).error is None, "nothing to commit is no failure"
         with pytest.raises(ConsumerError, match="REQUEST_TIMED_OUT"):
             await lonely.consumer.committed(frozenset({("t", 0)}))

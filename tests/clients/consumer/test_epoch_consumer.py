@@ -88,7 +88,7 @@ def test_a_classic_member_of_a_mixed_group_syncs_without_an_assignment_of_its_ow
 @pytest.mark.requirement("CGP-12")
 def test_a_partition_is_fetched_when_its_position_is_known_and_the_callback_has_returned(tell: Tell) -> None:
     async def story(pair: Pair) -> None:
-        pair.said = lines = _Lines(pair)
+        pair.sent = lines = _Lines(pair)
         await pair.start("m0", group_protocol="consumer")
         await pair.until(lambda: sum(event["count"] for event in pair.events("m0", "records_consumed")) == 80)
         answers = [pair.evidence.answer(request) for request in pair.requests(Api.OFFSET_FETCH, "m0")]
@@ -115,7 +115,7 @@ def test_a_commit_names_its_topics_in_version_9_for_this_client_knows_no_id_by_h
 def test_what_the_coordinator_decides_is_no_setting_of_a_member_and_is_said_to_be_ignored(tell: Tell) -> None:
     async def story(pair: Pair) -> None:
         await pair.start("m0", group_protocol="consumer", session_timeout_ms=1_000, heartbeat_interval_ms=100, assignors=["range"])
-        subscribed: Line = next(line for line in pair.said if line.get("ok"))
+        subscribed: Line = next(line for line in pair.sent if line.get("ok"))
         assert {"session_timeout_ms", "heartbeat_interval_ms", "assignors"} <= set(subscribed["ignored"])
 
     tell(story, profile="kafka-4.1")

@@ -217,7 +217,7 @@ def test_partitions_move_to_a_new_member_in_two_rebalances_without_two_owners(te
         assert [len(entry["partitions"]) for entry in revoked] == [2]
         event_ = next(event for event in pair.events("m1", "partitions_assigned") if event["partitions"])
         assert event_["partitions"] == revoked[0]["partitions"]
-        assert pair.said.index(revoked[0]) < pair.said.index(event_)
+        assert pair.sent.index(revoked[0]) < pair.sent.index(event_)
         assert event_["generation"] > revoked[0]["generation"]
 
     tell(story)

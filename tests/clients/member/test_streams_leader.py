@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from groupproof.clients.member.policy import REFERENCE
-from groupproof.clients.member.streams_leader import AT_ONCE_MS, Dealer, Given, StreamsClient, task_of
+from groupproof.clients.member.streams_leader import AT_ONCE_MS, Deal, Dealer, StreamsClient, task_of
 from groupproof.protocol.vocabulary import TopicPartition
 from groupproof.protocol.wire.streams_protocol import INCOMPLETE_SOURCE_TOPICS, NO_REBALANCE_MS, SHUTDOWN_REQUESTED, SubscriptionInfo, Task
 
@@ -15,7 +15,7 @@ def client(*owned: TopicPartition, version: int = 11, latest: int = 11, error: i
     return StreamsClient(info=SubscriptionInfo(version=version, latest=latest, error=error, process=process), owned=frozenset(owned))
 
 
-def deal(members: dict[str, StreamsClient], *, latest: int = 11, standbys: int = 0, topics: tuple[str, ...] = ("t",)) -> dict[str, Given]:
+def deal(members: dict[str, StreamsClient], *, latest: int = 11, standbys: int = 0, topics: tuple[str, ...] = ("t",)) -> dict[str, Deal]:
     return Dealer(policy=REFERENCE, topics=topics, latest=latest, standbys=standbys).deal(members, COUNTS)
 
 

@@ -77,7 +77,7 @@ def test_the_event_of_a_commit_precedes_its_answer(tell: Callable[..., None]) ->
         assert answer["offsets"] == [["t", 0, 5]]
         event = pair.events("m0", "offsets_committed")[0]
         assert (event["success"], event["offsets"]) == (True, [{"topic": "t", "partition": 0, "offset": 5}])
-        assert pair.said.index(event) < pair.said.index(answer)
+        assert pair.sent.index(event) < pair.sent.index(answer)
         assert (await pair.ask("m0", "committed", partitions=[["t", 0], ["t", 1]]))["offsets"] == [["t", 0, 5], ["t", 1, -1]]
 
     tell(story)
@@ -196,8 +196,8 @@ def test_more_commands_than_can_wait_are_refused(tell: Callable[..., None]) -> N
         await pair.settled("m0")
         for _ in range(COMMANDS_MAX + 2):
             last = await pair.give("m0", "unsubscribe")
-        await pair.until(lambda: any(entry.get("error") == "TOO_MANY_COMMANDS" for entry in pair.said))
-        (refused,) = (entry for entry in pair.said if "error" in entry)
+        await pair.until(lambda: any(entry.get("error") == "TOO_MANY_COMMANDS" for entry in pair.sent))
+        (refused,) = (entry for entry in pair.sent if "error" in entry)
         assert refused["id"] == last, "what is one too many is refused, and nothing else"
 
     tell(story)

@@ -46,11 +46,11 @@ class _Last:
     """Numbers the members, and prefers whoever or whatever comes last."""
 
     def __init__(self) -> None:
-        self.given = 0
+        self.count = 0
 
     def member_id(self, prefix: str, arrival: Arrival) -> str:
-        self.given += 1
-        return f"{prefix}/{self.given}/{arrival.token}"
+        self.count += 1
+        return f"{prefix}/{self.count}/{arrival.token}"
 
     def leader(self, group_id: str, candidates: Sequence[str]) -> str:
         return candidates[-1]

@@ -22,7 +22,7 @@ def test_new_failures_are_added_with_their_reason(groupproof: Call, run: Path, t
 
     assert called.code == 0
     assert called.out.splitlines() == ["added leave/classic/close: It did something.", "wrote known.toml"]
-    (failure,) = load(tmp_path / "known.toml").known
+    (failure,) = load(tmp_path / "known.toml").failures
     assert (failure.case, failure.fingerprint, failure.reason, failure.source) == (
         "leave/classic/close",
         "aaaaaaaaaaaa",

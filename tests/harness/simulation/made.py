@@ -19,12 +19,12 @@ class Client:
 
     def __init__(self, name: str = "m0") -> None:
         self.name = name
-        self.told: list[tuple[int, Answer]] = []
+        self.answers: list[tuple[int, Answer]] = []
         self.unanswered: list[int] = []
         self.losses = 0
 
     def answered(self, connection: Connection, request_id: int, answer: Answer) -> None:
-        self.told.append((request_id, answer))
+        self.answers.append((request_id, answer))
 
     def lost(self, connection: Connection, unanswered: list[int]) -> None:
         self.losses += 1

@@ -38,7 +38,7 @@ class World:
 
     @property
     def reports(self) -> list[int]:
-        return [request_id for request_id, _ in self.client.told]
+        return [request_id for request_id, _ in self.client.answers]
 
 
 def test_requests_arrive_and_answers_come_back_in_order() -> None:

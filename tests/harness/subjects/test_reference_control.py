@@ -18,13 +18,13 @@ from groupproof.protocol.trace import Recorder
 
 class Told:
     def __init__(self) -> None:
-        self.said: list[tuple[object, ...]] = []
+        self.calls: list[tuple[object, ...]] = []
 
     async def break_broker(self, node: int, how: str) -> None:
-        self.said.append((node, how))
+        self.calls.append((node, how))
 
     async def mend_broker(self, node: int) -> None:
-        self.said.append((node,))
+        self.calls.append((node,))
 
 
 def test_what_a_plan_does_reaches_the_cluster_and_its_machines() -> None:
@@ -45,7 +45,7 @@ def test_what_a_plan_does_reaches_the_cluster_and_its_machines() -> None:
 
         assert [obs.detail for obs in recorder.trace if obs.kind == "fault"] == ["armed", "released", "healed"]
         assert await cluster.coordinator_of("g") != before
-        assert machines.said == [(1, "pause"), (1,)]
+        assert machines.calls == [(1, "pause"), (1,)]
         with pytest.raises(ValueError, match="has 3 partitions"):
             await cluster.grow("t", 1)
 

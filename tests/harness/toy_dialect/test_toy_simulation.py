@@ -37,7 +37,7 @@ def test_the_same_seed_gives_the_same_run() -> None:
 
 
 def test_its_invariant_is_broken_by_its_planted_bug_which_goes_by_its_name() -> None:
-    broken = [outcome.violations[0].what for seed in range(1, 5) if (outcome := _ran(seed, variant=LENDS_TWICE.name)).violations]
+    broken = [outcome.violations[0].observed for seed in range(1, 5) if (outcome := _ran(seed, variant=LENDS_TWICE.name)).violations]
 
     assert broken
     assert all("was given to" in violation for violation in broken)

@@ -122,9 +122,9 @@ def _set_environment(master: str) -> Java:
     """Name the Java and the Python that Spark starts, where the user did not: its workers would take whatever is called python3."""
     java = find_java()
     if java is None:
-        met = ", ".join(f"{java.release} in {java.home}" for java in javas()) or "none"
+        releases = ", ".join(f"{java.release} in {java.home}" for java in javas()) or "none"
         raise BrokenEnvironment(
-            f"Spark needs a Java from {JAVA_MIN} to {JAVA_MAX}, and here is {met}: install one, or name it in JAVA_HOME; {_DOCTOR}"
+            f"Spark needs a Java from {JAVA_MIN} to {JAVA_MAX}, and here is {releases}: install one, or name it in JAVA_HOME; {_DOCTOR}"
         )
     os.environ["JAVA_HOME"] = str(java.home)
     os.environ.setdefault("SPARK_LAUNCHER_OPTS", JVM_OPTIONS)  # the JVM that only works out the command line of the other one

@@ -38,10 +38,10 @@ class Override:
 
 
 def _is_unheard_of(answer: Answer) -> bool:
-    return isinstance(answer, int) and answer not in _KNOWN
+    return isinstance(answer, int) and answer not in _ERROR_CODES
 
 
-_KNOWN: Final = frozenset(int(code) for code in ErrorCode)
+_ERROR_CODES: Final = frozenset(int(code) for code in ErrorCode)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

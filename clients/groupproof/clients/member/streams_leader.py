@@ -26,7 +26,7 @@ __all__ = ["AT_ONCE_MS", "Dealer", "StreamsClient", "task_of"]
 AT_ONCE_MS = 0
 """The time of the next rebalance where it is due at once."""
 
-Given = tuple[tuple[TopicPartition, ...], AssignmentInfo]
+Deal = tuple[tuple[TopicPartition, ...], AssignmentInfo]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class Dealer:
     latest: int
     standbys: int
 
-    def deal(self, members: Mapping[str, StreamsClient], counts: Mapping[str, int]) -> dict[str, Given]:
+    def deal(self, members: Mapping[str, StreamsClient], counts: Mapping[str, int]) -> dict[str, Deal]:
         """Return what each member is given: its partitions, and the user data beside them."""
         if (error := self._error(members, counts)) != NO_ERROR:
             failed = AssignmentInfo(version=self.latest, commonly=self.latest, error=error)
@@ -60,7 +60,7 @@ class Dealer:
         partitions = [(topic, number) for topic in self.topics for number in range(counts.get(topic, 0))]
         owners = self._owners(partitions, members)
         standbys = self._standby_tasks(owners, members)
-        return {name: self._given(name, owners, standbys[name], members, used, commonly) for name in members}
+        return {name: self._deal_of(name, owners, standbys[name], members, used, commonly) for name in members}
 
     def _error(self, members: Mapping[str, StreamsClient], counts: Mapping[str, int]) -> int:
         wants_the_end = any(client.info.error == SHUTDOWN_REQUESTED for client in members.values())
@@ -112,7 +112,7 @@ class Dealer:
             others.sort(key=lambda name: len(kept[name]))
         return others
 
-    def _given(
+    def _deal_of(
         self,
         name: str,
         owners: Mapping[TopicPartition, str],
@@ -120,7 +120,7 @@ class Dealer:
         members: Mapping[str, StreamsClient],
         used: int,
         commonly: int,
-    ) -> Given:
+    ) -> Deal:
         mine = sorted(partition for partition, owner in owners.items() if owner == name)
         held = frozenset[TopicPartition]().union(*(client.owned for other, client in members.items() if other != name))
         waiting = [] if self.policy.streams == "gives-what-is-owned" else [partition for partition in mine if partition in held]

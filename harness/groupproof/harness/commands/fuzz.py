@@ -138,7 +138,7 @@ def _tell(diverged: FuzzFinding, config: RunConfig, subject: BrokerSubject, outp
     file.write_text(json.dumps(schedule_to_json(schedule), indent=1) + "\n", encoding="utf-8")
     (output / f"{name}.ndjson").write_text("".join(f"{line}\n" for line in write_trace(diverged.trace)), encoding="utf-8")
     click.echo(f"{ruling.verdict.value} {case.id} by {subject.spec}, under {config.profile}:")
-    for line in side_by_side(diverged.met, diverged.trace, with_frames=with_frames):
+    for line in side_by_side(diverged.divergence, diverged.trace, with_frames=with_frames):
         click.echo(line)
     fleeting = "  (it did not show again in this run)" if diverged.is_fleeting else ""
     click.echo(f"  replay: groupproof replay {file}{fleeting}")

@@ -109,7 +109,7 @@ def _fuzz(
         if find.kind not in lines:
             tell(find)
     for kind, count in run.finds.excused.items():
-        click.echo(f"known, in {count} plans: {run.finds.met[kind].observed} {run.finds.reason(kind)}")
+        click.echo(f"known, in {count} plans: {run.finds.excused_findings[kind].observed} {run.finds.reason(kind)}")
     click.echo(f"{_name(found)} under {profile}, seed {seed}: {run.state()}")
     if outcome.gave_up is not None:
         click.echo(f"groupproof: {outcome.gave_up}", err=True)
@@ -152,7 +152,7 @@ def _tell(find: Find, config: RunConfig, found: Candidate, folder: Path) -> None
     for line in (*members_in_words(plan), *plan_in_words(head_of(plan))):
         click.echo(f"  · {line}")
     shrunk = "" if find.shrunk_s is None else f", shrunk in {find.shrunk_s:.0f} s"
-    click.echo(f"  {count_of_faults(plan)} faults, {find.label}; first met after {find.after_s:.0f} s, in {find.met} plans{shrunk}")
+    click.echo(f"  {count_of_faults(plan)} faults, {find.label}; first met after {find.after_s:.0f} s, in {find.plans} plans{shrunk}")
     click.echo(f"  kind {find.kind}, replay: groupproof replay {file}")
 
 

@@ -14,7 +14,7 @@ Row = Mapping[str, Any]
 
 
 @click.command(name="list", short_help="List cases, requirements, profiles and other names.")
-@click.argument("what", type=click.Choice(["cases", "requirements", "profiles", "clients", "subjects", "incidents"]), default="cases")
+@click.argument("kind", type=click.Choice(["cases", "requirements", "profiles", "clients", "subjects", "incidents"]), default="cases")
 @click.option("--only", metavar="PATTERN", multiple=True, help="Show what matches: an id or name, a prefix or a glob; repeatable.")
 @click.option("--skip", metavar="PATTERN", multiple=True, help="Leave out what matches; repeatable.")
 @click.option("--side", type=click.Choice(["client", "coordinator"]), help="Show cases or subjects of one side.  [default: both]")
@@ -27,7 +27,7 @@ Row = Mapping[str, Any]
 @click.option("--outdated", is_flag=True, help="Show the subjects of which the package registry has a newer release than is registered; it is asked.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
-    what: str, only: tuple[str, ...], skip: tuple[str, ...], level: str, *, side: str | None, coverage: bool, outdated: bool, as_json: bool
+    kind: str, only: tuple[str, ...], skip: tuple[str, ...], level: str, *, side: str | None, coverage: bool, outdated: bool, as_json: bool
 ) -> int:
     """List cases (the default), requirements, profiles, registered clients, subjects or incidents.
 
@@ -38,17 +38,17 @@ def command(
 
         print_coverage(as_json=as_json)
         return 0
-    if side is not None and what not in _SIDED:
-        raise click.UsageError(f"{what} have no side; --side is for {' and '.join(_SIDED)}")
-    if outdated and what != "subjects":
-        raise click.UsageError(f"{what} have no registry; --outdated is for subjects")
-    listed = "outdated" if outdated else what
+    if side is not None and kind not in _SIDED:
+        raise click.UsageError(f"{kind} have no side; --side is for {' and '.join(_SIDED)}")
+    if outdated and kind != "subjects":
+        raise click.UsageError(f"{kind} have no registry; --outdated is for subjects")
+    listed = "outdated" if outdated else kind
     rows = [row for row in _ROWS[listed](only, skip, level) if side is None or row["side"] == side]
     if as_json:
         click.echo(json.dumps(rows, ensure_ascii=False, indent=1))
         return 0
     _print(rows, _COLUMNS[listed])
-    click.echo(f"{len(rows)} {what}" + (" have a newer release, or were not asked for" if outdated else ""), err=True)
+    click.echo(f"{len(rows)} {kind}" + (" have a newer release, or were not asked for" if outdated else ""), err=True)
     return 0
 
 

@@ -73,7 +73,8 @@ def _announce(tapping: TapServer, upstream: str, *, judge: bool, quiet: bool) ->
     """Print where to connect; a program that started us reads the first line."""
     click.echo(f"bootstrap.servers={tapping.bootstrap}", err=quiet)
     click.echo(
-        f"{len(tapping.met.brokers)} brokers of {tapping.met.profile} behind {upstream}; Ctrl-C ends it{' and judges' if judge else ''}", err=True
+        f"{len(tapping.upstream_info.brokers)} brokers of {tapping.upstream_info.profile} behind {upstream}; Ctrl-C ends it{' and judges' if judge else ''}",
+        err=True,
     )
 
 

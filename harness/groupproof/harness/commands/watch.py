@@ -181,25 +181,25 @@ def _show(watch: TopicWatch, options: _Options) -> int:
     if options.as_json:
         click.echo(json.dumps(_document(watch, options), ensure_ascii=False))
         return 0
-    shown: RenderableType
+    view: RenderableType
     if options.groups:
-        shown = "\n".join([*(line for health in healths for line in history_of(health)), UNTOLD])
-        click.echo(shown)
+        view = "\n".join([*(line for health in healths for line in history_of(health)), UNTOLD])
+        click.echo(view)
     else:
-        shown = table_of(healths, _title(watch))
-        Console(width=None if Console().is_terminal else _WIDE).print(shown)
+        view = table_of(healths, _title(watch))
+        Console(width=None if Console().is_terminal else _WIDE).print(view)
     if options.svg is not None:
-        _draw(shown, options, options.svg)
+        _draw(view, options, options.svg)
     return 0
 
 
-def _draw(shown: RenderableType, options: _Options, file: Path) -> None:
+def _draw(view: RenderableType, options: _Options, file: Path) -> None:
     from groupproof.harness.reports.output_folder import check_folder, write_text
     from groupproof.harness.reports.pictures.terminal_svg import terminal_svg
 
     words = [options.source, *(f"--group {group}" for group in options.groups)]
     with check_folder(file.parent):
-        write_text(file, terminal_svg(shown, f"groupproof watch {' '.join(words)}"))
+        write_text(file, terminal_svg(view, f"groupproof watch {' '.join(words)}"))
 
 
 def _near(watch: TopicWatch, missing: set[str]) -> str:
@@ -236,7 +236,7 @@ class _Display:
         self._is_silent = options.once or options.until_stable is not None
         self._console = Console()
         self._live = Live(console=self._console, screen=True, auto_refresh=False) if self._console.is_terminal and not self._is_silent else None
-        self._shown: dict[str, int] = {}
+        self._printed_to: dict[str, int] = {}
         self._began = time.monotonic()
         self.interval_s = min(options.interval_s, 0.5) if options.until_stable is not None else options.interval_s
 
@@ -285,6 +285,6 @@ class _Display:
             rebalances = health.group.rebalances
             newest = rebalances[-1].number if rebalances else 0
             for rebalance in rebalances:
-                if rebalance.number > self._shown.get(health.group.group, 0):
+                if rebalance.number > self._printed_to.get(health.group.group, 0):
                     click.echo(rebalance_line(rebalance))
-            self._shown[health.group.group] = newest
+            self._printed_to[health.group.group] = newest

@@ -32,9 +32,9 @@ def another_course(script: Script, settings: Mapping[str, Any], codes: Iterable[
     pairs = [(label, named, came) for label, named, came in codes if named != came]
     for name, value in settings.items():
         if name in _SHOWS and differs_for(script, name, int(value)):
-            shown = next(((label, named, came) for label, named, came in pairs if _SHOWS[name] in (named, came)), None)
-            if shown is not None:
-                return f"The broker has {name}={value}, by which the case took another course: {_describe(*shown)}."
+            difference = next(((label, named, came) for label, named, came in pairs if _SHOWS[name] in (named, came)), None)
+            if difference is not None:
+                return f"The broker has {name}={value}, by which the case took another course: {_describe(*difference)}."
     return ""
 
 

@@ -165,8 +165,8 @@ def _grounded(finding: Finding, trace: Trace) -> Finding:
     """Return the finding, of an adverse one with what it rests on."""
     if finding.verdict not in ADVERSE:
         return finding
-    shown = trace[finding.seq] if finding.seq is not None and finding.seq < len(trace) else None
-    is_reported = finding.proof is not Proof.SAFETY and shown is not None and shown.who == "shim"
+    obs = trace[finding.seq] if finding.seq is not None and finding.seq < len(trace) else None
+    is_reported = finding.proof is not Proof.SAFETY and obs is not None and obs.who == "shim"
     word = word_of(finding, trace)
     is_tried = word in tried_words(trace)
     return replace(finding, grounds=Grounds(lag_ms=most_lag_ms(finding, trace), is_reported=is_reported, word=word, is_tried=is_tried))
@@ -204,6 +204,6 @@ def _without_receipt(trace: Trace) -> Iterator[str]:
         if observation.kind == "fault" and observation.fault is not None and observation.detail is not None:
             is_theirs = observation.detail == "failed" and observation.connection is not None and observation.connection in hung_up
             stages.setdefault(observation.fault, set()).add("hung up" if is_theirs else observation.detail)
-    for fault, met in stages.items():
-        if "triggered" in met and not met & {"delivered", "hung up"}:
+    for fault, reached in stages.items():
+        if "triggered" in reached and not reached & {"delivered", "hung up"}:
             yield f"fault {fault} was triggered and left no receipt"

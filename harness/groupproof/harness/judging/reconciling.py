@@ -77,31 +77,31 @@ class Reconciling:
         self.since_seq = -1
         self._members = members
         self._wanted = {(topic, partition) for topic, count in topics.items() for partition in range(count)}
-        self._known: dict[str, EpochMember] = {}
+        self._epochs: dict[str, EpochMember] = {}
         self._hands = OwnershipTracker()
         for name in members:
             self._hands.reports_by_difference(name, is_so=True)
 
     def follow(self, obs: Observation) -> None:
-        follow_heartbeats(self._known, obs)
+        follow_heartbeats(self._epochs, obs)
         self._hands.follow(obs)
 
     def missing(self) -> str:
         """Return what is not yet so, in words; empty when the group has reconciled."""
         for name in self._members:
-            mine = self._known.get(name, EpochMember())
+            mine = self._epochs.get(name, EpochMember())
             if mine.epoch <= 0 or mine.beat_seq <= self.since_seq:
                 return f"{name} has had no heartbeat answered"
             if not mine.has_said_all:
                 return f"{name} has not said that it owns what it was given"
             if self._hands.now.get(name, {}).keys() != mine.target:
                 return f"the application of {name} does not know its partitions"
-        if len({self._known[name].epoch for name in self._members}) > 1:
+        if len({self._epochs[name].epoch for name in self._members}) > 1:
             return "the members are not at one epoch"
         return self._uneven()
 
     def _uneven(self) -> str:
-        owned = [partition for name in self._members for partition in self._known[name].target or ()]
+        owned = [partition for name in self._members for partition in self._epochs[name].target or ()]
         if len(owned) > len(set(owned)):
             return "a partition has two owners"
         return "" if set(owned) == self._wanted else f"{len(self._wanted - set(owned))} partitions have no owner"

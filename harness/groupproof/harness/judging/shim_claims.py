@@ -148,16 +148,16 @@ def _is_beside(name: str, settings: _ClientSettings, obs: Observation) -> bool:
 
 
 def _join(settings: _ClientSettings, obs: Observation) -> Iterator[str]:
-    for name, wanted, met in _join_claims(settings.fields, obs):
-        if name not in settings.ignored and wanted != met:
-            yield f"{name}: {obs.client} was told {wanted!r}, its JoinGroup says {met!r}"
+    for name, wanted, on_wire in _join_claims(settings.fields, obs):
+        if name not in settings.ignored and wanted != on_wire:
+            yield f"{name}: {obs.client} was told {wanted!r}, its JoinGroup says {on_wire!r}"
 
 
 def _join_claims(fields: Mapping[str, Any], obs: Observation) -> Iterator[tuple[str, Any, Any]]:
     version = obs.version if obs.version is not None else _INSTANCE_SINCE
     yield "session_timeout_ms", fields["session_timeout_ms"], obs.body.get("session_timeout_ms")
-    met = obs.body.get("group_instance_id") if version >= _INSTANCE_SINCE else None
-    yield "instance_id", fields.get("instance_id"), met
+    on_wire = obs.body.get("group_instance_id") if version >= _INSTANCE_SINCE else None
+    yield "instance_id", fields.get("instance_id"), on_wire
     listed = sorted(protocol["name"] for protocol in obs.body.get("protocols") or ())
     # A client that lists only some of its assignors breaks ASSIGN-13 itself; one that lists none of them was never told.
     yield "assignors", sorted(fields["assignors"]), sorted(fields["assignors"]) if set(listed) & set(fields["assignors"]) else listed

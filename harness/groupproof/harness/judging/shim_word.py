@@ -21,9 +21,9 @@ def word_of(finding: Finding, trace: Trace) -> str:
     """Return the event, command or setting that is believed; empty where frames prove the finding, or the client's silence that follows no command."""
     if word := finding.line or finding.setting or finding.command:
         return word
-    shown = trace[finding.seq] if finding.seq is not None and finding.seq < len(trace) else None
-    if shown is not None and shown.who == "shim":
-        return str(shown.body.get("name")) if shown.body.get("name") != "answer" else _command_of(trace, shown)
+    obs = trace[finding.seq] if finding.seq is not None and finding.seq < len(trace) else None
+    if obs is not None and obs.who == "shim":
+        return str(obs.body.get("name")) if obs.body.get("name") != "answer" else _command_of(trace, obs)
     return "" if finding.wait is None else _command_since(trace, finding.wait.since)
 
 

@@ -111,7 +111,7 @@ def _codes_of(plan: Plan) -> Iterator[int]:
     for step in plan.steps:
         if isinstance(step, Arm) and isinstance(step.fault.action, Answer):
             codes = (step.fault.action.error_code, *_codes_in(step.fault.action.body))
-            yield from (code for code in codes if code not in _KNOWN)
+            yield from (code for code in codes if code not in _ERROR_CODES)
 
 
 def _codes_in(value: Any) -> Iterator[int]:
@@ -123,7 +123,7 @@ def _codes_in(value: Any) -> Iterator[int]:
             yield from _codes_in(entry)
 
 
-_KNOWN: Final = frozenset(int(code) for code in ErrorCode)
+_ERROR_CODES: Final = frozenset(int(code) for code in ErrorCode)
 
 
 # The draw.
@@ -151,7 +151,7 @@ def _place(group: str) -> int:
 
 def _code(seed: int, code: int) -> int:
     tries = (_CODES[_number(seed, f"{code}/{count}") % len(_CODES)] for count in range(1 << 16))
-    return next(try_number for try_number in tries if try_number not in _KNOWN and try_number != code)
+    return next(try_number for try_number in tries if try_number not in _ERROR_CODES and try_number != code)
 
 
 # The plan in other names.

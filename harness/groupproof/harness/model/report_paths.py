@@ -14,7 +14,7 @@ METERS = "meters.json"
 TRACE, TIMELINE, PLAN, STDERR, REPLAY = "trace.ndjson", "timeline.svg", "plan.json", "stderr.txt", "replay"
 
 _UNSAFE = re.compile(r"[^a-z0-9._-]+")
-_TAKEN = frozenset({METERS, TRACE, TIMELINE, PLAN, STDERR, REPLAY, "readme.txt"})
+_RESERVED = frozenset({METERS, TRACE, TIMELINE, PLAN, STDERR, REPLAY, "readme.txt"})
 _PART_CHARS_MAX = 80
 
 
@@ -39,6 +39,6 @@ def replay_line(output: str, case: str) -> str:
 
 def _safe(part: str) -> str:
     safe = _UNSAFE.sub("_", part.lower())[:_PART_CHARS_MAX]
-    if safe == part and safe.strip(".") and safe not in _TAKEN and not re.fullmatch(r"trace-\d+\.ndjson", safe):
+    if safe == part and safe.strip(".") and safe not in _RESERVED and not re.fullmatch(r"trace-\d+\.ndjson", safe):
         return safe
     return f"{safe.strip('.') or '_'}-{hashlib.sha256(part.encode(errors='surrogatepass')).hexdigest()[:8]}"

@@ -58,7 +58,7 @@ class Ref:
     """
 
     member: str
-    what: str
+    attribute: str
     plus: int = 0
 
 
@@ -286,6 +286,8 @@ _MARKERS: dict[str, type[Any]] = {
     "topic_pattern": TopicPattern, "partitions": PartitionsById, "owned": OwnedById,
 }  # fmt: skip
 _MARKED = {marker: name for name, marker in _MARKERS.items()}
+_KEYS = {"attribute": "what"}  # a schedule's keys stay, whatever the code calls the field
+_FIELDS = {key: name for name, key in _KEYS.items()}
 
 
 def script_to_json(script: Script) -> dict[str, Any]:
@@ -306,7 +308,7 @@ def _to_json(name: str, value: Any) -> Any:
     if name == "api":
         return Api(value).title
     if type(value) in _MARKED:
-        return {f"${_MARKED[type(value)]}": {name: _to_json("", getattr(value, name)) for name in _names(value)}}
+        return {f"${_MARKED[type(value)]}": {_KEYS.get(name, name): _to_json("", getattr(value, name)) for name in _names(value)}}
     if isinstance(value, bytes):
         return {"$bytes": value.hex()}
     if isinstance(value, Mapping):
@@ -342,5 +344,5 @@ def _from_json(value: Any) -> Any:
     if name == "$bytes":
         return bytes.fromhex(value[name])
     if name.startswith("$"):
-        return _MARKERS[name[1:]](**{key: _from_json(field) for key, field in value[name].items()})
+        return _MARKERS[name[1:]](**{_FIELDS.get(key, key): _from_json(field) for key, field in value[name].items()})
     return {key: _from_json(item) for key, item in value.items()}

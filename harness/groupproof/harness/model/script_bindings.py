@@ -157,10 +157,10 @@ class Memory:
         return tuple({"topic_id": topic_id, "partitions": tuple(found)} for topic_id, found in indexes.items())
 
     def _ref(self, ref: Ref) -> Any:
-        if ref.what == "producer_id":
+        if ref.attribute == "producer_id":
             return self.names.producer_id(ref.member)
-        membership_value = getattr(self._members.get(ref.member, _Membership()), ref.what)
-        return membership_value + ref.plus if ref.what in _COUNTERS else membership_value
+        membership_value = getattr(self._members.get(ref.member, _Membership()), ref.attribute)
+        return membership_value + ref.plus if ref.attribute in _COUNTERS else membership_value
 
     def _subscription(self, subscription: SubscriptionBytes) -> bytes:
         topics = tuple(self.names.topic(topic) for topic in subscription.topics)

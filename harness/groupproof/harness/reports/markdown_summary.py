@@ -94,10 +94,10 @@ def _found(run: RunSummary, output: str) -> Iterator[str]:
         if not causes:
             continue
         failed += [alike[0] for alike in causes if verdict is Verdict.FAILED]
-        shown = causes[: max(0, LISTED_MAX - listed)]
+        listed_causes = causes[: max(0, LISTED_MAX - listed)]
         yield from (f"#### {verdict.value}", "", "| case | expected | observed |", "| --- | --- | --- |")
-        yield from (_row(alike) for alike in shown)
-        if left := sum(len(alike) for alike in causes[len(shown) :]):
+        yield from (_row(alike) for alike in listed_causes)
+        if left := sum(len(alike) for alike in causes[len(listed_causes) :]):
             yield f"| … and {left} more | | |"
         listed += len(causes)
         yield ""

@@ -65,9 +65,9 @@ def _write_cases(run: RunSummary, output: Path) -> tuple[list[CaseView], dict[st
     try:
         views, pictures = [], {}
         for case in run.cases:
-            shown = picture_of(case.result)
-            views.append(case_view(case, shown))
-            picture = _write_case(run, case, shown, fresh, str(output))
+            case_picture = picture_of(case.result)
+            views.append(case_view(case, case_picture))
+            picture = _write_case(run, case, case_picture, fresh, str(output))
             if picture is not None:
                 pictures[case.case.id] = picture
         (fresh / CASES).mkdir(exist_ok=True)

@@ -75,7 +75,7 @@ class Run:
             self._heal_everything()
             self._settle()
         except InvariantBroken as broken:
-            violations = (Violation(requirement=broken.requirement, at_ms=self.heap.now_ms, what=broken.what),)
+            violations = (Violation(requirement=broken.requirement, at_ms=self.heap.now_ms, observed=broken.observed),)
         record = self.record
         return Outcome(
             simulation=self.simulation, events=self.heap.events, virtual_ms=self.heap.now_ms, trace_hash=record.trace_hash(),

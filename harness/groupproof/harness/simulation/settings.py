@@ -124,15 +124,15 @@ def policy_of(simulation: Simulation) -> Policy:
 def member_settings(simulation: Simulation, name: str, number: int) -> MemberSettings:
     """Return the settings of one member of a simulation whose settings are all told."""
     return MemberSettings(
-        group=GROUP, topics=(TOPIC,), instance_id=f"{name}-instance" if number < _given(simulation.static_members) else None,
-        assignors=simulation.assignors or (), session_timeout_ms=_given(simulation.session_timeout_ms),
-        heartbeat_interval_ms=_given(simulation.heartbeat_interval_ms), max_poll_interval_ms=_given(simulation.max_poll_interval_ms),
+        group=GROUP, topics=(TOPIC,), instance_id=f"{name}-instance" if number < _required(simulation.static_members) else None,
+        assignors=simulation.assignors or (), session_timeout_ms=_required(simulation.session_timeout_ms),
+        heartbeat_interval_ms=_required(simulation.heartbeat_interval_ms), max_poll_interval_ms=_required(simulation.max_poll_interval_ms),
         auto_commit_interval_ms=simulation.auto_commit_interval_ms, auto_offset_reset="earliest",
         metadata_max_age_ms=_METADATA_MS,
     )  # fmt: skip
 
 
-def _given(value: int | None) -> int:
+def _required(value: int | None) -> int:
     assert value is not None, "the settings are all told"
     return value
 
@@ -156,7 +156,7 @@ class Violation:
 
     requirement: str
     at_ms: int
-    what: str
+    observed: str
 
 
 class InvariantBroken(Exception):
@@ -164,7 +164,7 @@ class InvariantBroken(Exception):
 
     def __init__(self, requirement: str, observed: str) -> None:
         super().__init__(f"{requirement}: {observed}")
-        self.requirement, self.what = requirement, observed
+        self.requirement, self.observed = requirement, observed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -96,7 +96,7 @@ class Brokers:
         self._is_loaded = True
         self._takeovers = 0
         self._tokens = 0
-        self._taken: dict[Hashable, PendingRequest] = {}
+        self._pending: dict[Hashable, PendingRequest] = {}
         self._nodes = [
             _Node(
                 Coordinator(
@@ -159,13 +159,13 @@ class Brokers:
         while repeats:
             self._handle(connection, request_id, request)
             repeats -= 1
-        if connection.taken_up not in self._taken:
+        if connection.taken_up not in self._pending:
             connection.taken_up = None
 
     def _handle(self, connection: Connection, request_id: int, request: GroupRequest) -> int:
         machine = self._nodes[connection.node].machine
         token = self._tokens = self._tokens + 1
-        self._taken[token] = pending = PendingRequest(connection.node, connection, request_id, request)
+        self._pending[token] = pending = PendingRequest(connection.node, connection, request_id, request)
         arrival = Arrival(token, self._versions[type(request)], connection.owner.name, "/127.0.0.1")
         self._record.requests[type(request)] += 1
         self._invariants.taken_up(token, pending)
@@ -190,10 +190,10 @@ class Brokers:
     def _perform(self, node: int, outputs: Sequence[Output]) -> None:
         """Deliver and record what a machine put out."""
         if self._record.observer is not None:
-            self._record.performed(node, outputs, self._taken)
+            self._record.performed(node, outputs, self._pending)
         for output in outputs:
             if type(output) is Reply:
-                pending = self._taken.pop(output.token, None)
+                pending = self._pending.pop(output.token, None)
                 if pending is not None:
                     self._record.answered(pending, output.message)
                 self._invariants.answered(output, pending)
@@ -312,9 +312,9 @@ class Brokers:
             self._log = stored if self._variant.stored is None else self._variant.stored(stored)
         self.owner, self._is_loaded = None, False
         self._perform(number, machine.unload(self.partition, self._heap.now_ms, "drop" if drops else "answer"))
-        dropped = [token for token, pending in self._taken.items() if pending.node == number]
+        dropped = [token for token, pending in self._pending.items() if pending.node == number]
         for token in dropped:
-            unloaded = self._taken.pop(token)
+            unloaded = self._pending.pop(token)
             unloaded.connection.taken_up = None
             self.network.cut(unloaded.connection)
         self._invariants.unloaded(drops=drops)

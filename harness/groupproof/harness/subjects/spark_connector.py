@@ -82,8 +82,8 @@ def _fetch(wanted: Connector, folder: Path, say: Say) -> None:
     except NoSuchRelease as missing:
         raise ProvisionError(f"the Maven repository has no {missing}, which Spark's Kafka connector needs") from missing
     for jar in wanted.jars:
-        met = hashlib.sha256((folder / jar.file).read_bytes()).hexdigest()
-        if met != jar.sha256:
+        digest = hashlib.sha256((folder / jar.file).read_bytes()).hexdigest()
+        if digest != jar.sha256:
             raise ProvisionError(
-                f"{jar.artifact} is not the jar that is pinned: its SHA-256 is {met}, not {jar.sha256}; ask who runs the Maven repository"
+                f"{jar.artifact} is not the jar that is pinned: its SHA-256 is {digest}, not {jar.sha256}; ask who runs the Maven repository"
             )

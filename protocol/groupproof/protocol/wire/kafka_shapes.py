@@ -26,9 +26,9 @@ __all__ = ["VERSIONS", "Side", "field_names", "has_flexible_header", "shape_of"]
 
 Side = Literal["request", "response"]
 
-_KNOWN: Final = {api: sorted(schema_name_map[api_key_map[api]]) for api in Api}
+_VERSIONS_OF: Final = {api: sorted(schema_name_map[api_key_map[api]]) for api in Api}
 _DROPPED: Final = {api: min(version for entity, version, _ in ENTITIES if entity is api) for api, _, _ in ENTITIES}
-VERSIONS: Final[dict[Api, tuple[int, int]]] = {api: (_DROPPED.get(api, versions[0]), versions[-1]) for api, versions in _KNOWN.items()}
+VERSIONS: Final[dict[Api, tuple[int, int]]] = {api: (_DROPPED.get(api, versions[0]), versions[-1]) for api, versions in _VERSIONS_OF.items()}
 """The oldest and the newest version of each API that this wire reads and writes."""
 
 

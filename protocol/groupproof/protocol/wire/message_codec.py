@@ -303,7 +303,7 @@ class _Codec:
     """Reader and writer of one version of one API's request or response."""
 
     __slots__ = (
-        "api", "body_of_message", "known", "newest", "no_tags", "old", "read", "read_header", "read_message", "repeated", "title", "version", "write",
+        "api", "body_of_message", "fields", "newest", "no_tags", "old", "read", "read_header", "read_message", "repeated", "title", "version", "write",
         "write_header", "write_message",
     )  # fmt: skip
 
@@ -317,7 +317,7 @@ class _Codec:
         self.api, self.version, self.title = api, version, shape.title
         self.read: Reader = reader_of(shape)
         self.write: Writer = writer_of(shape)
-        self.known = field_names(api, side)
+        self.fields = field_names(api, side)
         self.read_header, self.write_header = _HEADERS[side, is_flexible]
         self.read_message: Reader | None = None
         self.write_message: Writer | None = None
@@ -353,8 +353,8 @@ def _request_codec(api_key: int, version: int, correlation: int) -> _Codec:
 def _written(codec: _Codec, out: bytearray, body: Mapping[str, Any]) -> bytes:
     try:
         if codec.old is not None:
-            if not body.keys() <= codec.known:
-                raise ValueError(f"it has no field {', '.join(sorted(body.keys() - codec.known))}")
+            if not body.keys() <= codec.fields:
+                raise ValueError(f"it has no field {', '.join(sorted(body.keys() - codec.fields))}")
             body = codec.old(body, codec.version)
         codec.write(out, body)
     except (ValueError, TypeError, AttributeError, KeyError, IndexError) as error:

@@ -24,7 +24,7 @@ SETTINGS = {"session_timeout_ms": 6_000, "heartbeat_interval_ms": 1_000, "max_po
 
 class Played:
     def __init__(self, trace: list[Observation], entries: list[dict[str, Any]]) -> None:
-        self.trace, self.told = trace, entries
+        self.trace, self.entries = trace, entries
 
     def events(self, client: str) -> list[str]:
         return [obs.body["name"] for obs in self.trace if obs.kind == "event" and obs.client == client and "_" not in obs.body["name"]]
@@ -73,9 +73,9 @@ def test_members_join_commit_and_leave_when_the_plan_is_over(tmp_path: Path) -> 
     assert played.events("m0") == ["started", "left"]
     assert played.requests("m0")["LeaveGroup"] == 1
     assert played.requests("m0")["Heartbeat"] >= 10
-    assert played.told[10]["groups"] == {"g": [1, 2, 2]}
-    assert played.told[-1]["groups"] == {"g": [1, 0, 0]}
-    assert played.told[-1]["rows"] == len(played.trace)
+    assert played.entries[10]["groups"] == {"g": [1, 2, 2]}
+    assert played.entries[-1]["groups"] == {"g": [1, 0, 0]}
+    assert played.entries[-1]["rows"] == len(played.trace)
 
 
 def test_who_dies_says_no_goodbye_and_is_waited_for_until_its_session_ends(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_who_dies_says_no_goodbye_and_is_waited_for_until_its_session_ends(tmp_p
 
     assert played.events("m1") == ["started", "died"]
     assert played.requests("m1")["LeaveGroup"] == 0
-    assert played.told[25]["groups"] == {"g": [2, 1, 1]}
+    assert played.entries[25]["groups"] == {"g": [2, 1, 1]}
 
 
 @pytest.mark.slow
@@ -101,7 +101,7 @@ def test_a_slow_poller_leaves_the_group_and_comes_back(tmp_path: Path) -> None:
 
     assert played.events("m0") == ["started", "stalled", "polls again", "left"]
     assert played.requests("m0")["LeaveGroup"] == 2
-    assert played.told[55]["groups"]["g"][1:] == [2, 2]
+    assert played.entries[55]["groups"]["g"][1:] == [2, 2]
 
 
 @pytest.mark.slow
@@ -112,7 +112,7 @@ def test_a_zombie_commits_what_others_own_and_is_refused(tmp_path: Path) -> None
     silent = [obs for obs in played.trace if obs.client == "m1" and 20.5e9 < obs.at_ns < 34.9e9 and obs.kind == "response"]
     assert silent == []
     assert set(played.errors("m1", "OffsetCommit") + played.errors("m1", "Heartbeat")) & {22, 25}
-    assert played.told[55]["groups"]["g"][1:] == [2, 2]
+    assert played.entries[55]["groups"]["g"][1:] == [2, 2]
 
 
 def test_the_driver_can_end_it_before_its_time(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ class FakeQuery:
 
     order: QueryConfig
     topic: FakeTopic
-    told: list[str]
+    lines: list[str]
     fails_at_s: float = float("inf")
     is_deaf: bool = False
     started: float = field(default_factory=trio.current_time)
@@ -49,7 +49,7 @@ class FakeQuery:
         return "gone" if trio.current_time() - self.started > self.fails_at_s else None
 
     def stop(self) -> None:
-        self.told.append(f"stop {self.order.name}")
+        self.lines.append(f"stop {self.order.name}")
 
     def read(self, began_s: float, due: Mapping[int, int]) -> QueryReads:
         return QueryReads(query=self.order.name, batches=(), offsets={}, due=due, failed=self.failed)
@@ -60,14 +60,14 @@ class FakeTopic:
     produced = 7
 
     def __init__(self, lines: list[str]) -> None:
-        self._told = lines
+        self._lines = lines
 
     async def stop(self) -> dict[int, int]:
-        self._told.append("rest")
+        self._lines.append("rest")
         return {0: self.produced, 1: self.produced}
 
     def go_on(self) -> None:
-        self._told.append("flow")
+        self._lines.append("flow")
 
 
 async def at_once(do: Callable[[], T]) -> T:

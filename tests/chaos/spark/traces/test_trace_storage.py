@@ -63,8 +63,8 @@ def test_a_place_is_told_without_its_keys(place: Place) -> None:
     below = place / "load"
 
     assert str(below).endswith("load" if place.local else "test://bucket/load?key=secret")
-    assert "secret" not in below.shown
-    assert Place("b", place.files, "s3://key:secret@b").shown in ("b", "s3://b")
+    assert "secret" not in below.label
+    assert Place("b", place.files, "s3://key:secret@b").label in ("b", "s3://b")
 
 
 def test_a_uri_that_nothing_reaches_is_told_in_one_line() -> None:

@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 import trio
 from tests.clients.relatives.zookeeper.relaying import Relay, relayed
-from tests.coordinator.relatives.zookeeper.scenes import Seen
+from tests.coordinator.relatives.zookeeper.scenes import Event
 
 from groupproof.clients.registry.install_cache import default_cache
 from groupproof.clients.relatives.zookeeper.kazoo_session import KazooSession
@@ -36,21 +36,21 @@ async def real_zookeeper(logs: Path) -> AsyncIterator[RunningZooKeeper]:
 
 class RealClient:
     def __init__(self, hosts: str, relay: Relay, session_ms: int) -> None:
-        self.seen: list[Seen] = []
+        self.events: list[Event] = []
         self.session_id = 0
         self.is_over = False
-        self.session = KazooSession(hosts, session_ms, changed=self._changed, watched=self.seen.append)
+        self.session = KazooSession(hosts, session_ms, changed=self._changed, watched=self.events.append)
         self._relay = relay
         self._news = trio.Event()
 
     def _changed(self, state: SessionState, session_id: int) -> None:
-        self.seen.append(_WORDS[state])
+        self.events.append(_WORDS[state])
         self.session_id = session_id
         self._news.set()
 
     async def until(self, word: str) -> None:
         with trio.fail_after(120):
-            while word not in self.seen:
+            while word not in self.events:
                 self._news = trio.Event()
                 await self._news.wait()
 
@@ -58,7 +58,7 @@ class RealClient:
         done = trio.Event()
 
         def answered(answer: Answer) -> None:
-            self.seen.append(answer)
+            self.events.append(answer)
             done.set()
 
         self.session.ask(operation, answered)
@@ -84,10 +84,10 @@ class RealClient:
         await self.until("disconnected")
 
     async def heal(self) -> None:
-        before = self.seen.count("connected")
+        before = self.events.count("connected")
         self._relay.heal()
         with trio.fail_after(120):
-            while self.seen.count("connected") == before:
+            while self.events.count("connected") == before:
                 self._news = trio.Event()
                 await self._news.wait()
 

@@ -36,12 +36,12 @@ class Group:
     def __init__(self, hosts: str, network: MemoryNetwork, nursery: trio.Nursery, server: RunningZooKeeper) -> None:
         self.server = server
         self.consumers: dict[str, ZooKeeperConsumer] = {}
-        self.told: dict[str, list[Telling]] = {}
+        self.tellings: dict[str, list[Telling]] = {}
         self.took: dict[str, list[tuple[int, int]]] = {}
         self._hosts, self._network, self._nursery = hosts, network, nursery
 
     async def begin(self, name: str, storage: str = "zookeeper") -> ZooKeeperConsumer:
-        entries, took = self.told.setdefault(name, []), self.took.setdefault(name, [])
+        entries, took = self.tellings.setdefault(name, []), self.took.setdefault(name, [])
         settings = ConsumerSettings(
             group="g", topics={"t": 1}, auto_offset_reset="smallest", zookeeper_session_timeout_ms=1_000, offsets_storage=storage,
             rebalance_backoff_ms=300,
@@ -80,7 +80,7 @@ async def a_group(logs: Path) -> AsyncIterator[tuple[Group, RealClient]]:
 
 async def _asked(looker: RealClient, operation: Get | Children) -> Answer:
     await looker.ask(operation)
-    answer = looker.seen[-1]
+    answer = looker.events[-1]
     assert isinstance(answer, Answer)
     return answer
 
@@ -91,16 +91,16 @@ def test_records_flow_and_a_successor_goes_on_at_the_offset_that_was_committed(t
         async with a_group(tmp_path) as (group, looker):
             await group.begin("a")
             await wait_until(lambda: len(group.took["a"]) == PARTITIONS * RECORDS)
-            assert StreamsReady() in group.told["a"]
+            assert StreamsReady() in group.tellings["a"]
             assert sorted(group.took["a"]) == [(partition, offset) for partition in range(PARTITIONS) for offset in range(RECORDS)]
 
             b = await group.begin("b")
             await wait_until(lambda: group.owns(a=2, b=2))
-            assert [item.partitions for item in group.told["a"] if isinstance(item, OwnerNodesDeleted)] == [
+            assert [item.partitions for item in group.tellings["a"] if isinstance(item, OwnerNodesDeleted)] == [
                 frozenset({("t", number) for number in range(PARTITIONS)})
             ]
             # What a had consumed it committed before it let go: b begins behind it.
-            assert [item.offsets for item in group.told["a"] if isinstance(item, OffsetsStored)] == [
+            assert [item.offsets for item in group.tellings["a"] if isinstance(item, OffsetsStored)] == [
                 {("t", number): RECORDS for number in range(PARTITIONS)}
             ]
             assert (await _asked(looker, Get("/consumers/g/offsets/t/3"))).data == str(RECORDS).encode()
@@ -111,7 +111,7 @@ def test_records_flow_and_a_successor_goes_on_at_the_offset_that_was_committed(t
             await wait_until(lambda: group.owns(a=PARTITIONS))
             assert (await _asked(looker, Children("/consumers/g/ids"))).children == (group.consumers["a"].machine.consumer_id,)
             await group.consumers["a"].close()
-            assert isinstance(group.told["a"][-1], ShutdownResult)
+            assert isinstance(group.tellings["a"][-1], ShutdownResult)
             assert (await _asked(looker, Children("/consumers/g/ids"))).children == ()
             assert len(group.took["a"]) == PARTITIONS * RECORDS
 
@@ -124,11 +124,11 @@ def test_offsets_in_kafka_take_the_place_of_those_in_zookeeper(tmp_path: Path) -
             a = await group.begin("a", storage="kafka")
             await wait_until(lambda: len(group.took["a"]) == PARTITIONS * RECORDS)
             a.commit()
-            await wait_until(lambda: any(isinstance(item, OffsetsStored) for item in group.told["a"]))
-            assert {item.store for item in group.told["a"] if isinstance(item, OffsetsStored)} <= {"kafka", "zookeeper"}
+            await wait_until(lambda: any(isinstance(item, OffsetsStored) for item in group.tellings["a"]))
+            assert {item.store for item in group.tellings["a"] if isinstance(item, OffsetsStored)} <= {"kafka", "zookeeper"}
             await a.close()
             await group.begin("b", storage="kafka")
-            await wait_until(lambda: any(isinstance(item, OwnerNodesCreated) and len(item.partitions) == PARTITIONS for item in group.told["b"]))
+            await wait_until(lambda: any(isinstance(item, OwnerNodesCreated) and len(item.partitions) == PARTITIONS for item in group.tellings["b"]))
             assert group.took["b"] == []
             assert (await _asked(looker, Children("/consumers/g/ids"))).children == (group.consumers["b"].machine.consumer_id,)
 
@@ -143,12 +143,12 @@ def test_a_zookeeper_that_is_killed_and_started_again_finds_its_consumers_at_wor
             await wait_until(lambda: group.owns(a=2, b=2))
             owned = {"a": a.machine.owned, "b": b.machine.owned}
             await group.server.order("kill")
-            await wait_until(lambda: "disconnected" in looker.seen)
+            await wait_until(lambda: "disconnected" in looker.events)
             # Nobody rebalances without ZooKeeper, and nobody stops reading.
             assert {"a": a.machine.owned, "b": b.machine.owned} == owned
             await group.server.order("start")
             await group.server.wait_until_up()
-            await wait_until(lambda: looker.seen[-1] == "connected")
+            await wait_until(lambda: looker.events[-1] == "connected")
             await wait_until(lambda: group.owns(a=2, b=2))
             assert len((await _asked(looker, Children("/consumers/g/ids"))).children) == 2
             assert (await _asked(looker, Children("/consumers/g/owners/t"))).children == ("0", "1", "2", "3")

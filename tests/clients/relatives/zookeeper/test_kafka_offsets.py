@@ -7,7 +7,7 @@ from tests.clients.relatives.zookeeper.in_memory import brokers_of, in_virtual_t
 from groupproof.clients.relatives.zookeeper.kafka_offsets import KafkaOffsets
 from groupproof.protocol.vocabulary import TopicPartition
 
-Told = Mapping[TopicPartition, int] | None
+StoredOffsets = Mapping[TopicPartition, int] | None
 
 
 def test_what_is_committed_is_fetched_and_what_is_not_is_minus_one() -> None:
@@ -16,7 +16,7 @@ def test_what_is_committed_is_fetched_and_what_is_not_is_minus_one() -> None:
             offsets = KafkaOffsets(brokers, "g")
             found: list[None] = []
             await offsets.find(found.append)
-            entries: list[Told] = []
+            entries: list[StoredOffsets] = []
             offsets.commit({("t", 1): 7}, entries.append)
             offsets.fetch((("t", 0), ("t", 1)), entries.append)
             await wait_until(lambda: len(entries) == 2)
@@ -32,7 +32,7 @@ def test_a_manager_that_is_gone_is_told_as_no_answer_and_another_is_found() -> N
             offsets = KafkaOffsets(brokers, "g")
             await offsets.find(lambda _: None)
             cluster.kill(cluster.coordinator_node("g"))
-            entries: list[Told] = []
+            entries: list[StoredOffsets] = []
             offsets.commit({("t", 0): 1}, entries.append)
             await wait_until(lambda: len(entries) == 1)
             await offsets.find(lambda _: None)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import trio
 from tests.clients.relatives.zookeeper.real_world import NEEDS_JAVA, SESSION_MS, RealWorld, real_zookeeper
-from tests.coordinator.relatives.zookeeper.scenes import SCENES, Scene, Seen, Vanish, play
+from tests.coordinator.relatives.zookeeper.scenes import SCENES, Event, Scene, Vanish, play
 
 from groupproof.protocol.relatives.zookeeper_messages import Answer, Children, Code, Create, EventKind, GetEach, Set, WatchEvent
 
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.java, pytest.mark.network, pytest.mark.slow, NEEDS_JAV
 def test_a_real_zookeeper_tells_what_each_scene_says(tmp_path: Path) -> None:
     wrong: list[str] = []
 
-    def check(where: str, pairs: Sequence[Seen], expected: Sequence[Seen]) -> None:
+    def check(where: str, pairs: Sequence[Event], expected: Sequence[Event]) -> None:
         if list(pairs) != list(expected):
             wrong.append(f"{where} saw\n  {pairs}, not\n  {list(expected)}")
 
@@ -49,7 +49,7 @@ def test_a_session_that_was_cut_off_for_too_long_expires_and_the_next_one_begins
             await a.ask(Create("/c"))
             await world.settle()
 
-            assert b.seen == ["connected", Answer(Code.OK), Answer(Code.OK, children=("e",)), "disconnected", "expired", "connected"]
+            assert b.events == ["connected", Answer(Code.OK), Answer(Code.OK, children=("e",)), "disconnected", "expired", "connected"]
             assert b.session_id not in (0, first)
             assert b.session.heard == 0
 
@@ -66,6 +66,6 @@ def test_requests_are_counted_by_kind_and_those_that_failed_with_them(tmp_path: 
             await world.settle()
             assert client.session.asked == {"Create": 4, "Children": 1, "Get": 2, "Exists": 1}
             assert client.session.heard == 1
-            assert client.seen[-2:] == [WatchEvent(EventKind.CHILDREN_CHANGED, "/p"), Answer(Code.OK)]
+            assert client.events[-2:] == [WatchEvent(EventKind.CHILDREN_CHANGED, "/p"), Answer(Code.OK)]
 
     trio.run(live)

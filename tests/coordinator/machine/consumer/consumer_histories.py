@@ -48,7 +48,7 @@ class _Member:
     instance_id: str | None
     names: tuple[str, ...]
     epoch: int = 0
-    told: set[Partition] | None = None
+    last_reported: set[Partition] | None = None
     held: set[Partition] = field(default_factory=set)
     must_say_all: bool = True
 
@@ -154,7 +154,7 @@ class History:
     def _send(self, member: _Member, *, is_lost: bool = False) -> None:
         member_id, epoch = member.member_id, member.epoch
         if epoch == 0:
-            member.held, member.told = set(), None
+            member.held, member.last_reported = set(), None
         says_all = member.must_say_all or epoch == 0
         request = ConsumerGroupHeartbeatRequest(
             group_id=GROUP, member_id=member_id, member_epoch=epoch, instance_id=member.instance_id,
@@ -188,20 +188,20 @@ class History:
             if other is not member and other.member_id in live and (both := other.held & (partitions - member.held)):
                 raise BrokenInvariant(f"{member.member_id} is given {sorted(both)}, which {other.member_id} holds (CGI-10)")
         self.passed_on += len(partitions - member.held)
-        member.told = partitions
+        member.last_reported = partitions
         member.held |= partitions
 
     def _refused(self, member: _Member, code: int) -> None:
         if code in (25, 110):  # it starts anew, without its partitions
             member.epoch, member.must_say_all = 0, True
-            member.held, member.told = set(), None
+            member.held, member.last_reported = set(), None
         else:
             self.members.pop(member.member_id)
 
     @staticmethod
     def _give_up(member: _Member) -> None:
-        if member.told is not None:
-            member.held &= member.told
+        if member.last_reported is not None:
+            member.held &= member.last_reported
 
     # Invariants
 

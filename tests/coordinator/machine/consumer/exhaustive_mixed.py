@@ -120,7 +120,13 @@ def _key(history: MixedHistory) -> Any:
         for program in history.classic.values()
     )  # fmt: skip
     members = sorted(
-        (member.member_id, member.epoch - base, repr(member.told and sorted(member.told)), tuple(sorted(member.held)), member.must_say_all)
+        (
+            member.member_id,
+            member.epoch - base,
+            repr(member.last_reported and sorted(member.last_reported)),
+            tuple(sorted(member.held)),
+            member.must_say_all,
+        )
         for member in history.members.values()
     )
     timers = sorted((str(timer.kind), names.get(timer.member_id, timer.member_id)) for timer in history._machine._engine.timers._due)

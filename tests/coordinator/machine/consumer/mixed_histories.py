@@ -233,7 +233,7 @@ class MixedHistory(History):
 
     def _assigned(self, member: Any, partitions: set[Partition]) -> None:
         self._check_owners(member.member_id, partitions - member.held)
-        member.told = partitions
+        member.last_reported = partitions
         member.held |= partitions
 
     def _refused(self, member: Any, code: int) -> None:

@@ -26,9 +26,9 @@ from groupproof.protocol.relatives.zookeeper_messages import (
     WatchEvent,
 )
 
-__all__ = ["SCENES", "Ask", "Client", "Close", "Cut", "Expect", "Heal", "Open", "Scene", "Seen", "Vanish", "World", "play"]
+__all__ = ["SCENES", "Ask", "Client", "Close", "Cut", "Event", "Expect", "Heal", "Open", "Scene", "Vanish", "World", "play"]
 
-Seen = Answer | WatchEvent | str
+Event = Answer | WatchEvent | str
 
 
 class Open(NamedTuple):
@@ -72,7 +72,7 @@ class Expect(NamedTuple):
     """Everything that a session has seen since the last time; sessions in `owner` are named by their letter's place in the alphabet, from 1."""
 
     name: str
-    seen: tuple[Seen, ...]
+    events: tuple[Event, ...]
 
 
 Step = Open | Ask | Close | Vanish | Cut | Heal | Expect
@@ -87,7 +87,7 @@ class Scene:
 class Client(Protocol):
     """One session; `seen` grows as it sees, `session_id` is the server's name for it."""
 
-    seen: list[Seen]
+    events: list[Event]
 
     @property
     def session_id(self) -> int: ...
@@ -116,7 +116,7 @@ class World(Protocol):
         """Return when sessions that have vanished are over, and those told that watched."""
 
 
-async def play(scene: Scene, world: World, check: Callable[[str, Sequence[Seen], Sequence[Seen]], None]) -> None:
+async def play(scene: Scene, world: World, check: Callable[[str, Sequence[Event], Sequence[Event]], None]) -> None:
     """Play a scene; `check` gets where it stands, what was seen and what was expected."""
     clients: dict[str, Client] = {}
     for number, step in enumerate(scene.steps):
@@ -127,7 +127,7 @@ async def play(scene: Scene, world: World, check: Callable[[str, Sequence[Seen],
                 await clients[name].ask(operation)
             case Expect(name, expected):
                 await world.settle()
-                pairs, clients[name].seen[:] = [_named(item, clients) for item in clients[name].seen], []
+                pairs, clients[name].events[:] = [_named(item, clients) for item in clients[name].events], []
                 check(f"{scene.name}, step {number}: session {name}", pairs, expected)
             case _:
                 await _move(step, clients[step.name], world.lapse)
@@ -146,7 +146,7 @@ async def _move(step: Close | Vanish | Cut | Heal, client: Client, lapse: Callab
             await client.heal()
 
 
-def _named(observed: Seen, clients: dict[str, Client]) -> Seen:
+def _named(observed: Event, clients: dict[str, Client]) -> Event:
     """Return it with the owner, which each server names in its own way, as the letter's place."""
     if not isinstance(observed, Answer) or observed.owner == 0:
         return observed

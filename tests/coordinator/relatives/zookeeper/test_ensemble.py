@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 import trio
-from tests.coordinator.relatives.zookeeper.scenes import SCENES, Scene, Seen, play
+from tests.coordinator.relatives.zookeeper.scenes import SCENES, Event, Scene, play
 
 from groupproof.coordinator.relatives.zookeeper.ensemble import Ensemble, Output, SessionAnswer, SessionExpiry
 from groupproof.coordinator.relatives.zookeeper.tree import WatchFired
@@ -33,7 +33,7 @@ class VirtualClient:
 
     def __init__(self, world: VirtualWorld) -> None:
         self.world = world
-        self.seen: list[Seen] = ["connected"]
+        self.events: list[Event] = ["connected"]
         self.session_id = world.ensemble.open(6_000)
 
     async def ask(self, operation: Operation) -> None:
@@ -47,12 +47,12 @@ class VirtualClient:
 
     async def cut(self) -> None:
         self.world.ensemble.lost(self.session_id, self.world.now_us)
-        self.seen.append("disconnected")
+        self.events.append("disconnected")
 
     async def heal(self) -> None:
         outputs = self.world.ensemble.resume(self.session_id, server=0, now_us=self.world.now_us)
         assert outputs is not None
-        self.seen.append("connected")
+        self.events.append("connected")
         self.world.say(outputs)
 
 
@@ -77,12 +77,12 @@ class VirtualWorld:
     def say(self, outputs: Sequence[Output]) -> None:
         for one in outputs:
             if isinstance(one, WatchFired):
-                self.clients[one.session_id].seen.append(one.event)
+                self.clients[one.session_id].events.append(one.event)
             elif isinstance(one, SessionAnswer) and one.token is None:
-                self.clients[one.session_id].seen.append(one.answer)
+                self.clients[one.session_id].events.append(one.answer)
 
 
-def expect_same(where: str, pairs: Sequence[Seen], expected: Sequence[Seen]) -> None:
+def expect_same(where: str, pairs: Sequence[Event], expected: Sequence[Event]) -> None:
     assert list(pairs) == list(expected), where
 
 

@@ -21,7 +21,7 @@ def _waited(tmp_path: Path, failures: Sequence[KnownFailure], *entries: SharedRe
     assert other.claim(0)
     for result in entries:
         other.tell(result)
-    engine = WorkerQueue(commission(Expectations(known=tuple(failures))), (CASE, OTHER), folder, worker=0, workers=1)
+    engine = WorkerQueue(commission(Expectations(failures=tuple(failures))), (CASE, OTHER), folder, worker=0, workers=1)
     results = {case.id: engine.wait(case) for case in (CASE, OTHER)}
     engine.stop()
     other.let_go()

@@ -46,7 +46,7 @@ def _workers(folder: Path, *entries: SharedResult) -> None:
 def test_what_the_workers_have_run_becomes_one_report(tmp_path: Path) -> None:
     _workers(tmp_path, told(Verdict.OK), told(Verdict.NON_STRICT, OTHER.id))
 
-    closing = closed(commission(Expectations(known=(KNOWN,)), output=tmp_path / "out"), (), None, tmp_path)
+    closing = closed(commission(Expectations(failures=(KNOWN,)), output=tmp_path / "out"), (), None, tmp_path)
 
     assert closing is not None
     assert not closing.is_vacuous

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from tests.traces import ID, Story
 
-from groupproof.harness.judging.checkers.connect_frames import assignment_in, dealt, dealt_in, jobs_in_words, jobs_run, states_in, taken
+from groupproof.harness.judging.checkers.connect_frames import assignment_in, dealt, dealt_in, jobs_in_words, jobs_run, received_jobs, states_in
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.connect_protocol import ConnectAssignment, WorkerState, encode_connect_assignment, encode_worker_state
 
@@ -36,7 +36,7 @@ def test_what_a_leader_hands_out_is_read_with_what_the_members_said_before() -> 
 def test_an_assignment_that_reached_a_worker_is_read_and_its_states_too() -> None:
     story = Story()
     led(story)
-    (item,) = taken(story.evidence, "m0")
+    (item,) = received_jobs(story.evidence, "m0")
 
     assert item.assignment.revoked == (("c", 0),)
     assert states_in(story.evidence.requests(Api.JOIN_GROUP)[0]) == {"compatible": STATE}

@@ -87,7 +87,7 @@ def test_the_first_of_several_is_shown_with_its_number() -> None:
     for obs in story.trace:
         naming.named(obs)
 
-    assert [naming.shown(name) for name in ("app", "app#2", "other")] == ["app#1", "app#2", "other"]
+    assert [naming.label_of(name) for name in ("app", "app#2", "other")] == ["app#1", "app#2", "other"]
 
 
 def test_a_leave_group_on_a_connection_of_its_own_is_the_members_that_it_names() -> None:

@@ -3,7 +3,14 @@ from __future__ import annotations
 from tests.streams_traces import OTHER, leads, says, task
 from tests.traces import ID, Story
 
-from groupproof.harness.judging.checkers.streams_frames import dealt, given, given_in, info_in, subscription_in, tasks_in_words
+from groupproof.harness.judging.checkers.streams_frames import (
+    dealt,
+    info_in,
+    newest_assignment,
+    subscription_in,
+    tasks_in_words,
+    thread_assignment_in,
+)
 from groupproof.protocol.vocabulary import Api
 
 
@@ -22,14 +29,14 @@ def test_what_a_member_was_given_is_known_when_it_joins_again() -> None:
     story = Story()
     leads(story, {ID: says()}, {ID: (0, 1)})
     join = story.request(Api.JOIN_GROUP, member=ID, body={"protocols": [{"name": "stream", "metadata": says(owned=(0, 1), running=(0,))}]})
-    mine, info, subscription = given(story.evidence, "m0", join), info_in(join), subscription_in(join)
+    mine, info, subscription = newest_assignment(story.evidence, "m0", join), info_in(join), subscription_in(join)
 
     assert mine is not None
     assert info is not None
     assert subscription is not None
     assert (mine.partitions, mine.info.active) == ((("t", 0), ("t", 1)), (task(0), task(1)))
     assert (info.active, subscription.owned) == ((task(0),), (("t", 0), ("t", 1)))
-    assert given(story.evidence, "m1", join) is None
+    assert newest_assignment(story.evidence, "m1", join) is None
 
 
 def test_bytes_that_cannot_be_read_are_nothing() -> None:
@@ -39,7 +46,7 @@ def test_bytes_that_cannot_be_read_are_nothing() -> None:
 
     assert (deal.subscriptions, deal.infos) == ({}, [])
     assert info_in(story.request(Api.JOIN_GROUP, body={"protocols": [{"name": "stream", "metadata": b"?"}]})) is None
-    assert given_in(story.answer(story.request(Api.SYNC_GROUP), body={"assignment": b"?"})) is None
+    assert thread_assignment_in(story.answer(story.request(Api.SYNC_GROUP), body={"assignment": b"?"})) is None
 
 
 def test_tasks_are_called_as_kafkas_logs_call_them() -> None:

@@ -34,7 +34,7 @@ def test_what_happened_just_before_counts_and_not_what_others_did_before_that() 
     found = rebalances_of(story.trace)[1]
 
     assert (found.cause, found.certainty, found.member) == (Cause.HEARTBEAT_TIMEOUT, Certainty.SEEN, "b-1")
-    assert found.shown[0].marks == "DIAG-04"
+    assert found.evidence[0].marks == "DIAG-04"
 
 
 def test_who_leaves_after_it_polled_was_closed_and_who_has_not_polled_for_its_interval_was_stuck() -> None:
@@ -92,7 +92,7 @@ def test_a_leader_that_rejoins_after_a_topic_grew_does_so_for_its_partitions() -
     found = rebalances_of(story.trace)[1]
 
     assert (found.cause, found.certainty) == (Cause.PARTITIONS, Certainty.INFERRED)
-    assert "t has 10 partitions, 3 before" in found.shown[0].text
+    assert "t has 10 partitions, 3 before" in found.evidence[0].text
 
 
 def test_a_topic_that_the_group_has_not_subscribed_to_explains_nothing() -> None:

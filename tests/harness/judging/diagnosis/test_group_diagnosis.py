@@ -82,7 +82,7 @@ def test_a_new_member_is_recognised_by_its_lookup_and_a_join_without_an_id() -> 
     came = by_group(explained("1.1.0", "all"))["new-member"][1]
 
     assert (came.cause, came.kind) == (Cause.NEW_MEMBER, Kind.NEW)
-    assert came.shown[0].text.startswith("FindCoordinator of new-b, then JoinGroup v2 of new-b without a member id")
+    assert came.evidence[0].text.startswith("FindCoordinator of new-b, then JoinGroup v2 of new-b without a member id")
 
 
 @pytest.mark.requirement("DIAG-22")
@@ -90,8 +90,8 @@ def test_a_heartbeat_timeout_is_recognised_by_the_line_just_before_the_start_mar
     lost = by_group(explained("1.1.0", "info"))["heartbeat-timeout"][2]
 
     assert lost.cause is Cause.HEARTBEAT_TIMEOUT
-    assert [view.marks for view in lost.shown[:2]] == ["DIAG-04", "DIAG-01"]
-    assert 0 <= lost.shown[1].at_ms - lost.shown[0].at_ms < 100
+    assert [view.marks for view in lost.evidence[:2]] == ["DIAG-04", "DIAG-01"]
+    assert 0 <= lost.evidence[1].at_ms - lost.evidence[0].at_ms < 100
 
 
 @pytest.mark.requirement("DIAG-23")
@@ -116,7 +116,7 @@ def test_where_not_even_joins_are_logged_every_possible_cause_is_named() -> None
 @pytest.mark.parametrize("release", ["1.1.0", "4.1.0"])
 def test_a_rebalance_lasts_from_its_start_marker_to_its_end_marker(release: str) -> None:
     for rebalance in explained(release, "info"):
-        marks = {evidence.marks: evidence.at_ms for evidence in rebalance.shown}
+        marks = {evidence.marks: evidence.at_ms for evidence in rebalance.evidence}
         if "DIAG-03" in marks:
             assert rebalance.lasted_ms == marks["DIAG-03"] - marks["DIAG-01"]
             assert (rebalance.join_ms, rebalance.sync_ms) == (marks["DIAG-02"] - marks["DIAG-01"], marks["DIAG-03"] - marks["DIAG-02"])
@@ -195,4 +195,4 @@ def test_a_wording_that_is_not_understood_does_not_pass_for_the_cause(group: str
     rebalance = by_group(rebalances_of([obs for obs in trace if obs is not None]))[group][number]
 
     right = by_group(explained("4.1.0", "info"))[group][number]
-    assert (rebalance.cause, rebalance.certainty, len(rebalance.shown)) != (right.cause, right.certainty, len(right.shown))
+    assert (rebalance.cause, rebalance.certainty, len(rebalance.evidence)) != (right.cause, right.certainty, len(right.evidence))

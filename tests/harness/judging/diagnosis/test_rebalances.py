@@ -14,7 +14,7 @@ def _rebalance() -> Rebalance:
     return Rebalance(
         group="g", number=2, start_seq=5, started_ms=100.0, cause=Cause.POLL_INTERVAL, member="m1-0dfaaeb3-2a54-4f7c-9c1b-1f6e0d6a5a11", joined_ms=140.0,
         synced_ms=147.5, answers={27: 3}, awaited_to_join=[AwaitedMember(member="m0", ms=39.0, why="the last to join")],
-        shown=[EvidenceLine(seq=5, at_ms=100.0, text="Preparing to rebalance group g", marks="DIAG-01")],
+        evidence=[EvidenceLine(seq=5, at_ms=100.0, text="Preparing to rebalance group g", marks="DIAG-01")],
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from groupproof.harness.judging.meters.table import BESIDE, SHOWN, html_table, lines, rows, to_json, value_text
+from groupproof.harness.judging.meters.table import BESIDE, TITLES, html_table, lines, rows, to_json, value_text
 
 RUNS = {"java": {"rebalances": 3.0, "unowned_ms": 1_250.4}, "<aiokafka>": {"rebalances": 4.0, "lost_records": 0.0}}
 
@@ -43,7 +43,7 @@ def test_the_page_s_table_is_escaped() -> None:
 
 def test_as_json_everything_is_told() -> None:
     assert json.loads(json.dumps(to_json(RUNS)))["java"] == {"rebalances": 3.0, "unowned_ms": 1_250.4}
-    assert len(set(SHOWN.values())) == len(SHOWN)
+    assert len(set(TITLES.values())) == len(TITLES)
 
 
 def test_many_runs_stand_one_below_the_other_by_what_compares_them() -> None:
@@ -51,4 +51,4 @@ def test_many_runs_stand_one_below_the_other_by_what_compares_them() -> None:
         ["no", "owner", "rebalances", "lost"], ["java", "1,250", "ms", "3", "-"], ["<aiokafka>", "-", "4", "0"],
     ]  # fmt: skip
     assert rows({"java": {}}) == []
-    assert set(BESIDE) <= set(SHOWN)
+    assert set(BESIDE) <= set(TITLES)

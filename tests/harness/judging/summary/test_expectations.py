@@ -27,7 +27,7 @@ url = "https://example.org/1"
 def known(tmp_path: Path, text: str = ENTRY) -> tuple[KnownFailure, ...]:
     path = tmp_path / "known.toml"
     path.write_text(text)
-    return load(path).known
+    return load(path).failures
 
 
 def failed(case: str = "join/classic/unknown-member-id", print: str = "abc", verdict: Verdict = Verdict.FAILED) -> CaseVerdict:

@@ -72,7 +72,7 @@ def test_an_entry_over_several_cases_is_narrowed_to_those_that_fail_as_it_says(f
     write(file, done.text)
 
     assert done.changes == ("narrowed leave/* to leave/classic/a, leave/classic/c: others that it covers pass",)
-    assert [(entry.case, entry.reason) for entry in load(file).known[:2]] == [(f"leave/classic/{name}", "never says goodbye") for name in "ac"]
+    assert [(entry.case, entry.reason) for entry in load(file).failures[:2]] == [(f"leave/classic/{name}", "never says goodbye") for name in "ac"]
     assert update(file, report(run), KnownReason()).changes == ()
 
 
@@ -94,7 +94,7 @@ def test_a_new_failure_is_written_so_that_it_can_be_read(file: Path) -> None:
     done = update(file, run, KnownReason(source="docs/findings/odd-2.md", source_name="findings", releases=">=1.2"))
     write(file, done.text)
 
-    new = load(file).known[-1]
+    new = load(file).failures[-1]
     assert (new.case, new.fingerprint, new.reason, new.source) == ("join/classic/x", "dddddddddddd", "It did something.", "docs/findings/odd-2.md")
     assert new.is_about("1.3", "kafka-4.1")
     assert not new.is_about("1.1", "kafka-4.1")

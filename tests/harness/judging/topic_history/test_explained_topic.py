@@ -18,7 +18,7 @@ def test_rebalances_of_a_classic_group_stand_where_their_join_phase_ended() -> N
 
     assert (first.cause, first.certainty, first.started_ms) == (Cause.FIRST_MEMBER, Certainty.TOLD, 1_000)
     assert (second.cause, second.certainty, second.started_ms, second.member) == (Cause.NEW_MEMBER, Certainty.INFERRED, 9_500, "b")
-    assert second.shown[0].text == "__consumer_offsets-0 offset 1: 2 members; joined: b"
+    assert second.evidence[0].text == "__consumer_offsets-0 offset 1: 2 members; joined: b"
     assert "  phases   join: the topic does not say when it began" in list(tell(second))
 
 

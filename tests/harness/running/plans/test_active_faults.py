@@ -27,26 +27,26 @@ class Told(MemoryNetwork):
 
     def __init__(self, *, stays: bool = False, hangs: bool = False) -> None:
         super().__init__()
-        self.said: list[object] = []
+        self.calls: list[object] = []
         self.stays, self.hangs = stays, hangs
 
     async def impair(self, step: Impair, receipt: Receipt) -> None:
-        self.said.append(step)
+        self.calls.append(step)
         receipt("delivered", kind="latency")
 
     async def mend(self, name: str) -> Mapping[str, Any]:
         if self.stays:
             raise BrokenEnvironment("it would not go")
-        self.said.append(name)
+        self.calls.append(name)
         return {"connections": 1}
 
     async def break_broker(self, node: int, how: str) -> None:
-        self.said.append((node, how))
+        self.calls.append((node, how))
 
     async def mend_broker(self, node: int) -> None:
         if self.hangs:
             await trio.sleep_forever()
-        self.said.append(node)
+        self.calls.append(node)
 
 
 def stages(recorder: Recorder) -> list[tuple[str | None, str | None]]:
@@ -70,7 +70,7 @@ def test_each_stage_leaves_a_receipt_and_mending_twice_is_no_error() -> None:
         await made.mend("i")
         await made.mend_all()
 
-        assert result.said == [IMPAIR, (node, "kill"), "i", node]
+        assert result.calls == [IMPAIR, (node, "kill"), "i", node]
         expected = [("i", "armed"), ("i", "delivered"), ("b", "triggered"), ("b", "delivered"), ("i", "healed"), ("b", "healed")]
         assert stages(recorder) == expected
         begun, healed = recorder.trace[0], recorder.trace[4]
@@ -98,7 +98,7 @@ def test_what_would_not_go_keeps_nothing_else_from_being_mended() -> None:
             await made.mend_all()
 
         assert stages(recorder)[-1] == ("b", "healed")
-        assert result.said[-1] in (0, 1)
+        assert result.calls[-1] in (0, 1)
         await made.mend_all()
 
     trio.run(main)

@@ -122,7 +122,7 @@ def test_a_known_failure_that_passes_now_makes_the_run_stale() -> None:
         where="entry 1",
     )
 
-    outcome = ClientRun(reference(), order(LEAVING[:1], expectations=Expectations(known=(failure,))), say=Told(), on_hello=lambda _: None).go()
+    outcome = ClientRun(reference(), order(LEAVING[:1], expectations=Expectations(failures=(failure,))), say=Told(), on_hello=lambda _: None).go()
 
     assert outcome.exit_code == 1
     assert outcome.summary.settled.stale == (f"entry 1 ({LEAVING[0].id}): {LEAVING[0].id} is OK, not FAILED any more",)

@@ -1,6 +1,6 @@
 """Shims with a planted fault, around the reference member's own: what each does wrong, how `shim check` names it, and what a run says of it.
 
-A fault changes what the shim hears (`heard`) or what it says (`said`); nothing of the client's frames is touched unless the fault is that the
+A fault changes what the shim hears (`heard`) or what it says (`lines_of`); nothing of the client's frames is touched unless the fault is that the
 client was told something else.
 """
 
@@ -46,7 +46,7 @@ class Plain:
     def heard(self, command: Body) -> Body:
         return command
 
-    def said(self, body: Body) -> Lines:
+    def lines_of(self, body: Body) -> Lines:
         return [body]
 
     def command_of(self, body: Body) -> str:
@@ -59,7 +59,7 @@ Make = Callable[[], Plain]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShimFault:
-    """`problem` is part of what the check says; `said` is part of what a run of `case` says, which is BROKEN.
+    """`problem` is part of what the check says; `line` is part of what a run of `case` says, which is BROKEN.
 
     Where one play of the case alone says something else, `verdict`, `why` tells the reason: it reads nothing of it, or no frame tells the fault from one of
     the client's (`twin` is the misbehaviour of the reference member that leaves the same frames and lines, and that has to be caught). There `certify` tries
@@ -70,7 +70,7 @@ class ShimFault:
     make: Make
     problem: str
     case: str = STEADY
-    said: str = ""
+    line: str = ""
     verdict: str = "BROKEN"
     word: str = ""
     why: str = ""
@@ -87,7 +87,7 @@ def _of(name: str, change: Callable[[Body], Lines]) -> Make:
     """Return a fault that changes each event `name`."""
 
     class Changed(Plain):
-        def said(self, body: Body) -> Lines:
+        def lines_of(self, body: Body) -> Lines:
             return change(body) if body.get("name") == name else [body]
 
     return Changed
@@ -97,7 +97,7 @@ def _answers(command: str, change: Callable[[Body], Lines]) -> Make:
     """Return a fault that changes each answer to `command`."""
 
     class Changed(Plain):
-        def said(self, body: Body) -> Lines:
+        def lines_of(self, body: Body) -> Lines:
             return change(body) if self.command_of(body) == command else [body]
 
     return Changed
@@ -128,7 +128,7 @@ def _moved(part: Body) -> Body:
 class AnswersLate(Plain):
     """The answer to `subscribe` waits for the join."""
 
-    def said(self, body: Body) -> Lines:
+    def lines_of(self, body: Body) -> Lines:
         if self.command_of(body) == "subscribe":
             self.kept = [body]
             return []
@@ -148,14 +148,14 @@ class PausesNothing(Plain):
 class SaysYes(Plain):
     """Answers ok to what it does not know."""
 
-    def said(self, body: Body) -> Lines:
+    def lines_of(self, body: Body) -> Lines:
         return [{**_without(body, "unimplemented"), "ok": True}] if "unimplemented" in body else [body]
 
 
 class Swallows(Plain):
     """Tells every commit as done."""
 
-    def said(self, body: Body) -> Lines:
+    def lines_of(self, body: Body) -> Lines:
         if body.get("name") == "offsets_committed":
             return [{**_without(body, "error"), "success": True}]
         if self.command_of(body) == "commit":
@@ -166,7 +166,7 @@ class Swallows(Plain):
 class EventAfterAnswer(Plain):
     """Holds `offsets_committed` back until the answer is out."""
 
-    def said(self, body: Body) -> Lines:
+    def lines_of(self, body: Body) -> Lines:
         if body.get("name") == "offsets_committed":
             self.kept = [*self.kept, body]
             return []
@@ -185,7 +185,7 @@ class Claims(Plain):
     def heard(self, command: Body) -> Body:
         return _without(command, self.name) if command.get("command") == "subscribe" else command
 
-    def said(self, body: Body) -> Lines:
+    def lines_of(self, body: Body) -> Lines:
         if self.is_listed and self.command_of(body) == "subscribe" and body.get("ok"):
             return [{**body, "ignored": [*body["ignored"], self.name]}]
         return [body]
@@ -194,14 +194,14 @@ class Claims(Plain):
 class OfAnother(Plain):
     """Names a member that nobody has started."""
 
-    def said(self, body: Body) -> Lines:
+    def lines_of(self, body: Body) -> Lines:
         return [body, {**body, "member": "somebody"}] if body.get("name") == "partitions_assigned" else [body]
 
 
 class Floods(Plain):
     """Tells of the first assignment six thousand times."""
 
-    def said(self, body: Body) -> Lines:
+    def lines_of(self, body: Body) -> Lines:
         return [body] * 6_000 if body.get("name") == "callback_done" else [body]
 
 
@@ -214,36 +214,36 @@ class Refuses(Plain):
 
 FAULTS = (
     # What the client is told.
-    ShimFault(name="client-id", make=_hears(lambda c: {**c, "client_id": "somebody"}), problem="client_id: requests came as 'somebody'", said="requests came as"),
-    ShimFault(name="session-timeout", make=_hears(lambda c: {**c, "session_timeout_ms": 9_000}), problem="session_timeout_ms: m0 was told 6000", said="m0 was told"),
-    ShimFault(name="group", make=_hears(lambda c: {**c, "group": "mine"}), problem="group: m0 speaks for group 'mine'", said="speaks for group"),
-    ShimFault(name="assignor", make=_hears(lambda c: {**c, "assignors": ["roundrobin"]}), problem="assignors: m0 was told ['range']", said="assignors: m0 was told", blames=(SUBSCRIPTION,)),
+    ShimFault(name="client-id", make=_hears(lambda c: {**c, "client_id": "somebody"}), problem="client_id: requests came as 'somebody'", line="requests came as"),
+    ShimFault(name="session-timeout", make=_hears(lambda c: {**c, "session_timeout_ms": 9_000}), problem="session_timeout_ms: m0 was told 6000", line="m0 was told"),
+    ShimFault(name="group", make=_hears(lambda c: {**c, "group": "mine"}), problem="group: m0 speaks for group 'mine'", line="speaks for group"),
+    ShimFault(name="assignor", make=_hears(lambda c: {**c, "assignors": ["roundrobin"]}), problem="assignors: m0 was told ['range']", line="assignors: m0 was told", blames=(SUBSCRIPTION,)),
     ShimFault(
         name="static-claimed", make=lambda: Claims("instance_id", is_listed=False), problem="instance_id: m0 was told 'i0', its JoinGroup says None", case=STATIC,
-        said="its JoinGroup says None",
+        line="its JoinGroup says None",
     ),
     ShimFault(
         name="static-taken-back", make=lambda: Claims("instance_id", is_listed=True), problem="the shim claims static, yet m0 lists instance_id", case=STATIC,
-        said="the shim claims static",
+        line="the shim claims static",
     ),
     ShimFault(
         name="cooperative-claimed", make=_hears(lambda c: {**c, "assignors": ["range"]}), problem="assignors: m0 was told ['cooperative-sticky']", case=COOPERATIVE,
-        said="was told ['cooperative-sticky']", blames=(SUBSCRIPTION,),
+        line="was told ['cooperative-sticky']", blames=(SUBSCRIPTION,),
     ),
     ShimFault(
         name="auto-commit-claimed", make=_hears(lambda c: {**c, "auto_commit": False}), problem="hello declares auto-commit, and no OffsetCommit came",
-        case="commit/classic/auto-by-interval", said="the shim claims auto-commit, yet m0 sent no OffsetCommit at all",
+        case="commit/classic/auto-by-interval", line="the shim claims auto-commit, yet m0 sent no OffsetCommit at all",
         blames=("commit/classic/auto-before-rejoin", "commit/classic/auto-at-close"),
     ),
     ShimFault(
         name="on-revoked-claimed", make=_hears(lambda c: _without(c, "on_revoked")), problem="on_revoked asked for 300 ms in partitions_revoked",
-        case=REVOKED, said="yet came back from it and joined again at once",
+        case=REVOKED, line="yet came back from it and joined again at once",
     ),
     # What it does not do.
-    ShimFault(name="pauses-nothing", make=PausesNothing, problem="pause was answered, and records_consumed came after it", case=BUSY, said="was paused, yet its polls"),
-    ShimFault(name="refuses-pause", make=Refuses, problem="although hello declares pause", case=BUSY, said="the shim claims pause, yet answers unimplemented"),
-    ShimFault(name="says-yes", make=SaysYes, problem="a command that does not exist", said="a command that does not exist"),
-    ShimFault(name="answers-late", make=AnswersLate, problem="subscribe is answered after the join", case="find/classic/invalid-group-id", said="subscribe was not answered within 30 s"),
+    ShimFault(name="pauses-nothing", make=PausesNothing, problem="pause was answered, and records_consumed came after it", case=BUSY, line="was paused, yet its polls"),
+    ShimFault(name="refuses-pause", make=Refuses, problem="although hello declares pause", case=BUSY, line="the shim claims pause, yet answers unimplemented"),
+    ShimFault(name="says-yes", make=SaysYes, problem="a command that does not exist", line="a command that does not exist"),
+    ShimFault(name="answers-late", make=AnswersLate, problem="subscribe is answered after the join", case="find/classic/invalid-group-id", line="subscribe was not answered within 30 s"),
     ShimFault(
         name="swallows-errors", make=Swallows, problem="commit (sync) is answered ok, although each OffsetCommit was refused",
         case="commit/classic/offset-metadata-too-large", verdict="FAILED", word="offsets_committed",
@@ -268,9 +268,9 @@ FAULTS = (
         why="a client that lets go of its partitions and calls no callback sends the same JoinGroup, and stops the same Fetches",
     ),
     ShimFault(name="no-callback-done", make=_of("callback_done", lambda b: []), problem="before its callback_done", verdict="OK", why="when a callback began is told by its own line; no verdict needs to know that it is over"),
-    ShimFault(name="wrong-offsets", make=_of("records_consumed", lambda b: _parts(b, _moved)), problem="were reported with offsets 3 to 22; it holds 0 to 19", case="fetch/classic/nothing-committed", said="never asked for one beyond 20"),
+    ShimFault(name="wrong-offsets", make=_of("records_consumed", lambda b: _parts(b, _moved)), problem="were reported with offsets 3 to 22; it holds 0 to 19", case="fetch/classic/nothing-committed", line="never asked for one beyond 20"),
     ShimFault(
-        name="counts-wrong", make=_of("records_consumed", lambda b: [{**b, "count": b["count"] + 1}]), problem="its partitions add up to", said="and its partitions add up to",
+        name="counts-wrong", make=_of("records_consumed", lambda b: [{**b, "count": b["count"] + 1}]), problem="its partitions add up to", line="and its partitions add up to",
     ),
     ShimFault(
         name="committed-off-by-one", make=_answers("committed", lambda b: [{**b, "offsets": [[t, p, o + 1] for t, p, o in b["offsets"]]}]),
@@ -284,27 +284,27 @@ FAULTS = (
     ),
     ShimFault(name="event-after-answer", make=EventAfterAnswer, problem="the answer to commit (sync) came before the offsets_committed", case=COMMIT, verdict="OK", why="the outcome is read from the event or from the answer, whichever comes"),
     ShimFault(name="half-an-assignment", make=_answers("assignment", lambda b: [{**b, "partitions": b.get("partitions", [])[:2]}] if b.get("ok") else [b]), problem="assignment answers [['t', 0], ['t', 1]]", verdict="OK", why=NOT_ASKED.format(command="assignment")),
-    ShimFault(name="no-shutdown-complete", make=_of("shutdown_complete", lambda b: []), problem="close was not followed by shutdown_complete", case=CLOSE, said="close of m0 was answered ok, and no shutdown_complete came"),
+    ShimFault(name="no-shutdown-complete", make=_of("shutdown_complete", lambda b: []), problem="close was not followed by shutdown_complete", case=CLOSE, line="close of m0 was answered ok, and no shutdown_complete came"),
     # What a line is like.
-    ShimFault(name="broken-json", make=_of("partitions_assigned", lambda b: ['{"name":"partitions_assigned","partitions":[']), problem="is no JSON", said="is no JSON"),
+    ShimFault(name="broken-json", make=_of("partitions_assigned", lambda b: ['{"name":"partitions_assigned","partitions":[']), problem="is no JSON", line="is no JSON"),
     ShimFault(
         name="partition-without-topic", make=_of("records_consumed", lambda b: _parts(b, lambda p: _without(p, "topic"))),
-        problem="in partitions there is {'partition'", said="in partitions there is {'partition'",
+        problem="in partitions there is {'partition'", line="in partitions there is {'partition'",
     ),
     ShimFault(
         name="offsets-as-lists", make=_of("offsets_committed", lambda b: _parts(b, lambda o: [o["topic"], o["partition"], o["offset"]], "offsets")),
-        problem="in offsets there is ['t', 0, 3], not {topic, partition, offset}", case=COMMIT, said="not {topic, partition, offset}",
+        problem="in offsets there is ['t', 0, 3], not {topic, partition, offset}", case=COMMIT, line="not {topic, partition, offset}",
     ),
-    ShimFault(name="count-as-text", make=_of("records_consumed", lambda b: [{**b, "count": str(b["count"])}]), problem="count is '", said="count is '"),
-    ShimFault(name="nan", make=_of("records_consumed", lambda b: [json.dumps({**b, "lag": math.nan})]), problem="NaN is no number", said="NaN is no number"),
-    ShimFault(name="surrogate", make=_of("callback_done", lambda b: [json.dumps({**b, "why": "\ud800"})]), problem="surrogates not allowed", said="surrogates not allowed"),
-    ShimFault(name="too-long", make=_of("partitions_assigned", lambda b: [{**b, "padding": "x" * (1 << 20)}]), problem="a line longer than 1 MiB", said="a line longer than 1 MiB"),
-    ShimFault(name="ignored-as-text", make=_answers("subscribe", lambda b: [{**b, "ignored": "nothing"}]), problem="ignored is 'nothing', not a list", said="ignored is 'nothing'"),
-    ShimFault(name="answers-twice", make=_answers("subscribe", lambda b: [b, b]), problem="a second answer to command", said="a second answer to command"),
-    ShimFault(name="answers-nobody", make=_answers("subscribe", lambda b: [b, {**b, "id": 999}]), problem="an answer to command 999, which is not open", said="which is not open"),
-    ShimFault(name="of-a-stranger", make=OfAnother, problem="of member 'somebody', which nobody has started", said="which nobody has started"),
-    ShimFault(name="floods", make=Floods, problem="a flood: more than 5000 events", said="a flood: more than 5000 events"),
-    ShimFault(name="says-hello-twice", make=_of("startup_complete", lambda b: [b, {"name": "hello", "contract": 1, "client": "x", "version": "1", "language": "x", "capabilities": []}]), problem="hello must be the first line", said="a second hello"),
+    ShimFault(name="count-as-text", make=_of("records_consumed", lambda b: [{**b, "count": str(b["count"])}]), problem="count is '", line="count is '"),
+    ShimFault(name="nan", make=_of("records_consumed", lambda b: [json.dumps({**b, "lag": math.nan})]), problem="NaN is no number", line="NaN is no number"),
+    ShimFault(name="surrogate", make=_of("callback_done", lambda b: [json.dumps({**b, "why": "\ud800"})]), problem="surrogates not allowed", line="surrogates not allowed"),
+    ShimFault(name="too-long", make=_of("partitions_assigned", lambda b: [{**b, "padding": "x" * (1 << 20)}]), problem="a line longer than 1 MiB", line="a line longer than 1 MiB"),
+    ShimFault(name="ignored-as-text", make=_answers("subscribe", lambda b: [{**b, "ignored": "nothing"}]), problem="ignored is 'nothing', not a list", line="ignored is 'nothing'"),
+    ShimFault(name="answers-twice", make=_answers("subscribe", lambda b: [b, b]), problem="a second answer to command", line="a second answer to command"),
+    ShimFault(name="answers-nobody", make=_answers("subscribe", lambda b: [b, {**b, "id": 999}]), problem="an answer to command 999, which is not open", line="which is not open"),
+    ShimFault(name="of-a-stranger", make=OfAnother, problem="of member 'somebody', which nobody has started", line="which nobody has started"),
+    ShimFault(name="floods", make=Floods, problem="a flood: more than 5000 events", line="a flood: more than 5000 events"),
+    ShimFault(name="says-hello-twice", make=_of("startup_complete", lambda b: [b, {"name": "hello", "contract": 1, "client": "x", "version": "1", "language": "x", "capabilities": []}]), problem="hello must be the first line", line="a second hello"),
     # What a run ignores, with a warning.
     ShimFault(name="unknown-event", make=_of("startup_complete", lambda b: [b, {**b, "name": "ready"}]), problem="event 'ready' is not in the contract", verdict="OK", why=IGNORED),
     ShimFault(name="unknown-field", make=_of("callback_done", lambda b: [{**b, "mood": "good"}]), problem="carries mood, which the contract does not know", verdict="OK", why=IGNORED),
@@ -321,8 +321,8 @@ def run_faulty(fault: ShimFault, *, variant: str | None = None) -> RunShim:
     ) -> None:
         planted = fault.make()
 
-        async def said(line: str) -> None:
-            for item in planted.said(json.loads(line)):
+        async def lines_of(line: str) -> None:
+            for item in planted.lines_of(json.loads(line)):
                 await emit(item if isinstance(item, str) else json.dumps(item))
 
         async def heard() -> AsyncIterator[str]:
@@ -331,7 +331,7 @@ def run_faulty(fault: ShimFault, *, variant: str | None = None) -> RunShim:
                 planted.commands[command["id"]] = command
                 yield json.dumps(planted.heard(command))
 
-        await run_shim(heard(), said, connect, seed=seed, variant=of_member or variant)
+        await run_shim(heard(), lines_of, connect, seed=seed, variant=of_member or variant)
         await trio.lowlevel.checkpoint()
 
     return run

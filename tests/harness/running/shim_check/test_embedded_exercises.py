@@ -18,7 +18,7 @@ class Embedded(Plain):
 
     capabilities: list[str]
 
-    def said(self, body: Body) -> list[str | Body]:
+    def lines_of(self, body: Body) -> list[str | Body]:
         return [{**body, "capabilities": self.capabilities} if body.get("name") == "hello" else body]
 
 
@@ -31,8 +31,8 @@ class Applications(Embedded):
 
 
 class SwallowsStart(Workers):
-    def said(self, body: Body) -> list[str | Body]:
-        return [] if body.get("name") == "startup_complete" else super().said(body)
+    def lines_of(self, body: Body) -> list[str | Body]:
+        return [] if body.get("name") == "startup_complete" else super().lines_of(body)
 
 
 class SwallowsResubscribe(Workers):
@@ -41,23 +41,23 @@ class SwallowsResubscribe(Workers):
 
 
 class KnowsEverything(Workers):
-    def said(self, body: Body) -> list[str | Body]:
-        return [{**body, "ignored": []}] if self.command_of(body) == "subscribe" else super().said(body)
+    def lines_of(self, body: Body) -> list[str | Body]:
+        return [{**body, "ignored": []}] if self.command_of(body) == "subscribe" else super().lines_of(body)
 
 
 class NeverCloses(Applications):
-    def said(self, body: Body) -> list[str | Body]:
-        return [] if body.get("name") == "shutdown_complete" else super().said(body)
+    def lines_of(self, body: Body) -> list[str | Body]:
+        return [] if body.get("name") == "shutdown_complete" else super().lines_of(body)
 
 
 class TellsHalf(Applications):
-    def said(self, body: Body) -> list[str | Body]:
-        return [{**body, "partitions": body["partitions"][:1]}] if body.get("name") == "partitions_assigned" else super().said(body)
+    def lines_of(self, body: Body) -> list[str | Body]:
+        return [{**body, "partitions": body["partitions"][:1]}] if body.get("name") == "partitions_assigned" else super().lines_of(body)
 
 
 class KeepsRecords(Applications):
-    def said(self, body: Body) -> list[str | Body]:
-        return [] if body.get("name") == "records_consumed" else super().said(body)
+    def lines_of(self, body: Body) -> list[str | Body]:
+        return [] if body.get("name") == "records_consumed" else super().lines_of(body)
 
 
 def checked(make: Callable[[], Plain]) -> tuple[list[str], list[str]]:

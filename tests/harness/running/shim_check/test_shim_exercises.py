@@ -86,8 +86,8 @@ def test_a_run_lays_it_at_the_shims_door_or_there_is_a_reason(fault: ShimFault) 
     judgement = judged(fault, BY_ID[fault.case])
 
     assert judgement.verdict is Verdict(fault.verdict), judgement
-    assert fault.said in judgement.reason
-    assert bool(fault.said) is (judgement.verdict is Verdict.BROKEN)
+    assert fault.line in judgement.reason
+    assert bool(fault.line) is (judgement.verdict is Verdict.BROKEN)
     assert bool(fault.why) is (judgement.verdict is not Verdict.BROKEN)
 
 

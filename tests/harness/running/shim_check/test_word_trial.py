@@ -81,7 +81,7 @@ def test_certify_says_broken_and_names_the_fault_or_nothing_rests_on_it(fault: S
     assert adverse(found) == []
     assert found.exit_code == (4 if fault.is_broken else 2)
     assert verdict is (Verdict.BROKEN if fault.is_broken else Verdict.OK)
-    assert fault.said in result.ruling.observed
+    assert fault.line in result.ruling.observed
     assert not fault.word or f"shim's word for {fault.word}" in result.ruling.observed
 
 
@@ -161,7 +161,7 @@ def test_no_case_of_the_catalogue_blames_the_client(fault: ShimFault) -> None:
     try:
         found = certified(run_faulty(fault), list(CASES))
     except BrokenShim as broken:  # already while the client's rhythm is measured: no case is run
-        assert fault.said in str(broken)
+        assert fault.line in str(broken)
     else:
         assert [case.case.id for case in adverse(found)] == []
 

@@ -62,7 +62,7 @@ def test_a_planted_bug_is_found_by_the_law_that_it_breaks(name: str) -> None:
     found = _found(short(auto_commit_interval_ms=2_000, faults=("crash", "leave", "move", "stall")), side, name)
 
     assert found is not None, f"{SEEDS_MAX} seeds did not show it"
-    assert found.requirement in requirements.split(), found.what
+    assert found.requirement in requirements.split(), found.observed
 
 
 @pytest.mark.parametrize("variant", ["slow-to-answer", "timers-late"])
@@ -71,7 +71,7 @@ def test_a_late_timer_is_no_matter_for_the_simulator_which_holds_deadlines_to_th
 
     assert variant in LATE
     assert found is not None, f"{SEEDS_MAX} seeds did not show it"
-    assert found.requirement in ("HB-11", "INV-12", "SYNC-16"), found.what
+    assert found.requirement in ("HB-11", "INV-12", "SYNC-16"), found.observed
 
 
 # The shortest runs that each of these was blamed in; the soak test below has the others.

@@ -30,13 +30,13 @@ class Acted(NoMachines):
 
     provided_by = "acted"
     unmet: Mapping[str, str] = {}
-    known = NOTHING_KNOWN
+    known_settings = NOTHING_KNOWN
 
     def __init__(self, *, elects: bool = True, refuses: int = 0, in_sync: tuple[int, ...] = (0, 1), is_shown: bool = True) -> None:
         self.replicas = {index: (0, 1) for index in range(4)}
         self.leaders = dict.fromkeys(range(4), 0)
         self.elects, self.refuses, self.in_sync, self.is_shown = elects, refuses, in_sync, is_shown
-        self.said: list[object] = []
+        self.requests: list[object] = []
         self.nursery: trio.Nursery | None = None
 
     @property
@@ -79,23 +79,23 @@ class Acted(NoMachines):
     def alter_partition_reassignments(self, body: Any) -> dict[str, Any]:
         (part,) = body["topics"][0]["partitions"]
         self.replicas[part["partition_index"]] = part["replicas"]
-        self.said.append(("order", part["partition_index"], part["replicas"]))
+        self.requests.append(("order", part["partition_index"], part["replicas"]))
         return {"responses": ({"name": "__consumer_offsets", "partitions": ({"partition_index": part["partition_index"]},)},)}
 
     def elect_leaders(self, body: Any) -> dict[str, Any]:
         (index,) = body["topic_partitions"][0]["partitions"]
-        self.said.append(("elect", body["election_type"], index))
+        self.requests.append(("elect", body["election_type"], index))
         if not self.refuses:
             self.leaders[index] = self.replicas[index][0]
         result = {"partition_id": index, "error_code": self.refuses, "error_message": "no" if self.refuses else None}
         return {"replica_election_results": ({"topic": "__consumer_offsets", "partition_result": (result,)},)}
 
     async def break_broker(self, node: int, how: str) -> None:
-        self.said.append((how, node))
+        self.requests.append((how, node))
         self.leaders[MINE] = 1 - node
 
     async def mend_broker(self, node: int) -> None:
-        self.said.append(("mend", node))
+        self.requests.append(("mend", node))
 
     async def stop(self, node_id: int) -> None: ...
 

@@ -18,7 +18,7 @@ def test_the_replicas_are_put_in_another_order_and_the_first_is_elected() -> Non
         assert (await where.coordinator_of("g")).node_id == 1
 
     acted(cluster, story)
-    assert cluster.said == [("order", MINE, (1, 0)), ("elect", 0, MINE)]
+    assert cluster.requests == [("order", MINE, (1, 0)), ("elect", 0, MINE)]
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ def test_a_broker_that_tells_no_settings_has_none_met(monkeypatch: pytest.Monkey
 def test_what_the_user_tells_of_its_settings_holds_where_it_tells_nothing_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(running: RunningCluster) -> None:
         assert running.unmet == {DELAY: "the broker has 500, 0 is needed"}
-        assert running.known == {DELAY: KnownSetting(500, "--set"), "group.max.size": KnownSetting(9, "--set")}
+        assert running.known_settings == {DELAY: KnownSetting(500, "--set"), "group.max.size": KnownSetting(9, "--set")}
 
     versions = {api: span for api, span in ALL.items() if api is not Api.DESCRIBE_CONFIGS}
     by_name = {DELAY: 500, "group.max.size": 9}
@@ -142,7 +142,7 @@ def test_what_the_user_tells_of_its_settings_holds_where_it_tells_nothing_itself
 
 def test_what_it_tells_itself_comes_before_what_the_user_tells(monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(running: RunningCluster) -> None:
-        assert running.known == {DELAY: KnownSetting(3_000, "DescribeConfigs")}
+        assert running.known_settings == {DELAY: KnownSetting(3_000, "DescribeConfigs")}
         assert running.unmet == {DELAY: "the broker has 3000, 500 is needed"}
 
     assert _with(_Broker(), monkeypatch, work, settings={DELAY: 500}, by_hand={DELAY: 500}) == []

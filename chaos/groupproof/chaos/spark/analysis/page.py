@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Tile", "page_of", "tiles_of"]
 
-_SHOWN: Final = 12
+_ROWS_MAX: Final = 12
 _PHASES: Final = {"join phase": "join_ms", "sync phase": "sync_ms", "in all": "lasted_ms"}
 
 
@@ -41,7 +41,7 @@ def tiles_of(results: Results) -> list[Tile]:
     unowned, shared = found["without-owner"].sum("unowned_ms_sum"), found["two-owners"].sum("share_ms_sum")
     accepted, refused = (int(found["zombie-commits"].sum("commits", outcome=outcome)) for outcome in ("accepted", "refused"))
     odd = sum(int(found["generation-gaps"].sum("gaps", kind=kind)) for kind in ("gap", "fall"))
-    met = [f"{int(stream.sum(name))} {words}" for name, words in (("twice", "twice"), ("displaced", "out of order"), ("late", "late"))]
+    defects = [f"{int(stream.sum(name))} {words}" for name, words in (("twice", "twice"), ("displaced", "out of order"), ("late", "late"))]
     return [
         Tile(name="rebalances", figure=f"{count:,}", says=f"{formed:,} formed a generation" + (f"; {apart} told by one side alone" if apart else ""),
              colour="bad" if apart else "ink"),
@@ -52,7 +52,7 @@ def tiles_of(results: Results) -> list[Tile]:
         Tile(name="zombie commits", figure=str(accepted), says=f"accepted; {refused} refused", colour=_bad(accepted)),
         Tile(name="generations", figure=str(odd), says="left out or gone back to", colour=_bad(odd)),
         Tile(name="sessions ended", figure=str(int(found["session-expiries"].sum("expiries"))), says="members lost for their silence"),
-        Tile(name="observations", figure=f"{int(stream.sum('rows')):,}", says=", ".join(met)),
+        Tile(name="observations", figure=f"{int(stream.sum('rows')):,}", says=", ".join(defects)),
     ]  # fmt: skip
 
 
@@ -64,7 +64,7 @@ def page_of(results: Results) -> str:
     pictures = {
         "timeline": timeline(facts["rebalances"], facts["storms"], facts["two-owners"], facts["session-expiries"]),
         "curves": curves({name: [row[phase] for row in facts["rebalances"] if row[phase] is not None] for name, phase in _PHASES.items()}),
-        "unowned": bars([(_whose(row), row["unowned_ms_sum"], f"{row['stretches']} stretches") for row in found["without-owner"].by("group")[:_SHOWN]]),
+        "unowned": bars([(_whose(row), row["unowned_ms_sum"], f"{row['stretches']} stretches") for row in found["without-owner"].by("group")[:_ROWS_MAX]]),
         "joiners": bars([(_whose(row), row["after_ms_max"], f"last {row['last']} times of {row['joins']}") for row in _named_clients(found["slowest-joiners"])]),
         "jitter": bars([(_whose(row), row["interval_ms_spread"] or 0.0, _beats(row)) for row in _jitter(found["heartbeat-jitter"])], colour="preparing"),
         "errors": bars(_errors(found["requests"]), says=lambda count: f"{count:,.0f}", colour="bad"),
@@ -72,9 +72,9 @@ def page_of(results: Results) -> str:
                        says=lambda count: f"{count:,.0f}"),
     }  # fmt: skip
     return environment().from_string(template).render(
-        inputs=results.inputs, tiles=tiles_of(results), pictures=pictures, found=found.values(), shown=_SHOWN, cell=_cell,
-        longest=_longest(facts["rebalances"]), shared=facts["two-owners"][:_SHOWN], zombies=facts["zombie-commits"][:_SHOWN],
-        gaps=[row for row in facts["generation-gaps"] if row["kind"] in ("gap", "fall")][:_SHOWN], colour_of=colour_of,
+        inputs=results.inputs, tiles=tiles_of(results), pictures=pictures, found=found.values(), shown=_ROWS_MAX, cell=_cell,
+        longest=_longest(facts["rebalances"]), shared=facts["two-owners"][:_ROWS_MAX], zombies=facts["zombie-commits"][:_ROWS_MAX],
+        gaps=[row for row in facts["generation-gaps"] if row["kind"] in ("gap", "fall")][:_ROWS_MAX], colour_of=colour_of,
     )  # fmt: skip
 
 
@@ -91,11 +91,11 @@ def _whose(row: Mapping[str, Any]) -> str:
 
 
 def _named_clients(found: QueryResult) -> list[dict[str, Any]]:
-    return [row for row in found.by("client") if row["value"] is not None][:_SHOWN]
+    return [row for row in found.by("client") if row["value"] is not None][:_ROWS_MAX]
 
 
 def _jitter(found: QueryResult) -> list[dict[str, Any]]:
-    return sorted(found.by("client"), key=lambda row: -(row["interval_ms_spread"] or 0))[:_SHOWN]
+    return sorted(found.by("client"), key=lambda row: -(row["interval_ms_spread"] or 0))[:_ROWS_MAX]
 
 
 def _beats(row: Mapping[str, Any]) -> str:
@@ -104,7 +104,7 @@ def _beats(row: Mapping[str, Any]) -> str:
 
 def _errors(found: QueryResult) -> list[tuple[str, float, str]]:
     rows = [row for row in found.by("all") if row["error"]]
-    return [(f"{row['api']} {error_named(row['error'])}", row["requests"], f"answered {error_named(row['error'])}") for row in rows[:_SHOWN]]
+    return [(f"{row['api']} {error_named(row['error'])}", row["requests"], f"answered {error_named(row['error'])}") for row in rows[:_ROWS_MAX]]
 
 
 def _causes(found: Mapping[str, QueryResult]) -> list[dict[str, Any]]:
@@ -112,7 +112,7 @@ def _causes(found: Mapping[str, QueryResult]) -> list[dict[str, Any]]:
 
 
 def _longest(rebalances: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    return sorted(rebalances, key=lambda row: -(row["lasted_ms"] or 0))[:_SHOWN]
+    return sorted(rebalances, key=lambda row: -(row["lasted_ms"] or 0))[:_ROWS_MAX]
 
 
 def _cell(name: str, value: Any) -> str:

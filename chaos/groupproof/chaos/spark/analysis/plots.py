@@ -33,20 +33,20 @@ def colour_of(cause: str | None) -> str:
 
 def timeline(rebalances: Sequence[Row], storms: Sequence[Row], shared: Sequence[Row], expiries: Sequence[Row]) -> str:
     """Draw a lane for each group that was longest in rebalances: these as bars, storms behind them, sessions that ended as ticks, two owners below."""
-    shown = [row for row in rebalances if row["started_ns"] is not None]
-    if not shown:
+    timed = [row for row in rebalances if row["started_ns"] is not None]
+    if not timed:
         return ""
     spent: dict[tuple[str, str, str], float] = {}
-    for row in shown:
+    for row in timed:
         spent[_lane(row)] = spent.get(_lane(row), 0) + (row["lasted_ms"] or 0)
     lanes = sorted(sorted(spent, key=lambda lane: -spent[lane])[:_LANES_MAX])
-    end_ms = max(row["started_ns"] / 1e6 + (row["lasted_ms"] or 0) for row in shown) or 1.0
+    end_ms = max(row["started_ns"] / 1e6 + (row["lasted_ms"] or 0) for row in timed) or 1.0
     x = _scale(end_ms)
     height = _LANE * len(lanes) + 24
     drawn = [_axis(end_ms, height - 20, x)]
     marks: tuple[tuple[Sequence[Row], Callable[[Row, float], str]], ...] = (
         (storms, lambda row, y: _bar(row, y + 1, _LANE - 6, x, "faultfill", "lasted_ms", f"storm: {row['rebalances']} rebalances")),
-        (shown, lambda row, y: _bar(row, y + 4, _LANE - 12, x, colour_of(row["cause"]), "lasted_ms", _row_text(row))),
+        (timed, lambda row, y: _bar(row, y + 4, _LANE - 12, x, colour_of(row["cause"]), "lasted_ms", _row_text(row))),
         (shared, lambda row, y: _bar(row, y + _LANE - 5, 3, x, "bad", "shared_ms", f"{row['client']} shares {row['topic']}-{row['partition']}")),
         (expiries, lambda row, y: _tick(row, y, x)),
     )

@@ -22,8 +22,8 @@ def stream(tables: Tables) -> DataFrame:
     before = Window.partitionBy("segment", *RUN).orderBy(*PLACE[1:]).rowsBetween(Window.unboundedPreceding, -1)
     first = Window.partitionBy("side", *RUN, "seq").orderBy("file", *PLACE)
     placed = tables.raw.select("side", *RUN, "seq", "at_ns", "file", *PLACE)
-    met = placed.withColumn("highest", f.max("seq").over(before)).withColumn("newest_ns", f.max("at_ns").over(before))
-    counted = met.withColumn("copy", f.row_number().over(first)).groupBy("side", *RUN).agg(
+    ranked = placed.withColumn("highest", f.max("seq").over(before)).withColumn("newest_ns", f.max("at_ns").over(before))
+    counted = ranked.withColumn("copy", f.row_number().over(first)).groupBy("side", *RUN).agg(
         f.count(f.lit(1)).alias("rows"), f.count_if(f.expr("copy > 1")).alias("twice"), f.count_if(f.expr("seq < highest")).alias("displaced"),
         f.count_if(f.expr(f"at_ns < newest_ns - {LATE_MS} * 1000000L")).alias("late"),
     )  # fmt: skip

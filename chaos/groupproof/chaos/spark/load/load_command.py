@@ -175,7 +175,7 @@ class _Call:
         try:
             with watched(self._console) as display:
                 load = Load(
-                    order=order, churn=churn, sitting=sitting, client=client, brokers=brokers, profile=options["profile"], job=job, shown=display,
+                    order=order, churn=churn, sitting=sitting, client=client, brokers=brokers, profile=options["profile"], job=job, display=display,
                     bind=options["bind"],
                 )  # fmt: skip
                 loaded = load.run()

@@ -58,7 +58,7 @@ class Load:
     brokers: BrokerSubject | None
     profile: str
     job: Job
-    shown: LoadDisplay
+    display: LoadDisplay
     bind: str = "127.0.0.1"
     _loaded: LoadResult = field(init=False)
     _over: trio.Event = field(init=False)
@@ -150,7 +150,7 @@ class Load:
                 await self.job.ended.wait()
             at_s = (time.time_ns() - start_ns) / 1e9
             self._last(registry, hand, at_s)
-            self.shown.figures(self._loaded.last)
+            self.display.figures(self._loaded.last)
             self.sitting.passed(min(at_s, self.order.duration_s))
 
     def _last(self, registry: TaskRegistry, hand: LoadServerProcess | None, at_s: float | None) -> None:
@@ -172,7 +172,7 @@ class Load:
 
     def _interrupt(self) -> None:
         self._loaded.interrupted, self._loaded.end = True, "interrupted"
-        self.shown.line("interrupted: members leave, what was seen is sealed; once more ends it at once")
+        self.display.line("interrupted: members leave, what was seen is sealed; once more ends it at once")
         self._over.set()
 
     def _failed(self, error: RunError) -> None:
@@ -190,7 +190,7 @@ class Load:
         self._server_failed(message)
 
     def _task_lost(self, task: Task) -> None:
-        self.shown.line(f"task {task.number} is gone, with its members; what it had sealed stays")
+        self.display.line(f"task {task.number} is gone, with its members; what it had sealed stays")
 
 
 async def _serve(bind: str, registry: TaskRegistry, task_status: trio.TaskStatus[int]) -> None:

@@ -46,9 +46,9 @@ class LoadSession:
             folder.make()
             value = json.loads(file.read_text()) if file.is_file() else _new_record(folder, order)
         except OSError as error:
-            raise BrokenEnvironment(f"can't write {folder.shown}: {error.strerror or error}; choose another --output") from error
+            raise BrokenEnvironment(f"can't write {folder.label}: {error.strerror or error}; choose another --output") from error
         except ValueError as error:
-            raise WrongUsage(f"{file.shown} is no load's: {error}; choose another --output") from error
+            raise WrongUsage(f"{file.label} is no load's: {error}; choose another --output") from error
         skip_s = _resumed(folder, value, order)
         run = f"load-{len(value['sittings']) + 1}"
         started = datetime.now(UTC).isoformat(timespec="seconds")
@@ -90,23 +90,23 @@ class LoadSession:
 
 def _new_record(folder: Place, order: LoadOrder) -> dict[str, Any]:
     if not folder.is_empty():
-        raise WrongUsage(f"{folder.shown} is not empty and holds no load; choose another --output")
+        raise WrongUsage(f"{folder.label} is not empty and holds no load; choose another --output")
     return {"schema": SCHEMA, "order": msgspec.json.decode(msgspec.json.encode(order)), "sittings": []}
 
 
 def _resumed(folder: Place, value: Mapping[str, Any], order: LoadOrder) -> float:
     """Return how much of the plan is over; raise `WrongUsage` where this load can't be gone on with."""
     if value.get("schema") != SCHEMA:
-        raise WrongUsage(f"{(folder / FILE).shown} is of {value.get('schema')!r}, not {SCHEMA}; choose another --output")
+        raise WrongUsage(f"{(folder / FILE).label} is of {value.get('schema')!r}, not {SCHEMA}; choose another --output")
     there, here = value["order"], msgspec.json.decode(msgspec.json.encode(order))
     if differing := [name for name in here if there.get(name) != here[name]]:
         text = ", ".join(f"{name} {there.get(name)} there and {here[name]} here" for name in differing)
-        raise WrongUsage(f"{folder.shown} holds another load ({text}); choose another --output, or say the same to go on with it")
+        raise WrongUsage(f"{folder.label} holds another load ({text}); choose another --output, or say the same to go on with it")
     if not value["sittings"]:
         return 0.0
     last = value["sittings"][-1]
     if last["end"] == "finished":
-        raise WrongUsage(f"{folder.shown} holds a finished load; choose another --output")
+        raise WrongUsage(f"{folder.label} holds a finished load; choose another --output")
     return float(last["skip_s"]) + float(last["elapsed_s"])
 
 
@@ -114,4 +114,4 @@ def _replace(file: Place, value: Mapping[str, Any]) -> None:
     try:
         file.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n")
     except OSError as error:
-        raise BrokenEnvironment(f"can't write {file.shown}: {error.strerror or error}") from error
+        raise BrokenEnvironment(f"can't write {file.label}: {error.strerror or error}") from error

@@ -13,7 +13,7 @@ from groupproof.chaos.spark.members.member_api import MemberEvent
 
 __all__ = ["KafkaPythonMember", "config_of"]
 
-_TAKEN: Final = (
+_SETTINGS: Final = (
     "session_timeout_ms", "heartbeat_interval_ms", "max_poll_interval_ms", "auto_offset_reset", "metadata_max_age_ms", "fetch_max_wait_ms",
     "retry_backoff_ms",
 )  # fmt: skip
@@ -25,7 +25,7 @@ def config_of(member: MemberOrder, bootstrap: Iterable[tuple[str, int]], setting
     """Return kafka-python's own settings."""
     return {
         "bootstrap_servers": [f"{host}:{port}" for host, port in bootstrap], "group_id": member.group, "client_id": member.client,
-        "enable_auto_commit": False, "auto_offset_reset": "earliest", **{name: value for name, value in settings.items() if name in _TAKEN},
+        "enable_auto_commit": False, "auto_offset_reset": "earliest", **{name: value for name, value in settings.items() if name in _SETTINGS},
     }  # fmt: skip
 
 

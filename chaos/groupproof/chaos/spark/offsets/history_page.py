@@ -19,7 +19,7 @@ from groupproof.harness.reports.pictures.svg import time_label
 
 __all__ = ["HistorySummary", "page_of", "summary_of"]
 
-_SHOWN: Final = 20
+_ROWS_MAX: Final = 20
 _KINDS: Final = (REBALANCE, STORMING, FLAPPING, UNOWNED, COMMIT_GAP)
 
 
@@ -69,12 +69,12 @@ def page_of(summary: HistorySummary) -> str:
         "causes": bars(
             [(cause, count, SORTED[Cause(cause)].words.format(member="a member")) for cause, count in causes], says=lambda count: f"{count:,.0f}"
         ),
-        "unowned": bars([(group, spent, "summed over partitions") for group, spent in unowned.most_common(_SHOWN)]),
+        "unowned": bars([(group, spent, "summed over partitions") for group, spent in unowned.most_common(_ROWS_MAX)]),
     }
     return environment().from_string(template).render(
-        summary=summary, tiles=_tiles(summary, facts), pictures=pictures, groups=_groups(facts)[:_SHOWN], storms=facts[STORMING][-_SHOWN:],
-        flapping=_worst(facts[FLAPPING]), gaps=sorted(facts[COMMIT_GAP], key=lambda row: -row["lasted_ms"])[:_SHOWN],
-        newest=list(reversed(facts[REBALANCE][-_SHOWN:])), clock=_clock, span=time_label,
+        summary=summary, tiles=_tiles(summary, facts), pictures=pictures, groups=_groups(facts)[:_ROWS_MAX], storms=facts[STORMING][-_ROWS_MAX:],
+        flapping=_worst(facts[FLAPPING]), gaps=sorted(facts[COMMIT_GAP], key=lambda row: -row["lasted_ms"])[:_ROWS_MAX],
+        newest=list(reversed(facts[REBALANCE][-_ROWS_MAX:])), clock=_clock, span=time_label,
     )  # fmt: skip
 
 
@@ -107,7 +107,7 @@ def _groups(facts: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, 
 
 def _worst(flapping: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return each member that flaps once, as it was told of last."""
-    return list({(row["group"], row["member"], row["host"]): row for row in flapping}.values())[:_SHOWN]
+    return list({(row["group"], row["member"], row["host"]): row for row in flapping}.values())[:_ROWS_MAX]
 
 
 def _lane(row: Mapping[str, Any], begins_ms: int) -> dict[str, Any]:

@@ -39,13 +39,13 @@ def write_streaming_report(
 ) -> dict[str, Any]:
     """Write the page and the JSON, which is returned; raise `BrokenEnvironment`."""
     value = {"schema": SCHEMA, **head, "scenarios": [outcome.to_json() for _, outcome in had]}
-    shown = [
+    pictured = [
         {"outcome": outcome, "colour": VERDICT_COLOURS[outcome.verdict], "picture": drawn(result, outcome.assignments, partitions)}
         for result, outcome in had
     ]
     validate("spark-streaming", value)
     template = (files("groupproof.chaos.spark") / "streaming_report.html.j2").read_text("utf-8")
     with check_folder(output):
-        write_text(output / "report.html", environment().from_string(template).render(head=head, outcomes=shown))
+        write_text(output / "report.html", environment().from_string(template).render(head=head, outcomes=pictured))
         write_text(output / "report.json", json.dumps(value, ensure_ascii=False, indent=1) + "\n")
     return value

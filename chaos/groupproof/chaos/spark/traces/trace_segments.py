@@ -108,7 +108,7 @@ class Sealer:
             else:
                 write_parquet(folder.local / name, rows)
         except OSError as error:
-            raise NoRoom(error.errno, f"{folder.shown} can't be written: {error.strerror or error}") from error
+            raise NoRoom(error.errno, f"{folder.label} can't be written: {error.strerror or error}") from error
         return Segment(path=f"{below}/{name}", group=group, rows=len(rows), first_seq=rows[0].seq, last_seq=rows[-1].seq)
 
 

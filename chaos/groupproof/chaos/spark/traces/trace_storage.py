@@ -70,7 +70,7 @@ class Place:
         return self.path if self.files is None else self.address + self.options
 
     @property
-    def shown(self) -> str:
+    def label(self) -> str:
         """The place for a person: without what may hold keys."""
         return self.path if self.files is None else re.sub(r"//[^/@]*@", "//", self.address)
 

@@ -26,7 +26,7 @@ def take_up(engine: EffectContext, event: ConsumerGroupEvent) -> None:
     event.member_id = event.member_id or new_member_id(engine, event)
     request = event.heartbeat
     event.look_back(resubscribes=event.member_epoch == 0 or request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None)
-    member = _known(engine, event) or new_member(event)
+    member = _existing(engine, event) or new_member(event)
     event.beating, event.assigned_before = member, member.assigned
     owned = request.topic_partitions
     event.owned = None if owned is None else {topic.topic_id: frozenset(topic.partitions) for topic in owned}
@@ -41,7 +41,7 @@ def new_member_id(engine: EffectContext, event: Event) -> str:
     return engine.choices.member_id("", event.arrival).lstrip("-")
 
 
-def _known(engine: EffectContext, event: ConsumerGroupEvent) -> ConsumerMember | None:
+def _existing(engine: EffectContext, event: ConsumerGroupEvent) -> ConsumerMember | None:
     group = group_of(event)
     holder = group.holder_of(event.instance_id)
     if holder is None or event.member_epoch != 0:

@@ -47,7 +47,7 @@ _SELDOM_MS = 5_000
 _RESTORED_MS = 600
 _FATAL = 20  # the offset of the record that the application fails at
 
-_SAID: tuple[Case, ...] = (
+_SUBSCRIPTIONS: tuple[Case, ...] = (
     streams_case(
         "describes-itself",
         "A member offers the assignor of Kafka Streams alone, says which version it uses and knows, and says so otherwise each time.",
@@ -252,4 +252,4 @@ _ERRORS: tuple[Case, ...] = (
     ),
 )
 
-CASES: tuple[Case, ...] = (*_SAID, *_VERSIONS, *_NEXT, *_ERRORS)
+CASES: tuple[Case, ...] = (*_SUBSCRIPTIONS, *_VERSIONS, *_NEXT, *_ERRORS)

@@ -44,7 +44,7 @@ class Certification:
     _known_in: Sequence[Path] = field(init=False)
     _expectations: list[Expectations] = field(init=False)
     _output: Path | None = field(init=False)
-    _shown: ProgressDisplay | None = field(init=False, default=None)
+    _display: ProgressDisplay | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         from rich.console import Console
@@ -119,8 +119,8 @@ class Certification:
 
     def say(self, line: str) -> None:
         """Show a line, above what else is shown."""
-        if self._shown is not None:
-            self._shown.line(line)
+        if self._display is not None:
+            self._display.line(line)
         else:
             self.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
@@ -141,7 +141,7 @@ class Certification:
             bind=options.bind,
             advertise=options.advertise,
             fail_on=options.fail_on,
-            expectations=Expectations(known=tuple(failure for expectation in self._expectations for failure in expectation.known)),
+            expectations=Expectations(failures=tuple(failure for expectation in self._expectations for failure in expectation.failures)),
             hold=hold,
             shard=self._shard,
             elsewhere=frozenset(case.id for case in self._selected) - {case.id for case in self.cases},
@@ -165,9 +165,9 @@ class Certification:
         """Run, write the report, and return the exit code."""
         from groupproof.harness.commands.base.progress import watched
 
-        with watched(self.console, len(self.cases)) as self._shown:
-            outcome = campaign(self._shown).go()
-        self._shown = None
+        with watched(self.console, len(self.cases)) as self._display:
+            outcome = campaign(self._display).go()
+        self._display = None
         return self._report(outcome)
 
     def _report(self, outcome: RunOutcome) -> int:

@@ -46,8 +46,8 @@ class RunPlan:
         if patterns and options.only:
             wanted = {case.id for case in select(catalogue, only=options.only)}
             cases = [case for case in cases if case.id in wanted]
-        failures = tuple(failure for path in options.expect for failure in load(path).known)
-        return cls(wishes=options, cases=tuple(cases), expectations=Expectations(known=failures))
+        failures = tuple(failure for path in options.expect for failure in load(path).failures)
+        return cls(wishes=options, cases=tuple(cases), expectations=Expectations(failures=failures))
 
     @property
     def profile(self) -> str:

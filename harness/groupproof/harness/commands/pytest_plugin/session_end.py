@@ -82,11 +82,11 @@ def _gathered(run_plan: RunPlan, cases: Sequence[Case], engine: CaseQueue | None
         if running is None:
             return [], [], [], cases
         return list(running.results.values()), [running.about] if running.about else [], [running.trouble] if running.trouble else [], cases
-    met = [SharedFolder(item) for item in (folder, *sorted(path for path in folder.iterdir() if path.is_dir()))]
-    ended: list[ShareEnd] = [item for where in met for item in where.everything(ENDED)]
-    selected = {id for where in met for id in where.get("selected") or ()}
+    folders = [SharedFolder(item) for item in (folder, *sorted(path for path in folder.iterdir() if path.is_dir()))]
+    ended: list[ShareEnd] = [item for where in folders for item in where.everything(ENDED)]
+    selected = {id for where in folders for id in where.get("selected") or ()}
     chosen = [case for case in run_plan.cases if case.id in selected]
-    results = [next((result for where in met if (result := where.result(case.id, whole=True)) is not None), None) for case in chosen]
+    results = [next((result for where in folders if (result := where.result(case.id, whole=True)) is not None), None) for case in chosen]
     return (
         [item for item in results if item is not None],
         [item.about for item in ended if item.about],

@@ -211,7 +211,7 @@ def _writable(folder: Path) -> str | None:
 def _brokers() -> list[str]:
     """Return the coordinators that are installed already."""
     cache = default_cache()
-    kafka = [f"apache-kafka@{release}" for release in releases().known if is_fetched(release, cache)]
+    kafka = [f"apache-kafka@{release}" for release in releases().numbers if is_fetched(release, cache)]
     return kafka + (["kfake"] if any(cache.glob(f"go/kfake-{pinned()}-*")) else [])
 
 

@@ -38,7 +38,7 @@ def packages() -> list[Registered]:
         if client.package is not None and client.releases
     ]
     language, package = _BROKER
-    return [*clients, Registered(name="apache-kafka", side="coordinator", language=language, package=package, release=_newest(releases().known))]
+    return [*clients, Registered(name="apache-kafka", side="coordinator", language=language, package=package, release=_newest(releases().numbers))]
 
 
 def outdated(names: Collection[str], newest: Newest | None = None) -> Iterator[dict[str, str]]:

@@ -98,7 +98,7 @@ def _outcome_lines(outcome: Outcome, took_s: float) -> Sequence[str]:
 
 
 def _violation(outcome: Outcome, output: Path | None) -> Sequence[str]:
-    lines = [f"BROKEN {violation.requirement} at {_time(violation.at_ms)}: {violation.what}" for violation in outcome.violations]
+    lines = [f"BROKEN {violation.requirement} at {_time(violation.at_ms)}: {violation.observed}" for violation in outcome.violations]
     if output is not None:
         lines.append(f"  replay: groupproof replay {shlex.quote(str(output / 'simulation.json'))}")
     elif outcome.violations:
@@ -206,7 +206,9 @@ def _row(outcome: Outcome) -> dict[str, Any]:
         "converged_at_ms": outcome.converged_at_ms,
         "requests": dict(outcome.requests),
         "injected": dict(outcome.injected),
-        "violations": [{"requirement": violation.requirement, "at_ms": violation.at_ms, "what": violation.what} for violation in outcome.violations],
+        "violations": [
+            {"requirement": violation.requirement, "at_ms": violation.at_ms, "what": violation.observed} for violation in outcome.violations
+        ],
     }
 
 

@@ -46,7 +46,7 @@ class TapServer:
     """A tap that serves: where clients connect, and what is behind it."""
 
     addresses: tuple[Address, ...]
-    met: UpstreamInfo
+    upstream_info: UpstreamInfo
 
     @property
     def bootstrap(self) -> str:
@@ -81,7 +81,7 @@ class Tap:
     _trace: Trace = field(default_factory=list)
     _is_cut: bool = False
     _delivered: dict[str, int] = field(default_factory=dict)
-    _met: UpstreamInfo | None = None
+    _upstream_info: UpstreamInfo | None = None
 
     def run(self, on_tapping: Callable[[TapServer], None]) -> TapResult:
         """Tap until Ctrl-C or SIGTERM; raise `WrongUsage`, and `BrokenEnvironment` for a port that is not free or an upstream that does not answer."""
@@ -97,7 +97,9 @@ class Tap:
                 raise trouble_in(error) from error
         results, unjudged = judge_sides(self._trace, is_cut=self._is_cut) if self.judged else ([], [])
         served = ServedGroups(results=tuple(results), started=started, duration_s=time.monotonic() - began, is_cut=self._is_cut)
-        profile = self._met.profile if self._met is not None else self.profile or profiles()[-1]  # it was stopped before the upstream answered
+        profile = (
+            self._upstream_info.profile if self._upstream_info is not None else self.profile or profiles()[-1]
+        )  # it was stopped before the upstream answered
         return TapResult(served=served, unjudged=tuple(unjudged), profile=profile, delivered=self._delivered)
 
     def _keep(self, obs: Observation) -> None:
@@ -124,14 +126,14 @@ class Tap:
 
     async def _opened(self, hub: Hub) -> TapServer:
         """Meet the upstream and open a port for each broker, those that the user named first."""
-        self._met = upstream = await meet_upstream(hub.connect, self.upstream, profile=self.profile)
+        self._upstream_info = upstream = await meet_upstream(hub.connect, self.upstream, profile=self.profile)
         hub.topics.begin(upstream.topics or {})
         hub.recorder.record("event", who="kit", body=upstream.to_json())
         warm(_WARMED)
         first = [(await hub.route_to(address)).local for address in dict.fromkeys(self.upstream)]
         for named in upstream.brokers:
             await hub.route_to(named.address, named.node)
-        return TapServer(addresses=tuple(first), met=upstream)
+        return TapServer(addresses=tuple(first), upstream_info=upstream)
 
 
 class _Lines:

@@ -8,7 +8,7 @@ from groupproof.harness.judging.case_checkers.findings import TimedJudge, overdu
 from groupproof.harness.judging.case_checkers.reactions import keeps_membership
 from groupproof.harness.judging.case_checkers.trace_queries import moment
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
-from groupproof.harness.judging.checkers.connect_frames import Jobs, Taken, jobs_in_words, jobs_run, states_in, taken
+from groupproof.harness.judging.checkers.connect_frames import Jobs, ReceivedJobs, jobs_in_words, jobs_run, received_jobs, states_in
 from groupproof.harness.judging.checkers.frame_facts import SLACK_MS, knew
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.client_timeouts import REACT_MS
@@ -68,7 +68,7 @@ def names_its_jobs(client: str, *, after: str | None = None, requirement: str = 
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         first = ev.at(after)
-        joins = [join for join in _joins(ev, client) if join.seq > first and _known(ev, client, join)]
+        joins = [join for join in _joins(ev, client) if join.seq > first and _received(ev, client, join)]
         if not joins:
             raise NotReached(f"{client} did not join again")
         for join in joins:
@@ -91,20 +91,20 @@ def names_its_jobs(client: str, *, after: str | None = None, requirement: str = 
 def _run_at(ev: Evidence, client: str, join: Observation) -> Jobs:
     """Return what a worker runs when it sends a JoinGroup, as its assignments say; version 0 stops everything before."""
     run: Jobs = frozenset()
-    for item in _known(ev, client, join):
+    for item in _received(ev, client, join):
         assignment = item.assignment
         run = (frozenset() if _is_eager(ev, client, item) else run - frozenset(assignment.revoked)) | frozenset(assignment.assigned)
     return run
 
 
-def _known(ev: Evidence, client: str, join: Observation) -> list[Taken]:
+def _received(ev: Evidence, client: str, join: Observation) -> list[ReceivedJobs]:
     """Return the assignments that a worker knew when it sent a JoinGroup: in one process an answer may be recorded after what it caused."""
     asked = [ev.answer(sync) for sync in ev.requests(Api.SYNC_GROUP, client, before=join.seq)]
     received = {answer.seq for answer in asked if answer is not None and knew(answer, join)}
-    return [item for item in taken(ev, client) if item.answer.seq in received]
+    return [item for item in received_jobs(ev, client) if item.answer.seq in received]
 
 
-def _is_eager(ev: Evidence, client: str, item: Taken) -> bool:
+def _is_eager(ev: Evidence, client: str, item: ReceivedJobs) -> bool:
     answers = [obs for obs in ev.responses(Api.JOIN_GROUP, client, before=item.answer.seq) if obs.body.get("protocol_name")]
     return bool(answers) and answers[-1].body["protocol_name"] == CONNECT_PROTOCOLS[0]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue
 from groupproof.harness.judging.case_checkers.trace_queries import moment, report_due
 from groupproof.harness.judging.checkers.claim import Claim
-from groupproof.harness.judging.checkers.streams_frames import Given, given, info_in, subscription_in, tasks_in_words
+from groupproof.harness.judging.checkers.streams_frames import ThreadAssignment, info_in, newest_assignment, subscription_in, tasks_in_words
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.client_timeouts import REACT_MS
 from groupproof.harness.model.evidence import Evidence, NotReached
@@ -95,7 +95,7 @@ def names_its_tasks(client: str, *, after: str, has_standbys: bool = False, requ
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         join = _next_join(ev, client, after)
-        info, mine = info_in(join), given(ev, client, join)
+        info, mine = info_in(join), newest_assignment(ev, client, join)
         if info is None:
             yield claim.failed("Its user data cannot be read.", join)
             return
@@ -121,7 +121,7 @@ def names_its_tasks(client: str, *, after: str, has_standbys: bool = False, requ
     return judge
 
 
-def _committed_tasks(ev: Evidence, client: str, mine: Given, before: Observation) -> frozenset[Task]:
+def _committed_tasks(ev: Evidence, client: str, mine: ThreadAssignment, before: Observation) -> frozenset[Task]:
     commits = ev.requests(Api.OFFSET_COMMIT, client, before=before.seq)
     committed = {(topic, number) for obs in commits for topic, number, _ in obs.offsets}
     return frozenset(task for partition, task in zip(sorted(mine.partitions), mine.info.active, strict=False) if partition in committed)

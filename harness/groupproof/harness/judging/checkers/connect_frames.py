@@ -22,7 +22,7 @@ from groupproof.protocol.wire.connect_protocol import (
     decode_worker_state,
 )
 
-__all__ = ["Dealt", "Jobs", "Taken", "assignment_in", "dealt", "dealt_in", "jobs_in_words", "jobs_run", "states_in", "taken"]
+__all__ = ["Dealt", "Jobs", "ReceivedJobs", "assignment_in", "dealt", "dealt_in", "jobs_in_words", "jobs_run", "received_jobs", "states_in"]
 
 Jobs = frozenset[TopicPartition]
 
@@ -60,7 +60,7 @@ class Dealt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class ReceivedJobs:
     """An assignment that reached a worker."""
 
     answer: Observation
@@ -89,10 +89,10 @@ def jobs_run(state: WorkerState | None) -> Jobs:
     return frozenset() if state is None or state.assignment is None else frozenset(state.assignment.assigned)
 
 
-def taken(ev: Evidence, client: str, after: str | int | None = None, before: str | int | None = None) -> list[Taken]:
+def received_jobs(ev: Evidence, client: str, after: str | int | None = None, before: str | int | None = None) -> list[ReceivedJobs]:
     """Return the assignments that reached a worker, in order."""
     answers = (obs for obs in ev.responses(Api.SYNC_GROUP, client, after, before) if error_of(obs) == 0)
-    return [Taken(answer=obs, assignment=assignment) for obs in answers if (assignment := assignment_in(obs)) is not None]
+    return [ReceivedJobs(answer=obs, assignment=assignment) for obs in answers if (assignment := assignment_in(obs)) is not None]
 
 
 def dealt(ev: Evidence, client: str, after: str | int | None = None, before: str | int | None = None) -> Iterator[Dealt]:

@@ -31,7 +31,7 @@ _FETCHES_MIN: Final = 2
 
 
 @dataclass(slots=True)
-class _Given:
+class _Membership:
     """What answers gave one member of one client, over all its memberships; `has_left` from its leave to its next join.
 
     `gone_ms` is when the answer to its leave had left.
@@ -50,7 +50,7 @@ class _Memberships:
     """What was given to whom, by client and member id: a process that starts again may use its client id for another member."""
 
     def __init__(self) -> None:
-        self._by_client: dict[tuple[str | None, str | None], _Given] = {}
+        self._by_client: dict[tuple[str | None, str | None], _Membership] = {}
 
     def follow(self, obs: Observation) -> None:
         if obs.api != _BEAT:
@@ -66,8 +66,8 @@ class _Memberships:
             membership.has_left = obs.member_epoch < 0 or (membership.has_left and obs.member_epoch > 0)
             membership.gone_ms = membership.gone_ms if membership.has_left else None
 
-    def of(self, obs: Observation) -> _Given:
-        return self._by_client.setdefault((obs.client, obs.member), _Given())
+    def of(self, obs: Observation) -> _Membership:
+        return self._by_client.setdefault((obs.client, obs.member), _Membership())
 
 
 class EpochsGiven(Checker):

@@ -24,34 +24,34 @@ _NOT_OF_STRANGERS: Final = frozenset({
 _OWN_FIELDS: Final = frozenset({"heartbeat_interval_ms", "member_id"})
 
 
-def unmet(story: Trace, met: Mapping[str, Any]) -> str:
+def unmet(story: Trace, upstream: Mapping[str, Any]) -> str:
     """Say what is not known of the brokers, or has changed meanwhile; "" where the rules can tell each answer."""
-    return next(_reasons(story, met), "")
+    return next(_reasons(story, upstream), "")
 
 
-def _reasons(story: Trace, met: Mapping[str, Any]) -> Iterator[str]:
+def _reasons(story: Trace, upstream: Mapping[str, Any]) -> Iterator[str]:
     beats = [obs for obs in story if obs.api == _BEAT]
-    topics: Mapping[str, Any] | None = met.get("topics")
+    topics: Mapping[str, Any] | None = upstream.get("topics")
     if topics is None:
         yield "its coordinator assigns partitions itself, and the tap does not know the cluster's topics"
         return
-    if changed := sorted(_subscribed(beats, met.get("topic_changes") or ())):
+    if changed := sorted(_subscribed(beats, upstream.get("topic_changes") or ())):
         yield f"topics that it subscribes to came or grew meanwhile: {', '.join(changed)}"
     names = {*topics, *(str(topic_id) for topic_id, _ in topics.values())}
     if strange := sorted({topic for obs in beats for topic, _ in obs.partitions} - names):
         yield f"partitions were assigned of topics that the tap knows nothing of: {', '.join(strange)}"
-    if "brokers" in met:
-        yield from _settings(met)
+    if "brokers" in upstream:
+        yield from _settings(upstream)
 
 
-def _settings(met: Mapping[str, Any]) -> Iterator[str]:
+def _settings(upstream: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is not known of the times by which brokers behind a tap go."""
-    settings: Mapping[str, Any] = met["settings"]
+    settings: Mapping[str, Any] = upstream["settings"]
     if missing := [name for name in _DECISIVE if name not in settings]:
         yield f"the broker does not tell {', '.join(missing)}"
     elif strange := {name.strip() for name in str(settings[ASSIGNORS]).split(",")} - _OWN_ASSIGNORS:
         yield f"its brokers have assignors of their own: {', '.join(sorted(strange))}"
-    own: Mapping[str, Any] = met.get("group_settings") or {"settings": None, "untold": "nobody asked"}
+    own: Mapping[str, Any] = upstream.get("group_settings") or {"settings": None, "untold": "nobody asked"}
     if own["settings"] is None:
         yield f"it is not known whether it has settings of its own: {own['untold']}"
     elif own["settings"]:

@@ -86,9 +86,9 @@ class ConsumerGroupInvariants(Checker):
                 yield claim.failed("A member was answered with an older epoch than before.", obs, detail=f"{epoch} after {seat.epoch}")
         seat.epoch, seat.answered_seq = max(epoch, seat.epoch if is_after else 0), obs.seq
         if obs.body.get("assignment") is not None:
-            self._given(member, seat, obs)
+            self._take_up(member, seat, obs)
 
-    def _given(self, member: str, seat: _Seat, obs: Observation) -> None:
+    def _take_up(self, member: str, seat: _Seat, obs: Observation) -> None:
         """Take what an answer gives; note who else still holds some of it."""
         new = set(obs.partitions) - seat.held
         for other, theirs in self._seats.items():

@@ -42,6 +42,6 @@ class DialectCheckers(DialectPart):
     member_requirements: tuple[str, ...]
     invariant_requirements: tuple[str, ...]
     blind_spots: tuple[Callable[[Trace], str], ...] = ()
-    unmet: Callable[[Trace, Mapping[str, Any]], str] = lambda _story, _met: ""
+    unmet: Callable[[Trace, Mapping[str, Any]], str] = lambda _story, _upstream: ""
     holds_of_coordinators: tuple[Callable[[], Checker], ...] = ()
     is_of_strangers: Callable[[Sequence[FieldDifference]], bool] = lambda _differences: False

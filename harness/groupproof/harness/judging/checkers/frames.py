@@ -53,7 +53,7 @@ class MemberIdsGiven(TrackingChecker):
 
     def __init__(self) -> None:
         super().__init__()
-        self._given: dict[str, set[str]] = {}
+        self._ids: dict[str, set[str]] = {}
         self._parting = PartingHeartbeats()
         self._waiting: Waiting[tuple[Observation, bool]] = Waiting(SLACK_MS)
 
@@ -68,7 +68,7 @@ class MemberIdsGiven(TrackingChecker):
         if self._parting.follow(obs) or obs.client is None:
             return ()
         if (grant := joins_of(obs)) is not None:
-            self._given.setdefault(obs.client, set()).add(grant.member)
+            self._ids.setdefault(obs.client, set()).add(grant.member)
         elif obs.kind == "request" and obs.api in _GROUP_TITLES:
             mine = self._group.members.get(obs.client)
             self._waiting.add(obs.at_ms, (obs, mine is not None and mine.is_member))
@@ -79,7 +79,7 @@ class MemberIdsGiven(TrackingChecker):
             yield from self._judge(request, is_member=is_member)
 
     def _judge(self, request: Observation, *, is_member: bool) -> Iterator[Finding]:
-        ids = self._given.get(request.client or "", ())
+        ids = self._ids.get(request.client or "", ())
         if request.member and request.member in ids and request.api != _LEAVE:
             return  # as nearly all do
         api = api_named(request.api or "")
@@ -133,7 +133,7 @@ class GenerationsGiven(ListeningChecker):
     listens = frozenset({("request", ANY_API), ("response", ANY_API)})
 
     def __init__(self) -> None:
-        self._given: dict[tuple[str, str], Numbers] = {}
+        self._generations: dict[tuple[str, str], Numbers] = {}
         self._of_client: dict[str, Numbers] = {}
         self._between: UnderWay[int] = UnderWay()
         self._handed: set[int] = set()
@@ -160,7 +160,7 @@ class GenerationsGiven(ListeningChecker):
         if obs.client is None:
             return ()
         if (grant := joins_of(obs)) is not None:
-            self._given.setdefault((obs.client, grant.member), Numbers()).add(grant.generation)
+            self._generations.setdefault((obs.client, grant.member), Numbers()).add(grant.generation)
             if grant.generation >= 0:  # an id that is handed out is in no generation yet
                 self._of_client.setdefault(obs.client, Numbers()).add(grant.generation)
                 self._joined.add((obs.client, grant.member))
@@ -219,7 +219,7 @@ class GenerationsGiven(ListeningChecker):
             yield _generations(request).tolerated(f"{request.api} carried an older generation than the one the member had adopted.", request)
 
     def _is_strange(self, request: Observation) -> bool:
-        mine = self._given.get((request.client or "", request.member or ""))
+        mine = self._generations.get((request.client or "", request.member or ""))
         return mine is not None and (request.generation == -1 or request.generation not in mine)
 
 

@@ -135,13 +135,13 @@ class GroupChecker:
                 _noted(self._members, capped(finding))
             for finding in run.invariants.end():
                 _noted(self._broken, finding)
-        goodbye, why = self._partings.goodbye(self._naming.shown)
+        goodbye, why = self._partings.goodbye(self._naming.label_of)
         run_name, case, group = self._key
         first, last = self._first, self._last
         return GroupResult(
             run=run_name, case=case, group=group, observations=self._observations, duplicates=self._duplicates, requests=self._partings.requests,
             joined=self._partings.has_members, is_virtual=first is not None and first.clock == "virtual",
-            clients=tuple(sorted(self._naming.shown(client) for client in self._partings.of)), goodbye=goodbye, goodbye_reason=why,
+            clients=tuple(sorted(self._naming.label_of(client) for client in self._partings.of)), goodbye=goodbye, goodbye_reason=why,
             duration_s=0.0 if first is None or last is None else (last.at_ns - first.at_ns) / 1e9,
             members=tuple(self._members.values()), laws=tuple(self._broken.values()),
             dialect=next(iter(self._router.spoken), CLASSIC_CHECKERS.dialect.name),

@@ -50,12 +50,12 @@ class Partings:
     def has_members(self) -> bool:
         return any(parting.joined for parting in self.of.values())
 
-    def goodbye(self, shown: Callable[[str], str] = str) -> tuple[Goodbye, str]:
+    def goodbye(self, name_of: Callable[[str], str] = str) -> tuple[Goodbye, str]:
         """Return UNCLEAN where the last connection of a member closed that was to leave and had not; who is still connected has yet to say it."""
         joined = {client: parting for client, parting in self.of.items() if parting.joined}
         for client, value in joined.items():
             if value.is_gone and not value.has_left and not value.may_stay:
-                return Goodbye.UNCLEAN, f"{shown(client)} went without a LeaveGroup"
+                return Goodbye.UNCLEAN, f"{name_of(client)} went without a LeaveGroup"
         return (Goodbye.CLEAN if any(parting.has_left for parting in joined.values()) else Goodbye.NONE), ""
 
 

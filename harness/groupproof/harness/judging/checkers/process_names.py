@@ -81,12 +81,12 @@ class Naming:
         if obs.client is None or obs.connection is None or obs.client in self._named:
             return obs.client
         if (process := self._of_connection.get(obs.connection)) is not None:
-            return self.shown(process)
+            return self.label_of(process)
         if obs.api == _LEAVE:
             return None
         return f"{obs.client}@{obs.connection}" if self._counts.get(obs.client, 0) > 1 else obs.client
 
-    def shown(self, name: str) -> str:
+    def label_of(self, name: str) -> str:
         """Return how a process is called where all are known: the first of several is numbered too."""
         return f"{name}#1" if self._counts.get(name, 0) > 1 else name
 

@@ -114,7 +114,7 @@ def requirements_judged(trace: Iterable[Observation]) -> frozenset[str]:
     has_epochs = False
     for obs in trace:
         has_epochs = has_epochs or _BEAT(obs)
-        shown = {pair for pair in open_yet if pair[1](obs)}
-        spoken |= {name for name, _ in shown}
-        open_yet -= shown
+        matched = {pair for pair in open_yet if pair[1](obs)}
+        spoken |= {name for name, _ in matched}
+        open_yet -= matched
     return frozenset(spoken if has_epochs else spoken - _OF_EPOCHS)

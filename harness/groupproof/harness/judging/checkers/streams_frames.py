@@ -23,11 +23,11 @@ from groupproof.protocol.wire.streams_protocol import (
 )
 from groupproof.protocol.wire.subscription import Assignment, Subscription, decode_assignment, decode_subscription
 
-__all__ = ["Dealt", "Given", "dealt", "given", "given_in", "info_in", "subscription_in", "tasks_in_words"]
+__all__ = ["Dealt", "ThreadAssignment", "dealt", "info_in", "newest_assignment", "subscription_in", "tasks_in_words", "thread_assignment_in"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class ThreadAssignment:
     """What one member is given."""
 
     partitions: tuple[TopicPartition, ...]
@@ -42,7 +42,7 @@ class Dealt:
     leader: str
     subscriptions: Mapping[str, SubscriptionInfo | None]
     owned: Mapping[str, frozenset[TopicPartition]]
-    assignments: Mapping[str, Given | None]
+    assignments: Mapping[str, ThreadAssignment | None]
 
     @property
     def infos(self) -> list[AssignmentInfo]:
@@ -56,7 +56,7 @@ class Dealt:
 def info_in(join: Observation) -> SubscriptionInfo | None:
     """Return the user data of a JoinGroup's `stream`."""
     subscription = subscription_in(join)
-    return None if subscription is None else _said(subscription)
+    return None if subscription is None else _subscription_info(subscription)
 
 
 def subscription_in(join: Observation) -> Subscription | None:
@@ -68,16 +68,16 @@ def subscription_in(join: Observation) -> Subscription | None:
         return None
 
 
-def given_in(answer: Observation) -> Given | None:
+def thread_assignment_in(answer: Observation) -> ThreadAssignment | None:
     """Return what a SyncGroup answer gives."""
-    return _given(answer.body.get("assignment") or b"")
+    return _thread_assignment(answer.body.get("assignment") or b"")
 
 
-def given(ev: Evidence, client: str, join: Observation) -> Given | None:
+def newest_assignment(ev: Evidence, client: str, join: Observation) -> ThreadAssignment | None:
     """Return the newest assignment that a member knew when it sent a JoinGroup: in one process an answer may be recorded after what it caused."""
     answers = (ev.answer(sync) for sync in ev.requests(Api.SYNC_GROUP, client, before=join.seq))
     received = [answer for answer in answers if answer is not None and error_of(answer) == 0 and knew(answer, join)]
-    return given_in(received[-1]) if received else None
+    return thread_assignment_in(received[-1]) if received else None
 
 
 def dealt(ev: Evidence, client: str, after: str | int | None = None, before: str | int | None = None) -> Iterator[Dealt]:
@@ -91,9 +91,9 @@ def dealt(ev: Evidence, client: str, after: str | int | None = None, before: str
         yield Dealt(
             sync=sync,
             leader=led[-1].member or "",
-            subscriptions={member: _said(subscription) for member, subscription in subscriptions.items()},
+            subscriptions={member: _subscription_info(subscription) for member, subscription in subscriptions.items()},
             owned={member: frozenset(subscription.owned) for member, subscription in subscriptions.items()},
-            assignments={item["member_id"]: _given(item.get("assignment") or b"") for item in sync.body.get("assignments") or ()},
+            assignments={item["member_id"]: _thread_assignment(item.get("assignment") or b"") for item in sync.body.get("assignments") or ()},
         )
 
 
@@ -101,16 +101,16 @@ def tasks_in_words(tasks: Iterable[Task]) -> str:
     return ", ".join(map(str, sorted(tasks))) or "nothing"
 
 
-def _said(subscription: Subscription) -> SubscriptionInfo | None:
+def _subscription_info(subscription: Subscription) -> SubscriptionInfo | None:
     try:
         return decode_subscription_info(subscription.user_data or b"")
     except BlobError:
         return None
 
 
-def _given(blob: bytes) -> Given | None:
+def _thread_assignment(blob: bytes) -> ThreadAssignment | None:
     try:
         read: Assignment = decode_assignment(blob)
-        return Given(partitions=tuple(read.partitions), info=decode_assignment_info(read.user_data or b""))
+        return ThreadAssignment(partitions=tuple(read.partitions), info=decode_assignment_info(read.user_data or b""))
     except BlobError:
         return None

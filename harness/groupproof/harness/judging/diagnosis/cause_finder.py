@@ -209,4 +209,4 @@ def _at(sign: Sign) -> float:
 def _show(now: Rebalance, sign: Sign) -> None:
     """Put what began a rebalance before what followed, once."""
     evidence = EvidenceLine(seq=sign.seq, at_ms=sign.at_ms, text=sign.text, marks=sign.marks)
-    now.shown = [evidence, *(view for view in now.shown if (view.seq, view.text) != (evidence.seq, evidence.text))]
+    now.evidence = [evidence, *(view for view in now.evidence if (view.seq, view.text) != (evidence.seq, evidence.text))]

@@ -42,7 +42,7 @@ def consumer_rebalances(trace: Trace) -> list[Rebalance]:
     asked: dict[ExchangeId, Observation] = {}
     for observation in trace:
         if _is_said(observation) and observation.group is not None:
-            groups.setdefault(observation.group, ConsumerGroup(observation.group)).said(observation)
+            groups.setdefault(observation.group, ConsumerGroup(observation.group)).read_log(observation)
         elif observation.api == _HEARTBEAT and observation.kind == "request" and (group := str(observation.body.get("group_id"))) not in logged:
             asked[observation.exchange_id] = observation
             groups.setdefault(group, ConsumerGroup(group)).asked(observation)
@@ -52,7 +52,7 @@ def consumer_rebalances(trace: Trace) -> list[Rebalance]:
             groups[str(request.body.get("group_id"))].answered(observation, request)
         elif observation.kind == "event" and observation.body.get("name") == "partition-made":
             for consumer_group in groups.values():
-                consumer_group.said(observation)
+                consumer_group.read_log(observation)
     return [rebalance for group in groups.values() for rebalance in group.finish()]
 
 
@@ -111,7 +111,7 @@ class ConsumerGroup:
 
     # A broker's log
 
-    def said(self, obs: Observation) -> None:
+    def read_log(self, obs: Observation) -> None:
         """Take an event of a broker's log."""
         name, line = str(obs.body["name"]), str(obs.body.get("line", ""))
         self._is_logged = self._is_logged or name != "partition-made"

@@ -84,7 +84,7 @@ class Rebalance:
     is_initial: bool = False
     is_emptied: bool = False
     ended: str = ""
-    shown: list[EvidenceLine] = field(default_factory=list)
+    evidence: list[EvidenceLine] = field(default_factory=list)
     joined_at: dict[str, float] = field(default_factory=dict)
     answers: dict[int, int] = field(default_factory=dict)
 
@@ -117,7 +117,7 @@ class Rebalance:
         return (own or SORTED[self.cause].words).format(member=name_of(self.member))
 
     def show(self, evidence: EvidenceLine) -> None:
-        self.shown.append(evidence)
+        self.evidence.append(evidence)
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain data; times in ms, with the unit in each name."""
@@ -131,7 +131,7 @@ class Rebalance:
             "awaited_to_join": [_awaited(awaited_member) for awaited_member in self.awaited_to_join], "awaited_to_sync": [_awaited(awaited_member) for awaited_member in self.awaited_to_sync],
             "rebalance_timeout_ms": self.rebalance_timeout_ms, "session_timeout_ms": self.session_timeout_ms,
             "answers": {error_named(code): count for code, count in sorted(self.answers.items())},
-            "shown": [{"seq": view.seq, "at_ms": _round(view.at_ms), "text": view.text, "marks": view.marks or None} for view in self.shown],
+            "shown": [{"seq": view.seq, "at_ms": _round(view.at_ms), "text": view.text, "marks": view.marks or None} for view in self.evidence],
         }  # fmt: skip
 
 

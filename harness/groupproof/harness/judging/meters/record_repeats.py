@@ -40,7 +40,7 @@ class Records:
     the partition). A topic with transactions or compaction has gaps of its own."""
 
     def __init__(self) -> None:
-        self._given: dict[tuple[str, int], Spans] = {}
+        self._spans: dict[tuple[str, int], Spans] = {}
         self._figures = Figures()
 
     def feed(self, obs: Observation) -> None:
@@ -49,12 +49,12 @@ class Records:
         for partition in obs.body.get("partitions") or ():
             first, last = partition.get("minOffset", -1), partition.get("maxOffset", -1)
             if 0 <= first <= last:
-                again = self._given.setdefault((partition["topic"], partition["partition"]), Spans()).add(first, last)
+                again = self._spans.setdefault((partition["topic"], partition["partition"]), Spans()).add(first, last)
                 self._figures.add("records", last - first + 1, obs.client)
                 self._figures.add("duplicate_records", again, obs.client)
 
     def result(self) -> Figures:
         figures = added([self._figures])
         if figures.totals:
-            figures.add("lost_records", sum(spans.missing for spans in self._given.values()))
+            figures.add("lost_records", sum(spans.missing for spans in self._spans.values()))
         return figures

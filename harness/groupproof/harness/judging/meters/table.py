@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Final
 
-__all__ = ["BESIDE", "SHOWN", "html_table", "lines", "rows", "to_json", "value_text"]
+__all__ = ["BESIDE", "TITLES", "html_table", "lines", "rows", "to_json", "value_text"]
 
-SHOWN: Final[dict[str, str]] = {
+TITLES: Final[dict[str, str]] = {
     "ownership_overlap_ms": "two owners of a partition",
     "ownership_overlap_partition_ms": "two owners, summed over partitions",
     "unowned_ms": "a partition without an owner",
@@ -59,7 +59,7 @@ def value_text(name: str, value: float | None) -> str:
 
 def _columns(runs: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, list[str]]]:
     """Yield the rows that some run has a value for."""
-    for name, words in SHOWN.items():
+    for name, words in TITLES.items():
         values = [run.get(name) for run in runs.values()]
         if any(value is not None for value in values):
             yield words, [value_text(name, value) for value in values]

@@ -21,6 +21,6 @@ def upstream_of(trace: Trace) -> Mapping[str, Any] | None:
 
 def judge_sides(trace: Trace, *, is_cut: bool = False) -> tuple[list[CaseResult], list[UnjudgedSide]]:
     """Return the results of both sides, the members' first, and what is not judged; with `is_cut` there was more than `trace` holds."""
-    met = upstream_of(trace)
-    sides = [*judge_clients(trace, met), *judge_coordinator(trace, met, is_cut=is_cut)]
+    upstream = upstream_of(trace)
+    sides = [*judge_clients(trace, upstream), *judge_coordinator(trace, upstream, is_cut=is_cut)]
     return [side for side in sides if isinstance(side, CaseResult)], [side for side in sides if isinstance(side, UnjudgedSide)]

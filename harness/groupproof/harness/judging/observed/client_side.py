@@ -17,16 +17,16 @@ from groupproof.protocol.trace import Trace
 __all__ = ["judge_clients"]
 
 
-def judge_clients(trace: Trace, met: Mapping[str, Any] | None) -> list[CaseResult | UnjudgedSide]:
+def judge_clients(trace: Trace, upstream: Mapping[str, Any] | None) -> list[CaseResult | UnjudgedSide]:
     """Return a result for each group that somebody spoke of, in order of appearance; `met` is the event's body that tells of the upstream."""
     groups = dict.fromkeys(obs.group for obs in trace if obs.group is not None and obs.api in membership_apis())
-    left_out = {group: why for group in groups if (why := _why_not(group, trace, met))}
+    left_out = {group: why for group in groups if (why := _why_not(group, trace, upstream))}
     judged = judge_live([obs for obs in trace if obs.group not in left_out])
     return [*judged, *(UnjudgedSide(group=group, side="members", why=why) for group, why in left_out.items())]
 
 
-def _why_not(group: str, trace: Trace, met: Mapping[str, Any] | None) -> str:
-    was_there = met is not None and (met["groups"] is None or group in met["groups"])
+def _why_not(group: str, trace: Trace, upstream: Mapping[str, Any] | None) -> str:
+    was_there = upstream is not None and (upstream["groups"] is None or group in upstream["groups"])
     return "some of them joined before the tap was there" if was_there and _named_before(group, trace) else ""
 
 

@@ -46,7 +46,7 @@ _ADVERSE: Final = (Verdict.FAILED, Verdict.NON_STRICT)
 
 
 def judge_coordinator(
-    trace: Trace, met: Mapping[str, Any] | None, *, is_cut: bool = False, names_release: bool = True, tolerance: Tolerance | None = None
+    trace: Trace, upstream: Mapping[str, Any] | None, *, is_cut: bool = False, names_release: bool = True, tolerance: Tolerance | None = None
 ) -> list[CaseResult | UnjudgedSide]:
     """Return what the oracle says of each group that somebody joined through the tap, in order of appearance.
 
@@ -54,7 +54,7 @@ def judge_coordinator(
     not the profile's is looked for in all other releases, which takes seconds.
     """
     groups = list(dict.fromkeys(obs.group for obs in trace if obs.kind == "request" and obs.group is not None and _joins(obs)))
-    return [_judged(group, trace, met, is_cut=is_cut, names_release=names_release, tolerance=tolerance) for group in groups]
+    return [_judged(group, trace, upstream, is_cut=is_cut, names_release=names_release, tolerance=tolerance) for group in groups]
 
 
 def judge_answers(trace: Trace, *, names_release: bool = True, tolerance: Tolerance | None = None) -> CaseResult:
@@ -85,13 +85,13 @@ def _answers(trace: Trace, *, names_release: bool, tolerance: Tolerance | None) 
     return result, f"{_STRANGERS}: {reading.findings[0].observed}" if is_of_strangers and not broken else ""
 
 
-def _judged(group: str, trace: Trace, met: Mapping[str, Any] | None, *, is_cut: bool, **how: Any) -> CaseResult | UnjudgedSide:
+def _judged(group: str, trace: Trace, upstream: Mapping[str, Any] | None, *, is_cut: bool, **how: Any) -> CaseResult | UnjudgedSide:
     story = [obs for obs in trace if obs.group == group]
-    why = "more was seen than is kept" if is_cut else _unknown(group, met) or next((why for look in _looks(story) if (why := look(story))), "")
+    why = "more was seen than is kept" if is_cut else _unknown(group, upstream) or next((why for look in _looks(story) if (why := look(story))), "")
     why = why or next(_beside(story, trace), "")
-    if why or met is None:
+    if why or upstream is None:
         return UnjudgedSide(group=group, side="coordinator", why=why)
-    facts = {**met, **_of_group(group, trace)}
+    facts = {**upstream, **_of_group(group, trace)}
     parts = [part for part, _ in checkers_spoken(story)]
     if why := next((why for part in parts if (why := part.unmet(story, facts))), ""):
         return UnjudgedSide(group=group, side="coordinator", why=why)
@@ -111,12 +111,12 @@ def _joins(obs: Observation) -> bool:
     return reader is not None and reader.is_join(obs)
 
 
-def _unknown(group: str, met: Mapping[str, Any] | None) -> str:
-    if met is None:
+def _unknown(group: str, upstream: Mapping[str, Any] | None) -> str:
+    if upstream is None:
         return "the trace does not tell what the upstream is"
-    if met["groups"] is None or met["settings"] is None:
-        return str(met["untold"])
-    return "the group was there before the tap" if group in met["groups"] else ""
+    if upstream["groups"] is None or upstream["settings"] is None:
+        return str(upstream["untold"])
+    return "the group was there before the tap" if group in upstream["groups"] else ""
 
 
 def _seen_in_one_run(finding: Finding) -> Finding:
@@ -188,12 +188,12 @@ def _is_cut_short(closed: Observation) -> bool:
 # As a script -----------------------------------------------------------------------------------------------------------------------
 
 
-def _as_scripted(group: str, trace: Trace, met: Mapping[str, Any]) -> Trace:
+def _as_scripted(group: str, trace: Trace, upstream: Mapping[str, Any]) -> Trace:
     """Return the trace as a script's would be, on the connections of the group: what clients and broker say is then the members' affair."""
     connections = {obs.connection for obs in trace if obs.group == group and obs.connection is not None}
     kept = [obs for obs in trace if obs.connection in connections and obs.api != Api.LIST_GROUPS.title]
-    body = {"name": "ground", "profile": met["profile"], "settings": met["settings"], "group": group}
-    body |= {"topic_ids": met["topics"]} if met.get("topics") else {}
+    body = {"name": "ground", "profile": upstream["profile"], "settings": upstream["settings"], "group": group}
+    body |= {"topic_ids": upstream["topics"]} if upstream.get("topics") else {}
     ground = Observation(seq=0, at_ns=kept[0].at_ns, run=kept[0].run, kind="event", who="kit", body=body)
     observations = [ground, *(replace(obs, who="member") if obs.kind in ("request", "response") else obs for obs in kept)]
     return [replace(obs, seq=seq) for seq, obs in enumerate(observations)]

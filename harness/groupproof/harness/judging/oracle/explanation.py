@@ -30,7 +30,7 @@ _HEX_ID: Final = re.compile(r"[\w.-]*\b(?:[0-9a-fA-F]{32}|0x[0-9a-f]{6,16})\b")
 _TOPIC_ENTRY: Final = "topic_partitions["
 _PENDING: Final = "PEND-05"
 """What ends the join phase too soon where only owners of ids handed out are still to come."""
-_SHOWN: Final = {
+_SAME_ELSEWHERE: Final = {
     Api.DESCRIBE_GROUPS: frozenset({"protocol_type", "protocol_data", "member_metadata", "member_assignment"}),
     Api.CONSUMER_GROUP_DESCRIBE: frozenset({"assignor_name", "topic_name", "subscribed_topic_regex"}),
 }
@@ -102,8 +102,8 @@ def _lost(divergence: Divergence) -> Finding:
 
 def _is_only_shown(divergence: Divergence) -> bool:
     """Tell whether only administrators see the difference, and of a group that is as they are told: no member fares worse for it."""
-    shown = _SHOWN.get(divergence.step.exchange.api, frozenset())
-    rest = [difference for difference in divergence.differences if difference.field not in shown]
+    elsewhere = _SAME_ELSEWHERE.get(divergence.step.exchange.api, frozenset())
+    rest = [difference for difference in divergence.differences if difference.field not in elsewhere]
     return bool(divergence.differences) and (not rest or _is_early_target(rest, divergence.step))
 
 

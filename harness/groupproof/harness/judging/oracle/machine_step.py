@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 __all__ = ["ImpossibleChoice", "answers_by_rule", "breaks_off", "followed"]
 
-Given = ParamSpec("Given")
+Arguments = ParamSpec("Arguments")
 
 
 class ImpossibleChoice(Exception):
     """The broker's choices lead to a state that the machine's invariants forbid; `str()` says which invariant."""
 
 
-def followed(step: Callable[Given, list[Output]], /, *arguments: Given.args, **named: Given.kwargs) -> list[Output]:
+def followed(step: Callable[Arguments, list[Output]], /, *arguments: Arguments.args, **named: Arguments.kwargs) -> list[Output]:
     """Return what `step` of a machine puts out; raise `ImpossibleChoice` where it breaks one of its own invariants. Only a broker's answers can make it do so.
 
     The reference keeps its invariants for every choice that it makes itself (the tests of the machine prove that). Here the broker makes the choices.

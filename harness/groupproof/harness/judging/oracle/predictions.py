@@ -183,8 +183,8 @@ def _rules(release: str, history: History) -> tuple[object, ...]:
     """Return all of a release's table that can bear upon the requests of a history."""
     kept_by, asked = profile_named(release), {exchange.api.title for exchange in history.exchanges}
     requests = frozenset(request for dialect in kept_by.dialects for request in dialect.requests)
-    met = (table for table in kept_by.tables.values() if any(request.value in asked for request in table.dialect.requests))
-    return tuple(_bearing(table, asked, requests) for table in met), kept_by.defaults, kept_by.line
+    tables = (table for table in kept_by.tables.values() if any(request.value in asked for request in table.dialect.requests))
+    return tuple(_bearing(table, asked, requests) for table in tables), kept_by.defaults, kept_by.line
 
 
 def _bearing(table: Table, asked: Collection[str], requests: Collection[EventKind]) -> tuple[object, ...]:

@@ -25,11 +25,11 @@ def group_configs_are_told(evidence: Evidence) -> Iterator[Finding]:
                 )
 
 
-def _of_group(evidence: Evidence, request: Observation, answer: Observation, group: str, shown: dict[str, str]) -> Iterator[Finding]:
+def _of_group(evidence: Evidence, request: Observation, answer: Observation, group: str, configs: dict[str, str]) -> Iterator[Finding]:
     before = [change for change in config_changes(group, evidence.trace) if change.seq < request.seq]
     for name, value in before[-1].configs.items() if before else ():
-        if shown.get(name) != value:
+        if configs.get(name) != value:
             yield Finding(
                 verdict=Verdict.FAILED, requirement="CGD-29", expected=f"DescribeConfigs tells what the group was given: {name} = {value}.",
-                observed=f"It tells {shown.get(name, 'nothing')}.", seq=answer.seq,
+                observed=f"It tells {configs.get(name, 'nothing')}.", seq=answer.seq,
             )  # fmt: skip

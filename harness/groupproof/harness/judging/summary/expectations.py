@@ -97,10 +97,10 @@ class MatchedExpectations:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectations:
-    known: tuple[KnownFailure, ...] = ()
+    failures: tuple[KnownFailure, ...] = ()
 
     def about(self, release: str, profile: str) -> tuple[KnownFailure, ...]:
-        return tuple(verdict for verdict in self.known if verdict.is_about(release, profile))
+        return tuple(verdict for verdict in self.failures if verdict.is_about(release, profile))
 
 
 def _holds(releases: SpecifierSet, release: str) -> bool:
@@ -126,7 +126,9 @@ def load(path: Path) -> Expectations:
     except SchemaError as error:
         raise WrongUsage(f"{path}: {error}") from error
     return Expectations(
-        known=tuple(failure for number, entry in enumerate(data.get("known", []), 1) for failure in _failures(entry, f"{path.name}, entry {number}"))
+        failures=tuple(
+            failure for number, entry in enumerate(data.get("known", []), 1) for failure in _failures(entry, f"{path.name}, entry {number}")
+        )
     )
 
 

@@ -66,7 +66,7 @@ def update(file: Path, report: Mapping[str, Any], reading: KnownReason) -> Updat
     Raises `WrongUsage` when the file is no expectations file, or when there are new failures and `reading` doesn't say why they are known.
     """
     text = file.read_text("utf-8") if file.exists() else ""
-    failures = load(file).known if file.exists() else ()
+    failures = load(file).failures if file.exists() else ()
     # What the file itself begins with is about the whole of it.
     starts = [match.start() or match.end() - len(_HEAD) for match in _ENTRY.finditer(text)]
     if len(starts) != len(failures):

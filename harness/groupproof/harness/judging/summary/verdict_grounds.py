@@ -35,8 +35,8 @@ def proof_of(finding: Finding) -> str:
 def deciding(ruling: Ruling) -> Finding | None:
     """Return the finding that decides an adverse verdict: of several, one that its run proves on the wire."""
     decisive = [finding for finding in ruling.findings if finding.verdict is ruling.verdict and finding.verdict in ADVERSE]
-    shown = [finding for finding in decisive if finding.grounds is None or finding.grounds.run == ruling.run]
-    return next((finding for finding in shown if finding.proof is Proof.SAFETY), next(iter(shown or decisive), None))
+    of_run = [finding for finding in decisive if finding.grounds is None or finding.grounds.run == ruling.run]
+    return next((finding for finding in of_run if finding.proof is Proof.SAFETY), next(iter(of_run or decisive), None))
 
 
 def _parts(ruling: Ruling) -> Iterator[str]:

@@ -76,7 +76,7 @@ class _Plain:
 
     source: BinaryIO
     digest: hashlib._Hash = field(default_factory=hashlib.sha256)
-    taken: int = 0
+    bytes_read: int = 0
     _ready: bytearray = field(default_factory=bytearray)
     _frame: zstandard.ZstdDecompressionObj = field(init=False)
 
@@ -89,8 +89,8 @@ class _Plain:
         block = bytes(self._ready[:size])
         del self._ready[:size]
         self.digest.update(block)
-        self.taken += len(block)
-        if self.taken > TOTAL_BYTES_MAX:
+        self.bytes_read += len(block)
+        if self.bytes_read > TOTAL_BYTES_MAX:
             raise NotACertificate(f"it unpacks to more than {TOTAL_BYTES_MAX >> 20} MiB, which no certificate does")
         return block
 
@@ -161,16 +161,16 @@ def _read(archive: tarfile.TarFile, info: tarfile.TarInfo) -> bytes:
 
 def _check(info: tarfile.TarInfo, count: int) -> None:
     """Raise `NotACertificate` for an entry that groupproof never packs."""
-    shown = repr(info.name[:80])
+    name = repr(info.name[:80])
     if count >= FILES_MAX:
         raise NotACertificate(f"it holds more than {FILES_MAX} files, which no certificate does")
     if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or info.sparse is not None:
-        raise NotACertificate(f"{shown} in it is no plain file, and a certificate holds nothing else")
+        raise NotACertificate(f"{name} in it is no plain file, and a certificate holds nothing else")
     if info.name.startswith("/") or "\\" in info.name or any(part in ("", ".", "..") for part in info.name.split("/")):
-        raise NotACertificate(f"{shown} in it leads to another place")
+        raise NotACertificate(f"{name} in it leads to another place")
     if info.size > FILE_BYTES_MAX:
-        raise NotACertificate(f"{shown} in it claims {info.size} bytes; no file of a certificate has more than {FILE_BYTES_MAX >> 20} MiB")
+        raise NotACertificate(f"{name} in it claims {info.size} bytes; no file of a certificate has more than {FILE_BYTES_MAX >> 20} MiB")
     try:
         _header(info.name, info.size)
     except (ValueError, UnicodeError) as error:
-        raise NotACertificate(f"{shown} in it has a name that groupproof doesn't give: {error}") from error
+        raise NotACertificate(f"{name} in it has a name that groupproof doesn't give: {error}") from error

@@ -245,10 +245,10 @@ class _RecomputedRun:
                 file = Path(folder) / Path(name).name
                 file.write_bytes(self._contents.expectations[name])
                 try:
-                    failures += load(file).known
+                    failures += load(file).failures
                 except (WrongUsage, ValueError) as error:
                     self._unknown.append(f"{name} holds no known failures: {error}")
-        return Expectations(known=tuple(failures))
+        return Expectations(failures=tuple(failures))
 
 
 def _plays(case_result: RecomputedCase | None) -> list[Play]:

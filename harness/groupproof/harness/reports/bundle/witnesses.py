@@ -57,9 +57,9 @@ def _of_coordinator(manifest: Mapping[str, Any], report: Mapping[str, Any], fact
     yield from _other("subject.capabilities", report["subject"]["capabilities"], [f"{api.title} {low}-{high}" for api, (low, high) in ranges])
 
 
-def _other(name: str, stated: Any, shown: Any) -> Iterator[str]:
-    if stated != shown:
-        yield f"{name} is {_words(stated)}, and {_words(shown)}"
+def _other(name: str, stated: Any, found: Any) -> Iterator[str]:
+    if stated != found:
+        yield f"{name} is {_words(stated)}, and {_words(found)}"
 
 
 def _words(value: Any) -> str:

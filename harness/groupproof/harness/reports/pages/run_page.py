@@ -25,14 +25,14 @@ GRADE_COLOURS: Mapping[str, str] = {"PASSED": "ok", "FAILED": "failed", "PARTIAL
 
 def page(run: RunSummary, views: Iterable[CaseView], pictures: Mapping[str, str], output: str) -> str:
     """Return the page. `pictures` are the inline timelines by case id; `output` is the report's folder as the user wrote it."""
-    shown = list(views)
+    listed = list(views)
     return render(
         "report.html.j2",
         run=run,
-        areas=_areas(shown),
-        notable=folded(sorted((view for view in shown if view.is_notable), key=lambda view: view.gravity), lambda view: cause_of(view.report)),
-        notable_count=sum(view.is_notable for view in shown),
-        counts=_counts(shown),
+        areas=_areas(listed),
+        notable=folded(sorted((view for view in listed if view.is_notable), key=lambda view: view.gravity), lambda view: cause_of(view.report)),
+        notable_count=sum(view.is_notable for view in listed),
+        counts=_counts(listed),
         pictures=pictures,
         definitions=DEFINITIONS,
         key=legend_inline(),

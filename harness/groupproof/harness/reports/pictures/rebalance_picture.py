@@ -53,4 +53,4 @@ def _spans(now: Rebalance, after: Rebalance | None, end: Instant) -> list[Span]:
 
 def _at(now: Rebalance, ms: float) -> Instant:
     """Return the place in the trace of the line or frame that was seen at `ms`."""
-    return next((Instant(view.seq, ms) for view in now.shown if view.at_ms == ms), Instant(now.start_seq, ms))
+    return next((Instant(view.seq, ms) for view in now.evidence if view.at_ms == ms), Instant(now.start_seq, ms))

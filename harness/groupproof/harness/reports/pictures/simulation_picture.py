@@ -33,7 +33,7 @@ def _is_quiet(obs: Observation) -> bool:
 def _subtitle(outcome: Outcome) -> str:
     if outcome.violations:
         (broken, *_) = outcome.violations
-        return f"{broken.requirement} broken at {time_label(broken.at_ms)}: {broken.what}"
+        return f"{broken.requirement} broken at {time_label(broken.at_ms)}: {broken.observed}"
     assert outcome.converged_at_ms is not None, "without a violation the group has settled"
     settled_ms = outcome.converged_at_ms - outcome.simulation.duration_ms
     return f"no law broken; settled {time_label(settled_ms)} after everything was healed"

@@ -19,8 +19,8 @@ _FORMAT: Final = re.sub(r"\s*@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, fl
 """rich's own, without the fonts that it would fetch."""
 
 
-def terminal_svg(shown: RenderableType, title: str, *, width: int = _WIDTH) -> str:
+def terminal_svg(content: RenderableType, title: str, *, width: int = _WIDTH) -> str:
     """Return the picture; the same text is the same picture."""
     console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True, color_system="truecolor", legacy_windows=False)
-    console.print(shown, highlight=False, soft_wrap=False)
+    console.print(content, highlight=False, soft_wrap=False)
     return console.export_svg(title=title, code_format=_FORMAT)

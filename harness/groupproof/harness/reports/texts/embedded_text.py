@@ -71,14 +71,14 @@ def _of_streams(obs: Observation) -> Iterator[str]:
         if obs.kind == "request" and obs.api == Api.JOIN_GROUP.title:
             blobs = (item.get("metadata") or b"" for item in obs.body.get("protocols") or () if item.get("name") == ASSIGNOR)
             for blob in blobs:
-                yield _said(decode_subscription_info(decode_subscription(blob).user_data or b""))
+                yield _subscription_text(decode_subscription_info(decode_subscription(blob).user_data or b""))
         elif obs.kind == "response" and obs.api == Api.SYNC_GROUP.title and obs.body.get("protocol_name") == ASSIGNOR and not obs.error:
-            yield _given(decode_assignment_info(decode_assignment(obs.body.get("assignment") or b"").user_data or b""))
+            yield _assignment_text(decode_assignment_info(decode_assignment(obs.body.get("assignment") or b"").user_data or b""))
     except BlobError as error:
         yield f"{ASSIGNOR}: {error}"
 
 
-def _said(info: SubscriptionInfo) -> str:
+def _subscription_text(info: SubscriptionInfo) -> str:
     words = [f"{ASSIGNOR}: version {info.version} of {info.latest}"]
     if info.is_known:
         words += [f"process {info.process[:8]}", *([f"at {info.end_point}"] if info.end_point else [])]
@@ -88,7 +88,7 @@ def _said(info: SubscriptionInfo) -> str:
     return ", ".join(words)
 
 
-def _given(info: AssignmentInfo) -> str:
+def _assignment_text(info: AssignmentInfo) -> str:
     words = [f"{ASSIGNOR}: version {info.version}, {info.commonly} known to all"]
     if info.is_known:
         words.append(f"active {', '.join(map(str, info.active)) or 'nothing'}")

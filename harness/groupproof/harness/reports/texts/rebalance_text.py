@@ -23,7 +23,7 @@ _ANSWERS: Final = {
 }
 """What the application should understand by these errors (DIAG-29)."""
 
-_KNOWN: Final = {
+_SOURCES: Final = {
     Certainty.TOLD: "as the coordinator says",
     Certainty.SEEN: "as the requests and log lines show",
     Certainty.INFERRED: "inferred",
@@ -46,7 +46,7 @@ def tell(now: Rebalance, epoch_ms: int | None = None) -> Iterator[str]:
     of, number_name = _NAMED.get(now.protocol, ("", "generation"))
     yield f"group {now.group}{of}, rebalance {now.number}: {number_name} {before} → {to}, began at {moment(now.started_ms, epoch_ms)}{where}"
     kind = f", {now.kind.value}" if now.kind else ""
-    yield f"  cause    {now.cause} ({now.branch.value}{kind}), {_KNOWN[now.certainty]}"
+    yield f"  cause    {now.cause} ({now.branch.value}{kind}), {_SOURCES[now.certainty]}"
     client_words = f"; it said: {now.client_reason}" if now.client_reason else ""
     yield f"           {now.words}{client_words}"
     if now.also:
@@ -56,7 +56,7 @@ def tell(now: Rebalance, epoch_ms: int | None = None) -> Iterator[str]:
         yield f"  waited   {waited}"
     for code, count in sorted(now.answers.items()):
         yield f"  answers  {ErrorCode(code).name} ({code}) ×{count}: {_ANSWERS[ErrorCode(code)]}"
-    for view in now.shown:
+    for view in now.evidence:
         yield f"  shown by {f'{view.marks} ' if view.marks else ''}at {moment(view.at_ms, epoch_ms)}: {view.text}"
     for advice in advice_for(now):
         yield f"  advice   {advice.id} {f'{advice.about}: ' if advice.about else ''}{advice.text}"
@@ -115,10 +115,10 @@ def _lasted(rebalances: Sequence[Rebalance]) -> str:
 
 
 def _by_cause(rebalances: Sequence[Rebalance]) -> list[tuple[Cause, list[Rebalance]]]:
-    met: dict[Cause, list[Rebalance]] = {}
+    by_cause: dict[Cause, list[Rebalance]] = {}
     for rebalance in rebalances:
-        met.setdefault(rebalance.cause, []).append(rebalance)
-    return sorted(met.items(), key=lambda one: (-len(one[1]), _FREQUENT.index(one[0])))
+        by_cause.setdefault(rebalance.cause, []).append(rebalance)
+    return sorted(by_cause.items(), key=lambda one: (-len(one[1]), _FREQUENT.index(one[0])))
 
 
 def explanation_to_json(rebalances: Sequence[Rebalance], epoch_ms: int | None = None) -> dict[str, Any]:

@@ -84,7 +84,7 @@ def value_in_words(value: Any) -> str:
 
 def _ref(ref: Ref) -> str:
     plus = f"{ref.plus:+d}" if ref.plus else ""
-    return f"{ref.member}'s {ref.what.replace('_', ' ')}{plus}"
+    return f"{ref.member}'s {ref.attribute.replace('_', ' ')}{plus}"
 
 
 def _subscribed(subscription: SubscriptionBytes) -> str:

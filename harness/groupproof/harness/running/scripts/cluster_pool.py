@@ -147,10 +147,10 @@ async def opened(subject: BrokerSubject, spec: ClusterSpec, cases: Iterable[Case
     topics = {name: partitions for case in cases for name, partitions in topics_of(script_of(case).topics, prefix).items()}
     async with subject.cluster(settings=dict(spec.settings), brokers=spec.brokers, topics=topics) as cluster, mapped(cluster) as where:
         where.unreadable = await unreadable(where, f"{prefix}versions")
-        untold = cluster.unmet.keys() - cluster.known.keys()
+        untold = cluster.unmet.keys() - cluster.known_settings.keys()
         settings = await reported_settings(cluster.connect, cluster.addresses[0]) if untold else {}
         unmet = _unmet(dict(spec.settings), cluster.unmet, settings)
-        held = {**_holding(dict(spec.settings), unmet, settings), **values_of(cluster.known)}
+        held = {**_holding(dict(spec.settings), unmet, settings), **values_of(cluster.known_settings)}
         if {INITIAL_DELAY, MIN_SESSION} & (unmet.keys() - held.keys()):
             by_name = await measured(where, f"{prefix}settings-{random.SystemRandom().getrandbits(32):08x}")
             held = {**{name: value for name, value in by_name.items() if name in unmet}, **held}

@@ -114,7 +114,7 @@ class BrokerStage:
         names = Names(case=case.id, key=f"{self.token}{key}", topics=script.topics, prefix=self.prefix, own=script.own_topics)
         name, version = called(self.subject)
         held = {"settings": dict(cluster.settings), "profile": self.profile, "subject": {"name": name, "version": version}}
-        if settings := cluster.where.cluster.known:
+        if settings := cluster.where.cluster.known_settings:
             held["sources"] = {name: value.source for name, value in settings.items()}
 
         async def is_lost(trace: Trace) -> bool:

@@ -71,7 +71,7 @@ async def _enters(bench: Bench, dialogue: MemberDialogue, **more: Any) -> None:
     await dialogue.subscribe(bench.bootstrap, **_fields(dialogue), **more)
     started = await dialogue.event("startup_complete", since=dialogue.began)
     bench.expect(f"no startup_complete within {EVENT_S:.0f} s of subscribe", holds=started is not None)
-    assigned = await _given(dialogue, dialogue.began)
+    assigned = await _first_assignment(dialogue, dialogue.began)
     bench.claims(dialogue)
     if assigned is not None:
         return
@@ -88,7 +88,7 @@ def _fields(dialogue: MemberDialogue) -> dict[str, Any]:
     return {name: value for name, value in subscription_of(member, "").items() if name not in _BY_CHECK}
 
 
-async def _given(dialogue: MemberDialogue, since: int) -> Observation | None:
+async def _first_assignment(dialogue: MemberDialogue, since: int) -> Observation | None:
     """Wait for a SyncGroup answer that gives the member its part."""
     with trio.move_on_after(EVENT_S):
         while True:

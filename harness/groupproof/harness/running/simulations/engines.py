@@ -60,7 +60,7 @@ def _answers(simulation: Simulation, plan: Schedule, trace: Trace) -> Iterator[C
     """Yield what the oracle says of the coordinator's answers."""
     if any(fault.kind in _BEYOND_RULES for fault in plan.happenings):
         return
-    met: Mapping[str, Any] = {"profile": simulation.profile, "settings": simulation.coordinator_settings, "groups": ()}
+    upstream: Mapping[str, Any] = {"profile": simulation.profile, "settings": simulation.coordinator_settings, "groups": ()}
     tolerance = _EXACT if any(obs.clock == "virtual" for obs in trace) else None
-    results = judge_coordinator(trace, met, names_release=False, tolerance=tolerance)
+    results = judge_coordinator(trace, upstream, names_release=False, tolerance=tolerance)
     yield from (result for result in results if isinstance(result, CaseResult))

@@ -31,7 +31,7 @@ class RecordedSimulation:
 
 def to_json(outcome: Outcome, plan: Schedule, judged: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Return the file's content; `judged` are the requirements that judges found broken in the trace, with what they observed."""
-    violations = [{"requirement": violation.requirement, "at_ms": violation.at_ms, "what": violation.what} for violation in outcome.violations]
+    violations = [{"requirement": violation.requirement, "at_ms": violation.at_ms, "what": violation.observed} for violation in outcome.violations]
     found = [{"requirement": requirement, "observed": observed} for requirement, observed in (judged or {}).items()]
     document = {"schema": SCHEMA, "simulation": outcome.simulation.to_json(), "violations": violations}
     return {**document, **({"judged": found} if found else {}), "happenings": plan.to_json()}

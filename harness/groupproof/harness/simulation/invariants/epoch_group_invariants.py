@@ -125,7 +125,7 @@ class EpochGroupInvariants(SimulatedInvariants):
                 del self._seats[other]
             for other, place in self._seats.items():
                 if other != member_id and (both := place.held & gained):
-                    raise InvariantBroken("CGI-10", f"{member_id} is given {_said(both)}, which {other} has not released")
+                    raise InvariantBroken("CGI-10", f"{member_id} is given {_partitions_text(both)}, which {other} has not released")
         seat.share = share
         seat.held |= share
 
@@ -159,7 +159,7 @@ class EpochGroupInvariants(SimulatedInvariants):
                         yield "CGI-11", "LegalTargetAssignment", f"{index} of {topic_id} is for {member_id} and for {other}"
         wanted = {(topic.topic_id, index) for topic in group.topics.values() for index in range(topic.partitions)} if group.members else set()
         if group.assigned_ms is not None and (missing := wanted - owners.keys()):  # what a classic group had may lack some
-            yield "CGI-11", "LegalTargetAssignment", f"nobody is to have {_said(missing)}"
+            yield "CGI-11", "LegalTargetAssignment", f"nobody is to have {_partitions_text(missing)}"
 
     def _invalid_members(self, group: ConsumerGroup) -> Iterator[tuple[str, str, str]]:
         owners: dict[TopicIdPartition, str] = {}
@@ -171,7 +171,7 @@ class EpochGroupInvariants(SimulatedInvariants):
             for partition in partitions_of(member.assigned) | partitions_of(member.pending):
                 other = owners.setdefault(partition, member.member_id)
                 if other != member.member_id:
-                    yield "CGI-02", "one owner of a partition at an epoch", f"{member.member_id} and {other} have {_said({partition})}"
+                    yield "CGI-02", "one owner of a partition at an epoch", f"{member.member_id} and {other} have {_partitions_text({partition})}"
             if member.epoch == group.assignment_epoch and self._ends_with_the_target and not self._is_within(group, member):
                 yield "CGI-08", "ValidMemberEpoch", f"{member.member_id} has reached epoch {member.epoch} with partitions that are another's"
 
@@ -197,6 +197,6 @@ def _listed(topics: Any) -> set[TopicIdPartition]:
     return {(topic.topic_id, index) for topic in topics for index in topic.partitions}
 
 
-def _said(partitions: set[TopicIdPartition]) -> str:
+def _partitions_text(partitions: set[TopicIdPartition]) -> str:
     topic_id, index = min(partitions)
     return f"{index} of {topic_id}" + (f" and {len(partitions) - 1} more" if len(partitions) > 1 else "")

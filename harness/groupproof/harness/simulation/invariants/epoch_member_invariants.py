@@ -38,7 +38,7 @@ class EpochMemberInvariants:
     topics: tuple[str, ...]
     names_itself: bool = True
     named: frozenset[str] = frozenset()
-    said: frozenset[str] = frozenset()  # what it said last to subscribe to
+    subscribed: frozenset[str] = frozenset()  # what it said last to subscribe to
     target: frozenset[TopicPartition] = frozenset()
     is_overtaken: bool = False  # an assignment came before the last one was acknowledged
     gives_up: bool = False  # it has committed what it is about to give up
@@ -111,7 +111,7 @@ class EpochMemberInvariants:
     def _joins(self, beat: ConsumerGroupHeartbeatRequest) -> None:
         self.check("CGC-07", "joins without timeout, or with partitions", holds=beat.rebalance_timeout_ms > 0 and beat.topic_partitions == ())
         self.check("CGC-07", "joins without its subscription", holds=set(beat.subscribed_topic_names or ()) == set(self.topics))
-        self.said = frozenset(beat.subscribed_topic_names or ())
+        self.subscribed = frozenset(beat.subscribed_topic_names or ())
         self.check("CGC-08", "another rebalance timeout", holds=beat.rebalance_timeout_ms in (-1, self.rebalance_timeout_ms))
         self.check("CGC-02", "joins without its instance id", holds=beat.instance_id == self.instance_id)
         self.check("CGC-10", "joins without its assignor", holds=beat.server_assignor == self.assignor)
@@ -122,8 +122,8 @@ class EpochMemberInvariants:
     def _says_names(self, beat: ConsumerGroupHeartbeatRequest) -> None:
         """Look whether another subscription is said with the heartbeat after it was made."""
         if beat.subscribed_topic_names is not None:
-            self.said = frozenset(beat.subscribed_topic_names)
-        if self.said != frozenset(self.topics):
+            self.subscribed = frozenset(beat.subscribed_topic_names)
+        if self.subscribed != frozenset(self.topics):
             self.blame("CGC-11", f"says nothing of its new subscription {self.topics}")
 
     def _goes_on(self, beat: ConsumerGroupHeartbeatRequest, now_ms: int, names: dict[str, str]) -> None:

@@ -71,7 +71,7 @@ class Generations:
         self.state: State = None
         self._is_led = False
         self._instances: dict[str, str] = {}
-        self._given: dict[str, str] = {}
+        self._owner_of_id: dict[str, str] = {}
 
     def identity(self, member_id: str) -> str:
         return self._instances.get(member_id, member_id)
@@ -134,8 +134,8 @@ class Generations:
             self._instances[message.member_id] = request.group_instance_id
         if message.error_code not in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED):
             return
-        if self._given.setdefault(message.member_id, owner) != owner:
-            raise InvariantBroken("JOIN-03", f"{owner} was given the member id of {self._given[message.member_id]}: {message.member_id}")
+        if self._owner_of_id.setdefault(message.member_id, owner) != owner:
+            raise InvariantBroken("JOIN-03", f"{owner} was given the member id of {self._owner_of_id[message.member_id]}: {message.member_id}")
         if not message.error_code:
             self._enter(message, self.current)
 

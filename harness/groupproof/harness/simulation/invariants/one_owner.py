@@ -46,7 +46,9 @@ class Ownership:
         holders = self._holders.setdefault(partition, {})
         for other in holders:
             if other != name and self._synced.get(other) == generation:
-                raise InvariantBroken("ASSIGN-09", f"{name} was given {_said(partition)} in generation {generation}, in which {other} owns it")
+                raise InvariantBroken(
+                    "ASSIGN-09", f"{name} was given {_partition_text(partition)} in generation {generation}, in which {other} owns it"
+                )
         holders[name] = None
         self._held.setdefault(name, set()).add(partition)
 
@@ -77,9 +79,9 @@ class Ownership:
         twice = [partition for partition, times in counts.items() if times > 1]
         if twice:
             raise InvariantBroken(
-                "ASSIGN-09", f"the leader of generation {generation.number} assigned {_said(twice[0])} to {counts[twice[0]]} members"
+                "ASSIGN-09", f"the leader of generation {generation.number} assigned {_partition_text(twice[0])} to {counts[twice[0]]} members"
             )
 
 
-def _said(partition: TopicPartition) -> str:
+def _partition_text(partition: TopicPartition) -> str:
     return f"{partition[0]}-{partition[1]}"

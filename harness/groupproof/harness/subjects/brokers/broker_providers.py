@@ -119,7 +119,7 @@ async def _refuted(subject: AddressedBrokers, prefix: str) -> dict[str, str]:
     """Return what the brokers tell or show against the settings that the user tells, each with what they do."""
     topic = topic_named(1, prefix)
     async with subject.cluster(settings={}, brokers=1, topics={topic: 1}) as running:
-        own_settings = {name: KnownSetting(value, BY_HAND) for name, value in values_of(running.known).items()}
+        own_settings = {name: KnownSetting(value, BY_HAND) for name, value in values_of(running.known_settings).items()}
         refuted = differing(subject.by_hand, own_settings)
         async with mapped(running) as where:
             claimed = {name: value for name, value in subject.by_hand.items() if name not in refuted}

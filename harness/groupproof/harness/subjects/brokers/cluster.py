@@ -46,7 +46,7 @@ class RunningCluster(Machines, Protocol):
         ...
 
     @property
-    def known(self) -> Mapping[str, KnownSetting]:
+    def known_settings(self) -> Mapping[str, KnownSetting]:
         """The settings that it has whatever was asked for, each with who says so: empty for a cluster that the kit starts as it is asked to."""
         ...
 

@@ -32,7 +32,7 @@ KFAKES_RELEASE: Final = "kafka-4.2"
 _SOURCE: Final = Path(__file__).parent / "programs" / "kfake"
 _MODULE: Final = "github.com/twmb/franz-go/pkg/kfake"
 _BUILD_S: Final = 900
-_TAKEN: Final = SupportedSettings(
+_SUPPORTED: Final = SupportedSettings(
     takes=frozenset({
         "group.max.session.timeout.ms", "group.max.size", "group.min.session.timeout.ms", "offsets.retention.check.interval.ms",
         "offsets.retention.minutes", "group.consumer.heartbeat.interval.ms", "group.consumer.session.timeout.ms",
@@ -118,7 +118,7 @@ class Kfake:
     async def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AsyncIterator[RunningCluster]:
         """Raise `BrokenEnvironment` where it can't be built or does not come up."""
         program = await trio.to_thread.run_sync(build_kfake, self.cache, self.say)
-        supported, unmet = _TAKEN.split(settings)
+        supported, unmet = _SUPPORTED.split(settings)
         with folders("kfake", cache=self.cache, logs=self.logs) as own:
             argv = (str(program), argument(brokers=brokers, topics=topics, settings={**_KAFKAS, **supported}))
             command = Command(title="kfake", argv=argv, log=own.logs / "kfake.log", speaks=True)

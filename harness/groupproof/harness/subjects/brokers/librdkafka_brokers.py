@@ -25,7 +25,7 @@ __all__ = ["LibrdkafkaMock"]
 _PROGRAM: Final = Path(__file__).parent / "programs" / "librdkafka_mock.py"
 _CLIENT: Final = "confluent-kafka"
 # It sets no lower bound on session timeouts: as short as is asked is allowed.
-_TAKEN: Final = SupportedSettings(takes=frozenset({"group.initial.rebalance.delay.ms", "group.min.session.timeout.ms"}), has={})
+_SUPPORTED: Final = SupportedSettings(takes=frozenset({"group.initial.rebalance.delay.ms", "group.min.session.timeout.ms"}), has={})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class LibrdkafkaMock:
     async def cluster(self, *, settings: Mapping[str, Any], brokers: int, topics: Mapping[str, int]) -> AsyncIterator[RunningCluster]:
         """Raise `BrokenEnvironment` where the wheel can't be installed or the cluster does not come up."""
         env = await trio.to_thread.run_sync(self._environment)
-        supported, unmet = _TAKEN.split(settings)
+        supported, unmet = _SUPPORTED.split(settings)
         with folders("librdkafka-mock", cache=self.cache, logs=self.logs) as own:
             argv = (sys.executable, "-S", str(_PROGRAM), argument(brokers=brokers, topics=topics, settings=supported))
             command = Command(title="librdkafka's mock cluster", argv=argv, log=own.logs / "librdkafka-mock.log", env=env, speaks=True)

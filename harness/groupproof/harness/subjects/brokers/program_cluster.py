@@ -85,7 +85,7 @@ class _Running(NoMachines):
     has_fixed_settings = True
 
     def __init__(self, process: BrokerProcess, addresses: list[Address], provided_by: str, unmet: Mapping[str, str], first_node: int) -> None:
-        self.provided_by, self.unmet, self.known = provided_by, unmet, NOTHING_KNOWN
+        self.provided_by, self.unmet, self.known_settings = provided_by, unmet, NOTHING_KNOWN
         self._process = process
         self._nodes = dict(enumerate(addresses, first_node))
 

@@ -96,7 +96,7 @@ class _Running(ReferenceMachines):
         super().__init__(cluster)
         self.network = MemoryNetwork()
         self.unmet = unmet
-        self.known = by_hand
+        self.known_settings = by_hand
         self.opened: list[Address] = []
         self._stopped: set[int] = set()
         self._node_of: dict[Address, int] = {}

@@ -88,5 +88,5 @@ def _range(versions: tuple[int, int]) -> str:
 
 def _listed(words: Iterable[str]) -> str:
     named = list(words)
-    shown = named[:_NAMED_MAX] + ([f"{len(named) - _NAMED_MAX} more"] if len(named) > _NAMED_MAX else [])
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    names = named[:_NAMED_MAX] + ([f"{len(named) - _NAMED_MAX} more"] if len(named) > _NAMED_MAX else [])
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

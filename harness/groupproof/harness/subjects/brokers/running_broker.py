@@ -78,9 +78,9 @@ class AddressedBrokers:
         try:
             made += await create_topics(connector.connect, self.bootstrap[0], topics, replicas=1)
             by_name = await reported_settings(connector.connect, self.bootstrap[0])
-            running.known = {**{name: KnownSetting(value, BY_HAND) for name, value in self.by_hand.items()}, **known_by_itself(by_name)}
-            untold = {name: value for name, value in settings.items() if name not in running.known}
-            running.unmet = {**self._unmet(untold, by_name), **differing(settings, running.known)}
+            running.known_settings = {**{name: KnownSetting(value, BY_HAND) for name, value in self.by_hand.items()}, **known_by_itself(by_name)}
+            untold = {name: value for name, value in settings.items() if name not in running.known_settings}
+            running.unmet = {**self._unmet(untold, by_name), **differing(settings, running.known_settings)}
             yield running
         finally:
             await self._remove(connector, made, running.groups)
@@ -108,7 +108,7 @@ class _Running(NoMachines):
     def __init__(self, connector: Connector, addresses: list[Address]) -> None:
         self.addresses = addresses
         self.unmet: Mapping[str, str] = {}
-        self.known: Mapping[str, KnownSetting] = NOTHING_KNOWN
+        self.known_settings: Mapping[str, KnownSetting] = NOTHING_KNOWN
         self.groups: dict[str, None] = {}
         self._connector = connector
 

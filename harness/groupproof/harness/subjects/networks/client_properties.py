@@ -18,7 +18,7 @@ __all__ = ["Credentials", "Security", "parse_properties", "security_of"]
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-_KNOWN: Final = (
+_OWN_PROPERTIES: Final = (
     "sasl.jaas.config", "sasl.mechanism", "security.protocol", "ssl.ca.location", "ssl.certificate.location", "ssl.endpoint.identification.algorithm",
     "ssl.key.location", "ssl.key.password", "ssl.keystore.certificate.chain", "ssl.keystore.key", "ssl.keystore.location", "ssl.keystore.type",
     "ssl.truststore.certificates", "ssl.truststore.location", "ssl.truststore.type",
@@ -94,9 +94,9 @@ def security_of(properties: Mapping[str, str]) -> Security:
     Properties that do not concern security (group.id, acks, …) are a client's own affair and are passed over.
     """
     for name in properties:
-        if name.startswith(_OURS) and name not in _KNOWN:
-            near = difflib.get_close_matches(name, _KNOWN, n=1, cutoff=0.8)
-            hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(_KNOWN)}"
+        if name.startswith(_OURS) and name not in _OWN_PROPERTIES:
+            near = difflib.get_close_matches(name, _OWN_PROPERTIES, n=1, cutoff=0.8)
+            hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(_OWN_PROPERTIES)}"
             raise WrongUsage(f"--properties: {name} is not known here{hint}")
     protocol = properties.get("security.protocol", "PLAINTEXT").upper()
     if protocol not in _PROTOCOLS:

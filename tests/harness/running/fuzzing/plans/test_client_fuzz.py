@@ -46,7 +46,7 @@ def test_a_planted_bug_is_found_shrunk_and_shown_again() -> None:
     run, (first, *_), _ = fuzzing(DROPS)
 
     assert first.finding.observed == "After Heartbeat was answered REBALANCE_IN_PROGRESS it joined again with the empty member id."
-    assert (first.steadiness, first.shown) == (Steadiness.STABLE, (5, 5))
+    assert (first.steadiness, first.repeats) == (Steadiness.STABLE, (5, 5))
     assert 1 <= len(faults_of(plan_of(first.case))) <= 3
     assert run.finds.found[first.kind] is first
 

@@ -42,7 +42,7 @@ def test_a_steady_failure_is_shrunk_and_shown_each_time() -> None:
     find = proven(needs("f2"))
 
     assert [fault.name for fault in faults_of(plan_of(find.case))] == ["f2"]
-    assert (find.steadiness, find.shown) == (Steadiness.STABLE, (CONFIRMATIONS, CONFIRMATIONS))
+    assert (find.steadiness, find.repeats) == (Steadiness.STABLE, (CONFIRMATIONS, CONFIRMATIONS))
     assert find.ruling is not None
     assert find.ruling.verdict is Verdict.NON_STRICT
     assert find.shrunk_s is not None
@@ -60,7 +60,7 @@ def test_a_failure_by_chance_is_labelled_with_how_often_it_came(every: int, stea
 
     find = proven(now_and_then)
     assert find.steadiness is steadiness
-    assert find.shown[1] == CONFIRMATIONS
+    assert find.repeats[1] == CONFIRMATIONS
 
 
 def test_a_plan_that_showed_it_by_chance_gives_way_to_one_that_shows_it_again() -> None:

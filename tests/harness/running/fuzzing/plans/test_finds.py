@@ -45,7 +45,7 @@ def test_every_meeting_counts_and_the_smallest_plan_is_kept() -> None:
     finds.count({kind: (finding, []) for kind, finding in kinds_in(judgement(ONE, OTHER)).items()}, SMALL)
     finds.count({kind: (finding, []) for kind, finding in kinds_in(judgement(ONE)).items()}, BUSY)
 
-    assert (find.met, plan_of(find.case)) == (3, plan_of(SMALL))
+    assert (find.plans, plan_of(find.case)) == (3, plan_of(SMALL))
     assert finds.excused == {kind_of(OTHER): 1}
     assert finds.reason(kind_of(OTHER)) == "of old (docs/findings/x.md)"
     assert finds.reason(kind_of(ONE)) is None
@@ -64,7 +64,7 @@ def test_every_meeting_counts_and_the_smallest_plan_is_kept() -> None:
 )
 def test_the_subject_is_blamed_for_what_is_proven(steadiness: Steadiness, proof: Proof, counts: bool) -> None:
     find = Finds([]).add("k", finding(proof=proof), BUSY, [], 1.0)
-    find.steadiness, find.shown = steadiness, (2, 5)
+    find.steadiness, find.repeats = steadiness, (2, 5)
 
     assert find.counts is counts
     assert find.label == ("not tried again" if steadiness is Steadiness.UNPROVEN else f"{steadiness.value} 2/5")

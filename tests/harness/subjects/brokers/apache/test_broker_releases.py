@@ -9,18 +9,18 @@ from groupproof.protocol.rules.classic.releases import OPTIONAL, RELEASES
 from groupproof.protocol.rules.profiles import default_profiles, profile_of
 
 
-@pytest.mark.parametrize("release", releases().known)
+@pytest.mark.parametrize("release", releases().numbers)
 def test_every_known_release_has_one_entry_and_a_profile_of_its_own(release: str) -> None:
     assert len([need for need in releases().needs if need.releases.contains(release)]) == 1
     assert profile_of(Version(release).release) == f"kafka-{Version(release).major}.{Version(release).minor}"
 
 
 def test_every_profile_has_a_known_release() -> None:
-    assert {profile_of(Version(release).release) for release in releases().known} == set(default_profiles())
-    assert {profile_of(Version(release).release, optional=True) for release in releases().known if releases().new.releases.contains(release)} == set(
-        OPTIONAL
-    )
-    assert {release for release in RELEASES.values()} == {Version(release).release for release in releases().known}
+    assert {profile_of(Version(release).release) for release in releases().numbers} == set(default_profiles())
+    assert {
+        profile_of(Version(release).release, optional=True) for release in releases().numbers if releases().new.releases.contains(release)
+    } == set(OPTIONAL)
+    assert {release for release in RELEASES.values()} == {Version(release).release for release in releases().numbers}
 
 
 @pytest.mark.parametrize(
@@ -60,11 +60,11 @@ def test_a_release_is_followed_by_new_where_it_has_another_coordinator() -> None
 
 
 def test_names_are_the_known_releases_and_their_new_coordinators() -> None:
-    assert [name for name in releases().names if name not in releases().known] == ["3.7.2-new", "3.9.1-new"]
+    assert [name for name in releases().names if name not in releases().numbers] == ["3.7.2-new", "3.9.1-new"]
 
 
 def test_the_default_is_a_known_release() -> None:
-    assert releases().default in releases().known
+    assert releases().default in releases().numbers
 
 
 def test_images_begin_with_3_7() -> None:

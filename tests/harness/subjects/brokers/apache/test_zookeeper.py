@@ -121,10 +121,10 @@ def test_a_real_one_comes_up_counts_what_it_is_asked_and_comes_back_after_a_kill
         second = await running.counted()
         assert second["zk_packets_received"] > first["zk_packets_received"]
         assert second["zk_watch_count"] == 0
-        assert f"version: {zookeeper_release()}" in await running.said("srvr")
+        assert f"version: {zookeeper_release()}" in await running.ask("srvr")
         await running.order("kill")
         with pytest.raises(OSError, match="all attempts to connect"):
-            await running.said("srvr")
+            await running.ask("srvr")
         await running.order("start")
         await running.wait_until_up()
 
@@ -136,7 +136,7 @@ def test_a_real_one_comes_up_counts_what_it_is_asked_and_comes_back_after_a_kill
 @pytest.mark.skipif(shutil.which("java") is None or not DEBIANS.is_file(), reason="no Java here, or not Debian's package")
 def test_debians_package_comes_up_too(tmp_path: Path) -> None:
     async def work(running: RunningZooKeeper) -> None:
-        assert re.search(r"version: 3\.([89]|\d\d)\.", await running.said("srvr"))
+        assert re.search(r"version: 3\.([89]|\d\d)\.", await running.ask("srvr"))
 
     _with_one(ZooKeeperRuntime(provided_by="Debian", java=java_tool("java"), classpath=str(DEBIANS)), tmp_path, work)
 

@@ -16,7 +16,6 @@ _SESSION: Final = "consumer.session.timeout.ms"
 _INTERVAL: Final = "consumer.heartbeat.interval.ms"
 _INVALID_CONFIG: Final = 40
 _INVALID_REQUEST: Final = 42
-_KNOWN: Final = TOPICS_KNOWN
 """Settings reach a group's coordinator as topics do: by the cluster's metadata."""
 
 _REFUSED: Final = (
@@ -36,7 +35,7 @@ CASES: Final[tuple[Case, ...]] = (
             (requirement,),
             join("a"),
             configure("z", configs, code=_INVALID_CONFIG),
-            _KNOWN,
+            TOPICS_KNOWN,
             describe_configs("z", code=0),
             beat("a", code=0),
         )
@@ -48,7 +47,7 @@ CASES: Final[tuple[Case, ...]] = (
         ("CGD-30", "CGD-31", "CGD-40"),
         join("a"),
         configure("z", {_INTERVAL: "6000", _SESSION: "44999"}, code=_INVALID_CONFIG),
-        _KNOWN,
+        TOPICS_KNOWN,
         beat("a", code=0),
     ),
     consumer_case(
@@ -63,7 +62,7 @@ CASES: Final[tuple[Case, ...]] = (
         ("CGD-29", "CGD-40"),
         join("a"),
         configure("z", {_INTERVAL: "6000"}, code=0),
-        _KNOWN,
+        TOPICS_KNOWN,
         describe_configs("z", code=0),
         beat("a", code=0),
         describe("z", code=0),
@@ -73,7 +72,7 @@ CASES: Final[tuple[Case, ...]] = (
         "lets a group that is still to come have settings of its own",
         ("CGD-29", "CGD-40"),
         configure("z", {_INTERVAL: "7000"}, code=0),
-        _KNOWN,
+        TOPICS_KNOWN,
         join("a", code=0),
         beat("a", code=0),
     ),
@@ -83,10 +82,10 @@ CASES: Final[tuple[Case, ...]] = (
         ("CGD-29", "CGD-40"),
         join("a"),
         configure("z", {_INTERVAL: "6000"}, code=0),
-        _KNOWN,
+        TOPICS_KNOWN,
         beat("a", code=0),
         configure("z", {_INTERVAL: None}, code=0),
-        _KNOWN,
+        TOPICS_KNOWN,
         beat("a", code=0),
         describe_configs("z", code=0),
     ),
@@ -97,7 +96,7 @@ CASES: Final[tuple[Case, ...]] = (
         join("a"),
         configure("z", {_INTERVAL: "6000"}, only_checks=True, code=0),
         configure("z", {_INTERVAL: "4999"}, only_checks=True, code=_INVALID_CONFIG),
-        _KNOWN,
+        TOPICS_KNOWN,
         beat("a", code=0),
     ),
     consumer_case(
@@ -107,7 +106,7 @@ CASES: Final[tuple[Case, ...]] = (
         join("a"),
         join("b", group_id=Group("h")),
         configure("z", {_INTERVAL: "9000"}, code=0),
-        _KNOWN,
+        TOPICS_KNOWN,
         beat("a", code=0),
         beat("b", group_id=Group("h"), code=0),
     ),
@@ -116,7 +115,7 @@ CASES: Final[tuple[Case, ...]] = (
         "ends the session of a member by the group's own timeout",
         ("CGD-29", "CGD-40", "CGM-40"),
         configure("z", {_SESSION: "6000"}, code=0),
-        _KNOWN,
+        TOPICS_KNOWN,
         join("a", code=0),
         GONE_BY,
         beat("a", code=0),
@@ -130,7 +129,7 @@ CASES: Final[tuple[Case, ...]] = (
         ("CGD-29", "CGD-40"),
         join("a"),
         configure("z", {_SESSION: "1500", _INTERVAL: "600"}, code=0),
-        _KNOWN,
+        TOPICS_KNOWN,
         beat("a", code=0),
         HALF,
         beat("a", code=25),

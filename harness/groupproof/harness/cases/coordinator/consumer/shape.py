@@ -126,7 +126,7 @@ def _refused_members() -> Iterator[Case]:
         )
 
 
-_TAKEN: Final = (
+_ACCEPTED: Final = (
     consumer_case(
         "heartbeat/empty-names",
         "lets a member in that subscribes to nothing by an empty list of names",
@@ -210,17 +210,17 @@ _TAKEN: Final = (
     ),
 )
 
-_GIVEN_ID: Final = Ref("a", "member_id")
+_ID_OF_A: Final = Ref("a", "member_id")
 _VERSION_0: Final = (
     consumer_case(
         "heartbeat/v0-gives-an-id",
         "gives an id to a member that joins by version 0 without one",
         ("CGH-03", "CGX-32"),
         join("a", version=0, member_id="", code=0),
-        beat("a", version=0, member_id=_GIVEN_ID, code=0),
+        beat("a", version=0, member_id=_ID_OF_A, code=0),
         join("b", version=0, member_id="", code=0),
-        beat("a", version=0, member_id=_GIVEN_ID, code=0),
-        leave("a", version=0, member_id=_GIVEN_ID, code=0),
+        beat("a", version=0, member_id=_ID_OF_A, code=0),
+        leave("a", version=0, member_id=_ID_OF_A, code=0),
     ),
     consumer_case(
         "heartbeat/v0-keeps-an-id",
@@ -279,4 +279,4 @@ _NO_GROUP: Final = (
     ),
 )
 
-CASES: Final[tuple[Case, ...]] = (*_refused_newcomers(), *_refused_members(), *_TAKEN, *_VERSION_0, *_NO_GROUP, *_strangers())
+CASES: Final[tuple[Case, ...]] = (*_refused_newcomers(), *_refused_members(), *_ACCEPTED, *_VERSION_0, *_NO_GROUP, *_strangers())

@@ -23,7 +23,7 @@ __all__ = ["CASES"]
 
 _ONE: Final = (join("s", instance="i1"),)
 _KEPT: Final = (*_ONE, away("s", "i1"))
-_TAKEN: Final = (*_KEPT, join("r", instance="i1"))
+_REPLACED: Final = (*_KEPT, join("r", instance="i1"))
 _SHARED: Final = (
     *_ONE, join("b"), beat("s", instance="i1"), acknowledge("s", instance="i1"), beat("b"),
 )  # fmt: skip
@@ -70,7 +70,7 @@ _RETURNS: Final = (
         "static/replaced-member-beats",
         "fences the old member id with its instance with 82, and does not know it without",
         ("CGS-22", "CGS-23"),
-        _TAKEN,
+        _REPLACED,
         beat("s", instance="i1", code=82),
         beat("s", code=25),
         beat("r", instance="i1", code=0),
@@ -79,7 +79,7 @@ _RETURNS: Final = (
         "static/replaced-member-leaves",
         "fences the leave of the old member id with its instance with 82",
         ("CGS-24",),
-        _TAKEN,
+        _REPLACED,
         leave("s", instance="i1", code=82),
         away("s", "i1", code=82),
         leave("s", code=25),
@@ -89,7 +89,7 @@ _RETURNS: Final = (
         "static/replaced-member-commits",
         "refuses the commit of the old member id with 25",
         ("CGS-23", "CGO-10"),
-        _TAKEN,
+        _REPLACED,
         commit("s", code=25),
         commit("r", code=0),
     ),
@@ -205,7 +205,7 @@ _TIMES: Final = (
 def _fenced_while() -> Iterator[Case]:
     """Yield what an impostor is answered while the instance's place is held, waits, or has a new holder."""
     states: dict[str, tuple[str, tuple[ScriptStep, ...], int]] = {
-        "held": ("is held", _ONE, 111), "waiting": ("waits", _KEPT, 0), "taken": ("has been taken", _TAKEN, 111),
+        "held": ("is held", _ONE, 111), "waiting": ("waits", _KEPT, 0), "taken": ("has been taken", _REPLACED, 111),
     }  # fmt: skip
     for name, (words, steps, code) in states.items():
         yield consumer_case(

@@ -61,7 +61,7 @@ class FuzzFinding:
     """A history that the rules do not explain, as it was shrunk, with the trace that shows it; `is_fleeting`: it did not show again."""
 
     case: Case
-    met: Divergence
+    divergence: Divergence
     trace: Trace
     ruling: Ruling
     is_fleeting: bool = False
@@ -72,7 +72,7 @@ class _Stage:
     """The stage of a batch: judges strictly, and remembers what diverged."""
 
     inner: BrokerStage
-    met: dict[str, tuple[Divergence, Trace]] = field(default_factory=dict)
+    divergence: dict[str, tuple[Divergence, Trace]] = field(default_factory=dict)
 
     @property
     def is_virtual(self) -> bool:
@@ -89,8 +89,8 @@ class _Stage:
         judgement = self.inner.judge(case, trace)
         if all(finding.verdict is Verdict.OK for finding in judgement.findings):
             return judgement
-        if met := divergences_in(trace):
-            self.met[case.id] = (met[0], trace)
+        if divergences := divergences_in(trace):
+            self.divergence[case.id] = (divergences[0], trace)
             return judgement
         return excused(judgement, trace)
 
@@ -205,7 +205,10 @@ class Fuzzing(CertifyRun):
         nothing = drawn_case("none", Script(steps=(), topics=topics_drawn(self.order.profile)))
         async with opened(self._subject, spec, [nothing], self._prefix) as cluster:
             stage = self._stage(spec, cluster)
-            held = {**{name: value for name, value in settings.items() if name not in cluster.unmet}, **values_of(cluster.where.cluster.known)}
+            held = {
+                **{name: value for name, value in settings.items() if name not in cluster.unmet},
+                **values_of(cluster.where.cluster.known_settings),
+            }
             kind = Kind(
                 profile=self.order.profile, settings=held, ranges=cluster.where.readable, steps=self._steps.length, dialect=self._steps.dialect
             )
@@ -248,16 +251,16 @@ class Fuzzing(CertifyRun):
         self._ruled.append(result)
         for play in result.plays[:1]:
             self.by_api += answered_counts(play.trace)
-        verdict, found = result.ruling.verdict, stage.met.pop(result.case.id, None)
+        verdict, found = result.ruling.verdict, stage.divergence.pop(result.case.id, None)
         result.plays.clear()
         if verdict in (Verdict.INCONCLUSIVE, Verdict.BROKEN, Verdict.UNIMPLEMENTED):
             self.undecided.append(result)
             self._line(f"{result.case.id} undecided: {result.ruling.observed}")
-        elif found is not None and (self._is_over or any(found[0].sort == diverged.met.sort for diverged in self.diverged)):
+        elif found is not None and (self._is_over or any(found[0].sort == diverged.divergence.sort for diverged in self.diverged)):
             self.more[found[0].sort] += 1
         elif found is not None:
             self._line(f"{result.case.id}: {found[0].finding.observed}")
-            first = FuzzFinding(case=result.case, met=found[0], trace=found[1], ruling=result.ruling)
+            first = FuzzFinding(case=result.case, divergence=found[0], trace=found[1], ruling=result.ruling)
             self.diverged.append(first)
             try:
                 self.diverged[-1] = await self._shrunk(first, stage)
@@ -266,7 +269,7 @@ class Fuzzing(CertifyRun):
 
     async def _shrunk(self, first: FuzzFinding, stage: _Stage) -> FuzzFinding:
         """Return the smallest history that shows the same; the one that was met, where it does not show again."""
-        case, divergence = first.case, first.met
+        case, divergence = first.case, first.divergence
         limit = trio.CapacityLimiter(self.order.jobs)
         kept: dict[str, FuzzFinding] = {}
 
@@ -300,7 +303,7 @@ class Fuzzing(CertifyRun):
             return None
         again = [item for item in divergences_in(play.trace) if item.sort == divergence.sort]
         ruling = rule_on(case, [judge_script_run(case, play.trace)])
-        return FuzzFinding(case=case, met=again[0], trace=play.trace, ruling=ruling) if again else None
+        return FuzzFinding(case=case, divergence=again[0], trace=play.trace, ruling=ruling) if again else None
 
 
 def drawn_case(name: str, script: Script) -> Case:

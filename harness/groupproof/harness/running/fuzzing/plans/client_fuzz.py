@@ -80,8 +80,8 @@ class _Stage:
 
     def judge(self, case: Case, trace: Trace) -> Judgement:
         judgement = self.inner.judge(case, trace)
-        shown = self.failures.setdefault(case.id, {})
-        shown |= {kind: (finding, trace) for kind, finding in kinds_in(judgement).items() if kind not in shown}
+        failures = self.failures.setdefault(case.id, {})
+        failures |= {kind: (finding, trace) for kind, finding in kinds_in(judgement).items() if kind not in failures}
         self.last[case.id] = trace
         self.requests += sum(obs.kind == "request" for obs in trace)
         return self.finds.unmet(judgement)
@@ -200,11 +200,11 @@ class ClientFuzzing(CertifyRun):
     def _settle(self, result: CaseResult, stage: _Stage) -> None:
         """Count what a plan came to, and take down what is new in it."""
         case, ruling = result.case, result.ruling
-        shown, trace = stage.failures.pop(case.id, {}), stage.last.pop(case.id, [])
+        failures, trace = stage.failures.pop(case.id, {}), stage.last.pop(case.id, [])
         result.plays.clear()
         self.plans += 1
         self.faults += count_of_faults(plan_of(case))
-        self.finds.count(shown, case)
+        self.finds.count(failures, case)
         theme = self._themes.pop(case.id, None)
         if theme is not None and theme.is_struck(plan_of(case), trace):
             self._struck.add(theme)
@@ -212,7 +212,7 @@ class ClientFuzzing(CertifyRun):
             self.undecided.append(result)
         for kind, finding in kinds_in_ruling(result).items():
             if kind not in self.finds.found and self.finds.reason(kind) is None:
-                find = self.finds.add(kind, finding, case, shown[kind][1] if kind in shown else trace, time.monotonic() - self._began)
+                find = self.finds.add(kind, finding, case, failures[kind][1] if kind in failures else trace, time.monotonic() - self._began)
                 self._line(f"after {find.after_s:.0f} s, {case.id}: {finding.verdict.value} {finding.requirement}: {finding.observed}")
         if self.finds.found and not self._effort.goes_on:
             self._hunt.cancel()

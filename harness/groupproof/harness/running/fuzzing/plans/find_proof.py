@@ -53,20 +53,20 @@ class Prover:
 
     async def prove(self, find: Find, within_s: float) -> None:
         """Make the find's plan as small as can be in most of that time (s), and find out how surely it shows; the smallest is tried again in any case."""
-        began, shown = trio.current_time(), {repr(find.case): (find.case, find.trace)}
+        began, failing = trio.current_time(), {repr(find.case): (find.case, find.trace)}
         with trio.move_on_after(within_s * SHRINKING):
-            await self._attempt(find, [relevant(plan_of(find.case), find.trace, find.finding)] * 2, shown)
-            await lessened(plan_of(find.case), lambda plans: self._attempt(find, plans, shown))
+            await self._attempt(find, [relevant(plan_of(find.case), find.trace, find.finding)] * 2, failing)
+            await lessened(plan_of(find.case), lambda plans: self._attempt(find, plans, failing))
         find.shrunk_s = trio.current_time() - began
-        await self._confirm(find, sorted(shown.values(), key=lambda item: size_of(plan_of(item[0]))), until=began + within_s)
+        await self._confirm(find, sorted(failing.values(), key=lambda item: size_of(plan_of(item[0]))), until=began + within_s)
 
-    async def _attempt(self, find: Find, plans: Sequence[Plan], shown: dict[str, tuple[Case, Trace]]) -> list[bool]:
+    async def _attempt(self, find: Find, plans: Sequence[Plan], failing: dict[str, tuple[Case, Trace]]) -> list[bool]:
         self._say(f"{find.kind}: {_size(plan_of(find.case))} and less, {len(plans)} attempts")
         cases = [drawn_case(find.case.id, plan) for plan in plans]
         played = await _all(self._play, cases)
         for case, run in zip(cases, played, strict=True):
             if (finding := run.found(find.kind)) is not None:
-                shown[repr(case)] = (case, run.trace)
+                failing[repr(case)] = (case, run.trace)
                 find.show(finding, case, run.trace)
         return [item.found(find.kind) is not None for item in played]
 
@@ -79,7 +79,7 @@ class Prover:
             if len(again) > best:
                 best = len(again)
                 find.case, find.trace = case, again[0].trace if again else trace
-                find.ruling, find.shown = _ruling(case, again), (best, CONFIRMATIONS)
+                find.ruling, find.repeats = _ruling(case, again), (best, CONFIRMATIONS)
             if 2 * best > CONFIRMATIONS or trio.current_time() >= until:
                 break
         find.steadiness = Steadiness.STABLE if best == CONFIRMATIONS else Steadiness.TIMING if best > 0 else Steadiness.FLEETING

@@ -39,16 +39,16 @@ class Find:
     trace: Trace
     after_s: float
     ruling: Ruling | None = None
-    met: int = 1
+    plans: int = 1
     steadiness: Steadiness = Steadiness.UNPROVEN
-    shown: tuple[int, int] = (1, 1)
+    repeats: tuple[int, int] = (1, 1)
     shrunk_s: float | None = None
 
     @property
     def label(self) -> str:
         """Return how it showed again, with the counts where it was tried."""
-        shown, of = self.shown
-        return self.steadiness.value if self.steadiness is Steadiness.UNPROVEN else f"{self.steadiness.value} {shown}/{of}"
+        failed, of = self.repeats
+        return self.steadiness.value if self.steadiness is Steadiness.UNPROVEN else f"{self.steadiness.value} {failed}/{of}"
 
     @property
     def counts(self) -> bool:
@@ -78,14 +78,14 @@ def kinds_in(judgement: Judgement) -> dict[str, Finding]:
 class Finds:
     """All that is found in a run; `known` are the failures that the subject's expectations excuse, in whatever case they expect them."""
 
-    known: Iterable[KnownFailure]
+    known_failures: Iterable[KnownFailure]
     found: dict[str, Find] = field(default_factory=dict)
-    met: dict[str, Finding] = field(default_factory=dict)
+    excused_findings: dict[str, Finding] = field(default_factory=dict)
     excused: Counter[str] = field(default_factory=Counter)
 
     def reason(self, kind: str) -> str | None:
         """Return why a kind is known, with where to read of it; None where it is not."""
-        return next((f"{entry.reason} ({entry.source})" for entry in self.known if entry.fails_as(kind)), None)
+        return next((f"{entry.reason} ({entry.source})" for entry in self.known_failures if entry.fails_as(kind)), None)
 
     def unmet(self, judgement: Judgement) -> Judgement:
         """Return the judgement with what it shows anew alone: the rest needs no second look."""
@@ -95,14 +95,14 @@ class Finds:
             return judgement
         return Judgement(verdict=worst([Verdict.OK, *(finding.verdict for finding in left)]), findings=left, receipts=judgement.receipts)
 
-    def count(self, shown: Mapping[str, tuple[Finding, Trace]], case: Case) -> None:
+    def count(self, failures: Mapping[str, tuple[Finding, Trace]], case: Case) -> None:
         """Count what a plan shows of what is known or found, by kind, with the trace that shows it."""
-        for kind, (finding, trace) in shown.items():
+        for kind, (finding, trace) in failures.items():
             if kind in self.found:
-                self.found[kind].met += 1
+                self.found[kind].plans += 1
                 self.found[kind].show(finding, case, trace)
             elif self.reason(kind) is not None:
-                self.met[kind] = finding
+                self.excused_findings[kind] = finding
                 self.excused[kind] += 1
 
     def add(self, kind: str, finding: Finding, case: Case, trace: Trace, after_s: float) -> Find:

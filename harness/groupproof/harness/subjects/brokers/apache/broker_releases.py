@@ -60,7 +60,7 @@ class Releases:
     """
 
     default: str
-    known: tuple[str, ...]
+    numbers: tuple[str, ...]
     images: SpecifierSet
     image: str
     own_image: str
@@ -74,7 +74,7 @@ class Releases:
     @property
     def names(self) -> tuple[str, ...]:
         """Return the known releases, and those of them that can be had with another coordinator under that name too."""
-        return tuple(name for text in self.known for name in ((text, text + NEW) if self.new.releases.contains(text) else (text,)))
+        return tuple(name for text in self.numbers for name in ((text, text + NEW) if self.new.releases.contains(text) else (text,)))
 
     def with_new(self, asked: str) -> tuple[str, bool]:
         """Return the release that `asked` names, and whether with its new coordinator; raise `WrongUsage` where it has none."""
@@ -88,12 +88,12 @@ class Releases:
         try:
             Version(release)
         except InvalidVersion:
-            near = difflib.get_close_matches(release, self.known, n=3, cutoff=0.3) or self.known
+            near = difflib.get_close_matches(release, self.numbers, n=3, cutoff=0.3) or self.numbers
             raise WrongUsage(f"{release!r} is not a release number; of apache-kafka there are {', '.join(near)}") from None
         for need in self.needs:
             if need.releases.contains(release, prereleases=True):
                 return need
-        raise WrongUsage(f"apache-kafka@{release} cannot be run by this kit; {', '.join(self.known)} can, and what lies between")
+        raise WrongUsage(f"apache-kafka@{release} cannot be run by this kit; {', '.join(self.numbers)} can, and what lies between")
 
 
 @cache
@@ -102,7 +102,7 @@ def releases() -> Releases:
     data: dict[str, Any] = tomllib.loads(_TABLE.read_text("utf-8"))
     return Releases(
         default=data["default"],
-        known=tuple(data["known"]),
+        numbers=tuple(data["known"]),
         images=SpecifierSet(data["images"]),
         image=data["image"],
         own_image=data["own_image"],

@@ -57,7 +57,7 @@ class RunningKafka:
         self._broken: dict[int, _Break] = {}
         self._is_over = False
         self.unmet: Mapping[str, str] = {}
-        self.known = NOTHING_KNOWN
+        self.known_settings = NOTHING_KNOWN
 
     @property
     def addresses(self) -> list[Address]:

@@ -145,7 +145,7 @@ def _fetch(release: str, needs: Needs, folder: Path, say: Say) -> None:
         copy_artifacts(artifacts, folder, with_dependencies=True)
     except NoSuchRelease as missing:
         raise WrongUsage(
-            f"apache-kafka has no release {release}: the Maven repository has no {missing}; known are {', '.join(releases().known)}"
+            f"apache-kafka has no release {release}: the Maven repository has no {missing}; known are {', '.join(releases().numbers)}"
         ) from missing
     (folder / "log4j.properties").write_text(LOG4J, "utf-8")
 

@@ -140,7 +140,7 @@ class RunningZooKeeper:
     def __init__(self, process: BrokerProcess, address: Address, provided_by: str) -> None:
         self.process, self.address, self.provided_by = process, address, provided_by
 
-    async def said(self, command: str) -> str:
+    async def ask(self, command: str) -> str:
         """Return its answer to a command of four letters; raise `OSError`, or `trio.TooSlowError` where none comes within ten seconds."""
         with trio.fail_after(_ANSWER_S):
             stream = await trio.open_tcp_stream(*self.address)
@@ -150,7 +150,7 @@ class RunningZooKeeper:
 
     async def counted(self) -> dict[str, int]:
         """Return its own counters, such as `zk_packets_received` and `zk_watch_count` (command mntr); fractions are left out."""
-        rows = (line.split("\t", 1) for line in (await self.said("mntr")).splitlines() if "\t" in line)
+        rows = (line.split("\t", 1) for line in (await self.ask("mntr")).splitlines() if "\t" in line)
         return {name: int(value) for name, value in rows if value.strip().lstrip("-").isdigit()}
 
     async def order(self, order: str) -> None:
@@ -164,7 +164,7 @@ class RunningZooKeeper:
             if (death := self.process.death()) is not None:
                 raise BrokenEnvironment(death)
             try:
-                if "Mode:" in await self.said("srvr"):
+                if "Mode:" in await self.ask("srvr"):
                     return
             except (OSError, trio.TooSlowError, trio.BrokenResourceError):
                 pass
