@@ -8,6 +8,7 @@ import io
 import re
 import statistics
 import tokenize
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -20,6 +21,12 @@ COMPONENTS = ("protocol", "coordinator", "clients", "harness", "chaos")
 FUNCTION_LINES_MAX = 70
 FUNCTION_LINES_MEDIAN_MAX = 10
 FILE_LINES_MAX = 400
+MODULES_MAX = 24  # side by side in a folder
+
+CROWDED = {
+    "coordinator/groupproof/coordinator/machine": "the machine and its classic dialect: an event has the classic group, and the engine's context the classic answers",
+}
+"""Folders with more modules than that, each with the reason."""
 
 # Source files without a test file of their own name, each with the reason. Keep it short.
 UNTESTED = {
@@ -278,6 +285,13 @@ def test_no_file_is_long_but_the_tables_of_the_spec() -> None:
     lines = {name: _text(name).count("\n") for name in SOURCES + TESTS if "/protocol/rules/" not in name}
 
     assert {name: count for name, count in lines.items() if count > FILE_LINES_MAX} == {}
+
+
+def test_no_folder_is_crowded() -> None:
+    counts = Counter(Path(name).parent.as_posix() for name in _own_modules())
+
+    assert {folder: count for folder, count in counts.items() if count > MODULES_MAX and folder not in CROWDED} == {}
+    assert [folder for folder in CROWDED if counts[folder] <= MODULES_MAX] == [], "excuses a folder that has room"
 
 
 def test_one_word_for_one_thing() -> None:

@@ -137,7 +137,7 @@ def module_of(path: str) -> str:
 def test_a_dialect_in_the_house_does_what_it_does_in_a_folder_of_its_own(copy: Copy) -> None:
     assert copy.follow("A dialect") == [
         "protocol/groupproof/protocol/rules/dialect_registry.py", "coordinator/groupproof/coordinator/machine/function_registry.py", "pyproject.toml",
-        "harness/groupproof/harness/judging/checkers/reader_registry.py", "harness/groupproof/harness/judging/checkers/checker_registry.py",
+        "harness/groupproof/harness/judging/checkers/tracking/reader_registry.py", "harness/groupproof/harness/judging/checkers/checker_registry.py",
         "harness/groupproof/harness/simulation/simulation_registry.py", "harness/groupproof/harness/running/fuzzing/histories/history_registry.py",
     ]  # fmt: skip
     for source, place in PLACES.items():

@@ -10,8 +10,8 @@ from tests.harness.toy_dialect.lease_dialect import LEASE, REQUIREMENT, LeaseKin
 from groupproof.harness.judging.checkers.checker import Checker
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.dialect_checkers import DialectCheckers
-from groupproof.harness.judging.checkers.frame_reader import FrameReader
-from groupproof.harness.judging.checkers.member_ledger import MemberLedger, Membership
+from groupproof.harness.judging.checkers.tracking.frame_reader import FrameReader
+from groupproof.harness.judging.checkers.tracking.member_ledger import MemberLedger, Membership
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import TopicPartition

@@ -16,7 +16,7 @@ from groupproof.coordinator.machine.variant import Variant, profile_with
 from groupproof.coordinator.planted.rule_mutants import mutants
 from groupproof.harness.commands.work.table_cells import cell_lines
 from groupproof.harness.judging.checkers.checker_registry import CHECKERS
-from groupproof.harness.judging.checkers.reader_registry import READERS
+from groupproof.harness.judging.checkers.tracking.reader_registry import READERS
 from groupproof.harness.judging.oracle import read
 from groupproof.harness.judging.oracle.machine_step import answers_by_rule
 from groupproof.harness.model.evidence import Evidence

@@ -11,7 +11,7 @@ from tests.traces import Story
 from groupproof.coordinator.machine.variant import Variant
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.checkers.fleet import Fleet
-from groupproof.harness.judging.checkers.group_tracker import GroupTracker
+from groupproof.harness.judging.checkers.tracking.group_tracker import GroupTracker
 from groupproof.harness.judging.observed.both_sides import judge_sides
 from groupproof.harness.judging.observed.client_side import judge_clients
 from groupproof.harness.judging.observed.group_results import results_of

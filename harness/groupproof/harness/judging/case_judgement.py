@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from groupproof.harness.judging.case_checkers.whole_trace import folded
 from groupproof.harness.judging.checkers.checker_registry import checkers_named
-from groupproof.harness.judging.checkers.classic_checkers import CLASSIC_CHECKERS
+from groupproof.harness.judging.checkers.classic.classic_checkers import CLASSIC_CHECKERS
 from groupproof.harness.judging.clean_close import goodbye_of
 from groupproof.harness.judging.crashes import crash_in, gave_up_in
 from groupproof.harness.judging.empty_traces import lies_in, silence_of

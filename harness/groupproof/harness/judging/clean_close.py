@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from groupproof.harness.judging.checkers.group_tracker import GroupTracker
+from groupproof.harness.judging.checkers.tracking.group_tracker import GroupTracker
 from groupproof.harness.judging.crashes import has_crashed_closing, how_it_ended
 from groupproof.harness.model.case_dialect import dialect_asked
 from groupproof.harness.model.verdicts import Goodbye

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from groupproof.harness.judging.checkers.group_tracker import GroupTracker
-from groupproof.harness.judging.checkers.ownership_tracker import REPORTERS
+from groupproof.harness.judging.checkers.tracking.group_tracker import GroupTracker
+from groupproof.harness.judging.checkers.tracking.ownership_tracker import REPORTERS
 from groupproof.harness.judging.reconciling import Reconciling
 from groupproof.harness.judging.settling import Settling
 from groupproof.harness.model.plan import Condition, GroupSettled, Matches, Reconciled, Stable

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from groupproof.harness.judging.checkers.ownership_tracker import OwnershipTracker
+from groupproof.harness.judging.checkers.tracking.ownership_tracker import OwnershipTracker
 from groupproof.protocol.trace import ExchangeId, Observation
 from groupproof.protocol.vocabulary import Api, ErrorCode, TopicPartition
 

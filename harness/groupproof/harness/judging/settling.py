@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from groupproof.harness.judging.checkers.group_tracker import GroupTracker, Membership
+from groupproof.harness.judging.checkers.tracking.group_tracker import GroupTracker, Membership
 from groupproof.harness.judging.reconciling import EpochMember, follow_heartbeats
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import MemberState, TopicPartition

@@ -17,8 +17,8 @@ from tests.traces import Story
 
 from groupproof.chaos.spark.analysis.owner_queries import TWO_OWNERS
 from groupproof.chaos.spark.analysis.tables import Tables
-from groupproof.harness.judging.checkers.group_tracker import GroupTracker
-from groupproof.harness.judging.checkers.member_ledger import Membership
+from groupproof.harness.judging.checkers.tracking.group_tracker import GroupTracker
+from groupproof.harness.judging.checkers.tracking.member_ledger import Membership
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.trace_columns import write_parquet
 from groupproof.protocol.vocabulary import Api, TopicPartition

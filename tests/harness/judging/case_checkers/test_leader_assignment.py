@@ -14,7 +14,7 @@ from groupproof.harness.judging.case_checkers.leader_assignment import (
     holds_partitions,
     takes_what_it_was_given,
 )
-from groupproof.harness.judging.checkers.generation_assignment import FollowersAssignNothing, LeadersAssignSoundly
+from groupproof.harness.judging.checkers.classic.generation_assignment import FollowersAssignNothing, LeadersAssignSoundly
 from groupproof.harness.model.evidence import NotReached
 from groupproof.harness.model.verdicts import Verdict
 

@@ -13,7 +13,7 @@ from groupproof.harness.judging.case_checkers.partition_owner import (
     revokes_before_joining,
     tells_no_revocation,
 )
-from groupproof.harness.judging.checkers.ownership import OwnersNeverOverlap, RecordsComeToOwners
+from groupproof.harness.judging.checkers.classic.ownership import OwnersNeverOverlap, RecordsComeToOwners
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Verdict
 from groupproof.protocol.vocabulary import Api

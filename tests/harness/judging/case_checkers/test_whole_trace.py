@@ -5,8 +5,8 @@ from tests.traces import Story
 
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_checkers.whole_trace import folded
-from groupproof.harness.judging.checkers.frames import MemberIdsGiven
-from groupproof.harness.judging.checkers.universal import UNIVERSAL_FOLDS
+from groupproof.harness.judging.checkers.classic.frames import MemberIdsGiven
+from groupproof.harness.judging.checkers.classic.universal import UNIVERSAL_FOLDS
 from groupproof.harness.model.evidence import Evidence
 
 

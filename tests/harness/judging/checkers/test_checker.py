@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.harness.judging.checkers.stories import busy_group
 
 from groupproof.harness.judging.checkers.checker import Checker, Newest, Numbers, UnderWay, Waiting, findings_of
-from groupproof.harness.judging.checkers.invariants import GroupInvariants
-from groupproof.harness.judging.checkers.universal import UNIVERSAL_FOLDS
+from groupproof.harness.judging.checkers.classic.invariants import GroupInvariants
+from groupproof.harness.judging.checkers.classic.universal import UNIVERSAL_FOLDS
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation
 

@@ -10,8 +10,8 @@ from tests.harness.toy_dialect.lease_judging import LEASE_CHECKERS, LEASE_READER
 from tests.traces import Story
 
 from groupproof.harness.judging.checkers.checker_registry import CHECKERS, DialectRouter, checkers_named, checkers_spoken
-from groupproof.harness.judging.checkers.classic_checkers import CLASSIC_CHECKERS
-from groupproof.harness.judging.checkers.consumer_checkers import CONSUMER_CHECKERS
+from groupproof.harness.judging.checkers.classic.classic_checkers import CLASSIC_CHECKERS
+from groupproof.harness.judging.checkers.consumer.consumer_checkers import CONSUMER_CHECKERS
 from groupproof.harness.model.dialect_parts import registered
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api

@@ -17,9 +17,9 @@ from tests.traces import Story
 
 from groupproof.harness.judging.checkers.checker import Checker, findings_of
 from groupproof.harness.judging.checkers.checker_set import CheckerSet
-from groupproof.harness.judging.checkers.consumer_checkers import CONSUMER_CHECKERS
-from groupproof.harness.judging.checkers.invariants import LAWS, GroupInvariants
-from groupproof.harness.judging.checkers.universal import UNIVERSAL_FOLDS
+from groupproof.harness.judging.checkers.classic.invariants import LAWS, GroupInvariants
+from groupproof.harness.judging.checkers.classic.universal import UNIVERSAL_FOLDS
+from groupproof.harness.judging.checkers.consumer.consumer_checkers import CONSUMER_CHECKERS
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation, Trace
 from groupproof.protocol.vocabulary import Api

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.harness.toy_dialect.lease_dialect import LEASE
 from tests.harness.toy_dialect.lease_judging import LEASE_CHECKERS, EpochsWereLent, OneHolderOfAnEpoch
 
-from groupproof.harness.judging.checkers.classic_checkers import CLASSIC_CHECKERS
+from groupproof.harness.judging.checkers.classic.classic_checkers import CLASSIC_CHECKERS
 
 
 def test_each_run_has_checkers_of_its_own() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.harness.judging.checkers.stories import busy_group
 
-from groupproof.harness.judging.checkers.group_tracker import GroupTracker, TrackingChecker
+from groupproof.harness.judging.checkers.classic.ownership import OwnersNeverOverlap
+from groupproof.harness.judging.checkers.classic.universal import UNIVERSAL_FOLDS
 from groupproof.harness.judging.checkers.listening_checker import ListeningChecker, is_frame
-from groupproof.harness.judging.checkers.ownership import OwnersNeverOverlap
-from groupproof.harness.judging.checkers.universal import UNIVERSAL_FOLDS
+from groupproof.harness.judging.checkers.tracking.group_tracker import GroupTracker, TrackingChecker
 from groupproof.protocol.trace import Observation
 
 

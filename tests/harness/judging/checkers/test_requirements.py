@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 from tests.epoch_traces import EpochStory
-from tests.harness.judging.checkers.test_universal import long_story
+from tests.harness.judging.checkers.classic.test_universal import long_story
 
-from groupproof.harness.judging.checkers.consumer_checkers import CONSUMER_CHECKERS
+from groupproof.harness.judging.checkers.classic.universal import UNIVERSAL_FOLDS
+from groupproof.harness.judging.checkers.consumer.consumer_checkers import CONSUMER_CHECKERS
 from groupproof.harness.judging.checkers.requirements import SPEAKS_OF, requirements_judged
-from groupproof.harness.judging.checkers.universal import UNIVERSAL_FOLDS
 from groupproof.protocol.rules.requirements import by_id
 
 

@@ -7,7 +7,7 @@ from tests.harness.judging.diagnosis.making import Story
 from tests.harness.running.virtual import played
 
 from groupproof.harness.cases.client import CASES
-from groupproof.harness.judging.checkers.group_tracker import GroupTracker
+from groupproof.harness.judging.checkers.tracking.group_tracker import GroupTracker
 from groupproof.harness.judging.diagnosis.causes import Cause
 from groupproof.harness.judging.diagnosis.group_diagnosis import rebalances_of
 from groupproof.protocol.trace import Trace

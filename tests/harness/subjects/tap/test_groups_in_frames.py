@@ -4,7 +4,7 @@ import pytest
 from tests.harness.running.virtual import played
 
 from groupproof.harness.cases.client import CASES
-from groupproof.harness.judging.checkers.group_tracker import GroupTracker
+from groupproof.harness.judging.checkers.tracking.group_tracker import GroupTracker
 from groupproof.harness.model.case import Case
 from groupproof.harness.subjects.tap import groups_in_frames
 from groupproof.harness.subjects.tap.groups_in_frames import GroupsInFrames

@@ -1,6 +1,6 @@
 """Partitions: when nobody owned one, and when two members did; by the callbacks, or else by SyncGroup's answers.
 
-The rules are those of the one tracker (`harness.judging.checkers.group_tracker`), and a test compares both on the same traces. They stand here in SQL because a load has
+The rules are those of the one tracker (`harness.judging.checkers.tracking.group_tracker`), and a test compares both on the same traces. They stand here in SQL because a load has
 hundreds of millions of rows, and Spark would hand each to Python. Two things differ, since here the whole trace is known. Rows are told apart by member id, because
 loads share client ids. A member owns nothing after its last line.
 """
@@ -14,7 +14,7 @@ from pyspark.sql import functions as f
 
 from groupproof.chaos.spark.analysis.query import Measure, Query
 from groupproof.chaos.spark.analysis.tables import GROUP, RUN, Tables, ms, name_in
-from groupproof.harness.judging.checkers.ownership_tracker import ENDS, REPORTERS
+from groupproof.harness.judging.checkers.tracking.ownership_tracker import ENDS, REPORTERS
 from groupproof.protocol.vocabulary import COOPERATIVE, MEMBERSHIP_ENDS, Api, ErrorCode
 
 __all__ = ["NO_OWNER", "TWO_OWNERS"]

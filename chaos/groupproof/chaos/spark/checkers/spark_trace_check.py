@@ -25,7 +25,7 @@ from groupproof.harness.cases.catalogue import every_case
 from groupproof.harness.judging.case_checkers import UNIVERSAL
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.checkers.live_group import GroupChecker, GroupResult
-from groupproof.harness.judging.checkers.reader_registry import membership_apis
+from groupproof.harness.judging.checkers.tracking.reader_registry import membership_apis
 from groupproof.harness.judging.observed.group_results import results_of
 from groupproof.harness.judging.ruling import Judgement, rule_on
 from groupproof.harness.judging.script_judgement import judge_either

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from groupproof.harness.judging.checkers.reader_registry import membership_apis
+from groupproof.harness.judging.checkers.tracking.reader_registry import membership_apis
 from groupproof.harness.subjects.networks.request_connection import CLIENT_ID
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from groupproof.harness.cases.client.client_case_builders import MUST, code_name
 from groupproof.harness.cases.consumer.epoch_builders import BEAT, INTERVAL_MS, LONG_MS, case, joined, plan, reconciled, subject, triggered
-from groupproof.harness.judging.case_checkers.epoch_commits import (
+from groupproof.harness.judging.case_checkers.consumer.epoch_commits import (
     asks_again_or_tells,
     commit_is_answered,
     commit_is_told,
@@ -13,8 +13,8 @@ from groupproof.harness.judging.case_checkers.epoch_commits import (
     reads_on_from,
     retries_commit,
 )
-from groupproof.harness.judging.case_checkers.epoch_reactions import keeps_epoch
-from groupproof.harness.judging.case_checkers.epoch_rhythm import never_two_in_flight
+from groupproof.harness.judging.case_checkers.consumer.epoch_reactions import keeps_epoch
+from groupproof.harness.judging.case_checkers.consumer.epoch_rhythm import never_two_in_flight
 from groupproof.harness.judging.case_checkers.reactions import is_struck
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Plan

@@ -17,9 +17,8 @@ from groupproof.harness.cases.consumer.epoch_builders import (
     rejoining,
     subject,
 )
-from groupproof.harness.judging.case_checkers.discovery import rediscovers
-from groupproof.harness.judging.case_checkers.epoch_join import says_again
-from groupproof.harness.judging.case_checkers.epoch_reactions import (
+from groupproof.harness.judging.case_checkers.consumer.epoch_join import says_again
+from groupproof.harness.judging.case_checkers.consumer.epoch_reactions import (
     gives_up_partitions,
     goes_on_in_full,
     joins_anew,
@@ -30,7 +29,8 @@ from groupproof.harness.judging.case_checkers.epoch_reactions import (
     stays_a_member,
     stops_beating,
 )
-from groupproof.harness.judging.case_checkers.epoch_rhythm import keeps_interval, never_two_in_flight, stays_alive
+from groupproof.harness.judging.case_checkers.consumer.epoch_rhythm import keeps_interval, never_two_in_flight, stays_alive
+from groupproof.harness.judging.case_checkers.discovery import rediscovers
 from groupproof.harness.judging.case_checkers.reactions import is_struck
 from groupproof.harness.judging.checkers.claim import tolerated_ms
 from groupproof.harness.model.case import Case

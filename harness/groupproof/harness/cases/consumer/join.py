@@ -6,8 +6,8 @@ from typing import Any
 
 from groupproof.harness.cases.client.client_case_builders import MUST, SHOULD, UNHEARD_OF, code_name
 from groupproof.harness.cases.consumer.epoch_builders import BEAT, LONG_MS, beaten, case, joined, plan, reconciled, rejoining, subject
-from groupproof.harness.judging.case_checkers.epoch_hand_over import is_told_of_assignment, names_only_what_is_new
-from groupproof.harness.judging.case_checkers.epoch_join import (
+from groupproof.harness.judging.case_checkers.consumer.epoch_hand_over import is_told_of_assignment, names_only_what_is_new
+from groupproof.harness.judging.case_checkers.consumer.epoch_join import (
     acknowledges,
     carries_instance,
     have_ids_of_their_own,
@@ -17,8 +17,8 @@ from groupproof.harness.judging.case_checkers.epoch_join import (
     names_rebalance_timeout,
     says_little_when_idle,
 )
-from groupproof.harness.judging.case_checkers.epoch_reactions import joins_anew, shows_or_tries, spaces_its_tries
-from groupproof.harness.judging.case_checkers.epoch_rhythm import never_two_in_flight, stays_alive
+from groupproof.harness.judging.case_checkers.consumer.epoch_reactions import joins_anew, shows_or_tries, spaces_its_tries
+from groupproof.harness.judging.case_checkers.consumer.epoch_rhythm import never_two_in_flight, stays_alive
 from groupproof.harness.judging.case_checkers.reactions import is_struck
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Plan, Step

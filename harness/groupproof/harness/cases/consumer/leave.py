@@ -6,8 +6,8 @@ from typing import Any
 
 from groupproof.harness.cases.client.client_case_builders import MUST
 from groupproof.harness.cases.consumer.epoch_builders import BEAT, INTERVAL_MS, case, joined, left, plan, reconciled, rejoining, subject, triggered
-from groupproof.harness.judging.case_checkers.epoch_join import carries_instance, joins_in_full
-from groupproof.harness.judging.case_checkers.epoch_leave import (
+from groupproof.harness.judging.case_checkers.consumer.epoch_join import carries_instance, joins_in_full
+from groupproof.harness.judging.case_checkers.consumer.epoch_leave import (
     BACK_SOON,
     closes_in_time,
     comes_back_as,
@@ -17,7 +17,7 @@ from groupproof.harness.judging.case_checkers.epoch_leave import (
     leaves,
     returns_partitions_first,
 )
-from groupproof.harness.judging.case_checkers.epoch_reactions import joins_anew
+from groupproof.harness.judging.case_checkers.consumer.epoch_reactions import joins_anew
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Step
 from groupproof.harness.model.plan_builders import REACT_MS, answers, close, command, cuts, event, holds, mark, passing, start, strikes

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from groupproof.harness.cases.client.client_case_builders import MUST
 from groupproof.harness.cases.consumer.epoch_builders import INTERVAL_MS, case, joined, plan, reconciled, subject
-from groupproof.harness.judging.case_checkers.epoch_commits import reads_on_from
-from groupproof.harness.judging.case_checkers.epoch_join import acknowledges, joins_in_full
-from groupproof.harness.judging.case_checkers.epoch_reactions import keeps_epoch
+from groupproof.harness.judging.case_checkers.consumer.epoch_commits import reads_on_from
+from groupproof.harness.judging.case_checkers.consumer.epoch_join import acknowledges, joins_in_full
+from groupproof.harness.judging.case_checkers.consumer.epoch_reactions import keeps_epoch
 from groupproof.harness.judging.case_checkers.mixed_group import assigns_nothing
 from groupproof.harness.judging.case_checkers.reactions import rejoins, takes_up_its_work
 from groupproof.harness.model import plan_builders

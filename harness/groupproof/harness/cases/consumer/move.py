@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from groupproof.harness.cases.client.client_case_builders import MUST
 from groupproof.harness.cases.consumer.epoch_builders import BEAT, LONG_MS, beaten, case, joined, plan, reconciled, subject
-from groupproof.harness.judging.case_checkers.epoch_commits import retries_commit
-from groupproof.harness.judging.case_checkers.epoch_join import acknowledges
-from groupproof.harness.judging.case_checkers.epoch_reactions import keeps_epoch, keeps_partitions
+from groupproof.harness.judging.case_checkers.consumer.epoch_commits import retries_commit
+from groupproof.harness.judging.case_checkers.consumer.epoch_join import acknowledges
+from groupproof.harness.judging.case_checkers.consumer.epoch_reactions import keeps_epoch, keeps_partitions
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan_builders import breaks, commit, mark, mend, move, moves, passing, start
 from groupproof.protocol.vocabulary import Api

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from groupproof.harness.cases.client.client_case_builders import MUST, SHOULD
 from groupproof.harness.cases.consumer.epoch_builders import INTERVAL_MS, LONG_MS, case, joined, plan, reconciled, rejoining, subject
-from groupproof.harness.judging.case_checkers.epoch_leave import comes_back_as, falls_silent, leaves_nothing_behind
-from groupproof.harness.judging.case_checkers.epoch_reactions import gives_up_partitions
+from groupproof.harness.judging.case_checkers.consumer.epoch_leave import comes_back_as, falls_silent, leaves_nothing_behind
+from groupproof.harness.judging.case_checkers.consumer.epoch_reactions import gives_up_partitions
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Plan
 from groupproof.harness.model.plan_builders import mark, passing, paused, resume

@@ -6,7 +6,7 @@ from typing import Any
 
 from groupproof.harness.cases.client.client_case_builders import MUST, SHOULD
 from groupproof.harness.cases.consumer.epoch_builders import BEAT, LONG_MS, case, joined, left, plan, reconciled, rejoining, subject, triggered
-from groupproof.harness.judging.case_checkers.epoch_hand_over import (
+from groupproof.harness.judging.case_checkers.consumer.epoch_hand_over import (
     calls_back_before,
     commits_before,
     keeps_reading,
@@ -14,9 +14,9 @@ from groupproof.harness.judging.case_checkers.epoch_hand_over import (
     names_only_what_is_new,
     reads_no_more,
 )
-from groupproof.harness.judging.case_checkers.epoch_join import acknowledges, learns_assignment
-from groupproof.harness.judging.case_checkers.epoch_reactions import joins_anew, keeps_epoch
-from groupproof.harness.judging.case_checkers.epoch_rhythm import never_two_in_flight, stays_alive
+from groupproof.harness.judging.case_checkers.consumer.epoch_join import acknowledges, learns_assignment
+from groupproof.harness.judging.case_checkers.consumer.epoch_reactions import joins_anew, keeps_epoch
+from groupproof.harness.judging.case_checkers.consumer.epoch_rhythm import never_two_in_flight, stays_alive
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Step
 from groupproof.harness.model.plan_builders import (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from groupproof.harness.cases.client.client_case_builders import MUST
 from groupproof.harness.cases.consumer.epoch_builders import BEAT, INTERVAL_MS, case, left, plan, reconciled, rejoining, subject
-from groupproof.harness.judging.case_checkers.epoch_hand_over import names_only_what_is_new
-from groupproof.harness.judging.case_checkers.epoch_join import acknowledges, joins_in_full, subscribes_by_regex
-from groupproof.harness.judging.case_checkers.epoch_leave import is_quiet_after_leaving, leaves
-from groupproof.harness.judging.case_checkers.epoch_reactions import gives_up_partitions, joins_anew
+from groupproof.harness.judging.case_checkers.consumer.epoch_hand_over import names_only_what_is_new
+from groupproof.harness.judging.case_checkers.consumer.epoch_join import acknowledges, joins_in_full, subscribes_by_regex
+from groupproof.harness.judging.case_checkers.consumer.epoch_leave import is_quiet_after_leaving, leaves
+from groupproof.harness.judging.case_checkers.consumer.epoch_reactions import gives_up_partitions, joins_anew
 from groupproof.harness.judging.case_checkers.reactions import is_struck
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan_builders import answers, close, consumed, delivered, mark, passing, start

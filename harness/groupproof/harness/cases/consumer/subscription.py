@@ -6,8 +6,8 @@ from typing import Final
 
 from groupproof.harness.cases.client.client_case_builders import MUST
 from groupproof.harness.cases.consumer.epoch_builders import BEAT, case, joined, plan, reconciled, subject
-from groupproof.harness.judging.case_checkers.epoch_hand_over import calls_back_before, names_only_what_is_new
-from groupproof.harness.judging.case_checkers.epoch_join import acknowledges, learns_assignment, subscribes_to
+from groupproof.harness.judging.case_checkers.consumer.epoch_hand_over import calls_back_before, names_only_what_is_new
+from groupproof.harness.judging.case_checkers.consumer.epoch_join import acknowledges, learns_assignment, subscribes_to
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Await, Matches
 from groupproof.harness.model.plan_builders import answers, command, delivered, grow, holds, mark, passing, release

@@ -6,7 +6,7 @@ from typing import Any
 
 from groupproof.harness.cases.client.client_case_builders import MUST
 from groupproof.harness.cases.embedded.connect_builders import OFFSET, connect_case, jobs, joined_workers, synced, worker
-from groupproof.harness.judging.case_checkers.connect_assignments import (
+from groupproof.harness.judging.case_checkers.embedded.connect_assignments import (
     agrees_on,
     answers_mismatch,
     assigns_everything,
@@ -16,7 +16,7 @@ from groupproof.harness.judging.case_checkers.connect_assignments import (
     revokes,
     revokes_first,
 )
-from groupproof.harness.judging.case_checkers.connect_duties import says_offset
+from groupproof.harness.judging.case_checkers.embedded.connect_duties import says_offset
 from groupproof.harness.judging.case_checkers.reactions import REACT_MS
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Member

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from groupproof.harness.cases.client.client_case_builders import MUST, SHOULD, code_name
 from groupproof.harness.cases.embedded.connect_builders import connect_case, jobs, joined_workers, synced, worker
-from groupproof.harness.judging.case_checkers.connect_assignments import assigns_everything
-from groupproof.harness.judging.case_checkers.connect_duties import keeps_membership_in_reach, names_its_jobs
 from groupproof.harness.judging.case_checkers.discovery import rediscovers
+from groupproof.harness.judging.case_checkers.embedded.connect_assignments import assigns_everything
+from groupproof.harness.judging.case_checkers.embedded.connect_duties import keeps_membership_in_reach, names_its_jobs
 from groupproof.harness.judging.case_checkers.leave_group import leaves
 from groupproof.harness.judging.case_checkers.reactions import REACT_MS, Identity, is_struck, recovers, rejoins
 from groupproof.harness.model.case import Case

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from groupproof.harness.cases.client.client_case_builders import MUST, SHOULD
 from groupproof.harness.cases.embedded.connect_builders import OFFSET, assigns, connect_case, jobs, joined_workers, synced, worker
-from groupproof.harness.judging.case_checkers.connect_duties import (
+from groupproof.harness.judging.case_checkers.embedded.connect_duties import (
     describes_itself,
     follows_up,
     leaves_while_behind,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from groupproof.harness.cases.client.client_case_builders import MUST
 from groupproof.harness.cases.embedded.streams_builders import PARTITIONS, WAIT_MS, application, peer, streams_case, synced, working
-from groupproof.harness.judging.case_checkers.reactions import REACT_MS
-from groupproof.harness.judging.case_checkers.streams_assignments import (
+from groupproof.harness.judging.case_checkers.embedded.streams_assignments import (
     agrees_on_versions,
     answers_error,
     calls_back,
@@ -14,7 +13,8 @@ from groupproof.harness.judging.case_checkers.streams_assignments import (
     deals_standbys,
     keeps_standbys_apart,
 )
-from groupproof.harness.judging.case_checkers.streams_member import ends
+from groupproof.harness.judging.case_checkers.embedded.streams_member import ends
+from groupproof.harness.judging.case_checkers.reactions import REACT_MS
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Step
 from groupproof.harness.model.plan_builders import close, event, mark, passing, plan, start

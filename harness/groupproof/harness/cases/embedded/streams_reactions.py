@@ -5,10 +5,10 @@ from __future__ import annotations
 from groupproof.harness.cases.client.client_case_builders import MUST, SHOULD, code_name
 from groupproof.harness.cases.embedded.streams_builders import PARTITIONS, WAIT_MS, application, streams_case, synced, working
 from groupproof.harness.judging.case_checkers.discovery import rediscovers
+from groupproof.harness.judging.case_checkers.embedded.streams_member import ends, names_its_tasks, rejoins_uncommitted
 from groupproof.harness.judging.case_checkers.fields import names_its_instance, starts_in_generation
 from groupproof.harness.judging.case_checkers.leave_group import leaves_others_alone
 from groupproof.harness.judging.case_checkers.reactions import REACT_MS, Identity, is_struck, keeps_membership, recovers, rejoins, stays_out
-from groupproof.harness.judging.case_checkers.streams_member import ends, names_its_tasks, rejoins_uncommitted
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan_builders import answers, append, close, delivered, event, mark, passing, plan, requested, start
 from groupproof.protocol.vocabulary import Api, ErrorCode

@@ -14,8 +14,7 @@ from groupproof.harness.cases.embedded.streams_builders import (
     synced,
     working,
 )
-from groupproof.harness.judging.case_checkers.reactions import REACT_MS
-from groupproof.harness.judging.case_checkers.streams_member import (
+from groupproof.harness.judging.case_checkers.embedded.streams_member import (
     asks_for_the_end,
     comes_back_at_once,
     commits_what_goes,
@@ -29,6 +28,7 @@ from groupproof.harness.judging.case_checkers.streams_member import (
     stays_when_closed,
     waits,
 )
+from groupproof.harness.judging.case_checkers.reactions import REACT_MS
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan_builders import append, close, consumed, delivered, event, mark, passing, plan, requested, start
 from groupproof.protocol.vocabulary import Api

@@ -12,7 +12,7 @@ import trio
 from groupproof.clients.shims.reference import run_shim
 from groupproof.coordinator.machine.machine_outputs import GroupView
 from groupproof.harness.commands.pytest_plugin.coordinator_fixture import WITHIN_S, GroupproofCoordinator
-from groupproof.harness.judging.checkers.group_tracker import GroupTracker, Membership
+from groupproof.harness.judging.checkers.tracking.group_tracker import GroupTracker, Membership
 from groupproof.harness.model.plan import Member
 from groupproof.harness.reports.texts.counter_words import EPOCH, GENERATION
 from groupproof.harness.running.plans.member_control import Actor, subscription_of

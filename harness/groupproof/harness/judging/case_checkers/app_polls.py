@@ -14,7 +14,7 @@ from groupproof.harness.judging.case_checkers.partition_owner import holdings
 from groupproof.harness.judging.case_checkers.trace_queries import moment, newest, synced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
 from groupproof.harness.judging.checkers.frame_facts import error_of
-from groupproof.harness.judging.checkers.ownership_tracker import REPORTING_MS
+from groupproof.harness.judging.checkers.tracking.ownership_tracker import REPORTING_MS
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict

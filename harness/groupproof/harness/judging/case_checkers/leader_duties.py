@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from groupproof.harness.judging.case_checkers.findings import end
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, memberships_given, origin
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
+from groupproof.harness.judging.checkers.classic.generation_assignment import partitions_moved_from_owners
 from groupproof.harness.judging.checkers.frame_facts import MembershipGrant, assignments_of
-from groupproof.harness.judging.checkers.generation_assignment import partitions_moved_from_owners
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
 from groupproof.harness.judging.checkers.frame_facts import partitions_of, subscription_of
-from groupproof.harness.judging.checkers.group_tracker import GroupTracker
-from groupproof.harness.judging.checkers.ownership_tracker import Holding, OwnershipTracker
+from groupproof.harness.judging.checkers.tracking.group_tracker import GroupTracker
+from groupproof.harness.judging.checkers.tracking.ownership_tracker import Holding, OwnershipTracker
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof, Verdict

@@ -11,7 +11,7 @@ from groupproof.harness.judging.case_checkers.findings import end
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, explicit_offsets, moment, synced
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
 from groupproof.harness.judging.checkers.frame_facts import partitions_of
-from groupproof.harness.judging.checkers.ownership_tracker import REPORTING_MS
+from groupproof.harness.judging.checkers.tracking.ownership_tracker import REPORTING_MS
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence, NotReached
 from groupproof.harness.model.verdicts import Finding, Proof

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from groupproof.harness.judging.checkers.classic_checkers import CLASSIC_CHECKERS
-from groupproof.harness.judging.checkers.consumer_checkers import CONSUMER_CHECKERS
+from groupproof.harness.judging.checkers.classic.classic_checkers import CLASSIC_CHECKERS
+from groupproof.harness.judging.checkers.consumer.consumer_checkers import CONSUMER_CHECKERS
 from groupproof.harness.judging.checkers.dialect_checkers import DialectCheckers
-from groupproof.harness.judging.checkers.reader_registry import readers_by_api
+from groupproof.harness.judging.checkers.tracking.reader_registry import readers_by_api
 from groupproof.harness.model.dialect_parts import PartRegistry, on_part_change
 from groupproof.protocol.rules.dialect_registry import dialect_named, dialect_of_rule
 from groupproof.protocol.trace import Observation

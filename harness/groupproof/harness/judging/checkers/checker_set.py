@@ -10,8 +10,8 @@ from itertools import chain
 from typing import Final
 
 from groupproof.harness.judging.checkers.checker import Checker
-from groupproof.harness.judging.checkers.group_tracker import GroupTracker, TrackingChecker
 from groupproof.harness.judging.checkers.listening_checker import ANY_API, ListeningChecker, is_frame
+from groupproof.harness.judging.checkers.tracking.group_tracker import GroupTracker, TrackingChecker
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation
 

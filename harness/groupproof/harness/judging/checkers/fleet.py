@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Final
 
 from groupproof.harness.judging.checkers.live_group import GroupChecker, GroupResult
-from groupproof.harness.judging.checkers.reader_registry import membership_apis
+from groupproof.harness.judging.checkers.tracking.reader_registry import membership_apis
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation
 

@@ -8,10 +8,10 @@ from typing import Final
 
 from groupproof.harness.judging.checkers.checker_registry import DialectRouter, checkers_named
 from groupproof.harness.judging.checkers.checker_set import CheckerSet
-from groupproof.harness.judging.checkers.classic_checkers import CLASSIC_CHECKERS
+from groupproof.harness.judging.checkers.classic.classic_checkers import CLASSIC_CHECKERS
 from groupproof.harness.judging.checkers.dialect_checkers import DialectCheckers
-from groupproof.harness.judging.checkers.partings import Partings
-from groupproof.harness.judging.checkers.process_names import Naming
+from groupproof.harness.judging.checkers.tracking.partings import Partings
+from groupproof.harness.judging.checkers.tracking.process_names import Naming
 from groupproof.harness.model.requirement_levels import capped
 from groupproof.harness.model.verdicts import Finding, Goodbye
 from groupproof.protocol.trace import Observation

@@ -9,19 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from groupproof.harness.judging.checkers.checker import Checker
-from groupproof.harness.judging.checkers.commits import CommitOutcomesReported, CommitsAreOwn, CommitsWereDelivered
-from groupproof.harness.judging.checkers.consumer_frames import (
-    EpochsGiven,
-    FetchesEndWithTheAcknowledgement,
-    HeartbeatsNameTheirMember,
-    JoinsAreWhole,
-    OneHeartbeatAtATime,
-    OwnedWereGiven,
-)
-from groupproof.harness.judging.checkers.consumer_hand_over import CallbacksEndBeforeAcknowledgements
-from groupproof.harness.judging.checkers.fetches import FetchesStayWithOwners
-from groupproof.harness.judging.checkers.frame_facts import instance_of
-from groupproof.harness.judging.checkers.frames import (
+from groupproof.harness.judging.checkers.classic.commits import CommitOutcomesReported, CommitsAreOwn, CommitsWereDelivered
+from groupproof.harness.judging.checkers.classic.fetches import FetchesStayWithOwners
+from groupproof.harness.judging.checkers.classic.frames import (
     CommitsNameMembership,
     GenerationsGiven,
     InstanceIdsStay,
@@ -29,8 +19,18 @@ from groupproof.harness.judging.checkers.frames import (
     NothingAfterLeaving,
     RequestsDoNotStorm,
 )
-from groupproof.harness.judging.checkers.generation_assignment import FollowersAssignNothing, LeadersAssignSoundly
-from groupproof.harness.judging.checkers.ownership import CallbacksTellAssignments, OwnersNeverOverlap, RecordsComeToOwners
+from groupproof.harness.judging.checkers.classic.generation_assignment import FollowersAssignNothing, LeadersAssignSoundly
+from groupproof.harness.judging.checkers.classic.ownership import CallbacksTellAssignments, OwnersNeverOverlap, RecordsComeToOwners
+from groupproof.harness.judging.checkers.consumer.consumer_frames import (
+    EpochsGiven,
+    FetchesEndWithTheAcknowledgement,
+    HeartbeatsNameTheirMember,
+    JoinsAreWhole,
+    OneHeartbeatAtATime,
+    OwnedWereGiven,
+)
+from groupproof.harness.judging.checkers.consumer.consumer_hand_over import CallbacksEndBeforeAcknowledgements
+from groupproof.harness.judging.checkers.frame_facts import instance_of
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Final
 
-from groupproof.harness.judging.checkers.group_tracker import GroupTracker
+from groupproof.harness.judging.checkers.tracking.group_tracker import GroupTracker
 from groupproof.harness.judging.diagnosis.group_history import ABANDONED, GroupHistory
 from groupproof.harness.judging.diagnosis.member_history import Sign
 from groupproof.harness.judging.diagnosis.rebalances import EvidenceLine

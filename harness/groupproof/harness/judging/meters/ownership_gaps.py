@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupproof.harness.judging.checkers.group_tracker import GroupTracker
-from groupproof.harness.judging.checkers.ownership_tracker import ENDS
+from groupproof.harness.judging.checkers.tracking.group_tracker import GroupTracker
+from groupproof.harness.judging.checkers.tracking.ownership_tracker import ENDS
 from groupproof.harness.judging.meters.meter import Figures
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groupproof.harness.judging.checkers.checker import UnderWay
-from groupproof.harness.judging.checkers.ownership_tracker import OwnershipTracker
+from groupproof.harness.judging.checkers.tracking.ownership_tracker import OwnershipTracker
 from groupproof.harness.judging.meters.meter import Figures
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from groupproof.harness.judging.case_result import CaseResult
-from groupproof.harness.judging.checkers.reader_registry import membership_apis, naming_apis, readers_by_api
+from groupproof.harness.judging.checkers.tracking.reader_registry import membership_apis, naming_apis, readers_by_api
 from groupproof.harness.judging.observed.limits import UnjudgedSide
 from groupproof.harness.judging.observed.observed_group import judge_live
 from groupproof.protocol.trace import Trace

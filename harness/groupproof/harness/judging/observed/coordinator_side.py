@@ -13,7 +13,7 @@ from typing import Any, Final
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.checkers.checker import findings_of
 from groupproof.harness.judging.checkers.checker_registry import checkers_spoken
-from groupproof.harness.judging.checkers.reader_registry import readers_by_api
+from groupproof.harness.judging.checkers.tracking.reader_registry import readers_by_api
 from groupproof.harness.judging.observed.limits import UnjudgedSide
 from groupproof.harness.judging.observed.observed_group import case_in, result_of
 from groupproof.harness.judging.oracle.predictions import read

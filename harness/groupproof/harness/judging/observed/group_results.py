@@ -8,7 +8,7 @@ from typing import Final
 
 from groupproof.harness.judging.case_result import CaseResult
 from groupproof.harness.judging.checkers.checker_registry import checkers_named
-from groupproof.harness.judging.checkers.classic_checkers import CLASSIC_CHECKERS
+from groupproof.harness.judging.checkers.classic.classic_checkers import CLASSIC_CHECKERS
 from groupproof.harness.judging.checkers.dialect_checkers import DialectCheckers
 from groupproof.harness.judging.checkers.live_group import FindingCount, GroupResult
 from groupproof.harness.judging.observed.observed_group import case_in, case_of, judgement_of

@@ -13,11 +13,11 @@ from typing import Final
 from groupproof.harness.judging.case_result import CaseResult, Play
 from groupproof.harness.judging.checkers.checker_registry import checkers_spoken
 from groupproof.harness.judging.checkers.checker_set import CheckerSet
-from groupproof.harness.judging.checkers.classic_checkers import CLASSIC_CHECKERS
+from groupproof.harness.judging.checkers.classic.classic_checkers import CLASSIC_CHECKERS
 from groupproof.harness.judging.checkers.dialect_checkers import DialectCheckers
-from groupproof.harness.judging.checkers.partings import Partings
-from groupproof.harness.judging.checkers.process_names import with_process_names
-from groupproof.harness.judging.checkers.reader_registry import membership_apis
+from groupproof.harness.judging.checkers.tracking.partings import Partings
+from groupproof.harness.judging.checkers.tracking.process_names import with_process_names
+from groupproof.harness.judging.checkers.tracking.reader_registry import membership_apis
 from groupproof.harness.judging.ruling import Judgement, rule_on
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.case_dialect import case_id

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from groupproof.harness.judging.checkers.group_tracker import GroupTracker, Membership
-from groupproof.harness.judging.checkers.ownership_tracker import REPORTERS
+from groupproof.harness.judging.checkers.tracking.group_tracker import GroupTracker, Membership
+from groupproof.harness.judging.checkers.tracking.ownership_tracker import REPORTERS
 from groupproof.harness.reports.texts.counter_words import EPOCH, GENERATION, counter_of
 from groupproof.protocol.trace import Observation, Partitions, Trace
 from groupproof.protocol.vocabulary import Api, GroupState, MemberState, TopicPartition, error_named

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupproof.harness.judging.checkers.connect_frames import assignment_in, dealt_in, jobs_in_words, states_in
+from groupproof.harness.judging.checkers.embedded.connect_frames import assignment_in, dealt_in, jobs_in_words, states_in
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.blob_reader import BlobError

@@ -1,0 +1,188 @@
+"""Commits and positions of a member of KIP-848: which epoch they carry, what the application hears of a refusal, and where reading goes on (CGP-01 to CGP-15)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from groupproof.harness.judging.case_checkers.consumer.epoch_beats import beats, standing
+from groupproof.harness.judging.case_checkers.findings import TimedJudge, milder, overdue
+from groupproof.harness.judging.case_checkers.offset_fetch import READ_MS, goes_on_reading
+from groupproof.harness.judging.case_checkers.trace_queries import accepted, moment
+from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
+from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS, error_of
+from groupproof.harness.model.case import Judge
+from groupproof.harness.model.evidence import Evidence, NotReached
+from groupproof.harness.model.verdicts import Finding, Proof, Verdict
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, TopicPartition
+
+__all__ = ["asks_again_or_tells", "commit_is_answered", "commit_is_told", "commits_on", "commits_with_epoch", "reads_on_from", "retries_commit"]
+
+_EPOCHS_SINCE = 9
+"""OffsetCommit v9 and OffsetFetch v9 carry member epochs (KIP-848)."""
+
+
+def commits_with_epoch(client: str, *, after: str | None = None) -> Judge:
+    """Judge that each commit of a member is of a version that knows epochs, and carries its id and the newest epoch that it was given."""
+    version = Claim(requirement="CGP-01", expected="A commit has a version that knows member epochs.")
+    identity = Claim(requirement="CGP-01", expected="A commit carries the member's id and its epoch.")
+    newest = Claim(requirement="CGP-04", expected="A commit carries the newest epoch that the client was given.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        sent = ev.requests(Api.OFFSET_COMMIT, client, after)
+        if not sent:
+            raise NotReached(f"{client} committed nothing")
+        for request in sent:
+            if (request.version or 0) < _EPOCHS_SINCE:
+                yield version.failed("It has an older one.", request)
+                return
+            finding = _epoch_of(ev, client, request, identity, newest)
+            if finding is not None:
+                yield finding
+                return
+        yield version.ok("It has.", sent[0])
+
+    return judge
+
+
+def _epoch_of(ev: Evidence, client: str, request: Observation, identity: Claim, newest: Claim) -> Finding | None:
+    mine = standing(ev, client, request.seq)
+    if mine is None or mine.answer is None:
+        return None  # commits of one that is no member are not this judge's
+    if request.member != mine.member:
+        return identity.failed("It carries another id, or none.", request)
+    epoch, answer = request.generation if request.member_epoch is None else request.member_epoch, _first_told(ev, client, mine.answer)
+    if epoch == answer.member_epoch or elapsed_ms(answer, request) <= IN_FLIGHT_MS:
+        return None
+    return newest.failed("It carries another.", request, detail=f"epoch {epoch}, given was {answer.member_epoch}")
+
+
+def _first_told(ev: Evidence, client: str, newest: Observation) -> Observation:
+    """Return the answer by which the client was first told the epoch that its newest one gives."""
+    answers = (beat.answer for beat in beats(ev, client, before=newest.seq) if beat.is_accepted and beat.answer is not None)
+    return next((one for one in answers if (one.member, one.member_epoch) == (newest.member, newest.member_epoch)), newest)
+
+
+def commit_is_told(client: str, *, after: str, requirement: str, within_ms: float = 6_000) -> TimedJudge:
+    """Judge that a refused commit is told to the application that waits for it."""
+    claim = Claim(requirement=requirement, expected="The application is told that its commit failed.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        reported = [obs for obs in ev.events("offsets_committed", client, after, ev.closing) if "success" in obs.body]
+        first = reported[0] if reported else None
+        missing = overdue(ev, claim, first, since=moment(ev, after), within_ms=within_ms, never="It was told nothing.", late="It was told late.")
+        if missing is not None:
+            yield missing
+        elif first is not None and first.body.get("success"):
+            again = next((one for one in ev.requests(Api.OFFSET_COMMIT, client, after, first.seq) if accepted(ev, one) is not None), None)
+            yield claim.ok("It tried again, and succeeded.", again) if again is not None else claim.failed("It was told of a success.", first)
+        else:
+            yield claim.ok("It was.", first)
+
+    return TimedJudge(judge, after, within_ms)
+
+
+def retries_commit(client: str, *, after: str, requirement: str, within_ms: float = 6_000) -> TimedJudge:
+    """Judge that a commit which met a passing trouble is sent again, or its failure told."""
+    claim = Claim(requirement=requirement, expected="The commit is sent again.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        refused = next((obs for obs in ev.responses(Api.OFFSET_COMMIT, client, ev.at(after) - 1) if error_of(obs)), moment(ev, after))
+        again = next((one for one in ev.requests(Api.OFFSET_COMMIT, client, refused.seq, ev.closing)), None)
+        reported = next((obs for obs in ev.events("offsets_committed", client, after, ev.closing) if obs.body.get("success") is False), None)
+        if again is None and reported is not None:
+            yield claim.tolerated("The application was told of a failure.", reported)
+            return
+        missing = overdue(ev, claim, again, since=moment(ev, after), within_ms=within_ms, never="It was not.", late="It was sent late.")
+        yield missing or claim.ok("It was.", again)
+
+    return TimedJudge(judge, after, within_ms)
+
+
+def commits_on(client: str, *, after: str, requirement: str = "CGP-19", within_ms: float = 7_000) -> TimedJudge:
+    """Judge that a client which commits by itself does so again after a commit was refused: else all that it reads is read twice one day."""
+    claim = Claim(requirement=requirement, expected="The client commits again, with success.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        good = next((one for one in ev.requests(Api.OFFSET_COMMIT, client, after, ev.closing) if accepted(ev, one) is not None), None)
+        never, late = "It never did.", "It did late."
+        yield overdue(ev, claim, good, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", good)
+
+    return TimedJudge(judge, after, within_ms)
+
+
+def commit_is_answered(client: str, *, after: str, requirement: str) -> Judge:
+    """Judge that the membership outlives a refused commit: heartbeats go on, with the same id."""
+    claim = Claim(requirement=requirement, expected="The member goes on heartbeating.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        mine = standing(ev, client, after)
+        if mine is None:
+            raise NotReached(f"{client} was no member at {after}")
+        later = beats(ev, client, after, ev.closing)
+        if not later:
+            yield claim.failed("It sent none.", moment(ev, after), proof=Proof.LIVENESS)
+            return
+        joined = next((beat for beat in later if beat.is_join), None)
+        yield claim.ok("It did.", later[0].request) if joined is None else claim.tolerated("It joined again.", joined.request)
+
+    return judge
+
+
+def reads_on_from(
+    client: str, *, after: str, positions: dict[TopicPartition, int], requirement: str = "CGP-10", reads: str | None = "CGP-11"
+) -> Judge:
+    """Judge that after an instant nothing is fetched, and nothing reaches the application, from before what the group has committed.
+
+    A client that reads nothing more of a partition has lost no position, but stands still: `reads` is the requirement that this breaks, None where it may.
+    """
+    claim = Claim(requirement=requirement, expected="Reading goes on from what the group has committed, and never from auto.offset.reset.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        back = next((obs for obs in ev.requests(Api.FETCH, client, after, ev.closing) if _is_before(obs, positions)), None)
+        if back is not None:
+            yield claim.failed("It fetched from before that.", back)
+            return
+        read = _read(ev, client, after)
+        wrong = sorted(place for place, first in read.items() if first < positions.get(place, 0))
+        if wrong:
+            yield claim.failed("Records from before that reached the application.", moment(ev, after), detail=str(wrong), proof=Proof.LIVENESS)
+            return
+        yield claim.ok("It did.")
+        missing = sorted(positions.keys() - read.keys())
+        if reads is not None and missing:
+            still = Claim(requirement=reads, expected="The client asks again, and reads on.")
+            never = "Nothing more of some partitions reached the application."
+            yield still.failed(never, moment(ev, after), proof=Proof.LIVENESS, detail=str(missing))
+
+    return judge
+
+
+def asks_again_or_tells(client: str, *, after: str, requirement: str) -> Judge:
+    """Judge that a member which is refused its positions as a member asks again, reads, or tells its application.
+
+    Who asks as nobody, as librdkafka does (CGP-03), is never answered so by a coordinator: what it makes of that is INFORMATIONAL.
+    """
+    asked = goes_on_reading(client, after=after, requirement=requirement)
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        refused = next(reversed(ev.requests(Api.OFFSET_FETCH, client, before=ev.at(after) + 1)), None)
+        found = list(asked(ev))
+        if refused is not None and not refused.member:
+            found = [replace(finding, verdict=milder(finding.verdict, Verdict.INFORMATIONAL)) for finding in found]
+        yield from found
+
+    return TimedJudge(judge, after, READ_MS)
+
+
+def _is_before(fetch: Observation, positions: dict[TopicPartition, int]) -> bool:
+    return any(offset < positions.get((topic, number), 0) for topic, number, offset in fetch.offsets or ())
+
+
+def _read(ev: Evidence, client: str, after: str) -> dict[TopicPartition, int]:
+    first: dict[TopicPartition, int] = {}
+    for obs in ev.events("records_consumed", client, after, ev.closing):
+        for part in obs.body.get("partitions", ()):
+            first.setdefault((part["topic"], part["partition"]), int(part.get("minOffset", 0)))
+    return first

@@ -1,0 +1,232 @@
+"""How a member of KIP-848 hands partitions over: it stops reading, commits, has the application's callback run, and only then acknowledges (CGT-04 to CGT-09)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, beats
+from groupproof.harness.judging.case_checkers.findings import overdue
+from groupproof.harness.judging.case_checkers.trace_queries import accepted
+from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
+from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS, partitions_of
+from groupproof.harness.judging.checkers.tracking.ownership_tracker import REPORTING_MS
+from groupproof.harness.model.case import Judge
+from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
+from groupproof.harness.model.verdicts import Finding, Proof, Verdict
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, TopicPartition
+
+__all__ = [
+    "calls_back_before",
+    "commits_before",
+    "is_told_of_assignment",
+    "keeps_reading",
+    "names_only_what_goes",
+    "names_only_what_is_new",
+    "reads_no_more",
+]
+
+Partitions = frozenset[TopicPartition]
+
+
+@dataclass(frozen=True, slots=True)
+class _HandOver:
+    """One order to give partitions up, and the heartbeat that acknowledged it."""
+
+    order: Observation
+    gone: Partitions
+    kept: Partitions
+    acknowledgement: Observation
+
+
+def _hand_overs(ev: Evidence, client: str, after: str) -> list[_HandOver]:
+    """Return the orders from an instant on that the client acknowledged; raise `NotReached` where there is none."""
+    found = list(_acknowledged(beats(ev, client, before=ev.closing), ev.at(after)))
+    if not found:
+        raise NotReached(f"{client} acknowledged no revocation after {after}")
+    return found
+
+
+def _acknowledged(sent: list[Beat], since: int) -> Iterator[_HandOver]:
+    reported: Partitions = frozenset()
+    ordered: tuple[Observation, Partitions] | None = None
+    for beat in sent:
+        if beat.is_join:
+            reported, ordered = frozenset(), None
+        if beat.owned is not None:
+            if ordered is not None and not ordered[1] & beat.owned and ordered[0].seq > since and not beat.is_leave:
+                yield _HandOver(ordered[0], ordered[1], beat.owned, beat.request)
+                ordered = None
+            reported = beat.owned
+        if beat.target is not None and beat.answer is not None and (gone := reported - beat.target) and (ordered is None or ordered[1] != gone):
+            ordered = (beat.answer, gone)  # one that is repeated began with the first
+
+
+def calls_back_before(client: str, *, after: str, requirement: str = "CGT-06") -> Judge:
+    """Judge that the application is back from its callback before the acknowledgement: the next owner may begin at once then."""
+    claim = Claim(requirement=requirement, expected="The application has given its partitions up before the client says so.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        if "partitions_revoked" in ev.unreported(client):
+            raise NotOffered(f"the program of {client} does not tell of its callbacks")
+        for change in _hand_overs(ev, client, after):
+            events = [obs for obs in ev.events("partitions_revoked", client, change.order.seq - 1) if partitions_of(obs) & change.gone]
+            done = None if not events else next(iter(ev.events("callback_done", client, events[0].seq)), None)
+            late = None if done is None else elapsed_ms(change.acknowledgement, done)
+            if not events:
+                yield claim.failed("The application was never told.", change.acknowledgement, proof=Proof.LIVENESS)
+            elif late is not None and late > REPORTING_MS:
+                detail = f"{late:.0f} ms before the callback ended"
+                yield claim.failed(
+                    "The acknowledgement came before the callback had ended.", change.acknowledgement, proof=Proof.LIVENESS, detail=detail
+                )
+            else:
+                yield claim.ok("It has.", events[0])
+
+    return judge
+
+
+def commits_before(client: str, *, after: str, requirement: str = "CGT-05", uncommitted: Verdict = Verdict.FAILED, meanwhile: bool = False) -> Judge:
+    """Judge that what the application was given of the partitions that go is committed before the acknowledgement, or the next owner gives it once more.
+
+    It is what it had been given when the order came; with `meanwhile` also what it was given until the acknowledgement.
+    """
+    claim = Claim(requirement=requirement, expected="What was consumed is committed before the partitions are given up.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        for change in _hand_overs(ev, client, after):
+            consumed = _consumed(ev, client, change.acknowledgement if meanwhile else change.order)
+            committed = _committed(ev, client, change.acknowledgement)
+            lost = sorted(place for place in change.gone if consumed.get(place, 0) > committed.get(place, 0))
+            if not any(consumed.get(place) for place in change.gone):
+                raise NotReached(f"{client} had read nothing of what it gave up")
+            if lost:
+                detail = ", ".join(f"{topic}-{number} read to {consumed[topic, number]}" for topic, number in lost)
+                yield claim.found(uncommitted, "It was not.", change.acknowledgement, detail=detail)
+            else:
+                yield claim.ok("It was.", change.acknowledgement)
+
+    return judge
+
+
+def _consumed(ev: Evidence, client: str, until: Observation) -> dict[TopicPartition, int]:
+    """Return the position behind what the application had been given of each partition by then."""
+    positions: dict[TopicPartition, int] = {}
+    for obs in ev.events("records_consumed", client, before=until.seq):
+        for part in obs.body.get("partitions", ()):
+            positions[part["topic"], part["partition"]] = int(part.get("maxOffset", -1)) + 1
+    return positions
+
+
+def _committed(ev: Evidence, client: str, before: Observation) -> dict[TopicPartition, int]:
+    """Return what was committed by then; a commit that was taken up before the acknowledgement arrived is in time, whenever its answer left."""
+    committed: dict[TopicPartition, int] = {}
+    for request in ev.requests(Api.OFFSET_COMMIT, client, before=before.seq):
+        if accepted(ev, request) is not None:
+            committed.update({(topic, number): offset for topic, number, offset in request.offsets})
+    return committed
+
+
+def reads_no_more(client: str, *, after: str, requirement: str = "CGP-14") -> Judge:
+    """Judge that partitions are not fetched once their revocation is acknowledged; what was on its way by then is no fault."""
+    claim = Claim(requirement=requirement, expected="No Fetch for a partition is sent once the client has said that it is given up.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        for change in _hand_overs(ev, client, after):
+            again = _given_back(ev, client, change)
+            fetches = ev.requests(Api.FETCH, client, change.acknowledgement.seq, again)
+            late = next((obs for obs in fetches if _places(obs) & change.gone and elapsed_ms(change.acknowledgement, obs) > IN_FLIGHT_MS), None)
+            yield claim.ok("None was.", change.acknowledgement) if late is None else claim.failed("One was sent.", late)
+
+    return judge
+
+
+def _given_back(ev: Evidence, client: str, change: _HandOver) -> int:
+    """Return the `seq` of the answer by which some of what went comes back, or where the judged part ends."""
+    later = (beat for beat in beats(ev, client, change.acknowledgement.seq - 1, ev.closing) if beat.target is not None and beat.target & change.gone)
+    return next((beat.answer.seq for beat in later if beat.answer is not None), ev.closing)
+
+
+def _places(fetch: Observation) -> Partitions:
+    return frozenset((topic, number) for topic, number, _ in fetch.offsets or ())
+
+
+def keeps_reading(client: str, *, after: str, topics: Partitions | None = None, requirement: str = "CGT-14") -> Judge:
+    """Judge that what stays is read on: the records that are appended after the hand-over reach the application."""
+    claim = Claim(requirement=requirement, expected="The client reads the partitions on that it keeps.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        change = _hand_overs(ev, client, after)[-1]
+        kept = change.kept if topics is None else topics
+        if not kept:
+            raise NotReached(f"{client} keeps nothing")
+        read = {
+            (part["topic"], part["partition"])
+            for obs in ev.events("records_consumed", client, change.acknowledgement.seq)
+            for part in obs.body["partitions"]
+        }
+        missing = sorted(kept - read)
+        yield (
+            claim.ok("It did.", change.acknowledgement)
+            if not missing
+            else claim.failed("Nothing of some of them reached the application.", change.acknowledgement, proof=Proof.LIVENESS, detail=str(missing))
+        )
+
+    return judge
+
+
+def names_only_what_is_new(client: str, *, requirement: str = "CGT-09") -> Judge:
+    """Judge that `partitions_assigned` names no partition that the application has already: it would begin it anew."""
+    claim = Claim(requirement=requirement, expected="The application is told of the partitions that are new, and of no others.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        mine: set[TopicPartition] = set()
+        reports = 0
+        for obs in ev.select("event", client=client, before=ev.closing):
+            name = obs.body.get("name") if obs.who == "shim" else None
+            if name == "partitions_assigned":
+                reports += 1
+                if twice := partitions_of(obs) & mine:
+                    yield claim.failed("It was told of one that it has.", obs, detail=str(sorted(twice)))
+                    return
+                mine |= partitions_of(obs)
+            elif name in ("partitions_revoked", "partitions_lost"):
+                mine -= partitions_of(obs)
+        if not reports:
+            raise NotReached(f"the application of {client} was told of no assignment")
+        yield claim.ok("It was.")
+
+    return judge
+
+
+def names_only_what_goes(client: str, *, after: str, requirement: str = "CGT-14") -> Judge:
+    """Judge that `partitions_revoked` names no partition that stays: the application would end it, and begin it anew."""
+    claim = Claim(requirement=requirement, expected="The application is told to give up what goes, and nothing else.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        if "partitions_revoked" in ev.unreported(client):
+            raise NotOffered(f"the program of {client} does not tell of its callbacks")
+        for change in _hand_overs(ev, client, after):
+            callbacks = ev.events("partitions_revoked", client, change.order.seq - 1, change.acknowledgement.seq)
+            stays = next((obs for obs in callbacks if partitions_of(obs) & change.kept), None)
+            yield claim.ok("It was.", change.acknowledgement) if stays is None else claim.tolerated("It was told of some that it keeps.", stays)
+
+    return judge
+
+
+def is_told_of_assignment(client: str, *, within_ms: float = 6_000, requirement: str = "CGT-09") -> Judge:
+    """Judge that the application hears of what the client says it owns."""
+    claim = Claim(requirement=requirement, expected="The application is told of the partitions that the client says it owns.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        if "partitions_assigned" in ev.unreported(client):
+            raise NotOffered(f"the program of {client} does not tell of its callbacks")
+        owning = next((beat for beat in beats(ev, client, before=ev.closing) if beat.owned), None)
+        if owning is None or owning.owned is None:
+            raise NotReached(f"{client} said of nothing that it owns it")
+        callback = next((obs for obs in ev.events("partitions_assigned", client) if partitions_of(obs) & owning.owned), None)
+        missing = overdue(ev, claim, callback, since=owning.request, within_ms=within_ms, never="It was told of none.", late="It was told late.")
+        yield missing or claim.ok("It was.", callback)
+
+    return judge

@@ -1,0 +1,204 @@
+"""How a member of KIP-848 goes: a last heartbeat with epoch -1, or -2 from a static one that will be back, and nothing after it (CGV-01 to CGV-23)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, beats, standing
+from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue
+from groupproof.harness.judging.case_checkers.trace_queries import accepted, moment
+from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms
+from groupproof.harness.judging.checkers.frame_facts import partitions_of
+from groupproof.harness.judging.checkers.tracking.ownership_tracker import REPORTING_MS
+from groupproof.harness.model.case import Judge
+from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
+from groupproof.harness.model.verdicts import Finding, Proof
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, TopicPartition
+
+__all__ = [
+    "closes_in_time",
+    "comes_back_as",
+    "commits_before_leaving",
+    "falls_silent",
+    "is_quiet_after_leaving",
+    "leaves",
+    "leaves_nothing_behind",
+    "returns_partitions_first",
+]
+
+LEAVE, BACK_SOON = -1, -2
+
+
+def leaves(client: str, *, after: str, epoch: int = LEAVE, requirement: str = "CGV-01", within_ms: float = 6_000) -> Judge:
+    """Judge that the client says that it goes, as the member that it is: else its partitions wait for the end of its session."""
+    claim = Claim(requirement=requirement, expected=f"The client leaves by a heartbeat with epoch {epoch}.")
+    identity = Claim(requirement="CGV-06", expected="The leave names the member.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        mine = standing(ev, client, after)
+        if mine is None:
+            raise NotReached(f"{client} was no member at {after}")
+        leave = next((beat for beat in beats(ev, client, after) if beat.is_leave), None)
+        came = None if leave is None else leave.request
+        missing = overdue(ev, claim, came, since=moment(ev, after), within_ms=within_ms, never="It never did.", late="It left late.", whole=True)
+        if missing is not None:
+            yield missing
+        if leave is None:
+            return
+        if leave.epoch == LEAVE and epoch == BACK_SOON:
+            yield claim.tolerated("It left for good, which costs the others a rebalance.", came)
+        elif leave.epoch != epoch:
+            yield claim.failed("It left by another epoch.", came, detail=str(leave.epoch))
+        elif missing is None:
+            yield claim.ok("It did.", came)
+        yield identity.ok("It does.", came) if leave.member == mine.member else identity.failed("It names another.", came)
+
+    return TimedJudge(judge, after, within_ms)
+
+
+def is_quiet_after_leaving(client: str, *, after: str, before: str | None = None, requirement: str = "CGV-11") -> Judge:
+    """Judge that the client sends no heartbeat once it has left, until its application subscribes anew."""
+    claim = Claim(requirement=requirement, expected="After its leave the client sends no heartbeat.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        sent = beats(ev, client, after, None if before is None else before)
+        at = next((place for place, beat in enumerate(sent) if beat.is_leave), None)
+        if at is None:
+            raise NotReached(f"{client} did not leave after {after}")
+        more = sent[at + 1 :]
+        if not more:
+            yield claim.ok("It sent none.", sent[at].request)
+        elif all(beat.is_leave for beat in more) and not sent[at].is_accepted:
+            yield claim.ok("It tried its leave again.", more[0].request)
+        elif all(beat.is_leave for beat in more):
+            yield claim.tolerated("It left more than once.", more[0].request)
+        else:
+            yield claim.failed("It sent one.", next(beat.request for beat in more if not beat.is_leave))
+
+    return judge
+
+
+def returns_partitions_first(client: str, *, after: str, requirement: str = "CGV-08") -> Judge:
+    """Judge that the application has given its partitions up before the client leaves: others may have them from then on."""
+    claim = Claim(requirement=requirement, expected="The application is told to give its partitions up before the client leaves.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        if "partitions_revoked" in ev.unreported(client):
+            raise NotOffered(f"the program of {client} does not tell of its callbacks")
+        leave = next((beat.request for beat in beats(ev, client, after) if beat.is_leave), None)
+        if leave is None:
+            raise NotReached(f"{client} did not leave after {after}")
+        revoked = next(
+            (obs for name in ("partitions_revoked", "partitions_lost") for obs in ev.events(name, client, after) if partitions_of(obs)), None
+        )
+        if revoked is None:
+            yield claim.failed("It was never told.", leave, proof=Proof.LIVENESS)
+        elif elapsed_ms(leave, revoked) > REPORTING_MS:
+            yield claim.failed("It was told afterwards.", revoked, proof=Proof.LIVENESS)
+        else:
+            yield claim.ok("It was.", revoked)
+
+    return judge
+
+
+def commits_before_leaving(client: str, *, after: str, requirement: str = "CGV-07") -> Judge:
+    """Judge that a client that commits by itself has committed what its application was given before it leaves."""
+    claim = Claim(requirement=requirement, expected="What was consumed is committed before the client leaves.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        leave = next((beat.request for beat in beats(ev, client, after) if beat.is_leave), None)
+        if leave is None:
+            raise NotReached(f"{client} did not leave after {after}")
+        consumed = _positions(ev, client, after)
+        if not consumed:
+            raise NotReached(f"{client} had read nothing")
+        committed: dict[TopicPartition, int] = {}
+        for request in ev.requests(Api.OFFSET_COMMIT, client, before=leave.seq):
+            if accepted(ev, request) is not None:
+                committed.update({(topic, number): offset for topic, number, offset in request.offsets})
+        lost = sorted(place for place, position in consumed.items() if committed.get(place, -1) < position)
+        yield claim.failed("It was not.", leave, detail=str(lost)) if lost else claim.ok("It was.", leave)
+
+    return judge
+
+
+def _positions(ev: Evidence, client: str, before: str) -> dict[TopicPartition, int]:
+    found: dict[TopicPartition, int] = {}
+    for obs in ev.events("records_consumed", client, before=before):
+        for part in obs.body.get("partitions", ()):
+            found[part["topic"], part["partition"]] = int(part.get("maxOffset", -1)) + 1
+    return found
+
+
+def comes_back_as(client: str, *, after: str, requirement: str = "CGV-23", is_same_member: bool = False) -> Judge:
+    """Judge as whom a client joins again: a new process with a new member id and its instance id (CGV-23), the same process with the id that it has."""
+    which = "the id that it has" if is_same_member else "a new member id"
+    claim = Claim(requirement=requirement, expected=f"The client joins with {which}.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        before = [beat.member for beat in beats(ev, client, before=after)]
+        join = next((beat for beat in beats(ev, client, after, ev.closing) if beat.is_join), None)
+        if join is None or not before:
+            raise NotReached(f"{client} did not join again after {after}")
+        is_same = join.member in before
+        yield claim.ok("It did.", join.request) if is_same is is_same_member else claim.tolerated("It joined with another.", join.request)
+
+    return judge
+
+
+def falls_silent(client: str, *, after: str, within_ms: float, until: str, requirement: str = "CGV-16") -> Judge:
+    """Judge that the heartbeats of a client whose application does not poll end in time: it must not hold what nobody reads."""
+    claim = Claim(requirement=requirement, expected="The client stops heartbeating.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        since, last = moment(ev, after), moment(ev, until)
+        if elapsed_ms(since, last) < tolerated_ms(within_ms):
+            raise NotReached("the run ended before the client had to be silent")
+        late = [beat for beat in beats(ev, client, after, until) if not beat.is_leave and elapsed_ms(since, beat.request) > tolerated_ms(within_ms)]
+        yield claim.failed("It went on.", late[0].request, proof=Proof.TIMING) if late else claim.ok("It did.")
+
+    return judge
+
+
+def leaves_nothing_behind(client: str, *, after: str, until: str, requirement: str = "CGV-17") -> Judge:
+    """Judge that a client which stops for its application's sake leaves, so that others need not wait for the end of its session."""
+    claim = Claim(requirement=requirement, expected="The client leaves its group when its application has not polled for too long.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        left: Beat | None = next((beat for beat in beats(ev, client, after, until) if beat.is_leave), None)
+        at: Observation = moment(ev, until) if left is None else left.request
+        yield claim.ok("It did.", at) if left is not None else claim.tolerated("It only fell silent.", at, proof=Proof.LIVENESS)
+
+    return judge
+
+
+def closes_in_time(client: str, *, after: str, within_ms: float, requirement: str = "CGV-12") -> Judge:
+    """Judge that an error or a silence that meets the leave does not hold the close up."""
+    claim = Claim(requirement=requirement, expected="The client closes, whatever becomes of its leave.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        since = moment(ev, after)
+        done = next(iter(ev.events("shutdown_complete", client, after)), None)
+        late = "It closed late."
+        missing = overdue(ev, claim, done, since=since, within_ms=within_ms, never="It did not close.", late=late, whole=True)
+        yield missing or claim.ok("It did.", done or end(ev))
+
+    return judge
+
+
+def has_partitions_again(client: str, *, after: str, requirement: str = "CGV-23", within_ms: float = 9_000) -> Judge:
+    """Judge that a static member which comes back is let in, with what it had: its leave must have kept its place for it."""
+    claim = Claim(requirement=requirement, expected="The client is let in again, and has its partitions.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        before = [beat.target for beat in beats(ev, client, before=after) if beat.target is not None]
+        if not before:
+            raise NotReached(f"{client} had no partitions before {after}")
+        again = next((beat for beat in beats(ev, client, after, ev.closing) if beat.target == before[-1]), None)
+        came = None if again is None else again.request
+        never = "It was not, as long as the run went on."
+        missing = overdue(ev, claim, came, since=moment(ev, after), within_ms=within_ms, never=never, late="It was, late.")
+        yield missing or claim.ok("It was.", came)
+
+    return TimedJudge(judge, after, within_ms)

@@ -1,0 +1,238 @@
+"""What a member with an epoch (KIP-848) does after something went wrong: it joins again at epoch 0, goes on with the epoch that it has, or ends.
+
+`after` is the name of a fault's delivery or of a mark, as for the reactions of the classic protocol (`reactions.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, beats, standing
+from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue
+from groupproof.harness.judging.case_checkers.reactions import REACT_MS
+from groupproof.harness.judging.case_checkers.trace_queries import moment, report_due, surfaced
+from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms
+from groupproof.harness.judging.checkers.frame_facts import error_of
+from groupproof.harness.model.case import Judge
+from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
+from groupproof.harness.model.verdicts import Finding, Proof, Verdict
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import ErrorCode
+
+__all__ = [
+    "gives_up_partitions",
+    "goes_on_in_full",
+    "joins_anew",
+    "keeps_epoch",
+    "keeps_partitions",
+    "shows_or_tries",
+    "spaces_its_tries",
+    "stays_a_member",
+    "stops_beating",
+]
+
+_OUT = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH})
+_LOSES = ("partitions_lost", "partitions_revoked")
+STORM_MAX = 12
+"""So many heartbeats within a second are no tries with a pause."""
+
+
+def joins_anew(
+    client: str, *, after: str, requirement: str, within_ms: float = REACT_MS, at_once_ms: float | None = None, renamed: Verdict = Verdict.NON_STRICT
+) -> Judge:
+    """Judge that a member whose epoch was refused joins at epoch 0, with the id that it has.
+
+    Another id leaves the old member in the group until its session ends, where the coordinator still has it: that costs others, and `renamed` is the verdict.
+    So does a heartbeat more with the refused membership. `at_once_ms` is how long the join may wait (CGT-21).
+    """
+    claim = Claim(requirement=requirement, expected="The client joins again with epoch 0.")
+    same = Claim(requirement="CGC-06", expected="The client keeps its member id.")
+    prompt = Claim(requirement="CGT-21", expected="The join does not wait for the interval or a back-off.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        mine, since = standing(ev, client, after), moment(ev, after)
+        later = _after_receipt(ev, client, after)
+        join = next((beat for beat in later if beat.is_join), None)
+        came = None if join is None else join.request
+        never = "It goes on with the membership that was refused." if later else "No heartbeat with epoch 0 came."
+        missing = overdue(ev, claim, came, since=since, within_ms=within_ms, never=never, late="It joined late.")
+        yield missing or claim.ok("It did.", came)
+        if join is None:
+            return
+        if mine is not None:
+            yield same.ok("It did.", came) if join.member == mine.member else same.found(renamed, "It joined with another id.", came)
+        stubborn = next((beat for beat in later if not beat.is_join and beat.request.seq < join.request.seq), None)
+        if stubborn is not None:
+            yield claim.tolerated("It first sent a heartbeat more with the membership that was refused.", stubborn.request)
+        if at_once_ms is not None and elapsed_ms(since, join.request) > tolerated_ms(at_once_ms * ev.stretch):
+            yield prompt.tolerated("It waited.", came, detail=f"{elapsed_ms(since, join.request):.0f} ms", proof=Proof.TIMING)
+
+    return TimedJudge(judge, after, within_ms)
+
+
+def _after_receipt(ev: Evidence, client: str, after: str) -> list[Beat]:
+    """Return the heartbeats that were sent when the answer of fault `after` had left."""
+    answer = next((obs for obs in ev.select("response", None, client, ev.at(after) - 1, ev.closing) if obs.error), None)
+    return beats(ev, client, after if answer is None else answer.seq, ev.closing)
+
+
+def keeps_epoch(client: str, *, after: str, requirement: str, within_ms: float = REACT_MS, or_tells: bool = False) -> Judge:
+    """Judge that heartbeats go on with the membership that the client has. A new join is a needless rebalance: NON_STRICT. With `or_tells` telling the
+    application instead is as good."""
+    claim = Claim(requirement=requirement, expected="The client heartbeats on with the id and the epoch that it has.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        mine = standing(ev, client, after)
+        if mine is None or mine.answer is None:
+            raise NotReached(f"{client} was no member at {after}")
+        later = _after_receipt(ev, client, after)
+        first = later[0].request if later else None
+        if first is None and or_tells and (report := report_due(ev, client, after)) is not None:
+            yield claim.ok("It told the application.", report)
+            return
+        missing = overdue(ev, claim, first, since=moment(ev, after), within_ms=within_ms, never="No heartbeat came.", late="It went on late.")
+        if missing is not None:
+            yield missing
+            return
+        yield _kept(claim, later, mine)
+
+    return TimedJudge(judge, after, within_ms)
+
+
+def _kept(claim: Claim, later: list[Beat], mine: Beat) -> Finding:
+    assert mine.answer is not None
+    given_up = next((beat for beat in later if beat.is_join or beat.is_leave), None)
+    if given_up is None:
+        stranger = next((beat for beat in later if beat.member != mine.member), None)
+        return claim.ok("It did.", later[0].request) if stranger is None else claim.failed("It goes on with another id.", stranger.request)
+    if given_up.is_leave:
+        return claim.tolerated("It left the group though its membership stood.", given_up.request)
+    if any(beat.answer is not None and error_of(beat.answer) in _OUT for beat in later if beat.request.seq < given_up.request.seq):
+        return claim.tolerated("It was thrown out, and joined again.", given_up.request)
+    if given_up.member == mine.member:
+        return claim.tolerated("It joined again though its membership stood.", given_up.request)
+    return claim.tolerated("It gave its membership up and joined with another id, which leaves a ghost behind.", given_up.request)
+
+
+def goes_on_in_full(client: str, *, after: str, requirement: str = "CGC-19") -> Judge:
+    """Judge that the first heartbeat that is answered well afterwards carried everything: the client can't know what the coordinator has of it."""
+    claim = Claim(requirement=requirement, expected="The next heartbeat that succeeds says everything: timeout, subscription, partitions.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        good = next((beat for beat in _after_receipt(ev, client, after) if beat.is_accepted), None)
+        if good is None:
+            raise NotReached(f"no heartbeat of {client} succeeded after {after}")
+        yield claim.ok("It did.", good.request) if good.is_full else claim.tolerated("It said that nothing had changed.", good.request)
+
+    return judge
+
+
+def keeps_partitions(client: str, *, after: str, requirement: str) -> Judge:
+    """Judge that the application is not told to give its partitions up."""
+    claim = Claim(requirement=requirement, expected="The application keeps its partitions: no callback.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        revoked = _revoked(ev, client, after)
+        yield claim.ok("It did.") if revoked is None else claim.tolerated("It was told to give some up.", revoked, proof=Proof.LIVENESS)
+
+    return judge
+
+
+def _revoked(ev: Evidence, client: str, after: str | int) -> Observation | None:
+    events = (obs for name in _LOSES for obs in ev.events(name, client, after, ev.closing))
+    return min((obs for obs in events if obs.body.get("partitions")), key=lambda obs: obs.seq, default=None)
+
+
+def gives_up_partitions(client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Judge:
+    """Judge that the application is told that its partitions are gone, before any is assigned anew."""
+    claim = Claim(requirement=requirement, expected="The application is told that its partitions are lost.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        if {*_LOSES} & ev.unreported(client):
+            raise NotOffered(f"the program of {client} does not tell of what its application loses")
+        revoked = _revoked(ev, client, after)
+        again = next((obs for obs in ev.events("partitions_assigned", client, after, ev.closing) if obs.body.get("partitions")), None)
+        if again is not None and (revoked is None or again.seq < revoked.seq):
+            yield claim.failed("Partitions were assigned to it first.", again, proof=Proof.LIVENESS)
+            return
+        missing = overdue(ev, claim, revoked, since=moment(ev, after), within_ms=within_ms, never="It was never told.", late="It was told late.")
+        if missing is None and revoked is not None and revoked.body.get("name") != "partitions_lost":
+            # A client that does not tell the two apart says this of both (contract): its application may commit what will be refused.
+            yield claim.found(Verdict.INFORMATIONAL, "It was told to give them up, as in a rebalance.", revoked)
+        else:
+            yield missing or claim.ok("It was.", revoked)
+
+    return TimedJudge(judge, after, within_ms)
+
+
+def stays_a_member(client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Judge:
+    """Judge that an error that may pass ends no membership: who ends it has its application make a new client."""
+    claim = Claim(requirement=requirement, expected="The client stays a member, and heartbeats on.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        if elapsed_ms(moment(ev, after), end(ev)) < tolerated_ms(within_ms):
+            raise NotReached("the run ended before its time was over")
+        later = _after_receipt(ev, client, after)
+        yield (
+            claim.ok("It did.", later[0].request) if later else claim.tolerated("It sent no heartbeat more.", moment(ev, after), proof=Proof.LIVENESS)
+        )
+
+    return TimedJudge(judge, after, within_ms)
+
+
+def stops_beating(client: str, *, after: str, requirement: str) -> Judge:
+    """Judge that a member whose instance is another's sends no heartbeat more, gives its partitions up, and tells its application.
+
+    To join again is NON_STRICT: the coordinator keeps it out as long as the other is there (111), and nobody loses anything.
+    """
+    quiet = Claim(requirement=requirement, expected="The client sends no heartbeat more.")
+    informs = Claim(requirement=requirement, expected="The application is told of the error, or that its partitions are lost.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        since = moment(ev, after)
+        if elapsed_ms(since, end(ev)) < tolerated_ms(REACT_MS / 3):
+            raise NotReached("the run ended before the client had to be silent")
+        later = [beat for beat in _after_receipt(ev, client, after) if not beat.is_leave]
+        how = "It joined again." if later and later[0].is_join else "It went on."
+        yield quiet.tolerated(how, later[0].request) if later else quiet.ok("It sent none.")
+        lost, report = _revoked(ev, client, after), surfaced(ev, client, after)
+        if lost is not None or (report is not None and report.body.get("fatal")):
+            yield informs.ok("It was.", lost or report)
+        elif report is not None:
+            yield informs.failed("It was told of the error, and keeps its partitions.", report, proof=Proof.LIVENESS)
+        else:
+            yield informs.failed("It was never told, and keeps its partitions.", since, proof=Proof.LIVENESS)
+
+    return judge
+
+
+def shows_or_tries(client: str, *, after: str, requirement: str, within_ms: float = REACT_MS, untold: Verdict = Verdict.NON_STRICT) -> Judge:
+    """Judge that an error which may be for good reaches the application. To try again without a word is `untold`; to do neither is FAILED: nobody knows."""
+    claim = Claim(requirement=requirement, expected="The application is told of the error.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        since, report = moment(ev, after), report_due(ev, client, after)
+        again = next((beat.request for beat in _after_receipt(ev, client, after) if not beat.is_leave), None)
+        if report is not None:
+            yield claim.ok("It was.", report)
+        elif again is not None:
+            if elapsed_ms(since, end(ev)) < tolerated_ms(within_ms):
+                raise NotReached("the run ended before its time was over: the application may still be told")
+            yield claim.found(untold, "It tries again without a word.", again, proof=Proof.LIVENESS)
+        else:
+            never = "It fell silent, on the wire and to the application."
+            yield overdue(ev, claim, None, since=since, within_ms=within_ms, never=never, late=never) or claim.ok("It did.")
+
+    return TimedJudge(judge, after, within_ms)
+
+
+def spaces_its_tries(client: str, *, after: str, requirement: str) -> Judge:
+    """Judge that an error that will not go away is not answered by a storm of heartbeats."""
+    claim = Claim(requirement=requirement, expected="The client does not send its heartbeat again and again without a pause.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        sent = [beat.request for beat in beats(ev, client, after, ev.closing)]
+        storm = next((one for one, last in zip(sent, sent[STORM_MAX:], strict=False) if elapsed_ms(one, last) < 1_000), None)
+        yield claim.tolerated("It does.", storm) if storm is not None else claim.ok("It did not.", surfaced(ev, client, after))
+
+    return judge

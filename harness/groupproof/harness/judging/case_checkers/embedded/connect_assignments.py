@@ -1,0 +1,232 @@
+"""What the leader of a group of Kafka Connect's workers hands out (CONNECT-04 to CONNECT-06, CONNECT-08, CONNECT-10, CONNECT-11, CONNECT-15)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue
+from groupproof.harness.judging.case_checkers.trace_queries import moment
+from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
+from groupproof.harness.judging.checkers.embedded.connect_frames import Dealt, Jobs, dealt, jobs_in_words
+from groupproof.harness.judging.checkers.frame_facts import SLACK_MS
+from groupproof.harness.model.case import Judge
+from groupproof.harness.model.client_timeouts import REACT_MS
+from groupproof.harness.model.evidence import Evidence, NotReached
+from groupproof.harness.model.verdicts import Finding, Proof
+from groupproof.protocol.vocabulary import TopicPartition
+from groupproof.protocol.wire.connect_protocol import CONFIG_MISMATCH, CONNECT_PROTOCOLS
+
+__all__ = [
+    "agrees_on",
+    "answers_mismatch",
+    "assigns_everything",
+    "assigns_once",
+    "keeps_lost_jobs_back",
+    "leaves_others_alone",
+    "revokes",
+    "revokes_first",
+]
+
+
+def agrees_on(client: str, protocol: str, *, after: str | None = None, requirement: str = "CONNECT-04") -> Judge:
+    """Judge that the leader's assignments are of the agreed protocol's format, one for each member, and name the leader and the greatest offset."""
+    version = CONNECT_PROTOCOLS.index(protocol)
+    claim = Claim(
+        requirement=requirement,
+        expected=f"The leader sends each member an assignment for {protocol} with its id, its URL and the greatest offset.",
+    )
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        rounds = [deal for deal in _rounds(ev, client, after) if deal.version == version]
+        if not rounds:
+            raise NotReached(f"{client} led no generation that agreed on {protocol}")
+        for deal in rounds:
+            yield _well_formed(claim, deal)
+
+    return judge
+
+
+def _well_formed(claim: Claim, deal: Dealt) -> Finding:
+    if deal.assignments.keys() != deal.states.keys():
+        return claim.failed(
+            "It left members out, or named others.", deal.sync, detail=", ".join(sorted(deal.assignments.keys() ^ deal.states.keys()))
+        )
+    offset = max((state.offset for state in deal.states.values() if state is not None), default=-1)
+    own = deal.states.get(deal.leader)
+    for assignment in deal.assignments.values():
+        if assignment is None:
+            return claim.failed("It sent an assignment that cannot be read.", deal.sync)
+        if min(assignment.version, 1) != min(deal.version, 1):  # 1 and 2 are alike, and until KAFKA-13763 leaders wrote 1 for both
+            return claim.failed(
+                "It sent an assignment of another format than was agreed.", deal.sync, detail=f"{assignment.version}, not {deal.version}"
+            )
+        if assignment.leader != deal.leader or (own is not None and assignment.leader_url != own.url):
+            return claim.failed("Its assignment names another leader.", deal.sync, detail=f"{assignment.leader} at {assignment.leader_url}")
+        if assignment.offset < offset:
+            return claim.failed("Its assignment has an offset that a member is beyond.", deal.sync, detail=f"{assignment.offset} < {offset}")
+    return claim.ok("It did.", deal.sync)
+
+
+def assigns_once(client: str, *, requirement: str = "CONNECT-05") -> Judge:
+    """Judge that no generation leaves a connector or task with two workers, where no worker had said before that it runs what another does."""
+    claim = Claim(requirement=requirement, expected="No connector and no task is given to two workers.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        for deal in _rounds(ev, client, None):
+            counts = Counter(job for member in deal.states for job in deal.result(member))
+            twice = frozenset(job for job, count in counts.items() if count > 1)
+            if twice:
+                yield claim.failed("It gave connectors or tasks to two workers.", deal.sync, detail=jobs_in_words(twice))
+            else:
+                yield claim.ok("It did not.", deal.sync)
+
+    return judge
+
+
+def assigns_everything(client: str, *jobs: TopicPartition, after: str | None, requirement: str = "CONNECT-05", within_ms: float = REACT_MS) -> Judge:
+    """Judge that within its time after an instant the leader hands out a generation in which the workers run these jobs, all and no others."""
+    wanted: Jobs = frozenset(jobs)
+    claim = Claim(requirement=requirement, expected="Each connector and each task is given to a worker, and none that is not configured.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        rounds = _rounds(ev, client, after)
+        whole = next((deal for deal in rounds if deal.results() == wanted), None)
+        last = rounds[-1].results()
+        never = "It left connectors or tasks to nobody." if wanted - last else "It let workers run what is not configured."
+        found = overdue(
+            ev,
+            claim,
+            None if whole is None else whole.sync,
+            since=moment(ev, after),
+            within_ms=within_ms,
+            never=never,
+            late="It gave them all out late.",
+        )
+        yield found or claim.ok("It did.", None if whole is None else whole.sync)
+
+    return TimedJudge(judge, after, within_ms)
+
+
+def revokes_first(client: str, *, after: str, requirement: str = "CONNECT-06") -> Judge:
+    """Judge that what moves is revoked in one generation and given in a later one, and that something moved at all."""
+    claim = Claim(
+        requirement=requirement, expected="What moves to another worker is revoked first, and assigned when its former worker no longer runs it."
+    )
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        moved = False
+        for deal in _rounds(ev, client, after):
+            for member, assignment in deal.assignments.items():
+                came = frozenset() if assignment is None else frozenset(assignment.assigned)
+                moved = moved or (assignment is not None and bool(assignment.revoked))
+                others = frozenset[TopicPartition]().union(*(deal.running(other) for other in deal.states if other != member))
+                if early := came & others:
+                    yield claim.failed("It assigned what another worker still runs.", deal.sync, detail=jobs_in_words(early))
+                    return
+        if not moved:
+            yield claim.tolerated(
+                "It moved nothing to the worker that came.", end(ev), proof=Proof.LIVENESS, wait=waited(moment(ev, after), end(ev), tolerated_ms(0))
+            )
+            return
+        yield claim.ok("It did.", moment(ev, after))
+
+    return judge
+
+
+def revokes(client: str, *jobs: TopicPartition, after: str, requirement: str = "CONNECT-15", within_ms: float = REACT_MS) -> Judge:
+    """Judge that the leader revokes these jobs from who runs them."""
+    claim = Claim(requirement=requirement, expected="The leader revokes what is no longer configured.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        wanted: Jobs = frozenset(jobs)
+        done = next((deal for deal in _rounds(ev, client, after) if not wanted & deal.results()), None)
+        never, late = "It did not revoke it.", "It revoked it late."
+        sync = None if done is None else done.sync
+        yield overdue(ev, claim, sync, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", sync)
+
+    return TimedJudge(judge, after, within_ms)
+
+
+def keeps_lost_jobs_back(client: str, max_delay_ms: int, *, after: str, counts_down: bool = False, requirement: str = "CONNECT-08") -> Judge:
+    """Judge that what a worker ran that left waits for the delay: nobody is given it before, and each assignment carries what is left of it."""
+    claim = Claim(
+        requirement=requirement, expected="What was lost is given to nobody before the delay has passed, and assignments carry what is left of it."
+    )
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        rounds = _rounds(ev, client, after)
+        before = _rounds(ev, client, None)
+        earlier = [deal for deal in before if deal.sync.seq <= rounds[0].sync.seq]
+        last = earlier[-2].results() if len(earlier) > 1 else frozenset()
+        lost = last - frozenset[TopicPartition]().union(*(rounds[0].running(member) for member in rounds[0].states))
+        if not lost:
+            raise NotReached("the worker that left ran nothing")
+        yield from _waits(claim, rounds, lost, max_delay_ms, counts_down=counts_down)
+
+    return judge
+
+
+def _waits(claim: Claim, rounds: list[Dealt], lost: Jobs, max_delay_ms: int, *, counts_down: bool) -> Iterator[Finding]:
+    first = rounds[0].sync
+    if not any(deal.delay_ms > 0 for deal in rounds):
+        yield claim.failed("It gave no delay.", first)
+        return
+    waiting = [deal for deal in rounds if elapsed_ms(first, deal.sync) < max_delay_ms - SLACK_MS]
+    for deal in waiting:
+        left_ms = max_delay_ms - elapsed_ms(first, deal.sync)
+        if early := lost & deal.results():
+            yield claim.failed("It assigned what was lost before the delay had passed.", deal.sync, detail=jobs_in_words(early))
+            return
+        if deal.delay_ms > left_ms + _CLOCK_MS:
+            yield claim.failed("It prolonged the delay.", deal.sync, detail=f"{deal.delay_ms} ms, of which {left_ms:.0f} were left")
+            return
+    if counts_down and len(waiting) < 2:
+        raise NotReached("there was no other rebalance within the delay")
+    yield claim.ok("It did.", first)
+
+
+_CLOCK_MS = 500.0
+"""What lies between the leader's clock, when it computes, and the arrival of its SyncGroup."""
+
+
+def leaves_others_alone(client: str, *, after: str, requirement: str = "CONNECT-10") -> Judge:
+    """Judge that workers that stayed keep what they ran: nothing is revoked from anybody after an instant."""
+    claim = Claim(requirement=requirement, expected="The workers that stayed keep what they run.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        for deal in _rounds(ev, client, after):
+            taken_away = frozenset(job for assignment in deal.assignments.values() if assignment is not None for job in assignment.revoked)
+            if taken_away:
+                yield claim.tolerated("It revoked something from a worker that stayed.", deal.sync, detail=jobs_in_words(taken_away))
+                return
+        yield claim.ok("They do.", moment(ev, after))
+
+    return judge
+
+
+def answers_mismatch(client: str, offset: int, *, after: str | None = None, requirement: str = "CONNECT-11") -> Judge:
+    """Judge that a leader behind another member's configuration answers all with CONFIG_MISMATCH, that offset, and nothing to run."""
+    claim = Claim(requirement=requirement, expected="The leader answers all members with CONFIG_MISMATCH, the newest offset and nothing to run.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        rounds = [deal for deal in _rounds(ev, client, after) if any(state is not None and state.offset == offset for state in deal.states.values())]
+        if not rounds:
+            raise NotReached(f"{client} led no generation with a member at offset {offset}")
+        for deal in rounds:
+            wrong = [
+                item for item in deal.assignments.values() if item is None or item.error != CONFIG_MISMATCH or item.offset != offset or item.assigned
+            ]
+            if wrong:
+                yield claim.failed("It assigned by a configuration that another member is beyond.", deal.sync)
+            else:
+                yield claim.ok("It did.", deal.sync)
+
+    return judge
+
+
+def _rounds(ev: Evidence, client: str, after: str | None) -> list[Dealt]:
+    rounds = list(dealt(ev, client, after, ev.closing))
+    if not rounds:
+        raise NotReached(f"{client} led no generation" + (f" after {after}" if after else ""))
+    return rounds

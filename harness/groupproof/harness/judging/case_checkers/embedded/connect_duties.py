@@ -1,0 +1,222 @@
+"""What a worker of Kafka Connect says of itself in JoinGroup, and what it does with an assignment (CONNECT-01 to CONNECT-16)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from groupproof.harness.judging.case_checkers.findings import TimedJudge, overdue
+from groupproof.harness.judging.case_checkers.reactions import keeps_membership
+from groupproof.harness.judging.case_checkers.trace_queries import moment
+from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
+from groupproof.harness.judging.checkers.embedded.connect_frames import Jobs, ReceivedJobs, jobs_in_words, jobs_run, received_jobs, states_in
+from groupproof.harness.judging.checkers.frame_facts import SLACK_MS, knew
+from groupproof.harness.model.case import Judge
+from groupproof.harness.model.client_timeouts import REACT_MS
+from groupproof.harness.model.evidence import Evidence, NotReached
+from groupproof.harness.model.verdicts import Finding, Verdict
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api
+from groupproof.protocol.wire.connect_protocol import CONNECT_PROTOCOLS, PROTOCOL_TYPE
+
+__all__ = [
+    "describes_itself", "follows_up", "keeps_membership_in_reach", "leaves_while_behind", "names_its_jobs", "offers", "says_offset", "stays_in",
+    "waits_out_the_delay",
+]  # fmt: skip
+
+
+def offers(client: str, *protocols: str, requirement: str = "CONNECT-01") -> Judge:
+    """Judge which protocols each JoinGroup offers, in order, and under which protocol type."""
+    claim = Claim(requirement=requirement, expected=f"The worker joins as {PROTOCOL_TYPE} and offers {', '.join(protocols)}.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        for join in _joins(ev, client):
+            names = tuple(protocol["name"] for protocol in join.body.get("protocols") or ())
+            if join.body.get("protocol_type") != PROTOCOL_TYPE:
+                yield claim.failed("It joined with another protocol type.", join, detail=str(join.body.get("protocol_type")))
+            elif names != protocols:
+                yield claim.failed("It offered other protocols, or in another order.", join, detail=", ".join(names))
+            else:
+                yield claim.ok("It did.", join)
+
+    return judge
+
+
+def describes_itself(client: str, *, offset: int, requirement: str = "CONNECT-02") -> Judge:
+    """Judge that each protocol's metadata can be read, is of the protocol's version, and has a URL and the config offset."""
+    claim = Claim(requirement=requirement, expected="The metadata of each protocol has its version, the worker's URL and its config offset.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        for join in _joins(ev, client):
+            for name, state in states_in(join).items():
+                if state is None:
+                    yield claim.failed("The metadata cannot be read.", join, detail=name)
+                elif name in CONNECT_PROTOCOLS and state.version != CONNECT_PROTOCOLS.index(name):
+                    yield claim.failed("The metadata has another version than its protocol.", join, detail=f"{name}: {state.version}")
+                elif not state.url or state.offset != offset:
+                    yield claim.failed(
+                        "The metadata lacks the URL, or has another offset.", join, detail=f"{state.url!r} at {state.offset}, not {offset}"
+                    )
+                else:
+                    yield claim.ok("It has.", join)
+
+    return judge
+
+
+def names_its_jobs(client: str, *, after: str | None = None, requirement: str = "CONNECT-03") -> Judge:
+    """Judge that the metadata of each JoinGroup names what the worker's assignments left it with, in every protocol that can say so."""
+    claim = Claim(requirement=requirement, expected="The metadata names the connectors and tasks that the worker runs.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        first = ev.at(after)
+        joins = [join for join in _joins(ev, client) if join.seq > first and _received(ev, client, join)]
+        if not joins:
+            raise NotReached(f"{client} did not join again")
+        for join in joins:
+            for name, state in states_in(join).items():
+                if state is None:
+                    yield claim.failed("The metadata cannot be read.", join, detail=name)
+                    continue
+                if state.version == 0:
+                    continue
+                run, named = _run_at(ev, client, join), jobs_run(state)
+                if named == run:
+                    yield claim.ok("It does.", join)
+                else:
+                    detail = f"{name}: {jobs_in_words(named)}, not {jobs_in_words(run)}"
+                    yield claim.failed("It names other connectors or tasks than it was assigned.", join, detail=detail)
+
+    return judge
+
+
+def _run_at(ev: Evidence, client: str, join: Observation) -> Jobs:
+    """Return what a worker runs when it sends a JoinGroup, as its assignments say; version 0 stops everything before."""
+    run: Jobs = frozenset()
+    for item in _received(ev, client, join):
+        assignment = item.assignment
+        run = (frozenset() if _is_eager(ev, client, item) else run - frozenset(assignment.revoked)) | frozenset(assignment.assigned)
+    return run
+
+
+def _received(ev: Evidence, client: str, join: Observation) -> list[ReceivedJobs]:
+    """Return the assignments that a worker knew when it sent a JoinGroup: in one process an answer may be recorded after what it caused."""
+    asked = [ev.answer(sync) for sync in ev.requests(Api.SYNC_GROUP, client, before=join.seq)]
+    received = {answer.seq for answer in asked if answer is not None and knew(answer, join)}
+    return [item for item in received_jobs(ev, client) if item.answer.seq in received]
+
+
+def _is_eager(ev: Evidence, client: str, item: ReceivedJobs) -> bool:
+    answers = [obs for obs in ev.responses(Api.JOIN_GROUP, client, before=item.answer.seq) if obs.body.get("protocol_name")]
+    return bool(answers) and answers[-1].body["protocol_name"] == CONNECT_PROTOCOLS[0]
+
+
+def says_offset(client: str, offset: int, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Judge:
+    """Judge that the worker joins again after an instant, and says this config offset."""
+    claim = Claim(requirement=requirement, expected="The worker joins again, with the offset up to which it has read the configuration.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
+        never = overdue(ev, claim, join, since=moment(ev, after), within_ms=within_ms, never="No JoinGroup came.", late="It joined again late.")
+        if never is not None:
+            yield never
+        if join is not None:
+            offsets = {state.offset for state in states_in(join).values() if state is not None}
+            yield (
+                claim.ok("It did.", join)
+                if offsets == {offset}
+                else claim.failed("It said another offset.", join, detail=f"{sorted(offsets)}, not {offset}")
+            )
+
+    return TimedJudge(judge, after, within_ms)
+
+
+def follows_up(client: str, *, after: str, requirement: str, within_ms: float = REACT_MS) -> Judge:
+    """Judge that the worker joins again by itself after the assignment that a fault put in."""
+    claim = Claim(requirement=requirement, expected="The worker joins again by itself.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
+        never, late = "No JoinGroup came.", "It joined again late."
+        yield overdue(ev, claim, join, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", join)
+
+    return TimedJudge(judge, after, within_ms)
+
+
+def waits_out_the_delay(client: str, delay_ms: int, *, after: str, requirement: str = "CONNECT-09") -> Judge:
+    """Judge that the worker joins again when the delay of the assignment has passed. Sooner is a needless rebalance: NON_STRICT."""
+    claim = Claim(requirement=requirement, expected="The worker joins again when the delay has passed, and not before.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        since = moment(ev, after)
+        join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
+        late = overdue(ev, claim, join, since=since, within_ms=delay_ms + REACT_MS, never="No JoinGroup came.", late="It joined again late.")
+        if late is not None:
+            yield late
+        elif join is not None and elapsed_ms(since, join) < delay_ms - SLACK_MS:
+            yield claim.tolerated(
+                "It joined again before the delay had passed.", join, detail=f"after {elapsed_ms(since, join):.0f} ms of {delay_ms}"
+            )
+        else:
+            yield claim.ok("It did.", join)
+
+    return TimedJudge(judge, after, delay_ms + REACT_MS)
+
+
+def leaves_while_behind(client: str, *, after: str, requirement: str = "CONNECT-13") -> Judge:
+    """Judge that a worker that cannot read the configuration far enough leaves the group. To come back before it can is a needless rebalance: NON_STRICT."""
+    claim = Claim(requirement=requirement, expected="The worker leaves the group, and stays out until it can read the configuration.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        left = next(iter(ev.requests(Api.LEAVE_GROUP, client, after, ev.closing)), None)
+        late = overdue(ev, claim, left, since=moment(ev, after), within_ms=_SYNC_MS + REACT_MS, never="No LeaveGroup came.", late="It left late.")
+        back = None if left is None else next(iter(ev.requests(Api.JOIN_GROUP, client, left.seq, ev.closing)), None)
+        if late is not None:
+            yield late
+        elif back is not None:
+            yield claim.tolerated("It came back though it could not read further.", back)
+        else:
+            yield claim.ok("It did.", left)
+
+    return TimedJudge(judge, after, _SYNC_MS + REACT_MS)
+
+
+_SYNC_MS = 3_000
+"""How long a worker tries to read the configuration: worker.sync.timeout.ms by default."""
+
+
+def stays_in(client: str, *, after: str, requirement: str) -> Judge:
+    """Judge that the worker does not leave the group."""
+    claim = Claim(requirement=requirement, expected="The worker stays in the group.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        left: Sequence[Observation] = ev.requests(Api.LEAVE_GROUP, client, after, ev.closing)
+        yield claim.failed("It left the group.", left[0]) if left else claim.ok("It did.", moment(ev, after))
+
+    return judge
+
+
+def keeps_membership_in_reach(client: str, *, after: str, requirement: str) -> Judge:
+    """Judge that the worker keeps its membership, unless it was without its coordinator for a heartbeat interval.
+
+    Then it stops its tasks and joins again as the member it is, "to avoid running tasks while not being a member" (`WorkerCoordinator.poll`,
+    KAFKA-9184). On a busy machine a lookup can take so long; it is the same worker as where it takes less.
+    """
+    claim = Claim(requirement=requirement, expected="The worker keeps its membership while its coordinator is in reach.")
+    kept = keeps_membership(client, after=after, requirement=requirement)
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        join = next(iter(ev.requests(Api.JOIN_GROUP, client, after, ev.closing)), None)
+        gave_up = join is not None and bool(join.member) and elapsed_ms(moment(ev, after), join) >= ev.terms(client).heartbeat_ms
+        for finding in kept.judge(ev):
+            if gave_up and join is not None and finding.seq == join.seq and finding.verdict is Verdict.NON_STRICT:
+                yield claim.ok("It was without its coordinator for a heartbeat interval, and joined again as the member it is.", join)
+            else:
+                yield finding
+
+    return TimedJudge(judge, kept.after, kept.within_ms)
+
+
+def _joins(ev: Evidence, client: str) -> list[Observation]:
+    joins = ev.requests(Api.JOIN_GROUP, client, before=ev.closing)
+    if not joins:
+        raise NotReached(f"{client} sent no JoinGroup")
+    return joins

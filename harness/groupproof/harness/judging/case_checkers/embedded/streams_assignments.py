@@ -1,0 +1,211 @@
+"""What the leader of a group of Kafka Streams deals out (STREAMS-05, STREAMS-08, STREAMS-09, STREAMS-11, STREAMS-12, STREAMS-14, STREAMS-22)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue
+from groupproof.harness.judging.case_checkers.trace_queries import moment
+from groupproof.harness.judging.checkers.claim import Claim, tolerated_ms, waited
+from groupproof.harness.judging.checkers.embedded.streams_frames import Dealt, dealt, tasks_in_words
+from groupproof.harness.model.case import Judge
+from groupproof.harness.model.client_timeouts import REACT_MS
+from groupproof.harness.model.evidence import Evidence, NotReached
+from groupproof.harness.model.verdicts import Finding, Proof
+from groupproof.protocol.vocabulary import TopicPartition
+from groupproof.protocol.wire.streams_protocol import NO_ERROR, Task
+
+__all__ = ["agrees_on_versions", "answers_error", "calls_back", "deals_everything", "deals_once", "deals_standbys", "keeps_standbys_apart"]
+
+
+def agrees_on_versions(client: str, *, after: str, requirement: str = "STREAMS-05") -> Judge:
+    """Judge the versions of each assignment: the lowest that a member's subscription used, and beside it the lowest of the newest that members know (KIP-268).
+
+    The leader's own newest bounds both.
+    """
+    claim = Claim(
+        requirement=requirement,
+        expected="The leader assigns in the lowest version used, and names the lowest of the newest versions that members know.",
+    )
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        rounds = [deal for deal in _rounds(ev, client, after) if len(deal.subscriptions) > 1]
+        if not rounds:
+            raise NotReached(f"{client} led no generation with another member")
+        for deal in rounds:
+            yield _versioned(claim, deal)
+
+    return judge
+
+
+def _versioned(claim: Claim, deal: Dealt) -> Finding:
+    infos, own = [info for info in deal.subscriptions.values() if info is not None], deal.subscriptions.get(deal.leader)
+    if own is None or len(infos) < len(deal.subscriptions):
+        raise NotReached("a member's user data cannot be read")
+    used = min(own.latest, *(info.version for info in infos))
+    latest = min(own.latest, *(info.latest for info in infos))
+    for name, item in deal.assignments.items():
+        if item is None:
+            return claim.failed("It sent user data that cannot be read.", deal.sync, detail=name)
+        if item.info.version != used:
+            return claim.failed("It assigned in another version than the lowest used.", deal.sync, detail=f"{item.info.version}, not {used}")
+        if item.info.commonly != latest:
+            return claim.failed("It named another version as known to all.", deal.sync, detail=f"{item.info.commonly}, not {latest}")
+    return claim.ok("It does.", deal.sync)
+
+
+def deals_once(client: str, *, requirement: str = "STREAMS-08") -> Judge:
+    """Judge that no task is active at two members, and that the partitions that a member is given are those of its tasks, in their order."""
+    claim = Claim(
+        requirement=requirement, expected="Each task is active at one member at most, which is given the partitions of its tasks in their order."
+    )
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        for deal in _rounds(ev, client, None):
+            counts = Counter(task for info in deal.infos for task in set(info.active))
+            twice = [task for task, count in counts.items() if count > 1]
+            muddled = [name for name, item in deal.assignments.items() if item is not None and not _is_aligned(item.partitions, item.info.active)]
+            if twice:
+                yield claim.failed("It gave a task to two members.", deal.sync, detail=tasks_in_words(twice))
+            elif muddled:
+                yield claim.failed("It gave a member other partitions than those of its tasks.", deal.sync, detail=", ".join(muddled))
+            else:
+                yield claim.ok("It is.", deal.sync)
+
+    return judge
+
+
+def _is_aligned(partitions: tuple[TopicPartition, ...], tasks: tuple[Task, ...]) -> bool:
+    """Tell whether each partition stands where its task stands: a member pairs them by their sorted places."""
+    return len(partitions) == len(tasks) and all(partition[1] == task.partition for partition, task in zip(sorted(partitions), tasks, strict=True))
+
+
+def deals_everything(client: str, tasks: int, *, after: str, requirement: str = "STREAMS-08", within_ms: float = REACT_MS) -> Judge:
+    """Judge that within its time after an instant the leader hands out a generation in which so many tasks are active."""
+    claim = Claim(requirement=requirement, expected="Each task is given to a member.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        whole = next((deal.sync for deal in _rounds(ev, client, after) if len(deal.active()) == tasks), None)
+        never, late = "It left tasks to nobody.", "It gave them all out late."
+        yield overdue(ev, claim, whole, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It is.", whole)
+
+    return TimedJudge(judge, after, within_ms)
+
+
+def calls_back(client: str, *, after: str, requirement: str = "STREAMS-09") -> Judge:
+    """Judge that a task that moves is withheld while its owner has it, that a member is told to come again at once then, and that something moved at all."""
+    claim = Claim(
+        requirement=requirement,
+        expected="A task that moves is given to nobody until its owner has given it back, and a member is told to come for it at once.",
+    )
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        moved = False
+        for deal in _rounds(ev, client, after):
+            held = frozenset[TopicPartition]().union(*deal.owned.values())
+            now = frozenset(partition for item in deal.assignments.values() if item is not None for partition in item.partitions)
+            early = [
+                partition
+                for name, item in deal.assignments.items()
+                if item is not None
+                for partition in item.partitions
+                if _is_others(deal, name, partition)
+            ]
+            if early:
+                yield claim.failed("It gave away what another member owns.", deal.sync, detail=str(early))
+                return
+            if held - now:
+                moved = True
+                if not any(info.next_rebalance_ms == 0 for info in deal.infos):
+                    yield claim.failed("It told nobody to come again at once.", deal.sync)
+                    return
+        if moved:
+            yield claim.ok("It did.", moment(ev, after))
+        else:
+            late = waited(moment(ev, after), end(ev), tolerated_ms(0))
+            yield claim.tolerated("It moved nothing to the member that came.", end(ev), proof=Proof.LIVENESS, wait=late)
+
+    return judge
+
+
+def _is_others(deal: Dealt, name: str, partition: TopicPartition) -> bool:
+    return any(partition in owned for other, owned in deal.owned.items() if other != name)
+
+
+def deals_standbys(client: str, tasks: int, *, after: str, requirement: str = "STREAMS-11", within_ms: float = REACT_MS) -> Judge:
+    """Judge that so many tasks get a standby at a member that does not run them."""
+    claim = Claim(requirement=requirement, expected="Each stateful task has a standby at a member that does not run it.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        for deal in _rounds(ev, client, after):
+            if both := [task for info in deal.infos for task, _ in info.standby if task in info.active]:
+                yield claim.failed("It gave a member a standby of a task that it runs.", deal.sync, detail=tasks_in_words(both))
+                return
+        whole = next(
+            (deal.sync for deal in _rounds(ev, client, after) if len({task for info in deal.infos for task, _ in info.standby}) == tasks), None
+        )
+        never, late = "Tasks are without a standby.", "They got one late."
+        yield overdue(ev, claim, whole, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It has.", whole)
+
+    return TimedJudge(judge, after, within_ms)
+
+
+def keeps_standbys_apart(client: str, *, after: str, requirement: str = "STREAMS-22") -> Judge:
+    """Judge that no thread of a process gets a standby of a task that runs in it: threads of a process name the same one in their user data."""
+    claim = Claim(requirement=requirement, expected="A task has no standby in the process that runs it.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        rounds = [deal for deal in _rounds(ev, client, after) if _threads_of_one(deal)]
+        if not rounds:
+            raise NotReached("no process with two threads was given tasks")
+        for deal in rounds:
+            active, standby = _by_process(deal, "active"), _by_process(deal, "standby")
+            both = sorted(task for process, tasks in standby.items() for task in tasks & active.get(process, set()))
+            if both:
+                yield claim.failed("It gave a process a standby of a task that it runs.", deal.sync, detail=tasks_in_words(both))
+                return
+        yield claim.ok("It has none.", rounds[-1].sync)
+
+    return judge
+
+
+def _threads_of_one(deal: Dealt) -> bool:
+    """Tell whether two members of one process are there, of which one is given a task."""
+    counts = Counter(info.process for info in deal.subscriptions.values() if info is not None)
+    return any(counts[process] > 1 for process in _by_process(deal, "active"))
+
+
+def _by_process(deal: Dealt, role: str) -> dict[str, set[Task]]:
+    """Return the tasks that each process is given, as its `active` or `standby` ones."""
+    tasks: dict[str, set[Task]] = {}
+    for name, item in deal.assignments.items():
+        info = deal.subscriptions.get(name)
+        if item is not None and info is not None:
+            tasks.setdefault(info.process, set()).update(item.info.active if role == "active" else (task for task, _ in item.info.standby))
+    return {process: held for process, held in tasks.items() if held}
+
+
+def answers_error(client: str, error: int, *, after: str, requirement: str) -> Judge:
+    """Judge that the leader answers all members with this error and no tasks."""
+    claim = Claim(requirement=requirement, expected=f"The leader answers all members with error {error} and no tasks.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        deal = _rounds(ev, client, after)[-1]
+        if deal.assignments.keys() != deal.subscriptions.keys():
+            yield claim.failed("It left members out.", deal.sync)
+        elif any(item is None or item.info.error == NO_ERROR or item.partitions for item in deal.assignments.values()):
+            yield claim.failed("It dealt tasks out.", deal.sync)
+        elif any(info.error != error for info in deal.infos):
+            yield claim.failed("It answered with another error.", deal.sync, detail=str(sorted(info.error for info in deal.infos)))
+        else:
+            yield claim.ok("It does.", deal.sync)
+
+    return judge
+
+
+def _rounds(ev: Evidence, client: str, after: str | None) -> list[Dealt]:
+    rounds = list(dealt(ev, client, after, ev.closing))
+    if not rounds:
+        raise NotReached(f"{client} led no generation" + (f" after {after}" if after else ""))
+    return rounds

@@ -1,0 +1,286 @@
+"""Commits: that the application hears the truth, that nobody commits what is not his, and nothing that was not delivered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from groupproof.harness.judging.checkers.checker import Newest, UnderWay, Waiting
+from groupproof.harness.judging.checkers.claim import Claim
+from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS, committed_offsets, error_of, fields_of
+from groupproof.harness.judging.checkers.listening_checker import ListeningChecker
+from groupproof.harness.judging.checkers.tracking.group_tracker import LATE_LINES_MS_MAX, TrackingChecker
+from groupproof.harness.judging.checkers.tracking.ownership_tracker import REPORTERS, REPORTING_MS
+from groupproof.harness.model.verdicts import Finding, Proof, Verdict
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, TopicPartition
+
+__all__ = ["CommitOutcomesReported", "CommitsAreOwn", "CommitsWereDelivered"]
+
+_OFFSETS_KEPT = 64
+"""Of the offsets that were accepted for a client and a partition the newest are known; of older ones nothing is said."""
+
+_UNTOLD_MAX = 16
+_COMMIT = Api.OFFSET_COMMIT.title
+_SPEAKS = frozenset(api.title for api in (*GROUP_REQUESTS, Api.FIND_COORDINATOR, Api.OFFSET_FETCH))
+
+
+def _asked(obs: Observation) -> list[tuple[str, int, int]]:
+    """Return the offsets that the driver tells a client to commit."""
+    if obs.who != "kit" or obs.body.get("name") != "command":
+        return []
+    return [(topic, partition, offset) for topic, partition, offset in fields_of(obs.body).get("offsets") or ()]
+
+
+def _is_reported(obs: Observation, name: str) -> bool:
+    return obs.kind == "event" and obs.who in REPORTERS and obs.client is not None and obs.body.get("name") == name
+
+
+class CommitOutcomesReported(ListeningChecker):
+    """A commit that the application takes for done was accepted by the coordinator (CLIENT-69).
+
+    What it is told may be written down before the answer that it heard, by as much as the machine is late. An application that is told of no offsets is
+    told of those that the kit asked to commit. An `unknown` outcome, of a client whose commit returns nothing, claims neither success nor failure.
+    """
+
+    listens = frozenset({("response", _COMMIT), *(("request", title) for title in _SPEAKS)})
+
+    def __init__(self) -> None:
+        self._asked: UnderWay[Observation] = UnderWay()
+        self._accepted: dict[tuple[str, TopicPartition], Newest[int, int]] = {}
+        self._speaks: set[str] = set()
+        self._wanted: dict[str, list[tuple[str, int, int]]] = {}
+        self._waiting: Waiting[tuple[Observation, set[tuple[str, int, int]]]] = Waiting(REPORTING_MS)
+
+    def queues(self) -> tuple[Waiting[Any], ...]:
+        return (self._waiting,)
+
+    def due(self, at_ms: float) -> Iterator[Finding]:
+        for event, offsets in self._waiting.due(at_ms):
+            yield from self._judge(event, offsets)
+
+    def look(self, obs: Observation) -> Iterable[Finding]:
+        self._asked.closed(obs)
+        if obs.client is None:
+            return ()
+        if obs.kind == "request" and obs.api in _SPEAKS:
+            self._speaks.add(obs.client)
+            if obs.api == _COMMIT:
+                self._asked.ask(obs, obs)
+        elif obs.kind == "response" and obs.api == _COMMIT:
+            self._answered(self._asked.answered(obs), obs)
+        elif asked := _asked(obs):
+            self._wanted[obs.client] = asked
+        elif _is_reported(obs, "offsets_committed"):
+            wanted = self._wanted.pop(obs.client, ())
+            if obs.body.get("success") and obs.body.get("outcome") != "unknown":
+                self._waiting.add(obs.at_ms, (obs, committed_offsets(obs) or (set() if obs.body.get("offsets") else set(wanted))))
+        return ()
+
+    def _answered(self, request: Observation | None, answer: Observation) -> None:
+        if request is None or request.client is None or error_of(answer):
+            return
+        for topic, partition, offset in request.offsets:
+            offsets_kept = self._accepted.setdefault((request.client, (topic, partition)), Newest(_OFFSETS_KEPT))
+            if offsets_kept.get(offset) is None:
+                offsets_kept.set(offset, request.seq)
+
+    def _judge(self, event: Observation, offsets: set[tuple[str, int, int]]) -> Iterator[Finding]:
+        client = event.client or ""
+        if client in self._speaks and not all(self._is_accepted(client, event, offset) for offset in offsets):
+            claim = Claim(requirement="CLIENT-69", expected="A commit told as done was accepted by the coordinator.")
+            yield claim.failed("A commit was reported as done that the coordinator never accepted.", event)
+
+    def _is_accepted(self, client: str, event: Observation, committed: tuple[str, int, int]) -> bool:
+        topic, partition, offset = committed
+        offsets_kept = self._accepted.get((client, (topic, partition)))
+        if offsets_kept is None:
+            return False
+        asked = offsets_kept.get(offset)
+        return asked < event.seq if asked is not None else offsets_kept.has_forgotten
+
+    def end(self) -> Iterator[Finding]:
+        for event, offsets in self._waiting.rest():
+            yield from self._judge(event, offsets)
+
+
+@dataclass(slots=True, eq=False)
+class _Commit:
+    """A commit that is judged when it is accepted, and what belongs to it may have been reported; `epoch` is the group's when it came."""
+
+    request: Observation
+    mine: frozenset[TopicPartition]
+    epoch: int
+    is_ripe: bool = False
+    is_accepted: bool | None = None
+
+
+class CommitsAreOwn(TrackingChecker):
+    """What a client commits by itself is its own in the generation that it names: else it overwrites another's progress (COMMIT-27).
+
+    What a cooperative assignment took away is still its own until it has handed it over. A group that is made anew counts its generations from 1 again
+    (INV-04): whose a partition was in one of that number before says nothing of whose it is.
+    """
+
+    listens = frozenset({("request", _COMMIT), ("response", _COMMIT)})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._assigned: dict[str, set[TopicPartition]] = {}
+        self._commits: UnderWay[_Commit] = UnderWay()
+        self._waiting: Waiting[_Commit] = Waiting(REPORTING_MS)
+
+    def queues(self) -> tuple[Waiting[Any], ...]:
+        return (self._waiting,)
+
+    def due(self, at_ms: float) -> Iterator[Finding]:
+        for commit in self._waiting.due(at_ms):
+            commit.is_ripe = True
+            yield from self._judge(commit)
+
+    def look(self, obs: Observation) -> Iterator[Finding]:
+        self._commits.closed(obs)
+        if obs.client is None:
+            return
+        if obs.kind == "event":
+            self._assigned.setdefault(obs.client, set()).update((topic, partition) for topic, partition, _ in _asked(obs))
+        elif obs.api == _COMMIT:
+            yield from self._commit(obs)
+
+    def _commit(self, obs: Observation) -> Iterator[Finding]:
+        if obs.kind == "request" and obs.member:
+            self._commits.ask(obs, commit := _Commit(obs, self._assigned_to(obs.client or "", obs) or frozenset(), self._group.epoch))
+            self._waiting.add(obs.at_ms, commit)
+        elif obs.kind == "response" and (asked := self._commits.answered(obs)) is not None:
+            asked.is_accepted = not error_of(obs)
+            if asked.is_ripe:
+                yield from self._judge(asked)
+
+    def _judge(self, commit: _Commit) -> Iterator[Finding]:
+        request, client = commit.request, commit.request.client or ""
+        if not commit.is_accepted:
+            return
+        mine = self._assigned_to(client, request)
+        foreign = {(topic, partition) for topic, partition, _ in request.offsets} - self._assigned.get(client, set()) - commit.mine
+        foreign -= mine or frozenset()
+        if not foreign or mine is None:
+            return
+        others = {partition for partition in foreign if self._is_of_another(partition, commit)}
+        foreign -= {partition for partition in foreign - others if self._hands_over(client, partition, request)}
+        if foreign:
+            claim = Claim(requirement="COMMIT-27", expected="A member commits only for partitions that its generation assigned to it.")
+            verdict = Verdict.FAILED if foreign & others else Verdict.NON_STRICT
+            # Another's partition is told by SyncGroup answers; when a hand-over was done, by lines.
+            proof = Proof.SAFETY if verdict is Verdict.FAILED else Proof.LIVENESS
+            yield claim.found(
+                verdict, "It committed for a partition of another member, or of nobody.", request, detail=str(sorted(foreign)), proof=proof
+            )
+
+    def _assigned_to(self, client: str, request: Observation) -> frozenset[TopicPartition] | None:
+        assigned = self._group.assigned.get(client)
+        return frozenset() if assigned is None else assigned.at(request, SLACK_MS)
+
+    def _is_of_another(self, partition: TopicPartition, commit: _Commit) -> bool:
+        request = commit.request
+        return commit.epoch == self._group.epoch and bool(self._group.others_in(request.generation, partition, request.client or ""))
+
+    def _hands_over(self, client: str, partition: TopicPartition, request: Observation) -> bool:
+        late_ms = self._group.late_ms(client)
+        held = self._group.hands.of(client, partition)
+        return any(holding.covers(request.at_ms, late_ms) or holding.is_handed_over_at(request, late_ms) for holding in held)
+
+    def end(self) -> Iterator[Finding]:
+        for commit in self._waiting.rest():
+            yield from self._judge(commit)
+
+
+@dataclass(slots=True)
+class _Positions:
+    """Up to which offset one client got with its partitions: delivered, fetched as a starting position, or told to commit."""
+
+    has_records: bool = False
+    delivered: dict[TopicPartition, int] = field(default_factory=dict)
+    fetched: dict[TopicPartition, int] = field(default_factory=dict)
+    committed: dict[TopicPartition, int] = field(default_factory=dict)
+    early: list[tuple[Observation, list[tuple[str, int, int]]]] = field(default_factory=list)
+
+
+class CommitsWereDelivered(TrackingChecker):
+    """What a client commits by itself was delivered to its application: else a restart loses records (CLIENT-62).
+
+    A delivery may be reported `REPORTING_MS` after the commit, and later where the lines are late; a starting position (0, or what was fetched) is no
+    loss. It rests on the lines that tell of records, so it is LIVENESS.
+    """
+
+    listens = frozenset({("request", _COMMIT), ("response", Api.OFFSET_FETCH.title)})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._reached: dict[str, _Positions] = {}
+        self._waiting: Waiting[tuple[Observation, dict[TopicPartition, int]]] = Waiting(REPORTING_MS)
+        self._late: Waiting[tuple[Observation, dict[TopicPartition, int]]] = Waiting(LATE_LINES_MS_MAX)
+
+    def queues(self) -> tuple[Waiting[Any], ...]:
+        return self._waiting, self._late
+
+    def due(self, at_ms: float) -> Iterator[Finding]:
+        for request, fetched in self._waiting.due(at_ms):
+            if self._group.may_be_late(request.client or ""):
+                self._late.add(request.at_ms, (request, fetched))
+            else:
+                yield from self._judge(request, fetched)
+        for request, fetched in self._late.due(at_ms):
+            yield from self._judge(request, fetched)
+
+    def look(self, obs: Observation) -> Iterator[Finding]:
+        if obs.client is None:
+            return
+        mine = self._reached.setdefault(obs.client, _Positions())
+        if _is_reported(obs, "records_consumed"):
+            yield from self._delivered(mine, obs.body.get("partitions") or ())
+        elif obs.kind == "event":
+            _raise(mine.committed, _asked(obs))
+        elif obs.kind == "response" and obs.api == Api.OFFSET_FETCH.title:
+            _raise(mine.fetched, obs.offsets)
+        elif obs.kind == "request" and obs.api == _COMMIT:
+            self._waiting.add(obs.at_ms, (obs, {partition: mine.fetched.get(partition, 0) for partition in _named(obs)}))
+
+    def _delivered(self, mine: _Positions, partitions: Any) -> Iterator[Finding]:
+        _raise(mine.delivered, [(partition["topic"], partition["partition"], partition.get("maxOffset", -1) + 1) for partition in partitions])
+        if not mine.has_records:
+            mine.has_records = True
+            for request, beyond in mine.early:
+                yield _beyond(request, beyond)
+            mine.early.clear()
+
+    def _judge(self, request: Observation, fetched: dict[TopicPartition, int]) -> Iterator[Finding]:
+        mine = self._reached[request.client or ""]
+        beyond = [
+            (topic, partition, offset)
+            for topic, partition, offset in set(request.offsets)
+            if offset > max(store.get((topic, partition), 0) for store in (mine.delivered, fetched, mine.committed))
+        ]
+        if beyond and mine.has_records:
+            yield _beyond(request, beyond)
+        elif beyond and len(mine.early) < _UNTOLD_MAX:
+            mine.early.append((request, beyond))
+
+    def end(self) -> Iterator[Finding]:
+        for waiting in (self._late, self._waiting):
+            for request, fetched in waiting.rest():
+                yield from self._judge(request, fetched)
+
+
+def _named(commit: Observation) -> set[TopicPartition]:
+    return {(topic, partition) for topic, partition, _ in commit.offsets}
+
+
+def _raise(reached: dict[TopicPartition, int], offsets: Any) -> None:
+    for topic, partition, offset in offsets:
+        reached[topic, partition] = max(offset, reached.get((topic, partition), 0))
+
+
+def _beyond(request: Observation, beyond: list[tuple[str, int, int]]) -> Finding:
+    claim = Claim(requirement="CLIENT-62", expected="A client commits by itself only offsets up to which it delivered the records.")
+    return claim.failed("It committed beyond what it had delivered.", request, detail=str(sorted(beyond)), proof=Proof.LIVENESS)

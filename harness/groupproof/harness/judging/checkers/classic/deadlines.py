@@ -1,0 +1,168 @@
+"""Invariants of time: every parked request is answered, a rebalance ends within its deadline, and no member that keeps the rules is removed before its session timeout.
+
+Lateness is told only beyond the deadline + max(500 ms, 10 %), and only where nothing from outside explains it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from groupproof.harness.judging.checkers.claim import Claim, tolerated_ms
+from groupproof.harness.judging.checkers.frame_facts import error_of, instance_of
+from groupproof.harness.judging.checkers.tracking.group_state import InferredGroup, Invariant, PendingRequest
+from groupproof.harness.model.verdicts import Finding, Proof
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, ErrorCode, GroupState
+
+__all__ = ["AnswersCome", "NobodyEvictedEarly", "RebalancesEnd"]
+
+_JOIN, _SYNC, _BEAT, _LEAVE = (api.title for api in (Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.LEAVE_GROUP))
+_PARKS: Final = frozenset({_JOIN, _SYNC})
+_AT_ONCE: Final = frozenset({_BEAT, _LEAVE, Api.OFFSET_COMMIT.title, Api.OFFSET_FETCH.title})
+_KEEPS: Final = frozenset({_JOIN, _BEAT})
+_EMPTY, _PREPARING = GroupState.EMPTY.value, GroupState.PREPARING_REBALANCE.value
+_AT_ONCE_MS: Final = 30_000
+"""As long as a client waits for an answer that needs no waiting (request.timeout.ms)."""
+
+
+class AnswersCome(Invariant):
+    """Every request is answered: those that park when their phase ends at the latest, all others at once (INV-06, INV-08). Told at the end.
+
+    A connection takes one request at a time: only the oldest of each is owed an answer now. One that a newer one of its member supersedes is not (JOIN-35).
+    """
+
+    listens = frozenset()
+
+    def look(self, obs: Observation, group: InferredGroup) -> Iterator[Finding]:
+        return iter(())
+
+    def rest(self, group: InferredGroup) -> Iterator[Finding]:
+        waiting = [request for request in group.asked.rest() if request.request.api in _PARKS | _AT_ONCE]
+        oldest: dict[int | None, PendingRequest] = {}
+        newest: dict[tuple[str | None, str | None], int] = {}
+        for item in waiting:
+            oldest.setdefault(item.request.connection, item)
+            newest[item.request.api, item.request.member] = item.request.seq
+        for item in oldest.values():
+            if self._is_owed(item.request, group) and not (item.request.member and newest[item.request.api, item.request.member] > item.request.seq):
+                claim = Claim(requirement="INV-08", expected="Every request is answered once.")
+                yield claim.failed(f"{item.request.api} was never answered.", item.request, proof=Proof.LIVENESS)
+
+    def _is_owed(self, request: Observation, group: InferredGroup) -> bool:
+        limit_ms = max(group.rebalance_ms, group.initial_delay_ms, _AT_ONCE_MS) if request.api in _PARKS else _AT_ONCE_MS
+        return group.disturbed_ms < request.at_ms and group.now_ms - request.at_ms > tolerated_ms(limit_ms)
+
+
+class RebalancesEnd(Invariant):
+    """A join phase lasts no longer than the longest rebalance timeout of the group (INV-12), a first one no longer than the initial delay, if that is more.
+
+    It is measured by the coordinator's transitions; where there are none, by how long a JoinGroup waits. A group with static members may wait longer
+    for them (TR-050), and how long a group waits for SyncGroup is a matter of the release (SYNC-16): neither is judged.
+    """
+
+    listens = frozenset({("transition", None), ("request", _JOIN), ("response", _JOIN)})
+
+    def __init__(self) -> None:
+        self._since: Observation | None = None
+        self._is_first = False
+        self._joins = 0
+
+    def look(self, obs: Observation, group: InferredGroup) -> Iterator[Finding]:
+        if obs.kind == "transition":
+            if self._since is not None:
+                yield from self._late(self._since, obs.at_ms, group, obs)
+            is_preparing = obs.state_after == _PREPARING
+            self._since, self._is_first, self._joins = (obs if is_preparing else None), obs.state_before in (None, _EMPTY), 0
+        elif obs.api == _JOIN and obs.kind == "request":
+            self._joins += 1
+        elif obs.api == _JOIN and obs.kind == "response" and not group.tells and group.answered is not None:
+            self._is_first, self._joins = True, 1
+            yield from self._late(group.answered.request, obs.at_ms, group, obs)
+
+    def rest(self, group: InferredGroup) -> Iterator[Finding]:
+        if self._since is not None:
+            yield from self._late(self._since, group.now_ms, group, self._since)
+
+    def _late(self, since: Observation, until_ms: float, group: InferredGroup, shown_by: Observation) -> Iterator[Finding]:
+        due_ms = max(group.rebalance_ms, group.initial_delay_ms if self._is_first else 0.0)
+        is_explained = group.has_static or group.disturbed_ms >= since.at_ms or not self._joins
+        lasted_ms = until_ms - since.at_ms
+        if due_ms and lasted_ms > tolerated_ms(due_ms) and not is_explained:
+            claim = Claim(requirement="INV-12", expected="A join phase ends within the rebalance timeout.")
+            detail = f"{lasted_ms:.0f} ms, of {due_ms:.0f} at most"
+            yield claim.failed("A join phase lasted longer than its deadline.", shown_by, proof=Proof.TIMING, detail=detail)
+
+
+@dataclass(slots=True)
+class _Membership:
+    """What keeps one member in the group: when its last good request came, and for how long that is good."""
+
+    limit_ms: float
+    instance: str | None
+    generation: int
+    good_ms: float
+    epoch: int
+
+
+class NobodyEvictedEarly(Invariant):
+    """A member that the coordinator removes was silent for a session timeout, missed a join phase, or left (HB-11).
+
+    Only a Heartbeat without error, and a JoinGroup that let the member into a new generation, prove both that it was heard and that it had missed nothing:
+    one that is answered at once restarts no session, nor does such a SyncGroup from 4.0 on. What a coordinator that is loading the group answers to a
+    Heartbeat proves nothing (FIND-10).
+    """
+
+    listens = frozenset({("request", _LEAVE), ("response", None)})
+
+    def __init__(self) -> None:
+        self._members: dict[str, _Membership] = {}
+        self._newest: dict[str, str] = {}
+
+    def look(self, obs: Observation, group: InferredGroup) -> Iterator[Finding]:
+        if obs.kind == "request" and obs.api == _LEAVE:
+            self._left(obs)
+        elif obs.kind == "response" and group.answered is not None:
+            request = group.answered.request
+            if error_of(obs) == ErrorCode.UNKNOWN_MEMBER_ID and request.member and obs.api != _LEAVE:
+                yield from self._refused(obs, request, self._members.pop(request.member, None), group)
+            elif not error_of(obs) and obs.api in _KEEPS:
+                self._note_contact(obs, request, group)
+
+    def _left(self, obs: Observation) -> None:
+        gone = obs.body.get("members") or ({"member_id": obs.member, "group_instance_id": obs.instance},)
+        for request in gone:
+            self._members.pop(request.get("member_id") or "", None)
+            self._members.pop(self._newest.get(request.get("group_instance_id") or "", ""), None)
+
+    def _note_contact(self, obs: Observation, request: Observation, group: InferredGroup) -> None:
+        member = (obs.member if obs.api == _JOIN else request.member) or ""
+        membership = self._members.get(member)
+        if obs.api == _JOIN and member:
+            session_ms = float(request.body.get("session_timeout_ms") or 0)
+            rebalance_ms = float(request.body.get("rebalance_timeout_ms") or -1)
+            limit_ms = min(session_ms, rebalance_ms) if rebalance_ms >= 0 else session_ms
+            generation = -1 if obs.generation is None else obs.generation
+            if membership is None or membership.epoch != group.epoch or generation > membership.generation:
+                self._joined(member, _Membership(limit_ms, instance_of(request), generation, obs.at_ms, group.epoch))
+        elif membership is not None and group.loaded_seq is not None and group.loaded_seq < request.seq:
+            membership.good_ms, membership.epoch = max(membership.good_ms, request.at_ms), group.epoch
+
+    def _joined(self, member: str, membership: _Membership) -> None:
+        if membership.instance is not None:
+            replaced = self._newest.get(membership.instance)
+            if replaced is not None and replaced != member:
+                self._members.pop(replaced, None)
+            self._newest[membership.instance] = member
+        self._members[member] = membership
+
+    def _refused(self, obs: Observation, request: Observation, membership: _Membership | None, group: InferredGroup) -> Iterator[Finding]:
+        is_itself = membership is not None and membership.instance == instance_of(request)  # no such instance is another reason
+        if membership is None or not is_itself or membership.epoch != group.epoch or group.disturbed_ms >= membership.good_ms:
+            return
+        silent_ms = obs.at_ms - membership.good_ms
+        if tolerated_ms(silent_ms) < membership.limit_ms:
+            claim = Claim(requirement="HB-11", expected="Nobody is put out of a group before its session's end.")
+            observed = "A member was told that it is none, though it had kept the rules."
+            yield claim.failed(observed, obs, detail=f"{request.member}, heard of {silent_ms:.0f} ms before, of {membership.limit_ms:.0f} allowed")

@@ -1,0 +1,160 @@
+"""Whose partitions a client fetches: those that SyncGroup answers gave it, whatever its application prints.
+
+Only clients that the kit drives are judged: elsewhere many processes may share a client id, and an application may read partitions by hand. Legal are a
+Fetch that was on its way when the answer left, the Fetch requests of an eager member whose JoinGroup is parked, those of a cooperative member through a
+rebalance, and those of a member that does not know that the group went on without it: a client is compared with the others of its own generation.
+An incremental Fetch of a session (KIP-227) lists what changed alone, so that of those only what they list is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from groupproof.harness.judging.checkers.checker import UnderWay, Waiting
+from groupproof.harness.judging.checkers.claim import Claim
+from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS
+from groupproof.harness.judging.checkers.tracking.group_tracker import TrackingChecker
+from groupproof.harness.judging.checkers.tracking.membership import Assignment
+from groupproof.harness.judging.checkers.tracking.ownership_tracker import REPORTERS
+from groupproof.harness.model.verdicts import Finding
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, TopicPartition
+
+__all__ = ["HAND_OVER_MS", "UNSHOWN_MS", "FetchesStayWithOwners"]
+
+HAND_OVER_MS: Final = 300.0
+"""How long threads of one client may need to tell each other of a new assignment."""
+
+UNSHOWN_MS: Final = 5_000.0
+"""After so long a client has read its SyncGroup answer, whether it has shown so or not."""
+
+_FETCHES_MIN: Final = 2
+"""So many new Fetch requests of a partition are no slip."""
+
+_FETCH, _OFFSET_FETCH = Api.FETCH.title, Api.OFFSET_FETCH.title
+_NEVER: Final = -1
+
+
+@dataclass(slots=True)
+class _ForeignFetches:
+    """How often a client fetched one partition that was not its own; `assignment` is the `seq` of the answer under which it did."""
+
+    assignment: int
+    requests: int = 0
+
+
+@dataclass(slots=True)
+class _ClientFetches:
+    """What is known of one client: when it had shown that it read which answer, when each connection's newest Fetch was answered, what it fetched."""
+
+    read: int = _NEVER
+    read_ms: float = 0.0
+    answered_ms: dict[int | None, float] = field(default_factory=dict)
+    strange: dict[TopicPartition, _ForeignFetches] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fetch:
+    """A Fetch, and how things stood when it came; `since_ms` is from when on the client knew its assignment."""
+
+    request: Observation
+    assignment: Assignment | None
+    since_ms: float
+    answered_ms: float
+
+    @property
+    def is_new(self) -> bool:
+        """Tell whether it was made after the client knew its assignment: the one before it on its connection was answered since, or it comes long after."""
+        after_ms = self.request.at_ms - self.since_ms
+        return after_ms >= IN_FLIGHT_MS or (after_ms >= HAND_OVER_MS and self.answered_ms >= self.since_ms)
+
+
+class FetchesStayWithOwners(TrackingChecker):
+    """No member goes on fetching what its generation gave to another (ASSIGN-09), nor fetches what no SyncGroup answer ever gave it (CLIENT-63)."""
+
+    listens = frozenset({("request", _FETCH), ("response", _FETCH), ("request", _OFFSET_FETCH)})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._clients: dict[str, _ClientFetches] = {}
+        self._asked: UnderWay[Observation] = UnderWay()
+        self._waiting: Waiting[_Fetch] = Waiting(HAND_OVER_MS)
+
+    def queues(self) -> tuple[Waiting[Any], ...]:
+        return (self._waiting,)
+
+    def due(self, at_ms: float) -> Iterator[Finding]:
+        for fetch in self._waiting.due(at_ms):
+            yield from self._judge(fetch)
+
+    def look(self, obs: Observation) -> Iterable[Finding]:
+        for gone in self._asked.closed(obs):
+            self._clients[gone.client or ""].answered_ms.pop(gone.connection, None)
+        if obs.client not in self._group.driven or obs.client is None:
+            return ()
+        mine = self._clients.setdefault(obs.client, _ClientFetches())
+        self._reads(mine, obs)
+        if obs.api == _FETCH and obs.kind == "request":
+            self._asked.ask(obs, obs)
+            self._waiting.add(obs.at_ms, self._fetch(mine, obs))
+        elif obs.api == _FETCH and obs.kind == "response" and self._asked.answered(obs) is not None:
+            mine.answered_ms[obs.connection] = obs.at_ms
+        return ()
+
+    def end(self) -> Iterator[Finding]:
+        for fetch in self._waiting.rest():
+            yield from self._judge(fetch)
+
+    def _assignment(self, client: str | None) -> Assignment | None:
+        member = self._group.members.get(client or "")
+        return None if member is None else member.assignment
+
+    def _reads(self, mine: _ClientFetches, obs: Observation) -> None:
+        """Note that the client has read its newest SyncGroup answer: it tells its application, or asks for offsets (FETCH-06)."""
+        is_told = obs.who in REPORTERS and obs.body.get("name") == "partitions_assigned"
+        asks = obs.kind == "request" and obs.api == _OFFSET_FETCH
+        assignment = self._assignment(obs.client)
+        if assignment is not None and mine.read != assignment.seq and (is_told or asks):
+            mine.read, mine.read_ms = assignment.seq, obs.at_ms
+
+    def _fetch(self, mine: _ClientFetches, obs: Observation) -> _Fetch:
+        assignment, since_ms = self._assignment(obs.client), obs.at_ms
+        if assignment is not None:
+            since_ms = mine.read_ms if mine.read == assignment.seq else assignment.at_ms + UNSHOWN_MS
+        return _Fetch(obs, assignment, since_ms, mine.answered_ms.get(obs.connection, -1.0))
+
+    def _judge(self, fetch: _Fetch) -> Iterator[Finding]:
+        """Judge a Fetch a little later: the SyncGroup answer that it acts on is recorded when its bytes have left."""
+        client = fetch.request.client or ""
+        for topic, number, _ in fetch.request.offsets:
+            partition = (topic, number)
+            if topic not in self._group.topics:
+                continue  # a topic that is named by its id only (KIP-516), or one that has nothing to do with the group
+            if self._group.was_never_assigned(client, partition):
+                yield from self._strange(fetch, partition, _NEVER)
+            elif self._is_anothers(fetch, partition):
+                yield from self._strange(fetch, partition, fetch.assignment.seq if fetch.assignment else _NEVER)
+
+    def _is_anothers(self, fetch: _Fetch, partition: TopicPartition) -> bool:
+        """Tell whether the generation of which the client has read its assignment gave the partition to another, and not to it."""
+        mine = fetch.assignment
+        if mine is None or partition in mine.partitions or not fetch.is_new:
+            return False
+        return bool(self._group.others_in(mine.generation, partition, fetch.request.client or ""))
+
+    def _strange(self, fetch: _Fetch, partition: TopicPartition, assignment: int) -> Iterator[Finding]:
+        mine = self._clients[fetch.request.client or ""]
+        strange = mine.strange.get(partition)
+        if strange is None or strange.assignment != assignment:
+            strange = mine.strange[partition] = _ForeignFetches(assignment)
+        strange.requests += 1
+        if strange.requests != _FETCHES_MIN:
+            return
+        if assignment == _NEVER:
+            claim = Claim(requirement="CLIENT-63", expected="A client fetches only partitions that were assigned to it.")
+            yield claim.failed("It fetched a partition that was never assigned to it.", fetch.request, detail=str(partition))
+        else:
+            claim = Claim(requirement="ASSIGN-09", expected="A partition is never in the hands of two members.")
+            yield claim.failed("It went on fetching a partition that its generation gave to another member.", fetch.request, detail=str(partition))

@@ -1,0 +1,400 @@
+"""Which frames are legal whatever anybody is about: member ids, generations and instance ids that this client was really given."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from groupproof.harness.judging.checkers.checker import Numbers, UnderWay, Waiting
+from groupproof.harness.judging.checkers.claim import Claim
+from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, IN_FLIGHT_MS, SLACK_MS, error_of, instance_of
+from groupproof.harness.judging.checkers.late_requests import LateRequests
+from groupproof.harness.judging.checkers.listening_checker import ANY_API, ListeningChecker
+from groupproof.harness.judging.checkers.tracking.group_tracker import TrackingChecker
+from groupproof.harness.judging.checkers.tracking.membership import joins_of
+from groupproof.harness.judging.checkers.tracking.parting_heartbeats import PartingHeartbeats
+from groupproof.harness.judging.lag import is_lag, lost_ms
+from groupproof.harness.model.verdicts import Finding, Verdict
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import INSTANCE_ID_SINCE, Api, api_named
+
+__all__ = [
+    "STORM_PER_SECOND", "CommitsNameMembership", "GenerationsGiven", "InstanceIdsStay", "MemberIdsGiven", "NothingAfterLeaving",
+    "RequestsDoNotStorm",
+]  # fmt: skip
+
+STORM_PER_SECOND: Final = 20
+"""More requests of one kind in a second than any backoff allows."""
+
+_LAGS_KEPT: Final = 100
+"""Of the lags of the machine the newest are known."""
+
+_ID_RULE: Final = {
+    Api.JOIN_GROUP: "CLIENT-10", Api.SYNC_GROUP: "CLIENT-11", Api.HEARTBEAT: "CLIENT-11", Api.OFFSET_COMMIT: "CLIENT-66",
+    Api.LEAVE_GROUP: "CLIENT-72",
+}  # fmt: skip
+_REFUSED_WITHOUT_ID: Final = {Api.HEARTBEAT, Api.OFFSET_COMMIT}
+_GROUP_TITLES: Final = frozenset(api.title for api in GROUP_REQUESTS)
+_GROUP_REQUESTS: Final = frozenset(("request", title) for title in _GROUP_TITLES)
+_WITH_GENERATION: Final = frozenset({Api.SYNC_GROUP.title, Api.HEARTBEAT.title, Api.OFFSET_COMMIT.title})
+_JOIN, _SYNC, _COMMIT, _LEAVE = Api.JOIN_GROUP.title, Api.SYNC_GROUP.title, Api.OFFSET_COMMIT.title, Api.LEAVE_GROUP.title
+
+
+class MemberIdsGiven(TrackingChecker):
+    """A request names the empty member id, where that means something, or one that the coordinator gave this client before.
+
+    A Heartbeat or OffsetCommit with a generation and no id can only be refused (UNKNOWN_MEMBER_ID): needless, and nothing is lost by it; the first Heartbeat
+    after the end of a membership is nobody's fault. So can a LeaveGroup; of a client that is a member it leaves a ghost, which holds its partitions until
+    its session ends (CLIENT-73).
+    """
+
+    listens = frozenset({*_GROUP_REQUESTS, *(("response", title) for title in _GROUP_TITLES)})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ids: dict[str, set[str]] = {}
+        self._parting = PartingHeartbeats()
+        self._waiting: Waiting[tuple[Observation, bool]] = Waiting(SLACK_MS)
+
+    def queues(self) -> tuple[Waiting[Any], ...]:
+        return (self._waiting,)
+
+    def due(self, at_ms: float) -> Iterator[Finding]:
+        for request, is_member in self._waiting.due(at_ms):
+            yield from self._judge(request, is_member=is_member)
+
+    def look(self, obs: Observation) -> Iterable[Finding]:
+        if self._parting.follow(obs) or obs.client is None:
+            return ()
+        if (grant := joins_of(obs)) is not None:
+            self._ids.setdefault(obs.client, set()).add(grant.member)
+        elif obs.kind == "request" and obs.api in _GROUP_TITLES:
+            mine = self._group.members.get(obs.client)
+            self._waiting.add(obs.at_ms, (obs, mine is not None and mine.is_member))
+        return ()
+
+    def end(self) -> Iterator[Finding]:
+        for request, is_member in self._waiting.rest():
+            yield from self._judge(request, is_member=is_member)
+
+    def _judge(self, request: Observation, *, is_member: bool) -> Iterator[Finding]:
+        ids = self._ids.get(request.client or "", ())
+        if request.member and request.member in ids and request.api != _LEAVE:
+            return  # as nearly all do
+        api = api_named(request.api or "")
+        claim = Claim(requirement=_ID_RULE[api], expected="Every request names a member id that the coordinator gave this client.")
+        for member in _named_members(request):
+            if member == "" and _may_be_empty(api, request):
+                continue
+            if member == "" and api is Api.LEAVE_GROUP:
+                yield _leaves_nobody(request, is_member=is_member)
+            elif member == "":
+                verdict = Verdict.NON_STRICT if api in _REFUSED_WITHOUT_ID else Verdict.FAILED
+                yield claim.found(verdict, f"{api.title} named no member id.", request)
+            elif member not in ids:
+                yield claim.failed(f"{api.title} named a member id that the client was never given.", request)
+
+
+def _leaves_nobody(request: Observation, *, is_member: bool) -> Finding:
+    if is_member:
+        claim = Claim(requirement="CLIENT-73", expected="A member's LeaveGroup names its member id.")
+        return claim.tolerated("LeaveGroup named no member id, and left a ghost behind.", request)
+    claim = Claim(requirement="CLIENT-72", expected="A client that is no member sends no LeaveGroup.")
+    return claim.found(Verdict.INFORMATIONAL, "LeaveGroup named no member id.", request)
+
+
+def _named_members(request: Observation) -> list[str]:
+    if request.api == _LEAVE:
+        return [member.get("member_id") or "" for member in request.body.get("members") or ()]
+    return [request.member or ""]
+
+
+def _may_be_empty(api: Api, request: Observation) -> bool:
+    """Tell whether no id is an id: a newcomer joins without an id (CLIENT-10); an unmanaged commit has none (COMMIT-02); an instance may leave by name (LEAVE-53)."""
+    if api is Api.LEAVE_GROUP:
+        return instance_of(request) is not None
+    return api is Api.JOIN_GROUP or (api is Api.OFFSET_COMMIT and _is_unmanaged(request))
+
+
+def _is_unmanaged(commit: Observation) -> bool:
+    return commit.generation is None or commit.generation < 0
+
+
+class GenerationsGiven(ListeningChecker):
+    """SyncGroup, Heartbeat and OffsetCommit carry a generation that was given; an old one long after a new one is a relapse.
+
+    A new member id with the generation of the membership before, between the answer that handed the id out and the next generation, names what never was.
+    Refused, it costs nobody more than an answer: NON_STRICT. So does a Heartbeat with no generation at all, unless its client has left; the first one after
+    the end of a membership is nobody's fault.
+    What a commit without any generation is worth is judged by `CommitsNameMembership`.
+    """
+
+    listens = frozenset({("request", ANY_API), ("response", ANY_API)})
+
+    def __init__(self) -> None:
+        self._generations: dict[tuple[str, str], Numbers] = {}
+        self._of_client: dict[str, Numbers] = {}
+        self._between: UnderWay[int] = UnderWay()
+        self._handed: set[int] = set()
+        self._parting = PartingHeartbeats()
+        self._partings: set[int] = set()
+        self._left: set[str] = set()
+        self._joined: set[tuple[str, str]] = set()
+        self._adopted: dict[tuple[str, str], _MemberGenerations] = {}
+        self._waiting: Waiting[Observation] = Waiting(SLACK_MS)
+        self._late = LateRequests()
+
+    def queues(self) -> tuple[Waiting[Any], ...]:
+        return self._waiting, self._late.queue
+
+    def due(self, at_ms: float) -> Iterator[Finding]:
+        for request in self._waiting.due(at_ms):
+            yield from self._judge(request)
+        for request in self._late.due(at_ms):
+            yield from self._relapsed(request)
+
+    def look(self, obs: Observation) -> Iterable[Finding]:
+        self._late.follow(obs)
+        self._follow_between(obs)
+        if obs.client is None:
+            return ()
+        if (grant := joins_of(obs)) is not None:
+            self._generations.setdefault((obs.client, grant.member), Numbers()).add(grant.generation)
+            if grant.generation >= 0:  # an id that is handed out is in no generation yet
+                self._of_client.setdefault(obs.client, Numbers()).add(grant.generation)
+                self._joined.add((obs.client, grant.member))
+        elif obs.kind == "response" and obs.api == _SYNC and not error_of(obs):
+            self._adopted.setdefault((obs.client, obs.member or ""), _MemberGenerations()).follow(obs)
+        elif obs.kind == "request" and obs.api in _WITH_GENERATION and obs.member and not (obs.api == _COMMIT and _is_unmanaged(obs)):
+            self._waiting.add(obs.at_ms, obs)
+            if self._is_old(obs):
+                self._late.add(obs)
+        return ()
+
+    def _follow_between(self, obs: Observation) -> None:
+        """Note the requests that name an id which is in no generation yet, with one of the client's others; those that are accepted are no such requests."""
+        self._between.closed(obs)
+        if self._parting.follow(obs) and obs.member:
+            self._partings.add(obs.seq)
+        if obs.kind == "request" and obs.api in (_JOIN, _LEAVE):
+            (self._left.add if obs.api == _LEAVE else self._left.discard)(obs.client or "")
+        if obs.kind == "response" and (asked := self._between.answered(obs)) is not None and not error_of(obs):
+            self._handed.discard(asked)
+        elif obs.kind == "request" and obs.api in _WITH_GENERATION and self._is_between(obs):
+            self._between.ask(obs, obs.seq)
+            self._handed.add(obs.seq)
+
+    def _is_between(self, request: Observation) -> bool:
+        client, member = request.client or "", request.member or ""
+        if request.generation == -1:
+            return bool(member) and request.api == Api.HEARTBEAT.title and client not in self._left
+        return bool(member) and (client, member) not in self._joined and request.generation in self._of_client.get(client, ())
+
+    def _is_old(self, request: Observation) -> bool:
+        adopted = self._adopted.get((request.client or "", request.member or ""))
+        return adopted is not None and (request.generation or 0) < adopted.by(request.at_ms - IN_FLIGHT_MS)
+
+    def end(self) -> Iterator[Finding]:
+        for request in self._waiting.rest():
+            yield from self._judge(request)
+        for request in self._late.rest():
+            yield from self._relapsed(request)
+
+    def _judge(self, request: Observation) -> Iterator[Finding]:
+        is_refused_between, is_parting = request.seq in self._handed, request.seq in self._partings
+        self._handed.discard(request.seq)
+        self._partings.discard(request.seq)
+        if not self._is_strange(request):
+            return
+        if not is_refused_between:
+            sentence = f"{request.api} carried a generation that the member was never given."
+            yield _generations(request).failed(sentence, request, detail=f"generation {request.generation}")
+        elif not is_parting:
+            sentence = "carried no generation" if request.generation == -1 else "carried a new member id with the generation of the one before"
+            yield _generations(request).tolerated(f"{request.api} {sentence}.", request)
+
+    def _relapsed(self, request: Observation) -> Iterator[Finding]:
+        if not self._is_strange(request):
+            yield _generations(request).tolerated(f"{request.api} carried an older generation than the one the member had adopted.", request)
+
+    def _is_strange(self, request: Observation) -> bool:
+        mine = self._generations.get((request.client or "", request.member or ""))
+        return mine is not None and (request.generation == -1 or request.generation not in mine)
+
+
+def _generations(request: Observation) -> Claim:
+    return Claim(
+        requirement="CLIENT-66" if request.api == _COMMIT else "CLIENT-11",
+        expected="Every request carries the generation that the coordinator gave this member.",
+    )
+
+
+class _MemberGenerations:
+    """The generations that a member was assigned in, and when: the newest of long ago, and those of just now."""
+
+    def __init__(self) -> None:
+        self._settled = -1
+        self._recent: deque[tuple[float, int]] = deque()
+
+    def follow(self, answer: Observation) -> None:
+        self.by(answer.at_ms - IN_FLIGHT_MS)
+        self._recent.append((answer.at_ms, answer.generation or 0))
+
+    def by(self, at_ms: float) -> int:
+        """Return the newest generation that was adopted before an instant; instants are asked for in order."""
+        while self._recent and self._recent[0][0] < at_ms:
+            self._settled = max(self._settled, self._recent.popleft()[1])
+        return self._settled
+
+
+class CommitsNameMembership(ListeningChecker):
+    """No member commits without generation: in an empty group that passes, a stale commit that nothing stops (CLIENT-66)."""
+
+    listens = frozenset({("response", _COMMIT), ("response", _JOIN), *(("request", title) for title in (_LEAVE, _JOIN, _COMMIT))})
+
+    def __init__(self) -> None:
+        self._members: set[str] = set()
+        self._left: set[str] = set()
+        self._asked: UnderWay[Observation] = UnderWay()
+
+    def look(self, obs: Observation) -> Iterator[Finding]:
+        for request in self._asked.closed(obs):
+            yield _nameless(request, is_accepted=False)
+        if obs.kind == "response" and obs.api == _COMMIT and (asked := self._asked.answered(obs)) is not None:
+            yield _nameless(asked, is_accepted=not error_of(obs))
+        if obs.client is None:
+            return
+        if joins_of(obs) is not None:
+            self._members.add(obs.client)
+        elif obs.kind == "request":
+            self._request(obs, obs.client)
+
+    def _request(self, obs: Observation, client: str) -> None:
+        if obs.api == _LEAVE:
+            self._left.add(client)
+        elif obs.api == _JOIN:
+            self._left.discard(client)
+        elif obs.api == _COMMIT and _is_unmanaged(obs) and client in self._members and client not in self._left:
+            self._asked.ask(obs, obs)
+
+    def end(self) -> Iterator[Finding]:
+        for request in self._asked.rest():
+            yield _nameless(request, is_accepted=False)
+
+
+def _nameless(request: Observation, *, is_accepted: bool) -> Finding:
+    claim = Claim(requirement="CLIENT-66", expected="Every OffsetCommit of a member carries its generation and member id.")
+    verdict = Verdict.FAILED if is_accepted else Verdict.NON_STRICT
+    lack = "its member id and no generation" if request.member else "neither generation nor member id"
+    return claim.found(verdict, f"OffsetCommit of a member carried {lack}.", request)
+
+
+class NothingAfterLeaving(ListeningChecker):
+    """No heartbeat, sync or commit names a membership whose LeaveGroup was answered (LEAVE-55).
+
+    Time that the machine lost since is not the client's: on a busy one the heartbeat thread of kafka-python is a second behind its application.
+    """
+
+    listens = frozenset({("request", ANY_API), ("response", ANY_API)})
+
+    def __init__(self) -> None:
+        self._lags: deque[Observation] = deque(maxlen=_LAGS_KEPT)
+        self._leaving: UnderWay[frozenset[str]] = UnderWay()
+        self._gone_ms: dict[tuple[str, str], float] = {}
+        self._late = LateRequests()
+
+    def queues(self) -> tuple[Waiting[Any], ...]:
+        return (self._late.queue,)
+
+    def due(self, at_ms: float) -> Iterator[Finding]:
+        return (_after_leaving(request) for request in self._late.due(at_ms))
+
+    def look(self, obs: Observation) -> Iterable[Finding]:
+        self._leaving.closed(obs)
+        self._late.follow(obs)
+        if is_lag(obs):
+            self._lags.append(obs)
+        if obs.client is None:
+            return ()
+        if obs.api == _LEAVE:
+            self._leave(obs, obs.client)
+        elif obs.kind == "request" and obs.api in _WITH_GENERATION:
+            gone_ms = self._gone_ms.get((obs.client, obs.member or ""))
+            if gone_ms is not None and obs.at_ms - gone_ms - lost_ms(self._lags, gone_ms, obs.at_ms) > IN_FLIGHT_MS:
+                self._late.add(obs)
+        return ()
+
+    def _leave(self, obs: Observation, client: str) -> None:
+        if obs.kind == "request":
+            self._leaving.ask(obs, frozenset(_named_members(obs)) - {""})
+        elif obs.kind == "response":
+            for member in self._leaving.answered(obs) or ():
+                if not error_of(obs):
+                    self._gone_ms.setdefault((client, member), obs.at_ms)
+
+    def end(self) -> Iterator[Finding]:
+        return (_after_leaving(request) for request in self._late.rest())
+
+
+def _after_leaving(request: Observation) -> Finding:
+    claim = Claim(requirement="LEAVE-55", expected="After its LeaveGroup a client sends nothing more as that member.")
+    return claim.tolerated(f"{request.api} named the membership that had ended.", request)
+
+
+class InstanceIdsStay(ListeningChecker):
+    """A static member says its instance id in every request that names it, so that a replaced one is fenced (STATIC-10)."""
+
+    listens = _GROUP_REQUESTS
+
+    def __init__(self) -> None:
+        self._instances: dict[str, set[str]] = {}
+
+    def look(self, obs: Observation) -> Iterable[Finding]:
+        if obs.kind != "request" or obs.client is None or obs.api not in _GROUP_TITLES:
+            return ()
+        instance = instance_of(obs)
+        if obs.api == _JOIN and instance is not None:
+            self._instances.setdefault(obs.client, set()).add(instance)
+        mine = self._instances.get(obs.client)
+        if mine and obs.member and instance not in mine and (obs.version is None or obs.version >= INSTANCE_ID_SINCE[api_named(obs.api or "")]):
+            claim = Claim(requirement="STATIC-10", expected="A static member names its instance id in every request.")
+            return (claim.tolerated(f"{obs.api} of a static member carried no instance id, or another.", obs),)
+        return ()
+
+    def end(self) -> Iterator[Finding]:
+        return iter(())
+
+
+_REPEATED: Final = frozenset({Api.FIND_COORDINATOR.title, Api.OFFSET_FETCH.title}) | _GROUP_TITLES
+
+
+class RequestsDoNotStorm(ListeningChecker):
+    """Retries are spaced: one kind of request never comes more than twenty times in a second (CLIENT-06, CLIENT-75). Told once for a kind."""
+
+    listens = frozenset(("request", title) for title in _REPEATED)
+
+    def __init__(self) -> None:
+        self._times_ms: dict[tuple[str, str], deque[float]] = {}
+        self._storms: set[tuple[str, str]] = set()
+
+    def look(self, obs: Observation) -> Iterable[Finding]:
+        if obs.kind != "request" or obs.client is None or obs.api is None or obs.api not in _REPEATED:
+            return ()
+        key, at_ms = (obs.client, obs.api), obs.at_ms
+        times_ms = self._times_ms.get(key)
+        if times_ms is None:
+            times_ms = self._times_ms[key] = deque(maxlen=STORM_PER_SECOND)
+        is_storm = len(times_ms) == STORM_PER_SECOND and at_ms - times_ms[0] < 1_000 and key not in self._storms
+        times_ms.append(at_ms)
+        return (self._storm(obs, key),) if is_storm else ()
+
+    def _storm(self, obs: Observation, key: tuple[str, str]) -> Finding:
+        self._storms.add(key)
+        return Claim(
+            requirement="CLIENT-06" if obs.api == Api.FIND_COORDINATOR.title else "CLIENT-75",
+            expected=f"A client spaces its requests: at most {STORM_PER_SECOND} of a kind in a second.",
+        ).tolerated(f"{obs.api} came in a storm.", obs)
+
+    def end(self) -> Iterator[Finding]:
+        return iter(())

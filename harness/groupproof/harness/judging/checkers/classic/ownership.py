@@ -1,0 +1,255 @@
+"""Who owns a partition, as applications say it: never two members of one generation, and records and callbacks as SyncGroup answers gave them.
+
+A member that the group went on without (expired, fenced) can't know that it lost its partitions: only members of one and the same generation are
+compared. What rests on the arrival of lines alone is no proof of its own: each finding here is LIVENESS, but for a Fetch that came beside it. What
+the frames prove by themselves is found by `FetchesStayWithOwners`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from groupproof.harness.judging.checkers.checker import Waiting
+from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms
+from groupproof.harness.judging.checkers.frame_facts import GROUP_REQUESTS, SLACK_MS
+from groupproof.harness.judging.checkers.tracking.group_tracker import LATE_LINES_MS_MAX, TrackingChecker
+from groupproof.harness.judging.checkers.tracking.membership import Assignment
+from groupproof.harness.judging.checkers.tracking.ownership_tracker import REPORTERS, REPORTING_MS, Holding, partitions_reported
+from groupproof.harness.model.verdicts import Finding, Proof
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, TopicPartition
+
+__all__ = ["CallbacksTellAssignments", "OwnersNeverOverlap", "RecordsComeToOwners"]
+
+_FETCH, _SYNC = Api.FETCH.title, Api.SYNC_GROUP.title
+_GROUP_TITLES: Final = frozenset(api.title for api in GROUP_REQUESTS)
+
+_ANSWERS_KEPT: Final = 8
+"""So many SyncGroup answers of one client are kept for lines that are late."""
+
+_UNTOLD_MAX = 16
+"""Of records of a partition that nobody has told of yet, so many reports are kept for each client and partition."""
+
+
+@dataclass(slots=True, eq=False)
+class _Pair:
+    """Two clients that hold a partition at once; `knows` tells whether both were in the newer of the generations that gave it to them, once that is certain."""
+
+    earlier: Holding
+    later: Holding
+    knows: bool | None = None
+
+
+class OwnersNeverOverlap(TrackingChecker):
+    """No partition is in the hands of two members of one generation (ASSIGN-09, INV-09)."""
+
+    listens = frozenset({("request", _FETCH)})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pairs: dict[tuple[str, TopicPartition], list[_Pair]] = {}
+        self._waiting: Waiting[_Pair] = Waiting(SLACK_MS)
+        self._read_ms: dict[tuple[str, TopicPartition], float] = {}
+        self._closing: Observation | None = None
+
+    def queues(self) -> tuple[Waiting[Any], ...]:
+        return (self._waiting,)
+
+    def due(self, at_ms: float) -> Iterator[Finding]:
+        for pair in self._waiting.due(at_ms):
+            self._ask(pair)
+        return iter(())
+
+    def look(self, obs: Observation) -> Iterator[Finding]:
+        if obs.who == "kit" and obs.body.get("name") == "end" and self._closing is None:
+            self._closing = obs
+        if obs.client is not None:
+            self._read_ms.update(((obs.client, partition), obs.at_ms) for partition in _read_in(obs))
+        revoked, assigned = self._group.changes
+        for holding in assigned:
+            for pair in self._pairs.pop((holding.client, holding.partition), ()):
+                yield from self._over(pair, obs)
+        for holding in revoked:
+            self._meet(holding)
+
+    def _meet(self, later: Holding) -> None:
+        for client, earlier in self._group.hands.owners[later.partition].items():
+            if client != later.client:
+                pair = _Pair(earlier, later)
+                for holding in (earlier, later):
+                    self._pairs.setdefault((holding.client, holding.partition), []).append(pair)
+                self._waiting.add(later.since.at_ms, pair)
+
+    def _ask(self, pair: _Pair) -> None:
+        """Tell whether who was assigned the partition before took part in the generation that gave it to the other.
+
+        Who takes it later may be who was assigned it before: its answer was under way for long, and the group has gone on without it since.
+        """
+        earlier, later = self._assignment(pair.earlier), self._assignment(pair.later)
+        if later is None:
+            return
+        newer, other = later, pair.earlier
+        if earlier is not None and earlier.seq > later.seq:
+            newer, other = earlier, pair.later
+        pair.knows = newer.generation is not None and self._group.lives.was_in(other.client, newer.generation)
+
+    def _assignment(self, holding: Holding) -> Assignment | None:
+        assigned = self._group.assigned.get(holding.client)
+        return None if assigned is None else assigned.latest.get(holding.partition)
+
+    def _over(self, pair: _Pair, until: Observation) -> Iterator[Finding]:
+        for holding in (pair.earlier, pair.later):
+            mine = self._pairs.get((holding.client, holding.partition), [])
+            if pair in mine:
+                mine.remove(pair)
+        shared_ms, late_ms = elapsed_ms(pair.later.since, until), max(self._group.late_ms(item.client) for item in (pair.earlier, pair.later))
+        if shared_ms > late_ms and pair.knows and not self._group.lives.are_twins(pair.earlier.client, pair.later.client):
+            claim = Claim(requirement="ASSIGN-09", expected="A partition is never in the hands of two members.")
+            detail = f"{pair.later.partition}, {shared_ms:.0f} ms"
+            # Who reads on holds it; of who does not, a line is missing, be it the client's doing or its shim's.
+            reads = self._read_ms.get((pair.earlier.client, pair.earlier.partition), -1.0) > pair.later.since.at_ms
+            missing = "No partitions_revoked came in time for a partition that another member was given."
+            sentence = "Two members of one generation held a partition at once." if reads else missing
+            yield replace(claim.failed(sentence, pair.later.since, detail=detail, proof=Proof.LIVENESS), line="partitions_revoked")
+
+    def end(self) -> Iterator[Finding]:
+        for pair in self._waiting.rest():
+            self._ask(pair)
+        until = self._closing or self._group.last
+        for pair in list(dict.fromkeys(pair for pairs in self._pairs.values() for pair in pairs)):
+            if until is not None:
+                yield from self._over(pair, until)
+
+
+def _read_in(obs: Observation) -> set[TopicPartition]:
+    """Return the partitions that a client asks for, or whose records its application is given."""
+    if obs.kind == "request" and obs.api == _FETCH:
+        return {(topic, partition) for topic, partition, _ in obs.offsets}
+    return partitions_reported(obs) if obs.who in REPORTERS and obs.body.get("name") == "records_consumed" else set()
+
+
+class RecordsComeToOwners(TrackingChecker):
+    """An application is given records only of partitions that it owns (CLIENT-63); a poll that ran while the callback came may be told of just after it.
+
+    Of which partitions no callback told is judged at the end, by the SyncGroup answers: an application need not be told of what it is assigned.
+    """
+
+    listens = frozenset({("request", _FETCH)})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._fetched: dict[str, set[TopicPartition]] = {}
+        self._waiting: Waiting[tuple[Observation, TopicPartition]] = Waiting(REPORTING_MS)
+        self._untold: dict[tuple[str, TopicPartition], list[Observation]] = {}
+
+    def queues(self) -> tuple[Waiting[Any], ...]:
+        return (self._waiting,)
+
+    def due(self, at_ms: float) -> Iterator[Finding]:
+        for records, partition in self._waiting.due(at_ms):
+            yield from self._judge(records, partition)
+
+    def look(self, obs: Observation) -> Iterator[Finding]:
+        revoked, _ = self._group.changes
+        if obs.kind == "request" and obs.api == _FETCH and obs.client in self._group.driven:
+            self._fetched.setdefault(obs.client or "", set()).update((topic, partition) for topic, partition, _ in obs.offsets)
+        for holding in revoked:
+            for records in self._untold.pop((holding.client, holding.partition), ()):
+                if not holding.covers(records.at_ms):
+                    yield _foreign(records, holding.partition)
+        if obs.kind == "event" and obs.who in REPORTERS and obs.client is not None and obs.body.get("name") == "records_consumed":
+            for partition in partitions_reported(obs):
+                self._waiting.add(obs.at_ms, (obs, partition))
+
+    def _judge(self, records: Observation, partition: TopicPartition) -> Iterator[Finding]:
+        client = records.client or ""
+        mine = list(self._group.hands.of(client, partition))
+        if not mine:
+            untold = self._untold.setdefault((client, partition), [])
+            if len(untold) < _UNTOLD_MAX:
+                untold.append(records)
+        elif not any(holding.covers(records.at_ms) for holding in mine):
+            yield _foreign(records, partition)
+
+    def end(self) -> Iterator[Finding]:
+        for records, partition in self._waiting.rest():
+            yield from self._judge(records, partition)
+        for (client, partition), untold in self._untold.items():
+            if client in self._group.driven and self._group.was_never_assigned(client, partition):
+                # A line alone proves nothing; a Fetch beside it does.
+                proof = Proof.SAFETY if partition in self._fetched.get(client, ()) else Proof.LIVENESS
+                yield _RECORDS.failed("Records of a partition that was never assigned were delivered.", untold[0], detail=str(partition), proof=proof)
+
+
+_RECORDS: Final = Claim(requirement="CLIENT-63", expected="Records are delivered only of partitions that are assigned.")
+
+
+def _foreign(records: Observation, partition: TopicPartition) -> Finding:
+    sentence = "Records of a partition that was taken away were delivered."
+    return _RECORDS.failed(sentence, records, detail=str(partition), proof=Proof.LIVENESS)
+
+
+class CallbacksTellAssignments(TrackingChecker):
+    """The callback of an assignment names the partitions that a SyncGroup answer gave to the client (CLIENT-30).
+
+    Its line may be late by more than the next rebalance takes, so that what was assigned until then counts as well, unless it names its generation.
+    """
+
+    listens = frozenset({("response", _SYNC), *(("request", title) for title in _GROUP_TITLES)})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._speaks: set[str] = set()
+        self._waiting: Waiting[Observation] = Waiting(SLACK_MS)
+        self._past: dict[str, list[Assignment]] = {}
+
+    def queues(self) -> tuple[Waiting[Any], ...]:
+        return (self._waiting,)
+
+    def due(self, at_ms: float) -> Iterator[Finding]:
+        for event in self._waiting.due(at_ms):
+            yield from self._judge(event)
+
+    def look(self, obs: Observation) -> Iterable[Finding]:
+        client = obs.client
+        if client is None or client not in self._group.driven:
+            return ()
+        if obs.kind == "request" and obs.api in _GROUP_TITLES:
+            self._speaks.add(client)
+        elif obs.kind == "response" and obs.api == _SYNC:
+            self._keep(client, obs.at_ms)
+        elif obs.who in REPORTERS and obs.body.get("name") == "partitions_assigned":
+            self._waiting.add(obs.at_ms, obs)
+        return ()
+
+    def _keep(self, client: str, now_ms: float) -> None:
+        """Keep the client's newest answer, and of the ones before it those that a late line may be about."""
+        assigned = self._group.assigned.get(client)
+        if assigned is not None and assigned.newest is not None:
+            past = self._past.setdefault(client, [])
+            replaced = [assignment.at_ms for assignment in past[1:]] + [now_ms]
+            kept = [assignment for assignment, until_ms in zip(past, replaced, strict=False) if now_ms - until_ms <= LATE_LINES_MS_MAX]
+            self._past[client] = [*kept[-_ANSWERS_KEPT:], assigned.newest]
+
+    def _judge(self, event: Observation) -> Iterator[Finding]:
+        client = event.client or ""
+        past = self._past.get(client, [])
+        # A line that names its generation is about that one's answer, however late it comes.
+        named = [assignment for assignment in past if assignment.generation == event.body.get("generation")]
+        assigned = {partition for assignment in named or past for partition in assignment.partitions}
+        foreign = partitions_reported(event) - assigned
+        if foreign and client in self._speaks and client not in self._group.unreadable:
+            claim = Claim(
+                requirement="CLIENT-30", expected="An application is told of the partitions that SyncGroup answers gave its client, and of no other."
+            )
+            none = "The application was told of a partition that no SyncGroup answer gave."
+            other = "The application was told of a partition, with a generation whose SyncGroup answer did not give it."
+            elsewhere = {partition for assignment in past for partition in assignment.partitions}
+            sentence = other if foreign <= elsewhere else none
+            yield claim.failed(sentence, event, detail=str(sorted(foreign)), proof=Proof.LIVENESS)
+
+    def end(self) -> Iterator[Finding]:
+        for event in self._waiting.rest():
+            yield from self._judge(event)

@@ -1,0 +1,40 @@
+"""The folds of every case and of every group seen live: what is illegal or unsafe whatever anybody is about, in the order of the judges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from groupproof.harness.judging.checkers.checker import Checker
+from groupproof.harness.judging.checkers.classic.commits import CommitOutcomesReported, CommitsAreOwn, CommitsWereDelivered
+from groupproof.harness.judging.checkers.classic.fetches import FetchesStayWithOwners
+from groupproof.harness.judging.checkers.classic.frames import (
+    CommitsNameMembership,
+    GenerationsGiven,
+    InstanceIdsStay,
+    MemberIdsGiven,
+    NothingAfterLeaving,
+    RequestsDoNotStorm,
+)
+from groupproof.harness.judging.checkers.classic.generation_assignment import FollowersAssignNothing, LeadersAssignSoundly
+from groupproof.harness.judging.checkers.classic.ownership import CallbacksTellAssignments, OwnersNeverOverlap, RecordsComeToOwners
+
+__all__ = ["UNIVERSAL_FOLDS"]
+
+UNIVERSAL_FOLDS: Final[tuple[Callable[[], Checker], ...]] = (
+    MemberIdsGiven,
+    GenerationsGiven,
+    CommitsNameMembership,
+    InstanceIdsStay,
+    NothingAfterLeaving,
+    RequestsDoNotStorm,
+    LeadersAssignSoundly,
+    FollowersAssignNothing,
+    OwnersNeverOverlap,
+    RecordsComeToOwners,
+    CallbacksTellAssignments,
+    FetchesStayWithOwners,
+    CommitOutcomesReported,
+    CommitsAreOwn,
+    CommitsWereDelivered,
+)

@@ -1,0 +1,41 @@
+"""What is held of consumer groups. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from groupproof.harness.judging.checkers.consumer.consumer_frames import (
+    EpochsGiven,
+    FetchesEndWithTheAcknowledgement,
+    HeartbeatsNameTheirMember,
+    JoinsAreWhole,
+    OneHeartbeatAtATime,
+    OwnedWereGiven,
+)
+from groupproof.harness.judging.checkers.consumer.consumer_ground import is_of_strangers, unmet
+from groupproof.harness.judging.checkers.consumer.consumer_hand_over import CallbacksEndBeforeAcknowledgements
+from groupproof.harness.judging.checkers.consumer.consumer_invariants import ConsumerGroupInvariants
+from groupproof.harness.judging.checkers.dialect_checkers import DialectCheckers
+from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
+
+__all__ = ["CONSUMER_CHECKERS"]
+
+
+CONSUMER_CHECKERS: Final = DialectCheckers(
+    dialect=CONSUMER,
+    members=(
+        EpochsGiven,
+        OwnedWereGiven,
+        OneHeartbeatAtATime,
+        JoinsAreWhole,
+        HeartbeatsNameTheirMember,
+        FetchesEndWithTheAcknowledgement,
+        CallbacksEndBeforeAcknowledgements,
+    ),
+    invariants=ConsumerGroupInvariants,
+    member_requirements=("CGI-18", "CGI-19", "CGI-17", "CGC-07", "CGC-01", "CGP-04", "CGV-11", "CGP-15", "CGP-14", "CGT-06"),
+    invariant_requirements=("CGI-03", "CGI-04", "CGI-05", "CGI-10", "CGI-11", "CGI-12", "CGI-13"),
+    unmet=unmet,
+    holds_of_coordinators=(ConsumerGroupInvariants,),
+    is_of_strangers=is_of_strangers,
+)

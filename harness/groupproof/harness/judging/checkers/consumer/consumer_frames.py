@@ -1,0 +1,263 @@
+"""What members of a consumer group may send, whatever anybody is about: epochs and partitions that they were given, one heartbeat at a time, whole joins.
+
+A request is judged a little later: the answer that it acts on is recorded when its bytes have left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from groupproof.harness.judging.checkers.checker import Checker, UnderWay, Waiting
+from groupproof.harness.judging.checkers.claim import Claim
+from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS, SLACK_MS, error_of
+from groupproof.harness.judging.checkers.tracking.group_tracker import GroupTracker
+from groupproof.harness.model.verdicts import Finding, Proof
+from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import Api, TopicPartition
+
+__all__ = ["EpochsGiven", "FetchesEndWithTheAcknowledgement", "HeartbeatsNameTheirMember", "JoinsAreWhole", "OneHeartbeatAtATime", "OwnedWereGiven"]
+
+_BEAT: Final = ConsumerEvent.HEARTBEAT.value
+_COMMIT, _FETCH = Api.OFFSET_COMMIT.title, Api.FETCH.title
+
+_PATIENCE_MS: Final = 1_000.0
+"""No client gives an answer up that soon: what it sends meanwhile, it sends beside a heartbeat that it still waits for."""
+
+_FETCHES_MIN: Final = 2
+"""So many Fetch requests of a partition that was given up are no slip."""
+
+
+@dataclass(slots=True)
+class _Membership:
+    """What answers gave one member of one client, over all its memberships; `has_left` from its leave to its next join.
+
+    `gone_ms` is when the answer to its leave had left.
+    """
+
+    epochs: set[int] = field(default_factory=set)
+    partitions: set[TopicPartition] = field(default_factory=set)
+    has_left: bool = False
+    gone_ms: float | None = None
+
+    def has_long_left(self, now_ms: float) -> bool:
+        return self.gone_ms is not None and now_ms - self.gone_ms > IN_FLIGHT_MS
+
+
+class _Memberships:
+    """What was given to whom, by client and member id: a process that starts again may use its client id for another member."""
+
+    def __init__(self) -> None:
+        self._by_client: dict[tuple[str | None, str | None], _Membership] = {}
+
+    def follow(self, obs: Observation) -> None:
+        if obs.api != _BEAT:
+            return
+        if obs.kind == "response" and not error_of(obs) and (obs.member_epoch or 0) >= 0:
+            membership = self.of(obs)
+            membership.epochs.add(obs.member_epoch or 0)
+            membership.partitions.update(obs.partitions)
+        elif obs.kind == "response" and not error_of(obs) and self.of(obs).has_left:
+            self.of(obs).gone_ms = obs.at_ms
+        elif obs.kind == "request" and obs.member_epoch is not None:
+            membership = self.of(obs)
+            membership.has_left = obs.member_epoch < 0 or (membership.has_left and obs.member_epoch > 0)
+            membership.gone_ms = membership.gone_ms if membership.has_left else None
+
+    def of(self, obs: Observation) -> _Membership:
+        return self._by_client.setdefault((obs.client, obs.member), _Membership())
+
+
+class EpochsGiven(Checker):
+    """A heartbeat names 0, -1, -2 or an epoch that an answer gave this member, and a commit such an epoch (CGI-18, CGP-04).
+
+    After its leave a member only joins (CGV-11), and commits nothing with the epoch that it had (CGP-15).
+    """
+
+    def __init__(self) -> None:
+        self._memberships = _Memberships()
+        self._waiting: Waiting[tuple[Observation, bool]] = Waiting(SLACK_MS)
+
+    def step(self, obs: Observation) -> Iterator[Finding]:
+        for request, has_left in self._waiting.due(obs.at_ms):
+            yield from self._judge(request, has_left=has_left)
+        if obs.kind == "request" and self._epoch(obs) > 0 and obs.member:
+            membership = self._memberships.of(obs)
+            self._waiting.add(obs.at_ms, (obs, membership.has_left if obs.api == _BEAT else membership.has_long_left(obs.at_ms)))
+        self._memberships.follow(obs)
+
+    def end(self) -> Iterator[Finding]:
+        for request, has_left in self._waiting.rest():
+            yield from self._judge(request, has_left=has_left)
+
+    @staticmethod
+    def _epoch(request: Observation) -> int:
+        """Return the epoch that a heartbeat or a commit names; 0 for any other request."""
+        if request.api == _BEAT:
+            return request.member_epoch or 0
+        return (request.generation or 0) if request.api == _COMMIT else 0
+
+    def _judge(self, request: Observation, *, has_left: bool) -> Iterator[Finding]:
+        membership = self._memberships.of(request)
+        if self._epoch(request) not in membership.epochs:
+            if request.api == _COMMIT and not membership.epochs:
+                return  # a member of the other protocol, or one that was there before
+            claim = Claim(requirement="CGI-18" if request.api == _BEAT else "CGP-04", expected="A member names the epoch that it was given last.")
+            yield claim.failed(f"{request.api} named an epoch that the member was never given.", request, detail=f"epoch {self._epoch(request)}")
+        elif has_left and request.api == _BEAT:
+            claim = Claim(requirement="CGV-11", expected="After its leave a member sends no heartbeat until it joins again.")
+            yield claim.failed("A heartbeat with an epoch came after the leave of its member.", request)
+        elif has_left:
+            claim = Claim(requirement="CGP-15", expected="After its leave a member commits nothing with the epoch that it had.")
+            yield claim.failed("A commit with an epoch came after the leave of its member had been answered.", request)
+
+
+class OwnedWereGiven(Checker):
+    """What a member says that it owns, an answer gave it (CGI-19)."""
+
+    def __init__(self) -> None:
+        self._memberships = _Memberships()
+        self._waiting: Waiting[Observation] = Waiting(SLACK_MS)
+
+    def step(self, obs: Observation) -> Iterator[Finding]:
+        for request in self._waiting.due(obs.at_ms):
+            yield from self._judge(request)
+        self._memberships.follow(obs)
+        if obs.kind == "request" and obs.api == _BEAT and obs.partitions:
+            self._waiting.add(obs.at_ms, obs)
+
+    def end(self) -> Iterator[Finding]:
+        for request in self._waiting.rest():
+            yield from self._judge(request)
+
+    def _judge(self, request: Observation) -> Iterator[Finding]:
+        strange = sorted(set(request.partitions) - self._memberships.of(request).partitions)
+        if strange:
+            claim = Claim(requirement="CGI-19", expected="A member reports as its own what it was assigned, and nothing else.")
+            yield claim.failed("A heartbeat reported partitions as owned that the member was never given.", request, detail=str(strange))
+
+
+class OneHeartbeatAtATime(Checker):
+    """A member sends no heartbeat while one is unanswered, but for its leave (CGI-17, CGC-27)."""
+
+    def __init__(self) -> None:
+        self._asked: UnderWay[Observation] = UnderWay()
+        self._open: dict[tuple[str | None, str | None], Observation] = {}
+        self._waiting: Waiting[tuple[Observation, Observation]] = Waiting(SLACK_MS)
+        self._closed: set[int] = set()
+
+    def step(self, obs: Observation) -> Iterator[Finding]:
+        for earlier, later in self._waiting.due(obs.at_ms):
+            yield from self._judge(earlier, later)
+        for gone in self._asked.closed(obs):
+            self._closed.add(gone.seq)
+            self._forget(gone)
+        if obs.api != _BEAT:
+            return
+        if obs.kind == "response" and (asked := self._asked.answered(obs)) is not None:
+            self._forget(asked)
+        elif obs.kind == "request":
+            self._request(obs)
+
+    def _request(self, obs: Observation) -> None:
+        key = (obs.client, obs.member)
+        earlier = self._open.get(key)
+        is_leave = (obs.member_epoch or 0) < 0
+        if earlier is not None and not is_leave and obs.at_ms - earlier.at_ms < _PATIENCE_MS:
+            self._waiting.add(obs.at_ms, (earlier, obs))
+        if not is_leave and obs.member:
+            self._open[key] = obs
+            self._asked.ask(obs, obs)
+
+    def _forget(self, asked: Observation) -> None:
+        if self._open.get((asked.client, asked.member)) is asked:
+            del self._open[asked.client, asked.member]
+
+    def end(self) -> Iterator[Finding]:
+        for earlier, later in self._waiting.rest():
+            yield from self._judge(earlier, later)
+
+    def _judge(self, earlier: Observation, later: Observation) -> Iterator[Finding]:
+        """Judge two heartbeats, unless the connection of the first one ended just then: its client knew before the trace."""
+        if earlier.seq not in self._closed:
+            claim = Claim(requirement="CGI-17", expected="A member has one heartbeat under way at a time.")
+            yield claim.failed(
+                "A heartbeat was sent while another of the same member was unanswered.", later, detail=f"{later.at_ms - earlier.at_ms:.0f} ms"
+            )
+
+
+class JoinsAreWhole(Checker):
+    """A join brings a rebalance timeout, an empty list of owned partitions, and names or a regular expression (CGC-07)."""
+
+    def step(self, obs: Observation) -> Iterator[Finding]:
+        if obs.kind != "request" or obs.api != _BEAT or obs.member_epoch != 0:
+            return
+        body = obs.body
+        lacks = [
+            field_name
+            for field_name, is_there in (
+                ("a rebalance timeout", body.get("rebalance_timeout_ms", -1) > 0),
+                ("an empty list of owned partitions", body.get("topic_partitions") is not None and not body["topic_partitions"]),
+                ("a subscription", body.get("subscribed_topic_names") is not None or body.get("subscribed_topic_regex") is not None),
+            )
+            if not is_there
+        ]
+        if lacks:
+            claim = Claim(requirement="CGC-07", expected="A join says all that the coordinator has to know of the member.")
+            yield claim.failed(f"A join came without {' and '.join(lacks)}.", obs)
+
+    def end(self) -> Iterator[Finding]:
+        return iter(())
+
+
+class HeartbeatsNameTheirMember(Checker):
+    """A heartbeat names its group and its member (CGC-01). Version 0 alone lets the coordinator make the id, so that a join has none."""
+
+    def step(self, obs: Observation) -> Iterator[Finding]:
+        if obs.kind != "request" or obs.api != _BEAT:
+            return
+        may_be_nameless = obs.version == 0 and obs.member_epoch == 0
+        lacks = [name for name, is_there in (("a group id", obs.group), ("a member id", obs.member or may_be_nameless)) if not is_there]
+        if lacks:
+            claim = Claim(requirement="CGC-01", expected="A heartbeat names its group and its member.")
+            yield claim.failed(f"A heartbeat came without {' and '.join(lacks)}.", obs)
+
+    def end(self) -> Iterator[Finding]:
+        return iter(())
+
+
+class FetchesEndWithTheAcknowledgement(Checker):
+    """A member that acknowledged that it gave a partition up fetches it no more (CGP-14). One Fetch under way, or a session's last word, is no fault."""
+
+    def __init__(self) -> None:
+        self._group = GroupTracker()
+        self._given_up: dict[tuple[str, TopicPartition], float] = {}
+        self._fetched: dict[tuple[str, TopicPartition], int] = {}
+
+    def step(self, obs: Observation) -> Iterator[Finding]:
+        client = obs.client or ""
+        before = self._group.owned(client)
+        self._group.follow(obs)
+        if obs.api == _BEAT and client:
+            after = self._group.owned(client)
+            self._given_up.update(((client, partition), obs.at_ms) for partition in before - after)
+            for partition in after:
+                self._given_up.pop((client, partition), None)
+                self._fetched.pop((client, partition), None)
+        elif obs.kind == "request" and obs.api == _FETCH and client in self._group.driven:
+            for topic, index, _ in obs.offsets:
+                yield from self._fetch(obs, client, (topic, index))
+
+    def _fetch(self, obs: Observation, client: str, partition: TopicPartition) -> Iterator[Finding]:
+        since_ms = self._given_up.get((client, partition))
+        if since_ms is None or obs.at_ms - since_ms < IN_FLIGHT_MS:
+            return
+        count = self._fetched[client, partition] = self._fetched.get((client, partition), 0) + 1
+        if count == _FETCHES_MIN:
+            claim = Claim(requirement="CGP-14", expected="A partition is fetched no more once its revocation is acknowledged.")
+            yield claim.failed("A member went on fetching a partition that is its own no more.", obs, detail=str(partition), proof=Proof.LIVENESS)
+
+    def end(self) -> Iterator[Finding]:
+        return iter(())

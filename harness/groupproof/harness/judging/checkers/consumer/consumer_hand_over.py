@@ -1,0 +1,92 @@
+"""What an application has, its member has not given up: the callback that takes partitions away has run before the acknowledgement is sent (CGT-06). Pure.
+
+The next owner may begin at once when the acknowledgement is there. What rests on the arrival of a shim's lines is no proof of its own: each finding is LIVENESS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from groupproof.harness.judging.checkers.checker import Checker, Waiting
+from groupproof.harness.judging.checkers.claim import Claim
+from groupproof.harness.judging.checkers.tracking.group_tracker import LATE_LINES_MS_MAX, GroupTracker
+from groupproof.harness.judging.checkers.tracking.ownership_tracker import Holding
+from groupproof.harness.model.verdicts import Finding, Proof
+from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import TopicPartition
+
+__all__ = ["CallbacksEndBeforeAcknowledgements"]
+
+_BEAT: Final = ConsumerEvent.HEARTBEAT.value
+_CLAIM: Final = Claim(requirement="CGT-06", expected="The application has given its partitions up before the client says so.")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _GivenUp:
+    """An acknowledgement, and what the application held when it was sent."""
+
+    request: Observation
+    holdings: tuple[Holding, ...]
+
+
+class CallbacksEndBeforeAcknowledgements(Checker):
+    """Judges every heartbeat by which a member releases what its application was told that it has. A join and a leave release all in another way (CGT-18).
+
+    Who has not listed a partition yet does not release it: a heartbeat may be on its way while the application is told of the assignment.
+    """
+
+    def __init__(self) -> None:
+        self._listed: dict[str, frozenset[TopicPartition]] = {}
+        self._group = GroupTracker()
+        self._waiting: Waiting[_GivenUp] = Waiting(LATE_LINES_MS_MAX)
+
+    def step(self, obs: Observation) -> Iterator[Finding]:
+        for given_up in self._waiting.due(obs.at_ms):
+            yield from self._judge(given_up)
+        self._group.follow(obs)
+        client = obs.client
+        if obs.kind == "request" and obs.api == _BEAT and client is not None and client in self._group.driven:
+            self._follow(client, obs)
+
+    def _follow(self, client: str, beat: Observation) -> None:
+        if (beat.member_epoch or 0) <= 0:
+            self._listed.pop(client, None)
+        elif beat.body.get("topic_partitions") is not None:
+            listed = self._listed.get(client, frozenset())
+            if held := [item for item in self._held(client, beat) if item.partition in listed]:
+                self._waiting.add(beat.at_ms, _GivenUp(beat, tuple(held)))
+            self._listed[client] = frozenset(beat.partitions)
+
+    def _held(self, client: str, request: Observation) -> Iterator[Holding]:
+        """Yield what the application holds of what the request no longer lists, or is still in the callback that takes it."""
+        hands, kept = self._group.hands, set(request.partitions)
+        for partition, holding in hands.now.get(client, {}).items():
+            if partition not in kept:
+                yield holding
+        ended_seq = hands.ended_seq.get(client, -1)  # what ended with its process is in no callback of the next one
+        for partition, holding in hands.last.get(client, {}).items():
+            is_going = holding.done_ms is None and holding.until is not None and holding.until.seq > ended_seq
+            if partition not in kept and partition not in hands.now.get(client, {}) and is_going:
+                yield holding
+
+    def _judge(self, given_up: _GivenUp) -> Iterator[Finding]:
+        request = given_up.request
+        client = request.client or ""
+        late_ms = self._group.late_ms(client)
+        still = [item for item in given_up.holdings if item.until is None]
+        slow = [item for item in given_up.holdings if item.until is not None and (item.done_ms or item.until.at_ms) - request.at_ms > late_ms]
+        if still and self._group.hands.ended_seq.get(client, -1) < request.seq:
+            yield _CLAIM.failed("The application was never told that partitions go.", request, detail=_named(still), proof=Proof.LIVENESS)
+        elif slow:
+            yield _CLAIM.failed("The acknowledgement came before the callback had ended.", request, detail=_named(slow), proof=Proof.LIVENESS)
+
+    def end(self) -> Iterator[Finding]:
+        """Judge nothing that is younger than a late line."""
+        return iter(())
+
+
+def _named(holdings: list[Holding]) -> str:
+    return ", ".join(f"{topic}-{number}" for topic, number in sorted(holding.partition for holding in holdings))

@@ -1,0 +1,36 @@
+"""The frames of the consumer dialect as memberships: KIP-848's heartbeats, and no other request. Pure.
+
+A commit that is refused ends no membership by itself (CGP-07).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from groupproof.harness.judging.checkers.tracking.epoch_reader import read_epoch_answer, read_epoch_request
+from groupproof.harness.judging.checkers.tracking.frame_reader import FrameReader
+from groupproof.harness.judging.checkers.tracking.member_ledger import MemberLedger
+from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
+from groupproof.protocol.rules.consumer.consumer_terms import ConsumerEvent
+from groupproof.protocol.trace import Observation
+
+__all__ = ["CONSUMER_READER"]
+
+_BEAT: Final = ConsumerEvent.HEARTBEAT.value
+
+
+def _asked(ledger: MemberLedger, obs: Observation, client: str) -> None:
+    if obs.api == _BEAT:
+        read_epoch_request(ledger, obs, client)
+
+
+def _answered(ledger: MemberLedger, obs: Observation, client: str) -> None:
+    if obs.api == _BEAT:
+        read_epoch_answer(ledger, obs, client)
+
+
+CONSUMER_READER: Final = FrameReader(
+    dialect=CONSUMER, apis=frozenset({_BEAT}), membership=frozenset({_BEAT}), naming=frozenset({_BEAT}), asked=_asked, answered=_answered,
+    is_join=lambda obs: obs.member_epoch == 0, is_leave=lambda obs: (obs.member_epoch or 0) < 0,
+    brings_id=lambda obs: obs.member_epoch == 0 and bool(obs.member), is_incremental=True,
+)  # fmt: skip

@@ -1,0 +1,55 @@
+"""Heartbeats with epochs as memberships (KIP-848): one request joins, keeps, acknowledges and leaves; its answer gives the epoch and the target. Pure.
+
+A dialect whose members beat so makes its reader of these two functions.
+
+* An answer without an error makes a member, or moves it to the epoch that it gives. An epoch below 0 is the answer to a leave.
+* An assignment in an answer is the member's whole target; an answer without one changes nothing. What is added may be used at once: the coordinator hands out
+  only what its owner before has released.
+* What a request lists is what the member owns: whatever else it had is released by it (`TopicPartitions`; null says that nothing changed).
+* UNKNOWN_MEMBER_ID and FENCED_MEMBER_EPOCH end the membership that the refused request named; the client joins again with epoch 0 and the same id.
+* A leave counts when it is sent: the client does not wait for its answer.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from groupproof.harness.judging.checkers.frame_facts import error_of
+from groupproof.harness.judging.checkers.tracking.member_ledger import MemberLedger, Membership
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import ErrorCode, MemberState
+
+__all__ = ["read_epoch_answer", "read_epoch_request"]
+
+_OUT: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH})
+
+
+def read_epoch_request(ledger: MemberLedger, obs: Observation, client: str) -> None:
+    """Take a heartbeat: it may leave, and it may say what the member owns."""
+    if obs.member_epoch is None:
+        return
+    mine = ledger.of(client)
+    if obs.member_epoch < 0:
+        ledger.end(client)
+    elif obs.body.get("topic_partitions") is not None:
+        mine.owned = frozenset(obs.partitions)
+
+
+def read_epoch_answer(ledger: MemberLedger, obs: Observation, client: str) -> None:
+    """Take an answer: it makes a member, gives it a target, or ends its membership."""
+    mine = ledger.of(client)
+    if error_of(obs) in _OUT and obs.member == mine.member:
+        ledger.end(client)
+    elif not error_of(obs) and obs.member_epoch is not None and obs.member_epoch >= 0:
+        if not mine.is_member or mine.member != obs.member:
+            ledger.enter(client, Membership(obs.member or "", epoch=ledger.epoch, owned=mine.owned))
+        _move(ledger, obs, client)
+
+
+def _move(ledger: MemberLedger, obs: Observation, client: str) -> None:
+    mine = ledger.of(client)
+    mine.member_epoch, mine.state, mine.beat_seq = obs.member_epoch or 0, MemberState.STABLE, obs.seq
+    if obs.body.get("assignment") is not None:
+        mine.assignment = ledger.assign(client, obs)
+        mine.target = frozenset(obs.partitions)
+        mine.owned |= mine.target

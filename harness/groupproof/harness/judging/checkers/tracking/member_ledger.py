@@ -1,0 +1,123 @@
+"""The members of a group as its frames show them, whatever dialect they speak: the readers of frames write it, the tracker and its users read it. Pure.
+
+A dialect counts its members by generations or by epochs, and assigns by one answer or step by step. The ledger has a place for either, and no rule of
+its own about frames.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from groupproof.harness.judging.checkers.checker import Newest
+from groupproof.harness.judging.checkers.tracking.membership import GENERATIONS_KEPT, Assignment, AssignmentHistory, MemberLives
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import MemberState, TopicPartition
+
+__all__ = ["NEVER", "MemberLedger", "Membership"]
+
+NEVER: Final = -1
+
+
+@dataclass(slots=True)
+class Membership:
+    """What the frames say of one client. `generation` is -1 where it has none; `assignment` is None until its generation's SyncGroup is answered; `epoch`
+    is the tracker's at its JoinGroup answer. `synced_seq` is its SyncGroup request in this generation, `beat_seq` the last Heartbeat that was answered
+    without an error since, `owned` what it owns as far as it knows.
+
+    A dialect with epochs has `member_epoch` in place of the generation, -1 where the member has none. `target` is what it was given last, None until it
+    was given anything; what it has not acknowledged yet is in `target` and not in `owned`, what it has not released yet in `owned` and not in `target`."""
+
+    member: str = ""
+    generation: int = -1
+    is_cooperative: bool = False
+    epoch: int = 0
+    assignment: Assignment | None = None
+    state: MemberState = MemberState.UNJOINED
+    is_leader: bool = False
+    owned: frozenset[TopicPartition] = frozenset()
+    synced_seq: int = NEVER
+    beat_seq: int = NEVER
+    member_epoch: int = -1
+    target: frozenset[TopicPartition] | None = None
+
+    def end_generation(self) -> None:
+        """Forget the generation and what was owned in it; the member id is kept (CLIENT-47)."""
+        self.generation, self.assignment, self.state, self.owned = -1, None, MemberState.UNJOINED, frozenset()
+
+    @property
+    def is_member(self) -> bool:
+        return self.generation >= 0 or self.member_epoch >= 0
+
+
+@dataclass(slots=True)
+class MemberLedger:
+    """The members of one group. `generation` is the group's newest counter, `epoch` how often the group was made anew: a generation's number is compared
+    within one. `topics` are those of which somebody was assigned a partition, `unreadable` the clients with an assignment that says nothing to the kit:
+    of another protocol type, or no bytes of the consumer protocol."""
+
+    lives: MemberLives = field(default_factory=MemberLives)
+    members: dict[str, Membership] = field(default_factory=dict)
+    assigned: dict[str, AssignmentHistory] = field(default_factory=dict)
+    topics: set[str] = field(default_factory=set)
+    unreadable: set[str] = field(default_factory=set)
+    epoch: int = 0
+    generation: int = -1
+    _owners: Newest[int, dict[TopicPartition, set[str]]] = field(default_factory=lambda: Newest(GENERATIONS_KEPT))
+    _newest_generation: int = -1
+
+    def of(self, client: str) -> Membership:
+        """Return what is known of a client, from now on if nothing was."""
+        return self.members.setdefault(client, Membership())
+
+    def enter(self, client: str, membership: Membership) -> None:
+        """Take note of a new membership, in place of the one before."""
+        self.members[client] = membership
+
+    def end(self, client: str) -> None:
+        """Take note that a client is no member any more."""
+        self.members[client] = Membership()
+
+    def reach(self, generation: int) -> None:
+        """Take note of a generation that was given; of an older one that the group was made anew, where nobody says so."""
+        if 0 <= generation < self._newest_generation:
+            self.begin_anew()
+        self._newest_generation = max(generation, self._newest_generation)
+        self.generation = max(generation, self.generation)
+
+    def assign(self, client: str, answer: Observation) -> Assignment:
+        """Take note of what an answer assigned to a client, in the generation that the answer names; return it."""
+        assigned = self.assigned.setdefault(client, AssignmentHistory())
+        assignment = assigned.follow(answer)
+        self.topics.update(topic for topic, _ in answer.partitions)
+        if answer.generation is not None and self.of(client).epoch == self.epoch:  # else it was on its way when the group was made anew
+            owners = self._owners.get(answer.generation) or {}
+            for partition in answer.partitions:
+                owners.setdefault(partition, set()).add(client)
+            self._owners.set(answer.generation, owners)
+        return assignment
+
+    def begin_anew(self) -> None:
+        """Forget the generations: their numbers come again."""
+        self.epoch += 1
+        self.lives.begin_anew()
+        self._owners = Newest(GENERATIONS_KEPT)
+        self.generation = self._newest_generation = -1
+
+    def is_member(self, client: str) -> bool:
+        return client in self.members and self.members[client].is_member
+
+    def owned(self, client: str) -> frozenset[TopicPartition]:
+        """Return what a client owns as far as it knows, by the frames alone."""
+        mine = self.members.get(client)
+        return frozenset() if mine is None else mine.owned
+
+    def was_never_assigned(self, client: str, partition: TopicPartition) -> bool:
+        """Tell whether it is certain that no answer ever gave the client this partition."""
+        assigned = self.assigned.get(client)
+        return client not in self.unreadable and (assigned is None or partition not in assigned.latest)
+
+    def others_in(self, generation: int | None, partition: TopicPartition, client: str) -> set[str]:
+        """Return the other clients to whom answers of this generation gave the partition."""
+        owners = {} if generation is None else self._owners.get(generation) or {}
+        return owners.get(partition, set()) - {client}

@@ -1,0 +1,142 @@
+"""Which partitions are in whose hands, by the callbacks of the members. Pure.
+
+A line of an application's may be `REPORTING_MS` on its way behind a frame; clocks of different processes are never compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from groupproof.harness.judging.checkers.frame_facts import partitions_of
+from groupproof.harness.judging.checkers.tracking.membership import joins_of
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.vocabulary import COOPERATIVE, TopicPartition
+
+__all__ = ["ENDS", "NO_CHANGES", "REPORTERS", "REPORTING_MS", "Changes", "Holding", "OwnershipTracker", "partitions_reported"]
+
+REPORTING_MS: Final = 500
+"""How far the report of a callback may lag behind the frames that follow it."""
+
+REPORTERS: Final = frozenset({"shim", "member"})
+"""Who tells what an application is told."""
+
+_TAKES: Final = frozenset({"partitions_revoked", "partitions_lost"})
+_LIFE_OF_A_LOAD: Final = frozenset({"left", "died", "failed", "started"})
+ENDS: Final = frozenset({
+    *((who, "shutdown_complete") for who in REPORTERS), ("kit", "kill"), ("kit", "exit"), ("kit", "broken"), ("kit", "hello"),
+    *(("member", name) for name in _LIFE_OF_A_LOAD),
+})  # fmt: skip
+"""After these an application has nothing in hand: its process is gone, or begins anew (CLIENT-48). A load's members say it themselves, for no kit watches them."""
+
+
+@dataclass(slots=True, eq=False)
+class Holding:
+    """A partition in the hands of a client, from one callback to another; `done_ms` is when the application came back from the one that took it."""
+
+    client: str
+    partition: TopicPartition
+    since: Observation
+    until: Observation | None = None
+    done_ms: float | None = None
+
+    def covers(self, at_ms: float, late_ms: float = REPORTING_MS) -> bool:
+        """Tell whether it was in hand at an instant, give or take what a report may lag."""
+        return self.since.at_ms - at_ms <= late_ms and (self.until is None or at_ms - self.until.at_ms <= late_ms)
+
+    def is_handed_over_at(self, obs: Observation, late_ms: float = REPORTING_MS) -> bool:
+        """Tell whether the application was still in the callback that takes it away."""
+        if self.until is None or self.until.seq >= obs.seq:
+            return False
+        return self.done_ms is None or obs.at_ms - self.done_ms <= late_ms
+
+
+Changes = tuple[Sequence[Holding], Sequence[Holding]]
+"""The holdings that begin with an observation, and those that end."""
+
+NO_CHANGES: Final[Changes] = ((), ())
+_TELLS: Final = frozenset({"event", "response"})
+
+
+@dataclass(slots=True)
+class OwnershipTracker:
+    """What every client holds now, and what it held last, partition by partition; an eager assignment replaces all, a cooperative one adds.
+
+    `assigned_seq` is each client's newest `partitions_assigned`, `ended_seq` its last end; in `reports` are those whose callbacks are told at all.
+    """
+
+    now: dict[str, dict[TopicPartition, Holding]] = field(default_factory=dict)
+    last: dict[str, dict[TopicPartition, Holding]] = field(default_factory=dict)
+    owners: dict[TopicPartition, dict[str, Holding]] = field(default_factory=dict)
+    reports: set[str] = field(default_factory=set)
+    assigned_seq: dict[str, int] = field(default_factory=dict)
+    ended_seq: dict[str, int] = field(default_factory=dict)
+    _cooperative: set[str] = field(default_factory=set)
+    _going: dict[str, dict[TopicPartition, Holding]] = field(default_factory=dict)
+
+    def follow(self, obs: Observation) -> Changes:
+        """Take the next observation; return the holdings that begin with it, and those that end."""
+        if obs.client is None or obs.kind not in _TELLS:
+            return NO_CHANGES
+        if (grant := joins_of(obs)) is not None:
+            self.reports_by_difference(obs.client, is_so=grant.protocol in COOPERATIVE)
+        return self._apply(obs, obs.client) if obs.kind == "event" else NO_CHANGES
+
+    def reports_by_difference(self, client: str, *, is_so: bool) -> None:
+        """Take note whether the callbacks of a client name what is new alone, or all that it has."""
+        (self._cooperative.add if is_so else self._cooperative.discard)(client)
+
+    def _apply(self, obs: Observation, client: str) -> Changes:
+        name, mine = obs.body.get("name"), self.now.get(client, {})
+        if (obs.who, name) in ENDS:
+            self.ended_seq[client] = obs.seq
+            return [], self._give(client, set(mine), obs)
+        if obs.who not in REPORTERS:
+            return NO_CHANGES
+        if name == "partitions_assigned":
+            self.reports.add(client)
+            self.assigned_seq[client] = obs.seq
+            partitions = partitions_reported(obs)
+            released = [] if client in self._cooperative else self._give(client, set(mine) - partitions, obs)
+            return self._take(client, partitions - set(self.now.get(client, {})), obs), released
+        if name == "callback_done":
+            for holding in self._going.pop(client, {}).values():
+                holding.done_ms = obs.at_ms
+        if name not in _TAKES:
+            return NO_CHANGES
+        self.reports.add(client)
+        return [], self._give(client, partitions_reported(obs), obs)
+
+    def _take(self, client: str, partitions: set[TopicPartition], obs: Observation) -> list[Holding]:
+        gained = [Holding(client, partition, obs) for partition in partitions]
+        for holding in gained:
+            self.now.setdefault(client, {})[holding.partition] = holding
+            self.owners.setdefault(holding.partition, {})[client] = holding
+        return gained
+
+    def _give(self, client: str, partitions: set[TopicPartition], obs: Observation) -> list[Holding]:
+        mine = self.now.get(client, {})
+        released = [mine.pop(partition) for partition in partitions & set(mine)]
+        for holding in released:
+            holding.until = obs
+            self.last.setdefault(client, {})[holding.partition] = holding
+            del self.owners[holding.partition][client]
+        self._going.setdefault(client, {}).update((item.partition, item) for item in released)
+        return released
+
+    def is_away(self, client: str, partition: TopicPartition) -> bool:
+        """Tell whether a partition was taken away, and the application is back from the callback that said so: in the callback it may still commit."""
+        last = self.last.get(client, {}).get(partition)
+        return last is not None and last.done_ms is not None and partition not in self.now.get(client, {})
+
+    def of(self, client: str, partition: TopicPartition) -> Iterator[Holding]:
+        """Yield the client's newest holdings of a partition: the one that goes on, and the one that ended last."""
+        for held in (self.now, self.last):
+            if (found := held.get(client, {}).get(partition)) is not None:
+                yield found
+
+
+def partitions_reported(event: Observation) -> set[TopicPartition]:
+    """Return the partitions that an application's event names, in its body or, as members tell them, in its column."""
+    return partitions_of(event) if "partitions" in event.body else set(event.partitions)

@@ -1,0 +1,64 @@
+"""Who spoke in a group, and how each of them parted from it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from groupproof.harness.judging.checkers.tracking.reader_registry import membership_apis, readers_by_api
+from groupproof.harness.model.verdicts import Goodbye
+from groupproof.protocol.trace import Observation
+from groupproof.protocol.wire.streams_protocol import ASSIGNOR
+
+__all__ = ["Partings"]
+
+
+@dataclass(slots=True)
+class _LastFrame:
+    """The last word of one client in the group."""
+
+    connection: int | None
+    has_left: bool
+    may_stay: bool
+    joined: bool
+    is_gone: bool = False
+
+
+@dataclass(slots=True)
+class Partings:
+    """Who spoke in a group, and how each parted from it; `requests` counts what they asked."""
+
+    requests: int = 0
+    of: dict[str, _LastFrame] = field(default_factory=dict)
+
+    def follow(self, obs: Observation) -> None:
+        if obs.kind == "request" and obs.api in membership_apis():
+            self.requests += 1
+            if obs.client is not None:
+                reader, before = readers_by_api().get(obs.api or ""), self.of.get(obs.client)
+                self.of[obs.client] = _LastFrame(
+                    connection=obs.connection,
+                    has_left=reader is not None and reader.is_leave(obs),
+                    may_stay=bool(obs.instance) or _is_thread(obs) or (before is not None and before.may_stay),
+                    joined=(reader is not None and reader.is_join(obs)) or (before is not None and before.joined),
+                )
+        elif obs.who == "link" and obs.body.get("name") == "closed":
+            for parting in self.of.values():
+                parting.is_gone |= parting.connection == obs.connection
+
+    @property
+    def has_members(self) -> bool:
+        return any(parting.joined for parting in self.of.values())
+
+    def goodbye(self, name_of: Callable[[str], str] = str) -> tuple[Goodbye, str]:
+        """Return UNCLEAN where the last connection of a member closed that was to leave and had not; who is still connected has yet to say it."""
+        joined = {client: parting for client, parting in self.of.items() if parting.joined}
+        for client, value in joined.items():
+            if value.is_gone and not value.has_left and not value.may_stay:
+                return Goodbye.UNCLEAN, f"{name_of(client)} went without a LeaveGroup"
+        return (Goodbye.CLEAN if any(parting.has_left for parting in joined.values()) else Goodbye.NONE), ""
+
+
+def _is_thread(obs: Observation) -> bool:
+    """Tell whether a JoinGroup is of Kafka Streams, which stays a member when it closes (KAFKA-8399)."""
+    return any(protocol.get("name") == ASSIGNOR for protocol in obs.body.get("protocols") or ())

@@ -1,0 +1,101 @@
+"""Who is who on the wire, where client ids do not tell: one name for each member process, from its connections and member ids. Pure.
+
+A connection belongs to one process. A process is known again on a new connection by the member id that it names first there; one that is known already
+and names another's id is not the other: that is for the checkers. Of a stream the first process of a client id keeps that, later ones are numbered, and
+what comes before a connection has named a member is that connection's own, unless one process alone has that client id. Of a whole trace all are numbered
+where there are several, and a connection has one name from its beginning.
+
+An application's lines name no connection. Whose lines there are is known by its client id alone: a join without a member id on a new connection is
+then the same process that comes back, not another one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from groupproof.harness.judging.checkers.frame_facts import left_by
+from groupproof.harness.judging.checkers.tracking.reader_registry import membership_apis, naming_apis
+from groupproof.protocol.trace import Observation, Trace
+from groupproof.protocol.vocabulary import Api
+
+__all__ = ["Naming", "with_process_names"]
+
+_LEAVE, _FIND = Api.LEAVE_GROUP.title, Api.FIND_COORDINATOR.title
+
+
+@dataclass(slots=True)
+class Naming:
+    """Processes by name; each connection has one, and each member id the one that it was given to first. With `forgets` that of a closed one is forgotten."""
+
+    forgets: bool = True
+    _of_connection: dict[int, str] = field(default_factory=dict)
+    _named: set[str] = field(default_factory=set)
+    _of_member: dict[tuple[str, str], str] = field(default_factory=dict)
+    _counts: dict[str, int] = field(default_factory=dict)
+
+    def named(self, obs: Observation) -> Observation:
+        """Return the observation with the name of its process for a client id.
+
+        A LeaveGroup on a connection of nobody's is the member's whose id it names, if their client ids are the same; else it is an administrator's and has no name.
+        """
+        if self.forgets and obs.who == "link" and obs.body.get("name") == "closed" and obs.connection is not None:
+            self._of_connection.pop(obs.connection, None)
+        if obs.client is None:
+            return obs
+        if obs.connection is None:
+            if obs.kind == "event":
+                self._named.add(obs.client)
+            return obs
+        if obs.api != _LEAVE and obs.api in membership_apis():
+            self._follow(obs, obs.client, obs.connection)
+        elif obs.api == _LEAVE and obs.kind == "request" and obs.connection not in self._of_connection:
+            own = [self._of_member[obs.client, name] for name in left_by(obs) if (obs.client, name) in self._of_member]
+            if own:
+                self._of_connection[obs.connection] = own[0]
+        name = self._name(obs, obs.client, obs.connection)
+        return obs if name == obs.client else replace(obs, client=name)
+
+    def _follow(self, obs: Observation, client: str, connection: int) -> None:
+        if obs.kind == "request" and connection not in self._of_connection and (obs.member or obs.api in naming_apis()):
+            self._of_connection[connection] = self._of_member.get((client, obs.member or "")) or self._new(client)
+        elif obs.kind == "response" and obs.api in naming_apis() and obs.member and connection in self._of_connection:
+            self._of_member.setdefault((client, obs.member), self._of_connection[connection])
+
+    def _new(self, client: str) -> str:
+        if client in self._named:
+            return client
+        self._counts[client] = self._counts.get(client, 0) + 1
+        return client if self._counts[client] == 1 else f"{client}#{self._counts[client]}"
+
+    def _name(self, obs: Observation, client: str, connection: int) -> str | None:
+        if (process := self._of_connection.get(connection)) is not None:
+            return process
+        if obs.client in self._named:
+            return obs.client
+        if obs.api == _LEAVE:
+            return None
+        return client if self._counts.get(client) == 1 and obs.api != _FIND else f"{client}@{connection}"
+
+    def final_name(self, obs: Observation) -> str | None:
+        """Return the name of the process of an observation, where all that happened is known."""
+        if obs.client is None or obs.connection is None or obs.client in self._named:
+            return obs.client
+        if (process := self._of_connection.get(obs.connection)) is not None:
+            return self.label_of(process)
+        if obs.api == _LEAVE:
+            return None
+        return f"{obs.client}@{obs.connection}" if self._counts.get(obs.client, 0) > 1 else obs.client
+
+    def label_of(self, name: str) -> str:
+        """Return how a process is called where all are known: the first of several is numbered too."""
+        return f"{name}#1" if self._counts.get(name, 0) > 1 else name
+
+
+def with_process_names(trace: Trace) -> Trace:
+    """Return the trace of one group with client ids that each mean one process: `app` stays where it is alone, else `app#1`, `app#2`, …"""
+    naming = Naming(forgets=False)
+    for obs in trace:
+        naming.named(obs)
+    return [
+        observation if (name := naming.final_name(observation)) == observation.client else replace(observation, client=name) for observation in trace
+    ]

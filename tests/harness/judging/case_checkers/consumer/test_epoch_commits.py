@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from tests.epoch_traces import EpochStory
+from tests.traces import verdict
+
+from groupproof.harness.judging.case_checkers.consumer.epoch_commits import (
+    asks_again_or_tells,
+    commit_is_answered,
+    commit_is_told,
+    commits_on,
+    commits_with_epoch,
+    reads_on_from,
+    retries_commit,
+)
+from groupproof.harness.model.evidence import NotReached
+from groupproof.harness.model.verdicts import Verdict
+from groupproof.protocol.vocabulary import Api
+
+Does = Callable[[EpochStory], object]
+
+OK, NON_STRICT, FAILED = Verdict.OK, Verdict.NON_STRICT, Verdict.FAILED
+TEN = ("t", 0, 10)
+
+
+def member(does: Does, *, until: float = 9_000) -> EpochStory:
+    story = EpochStory().settled()
+    does(story.at(2_000))
+    story.end(until)
+    return story
+
+
+def committing(version: int = 9, *, epoch: int = 1, name: str = "m0-1") -> Does:
+    return lambda story: story.said(Api.OFFSET_COMMIT, member=name, generation=epoch, version=version, offsets=(TEN,))
+
+
+@pytest.mark.parametrize(
+    ("does", "expected"),
+    [
+        (committing(), OK),
+        (committing(8), FAILED),
+        (committing(name=""), FAILED),
+        (committing(name="another"), FAILED),
+        (committing(epoch=0), FAILED),
+        (lambda story: (story.hb(1, gets=2), committing(epoch=1)(story)), OK),  # the answer may not have arrived
+        (lambda story: (story.hb(1, gets=2), committing(epoch=1)(story.at(4_000))), FAILED),
+    ],
+)
+def test_a_commit_carries_the_member_and_its_newest_epoch(does: Does, expected: Verdict) -> None:
+    assert verdict(commits_with_epoch("m0"), member(does)) is expected
+
+
+def test_no_commit_is_no_proof() -> None:
+    with pytest.raises(NotReached):
+        verdict(commits_with_epoch("m0"), member(lambda story: None))
+
+
+def refused(does: Does, error: int = 113) -> EpochStory:
+    def and_then(story: EpochStory) -> None:
+        story.commit(TEN, error=error)
+        story.fault("error")
+        does(story.at(2_200))
+
+    return member(and_then, until=12_000)
+
+
+@pytest.mark.parametrize(
+    ("does", "expected"),
+    [
+        (lambda story: story.committed(TEN, success=False), OK),
+        (lambda story: (story.commit(TEN), story.committed(TEN)), OK),
+        (lambda story: story.committed(TEN), FAILED),
+        (lambda story: None, FAILED),
+    ],
+)
+def test_a_refused_commit_is_told(does: Does, expected: Verdict) -> None:
+    assert verdict(commit_is_told("m0", after="error", requirement="CGP-06"), refused(does)) is expected
+
+
+@pytest.mark.parametrize(
+    ("does", "expected"),
+    [(lambda story: story.commit(TEN), OK), (lambda story: story.committed(TEN, success=False), NON_STRICT), (lambda story: None, FAILED)],
+)
+def test_a_commit_that_met_a_passing_trouble_is_sent_again(does: Does, expected: Verdict) -> None:
+    assert verdict(retries_commit("m0", after="error", requirement="CGP-08"), refused(does, 14)) is expected
+
+
+@pytest.mark.parametrize(
+    ("does", "expected"), [(lambda story: story.hb(1), OK), (lambda story: story.hb(0), NON_STRICT), (lambda story: None, FAILED)]
+)
+def test_a_refused_commit_costs_no_membership(does: Does, expected: Verdict) -> None:
+    assert verdict(commit_is_answered("m0", after="error", requirement="CGP-07"), refused(does)) is expected
+
+
+@pytest.mark.parametrize(
+    ("does", "expected"),
+    [(lambda story: story.commit(TEN), OK), (lambda story: story.commit(TEN, error=113), FAILED), (lambda story: None, FAILED)],
+)
+def test_a_client_that_commits_by_itself_goes_on_with_it(does: Does, expected: Verdict) -> None:
+    assert verdict(commits_on("m0", after="error"), refused(does)) is expected
+
+
+def fetch(offset: int) -> Does:
+    return lambda story: story.request(Api.FETCH, offsets=(("t", 0, offset),))
+
+
+@pytest.mark.parametrize(
+    ("does", "expected"),
+    [
+        (lambda story: (fetch(10)(story), story.consume(("t", 0, 10, 19))), OK),
+        (fetch(0), FAILED),
+        (lambda story: story.consume(("t", 0, 0, 19)), FAILED),
+        (fetch(10), FAILED),  # nothing reached the application
+    ],
+)
+def test_reading_goes_on_from_the_commit(does: Does, expected: Verdict) -> None:
+    story = member(lambda story: does(story.mark("back")))
+
+    assert verdict(reads_on_from("m0", after="back", positions={("t", 0): 10}), story) is expected
+
+
+def test_who_may_stand_still_is_not_blamed_for_it() -> None:
+    story = member(lambda story: story.mark("back"))
+
+    assert verdict(reads_on_from("m0", after="back", positions={("t", 0): 10}, reads=None), story) is OK
+
+
+@pytest.mark.parametrize(("asks_as", "expected"), [("m0-1", FAILED), ("", Verdict.INFORMATIONAL)])
+def test_who_asks_as_nobody_is_never_refused_as_a_member(asks_as: str, expected: Verdict) -> None:
+    judge = asks_again_or_tells("m0", after="error", requirement="CGP-09")
+
+    def silent(story: EpochStory) -> None:
+        story.said(Api.OFFSET_FETCH, member=asks_as, error=113)
+        story.fault("error")
+
+    def again(story: EpochStory) -> None:
+        silent(story)
+        story.at(2_500).said(Api.OFFSET_FETCH, member=asks_as)
+
+    assert verdict(judge, member(silent, until=12_000)) is expected
+    assert verdict(judge, member(again, until=12_000)) is OK

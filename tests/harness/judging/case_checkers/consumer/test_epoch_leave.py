@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from tests.epoch_traces import BOTH, EpochStory
+from tests.traces import verdict
+
+from groupproof.harness.judging.case_checkers.consumer.epoch_leave import (
+    BACK_SOON,
+    closes_in_time,
+    comes_back_as,
+    commits_before_leaving,
+    falls_silent,
+    has_partitions_again,
+    is_quiet_after_leaving,
+    leaves,
+    leaves_nothing_behind,
+    returns_partitions_first,
+)
+from groupproof.harness.model.evidence import NotReached
+from groupproof.harness.model.verdicts import Verdict
+
+Does = Callable[[EpochStory], object]
+
+OK, NON_STRICT, FAILED = Verdict.OK, Verdict.NON_STRICT, Verdict.FAILED
+
+
+def closing(does: Does, *, until: float = 9_000) -> EpochStory:
+    story = EpochStory().settled()
+    story.consume(("t", 0, 0, 9))
+    story.mark("closing")
+    does(story.at(600))
+    story.end(until)
+    return story
+
+
+def orderly(story: EpochStory) -> object:
+    story.partitions("revoked", *BOTH)
+    return story.hb(-1)
+
+
+@pytest.mark.parametrize(
+    ("does", "expected"),
+    [
+        (orderly, OK),
+        (lambda story: story.hb(-2), FAILED),
+        (lambda story: story.hb(-1, member="another"), FAILED),
+        (lambda story: story.hb(1), FAILED),
+    ],
+)
+def test_a_member_leaves_by_epoch_minus_one_as_the_member_it_is(does: Does, expected: Verdict) -> None:
+    assert verdict(leaves("m0", after="closing"), closing(does)) is expected
+
+
+@pytest.mark.parametrize(("epoch", "expected"), [(-2, OK), (-1, NON_STRICT)])
+def test_a_static_member_that_leaves_for_good_costs_a_rebalance(epoch: int, expected: Verdict) -> None:
+    assert verdict(leaves("m0", after="closing", epoch=BACK_SOON), closing(lambda story: story.hb(epoch))) is expected
+
+
+def test_who_is_no_member_owes_no_leave() -> None:
+    with pytest.raises(NotReached):
+        verdict(leaves("m0", after="closing"), EpochStory().mark("closing"))
+
+
+@pytest.mark.parametrize(
+    ("does", "expected"),
+    [
+        (orderly, OK),
+        (lambda story: (story.hb(-1, error=14), story.hb(-1)), OK),
+        (lambda story: (story.hb(-1), story.hb(-1)), NON_STRICT),
+        (lambda story: (story.hb(-1), story.hb(1)), FAILED),
+        (lambda story: (story.hb(-1), story.hb(0)), FAILED),
+    ],
+)
+def test_nothing_follows_a_leave(does: Does, expected: Verdict) -> None:
+    assert verdict(is_quiet_after_leaving("m0", after="closing"), closing(does)) is expected
+
+
+@pytest.mark.parametrize(
+    ("does", "expected"),
+    [
+        (orderly, OK),
+        (lambda story: (story.hb(-1), story.at(2_000).partitions("revoked", *BOTH)), FAILED),
+        (lambda story: story.hb(-1), FAILED),
+    ],
+)
+def test_the_application_gives_up_first(does: Does, expected: Verdict) -> None:
+    assert verdict(returns_partitions_first("m0", after="closing"), closing(does)) is expected
+
+
+@pytest.mark.parametrize(
+    ("does", "expected"),
+    [
+        (lambda story: (story.commit(("t", 0, 10)), story.hb(-1)), OK),
+        (lambda story: (story.commit(("t", 0, 4)), story.hb(-1)), FAILED),
+        (lambda story: (story.hb(-1), story.commit(("t", 0, 10))), FAILED),
+    ],
+)
+def test_what_was_read_is_committed_before_the_leave(does: Does, expected: Verdict) -> None:
+    assert verdict(commits_before_leaving("m0", after="closing"), closing(does)) is expected
+
+
+def test_judges_of_the_leave_need_one() -> None:
+    for judge in (is_quiet_after_leaving, returns_partitions_first, commits_before_leaving):
+        with pytest.raises(NotReached):
+            verdict(judge("m0", after="closing"), closing(lambda story: story.hb(1)))
+
+
+@pytest.mark.parametrize(
+    ("member", "is_same", "expected"), [("m0-2", False, OK), ("m0-1", False, NON_STRICT), ("m0-1", True, OK), ("m0-2", True, NON_STRICT)]
+)
+def test_a_new_process_is_a_new_member_and_the_same_process_the_same(member: str, is_same: bool, expected: Verdict) -> None:
+    story = closing(lambda story: (orderly(story), story.mark("back"), story.hb(0, member=member)))
+
+    assert verdict(comes_back_as("m0", after="back", is_same_member=is_same), story) is expected
+
+
+@pytest.mark.parametrize(("gives", "expected"), [(BOTH, OK), ((), FAILED)])
+def test_a_static_member_has_its_partitions_again(gives: tuple[tuple[str, int], ...], expected: Verdict) -> None:
+    story = closing(lambda story: (story.hb(-2), story.mark("back"), story.hb(0, gets=1, gives=gives, member="m0-2")), until=12_000)
+
+    assert verdict(has_partitions_again("m0", after="back"), story) is expected
+
+
+def stopped(*beats: tuple[float, int]) -> EpochStory:
+    story = EpochStory().settled()
+    story.mark("stopped")
+    for at_ms, epoch in beats:
+        story.at(at_ms).hb(epoch)
+    story.at(8_000).mark("polls").end(9_000)
+    return story
+
+
+@pytest.mark.parametrize(("beats", "expected"), [(((1_000, 1), (3_000, 1)), OK), (((3_000, 1), (5_000, -1)), OK), (((3_000, 1), (5_000, 1)), FAILED)])
+def test_a_member_whose_application_stands_still_stops(beats: tuple[tuple[float, int], ...], expected: Verdict) -> None:
+    assert verdict(falls_silent("m0", after="stopped", until="polls", within_ms=3_000), stopped(*beats)) is expected
+
+
+@pytest.mark.parametrize(("beats", "expected"), [(((3_000, -1),), OK), (((3_000, 1),), NON_STRICT)])
+def test_who_leaves_then_frees_its_partitions(beats: tuple[tuple[float, int], ...], expected: Verdict) -> None:
+    assert verdict(leaves_nothing_behind("m0", after="stopped", until="polls"), stopped(*beats)) is expected
+
+
+@pytest.mark.parametrize(("at_ms", "expected"), [(1_000, OK), (5_000, NON_STRICT), (None, FAILED)])
+def test_a_close_is_not_held_up(at_ms: float | None, expected: Verdict) -> None:
+    story = closing(lambda story: None if at_ms is None else story.at(at_ms).tell("shutdown_complete"), until=12_000)
+
+    assert verdict(closes_in_time("m0", after="closing", within_ms=3_000), story) is expected

@@ -1,0 +1,146 @@
+"""Commits, as folds judge them where lines are late and frames are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.traces import ID, Story
+
+from groupproof.harness.judging.checkers.checker import Checker, findings_of
+from groupproof.harness.judging.checkers.classic.commits import CommitOutcomesReported, CommitsAreOwn, CommitsWereDelivered
+from groupproof.harness.model.verdicts import Finding, Proof, Verdict
+from groupproof.protocol.vocabulary import Api
+
+T0, T1 = ("t", 0), ("t", 1)
+OTHER = "m1-1"
+
+
+def found(fold: type[Checker], story: Story) -> list[Finding]:
+    return list(findings_of(fold(), story.trace))
+
+
+def committing(*, late: float, delivered: int) -> Story:
+    """Commit ten records at one second; lines come `late` ms late, and tell of `delivered` records."""
+    story = Story().member(gets=[T0])
+    if late <= 1_000:
+        story.at(late).partitions("assigned", T0)
+    story.at(1_000).commit((*T0, 10))
+    if late > 1_000:
+        story.at(late).partitions("assigned", T0)
+    story.at(max(1_000, late)).consume((*T0, 0, delivered - 1))
+    story.at(20_000).beat()
+    return story.end()
+
+
+@pytest.mark.parametrize(("late", "delivered", "is_found"), [(0, 10, False), (0, 9, True), (2_000, 10, False), (2_000, 9, True), (4_000, 10, False)])
+def test_a_delivery_may_be_told_of_as_late_as_all_lines_are(late: float, delivered: int, is_found: bool) -> None:
+    findings = found(CommitsWereDelivered, committing(late=late, delivered=delivered))
+
+    assert [finding.proof for finding in findings] == ([Proof.LIVENESS] if is_found else [])
+
+
+def test_a_client_whose_lines_are_in_time_may_not_deliver_after_its_commit() -> None:
+    story = Story().member(gets=[T0])
+    story.partitions("assigned", T0)
+    story.consume((*T0, 0, 4))
+    story.at(1_000).commit((*T0, 10))
+    story.at(3_000).consume((*T0, 5, 9))
+
+    assert [finding.observed for finding in found(CommitsWereDelivered, story.end(5_000))] == ["It committed beyond what it had delivered."]
+
+
+@pytest.mark.parametrize(("has_owner", "verdict", "proof"), [(True, Verdict.FAILED, Proof.SAFETY), (False, Verdict.NON_STRICT, Proof.LIVENESS)])
+def test_whose_a_partition_is_is_told_by_frames_and_when_it_was_handed_over_by_lines(has_owner: bool, verdict: Verdict, proof: Proof) -> None:
+    story = Story()
+    story.join(protocol="cooperative-sticky")
+    story.sync(gets=[T0, T1])
+    story.partitions("assigned", T0, T1)
+    story.at(1_000).join(member=ID, generation=2, protocol="cooperative-sticky")
+    story.sync(generation=2, gets=[T0])
+    story.partitions("revoked", T1)
+    story.tell("callback_done")
+    if has_owner:
+        story.join("m1", gets=OTHER, generation=2)
+        story.sync("m1", member=OTHER, generation=2, gets=[T1])
+    story.at(4_000).commit((*T1, 10), generation=2)
+
+    assert [(finding.verdict, finding.proof) for finding in found(CommitsAreOwn, story.end(6_000))] == [(verdict, proof)]
+
+
+def handed_back(*, is_told: bool, meanwhile: bool = False) -> Story:
+    """m1 has T1 in generation 2 of a group that is made anew; m0 begins it, and in generation 2 again it is m0 who hands T1 back, and commits."""
+    story, cooperative = Story(), "cooperative-sticky"
+    story.join("m1", gets=OTHER, generation=2, protocol=cooperative)
+    late = story.request(Api.SYNC_GROUP, "m1", member=OTHER, generation=2)
+    if not meanwhile:
+        story.answer(late, generation=2, partitions=(T1,))
+    if is_told:
+        story.at(1_000).see("transition", group="g", state_before=None, state_after="PreparingRebalance", generation=0)
+    story.at(1_000).join(protocol=cooperative)
+    story.sync(gets=[T0, T1])
+    story.partitions("assigned", T0, T1)
+    if meanwhile:
+        story.answer(late, generation=2, partitions=(T1,))
+    story.at(2_000).join(member=ID, generation=2, protocol=cooperative)
+    story.sync(generation=2, gets=[T0])
+    story.commit((*T1, 10), generation=2)
+    story.partitions("revoked", T1)
+    story.tell("callback_done")
+    return story.end(6_000)
+
+
+@pytest.mark.parametrize(("is_told", "meanwhile"), [(True, False), (False, False), (True, True)])
+def test_whose_a_partition_was_before_the_group_was_made_anew_says_nothing(is_told: bool, meanwhile: bool) -> None:
+    assert found(CommitsAreOwn, handed_back(is_told=is_told, meanwhile=meanwhile)) == []
+
+
+def test_a_commit_of_a_lost_group_is_not_held_against_the_one_after_it() -> None:
+    story = Story()
+    story.join(protocol="cooperative-sticky")
+    story.sync(gets=[T0, T1])
+    story.partitions("assigned", T0, T1)
+    story.at(1_000).join(member=ID, generation=2, protocol="cooperative-sticky")
+    story.sync(generation=2, gets=[T0])
+    story.commit((*T1, 10), generation=2)
+    story.partitions("revoked", T1)
+    story.tell("callback_done")
+    story.at(1_100).see("transition", group="g", state_before=None, state_after="PreparingRebalance", generation=0)
+    for generation in (1, 2):
+        story.join("m1", gets=OTHER, generation=generation)
+        story.sync("m1", member=OTHER, generation=generation, gets=[T1])
+
+    assert found(CommitsAreOwn, story.end(6_000)) == []
+
+
+def asked(error: int, **fields: Any) -> list[str]:
+    """Ask for a commit that is answered with `error`, and tell how it went; return what is found."""
+    story = Story().member(gets=[T0])
+    story.kit("command", "m0", command="commit", fields={"offsets": [[*T0, 5]]})
+    story.commit((*T0, 5), error=error)
+    story.tell("offsets_committed", **fields)
+    return [finding.observed for finding in found(CommitOutcomesReported, story.end(5_000))]
+
+
+NEVER_ACCEPTED = "A commit was reported as done that the coordinator never accepted."
+
+
+@pytest.mark.parametrize(("error", "expected"), [(0, []), (14, [NEVER_ACCEPTED])])
+def test_a_commit_told_without_offsets_is_of_those_that_were_asked_for(error: int, expected: list[str]) -> None:
+    assert asked(error, success=True, offsets=[]) == expected
+    assert asked(error, success=True) == expected
+
+
+@pytest.mark.parametrize(
+    "fields", [{"success": False, "outcome": "unknown"}, {"success": True, "outcome": "unknown"}, {"outcome": "unknown"}, {"success": False}]
+)
+def test_an_outcome_that_nobody_knows_claims_nothing(fields: dict[str, object]) -> None:
+    assert asked(16, **fields) == []
+
+
+def test_a_commit_of_nothing_claims_nothing_where_nothing_was_asked_for() -> None:
+    story = Story().member(gets=[T0])
+    story.commit((*T0, 5), error=16)
+    story.tell("offsets_committed", success=True, offsets=[])
+
+    assert found(CommitOutcomesReported, story.end(5_000)) == []

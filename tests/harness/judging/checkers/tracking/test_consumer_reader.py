@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from tests.traces import Story
+
+from groupproof.harness.judging.checkers.tracking.consumer_reader import CONSUMER_READER
+from groupproof.harness.judging.checkers.tracking.group_tracker import GroupTracker
+from groupproof.harness.judging.checkers.tracking.reader_registry import READERS, readers_by_api
+from groupproof.protocol.vocabulary import Api
+
+BEAT = Api.CONSUMER_GROUP_HEARTBEAT
+
+
+def _tracked(story: Story) -> GroupTracker:
+    tracker = GroupTracker()
+    for obs in story.trace:
+        tracker.follow(obs)
+    return tracker
+
+
+def test_the_reader_is_that_of_its_heartbeat() -> None:
+    assert readers_by_api()[BEAT.title] is CONSUMER_READER
+    assert READERS.of(CONSUMER_READER.dialect) is CONSUMER_READER
+
+
+def test_a_refused_commit_ends_no_membership_and_a_refused_heartbeat_does() -> None:
+    story = Story()
+    story.answer(story.request(BEAT, member="m", member_epoch=0), member_epoch=1, body={"assignment": {}}, partitions=(("t", 0),))
+    story.said(Api.OFFSET_COMMIT, member="m", generation=1, error=25)
+    assert (_tracked(story).is_member("m0"), _tracked(story).owned("m0")) == (True, frozenset({("t", 0)}))
+
+    story.answer(story.request(BEAT, member="m", member_epoch=1), error=25, member_epoch=None)
+    assert not _tracked(story).is_member("m0")
+
+
+def test_joins_leaves_and_ids_are_told_apart() -> None:
+    story = Story()
+    frames = [story.request(BEAT, member=member, member_epoch=epoch) for member, epoch in (("m", 0), ("", 0), ("m", 4), ("m", -1), ("m", -2))]
+
+    assert [CONSUMER_READER.is_join(obs) for obs in frames] == [True, True, False, False, False]
+    assert [CONSUMER_READER.brings_id(obs) for obs in frames] == [True, False, False, False, False]
+    assert [CONSUMER_READER.is_leave(obs) for obs in frames] == [False, False, False, True, True]
