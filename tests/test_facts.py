@@ -13,7 +13,7 @@ SHIMS = "clients/groupproof/clients/shims/"
 """A shim stands alone beside the client that it wraps, and imports nothing of the kit."""
 
 VOCABULARY = "protocol/groupproof/protocol/vocabulary.py"
-TRACKERS = "harness/groupproof/harness/judging/checkers/"
+TRACKERS = "harness/groupproof/harness/judging/checkers/tracking/"
 FACTS = {
     "the states from which a group comes into each (INV-01)": (r"GroupState\.EMPTY: *(frozenset\()?\{", {VOCABULARY}),
     "the errors that end a membership": (
@@ -32,7 +32,10 @@ ELSEWHERE = {
         "the errors that end a membership",
         f"{TRACKERS}group_state.py",
     ): "answers of a coordinator that has loaded the group (FIND-10), these among them",
-    ("what joins a request and its answer", f"{TRACKERS}late_requests.py"): "the highest correlation id of a connection",
+    (
+        "what joins a request and its answer",
+        "harness/groupproof/harness/judging/checkers/late_requests.py",
+    ): "the highest correlation id of a connection",
 }
 
 

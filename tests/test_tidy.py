@@ -43,7 +43,7 @@ UNTESTED = {
     "harness/groupproof/harness/cases/coordinator/*.py": "cases as data; tests/harness/cases/test_coordinator.py reads every one and runs it against the kit's own cluster",
     "harness/groupproof/harness/simulation/pending_request.py": "a dataclass without behaviour",
     "harness/groupproof/harness/cases/client/*.py": "cases as data; tests/harness/cases/test_client.py reads every one and runs it against the reference member",
-    "harness/groupproof/harness/cases/consumer/*.py": "cases as data; tests/harness/cases/test_consumer.py reads every one, and tests/harness/judging/case_checkers/test_epoch_*.py proves their judges",
+    "harness/groupproof/harness/cases/consumer/*.py": "cases as data; tests/harness/cases/test_consumer.py reads every one, and tests/harness/judging/case_checkers/consumer/test_epoch_*.py proves their judges",
     "harness/groupproof/harness/cases/embedded/*.py": "cases as data; tests/harness/cases/test_embedded.py reads every one and runs it against the reference",
     "harness/groupproof/harness/model/errors.py": "exceptions without behaviour",
     "protocol/groupproof/protocol/wire/messages.py": "dataclasses without behaviour; tests/protocol/wire/test_message_codec.py sends each of them over the wire",
