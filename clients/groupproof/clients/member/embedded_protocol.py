@@ -1,14 +1,16 @@
-"""What a program brings into the classic group in the place of a consumer's assignors: the same questions of Kafka Connect and of Kafka Streams."""
+"""What a program brings into the classic group in the place of a consumer's assignors: the same questions of Kafka Connect, Kafka Streams and Faust."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
 from groupproof.clients.member.connect_worker import ConnectWorker
+from groupproof.clients.member.faust_worker import FaustWorker
 from groupproof.clients.member.member_core import Core
 from groupproof.clients.member.partition_handover import HandOver
 from groupproof.clients.member.streams_thread import StreamsThread, TopicWatch
 from groupproof.protocol.vocabulary import TopicPartition
+from groupproof.protocol.wire.faust_metadata import ASSIGNOR
 from groupproof.protocol.wire.messages import JoinGroupResponse, JoinProtocol
 
 __all__ = ["EmbeddedProtocol", "embedded_protocol"]
@@ -56,4 +58,6 @@ def embedded_protocol(core: Core, hand_over: HandOver, leading: TopicWatch) -> E
     settings = core.settings
     if settings.worker is not None:
         return ConnectWorker(core, settings.worker)
-    return None if settings.thread is None else StreamsThread(core, settings.thread, hand_over, leading)
+    if settings.thread is not None:
+        return StreamsThread(core, settings.thread, hand_over, leading)
+    return FaustWorker(core, hand_over, leading) if settings.assignors == (ASSIGNOR,) else None

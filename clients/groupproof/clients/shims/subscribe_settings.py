@@ -15,6 +15,7 @@ from groupproof.clients.member.policy import Policy
 from groupproof.clients.member.streams_settings import ThreadSettings
 from groupproof.protocol.vocabulary import COOPERATIVE
 from groupproof.protocol.wire.connect_protocol import PROTOCOL_TYPE
+from groupproof.protocol.wire.faust_metadata import ASSIGNOR as FAUST
 from groupproof.protocol.wire.streams_protocol import ASSIGNOR
 
 __all__ = ["NotImplementedHere", "Subscribe", "WrongField"]
@@ -134,7 +135,7 @@ class Subscribe:
 
 def _settings(fields: Mapping[str, Any], properties: Mapping[str, Any]) -> MemberSettings:
     assignors = tuple(fields.get("assignors") or ("range",))
-    lacking = [name for name in assignors if name not in ASSIGNORS and assignors != (ASSIGNOR,)]
+    lacking = [name for name in assignors if name not in ASSIGNORS and assignors not in ((ASSIGNOR,), (FAUST,))]
     if lacking:
         raise NotImplementedHere(f"assignor {lacking[0]}: this member has {', '.join(ASSIGNORS)}")
     plain = {name: fields[name] for name in _PLAIN if fields.get(name) is not None}

@@ -23,6 +23,7 @@ from groupproof.harness.model.errors import RunError
 from groupproof.harness.model.plan import Impair
 from groupproof.harness.running.canary import Canary, watch_lags
 from groupproof.harness.running.plans.member_control import Actor
+from groupproof.harness.running.plans.own_assignor import with_own_assignor
 from groupproof.harness.running.plans.plan_runner import Driver, Limits
 from groupproof.harness.running.plans.receipts import watch_receipts
 from groupproof.harness.running.plans.retry_rhythm import MEASURING, Rhythm, rhythm_of
@@ -85,7 +86,7 @@ class Stage:
         began = trio.current_time()
         recorder = Recorder(clock_from_now(), **self._columns(case, key))
         record_origin(case, recorder)
-        case = self._named(case, recorder)
+        case = self._assigned(self._named(case, recorder))
         if self.rhythm is not None:
             recorder.record("event", who="kit", body={"name": "rhythm", "react_ms": round(self.rhythm.react_ms), **asdict(self.rhythm)})
         cluster = self._cluster(case, recorder)
@@ -120,6 +121,10 @@ class Stage:
         names = drawn(plan_of(case), seed_of(self.seed, case.id))
         recorder.record("event", who="kit", body={"name": NAMES, **msgspec.to_builtins(names, str_keys=True)})
         return replace(case, plan=names.plan(plan_of(case)))
+
+    def _assigned(self, case: Case) -> Case:
+        """Return the case whose members all assign by the subject's own assignor, where it has one and the plan names none."""
+        return replace(case, plan=with_own_assignor(plan_of(case), self.subject.hello.capabilities))
 
     def _columns(self, case: Case, key: str) -> dict[str, Any]:
         clock = "virtual" if self.subject.is_virtual else "wall"

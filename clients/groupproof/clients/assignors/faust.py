@@ -1,0 +1,52 @@
+"""Faust's assignor: topics of as many partitions, read by the same workers, are dealt together, and stay where they are as far as the balance allows.
+
+faust-streaming's `PartitionAssignor` and `CopartitionedAssignor`, for applications without tables: there are no changelogs, and standbys move nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from groupproof.clients.assignors.assignment import Assignment, Cluster, GroupMember
+
+__all__ = ["copartitioned_groups", "faust_assign"]
+
+
+def faust_assign(members: Sequence[GroupMember], cluster: Cluster) -> Assignment:
+    """Return the assignment; what a member claims in `owned` it keeps, up to the least that everybody has."""
+    ordered = sorted(members, key=lambda member: member.member_id)
+    assignment: Assignment = {member.member_id: [] for member in ordered}
+    for topics in copartitioned_groups(ordered, cluster):
+        readers = [member for member in ordered if set(topics) <= set(member.topics)]
+        for member_id, numbers in _deal(readers, topics, cluster.partitions[topics[0]]).items():
+            assignment[member_id].extend((topic, number) for topic in topics for number in sorted(numbers))
+    return {member_id: sorted(partitions) for member_id, partitions in assignment.items()}
+
+
+def copartitioned_groups(members: Sequence[GroupMember], cluster: Cluster) -> list[tuple[str, ...]]:
+    """Return the topics that are dealt together: as many partitions, and the same readers. The fewest partitions come first."""
+    groups: dict[tuple[int, tuple[str, ...]], list[str]] = {}
+    for topic in sorted({topic for member in members for topic in member.topics}):
+        readers = tuple(sorted(member.member_id for member in members if topic in member.topics))
+        if count := cluster.partitions.get(topic, 0):
+            groups.setdefault((count, readers), []).append(topic)
+    return [tuple(groups[key]) for key in sorted(groups)]
+
+
+def _deal(readers: Sequence[GroupMember], topics: Sequence[str], count: int) -> Mapping[str, set[int]]:
+    """Deal the numbers of one group of topics: `CopartitionedAssignor.get_assignment`."""
+    least, most = divmod(count, len(readers))[0], -(-count // len(readers))
+    kept = _kept(readers, topics, count, least if count >= len(readers) else most)
+    for number in sorted(set(range(count)) - {number for numbers in kept.values() for number in numbers}):
+        kept[min(kept, key=lambda member_id: len(kept[member_id]))].add(number)
+    return kept
+
+
+def _kept(readers: Sequence[GroupMember], topics: Sequence[str], count: int, room: int) -> dict[str, set[int]]:
+    """Return what each reader keeps: of two that claim a number the later one, and no more than there is room for."""
+    kept: dict[str, set[int]] = {member.member_id: set() for member in readers}
+    owners = {number: member.member_id for member in readers for topic, number in member.owned if topic in topics and number < count}
+    for number, member_id in sorted(owners.items()):
+        if len(kept[member_id]) < room:
+            kept[member_id].add(number)
+    return kept
