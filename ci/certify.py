@@ -3,17 +3,20 @@
 `make certify` runs those of `CLIENTS`; `make certify CLIENTS="franz-go kafka-python@2.2.3"` those named, `make certify CLIENTS=all` every
 registered one. Each report lands in `reports/NAME`. A client whose toolchain is absent ends with 4, and its line says how to get it.
 `RESUME=1` goes on with the last run of the same kit: what has a verdict is not run again (`reports/certified.json` keeps the exit codes).
+A client whose run is spent waiting (`waits`: sessions of half a minute, whatever it is told) runs beside the others from the beginning; its lines come last.
 """
 
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from groupproof.clients.registry.registered_clients import UnknownClient, names, resolve
 from groupproof.clients.registry.toolchains.by_language import tools_of
@@ -78,19 +81,59 @@ def certify(
 ) -> list[Certification]:
     """Run `command certify client NAME` for each name; stop after one that was interrupted. `resume` keeps what the last run judged."""
     codes = _codes() if resume else {}
-    done: list[Certification] = []
-    for name in subjects:
-        if codes.get(name) in JUDGED and (REPORTS / name / "report.json").is_file():
-            done.append(Certification(name=name, code=codes[name], is_kept=True))
-            continue
+    done = {name: Certification(name=name, code=codes[name], is_kept=True) for name in subjects if _is_judged(name, codes)}
+    due = [name for name in dict.fromkeys(subjects) if name not in done]
+    beside = {name: _RunBeside(_arguments(name, command)) for name in due if len(due) > 1 and _waits(name)}
+    for name in (*(name for name in due if name not in beside), *beside):
         print(f"\n=== {name}", flush=True)
-        code = codes[name] = _run([*command, "certify", "client", name, "--output", str(REPORTS / name)])
+        code = codes[name] = beside[name].end() if name in beside else _run(_arguments(name, command))
         _keep(codes)
         # What is in the cache runs without the programs that installed it: only a run that could not start is asked why.
-        done.append(Certification(name=name, code=code, absent=absent(name) if code == BROKEN else ()))
+        done[name] = Certification(name=name, code=code, absent=absent(name) if code == BROKEN else ())
         if code == INTERRUPTED:
             break
-    return done
+    for run in beside.values():
+        run.interrupt()
+    return [done[name] for name in dict.fromkeys(subjects) if name in done]
+
+
+class _RunBeside:
+    """A run that goes on beside others. What it prints is kept until it has ended."""
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        self._printed: IO[str] = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115  # open as long as the run
+        self._child = subprocess.Popen(arguments, stdout=self._printed, stderr=subprocess.STDOUT)
+
+    def end(self) -> int:
+        """Wait for the end, print what the run printed, and return the exit code."""
+        code = _exit_code(self._child)
+        with self._printed:
+            self._printed.seek(0)
+            print(self._printed.read(), end="", flush=True)
+        return code
+
+    def interrupt(self) -> None:
+        """End the run, if it still goes on, as Ctrl-C does."""
+        if self._child.poll() is None:
+            self._child.send_signal(signal.SIGINT)
+            self._child.wait()
+        self._printed.close()
+
+
+def _arguments(name: str, command: Sequence[str]) -> list[str]:
+    return [*command, "certify", "client", name, "--output", str(REPORTS / name)]
+
+
+def _is_judged(name: str, codes: Mapping[str, int]) -> bool:
+    return codes.get(name) in JUDGED and (REPORTS / name / "report.json").is_file()
+
+
+def _waits(name: str) -> bool:
+    """Tell whether the run of a registered client waits more than it works."""
+    try:
+        return resolve(name).waits
+    except UnknownClient:
+        return False
 
 
 def _kit() -> str:
@@ -112,8 +155,11 @@ def _keep(codes: Mapping[str, int]) -> None:
 
 
 def _run(arguments: Sequence[str]) -> int:
+    return _exit_code(subprocess.Popen(arguments))
+
+
+def _exit_code(child: subprocess.Popen[bytes]) -> int:
     """Return the exit code; on Ctrl-C the child, which gets the signal too, is left the time to write its partial report."""
-    child = subprocess.Popen(arguments)
     try:
         return child.wait()
     except KeyboardInterrupt:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -10,10 +11,17 @@ from groupproof.clients.registry.registered_clients import names
 
 # Stands for `groupproof`: notes what it was asked, and exits with the code that stands after the client's @.
 FAKE = """
-import pathlib, sys
+import os, pathlib, select, sys
 verb, *rest = sys.argv[1:]
 pathlib.Path("asked").open("a").write(" ".join(sys.argv[1:]) + "\\n")
 if verb == "certify":
+    if rest[1] == "pykafka":  # ends when another run lets it
+        let_go = os.open("gate", os.O_RDONLY | os.O_NONBLOCK) if os.path.exists("gate") else 0
+        print("the lines of pykafka")
+        if let_go and not select.select([let_go], [], [], 20)[0]:
+            sys.exit(5)
+    elif rest[1] == "opens-the-gate":
+        os.write(os.open("gate", os.O_WRONLY), b"!")
     folder = pathlib.Path(rest[rest.index("--output") + 1])
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "report.json").write_text("{}")
@@ -80,7 +88,7 @@ def test_all_means_every_registered_client(fake: list[str], tmp_path: Path) -> N
     assert certify.main(["all"], fake) == 0
 
     asked = (tmp_path / "asked").read_text().splitlines()
-    assert [line.split()[2] for line in asked[:-1]] == list(names())
+    assert sorted(line.split()[2] for line in asked[:-1]) == list(names())
 
 
 def test_what_has_a_verdict_is_not_run_again_when_a_run_is_resumed(fake: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -92,6 +100,25 @@ def test_what_has_a_verdict_is_not_run_again_when_a_run_is_resumed(fake: list[st
     asked = (tmp_path / "asked").read_text().splitlines()
     assert [line.split()[2] for line in asked if line.startswith("certify")] == ["b@4", "d"]
     assert "a@1                  1: breaks the protocol, or an expectation is stale, kept" in capfd.readouterr().out
+
+
+def test_a_client_that_waits_runs_beside_the_others_and_is_shown_last(fake: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "gate")
+
+    assert certify.main(["a", "pykafka", "opens-the-gate"], fake) == 0
+
+    printed = capfd.readouterr().out
+    order = ["=== a\n", "=== opens-the-gate\n", "=== pykafka\nthe lines of pykafka\n", "  a  ", "  pykafka  ", "  opens-the-gate  "]
+    assert sorted(order, key=printed.index) == order
+
+
+def test_a_client_that_waits_is_ended_with_the_run_that_is_interrupted(fake: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "gate")
+
+    assert certify.main(["pykafka", "b@130", "c"], fake) == 130
+
+    assert "pykafka" not in capfd.readouterr().out
+    assert not (tmp_path / "reports" / "pykafka").exists()
 
 
 def test_a_run_of_another_kit_is_not_resumed(fake: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,7 +87,8 @@ class RegisteredClient:
     `members_max` is how many members one process carries before they disturb each other's timing, measured at a heartbeat interval
     of 300 ms on one core; 1 where a process has one member. `error_line` is the expression, with the groups `error` and `message`, of what a
     program of level 0 writes to stderr where its client hands it an error and it goes on: its events have none for that. `kind` is the
-    capability that says which cases are for it: those of a protocol of its own (`connect`), or a consumer's where it is empty.
+    capability that says which cases are for it: those of a protocol of its own (`connect`), or a consumer's where it is empty. A client whose
+    run `waits` more than it works can run beside another.
     """
 
     name: str
@@ -103,6 +104,7 @@ class RegisteredClient:
     kind: str = ""
     level: int = 1
     multi: bool = False
+    waits: bool = False
     members_max: int = 1
     arguments: tuple[Argument, ...] = ()
     error_line: str = ""
