@@ -6,6 +6,7 @@ faust-streaming's `PartitionAssignor` and `CopartitionedAssignor`, for applicati
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 
 from groupproof.clients.assignors.assignment import Assignment, Cluster, GroupMember
 
@@ -13,7 +14,7 @@ __all__ = ["copartitioned_groups", "faust_assign"]
 
 
 def faust_assign(members: Sequence[GroupMember], cluster: Cluster) -> Assignment:
-    """Return the assignment; what a member claims in `owned` it keeps, up to the least that everybody has."""
+    """Return the assignment; what a member claims in `owned` it keeps, up to its share."""
     ordered = sorted(members, key=lambda member: member.member_id)
     assignment: Assignment = {member.member_id: [] for member in ordered}
     for topics in copartitioned_groups(ordered, cluster):
@@ -34,19 +35,22 @@ def copartitioned_groups(members: Sequence[GroupMember], cluster: Cluster) -> li
 
 
 def _deal(readers: Sequence[GroupMember], topics: Sequence[str], count: int) -> Mapping[str, set[int]]:
-    """Deal the numbers of one group of topics: `CopartitionedAssignor.get_assignment`."""
-    least, most = divmod(count, len(readers))[0], -(-count // len(readers))
+    """Deal the numbers of one group of topics: `CopartitionedAssignor.get_assignment`, without replicas."""
+    least, most = count // len(readers), -(-count // len(readers))
     kept = _kept(readers, topics, count, least if count >= len(readers) else most)
-    for number in sorted(set(range(count)) - {number for numbers in kept.values() for number in numbers}):
-        kept[min(kept, key=lambda member_id: len(kept[member_id]))].add(number)
+    circle = cycle(sorted(kept.values(), key=len))
+    for number in range(count):
+        if not any(number in numbers for numbers in kept.values()):
+            next(numbers for numbers in circle if len(numbers) < most).add(number)
     return kept
 
 
 def _kept(readers: Sequence[GroupMember], topics: Sequence[str], count: int, room: int) -> dict[str, set[int]]:
-    """Return what each reader keeps: of two that claim a number the later one, and no more than there is room for."""
-    kept: dict[str, set[int]] = {member.member_id: set() for member in readers}
-    owners = {number: member.member_id for member in readers for topic, number in member.owned if topic in topics and number < count}
-    for number, member_id in sorted(owners.items()):
-        if len(kept[member_id]) < room:
-            kept[member_id].add(number)
+    """Return what each reader keeps of what it claims: the greatest numbers that it has room for, and of two that claim a number the later one."""
+    kept: dict[str, set[int]] = {}
+    for reader in readers:
+        claims = sorted({number for topic, number in reader.owned if topic in topics and number < count})
+        kept[reader.member_id] = set(claims[max(0, len(claims) - room) :])
+        for other in readers[: len(kept) - 1]:
+            kept[other.member_id] -= kept[reader.member_id]
     return kept

@@ -113,6 +113,12 @@ def test_another_assignment_than_the_assignors_is_not_strict(expected_of: Mappin
     assert verdict(assigns_exactly("m0", by_client, requirement="ASSIGN-07"), led(GOOD)) is expected
 
 
+def test_an_assignment_by_another_assignor_is_not_compared() -> None:
+    other = {"m0": (T1,), "m1": (T0, U0)}
+
+    assert findings(assigns_exactly("m0", other, requirement="ASSIGN-07"), led(GOOD, protocol="faust")) == []
+
+
 def test_nothing_is_said_of_who_never_led() -> None:
     with pytest.raises(NotReached, match="never led"):
         verdict(assigns_everything("m1", {"t": 2}), led(GOOD))

@@ -13,6 +13,7 @@ from groupproof.harness.judging.case_checkers.leader_assignment import (
     takes_what_it_was_given,
 )
 from groupproof.harness.judging.case_checkers.leader_duties import leaves_nobody_out, or_left, syncs_as_leader
+from groupproof.harness.judging.case_checkers.required_settings import offers
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan_builders import assigned, company, joined, mark, passing, plan, settled, start, subject
 from groupproof.protocol.trace import Partitions
@@ -36,6 +37,7 @@ CASES: tuple[Case, ...] = (
             topics={"t": 3, "u": 3},
             steps=[*joined("m0", "z0"), passing(200)],
         ),
+        offers("m0", "range"),
         assigns_everything("m0", {"t": 3, "u": 3}),
         assigns_exactly("m0", {"m0": _partitions(t=(0, 1), u=(0, 1)), "z0": _partitions(t=(2,), u=(2,))}, requirement="ASSIGN-07"),
     ),
@@ -51,7 +53,7 @@ CASES: tuple[Case, ...] = (
             steps=[*joined("m0", "z0"), passing(200)],
         ),
         assigns_everything("m0", {"t": 3, "u": 3}),
-        assigns_exactly("m0", {"m0": _partitions(t=(0, 2), u=(1,)), "z0": _partitions(t=(1,), u=(0, 2))}, requirement="ASSIGN-08"),
+        assigns_exactly("m0", {"m0": _partitions(t=(0, 2), u=(1,)), "z0": _partitions(t=(1,), u=(0, 2))}, assignor="roundrobin", requirement="ASSIGN-08"),
     ),
     case(
         "assignor/member-without-partitions",

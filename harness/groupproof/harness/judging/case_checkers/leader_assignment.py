@@ -96,15 +96,17 @@ def assigns_everyone(client: str, members: int, *, requirement: str = "CLIENT-12
     return judge
 
 
-def assigns_exactly(client: str, expected: Mapping[str, Partitions], *, requirement: str, after: str | None = None) -> Judge:
-    """Judge the newest assignment of `client` as leader against what the named assignor gives; `expected` is by client id.
+def assigns_exactly(client: str, expected: Mapping[str, Partitions], *, assignor: str = "range", requirement: str, after: str | None = None) -> Judge:
+    """Judge the newest assignment of `client` as leader against what the assignor gives; `expected` is by client id.
 
-    One leader decides for all, so another complete assignment is safe: it is NON_STRICT.
+    One leader decides for all, so another complete assignment is safe: it is NON_STRICT. A group that agreed on another assignor says nothing of this one.
     """
     claim = Claim(requirement=requirement, expected="The leader assigns what the assignor agreed upon assigns.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        sync, _ = _led(ev, client, after)[-1]
+        sync, join = _led(ev, client, after)[-1]
+        if join.protocol != assignor:
+            return
         names = {obs.member: obs.client for obs in ev.responses(Api.JOIN_GROUP) if obs.member}
         got = {names.get(member, member): sorted(partitions) for member, partitions in assignments_of(sync).items()}
         wanted = {name: sorted(partitions) for name, partitions in expected.items()}

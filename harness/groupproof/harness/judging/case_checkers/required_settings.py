@@ -11,7 +11,7 @@ from groupproof.harness.model.evidence import CaseNotOffered, Evidence
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation
 
-__all__ = ["SCALED", "insists_on"]
+__all__ = ["SCALED", "insists_on", "offers"]
 
 SCALED: Final = frozenset({"session_timeout_ms", "heartbeat_interval_ms", "poll_timeout_ms"})
 """Settings by which judges and waits are scaled: what the client keeps to instead is read from the wire (`client_timeouts.py`)."""
@@ -33,6 +33,18 @@ def insists_on(settings: Mapping[str, Mapping[str, Any]], common: Mapping[str, s
                 raise CaseNotOffered(
                     f"the shim of {client} does not set assignors, and {client} does not offer {assignor}, which others in its group have"
                 )
+        return ()
+
+    return judge
+
+
+def offers(client: str, assignor: str) -> Judge:
+    """Return what makes a case about an assignor UNIMPLEMENTED for a client that joined with others only; it says nothing of any other client."""
+
+    def judge(ev: Evidence) -> Iterable[Finding]:
+        join = ev.terms(client).join
+        if join is not None and assignor not in _assignors_of(join):
+            raise CaseNotOffered(f"{client} does not offer {assignor}, which the case is about")
         return ()
 
     return judge
