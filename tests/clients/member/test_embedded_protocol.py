@@ -4,6 +4,7 @@ from groupproof.clients.member.connect_settings import WorkerSettings
 from groupproof.clients.member.connect_worker import ConnectWorker
 from groupproof.clients.member.consumer_settings import MemberSettings
 from groupproof.clients.member.embedded_protocol import EmbeddedProtocol, embedded_protocol
+from groupproof.clients.member.faust_worker import FaustWorker
 from groupproof.clients.member.group_leader import Leading
 from groupproof.clients.member.member_core import Core
 from groupproof.clients.member.partition_handover import HandOver
@@ -23,6 +24,12 @@ def test_settings_bring_a_worker_a_thread_or_nothing() -> None:
     assert isinstance(worker, ConnectWorker)
     assert isinstance(thread, StreamsThread)
     assert brought() is None
+
+
+def test_fausts_assignor_alone_makes_a_worker_of_faust() -> None:
+    core = Core(MemberSettings(group="g", topics=("t",), assignors=("faust",)), REFERENCE, lambda: 0.5)
+
+    assert isinstance(embedded_protocol(core, HandOver(core), Leading(core)), FaustWorker)
 
 
 def test_a_worker_reads_no_partitions_and_a_thread_those_that_it_is_assigned() -> None:

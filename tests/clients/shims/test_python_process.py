@@ -151,7 +151,9 @@ def test_sigusr1_prints_every_threads_stack() -> None:
     _run(story)
 
 
-@pytest.mark.parametrize("name", ["kafka_python_shim.py", "confluent_kafka_shim.py", "aiokafka_shim.py", "pykafka_shim.py", "kafkatest_confluent.py"])
+@pytest.mark.parametrize(
+    "name", ["kafka_python_shim.py", "confluent_kafka_shim.py", "aiokafka_shim.py", "pykafka_shim.py", "faust_shim.py", "kafkatest_confluent.py"]
+)
 def test_a_shim_without_its_client_says_that_it_cannot_run_here(name: str) -> None:
     done = subprocess.run([sys.executable, "-S", "-B", str(SHIMS / "python" / name)], capture_output=True, text=True, check=False, env={})
 

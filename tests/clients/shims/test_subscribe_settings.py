@@ -66,3 +66,9 @@ def test_a_field_that_makes_no_sense_is_named(fields: dict[str, Any], message: s
 def test_a_feature_that_is_not_there_is_told(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(NotImplementedHere, match=message):
         Subscribe.of(LEAST | fields)
+
+
+def test_fausts_assignor_stands_alone() -> None:
+    assert Subscribe.of(LEAST | {"assignors": ["faust"]}).settings.assignors == ("faust",)
+    with pytest.raises(NotImplementedHere, match="assignor faust"):
+        Subscribe.of(LEAST | {"assignors": ["faust", "range"]})

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.traces import Story, findings
 
-from groupproof.harness.judging.case_checkers.required_settings import SCALED, insists_on
+from groupproof.harness.judging.case_checkers.required_settings import SCALED, insists_on, offers
 from groupproof.harness.model.evidence import CaseNotOffered
 
 FIELDS = {"session_timeout_ms": 1_000, "assignors": ["roundrobin"], "request_timeout_ms": 2_500}
@@ -32,3 +32,15 @@ def test_it_can_where_the_wire_shows_the_setting_all_the_same() -> None:
 def test_what_is_ignored_and_not_insisted_on_costs_nothing() -> None:
     assert findings(insists_on({"m0": {"assignors": ["roundrobin"]}}), ignoring("request_timeout_ms").end()) == []
     assert "session_timeout_ms" in SCALED
+
+
+@pytest.mark.parametrize(("offered", "can_be_had"), [("range", True), ("faust", False)])
+def test_a_case_about_an_assignor_cannot_be_had_of_a_client_that_joins_with_others(offered: str, can_be_had: bool) -> None:
+    story = ignoring()
+    story.join(protocol=offered)
+
+    if can_be_had:
+        assert findings(offers("m0", "range"), story.end()) == []
+    else:
+        with pytest.raises(CaseNotOffered, match="m0 does not offer range"):
+            findings(offers("m0", "range"), story.end())

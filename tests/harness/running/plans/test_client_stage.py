@@ -48,6 +48,20 @@ def test_the_reference_plays_in_memory_and_programs_over_loopback() -> None:
     assert isinstance(stage(is_virtual=False).network(Recorder(lambda: 0), CASE), LoopbackNetwork)
 
 
+def test_a_group_assigns_by_the_subjects_own_assignor() -> None:
+    two = replace(PLAN, members=(Member(name="m0"), Member(name="a0", kind="reference")), steps=(Start(member="a0"), *PLAN.steps))
+
+    async def main() -> Play:
+        return await replace(stage(), own_assignor="faust").play(replace(CASE, plan=two), key="c1")
+
+    trace = trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0)).trace
+    joins = [obs for obs in trace if obs.kind == "response" and obs.api == "JoinGroup" and not obs.error]
+    given = {obs.client: obs.partitions for obs in trace if obs.kind == "response" and obs.api == "SyncGroup" and not obs.error}
+
+    assert {obs.body["protocol_name"] for obs in joins} == {"faust"}
+    assert sorted(partition for partitions in given.values() for partition in partitions) == [("t", 0), ("t", 1)]
+
+
 def test_a_trace_that_grows_without_end_counts_as_a_flood() -> None:
     recorder = Recorder(lambda: 0)
     network = stage(is_virtual=False).network(recorder, CASE)

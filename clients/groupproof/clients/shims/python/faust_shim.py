@@ -6,7 +6,6 @@ stops it. Members share partitions by Faust's own assignor, `faust`; without sta
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 from collections.abc import Iterable
 from typing import Any
@@ -81,10 +80,10 @@ def _settings(subscribe: Subscribe) -> dict[str, Any]:
         raise Unimplemented(f"Faust has no assignor {assignor}")
     if others:
         subscribe.ignore("assignors")  # it has one
-    interval_s = subscribe.take("auto_commit_interval_ms", 5_000) / 1000
+    is_committing, interval_s = subscribe.take("auto_commit", default=True), subscribe.take("auto_commit_interval_ms", 5_000) / 1000
     return {
         "broker": f"kafka://{subscribe.take('bootstrap')}",
-        "broker_commit_interval": interval_s if subscribe.take("auto_commit", True) else NEVER_S,  # it cannot be turned off
+        "broker_commit_interval": interval_s if is_committing else NEVER_S,  # it cannot be turned off
         "broker_max_poll_interval": subscribe.take("max_poll_interval_ms", 300_000) / 1000,
         "broker_rebalance_timeout": subscribe.take("max_poll_interval_ms", 300_000) / 1000,
         "canonical_url": f"http://{subscribe.take('client_id')}:6066",

@@ -53,7 +53,9 @@ CASES: tuple[Case, ...] = (
             steps=[*joined("m0", "z0"), passing(200)],
         ),
         assigns_everything("m0", {"t": 3, "u": 3}),
-        assigns_exactly("m0", {"m0": _partitions(t=(0, 2), u=(1,)), "z0": _partitions(t=(1,), u=(0, 2))}, assignor="roundrobin", requirement="ASSIGN-08"),
+        assigns_exactly(
+            "m0", {"m0": _partitions(t=(0, 2), u=(1,)), "z0": _partitions(t=(1,), u=(0, 2))}, assignor="roundrobin", requirement="ASSIGN-08"
+        ),
     ),
     case(
         "assignor/member-without-partitions",

@@ -23,7 +23,7 @@ from groupproof.harness.model.errors import RunError
 from groupproof.harness.model.plan import Impair
 from groupproof.harness.running.canary import Canary, watch_lags
 from groupproof.harness.running.plans.member_control import Actor
-from groupproof.harness.running.plans.own_assignor import with_own_assignor
+from groupproof.harness.running.plans.own_assignor import with_assignor
 from groupproof.harness.running.plans.plan_runner import Driver, Limits
 from groupproof.harness.running.plans.receipts import watch_receipts
 from groupproof.harness.running.plans.retry_rhythm import MEASURING, Rhythm, rhythm_of
@@ -47,7 +47,8 @@ FLOOD = 2_000
 class Stage:
     """What all cases of a run share. `company` plays the members that are not under test; `rhythm` is the subject's, where it was measured.
 
-    With `draws_names` no client can tell a case by its group, its topics or its unheard-of error code: they are drawn from the seed.
+    With `draws_names` no client can tell a case by its group, its topics or its unheard-of error code: they are drawn from the seed. `own_assignor`
+    is what the subject assigns by where it has none of the assignors that others have.
     """
 
     subject: Subject
@@ -61,6 +62,7 @@ class Stage:
     on_started: Callable[[Case, Actor], Awaitable[None]] | None = None
     rhythm: Rhythm | None = None
     draws_names: bool = False
+    own_assignor: str | None = None
 
     @property
     def is_virtual(self) -> bool:
@@ -124,7 +126,7 @@ class Stage:
 
     def _assigned(self, case: Case) -> Case:
         """Return the case whose members all assign by the subject's own assignor, where it has one and the plan names none."""
-        return replace(case, plan=with_own_assignor(plan_of(case), self.subject.hello.capabilities))
+        return case if self.own_assignor is None else replace(case, plan=with_assignor(plan_of(case), self.own_assignor))
 
     def _columns(self, case: Case, key: str) -> dict[str, Any]:
         clock = "virtual" if self.subject.is_virtual else "wall"

@@ -8,13 +8,18 @@ from dataclasses import replace
 from groupproof.harness.model.plan import Member, Plan
 from groupproof.protocol.wire.faust_metadata import ASSIGNOR
 
-__all__ = ["with_own_assignor"]
+__all__ = ["own_assignor_of", "with_assignor"]
 
 
-def with_own_assignor(plan: Plan, capabilities: Collection[str]) -> Plan:
-    """Return the plan with the assignor that a capability names; the plan itself where there is none."""
-    return replace(plan, members=tuple(_with_assignor(member) for member in plan.members)) if ASSIGNOR in capabilities else plan
+def own_assignor_of(capabilities: Collection[str]) -> str | None:
+    """Return the assignor that a shim's capabilities name, which is called like it; None where its client has those that others have."""
+    return ASSIGNOR if ASSIGNOR in capabilities else None
 
 
-def _with_assignor(member: Member) -> Member:
-    return member if "assignors" in member.settings else replace(member, settings={**member.settings, "assignors": [ASSIGNOR]})
+def with_assignor(plan: Plan, assignor: str) -> Plan:
+    """Return the plan with this assignor for every member for which it names none."""
+    return replace(plan, members=tuple(_with_assignor(member, assignor) for member in plan.members))
+
+
+def _with_assignor(member: Member, assignor: str) -> Member:
+    return member if "assignors" in member.settings else replace(member, settings={**member.settings, "assignors": [assignor]})

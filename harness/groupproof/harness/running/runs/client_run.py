@@ -16,6 +16,7 @@ from groupproof.harness.model.case import Case
 from groupproof.harness.model.case_dialect import CLASSIC_CAPABILITY
 from groupproof.harness.running.case_runner import CaseStage, Progress, Runner
 from groupproof.harness.running.plans.client_stage import Stage
+from groupproof.harness.running.plans.own_assignor import own_assignor_of
 from groupproof.harness.running.plans.plan_runner import Limits
 from groupproof.harness.running.runs.whole_run import BROKEN_MAX, CertifyRun, RunConfig, RunOutcome, Say, info_of
 from groupproof.harness.running.shim_check.shim_check import ShimCheck
@@ -84,6 +85,7 @@ class ClientRun(CertifyRun):
             canary=None if subject.is_virtual else self.canary,
             on_started=None if config.hold is None else config.hold.on_started,
             draws_names=True,
+            own_assignor=own_assignor_of(subject.hello.capabilities),
         )
 
     async def rule(self, stage: CaseStage) -> None:

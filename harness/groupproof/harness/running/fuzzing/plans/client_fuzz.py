@@ -30,6 +30,7 @@ from groupproof.harness.running.fuzzing.plans.plan_source import Traits, plan_dr
 from groupproof.harness.running.fuzzing.plans.shrink_plan import count_of_faults
 from groupproof.harness.running.fuzzing.plans.themes import Theme, theme_of, themes_of
 from groupproof.harness.running.plans.client_stage import Stage
+from groupproof.harness.running.plans.own_assignor import own_assignor_of
 from groupproof.harness.running.plans.plan_runner import Limits
 from groupproof.harness.running.runs.whole_run import CertifyRun, RunConfig, info_of
 from groupproof.harness.subjects.client_registry import Candidate, company
@@ -152,6 +153,7 @@ class ClientFuzzing(CertifyRun):
             advertise=config.advertise,
             limits=Limits() if config.timeout_s is None else Limits(steps_s=config.timeout_s),
             canary=None if self.is_virtual else self.canary,
+            own_assignor=own_assignor_of(subject.hello.capabilities),
         )
 
     # The hunt.

@@ -35,6 +35,7 @@ from groupproof.harness.running.fuzzing.choice_source import Drawer, weighed
 from groupproof.harness.running.fuzzing.plans.app_actions import ALONE, MEANWHILE, NEEDS, STIRS, AppAction
 from groupproof.harness.running.fuzzing.plans.random_faults import Kind, Setting, mishap
 from groupproof.harness.running.fuzzing.plans.themes import Phase, Theme
+from groupproof.harness.running.plans.own_assignor import own_assignor_of
 from groupproof.protocol.faults import Fault, Hold
 from groupproof.protocol.vocabulary import COOPERATIVE_STICKY, Api, ErrorCode
 
@@ -140,7 +141,8 @@ class _Author:
     def _settings(self, *, is_short: bool) -> dict[str, Any]:
         """Return what all members are told; a short session goes with a deadline for polls that an application can miss."""
         drawer = self.drawer
-        assignors = ("range", "roundrobin", *((COOPERATIVE_STICKY,) * 2 if self._can("cooperative") else ()))
+        own = own_assignor_of(self.traits.capabilities)
+        assignors = ("range" if own is None else own, "roundrobin", *((COOPERATIVE_STICKY,) * 2 if self._can("cooperative") else ()))
         settings: dict[str, Any] = {
             "assignors": [drawer.one_of(assignors)],
             "session_timeout_ms": _SHORT_MS if is_short else 2 * _SHORT_MS,
