@@ -56,10 +56,10 @@ def test_a_group_assigns_by_the_subjects_own_assignor() -> None:
 
     trace = trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0)).trace
     joins = [obs for obs in trace if obs.kind == "response" and obs.api == "JoinGroup" and not obs.error]
-    given = {obs.client: obs.partitions for obs in trace if obs.kind == "response" and obs.api == "SyncGroup" and not obs.error}
+    assigned = {obs.client: obs.partitions for obs in trace if obs.kind == "response" and obs.api == "SyncGroup" and not obs.error}
 
     assert {obs.body["protocol_name"] for obs in joins} == {"faust"}
-    assert sorted(partition for partitions in given.values() for partition in partitions) == [("t", 0), ("t", 1)]
+    assert sorted(partition for partitions in assigned.values() for partition in partitions) == [("t", 0), ("t", 1)]
 
 
 def test_a_trace_that_grows_without_end_counts_as_a_flood() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from groupproof_shim import AsyncMember, Partition, Subscribe, Unimplemented, cannot_run_here, serve
 
 try:
-    import faust
+    from faust import App, __version__  # not `faust` alone, which would import the rest as the first member subscribes
 except ImportError as missing:
     cannot_run_here(f"faust-streaming cannot be imported here: {missing}")
 
@@ -30,7 +30,7 @@ NEVER_S = 24 * 3600.0
 
 
 def main() -> None:
-    serve("faust", faust.__version__, ["classic", "auto-commit", "pause", "static", "on-revoked", "faust"], FaustMember)
+    serve("faust", __version__, ["classic", "auto-commit", "pause", "static", "on-revoked", "faust"], FaustMember)
 
 
 class FaustMember(AsyncMember):
@@ -39,7 +39,7 @@ class FaustMember(AsyncMember):
     async def open(self, subscribe: Subscribe) -> None:
         if subscribe.dialect != "classic":
             raise Unimplemented("Faust has the classic group protocol only")
-        app = self.app = faust.App(**_settings(subscribe))
+        app = self.app = App(**_settings(subscribe))
         topic = app.topic(*subscribe.topics, key_serializer="raw", value_serializer="raw")
         app.agent(topic)(self._take)
         app.on_partitions_revoked.connect(self._revoked)
