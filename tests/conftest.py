@@ -73,7 +73,6 @@ def pytest_collection_finish() -> None:
         _unfrozen.set()
 
     gc.unfreeze = unfreeze  # to ask gc.get_freeze_count() after each test would count all objects
-    gc.collect()
     gc.freeze()
 
 
@@ -85,10 +84,19 @@ def pytest_runtest_logfinish() -> None:
         gc.freeze()
 
 
-def pytest_sessionfinish() -> None:
-    """Have what was never closed found, as pytest does when it ends."""
-    gc.unfreeze = _unfreeze
+@pytest.fixture(scope="session", autouse=True)
+def what_was_never_closed() -> Generator[None]:
+    """Have it found after the last test, whose failure it is: a worker of xdist has nobody hear what pytest finds when it ends.
+
+    Pytest looks for it twice and the interpreter once more. All that was loaded is again out of their way.
+    """
+    yield
     gc.unfreeze()
+    gc.collect()
+
+
+def pytest_sessionfinish() -> None:
+    gc.unfreeze = _unfreeze
 
 
 @pytest.hookimpl(wrapper=True)
