@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from _pytest.mark import ParameterSet
 from tests.chaos.scenario_texts import carried_out
+from tests.power.shares import of_this_run
 
 from groupproof.chaos.scenarios.scenario import RunMode, Scenario
 from groupproof.chaos.scenarios.scenario_case import compile_scenario, expectations_of
@@ -65,7 +66,7 @@ def of_param(param: ParameterSet) -> Scenario:
 
 
 def each_in_turn() -> list[ParameterSet]:
-    return [pytest.param(scenario, id=scenario.name, marks=() if scenario.name in SAMPLE else pytest.mark.soak) for scenario in shipped()]
+    return of_this_run(pytest.param(scenario, id=scenario.name, marks=() if scenario.name in SAMPLE else pytest.mark.soak) for scenario in shipped())
 
 
 def seen(scenario: Scenario, trace: Trace) -> list[bool]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.harness.running.scripts.in_process import performed
+from tests.power.shares import of_this_run
 
 from groupproof.harness.model.script import Script
 from groupproof.harness.running.fuzzing.histories.divergence import divergences_in
@@ -17,11 +18,11 @@ SCHEDULES = {file.stem: load_schedule(file) for file in sorted(FOLDER.glob("*.js
 
 
 OLDEST, NEWEST = profiles()[0], profiles()[-1]
-PLAYED = [
+PLAYED = of_this_run(
     pytest.param(schedule, profile, id=f"{name}-{profile}", marks=() if profile in (schedule.profile, OLDEST, NEWEST) else pytest.mark.soak)
     for name, schedule in SCHEDULES.items()
     for profile in profiles()
-]
+)
 """Each schedule in the profile that it was met in, the oldest and the newest; in the soak in every profile."""
 
 

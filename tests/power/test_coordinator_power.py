@@ -9,6 +9,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,7 @@ def _is_failed(case: Case, judgement: Judgement) -> bool:
     return judgement.verdict in TOLD[case.level]
 
 
+@cache
 def _cases_by_bug() -> dict[tuple[str, str, bool], list[Case]]:
     """Return the cases that a bug is to fail, by the bug and the profile that they need, and whether they are quick."""
     found: dict[tuple[str, str, bool], list[Case]] = {}

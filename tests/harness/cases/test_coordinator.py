@@ -25,7 +25,9 @@ from groupproof.harness.model.prerequisites import needs_of
 from groupproof.harness.model.script import Ask, AwaitAnswer, AwaitClose, Cut, Raw, ReadAgain, StopReading, script_from_json, script_to_json
 from groupproof.harness.model.script_builders import beat, join, joined, leave, list_groups
 from groupproof.harness.model.verdicts import Verdict
+from groupproof.harness.running.scripts import cluster_pool
 from groupproof.harness.running.scripts.coordinator_stage import BrokerStage, cluster_spec_of
+from groupproof.harness.subjects.brokers.cluster_map import ClusterMap
 from groupproof.harness.subjects.brokers.reference_brokers import ReferenceBrokers
 from groupproof.harness.subjects.networks.virtual_time import run_virtually
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
@@ -164,6 +166,31 @@ def test_requests_are_turned_to_another_group_and_other_protocols() -> None:
     assert [(protocol["name"], protocol["metadata"]) for protocol in offered.fields["protocols"]] == [("range", b"1"), ("sticky", b"2")]
 
 
+@pytest.fixture
+def unprobed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out what a cluster is asked when it has come up, of which each case has one here: the reference can be spoken to by every version that it offers.
+
+    That it can is asked once, below.
+    """
+
+    async def nothing(where: ClusterMap, group: str) -> dict[Api, dict[int, str]]:
+        return {}
+
+    monkeypatch.setattr(cluster_pool, "unreadable", nothing)
+
+
+@pytest.mark.parametrize("profile", ["kafka-1.1", "kafka-4.1"])
+def test_the_kits_own_cluster_can_be_spoken_to_by_every_version_that_it_offers(profile: str) -> None:
+    found: list[object] = []
+
+    async def main() -> None:
+        async with cluster_pool.opened(ReferenceBrokers(profile=profile, seed=1), cluster_spec_of(QUICK[0]), QUICK[:1]) as cluster:
+            found.append(cluster.where.unreadable)
+
+    run_virtually(main, seed=1)
+    assert found == [{}]
+
+
 def _judged(case: Case, profile: str) -> tuple[Judgement, Trace]:
     plays: list[Play] = []
 
@@ -177,6 +204,7 @@ def _judged(case: Case, profile: str) -> tuple[Judgement, Trace]:
     return judge_script_run(case, plays[0].trace), plays[0].trace
 
 
+@pytest.mark.usefixtures("unprobed")
 @pytest.mark.parametrize("case", QUICK, ids=lambda case: case.id)
 def test_the_kits_own_cluster_passes_each_case_and_answers_as_it_is_written(case: Case) -> None:
     judgement, trace = _judged(case, "kafka-4.1")
@@ -188,6 +216,7 @@ def test_the_kits_own_cluster_passes_each_case_and_answers_as_it_is_written(case
     assert ROWS.get(case.id, row) == row, "run: make docs"
 
 
+@pytest.mark.usefixtures("unprobed")
 @pytest.mark.parametrize("case", parts([(case,) for case in QUICK], lambda row: is_drawn(row[0].id, OLDEST_SHARE)), ids=lambda case: case.id)
 def test_a_case_suits_the_oldest_release_or_is_not_for_it(case: Case) -> None:
     judgement, _ = _judged(case, "kafka-1.1")

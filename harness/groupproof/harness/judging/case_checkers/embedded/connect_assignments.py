@@ -9,6 +9,7 @@ from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, o
 from groupproof.harness.judging.case_checkers.trace_queries import moment
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms, waited
 from groupproof.harness.judging.checkers.embedded.connect_frames import Dealt, Jobs, dealt, jobs_in_words
+from groupproof.harness.judging.checkers.embedded.led_generations import rounds_of
 from groupproof.harness.judging.checkers.frame_facts import SLACK_MS
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.client_timeouts import REACT_MS
@@ -38,7 +39,7 @@ def agrees_on(client: str, protocol: str, *, after: str | None = None, requireme
     )
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        rounds = [deal for deal in _rounds(ev, client, after) if deal.version == version]
+        rounds = [deal for deal in rounds_of(dealt, ev, client, after) if deal.version == version]
         if not rounds:
             raise NotReached(f"{client} led no generation that agreed on {protocol}")
         for deal in rounds:
@@ -73,7 +74,7 @@ def assigns_once(client: str, *, requirement: str = "CONNECT-05") -> Judge:
     claim = Claim(requirement=requirement, expected="No connector and no task is given to two workers.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        for deal in _rounds(ev, client, None):
+        for deal in rounds_of(dealt, ev, client, None):
             counts = Counter(job for member in deal.states for job in deal.result(member))
             twice = frozenset(job for job, count in counts.items() if count > 1)
             if twice:
@@ -90,7 +91,7 @@ def assigns_everything(client: str, *jobs: TopicPartition, after: str | None, re
     claim = Claim(requirement=requirement, expected="Each connector and each task is given to a worker, and none that is not configured.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        rounds = _rounds(ev, client, after)
+        rounds = rounds_of(dealt, ev, client, after)
         whole = next((deal for deal in rounds if deal.results() == wanted), None)
         last = rounds[-1].results()
         never = "It left connectors or tasks to nobody." if wanted - last else "It let workers run what is not configured."
@@ -116,7 +117,7 @@ def revokes_first(client: str, *, after: str, requirement: str = "CONNECT-06") -
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         moved = False
-        for deal in _rounds(ev, client, after):
+        for deal in rounds_of(dealt, ev, client, after):
             for member, assignment in deal.assignments.items():
                 came = frozenset() if assignment is None else frozenset(assignment.assigned)
                 moved = moved or (assignment is not None and bool(assignment.revoked))
@@ -140,7 +141,7 @@ def revokes(client: str, *jobs: TopicPartition, after: str, requirement: str = "
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         wanted: Jobs = frozenset(jobs)
-        done = next((deal for deal in _rounds(ev, client, after) if not wanted & deal.results()), None)
+        done = next((deal for deal in rounds_of(dealt, ev, client, after) if not wanted & deal.results()), None)
         never, late = "It did not revoke it.", "It revoked it late."
         sync = None if done is None else done.sync
         yield overdue(ev, claim, sync, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It did.", sync)
@@ -155,8 +156,8 @@ def keeps_lost_jobs_back(client: str, max_delay_ms: int, *, after: str, counts_d
     )
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        rounds = _rounds(ev, client, after)
-        before = _rounds(ev, client, None)
+        rounds = rounds_of(dealt, ev, client, after)
+        before = rounds_of(dealt, ev, client, None)
         earlier = [deal for deal in before if deal.sync.seq <= rounds[0].sync.seq]
         last = earlier[-2].results() if len(earlier) > 1 else frozenset()
         lost = last - frozenset[TopicPartition]().union(*(rounds[0].running(member) for member in rounds[0].states))
@@ -195,7 +196,7 @@ def leaves_others_alone(client: str, *, after: str, requirement: str = "CONNECT-
     claim = Claim(requirement=requirement, expected="The workers that stayed keep what they run.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        for deal in _rounds(ev, client, after):
+        for deal in rounds_of(dealt, ev, client, after):
             taken_away = frozenset(job for assignment in deal.assignments.values() if assignment is not None for job in assignment.revoked)
             if taken_away:
                 yield claim.tolerated("It revoked something from a worker that stayed.", deal.sync, detail=jobs_in_words(taken_away))
@@ -210,7 +211,11 @@ def answers_mismatch(client: str, offset: int, *, after: str | None = None, requ
     claim = Claim(requirement=requirement, expected="The leader answers all members with CONFIG_MISMATCH, the newest offset and nothing to run.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        rounds = [deal for deal in _rounds(ev, client, after) if any(state is not None and state.offset == offset for state in deal.states.values())]
+        rounds = [
+            deal
+            for deal in rounds_of(dealt, ev, client, after)
+            if any(state is not None and state.offset == offset for state in deal.states.values())
+        ]
         if not rounds:
             raise NotReached(f"{client} led no generation with a member at offset {offset}")
         for deal in rounds:
@@ -223,10 +228,3 @@ def answers_mismatch(client: str, offset: int, *, after: str | None = None, requ
                 yield claim.ok("It did.", deal.sync)
 
     return judge
-
-
-def _rounds(ev: Evidence, client: str, after: str | None) -> list[Dealt]:
-    rounds = list(dealt(ev, client, after, ev.closing))
-    if not rounds:
-        raise NotReached(f"{client} led no generation" + (f" after {after}" if after else ""))
-    return rounds

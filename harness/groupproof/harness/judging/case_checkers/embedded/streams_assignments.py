@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue
 from groupproof.harness.judging.case_checkers.trace_queries import moment
 from groupproof.harness.judging.checkers.claim import Claim, tolerated_ms, waited
+from groupproof.harness.judging.checkers.embedded.led_generations import rounds_of
 from groupproof.harness.judging.checkers.embedded.streams_frames import Dealt, dealt, tasks_in_words
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.client_timeouts import REACT_MS
@@ -30,7 +31,7 @@ def agrees_on_versions(client: str, *, after: str, requirement: str = "STREAMS-0
     )
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        rounds = [deal for deal in _rounds(ev, client, after) if len(deal.subscriptions) > 1]
+        rounds = [deal for deal in rounds_of(dealt, ev, client, after) if len(deal.subscriptions) > 1]
         if not rounds:
             raise NotReached(f"{client} led no generation with another member")
         for deal in rounds:
@@ -62,7 +63,7 @@ def deals_once(client: str, *, requirement: str = "STREAMS-08") -> Judge:
     )
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        for deal in _rounds(ev, client, None):
+        for deal in rounds_of(dealt, ev, client, None):
             counts = Counter(task for info in deal.infos for task in set(info.active))
             twice = [task for task, count in counts.items() if count > 1]
             muddled = [name for name, item in deal.assignments.items() if item is not None and not _is_aligned(item.partitions, item.info.active)]
@@ -86,7 +87,7 @@ def deals_everything(client: str, tasks: int, *, after: str, requirement: str = 
     claim = Claim(requirement=requirement, expected="Each task is given to a member.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        whole = next((deal.sync for deal in _rounds(ev, client, after) if len(deal.active()) == tasks), None)
+        whole = next((deal.sync for deal in rounds_of(dealt, ev, client, after) if len(deal.active()) == tasks), None)
         never, late = "It left tasks to nobody.", "It gave them all out late."
         yield overdue(ev, claim, whole, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It is.", whole)
 
@@ -102,7 +103,7 @@ def calls_back(client: str, *, after: str, requirement: str = "STREAMS-09") -> J
 
     def judge(ev: Evidence) -> Iterator[Finding]:
         moved = False
-        for deal in _rounds(ev, client, after):
+        for deal in rounds_of(dealt, ev, client, after):
             held = frozenset[TopicPartition]().union(*deal.owned.values())
             now = frozenset(partition for item in deal.assignments.values() if item is not None for partition in item.partitions)
             early = [
@@ -138,12 +139,13 @@ def deals_standbys(client: str, tasks: int, *, after: str, requirement: str = "S
     claim = Claim(requirement=requirement, expected="Each stateful task has a standby at a member that does not run it.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        for deal in _rounds(ev, client, after):
+        for deal in rounds_of(dealt, ev, client, after):
             if both := [task for info in deal.infos for task, _ in info.standby if task in info.active]:
                 yield claim.failed("It gave a member a standby of a task that it runs.", deal.sync, detail=tasks_in_words(both))
                 return
         whole = next(
-            (deal.sync for deal in _rounds(ev, client, after) if len({task for info in deal.infos for task, _ in info.standby}) == tasks), None
+            (deal.sync for deal in rounds_of(dealt, ev, client, after) if len({task for info in deal.infos for task, _ in info.standby}) == tasks),
+            None,
         )
         never, late = "Tasks are without a standby.", "They got one late."
         yield overdue(ev, claim, whole, since=moment(ev, after), within_ms=within_ms, never=never, late=late) or claim.ok("It has.", whole)
@@ -156,7 +158,7 @@ def keeps_standbys_apart(client: str, *, after: str, requirement: str = "STREAMS
     claim = Claim(requirement=requirement, expected="A task has no standby in the process that runs it.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        rounds = [deal for deal in _rounds(ev, client, after) if _threads_of_one(deal)]
+        rounds = [deal for deal in rounds_of(dealt, ev, client, after) if _threads_of_one(deal)]
         if not rounds:
             raise NotReached("no process with two threads was given tasks")
         for deal in rounds:
@@ -191,7 +193,7 @@ def answers_error(client: str, error: int, *, after: str, requirement: str) -> J
     claim = Claim(requirement=requirement, expected=f"The leader answers all members with error {error} and no tasks.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
-        deal = _rounds(ev, client, after)[-1]
+        deal = rounds_of(dealt, ev, client, after)[-1]
         if deal.assignments.keys() != deal.subscriptions.keys():
             yield claim.failed("It left members out.", deal.sync)
         elif any(item is None or item.info.error == NO_ERROR or item.partitions for item in deal.assignments.values()):
@@ -202,10 +204,3 @@ def answers_error(client: str, error: int, *, after: str, requirement: str) -> J
             yield claim.ok("It does.", deal.sync)
 
     return judge
-
-
-def _rounds(ev: Evidence, client: str, after: str | None) -> list[Dealt]:
-    rounds = list(dealt(ev, client, after, ev.closing))
-    if not rounds:
-        raise NotReached(f"{client} led no generation" + (f" after {after}" if after else ""))
-    return rounds

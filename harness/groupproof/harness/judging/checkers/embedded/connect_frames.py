@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from groupproof.harness.judging.checkers.embedded.led_generations import syncs_of_leader
 from groupproof.harness.judging.checkers.frame_facts import error_of
 from groupproof.harness.model.evidence import Evidence
 from groupproof.protocol.trace import Observation
@@ -97,12 +98,7 @@ def received_jobs(ev: Evidence, client: str, after: str | int | None = None, bef
 
 def dealt(ev: Evidence, client: str, after: str | int | None = None, before: str | int | None = None) -> Iterator[Dealt]:
     """Yield what `client` handed out as a leader: its SyncGroups in generations that it was told to lead."""
-    joins = [obs for obs in ev.responses(Api.JOIN_GROUP, client) if error_of(obs) == 0 and obs.body.get("leader") == obs.member]
-    for sync in ev.requests(Api.SYNC_GROUP, client, after, before):
-        led = [join for join in joins if join.generation == sync.generation and join.member == sync.member and join.seq < sync.seq]
-        if not led:
-            continue
-        answer = led[-1]
+    for sync, answer in syncs_of_leader(ev, client, after, before):
         yield Dealt(
             sync=sync,
             leader=answer.member or "",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from groupproof.harness.judging.checkers.embedded.led_generations import syncs_of_leader
 from groupproof.harness.judging.checkers.frame_facts import error_of, knew, subscriptions_of
 from groupproof.harness.model.evidence import Evidence
 from groupproof.protocol.trace import Observation
@@ -82,15 +83,11 @@ def newest_assignment(ev: Evidence, client: str, join: Observation) -> ThreadAss
 
 def dealt(ev: Evidence, client: str, after: str | int | None = None, before: str | int | None = None) -> Iterator[Dealt]:
     """Yield what `client` dealt as a leader: its SyncGroups in generations that it was told to lead."""
-    joins = [obs for obs in ev.responses(Api.JOIN_GROUP, client) if error_of(obs) == 0 and obs.body.get("leader") == obs.member]
-    for sync in ev.requests(Api.SYNC_GROUP, client, after, before):
-        led = [join for join in joins if join.generation == sync.generation and join.member == sync.member and join.seq < sync.seq]
-        if not led:
-            continue
-        subscriptions = subscriptions_of(led[-1])
+    for sync, answer in syncs_of_leader(ev, client, after, before):
+        subscriptions = subscriptions_of(answer)
         yield Dealt(
             sync=sync,
-            leader=led[-1].member or "",
+            leader=answer.member or "",
             subscriptions={member: _subscription_info(subscription) for member, subscription in subscriptions.items()},
             owned={member: frozenset(subscription.owned) for member, subscription in subscriptions.items()},
             assignments={item["member_id"]: _thread_assignment(item.get("assignment") or b"") for item in sync.body.get("assignments") or ()},
