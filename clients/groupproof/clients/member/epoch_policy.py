@@ -60,12 +60,14 @@ class EpochPolicy:
     leave_fields: Literal["none", "empty"] = "none"
     leaves: Literal["once", "never", "twice", "before-callback", "without-id"] = "once"
     leaves_when_told_to_stay: bool = False
+    short_close_is_cut: bool = False  # a close that is given a time ends without a word
     poll_end: Literal["at-once", "never"] = "at-once"  # when it leaves for want of polls
     joins_again: bool = True  # after it was fenced
 
     # Commits and committed offsets
     commit_epoch: Literal["newest", "first", "none", "previous"] = "newest"
     fetches_as: Literal["member", "nobody"] = "member"
+    overdue_fetch_is_forgotten: bool = False  # committed offsets that did not come in time are not asked for again
 
 
 REFERENCE_EPOCHS: Final = EpochPolicy()

@@ -84,9 +84,11 @@ EPOCH_BUGS: Final = (
     _bug("no-leave", "Closes without a leave.", "CGV-01", leaves="never"),
     _bug("leaves-twice", "Sends its leave twice.", "CGV-12 CGV-11", leaves="twice"),
     _bug("leaves-before-it-revokes", "Leaves before the revoked-callback has run.", "CGV-08", leaves="before-callback"),
+    _bug("close-without-time-is-cut", "Ends without a word where its close is given a time.", "CGV-01", short_close_is_cut=True, text="KAFKA-17518"),
     # Commits
     _bug("commits-with-first-epoch", "Commits with its first epoch.", "CGP-01 CGP-04", commit_epoch="first"),
     _bug("commits-with-previous-epoch", "Commits with the epoch before the newest.", "CGP-01 CGP-04", commit_epoch="previous"),
+    _bug("forgets-an-overdue-fetch", "Asks no more for committed offsets that did not come in time.", "CGP-11 CGP-10", overdue_fetch_is_forgotten=True, text="franz-go 8038d16d"),
     _bug("commits-as-nobody", "Commits as if it were no member.", "CGP-01", commit_epoch="none"),
     # Reactions
     _reaction("ignores-110", "Goes on with its epoch after FENCED_MEMBER_EPOCH.", "CGT-18", BEAT, 110, do=(IGNORE,)),

@@ -28,7 +28,7 @@ from groupproof.protocol.kit_release import release
 __all__ = ["CAPABILITIES", "main", "run_shim"]
 
 CAPABILITIES: Final = (
-    "classic", "consumer", "regex", "commit", "commit-async", "auto-commit", "pause", "poll-deadline", "static", "cooperative", "on-revoked", "resubscribe", "multi",
+    "classic", "consumer", "regex", "commit", "commit-async", "auto-commit", "pause", "poll-deadline", "static", "cooperative", "on-revoked", "resubscribe", "close-timeout", "multi",
     "connect", "streams",
 )  # fmt: skip
 _COMMANDS: Final = frozenset(

@@ -188,7 +188,9 @@ class ShimMember:
 
     async def _close(self, command: Body) -> Body:
         if self._policy.goodbye == "meant":
-            await self._consumer.close(leave=command.get("leave"))
+            # Of `timeout_ms` it makes no use: it waits for no more than the answer to its leave.
+            if command.get("timeout_ms") is None or not self._policy.epochs.short_close_is_cut:
+                await self._consumer.close(leave=command.get("leave"))
             self._is_closed = True
         self._tell({"name": "shutdown_complete"})
         return {}

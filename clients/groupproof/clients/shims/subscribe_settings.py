@@ -54,7 +54,7 @@ _CONSUMERS: Final = frozenset({"assignors", "auto_commit", "auto_offset_reset", 
 """What no worker of Kafka Connect can be told."""
 _PLAIN: Final = (
     "instance_id", "session_timeout_ms", "heartbeat_interval_ms", "max_poll_interval_ms", "auto_commit", "auto_commit_interval_ms",
-    "auto_offset_reset", "metadata_max_age_ms", "request_timeout_ms",
+    "auto_offset_reset", "metadata_max_age_ms", "request_timeout_ms", "default_api_timeout_ms",
 )  # fmt: skip
 _OTHERS: Final = frozenset({
     "broker_release", "group_protocol", "handler_delay_ms", "id", "command", "member", "bootstrap", "group", "topics", "client_id", "protocol", "protocol_type", "assignors", "assignor", "pattern", "poll_timeout_ms", "on_revoked",

@@ -29,7 +29,7 @@ public final class Shim extends PollingMember implements ConsumerRebalanceListen
 
     private static List<String> capabilities() {
         List<String> found = new ArrayList<>(List.of("classic", "commit", "commit-async", "auto-commit", "pause", "poll-deadline", "on-revoked",
-                "resubscribe", "multi", "regex"));
+                "resubscribe", "multi", "regex", "close-timeout"));
         if (ConsumerSettings.has("group.instance.id")) found.add("static");
         if (ConsumerSettings.hasClass("CooperativeStickyAssignor")) found.add("cooperative");
         if (ConsumerSettings.has("group.protocol")) found.add("consumer");
@@ -89,7 +89,8 @@ public final class Shim extends PollingMember implements ConsumerRebalanceListen
     @Override
     protected void stop(Boolean leave) throws Exception {
         if (leave == null) {
-            consumer.close();
+            if (closeTimeout == null) consumer.close();
+            else consumer.close(closeTimeout);
             return;
         }
         Object options = closeOptions(leave);

@@ -18,7 +18,7 @@ from groupproof.harness.judging.case_checkers.consumer.epoch_rhythm import never
 from groupproof.harness.judging.case_checkers.reactions import is_struck
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Plan
-from groupproof.harness.model.plan_builders import answers, append, close, commit, consumed, delivered, holds, mark, passing, start
+from groupproof.harness.model.plan_builders import answers, append, close, commit, consumed, delivered, heal, holds, mark, passing, start
 from groupproof.protocol.vocabulary import Api, ErrorCode
 
 __all__ = ["CASES"]
@@ -26,6 +26,8 @@ __all__ = ["CASES"]
 _COMMIT, _FETCH = Api.OFFSET_COMMIT, Api.OFFSET_FETCH
 _TEN = (("t", 0, 10), ("t", 1, 10))
 _NAMED = {("t", 0): 10, ("t", 1): 10}
+_TRIES_MS = 1_500
+"""How long a client tries in all, where that is to be short."""
 
 
 def _refused(code: int, *, count: int | None = 1) -> Plan:
@@ -242,6 +244,34 @@ _OFFSETS: tuple[Case, ...] = (
     _read_on(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "A member that asks a loading coordinator for its positions asks again."),
     _read_on(ErrorCode.NOT_COORDINATOR, "A member that asks another broker for its positions asks the coordinator."),
     _read_on(ErrorCode.COORDINATOR_NOT_AVAILABLE, "A member that finds no coordinator for its positions asks again."),
+    # franz-go 8038d16d: the error was taken for a heartbeat's, which is tried again in place; nobody asked for the positions any more.
+    case(
+        "fetch/not-coordinator-for-long",
+        "A member that finds no coordinator for its positions for longer than its client tries asks again when there is one.",
+        ("CGP-10", "CGP-11"),
+        MUST,
+        plan(
+            subject(default_api_timeout_ms=_TRIES_MS),
+            session_ms=15_000,
+            steps=[
+                *joined("m0"),
+                commit("m0", *_TEN),
+                close("m0"),
+                answers("error", _FETCH, ErrorCode.NOT_COORDINATOR, count=None),
+                mark("back"),
+                *start("m0"),
+                delivered("error"),
+                passing(3 * _TRIES_MS),
+                heal("error"),
+                mark("healed"),
+                consumed("m0", after="healed", count=2, within_ms=LONG_MS, go_on=True),
+                append("t", 2, 5),
+                passing(4_000),
+            ],
+        ),
+        reads_on_from("m0", after="back", positions=_NAMED),
+        needs=["commit"],
+    ),
     _as_member(ErrorCode.UNKNOWN_MEMBER_ID, "A member that is unknown as it asks for its positions does not begin at auto.offset.reset."),
 )
 

@@ -5,22 +5,52 @@ from __future__ import annotations
 from typing import Any
 
 from groupproof.harness.cases.client.client_case_builders import MUST
-from groupproof.harness.cases.consumer.epoch_builders import BEAT, INTERVAL_MS, case, joined, left, plan, reconciled, rejoining, subject, triggered
+from groupproof.harness.cases.consumer.epoch_builders import (
+    BEAT,
+    INTERVAL_MS,
+    LONG_MS,
+    case,
+    joined,
+    left,
+    plan,
+    reconciled,
+    rejoining,
+    subject,
+    triggered,
+)
+from groupproof.harness.judging.case_checkers.consumer.epoch_commits import commits_with_epoch
 from groupproof.harness.judging.case_checkers.consumer.epoch_join import carries_instance, joins_in_full
 from groupproof.harness.judging.case_checkers.consumer.epoch_leave import (
     BACK_SOON,
     closes_in_time,
     comes_back_as,
+    commits_as_nobody,
     commits_before_leaving,
     has_partitions_again,
     is_quiet_after_leaving,
     leaves,
     returns_partitions_first,
+    stays_out,
 )
 from groupproof.harness.judging.case_checkers.consumer.epoch_reactions import joins_anew
 from groupproof.harness.model.case import Case
 from groupproof.harness.model.plan import Step
-from groupproof.harness.model.plan_builders import REACT_MS, answers, close, command, cuts, event, holds, mark, passing, start, strikes
+from groupproof.harness.model.plan_builders import (
+    REACT_MS,
+    answers,
+    append,
+    close,
+    command,
+    consumed,
+    cuts,
+    delivered,
+    event,
+    holds,
+    mark,
+    passing,
+    start,
+    strikes,
+)
 from groupproof.protocol.faults import Drop
 from groupproof.protocol.vocabulary import ErrorCode
 
@@ -29,6 +59,9 @@ __all__ = ["CASES"]
 
 _DEADLINE_MS = 2_000
 """A short max.poll.interval.ms."""
+
+_CALLBACK_MS = 2_500
+"""How long an application takes to give its partitions up, where something comes about meanwhile."""
 
 _QUIET_MS = 5_000
 """An interval so long that the next heartbeat of a settled member is its leave."""
@@ -81,6 +114,28 @@ _ORDERLY: tuple[Case, ...] = (
         ),
         leaves("m1", after="closing"),
         leaves("m0", after="closing"),
+    ),
+    # KAFKA-17518: who had no time left to wait for its callbacks never left.
+    case(
+        "leave/close-without-time",
+        "A member whose close has no time to wait for anything leaves all the same.",
+        ("CGV-01", "CGV-06"),
+        MUST,
+        plan(
+            subject(),
+            session_ms=15_000,
+            steps=[
+                *joined("m0"),
+                passing(2 * INTERVAL_MS),
+                mark("closing"),
+                close("m0", timeout_ms=0),
+                left("m0", after="closing"),
+                passing(3 * INTERVAL_MS),
+            ],
+        ),
+        leaves("m0", after="closing"),
+        is_quiet_after_leaving("m0", after="closing"),
+        needs=["close-timeout"],
     ),
     case(
         "leave/unsubscribe",
@@ -238,6 +293,60 @@ _TROUBLE: tuple[Case, ...] = (
         ),
         leaves("m0", after="closing", requirement="CGV-09"),
         is_quiet_after_leaving("m0", after="closing"),
+    ),
+    # KAFKA-16933: the epoch was cleared only where the member left by itself.
+    case(
+        "leave/fenced-while-giving-up",
+        "A member that is fenced while its application gives partitions up to unsubscribe commits no more with its epoch, and does not join again.",
+        ("CGV-22", "CGP-15"),
+        MUST,
+        plan(
+            subject(on_revoked={"sleep_ms": _CALLBACK_MS, "commit": True}),
+            session_ms=15_000,
+            steps=[
+                *joined("m0"),
+                mark("leaving"),
+                command("m0", "unsubscribe", wait=False, within_ms=_CALLBACK_MS + LONG_MS),
+                event("m0", "partitions_revoked", after="leaving"),
+                answers("error", BEAT, ErrorCode.FENCED_MEMBER_EPOCH),
+                delivered("error"),
+                event("m0", "callback_done", after="leaving", within_ms=_CALLBACK_MS + REACT_MS, go_on=True),
+                passing(3 * INTERVAL_MS),
+            ],
+        ),
+        commits_as_nobody("m0", after="error"),
+        stays_out("m0", after="error"),
+        needs=["resubscribe", "on-revoked", "commit"],
+    ),
+    # librdkafka#4672: answers to heartbeats were not read once the member was to leave.
+    case(
+        "leave/new-epoch-while-giving-up",
+        "A member that is given a new epoch while its application gives partitions up to close commits with that one.",
+        ("CGP-04",),
+        MUST,
+        plan(
+            subject(on_revoked={"sleep_ms": _CALLBACK_MS, "commit": True}),
+            subject("m1"),
+            interval_ms=1_500,
+            session_ms=15_000,
+            steps=[
+                *joined("m0", "m1", idle=["m1"]),  # the other commits as it hands over
+                mark("more"),
+                append("t", 2, 5),
+                consumed("m0", after="more"),
+                mark("alone"),
+                close("m1", wait=False),
+                left("m1", after="alone"),
+                holds("held", BEAT, ms=1_000, client="m0"),
+                triggered("held"),
+                mark("closing"),
+                close("m0", wait=False, within_ms=_CALLBACK_MS + LONG_MS),
+                left("m0", after="closing", within_ms=_CALLBACK_MS + REACT_MS),
+                passing(300),
+            ],
+        ),
+        commits_with_epoch("m0", after="closing"),
+        needs=["on-revoked", "commit"],
     ),
     case(
         "leave/while-handing-over",

@@ -17,7 +17,7 @@ __all__ = ["CAPABILITIES", "EVENTS", "StrictLines"]
 CAPABILITIES: Final = frozenset(
     {
         "classic", "consumer", "consumer-preview", "commit", "commit-async", "auto-commit", "pause", "poll-deadline", "static", "cooperative", "seek", "regex",
-        "on-revoked", "resubscribe", "multi", "connect", "streams", "faust",
+        "on-revoked", "resubscribe", "close-timeout", "multi", "connect", "streams", "faust",
     }
 )  # fmt: skip
 

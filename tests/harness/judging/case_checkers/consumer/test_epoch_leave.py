@@ -10,6 +10,7 @@ from groupproof.harness.judging.case_checkers.consumer.epoch_leave import (
     BACK_SOON,
     closes_in_time,
     comes_back_as,
+    commits_as_nobody,
     commits_before_leaving,
     falls_silent,
     has_partitions_again,
@@ -17,13 +18,14 @@ from groupproof.harness.judging.case_checkers.consumer.epoch_leave import (
     leaves,
     leaves_nothing_behind,
     returns_partitions_first,
+    stays_out,
 )
 from groupproof.harness.model.evidence import NotReached
 from groupproof.harness.model.verdicts import Verdict
 
 Does = Callable[[EpochStory], object]
 
-OK, NON_STRICT, FAILED = Verdict.OK, Verdict.NON_STRICT, Verdict.FAILED
+OK, NON_STRICT, FAILED, OPEN = Verdict.OK, Verdict.NON_STRICT, Verdict.FAILED, Verdict.INFORMATIONAL
 
 
 def closing(does: Does, *, until: float = 9_000) -> EpochStory:
@@ -147,3 +149,40 @@ def test_a_close_is_not_held_up(at_ms: float | None, expected: Verdict) -> None:
     story = closing(lambda story: None if at_ms is None else story.at(at_ms).tell("shutdown_complete"), until=12_000)
 
     assert verdict(closes_in_time("m0", after="closing", within_ms=3_000), story) is expected
+
+
+def refused(does: Does, epoch: int = 1) -> EpochStory:
+    """Tell how a member is fenced, and what it does a second later."""
+    story = EpochStory().settled().fenced(epoch=epoch)
+    does(story.at(2_000))
+    story.end(4_000)
+    return story
+
+
+@pytest.mark.parametrize(
+    ("does", "expected"),
+    [
+        (lambda story: story.commit(("t", 0, 10)), FAILED),
+        (lambda story: story.commit(("t", 0, 10), member="", generation=-1), OK),
+        (lambda story: story.hb(0), OK),
+    ],
+)
+def test_who_is_fenced_commits_no_more_as_the_member_it_was(does: Does, expected: Verdict) -> None:
+    assert verdict(commits_as_nobody("m0", after="error"), refused(does)) is expected
+
+
+@pytest.mark.parametrize(
+    ("does", "expected"), [(lambda story: story.hb(0), FAILED), (lambda story: story.hb(-1), OPEN), (lambda story: story.commit(("t", 0, 1)), OK)]
+)
+def test_who_is_fenced_as_it_leaves_joins_no_more(does: Does, expected: Verdict) -> None:
+    assert verdict(stays_out("m0", after="error"), refused(does)) is expected
+
+
+@pytest.mark.parametrize("judge", [commits_as_nobody, stays_out])
+def test_an_error_that_meets_the_leave_alone_shows_nothing(judge: Callable[..., object]) -> None:
+    assert verdict(judge("m0", after="error"), refused(lambda story: story.commit(("t", 0, 10)), epoch=-1)) is OPEN  # type: ignore[arg-type]  # either judge
+
+
+def test_who_was_no_member_can_be_fenced_as_none() -> None:
+    with pytest.raises(NotReached):
+        verdict(commits_as_nobody("m0", after="error"), EpochStory().fenced())

@@ -41,7 +41,7 @@ func subscribe(m *shim.Member, s *shim.Subscribe) (shim.Client, error) {
 	options := append(f.callbacks(isAutomatic), shim.Options[kgo.Opt](s, shim.Settings{
 		"bootstrap": kgo.SeedBrokers, "client_id": kgo.ClientID, "group": kgo.ConsumerGroup, "topics": kgo.ConsumeTopics, "instance_id": kgo.InstanceID,
 		"max_poll_interval_ms": kgo.RebalanceTimeout,
-		"metadata_max_age_ms":  kgo.MetadataMaxAge, "request_timeout_ms": kgo.RequestTimeoutOverhead,
+		"metadata_max_age_ms":  kgo.MetadataMaxAge, "request_timeout_ms": kgo.RequestTimeoutOverhead, "default_api_timeout_ms": kgo.RetryTimeout,
 		"auto_offset_reset": func(name string) kgo.Opt { return kgo.ConsumeResetOffset(starts[name]) },
 	})...)
 	// franz-go has no max.poll.interval.ms (twmb/franz-go#708); what it tells the coordinator is the rebalance timeout.

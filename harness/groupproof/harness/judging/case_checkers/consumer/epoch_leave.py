@@ -8,23 +8,25 @@ from groupproof.harness.judging.case_checkers.consumer.epoch_beats import Beat, 
 from groupproof.harness.judging.case_checkers.findings import TimedJudge, end, overdue
 from groupproof.harness.judging.case_checkers.trace_queries import accepted, moment
 from groupproof.harness.judging.checkers.claim import Claim, elapsed_ms, tolerated_ms
-from groupproof.harness.judging.checkers.frame_facts import partitions_of
+from groupproof.harness.judging.checkers.frame_facts import IN_FLIGHT_MS, partitions_of
 from groupproof.harness.judging.checkers.tracking.ownership_tracker import REPORTING_MS
 from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence, NotOffered, NotReached
-from groupproof.harness.model.verdicts import Finding, Proof
+from groupproof.harness.model.verdicts import Finding, Proof, Verdict
 from groupproof.protocol.trace import Observation
 from groupproof.protocol.vocabulary import Api, TopicPartition
 
 __all__ = [
     "closes_in_time",
     "comes_back_as",
+    "commits_as_nobody",
     "commits_before_leaving",
     "falls_silent",
     "is_quiet_after_leaving",
     "leaves",
     "leaves_nothing_behind",
     "returns_partitions_first",
+    "stays_out",
 ]
 
 LEAVE, BACK_SOON = -1, -2
@@ -202,3 +204,61 @@ def has_partitions_again(client: str, *, after: str, requirement: str = "CGV-23"
         yield missing or claim.ok("It was.", came)
 
     return TimedJudge(judge, after, within_ms)
+
+
+def commits_as_nobody(client: str, *, after: str, requirement: str = "CGP-15") -> Judge:
+    """Judge that a client whose membership a coordinator refused commits no more by it; what was on its way by then is no fault."""
+    claim = Claim(requirement=requirement, expected="Once it is fenced the client commits nothing with the epoch that it had.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        if (leave := _met_by_its_leave(ev, client, after)) is not None:
+            yield claim.found(Verdict.INFORMATIONAL, _LEAVE_ALONE, leave.request)
+            return
+        mine = standing(ev, client, after)
+        if mine is None or mine.answer is None:
+            raise NotReached(f"{client} was no member at {after}")
+        former = (mine.member, mine.answer.member_epoch)
+        later = [one for one in ev.requests(Api.OFFSET_COMMIT, client, after, ev.closing) if elapsed_ms(moment(ev, after), one) > IN_FLIGHT_MS]
+        stale = next((one for one in later if (one.member, _epoch(one)) == former), None)
+        yield (
+            claim.failed("It commits with the epoch that was refused.", stale, detail=f"epoch {former[1]}")
+            if stale is not None
+            else claim.ok("It does not.")
+        )
+
+    return judge
+
+
+_LEAVE_ALONE = "It sent no heartbeat but its leave, which met the error."
+"""librdkafka sends none while its application gives partitions up to unsubscribe."""
+
+
+def _met_by_its_leave(ev: Evidence, client: str, fault: str) -> Beat | None:
+    """Return the leave that was answered by a fault, where that answered no heartbeat before it."""
+    last = next(reversed(beats(ev, client, before=ev.at(fault) + 1)), None)
+    return last if last is not None and last.is_leave else None
+
+
+def _epoch(commit: Observation) -> int | None:
+    return commit.generation if commit.member_epoch is None else commit.member_epoch
+
+
+def stays_out(client: str, *, after: str, requirement: str = "CGV-22") -> Judge:
+    """Judge that a client which is fenced as it leaves does not join again: nobody would read what it is given. Its leave finds nobody, and costs nobody."""
+    claim = Claim(requirement=requirement, expected="The client is out of its group, and stays out.")
+
+    def judge(ev: Evidence) -> Iterator[Finding]:
+        later = beats(ev, client, after, ev.closing)
+        join = next((beat for beat in later if beat.is_join), None)
+        if (alone := _met_by_its_leave(ev, client, after)) is not None and join is None:
+            yield claim.found(Verdict.INFORMATIONAL, _LEAVE_ALONE, alone.request)
+            return
+        leave = next((beat for beat in later if beat.is_leave), None)
+        if join is not None:
+            yield claim.failed("It joined again.", join.request)
+        elif leave is not None:
+            yield claim.found(Verdict.INFORMATIONAL, "It left all the same.", leave.request)
+        else:
+            yield claim.ok("It did.")
+
+    return judge

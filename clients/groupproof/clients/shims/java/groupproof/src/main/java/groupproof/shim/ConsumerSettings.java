@@ -35,7 +35,7 @@ public final class ConsumerSettings {
             Map.entry("auto_commit", "enable.auto.commit"), Map.entry("auto_commit_interval_ms", "auto.commit.interval.ms"),
             Map.entry("auto_offset_reset", "auto.offset.reset"), Map.entry("metadata_max_age_ms", "metadata.max.age.ms"),
             Map.entry("request_timeout_ms", "request.timeout.ms"), Map.entry("assignor", "group.remote.assignor"), Map.entry("retry_backoff_ms", "retry.backoff.ms"),
-            Map.entry("reconnect_backoff_ms", "reconnect.backoff.ms"));
+            Map.entry("reconnect_backoff_ms", "reconnect.backoff.ms"), Map.entry("default_api_timeout_ms", "default.api.timeout.ms"));
     private static final Set<String> CLASSIC_ONLY = Set.of("session_timeout_ms", "heartbeat_interval_ms"); // refused with group.protocol=consumer
 
     private ConsumerSettings() {}

@@ -1,5 +1,6 @@
 package groupproof.shim;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -33,6 +34,8 @@ public abstract class Member {
     private Map<String, Object> onRevoked = Map.of();
     /** Whether the member has an instance id; `open` may take that back where the client knows none. */
     protected boolean isStatic;
+    /** How long `close` may take; null: as long as the client takes by itself. */
+    protected Duration closeTimeout;
 
     Member(String key) {
         this.key = key;
@@ -251,7 +254,9 @@ public abstract class Member {
             case "position": return withClient(() -> offsets(command, this::position));
             case "committed": return withClient(() -> offsets(command, this::committed));
             case "unsubscribe": return done(() -> unsubscribe(leave));
-            default: return done(() -> close(leave));
+            default:
+                if (command.get("timeout_ms") != null) closeTimeout = Duration.ofMillis(((Number) command.get("timeout_ms")).longValue());
+                return done(() -> close(leave));
         }
     }
 
