@@ -172,7 +172,13 @@ def test_who_is_fenced_commits_no_more_as_the_member_it_was(does: Does, expected
 
 
 @pytest.mark.parametrize(
-    ("does", "expected"), [(lambda story: story.hb(0), FAILED), (lambda story: story.hb(-1), OPEN), (lambda story: story.commit(("t", 0, 1)), OK)]
+    ("does", "expected"),
+    [
+        (lambda story: story.hb(0), FAILED),
+        (lambda story: (story.hb(0), story.hb(-1)), NON_STRICT),
+        (lambda story: story.hb(-1), OPEN),
+        (lambda story: story.commit(("t", 0, 1)), OK),
+    ],
 )
 def test_who_is_fenced_as_it_leaves_joins_no_more(does: Does, expected: Verdict) -> None:
     assert verdict(stays_out("m0", after="error"), refused(does)) is expected

@@ -254,7 +254,9 @@ def stays_out(client: str, *, after: str, requirement: str = "CGV-22") -> Judge:
             yield claim.found(Verdict.INFORMATIONAL, _LEAVE_ALONE, alone.request)
             return
         leave = next((beat for beat in later if beat.is_leave), None)
-        if join is not None:
+        if join is not None and leave is not None and leave.request.seq > join.request.seq:
+            yield claim.tolerated("It joined again before it left, which costs the others a rebalance.", join.request)
+        elif join is not None:
             yield claim.failed("It joined again.", join.request)
         elif leave is not None:
             yield claim.found(Verdict.INFORMATIONAL, "It left all the same.", leave.request)
