@@ -164,7 +164,7 @@ def refused(does: Does, epoch: int = 1) -> EpochStory:
     [
         (lambda story: story.commit(("t", 0, 10)), FAILED),
         (lambda story: story.commit(("t", 0, 10), member="", generation=-1), OK),
-        (lambda story: story.hb(0), OK),
+        (lambda story: (story.hb(0, gets=1), story.commit(("t", 0, 10))), OK),
     ],
 )
 def test_who_is_fenced_commits_no_more_as_the_member_it_was(does: Does, expected: Verdict) -> None:

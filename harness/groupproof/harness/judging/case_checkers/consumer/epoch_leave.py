@@ -207,7 +207,10 @@ def has_partitions_again(client: str, *, after: str, requirement: str = "CGV-23"
 
 
 def commits_as_nobody(client: str, *, after: str, requirement: str = "CGP-15") -> Judge:
-    """Judge that a client whose membership a coordinator refused commits no more by it; what was on its way by then is no fault."""
+    """Judge that a client whose membership a coordinator refused commits no more by it; what was on its way by then is no fault.
+
+    Who joins again is given a membership of its own, by the same epoch too.
+    """
     claim = Claim(requirement=requirement, expected="Once it is fenced the client commits nothing with the epoch that it had.")
 
     def judge(ev: Evidence) -> Iterator[Finding]:
@@ -218,7 +221,8 @@ def commits_as_nobody(client: str, *, after: str, requirement: str = "CGP-15") -
         if mine is None or mine.answer is None:
             raise NotReached(f"{client} was no member at {after}")
         former = (mine.member, mine.answer.member_epoch)
-        later = [one for one in ev.requests(Api.OFFSET_COMMIT, client, after, ev.closing) if elapsed_ms(moment(ev, after), one) > IN_FLIGHT_MS]
+        rejoin = next((beat.request.seq for beat in beats(ev, client, after, ev.closing) if beat.is_join), ev.closing)
+        later = [one for one in ev.requests(Api.OFFSET_COMMIT, client, after, rejoin) if elapsed_ms(moment(ev, after), one) > IN_FLIGHT_MS]
         stale = next((one for one in later if (one.member, _epoch(one)) == former), None)
         yield (
             claim.failed("It commits with the epoch that was refused.", stale, detail=f"epoch {former[1]}")
