@@ -35,16 +35,16 @@ def rows() -> dict[str, MuseumRow]:
 
 def wrong_lines(page: str) -> list[str]:
     """Return the lines that say what the museum does not have, or give no reason."""
-    shown = rows()
+    museum = rows()
     return [
         line[0]
         for line in lines_of(page)
-        if (line["fate"] == "shown" and not _names_a_row(line, shown)) or (line["fate"] != "shown" and len(line["reason"].split()) < WORDS_MIN)
+        if (line["fate"] == "shown" and not _names_a_row(line, museum)) or (line["fate"] != "shown" and len(line["reason"].split()) < WORDS_MIN)
     ]
 
 
-def _names_a_row(line: re.Match[str], shown: dict[str, MuseumRow]) -> bool:
-    row = shown.get(line["reason"].strip("`"))
+def _names_a_row(line: re.Match[str], museum: dict[str, MuseumRow]) -> bool:
+    row = museum.get(line["reason"].strip("`"))
     return row is not None and row.subject == PROGRAMS.get(line[1], line[1])
 
 
