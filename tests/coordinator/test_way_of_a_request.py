@@ -96,6 +96,7 @@ def test_a_heartbeat_from_the_socket_to_its_answer_stays_in_few_files() -> None:
     async def use(ask: Ask) -> None:
         member_id = (await _first_join(ask))[1]["member_id"]
         beat = {"group_id": "g", "generation_id": 1, "member_id": member_id}
+        await ask(Api.SYNC_GROUP, 3, {**beat, "assignments": ({"member_id": member_id, "assignment": b"x"},)})
         await ask(Api.HEARTBEAT, 4, beat)
         way, answer = await ask(Api.HEARTBEAT, 4, beat)
 

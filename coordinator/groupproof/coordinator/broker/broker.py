@@ -75,7 +75,7 @@ class Peer(Protocol):
     """What a broker needs of a connection."""
 
     number: int
-    host: str
+    shown_host: str  # as Kafka writes it down: behind a slash
 
     def end(self, reason: str, by: str = ...) -> None: ...
 
@@ -154,11 +154,12 @@ class Broker:
         """Tell whether a request goes through as it comes: no fault is armed, no variant serves the connections, and the machine is whole."""
         return self.interception.is_idle and self.is_as_kafka and self.machine.is_whole
 
-    def take_up(self, arrived: IncomingRequest, peer: Peer) -> Ticket | None:
-        """Take up a request of `AT_ONCE` without waiting, and return where its answer is or will be; None where something may stand between."""
-        if arrived.wire.api not in AT_ONCE or not self.is_undisturbed:
+    def take_up(self, arrived: IncomingRequest, peer: Peer) -> GroupResponse | Ticket | None:
+        """Take up a request of `AT_ONCE` without waiting, and return its answer, or where that will be; None where something may stand between."""
+        wire = arrived.wire
+        if wire.api not in AT_ONCE or not self.is_undisturbed:
             return None
-        return self._submit(arrived.wire.message, arrived, peer)
+        return self.coordinators.ask(self.node_id, wire.message, self._arrival(arrived, peer), arrived.columns, self._dropped(arrived, peer))
 
     async def answer_to(self, ticket: Ticket, peer: Peer) -> GroupResponse:
         """Wait for the answer to what was taken up, if it is not there."""
@@ -200,12 +201,17 @@ class Broker:
 
     def _submit(self, message: GroupRequest, arrived: IncomingRequest, peer: Peer, ticket: Ticket | None = None) -> Ticket:
         """Let the node's machine take the request up; return where its answer is or will be."""
-        wire, token = arrived.wire, (peer.number, next(self._serials))
-        arrival = Arrival(token=token, api_version=wire.version, client_id=wire.client_id or "", client_host=f"/{peer.host}")
-        if ticket is None:
-            ticket = self.coordinators.ticket(lambda: peer.end(f"the coordinator moved and dropped the parked {wire.api.title}"))
-        self.coordinators.submit(self.node_id, message, arrival, arrived.columns, ticket)
+        ticket = ticket or self.coordinators.ticket(self._dropped(arrived, peer))
+        self.coordinators.submit(self.node_id, message, self._arrival(arrived, peer), arrived.columns, ticket)
         return ticket
+
+    def _arrival(self, arrived: IncomingRequest, peer: Peer) -> Arrival:
+        wire = arrived.wire
+        return Arrival((peer.number, next(self._serials)), wire.version, wire.client_id or "", peer.shown_host)
+
+    @staticmethod
+    def _dropped(arrived: IncomingRequest, peer: Peer) -> Callable[[], None]:
+        return lambda: peer.end(f"the coordinator moved and dropped the parked {arrived.wire.api.title}")
 
     def remove_members(self, members: Iterable[tuple[str, str]]) -> None:
         """Let members, each with its group, leave though they did not ask for it, as a variant does."""

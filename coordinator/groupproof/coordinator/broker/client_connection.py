@@ -14,13 +14,14 @@ import logging
 import socket
 import struct
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import trio
 
 from groupproof.coordinator.broker.frame_faults import ConnectionSevered, Strikes
+from groupproof.coordinator.broker.group_coordinators import Ticket
 from groupproof.coordinator.broker.request_queue import Inbox, OpenRequest
 from groupproof.coordinator.broker.sockets import Socket, has_all
 from groupproof.coordinator.machine.incoming_request import IncomingRequest
@@ -79,7 +80,7 @@ class Connection:
     def __init__(self, broker: Broker, number: int, stream: trio.abc.Stream, peer: str) -> None:
         self.broker = broker
         self.number = number
-        self.host = peer.rpartition(":")[0] or peer
+        self.shown_host = f"/{peer.rpartition(':')[0] or peer}"
         self._stream = stream
         self._peer = peer
         self._inbox: Inbox[IncomingRequest | ConnectionEnd | OpenRequest] = Inbox()
@@ -229,7 +230,7 @@ class Connection:
 
     def _recorded(self, wire: WireRequest, refused: int | None) -> IncomingRequest:
         if self._is_plain and not self.broker.recorder.is_heard:
-            return IncomingRequest(wire=wire, columns={}, is_refused=refused is not None)
+            return IncomingRequest(wire, {}, refused is not None)
         columns, body = self._columns(wire, wire.version if refused is None else refused)
         self.broker.recorder.record("request", **columns, **body)
         return IncomingRequest(wire=wire, columns=columns, is_refused=refused is not None)
@@ -244,7 +245,7 @@ class Connection:
 
     def _described(self, arrived: IncomingRequest) -> IncomingRequest:
         """Return the request with its columns. Nobody recorded them when it came, but a fault may still ask for them."""
-        return arrived if arrived.columns else replace(arrived, columns=self._columns(arrived.wire, arrived.wire.version)[0])
+        return arrived if arrived.columns else arrived._replace(columns=self._columns(arrived.wire, arrived.wire.version)[0])
 
     def _lost(self) -> None:
         """Let the connection of a client go that is gone while its request waits.
@@ -268,11 +269,11 @@ class Connection:
 
     def _at_once(self, arrived: IncomingRequest) -> bool:
         """Answer the request here if no other request waits before it. If the answer has to wait, the other task goes on with it."""
-        if self._socket is None or not self._inbox.is_awaited or (ticket := self.broker.take_up(arrived, self)) is None:
+        if self._socket is None or not self._inbox.is_awaited or (answer := self.broker.take_up(arrived, self)) is None:
             return False
-        if ticket.answer is None:
-            self._inbox.put_first(OpenRequest(arrived, ticket))
-        elif self._is_open and (rest := self._answer_at_once(self._socket, arrived, ticket.answer)):
+        if isinstance(answer, Ticket):
+            self._inbox.put_first(OpenRequest(arrived, answer))
+        elif self._is_open and (rest := self._answer_at_once(self._socket, arrived, answer)):
             self._inbox.put_first(OpenRequest(arrived, rest=rest))
         return True
 
@@ -332,7 +333,7 @@ class Connection:
         body: Body | None = None
         taken_up = None
         if fault is not None:
-            arrived = replace(arrived, columns={**arrived.columns, "fault": fault.fault.name})
+            arrived = arrived._replace(columns={**arrived.columns, "fault": fault.fault.name})
             body = await self._strikes.before_processing(fault, arrived)
             if fault.drops:
                 return

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from groupproof.protocol.faults import Answer, Corrupt, Cut, Drop, Duplicate, Frame, Hold, Move, Reorder, Silence, corrupted
@@ -163,7 +163,7 @@ class Strikes(FrameFaults):
             return arrived
         self.delivered(fault.fault, fault.columns)
         try:
-            return replace(arrived, wire=read_request(payload))
+            return arrived._replace(wire=read_request(payload))
         except WireError as error:
             raise ConnectionSevered(str(error)) from error
 

@@ -200,12 +200,32 @@ class Coordinators:
 
         Records `processed` with the rule that was applied, unless there are no `columns`, then what follows from it.
         """
-        self._tickets[arrival.token] = ticket
-        ticket.tokens += (arrival.token,)
-        machine, now_ms = self._machines[node], self.now_ms()
-        outputs = machine.handle(message, arrival, now_ms)
+        machine = self._machines[node]
+        outputs = machine.handle(message, arrival, self.now_ms())
         is_due_sooner = machine.next_deadline_ms(before_ms=self._sleeping_until) is not None
-        self._perform(node, outputs, arrival.token, columns)
+        self._deliver(node, outputs, arrival.token, columns, ticket, is_due_sooner=is_due_sooner)
+
+    def ask(
+        self, node: int, message: GroupRequest, arrival: Arrival, columns: Mapping[str, Any], on_dropped: Callable[[], None]
+    ) -> GroupResponse | Ticket:
+        """Do the same, and return the answer if it is there, or else the ticket."""
+        machine = self._machines[node]
+        outputs = machine.handle(message, arrival, self.now_ms())
+        is_due_sooner = machine.next_deadline_ms(before_ms=self._sleeping_until) is not None
+        if not is_due_sooner and not self._recorder.is_heard and len(outputs) == 2:  # one row and its answer, as of nearly every heartbeat
+            reply = outputs[1]
+            if isinstance(reply, Reply) and reply.token is arrival.token:
+                return reply.message
+        ticket = Ticket(on_dropped)
+        self._deliver(node, outputs, arrival.token, columns, ticket, is_due_sooner=is_due_sooner)
+        return ticket if ticket.answer is None else ticket.answer
+
+    def _deliver(
+        self, node: int, outputs: Sequence[Output], token: Hashable, columns: Mapping[str, Any], ticket: Ticket, *, is_due_sooner: bool
+    ) -> None:
+        self._tickets[token] = ticket
+        ticket.tokens += (token,)
+        self._perform(node, outputs, token, columns)
         if is_due_sooner:
             self._look_at_timers(node)
 

@@ -142,25 +142,26 @@ class Socket(trio.abc.Stream):
     def __init__(self, stream: trio.SocketStream, poller: Poller) -> None:
         self._stream = stream
         self._poller = poller
+        self._fd = stream.socket.fileno()
 
     async def left(self, take: Callable[[bytes], T | None]) -> T:
         """Offer to `take` what comes, b"" at the end, until it returns or raises something; do as it did."""
-        return await self._poller.left(self._fd(), take)
+        self._check_open()
+        return await self._poller.left(self._fd, take)
 
     def send_now(self, data: bytes) -> bytes:
         """Hand the kernel what it takes now, and return the rest. Raises `trio.BrokenResourceError`."""
         try:
-            return data[os.write(self._fd(), data) :]
+            return data[os.write(self._fd, data) :]
         except BlockingIOError:
             return data
         except OSError as error:
+            self._check_open()
             raise trio.BrokenResourceError(f"the connection broke: {error}") from error
 
-    def _fd(self) -> int:
-        fd = self._stream.socket.fileno()
-        if fd < 0:
+    def _check_open(self) -> None:
+        if self._fd < 0:
             raise trio.ClosedResourceError("the connection was closed")
-        return fd
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
         return bytes(await self._stream.receive_some(max_bytes))
@@ -179,7 +180,7 @@ class Socket(trio.abc.Stream):
 
     async def aclose(self) -> None:
         """Close it; who waits for it is woken by `trio.ClosedResourceError`. Closing twice is no error."""
-        fd = self._stream.socket.fileno()
+        fd, self._fd = self._fd, -1  # another connection may have the number next
         if fd >= 0:
             self._poller.forget(fd)
         await self._stream.aclose()

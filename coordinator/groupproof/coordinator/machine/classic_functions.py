@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from groupproof.coordinator.machine.answers import FORMS, error_answer
 from groupproof.coordinator.machine.dialect_functions import DialectFunctions, RequestFunctions
@@ -16,6 +16,7 @@ from groupproof.coordinator.machine.join_effects import fill_join
 from groupproof.coordinator.machine.storage import StoredGroup
 from groupproof.protocol.rules.classic.classic_dialect import CLASSIC
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent, Guard
+from groupproof.protocol.vocabulary import GroupState
 from groupproof.protocol.wire.messages import (
     HeartbeatRequest,
     JoinGroupRequest,
@@ -25,6 +26,10 @@ from groupproof.protocol.wire.messages import (
     SyncGroupRequest,
     TxnOffsetCommitRequest,
 )
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.effect_context import EffectContext
+    from groupproof.coordinator.machine.machine_outputs import Arrival
 
 __all__ = ["CLASSIC_FUNCTIONS"]
 
@@ -37,10 +42,22 @@ def _fill_nothing(event: Event, message: LeaveGroupRequest | OffsetDeleteRequest
     """Leave the event as it is: whom a LeaveGroup is about its entries say, and an OffsetDelete is about no member."""
 
 
+def _at_rest(_: EffectContext, group: Any, message: HeartbeatRequest, __: Arrival) -> int | None:
+    """Only a Stable group lets a heartbeat be nothing but a sign of life; a member's instance is its own then, or none is named."""
+    if group.state is not GroupState.STABLE or group.dialect is not CLASSIC or message.generation_id != group.generation:
+        return None
+    instance_id, member_id, members = message.group_instance_id, message.member_id, group.members
+    member = members.by_id.get(member_id)
+    if member is None or (instance_id is not None and members.instances.get(instance_id) != member_id):
+        return None
+    session_ms: int = member.session_timeout_ms
+    return session_ms
+
+
 _REQUESTS: Final[Mapping[type, RequestFunctions]] = {
     JoinGroupRequest: RequestFunctions(kind=ClassicEvent.JOIN_GROUP, event=Event, fill=fill_join, asks_offsets=False),
     SyncGroupRequest: RequestFunctions(kind=ClassicEvent.SYNC_GROUP, event=Event, fill=_fill, asks_offsets=False),
-    HeartbeatRequest: RequestFunctions(kind=ClassicEvent.HEARTBEAT, event=Event, fill=_fill, asks_offsets=False),
+    HeartbeatRequest: RequestFunctions(kind=ClassicEvent.HEARTBEAT, event=Event, fill=_fill, asks_offsets=False, at_rest=_at_rest),
     LeaveGroupRequest: RequestFunctions(kind=ClassicEvent.LEAVE_GROUP, event=Event, fill=_fill_nothing, asks_offsets=False),
     OffsetCommitRequest: RequestFunctions(kind=ClassicEvent.OFFSET_COMMIT, event=Event, fill=_fill),
     TxnOffsetCommitRequest: RequestFunctions(kind=ClassicEvent.TXN_OFFSET_COMMIT, event=Event, fill=_fill),

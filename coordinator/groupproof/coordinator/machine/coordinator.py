@@ -15,17 +15,15 @@ from groupproof.coordinator.machine.coordinator_settings import Settings
 from groupproof.coordinator.machine.engine import Engine
 from groupproof.coordinator.machine.event import OPEN, CoordinatorStatus, Event
 from groupproof.coordinator.machine.machine_outputs import AppliedRow, Arrival, GroupView, MemberView, Output, Reply, Transition
-from groupproof.coordinator.machine.offset_effects import storable
+from groupproof.coordinator.machine.offset_effects import hear_of_transaction
+from groupproof.coordinator.machine.repeated_heartbeats import RepeatedHeartbeats
 from groupproof.coordinator.machine.storage import PartitionState, StoredGroups, partition_of
 from groupproof.coordinator.machine.timers import TimerKey
 from groupproof.coordinator.machine.variant import REFERENCE
 from groupproof.protocol.rules.classic.classic_terms import ClassicEvent
 from groupproof.protocol.rules.profiles import profile as profile_named
 from groupproof.protocol.vocabulary import ErrorCode
-from groupproof.protocol.wire.messages import (
-    ListGroupsRequest,
-    TxnOffsetCommitRequest,
-)
+from groupproof.protocol.wire.messages import ListGroupsRequest
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.any_group import AnyGroup
@@ -77,6 +75,7 @@ class Coordinator:
             choices = variant.choices(random)
         self._engine = Engine(bound_tables(profile_named(profile), variant), self.settings, choices, variant)
         self._requests = self._engine.tables.requests
+        self._repeats = RepeatedHeartbeats(self._engine) if self._keeps_laws else None  # a variant may change its groups at any heartbeat
         self._loading: set[int] = set()
         self._now_ms = 0
         led = range(self.settings.offsets_topic_num_partitions) if partitions is None else partitions
@@ -100,10 +99,10 @@ class Coordinator:
             self._fire(now_ms - 1)
         self._come_to(now_ms)
         request = self._requests.get(type(message))
-        if request is not None:
-            self._take_up(request, message, arrival)
-        else:
+        if request is None:
             self._take_up_other(message, arrival)
+        elif request.at_rest is None or not self._answers_again(request, message, arrival):
+            self._take_up(request, message, arrival)
         if fires and timers.quiet_until_ms <= now_ms:
             self._fire(now_ms)
         return self._collected(arrival.token)
@@ -262,17 +261,23 @@ class Coordinator:
         request.fill(event, message)
         if request.asks_offsets:
             self._tell_offsets(event, message)
-        if kind is ClassicEvent.TXN_OFFSET_COMMIT and not self._is_under_way(message):
-            self._hear_of_transaction(event)
+        if kind is ClassicEvent.TXN_OFFSET_COMMIT:
+            hear_of_transaction(self._engine, event, self.transaction_error)
         self._decide(event)
 
-    def _hear_of_transaction(self, event: Event) -> None:
-        """Note what is said against a transaction that is not under way: by its coordinator, or by the log where nobody asks that one (3.7, UnifiedLog)."""
-        engine = self._engine
-        if self.transaction_error:
-            event.verdict = engine.answer_to(event.kind, self.transaction_error)
-        if self.settings.transaction_partition_verification_enable and storable(event):
-            event.refusal = event.refusal or ErrorCode(engine.fields["unverified_error"])
+    def _answers_again(self, request: RequestFunctions, message: Any, arrival: Arrival) -> bool:
+        """Answer a heartbeat that changes nothing as the one before it; the first is taken up as any request. Tell whether it is answered."""
+        engine, repeats = self._engine, self._repeats
+        group = engine.groups.get(message.group_id)
+        if repeats is None or request.at_rest is None or group is None or engine.append_error:
+            return False
+        session_ms = request.at_rest(engine, group, message, arrival)
+        if session_ms is None or self._gate(message.group_id) is not OPEN:
+            return False
+        if not repeats.answer(group, message, arrival.token, self._now_ms + session_ms):
+            self._take_up(request, message, arrival)
+            repeats.remember(group, message)
+        return True
 
     def _take_up_other(self, message: GroupRequest, arrival: Arrival) -> None:
         batch = self._engine.tables.batches.get(type(message))
@@ -282,12 +287,6 @@ class Coordinator:
             self._list(message, arrival)
         else:
             raise TypeError(f"{type(message).__name__} is not for a group's coordinator")
-
-    def _is_under_way(self, commit: GroupRequest) -> bool:
-        """Tell whether the log knows of the transaction, so that nobody has to be asked (UnifiedLog.maybeStartTransactionVerification)."""
-        assert isinstance(commit, TxnOffsetCommitRequest)
-        state = self._engine.partitions.get(self._partition(commit.group_id))
-        return state is not None and commit.producer_id in state.transactions
 
     def _asked(self, kind: EventKind, event_type: type[Event], group_id: str, message: GroupRequest, arrival: Arrival) -> Event:
         engine = self._engine

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.any_group import AnyGroup
     from groupproof.coordinator.machine.coordinator_settings import Settings
+    from groupproof.coordinator.machine.effect_context import EffectContext
     from groupproof.coordinator.machine.event import Event
     from groupproof.coordinator.machine.group_batches import Batch
+    from groupproof.coordinator.machine.machine_outputs import Arrival
     from groupproof.coordinator.machine.variant import Variant
     from groupproof.protocol.rules.cells import AnswerName, EffectName, EventKind, GuardName
     from groupproof.protocol.rules.dialect import Dialect
@@ -37,13 +39,15 @@ class ConfigDefaults(Protocol):
 class RequestFunctions:
     """How a request about one group becomes an event: of which `kind` and class it is, and what `fill` puts into it of what the request says.
 
-    With `asks_offsets` False no rule of the kind looks at offsets.
+    With `asks_offsets` False no rule of the kind looks at offsets. `at_rest` returns the member's session in ms where the request cannot change more of the
+    group than how long that lasts, as it is with nearly every heartbeat; None where it may.
     """
 
     kind: EventKind
     event: type[Event]
     fill: Callable[[Any, Any], None]
     asks_offsets: bool = True
+    at_rest: Callable[[EffectContext, Any, Any, Arrival], int | None] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

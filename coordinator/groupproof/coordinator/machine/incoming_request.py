@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from groupproof.protocol.wire.message_codec import WireRequest
@@ -12,8 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["IncomingRequest"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IncomingRequest:
+class IncomingRequest(NamedTuple):
     """One request and the columns that name it in the trace; `is_refused` marks an ApiVersions of an unknown version (KIP-511)."""
 
     wire: WireRequest

@@ -6,19 +6,39 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from groupproof.coordinator.machine.answers import is_too_long
+from groupproof.coordinator.machine.storage import partition_of
 from groupproof.protocol.rules.classic.classic_terms import Effect
 from groupproof.protocol.vocabulary import ErrorCode
 from groupproof.protocol.wire.messages import OffsetDeleteRequest, TxnOffsetCommitRequest
 
 if TYPE_CHECKING:
     from groupproof.coordinator.machine.effect_context import EffectContext
+    from groupproof.coordinator.machine.engine import Engine
     from groupproof.coordinator.machine.event import Event
     from groupproof.coordinator.machine.offsets import CommittedOffset
     from groupproof.protocol.rules.cells import EffectName
     from groupproof.protocol.vocabulary import TopicPartition
     from groupproof.protocol.wire.messages import CommitPartition
 
-__all__ = ["OFFSET_EFFECTS", "storable"]
+__all__ = ["OFFSET_EFFECTS", "hear_of_transaction", "storable"]
+
+
+def hear_of_transaction(engine: Engine, event: Event, error: ErrorCode) -> None:
+    """Note what is said against a commit of a transaction that is not under way: by its coordinator, or by the log where nobody asks that one (3.7, UnifiedLog)."""
+    if _is_under_way(engine, event):
+        return
+    if error:
+        event.verdict = engine.answer_to(event.kind, error)
+    if event.settings.transaction_partition_verification_enable and storable(event):
+        event.refusal = event.refusal or ErrorCode(engine.fields["unverified_error"])
+
+
+def _is_under_way(engine: Engine, event: Event) -> bool:
+    """Tell whether the log knows of the transaction, so that nobody has to be asked (UnifiedLog.maybeStartTransactionVerification)."""
+    commit = event.request
+    assert isinstance(commit, TxnOffsetCommitRequest)
+    state = engine.partitions.get(partition_of(event.group_id, event.settings.offsets_topic_num_partitions))
+    return state is not None and commit.producer_id in state.transactions
 
 
 def _wanted(event: Event) -> list[tuple[str, CommitPartition]]:

@@ -86,6 +86,8 @@ class Framer:
         before it in the same `data` are then lost with the connection. After a raise the framer must not be fed again.
         """
         held = self._held
+        if not held and len(data) > _LENGTH.size and len(data) - _LENGTH.size == self._length(data, 0):
+            return [data[_LENGTH.size :]]
         source: bytes | bytearray = data  # whole frames are most often all there is: then nothing is copied but them
         if held:
             held += data

@@ -12,6 +12,7 @@ from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
 from groupproof.coordinator.machine.consumer.consumer_guards import CONSUMER_GUARDS
 from groupproof.coordinator.machine.consumer.effective_settings import checked_config, config_defaults
 from groupproof.coordinator.machine.consumer.heartbeat_classes import HEARTBEAT_CLASSES, class_of
+from groupproof.coordinator.machine.consumer.heartbeats_at_rest import session_ms_at_rest
 from groupproof.coordinator.machine.dialect_functions import DialectFunctions, RequestFunctions
 from groupproof.coordinator.machine.group_batches import Batch
 from groupproof.protocol.rules.classic.classic_terms import Guard
@@ -59,7 +60,9 @@ CONSUMER_FUNCTIONS: Final = DialectFunctions(
     event=ConsumerGroupEvent,
     error_answer=error_answer,
     requests={
-        ConsumerGroupHeartbeatRequest: RequestFunctions(kind=ConsumerEvent.HEARTBEAT, event=ConsumerGroupEvent, fill=_fill, asks_offsets=False),
+        ConsumerGroupHeartbeatRequest: RequestFunctions(
+            kind=ConsumerEvent.HEARTBEAT, event=ConsumerGroupEvent, fill=_fill, asks_offsets=False, at_rest=session_ms_at_rest
+        ),
     },
     batches=_BATCHES,
     gate=frozenset({Guard.NOT_ACTIVE, Guard.LOADING, Guard.NOT_LED_HERE}),

@@ -1,0 +1,64 @@
+"""Which ConsumerGroupHeartbeats change nothing of the group but how long their member's session lasts: nearly all, in a group that is Stable. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groupproof.coordinator.machine.consumer.consumer_members import MemberProgress
+from groupproof.coordinator.machine.consumer.effective_settings import consumer_settings, group_times
+from groupproof.protocol.rules.consumer.consumer_dialect import CONSUMER
+from groupproof.protocol.rules.consumer.consumer_terms import ConsumerState
+
+if TYPE_CHECKING:
+    from groupproof.coordinator.machine.consumer.consumer_group import ConsumerGroup
+    from groupproof.coordinator.machine.consumer.consumer_members import ConsumerMember
+    from groupproof.coordinator.machine.effect_context import EffectContext
+    from groupproof.coordinator.machine.machine_outputs import Arrival
+    from groupproof.protocol.wire.consumer_messages import ConsumerGroupHeartbeatRequest
+
+__all__ = ["session_ms_at_rest"]
+
+
+def session_ms_at_rest(engine: EffectContext, group: ConsumerGroup, message: ConsumerGroupHeartbeatRequest, arrival: Arrival) -> int | None:
+    """Return how long the member's session goes on, None where the heartbeat may change more than that.
+
+    For each step of a heartbeat something here says that it does nothing: for taking the member up that neither it nor its client says anything new, for
+    the bump and the target that the group has looked at its topics and is settled, for the resolution that nobody subscribes by an expression.
+    """
+    if group.dialect is not CONSUMER or group.state is not ConsumerState.STABLE:
+        return None
+    member = group.members.get(message.member_id)
+    if member is None or not _says_nothing(member, message, arrival) or not _is_settled(group, member):
+        return None
+    configs = engine.group_configs.get(message.group_id)
+    if not configs:
+        return consumer_settings(engine.settings).times.session_timeout_ms
+    return group_times(engine.settings, configs, raises=bool(engine.fields["configs_are_raised"])).session_timeout_ms
+
+
+def _says_nothing(member: ConsumerMember, message: ConsumerGroupHeartbeatRequest, arrival: Arrival) -> bool:
+    """Tell whether the heartbeat says no more than that a settled member lives, in KIP-848's shortest form, through the client that it came through before."""
+    return (
+        message.member_epoch == member.epoch
+        and message.topic_partitions is None
+        and message.subscribed_topic_names is None
+        and message.subscribed_topic_regex is None
+        and message.server_assignor is None
+        and message.rack_id is None
+        and message.rebalance_timeout_ms == -1
+        and (message.instance_id is None or message.instance_id == member.instance_id)
+        and member.client_id == arrival.client_id
+        and member.client_host == arrival.client_host
+    )
+
+
+def _is_settled(group: ConsumerGroup, member: ConsumerMember) -> bool:
+    return (
+        member.epoch == group.assignment_epoch == group.generation
+        and member.progress is MemberProgress.STABLE
+        and member.classic is None
+        and not group.is_stale
+        and not group.regexes
+        and len(group.votes) < 2  # of two with as many votes a heartbeat may elect the other
+        and len(group.settled) == len(group.members)
+    )
