@@ -17,8 +17,8 @@ from groupproof.protocol.wire.message_codec import frame, read_response, warm, w
 
 FILES_MAX = 12
 CHANGES_MAX = 59
-HEARTBEAT_FILES_MAX = 15
-HEARTBEAT_CHANGES_MAX = 26
+HEARTBEAT_FILES_MAX = 9
+HEARTBEAT_CHANGES_MAX = 16
 
 Ask = Callable[[Api, int, dict[str, Any]], Awaitable[tuple[Way, dict[str, Any]]]]
 
