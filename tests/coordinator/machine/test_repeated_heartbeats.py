@@ -8,6 +8,7 @@ import pytest
 from tests.coordinator.machine.twin_machines import STEPS, History, Settled
 
 from groupproof.coordinator.machine.repeated_heartbeats import REMEMBERED_MAX, RepeatedHeartbeats
+from groupproof.protocol.vocabulary import ErrorCode
 from groupproof.protocol.wire.messages import HeartbeatRequest
 
 
@@ -27,16 +28,17 @@ def test_a_machine_that_remembers_does_what_one_does_that_asks_the_table(profile
     assert sum(answered) > STEPS // 2, "few heartbeats repeat one another: the histories show nothing"
 
 
-def test_a_member_that_comes_again_by_its_instance_does_not_hear_what_the_one_before_it_heard() -> None:
+def test_a_member_that_names_anothers_instance_is_fenced_though_its_last_heartbeat_was_well() -> None:
     history = Settled()
-    history.twins.ask(HeartbeatRequest(group_id="k", generation_id=1, member_id="a", group_instance_id="i"))
-    for _ in range(2):
-        history.forms()
-        for name in ("a", "s") * 2:
-            for instance_id in (None, "i"):
-                asks = HeartbeatRequest(group_id="k", generation_id=history.generation, member_id=history.ids[name], group_instance_id=instance_id)
-                history.twins.ask(asks)
-                history.twins.are_alike()
+    history.forms()
+    history.forms()
+    codes = []
+    for name, instance_id in (("a", None), ("a", "i"), ("a", None), ("s", "i"), ("s", None)) * 2:
+        asks = HeartbeatRequest(group_id="k", generation_id=history.generation, member_id=history.ids[name], group_instance_id=instance_id)
+        codes.append(history.twins.ask(asks).error_code)
+        history.twins.are_alike()
+
+    assert codes == [ErrorCode.NONE, ErrorCode.FENCED_INSTANCE_ID, ErrorCode.NONE, ErrorCode.NONE, ErrorCode.NONE] * 2
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

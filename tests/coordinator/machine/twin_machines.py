@@ -76,6 +76,7 @@ class History:
 
     def __init__(self, profile: str, seed: int) -> None:
         self.twins, self.draw = Twins(profile), random.Random(seed)
+        self.answers: dict[str, Any] = {}
         self.epochs: dict[str, int] = {}
         self.owned: dict[str, tuple[TopicPartitions, ...]] = {}
         self.ids: dict[str, str] = {}
@@ -97,6 +98,7 @@ class History:
         answer = self.twins.ask(
             ConsumerGroupHeartbeatRequest(group_id="g", member_id=name, member_epoch=self.epochs.get(name, 0), **{**static, **says}), host
         )
+        self.answers[name] = answer
         if answer.error_code:
             self.epochs.pop(name, None)
             self.owned.pop(name, None)

@@ -75,7 +75,7 @@ class Coordinator:
             choices = variant.choices(random)
         self._engine = Engine(bound_tables(profile_named(profile), variant), self.settings, choices, variant)
         self._requests = self._engine.tables.requests
-        self._repeats = RepeatedHeartbeats(self._engine) if self._keeps_laws else None  # a variant may change its groups at any heartbeat
+        self._repeats = RepeatedHeartbeats() if self._keeps_laws else None  # a variant may change its groups at any heartbeat
         self._loading: set[int] = set()
         self._now_ms = 0
         led = range(self.settings.offsets_topic_num_partitions) if partitions is None else partitions
@@ -274,9 +274,9 @@ class Coordinator:
         session_ms = request.at_rest(engine, group, message, arrival)
         if session_ms is None or self._gate(message.group_id) is not OPEN:
             return False
-        if not repeats.answer(group, message, arrival.token, self._now_ms + session_ms):
+        if not repeats.answer(engine, group, message, arrival.token, self._now_ms + session_ms):
             self._take_up(request, message, arrival)
-            repeats.remember(group, message)
+            repeats.remember(engine, group, message)
         return True
 
     def _take_up_other(self, message: GroupRequest, arrival: Arrival) -> None:

@@ -38,13 +38,12 @@ class _Remembered(NamedTuple):
 class RepeatedHeartbeats:
     """What a machine remembers of heartbeats that changed nothing, by member."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self) -> None:
         self._remembered: dict[str, _Remembered] = {}
 
-    def answer(self, group: AnyGroup, message: Any, token: Hashable, session_ends_ms: int) -> bool:
+    def answer(self, engine: Engine, group: AnyGroup, message: Any, token: Hashable, session_ends_ms: int) -> bool:
         """Answer a heartbeat that changes nothing but its session, if the table has answered one like it; tell whether it is answered."""
-        engine, member_id = self._engine, message.member_id
+        member_id = message.member_id
         remembered = self._remembered.get(member_id)
         if remembered is None:
             return False
@@ -55,9 +54,9 @@ class RepeatedHeartbeats:
         engine.out += (AppliedRow(token, group.group_id, rule, requirement, member_id), Reply(token, answer))
         return True
 
-    def remember(self, group: AnyGroup, message: Any) -> None:
+    def remember(self, engine: Engine, group: AnyGroup, message: Any) -> None:
         """Remember how the table has just answered a heartbeat that changed nothing but its session."""
-        engine, group_id, member_id = self._engine, message.group_id, message.member_id
+        group_id, member_id = message.group_id, message.member_id
         applied, reply = engine.out[-2:]
         assert isinstance(applied, AppliedRow), f"{member_id} is answered by a row"
         assert isinstance(reply, Reply), f"{member_id} is answered once, and nothing follows"
