@@ -247,6 +247,26 @@ def test_where_it_goes_on_is_told_by_its_fetch_requests_whatever_its_application
     assert verdict(judge, begins(("an id", 0, 0), ("t", 1, 12), ("t", 0, 10))) is Verdict.OK
 
 
+@pytest.mark.parametrize(
+    ("later", "records", "expected"),
+    [
+        (("t", 0, 10), ("t", 0, 10, 19), Verdict.NON_STRICT),
+        (("t", 0, 20), ("t", 0, 10, 19), Verdict.FAILED),
+        (("t", 0, 10), ("t", 0, 0, 19), Verdict.FAILED),
+        (("t", 0, 10), ("t", 1, 12, 19), Verdict.FAILED),
+    ],
+)
+def test_a_client_that_fetches_elsewhere_and_goes_to_the_committed_offset_before_it_delivers_is_not_strict(
+    later: tuple[str, int, int], records: tuple[str, int, int, int], expected: Verdict
+) -> None:
+    story = Story().member(gets=[("t", 0)])
+    for offsets in (("t", 0, 0), later):
+        story.said(Api.FETCH, connection=2, offsets=(offsets,))
+    story.consume(records)
+
+    assert verdict(starts_at("m0", {("t", 0): 10}, requirement="CLIENT-79"), story.end()) is expected
+
+
 def test_records_alone_are_no_proof_of_where_it_went_on() -> None:
     story = Story().member()
     story.consume(("t", 0, 0, 19), ("t", 1, 12, 19))

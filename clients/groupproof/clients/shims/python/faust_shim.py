@@ -86,7 +86,7 @@ def _settings(subscribe: Subscribe) -> dict[str, Any]:
         "broker_commit_interval": interval_s if is_committing else NEVER_S,  # it cannot be turned off
         "broker_max_poll_interval": subscribe.take("max_poll_interval_ms", 300_000) / 1000,
         "broker_rebalance_timeout": subscribe.take("max_poll_interval_ms", 300_000) / 1000,
-        "canonical_url": f"http://{subscribe.take('client_id')}:6066",
+        "canonical_url": f"http://{subscribe.take('instance_id') or subscribe.take('client_id')}:6066",  # one that is started again has its URL
         "datadir": tempfile.mkdtemp(prefix="faust-"),
         "store": "memory://",
         "table_standby_replicas": STANDBYS[assignor],

@@ -35,6 +35,7 @@ __all__ = ["CASES", "COMMITTED", "after_commits"]
 
 _FETCH = Api.OFFSET_FETCH
 _STABLE_SINCE = 7
+_GOES_ON = unless_asked_twice(goes_on_reading("m0", after="error"), "m0", requirement="CLIENT-79")
 _AGAIN = unless_asked_twice(retries("m0", _FETCH, after="error", requirement="CLIENT-79"), "m0", requirement="CLIENT-79")
 
 COMMITTED = {("t", 0): 10}
@@ -98,14 +99,14 @@ def _error_case(code: int, title: str) -> Case:
         passing(500),
     )
     tells = unless_asked_twice(surfaces("m0", after="error", requirement="CLIENT-79", tried_again=_FETCH), "m0", requirement="CLIENT-79")
-    return _case(code, title, made, tells, goes_on_reading("m0", after="error"), _continues(or_not=True))
+    return _case(code, title, made, tells, _GOES_ON, _continues(or_not=True))
 
 
 def _odd(code: int, title: str, *, means_nothing_once: bool = False) -> Case:
     """Return a case whose error may be reported or tried again, as long as it is not taken for an offset."""
     continues = _continues(or_not=True, means_nothing_once=means_nothing_once)
     made = after_commits(_arm(code), start("m0"), delivered("error", within_ms=15_000), consumed("m0", within_ms=6_700, go_on=True), passing(500))
-    return _case(code, title, made, goes_on_reading("m0", after="error"), continues)
+    return _case(code, title, made, _GOES_ON, continues)
 
 
 CASES: tuple[Case, ...] = (
@@ -121,7 +122,7 @@ CASES: tuple[Case, ...] = (
         ErrorCode.UNSTABLE_OFFSET_COMMIT,
         "A fetch of stable offsets (KIP-447) that meets an open transaction is repeated.",
         _failing(ErrorCode.UNSTABLE_OFFSET_COMMIT),
-        goes_on_reading("m0", after="error"),
+        _GOES_ON,
         where_version("m0", _FETCH, _STABLE_SINCE, _AGAIN, requirement="CLIENT-79"),
         _continues(or_not=True),
     ),

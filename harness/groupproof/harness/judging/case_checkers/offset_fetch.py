@@ -9,7 +9,6 @@ from groupproof.harness.judging.case_checkers.findings import TimedJudge, overdu
 from groupproof.harness.judging.case_checkers.trace_queries import moment, report_due
 from groupproof.harness.judging.checkers.claim import Claim
 from groupproof.harness.judging.checkers.frame_facts import error_of
-from groupproof.harness.model.case import Judge
 from groupproof.harness.model.evidence import Evidence
 from groupproof.harness.model.verdicts import Finding
 from groupproof.protocol.trace import Observation
@@ -21,7 +20,7 @@ READ_MS = 6_000
 """Within which a client has asked again for the offsets that it was refused, whatever its backoff."""
 
 
-def goes_on_reading(client: str, *, after: str, requirement: str = "CLIENT-79", within_ms: float = READ_MS) -> Judge:
+def goes_on_reading(client: str, *, after: str, requirement: str = "CLIENT-79", within_ms: float = READ_MS) -> TimedJudge:
     """Judge that a client whose fetch of offsets failed asks again, reads all the same, or tells its application.
 
     Heartbeats are no sign of it: they keep partitions that nobody reads (librdkafka#5586). Where it reads from is another judge's question.
@@ -49,7 +48,8 @@ def goes_on_reading(client: str, *, after: str, requirement: str = "CLIENT-79", 
 def unless_asked_twice(asked: TimedJudge, client: str, *, requirement: str) -> TimedJudge:
     """Ask `asked` only of a client that has the offsets which a fault refused not from another OffsetFetch, sent at the same time and answered.
 
-    kafkajs sends one for each broker that it reads from, and needs no more than one answer (`resolveOffsets`).
+    kafkajs sends one for each broker that it reads from, and needs no more than one answer (`resolveOffsets`). Faust asks beside aiokafka, and which of
+    the two the fault hits is a race of their threads.
     """
     claim = Claim(requirement=requirement, expected="The client gets its offsets.")
 
