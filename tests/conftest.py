@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import signal
+import sys
 import threading
 from collections.abc import Generator
 
@@ -22,11 +24,22 @@ settings.load_profile("soak" if SOAKS else "gate" if os.environ.get("CI") else "
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Hear Ctrl-C, which a shell without a terminal has its background jobs ignore, and their children; in the soak draw all that is drawn from its seed."""
+    """Hear Ctrl-C, which a shell without a terminal has its background jobs ignore, and their children; in the soak draw all that is drawn from its seed.
+
+    A worker of xdist ends at once when all has been said: to take down one by one what it had loaded takes a second.
+    """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(config, "workerinput"):
+        atexit.register(_end_at_once)
     if SOAKS:
         config.option.hypothesis_seed = config.option.randomly_seed = SEED
+
+
+def _end_at_once() -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def pytest_report_header() -> str | None:
@@ -88,15 +101,17 @@ def pytest_runtest_logfinish() -> None:
 def what_was_never_closed() -> Generator[None]:
     """Have it found after the last test, whose failure it is: a worker of xdist has nobody hear what pytest finds when it ends.
 
-    Pytest looks for it twice and the interpreter once more. All that was loaded is again out of their way.
+    Pytest looks for it twice more. All that was loaded is out of its way in a worker.
     """
     yield
     gc.unfreeze()
     gc.collect()
 
 
-def pytest_sessionfinish() -> None:
+def pytest_sessionfinish(session: pytest.Session) -> None:
     gc.unfreeze = _unfreeze
+    if not hasattr(session.config, "workerinput"):
+        gc.unfreeze()  # extensions complain of what nobody takes down
 
 
 @pytest.hookimpl(wrapper=True)
