@@ -84,6 +84,10 @@ class OffsetsTopic:
         self._seq = 0
         self._next: dict[int, int] = {}
 
+    def next_offset(self, partition: int) -> int:
+        """Return the offset behind the last batch that was followed."""
+        return self._next.get(partition, 0)
+
     def begin(self) -> Observation:
         """Return the observation that says when the trace's time begins."""
         self._seq += 1

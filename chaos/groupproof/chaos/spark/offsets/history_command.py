@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,11 +14,14 @@ from groupproof.chaos.spark.load.load_command import conf_of, span_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
     from groupproof.chaos.spark.offsets.history_page import HistorySummary
     from groupproof.chaos.spark.offsets.partition_files import PartitionFiles
     from groupproof.chaos.spark.offsets.record_fold import Fact
     from groupproof.chaos.spark.offsets.record_tables import HistoryOrder
+    from groupproof.chaos.spark.offsets.topic_reader import TopicReader
+    from groupproof.harness.subjects.offsets_topic.live_topic import LiveTopic
 
 __all__ = ["PAGE", "SUMMARY", "command"]
 
@@ -26,6 +30,8 @@ SUMMARY, PAGE = "history.json", "history.html"
 _NOTHING: Final = 2
 _LOOK_S: Final = 1
 _SAID_CHARS: Final = 300
+_FOLLOWING_TASKS: Final = "2"
+"""A batch of a second has few rows, and each task of it its costs."""
 
 
 @click.command(name="history", short_help="What all groups of a cluster went through, by Spark.")
@@ -40,18 +46,23 @@ _SAID_CHARS: Final = 300
 @click.option("--follow", is_flag=True, help="Follow the topic as it grows, and say storms and flapping members as they come; Ctrl-C ends it.")
 @click.option("--for", "span_s", type=span_of, metavar="SPAN", help="With --follow: end after so long.")
 @click.option("--admin", is_flag=True, help="Ask a broker for the session timeout of the consumer protocol, too (DescribeConfigs).")
+@click.option(
+    "--source", "reader", type=click.Choice(["wire", "spark"]), default="wire", show_default=True,
+    help="Who reads the topic of a cluster: groupproof's own wire, or Spark's Kafka source, in several tasks at once; that asks for a group's coordinator and offsets, too.",
+)  # fmt: skip
 @click.option("--master", "cluster", default="local[*]", show_default=True, metavar="URL", help="Where Spark runs.")
 @click.option("--conf", "confs", type=conf_of, metavar="spark.NAME=VALUE", multiple=True, help="A setting of Spark; repeatable.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON on stdout, and nothing else there.")
 def command(
-    *, sources: tuple[str, ...], properties: Path | None, output: Path, follow: bool, span_s: float | None, admin: bool, cluster: str,
-    confs: tuple[tuple[str, str], ...], as_json: bool,
+    *, sources: tuple[str, ...], properties: Path | None, output: Path, follow: bool, span_s: float | None, admin: bool, reader: str,
+    cluster: str, confs: tuple[tuple[str, str], ...], as_json: bool,
 ) -> int:  # fmt: skip
     """Tell what all groups went through: rebalances with their likely causes, storms, members that flap, time without an owner, commits that stood still.
 
     Of a cluster the records of __consumer_offsets are kept in DIR/records as Parquet; said again, only what came since is read. DIRs are such folders of before, of one cluster,
     or copies of brokers' log folders with segments of the topic.
-    DIR gets history.html, history.json, and the facts as Parquet. No group is joined, and nothing is written to the cluster.
+    DIR gets history.html, history.json, and the facts as Parquet. Nothing is asked of the cluster but ApiVersions, Metadata, ListOffsets and Fetch, and what --admin allows;
+    no group is joined, and nothing is written.
 
     0 says that there was something to tell, 2 that the topic tells of no group.
     """
@@ -65,7 +76,8 @@ def command(
     if all(Path(source).is_dir() for source in sources):
         summary = call.of_folders([Path(source) for source in sources])
     else:
-        summary = call.of_cluster(",".join(sources), properties, follows=follow, span_s=span_s)
+        cluster_call = call.of_cluster if reader == "wire" else call.by_spark
+        summary = cluster_call(",".join(sources), properties, follows=follow, span_s=span_s)
     return call.ended(summary)
 
 
@@ -94,29 +106,56 @@ class _Call:
         return self._summarise(spark, order, segments or kept_files(spark, paths), ", ".join(map(str, folders)))
 
     def of_cluster(self, address: str, properties: Path | None, *, follows: bool, span_s: float | None) -> HistorySummary:
-        """Keep what the topic holds, or follow it; then tell what was kept."""
+        """Read what the topic holds by groupproof's own wire, or follow it; then tell what was kept."""
+        import trio
+
+        from groupproof.chaos.spark.offsets.kept_records import KeptRecords
         from groupproof.chaos.spark.offsets.partition_files import kept_files
-        from groupproof.chaos.spark.offsets.record_tables import RECORDS, keep_records, topic_source
+        from groupproof.chaos.spark.offsets.record_feed import RecordFeed
+        from groupproof.chaos.spark.offsets.record_tables import RECORDS, check_reader
+        from groupproof.chaos.spark.offsets.topic_reader import TopicReader
+        from groupproof.chaos.spark.session import session
+
+        records = self._output / RECORDS
+        check_reader(records, is_spark=False)
+        order, topic = self._ask(address, properties)
+        reader = TopicReader(topic, KeptRecords(records), RecordFeed(self._output) if follows else None)
+        reader.begin()
+        order = replace(order, begins=reader.begins()).keep_names()
+        if not follows:
+            trio.run(reader.read_to_end)
+            self._say(f"{reader.records:,} records read")
+        spark = session("groupproof history", master=self._cluster, is_long=True, **_deep(self._cluster), **self._conf)
+        try:
+            if follows:
+                self._follow_feed(spark, order, reader, span_s)
+            return self._summarise(spark, order, kept_files(spark, [records]), f"__consumer_offsets of {address}")
+        finally:
+            spark.stop()
+
+    def by_spark(self, address: str, properties: Path | None, *, follows: bool, span_s: float | None) -> HistorySummary:
+        """Do so by Spark's own Kafka source."""
+        from groupproof.chaos.spark.offsets.partition_files import kept_files
+        from groupproof.chaos.spark.offsets.record_tables import RECORDS, check_reader, keep_records, topic_source, watch_facts
         from groupproof.chaos.spark.session import session
         from groupproof.clients.registry.install_cache import default_cache
         from groupproof.harness.subjects.spark_connector import connector_jars
 
-        order = self._order(address, properties).keep_names()
+        check_reader(self._output / RECORDS, is_spark=True)
+        order = self._ask(address, properties)[0].keep_names()
         jars = connector_jars(default_cache(), self._say)
-        # Spark looks for the end of its own interruption in a message of pages, by a regular expression that needs a deep stack.
-        deep = {"spark.driver.extraJavaOptions": f"{_java_options(self._cluster)} -Xss32m"}
-        spark = session("groupproof history", master=self._cluster, jars=jars, is_long=True, **deep, **self._conf)
+        spark = session("groupproof history", master=self._cluster, jars=jars, is_long=True, **_deep(self._cluster), **self._conf)
         try:
             if follows:
-                self._follow(spark, order, span_s)
-            query = keep_records(topic_source(spark, order), order)
-            query.awaitTermination()
+                spark.conf.set("spark.sql.shuffle.partitions", _FOLLOWING_TASKS)
+                self._wait_for(watch_facts(topic_source(spark, order), order, self._say_alert), span_s)
+            keep_records(topic_source(spark, order), order).awaitTermination()
             return self._summarise(spark, order, kept_files(spark, [order.folder / RECORDS]), f"__consumer_offsets of {address}")
         finally:
             spark.stop()
 
-    def _order(self, address: str, properties: Path | None) -> HistoryOrder:
-        """Ask the cluster for its topics; raise `BrokenEnvironment` where it does not answer."""
+    def _ask(self, address: str, properties: Path | None) -> tuple[HistoryOrder, LiveTopic]:
+        """Ask the cluster for its topics, and where that of offsets begins; raise `BrokenEnvironment` where it does not answer."""
         import trio
 
         from groupproof.chaos.spark.offsets.record_tables import HistoryOrder
@@ -128,7 +167,7 @@ class _Call:
         from groupproof.harness.subjects.offsets_topic.live_topic import LiveTopic
 
         addresses, security = addressed(address, properties)
-        topic = LiveTopic(Connector.of(security).connect, addresses)
+        topic = LiveTopic(Connector.of(security).connect, addresses, is_committed=True)
 
         async def ask() -> tuple[dict[str, str], int | None]:
             await topic.begin()
@@ -137,21 +176,32 @@ class _Call:
 
         names, session_ms = trio.run(ask)
         kafka = parse_properties(properties.read_text("utf-8")) if properties is not None else {}
-        return HistoryOrder(
-            folder=self._output, bootstrap=address, kafka=kafka, names=names, begins=topic.positions,
+        order = HistoryOrder(
+            folder=self._output, bootstrap=address, kafka=kafka, names=names, begins=dict(topic.positions),
             consumer_session_ms=session_ms or CONSUMER_SESSION_MS,
         )  # fmt: skip
+        return order, topic
 
-    def _follow(self, spark: SparkSession, order: HistoryOrder, span_s: float | None) -> None:
+    def _follow_feed(self, spark: SparkSession, order: HistoryOrder, reader: TopicReader, span_s: float | None) -> None:
+        from groupproof.chaos.spark.offsets.record_tables import feed_source, watch_facts
+        from groupproof.chaos.spark.offsets.topic_reader import FollowedTopic
+
+        assert reader.feed is not None
+        spark.conf.set("spark.sql.shuffle.partitions", _FOLLOWING_TASKS)
+        with FollowedTopic(reader) as followed:
+            query = watch_facts(feed_source(spark, reader.feed.folder), order, self._say_alert)
+            self._wait_for(query, span_s, lambda: followed.error)
+        if followed.error is not None:
+            raise followed.error
+
+    def _wait_for(self, query: StreamingQuery, span_s: float | None, error_of: Callable[[], Exception | None] = lambda: None) -> None:
+        """Wait until the time is over, somebody interrupts, the query fails, or there is an error beside it."""
         from groupproof.chaos.spark.checkers.trace_watch import stopped
-        from groupproof.chaos.spark.offsets.record_tables import topic_source, watch_facts
         from groupproof.harness.model.errors import BrokenEnvironment
 
-        spark.conf.set("spark.sql.shuffle.partitions", "2")  # a batch of a second has few rows, and each task of it its costs
-        query = watch_facts(topic_source(spark, order), order, self._say_alert)
         deadline = None if span_s is None else time.monotonic() + span_s
         try:
-            while query.isActive and (deadline is None or time.monotonic() < deadline):
+            while query.isActive and error_of() is None and (deadline is None or time.monotonic() < deadline):
                 query.awaitTermination(_LOOK_S)
         except KeyboardInterrupt:
             self._say("the page is of what came until now")
@@ -201,7 +251,8 @@ class _Call:
         return 0 if value["groups"] else _NOTHING
 
 
-def _java_options(cluster: str) -> str:
+def _deep(cluster: str) -> dict[str, Any]:
+    """Return a setting for Spark's own interruptions: it looks for their end in a message of pages, by a regular expression that needs a deep stack."""
     from groupproof.chaos.spark.session import settings_for
 
-    return settings_for(cluster, is_long=True)["spark.driver.extraJavaOptions"]
+    return {"spark.driver.extraJavaOptions": f"{settings_for(cluster, is_long=True)['spark.driver.extraJavaOptions']} -Xss32m"}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote
@@ -18,16 +19,19 @@ from pyarrow import fs
 
 from groupproof.chaos.spark.offsets.record_fold import batch_of
 from groupproof.harness.subjects.offsets_topic.segment_files import batches_of, partition_of_segment, segments_in
-from groupproof.protocol.wire.log_batches import BrokenBatch, LogBatch
+from groupproof.protocol.wire.log_batches import BrokenBatch, LogBatch, LogRecord
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["PartitionFiles", "kept_files", "segment_files"]
+__all__ = ["SINK_LOG", "PartitionFiles", "kept_files", "segment_files"]
 
 _COLUMNS: Final = ("offset", "at_ms", "key", "value")
 _PLACE: Final = re.compile(r"/partition=(\d+)/[^/]*$")
 _ROWS: Final = 20_000
+
+SINK_LOG: Final = "_spark_metadata"
+"""Where a query of Spark that writes files lists those that count."""
 
 
 class _RowGroup(NamedTuple):
@@ -62,10 +66,11 @@ class PartitionFiles(NamedTuple):
 
 
 def kept_files(spark: SparkSession, folders: Iterable[Path]) -> list[PartitionFiles]:
-    """Return the files below folders that `keep_records` wrote. What a query that was cut short left behind is passed over: Spark knows which files count, of one folder at a time."""
+    """Return the files below folders that hold records. What was cut short is passed over: a file of `KeptRecords` has its name when it is whole, and of what a query of Spark wrote that knows which files count."""
     found: dict[int, list[str]] = {}
-    for folder in folders:
-        for uri in spark.read.parquet(str(folder.absolute())).inputFiles():
+    for folder in (folder.absolute() for folder in folders):
+        is_sink = (folder / SINK_LOG).is_dir()
+        for uri in spark.read.parquet(str(folder)).inputFiles() if is_sink else [path.as_uri() for path in sorted(folder.glob("*/[!._]*.parquet"))]:
             place = _PLACE.search(uri)
             if place is not None:
                 found.setdefault(int(place[1]), []).append(uri)
@@ -89,13 +94,22 @@ def segment_files(folders: Iterable[Path]) -> list[PartitionFiles]:
 # Parquet
 
 
-def _in_parquet(uris: Sequence[str]) -> Iterator[LogBatch]:
+def _in_parquet(uris: Sequence[str]) -> Iterator[LogBatch | BrokenBatch]:
     groups = sorted((group for uri in uris for group in _row_groups(uri)), key=lambda group: group[:2])
     for overlapping in _clusters(groups):
         table = pa.concat_tables(group.file.read_row_group(group.number, columns=list(_COLUMNS)) for group in overlapping)
         for batch in _ordered(table).to_batches(max_chunksize=_ROWS):
-            if batch.num_rows:
-                yield batch_of(list(zip(*(batch.column(name).to_pylist() for name in _COLUMNS), strict=True)))
+            rows = list(zip(*(batch.column(name).to_pylist() for name in _COLUMNS), strict=True))
+            yield from _runs(rows) if batch.column("key").null_count else [batch_of(rows)] * bool(rows)
+
+
+def _runs(rows: Sequence[LogRecord]) -> Iterator[LogBatch | BrokenBatch]:
+    """Yield the batches between those that could not be read, and these, which `KeptRecords` keeps without a key."""
+    for is_broken, run in groupby(rows, key=lambda row: row[2] is None):
+        if is_broken:
+            yield from (BrokenBatch(offset, 0, (why or b"").decode()) for offset, _, _, why in run)
+        else:
+            yield batch_of(list(run))
 
 
 def _row_groups(uri: str) -> Iterator[_RowGroup]:

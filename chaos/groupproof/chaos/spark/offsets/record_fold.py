@@ -106,6 +106,10 @@ class RecordFold:
         """Return what was read."""
         return self._topic.tally
 
+    def has_taken(self, record: StoredRecord) -> bool:
+        """Tell whether the record, or one behind it in its partition, was taken before."""
+        return record.offset < self._topic.next_offset(record.partition)
+
     def take(self, records: Iterable[StoredRecord]) -> list[Fact]:
         """Return what the records make known, and what they change of what was known before."""
         runs = groupby(records, key=attrgetter("partition"))

@@ -1,7 +1,7 @@
-"""The offsets topic in Spark: records by its own Kafka source to Parquet, facts of groups as a stream with a state for each group, and the same facts of all that was ever kept.
+"""The offsets topic in Spark: facts of groups as a stream with a state for each group, and the same facts of all that was ever kept.
 
-A group's order is that of its offsets, and every record counts however old it is: no watermark decides what comes too late, nothing does.
-The records' files and the source's offsets are one query's checkpoint: each record is written once, whatever is cut short. Facts are written by batch under the batch's number, so that
+Records come from what `topic_reader` feeds and keeps, or from Spark's own Kafka source. A group's order is that of its offsets, and every record counts however old it is:
+no watermark decides what comes too late, nothing does. A record that comes again is passed over by its offset, and facts are written by batch under the batch's number, so that
 one that is done again writes over itself.
 """
 
@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from groupproof.chaos.spark.offsets.partition_files import PartitionFiles
+from groupproof.chaos.spark.offsets.partition_files import SINK_LOG, PartitionFiles
 from groupproof.chaos.spark.offsets.record_fold import Fact, RecordFold, StoredRecord, newest_of
 from groupproof.chaos.spark.streaming.streaming_query import DEPRECATED
+from groupproof.harness.model.errors import WrongUsage
 from groupproof.protocol.wire.offsets_topic import TOPIC
 
 if TYPE_CHECKING:
@@ -28,10 +29,27 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-__all__ = ["FACTS", "RECORDS", "HistoryOrder", "facts_of", "folded", "keep_records", "newest_facts", "topic_names", "topic_source", "watch_facts"]
+__all__ = [
+    "FACTS",
+    "RECORDS",
+    "HistoryOrder",
+    "check_reader",
+    "facts_of",
+    "feed_source",
+    "folded",
+    "keep_records",
+    "newest_facts",
+    "topic_names",
+    "topic_source",
+    "watch_facts",
+]
 
 RECORDS, FACTS, _CHECKPOINTS, _NAMES = "records", "facts", "checkpoints", "topics.json"
 _COLUMNS: Final = ("partition", "offset", "at_ms", "key", "value")
+_FED: Final = "partition int, offset long, at_ms long, key binary, value binary"
+_FILES_AT_ONCE: Final = 16
+_FILES_PURGED: Final = "6h"
+"""Spark remembers the files that it took for so long; they are deleted within seconds."""
 _FACT_ROW: Final = "group string, kind string, number long, at_ms long, offset long, text string"
 _FACT_TYPES: Final = (pa.string(), pa.string(), pa.int64(), pa.int64(), pa.int64(), pa.string())
 _GROUP: Final = "decode(substring(key, 5, CAST(conv(hex(substring(key, 3, 2)), 16, 10) AS INT)), 'UTF-8')"
@@ -71,6 +89,21 @@ def topic_names(folders: Iterable[Path]) -> dict[str, str]:
     """Return the topics' names by their ids, as they were kept in folders."""
     files = [folder / _NAMES for folder in folders if (folder / _NAMES).is_file()]
     return {name: topic for file in files for name, topic in json.loads(file.read_text(encoding="utf-8")).items()}
+
+
+def check_reader(records: Path, *, is_spark: bool) -> None:
+    """Raise `WrongUsage` where the other reader kept the records: either knows the files that it wrote alone."""
+    by_spark = (records / SINK_LOG).is_dir()
+    if by_spark is not is_spark and any(records.glob("*/*.parquet")):
+        raise WrongUsage(f"{records} was kept with --source {'spark' if by_spark else 'wire'}; go on with that, or name another --output")
+
+
+def feed_source(spark: SparkSession, folder: Path) -> DataFrame:
+    """Return what is fed as a stream of records, by Spark's source of files: in the order of their times, and deleted when the facts of them are written."""
+    # Spark's list of all files that it ever took is written anew so often; by default at every tenth batch, that is every ten seconds here.
+    spark.conf.set("spark.sql.streaming.fileSource.log.compactInterval", "300")
+    reader = spark.readStream.schema(_FED).option("maxFilesPerTrigger", _FILES_AT_ONCE).option("maxFileAge", _FILES_PURGED)
+    return reader.option("cleanSource", "delete").parquet(str(folder.absolute()))
 
 
 def topic_source(spark: SparkSession, order: HistoryOrder) -> DataFrame:
@@ -136,9 +169,10 @@ def _rows(facts: list[Fact]) -> pa.RecordBatch:
 
 
 def _followed(order: HistoryOrder, _key: tuple[str], frames: Iterable[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
-    """Go on with one group. A batch may have its records in any order; across batches their offsets rise."""
+    """Go on with one group. A batch may have its records in any order; across batches their offsets rise, and one that came before comes to nothing."""
     fold: RecordFold = pickle.loads(state.get[0]) if state.exists else order.fold()
-    records = sorted(StoredRecord(*row) for frame in frames for row in frame[list(_COLUMNS)].itertuples(index=False, name=None))
+    rows = {row[:2]: StoredRecord(*row) for frame in frames for row in frame[list(_COLUMNS)].itertuples(index=False, name=None)}
+    records = [rows[place] for place in sorted(rows) if not fold.has_taken(rows[place])]
     facts = fold.take(record._replace(key=bytes(record.key), value=None if record.value is None else bytes(record.value)) for record in records)
     state.update((pickle.dumps(fold),))
     import pandas as pd  # in a worker of Spark's alone: it takes half a second

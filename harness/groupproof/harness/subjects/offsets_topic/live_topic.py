@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -12,6 +12,7 @@ import trio
 from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.networks.broker_address import Address, bootstrap_of
 from groupproof.harness.subjects.networks.request_connection import GONE, Asker, NotSpoken, asking
+from groupproof.harness.subjects.offsets_topic.committed_batches import committed
 from groupproof.protocol.vocabulary import Api, ErrorCode, error_named
 from groupproof.protocol.wire.log_batches import BrokenBatch, LogBatch, read_log
 from groupproof.protocol.wire.offsets_topic import TOPIC
@@ -34,6 +35,10 @@ _WAIT_MS: Final = 500
 _FETCH_BYTES: Final = 32 << 20
 _PARTITION_BYTES: Final = 4 << 20
 _PAUSE_S: Final = 0.5
+_OUTAGE_S: Final = 300.0
+_COMMITTED: Final = 1
+"""Kafka's `IsolationLevel.READ_COMMITTED`."""
+
 _CLIENT_ID: Final = "groupproof-watch"
 
 
@@ -42,15 +47,19 @@ class LiveTopic:
     """Reads every partition from its first record on, follows leaders that move, and never commits where it is.
 
     `positions` are the next offsets to fetch, `ends` the ends of the partitions as they were last seen. `errors` counts what made it look for a leader again.
+    With `is_committed` what transactions wrote is delivered once they are committed, and what they aborted never is. A cluster may be away for `outage_s` while it is followed.
     """
 
     connect: Connect
     bootstrap: Sequence[Address]
     pause_s: float = _PAUSE_S
+    outage_s: float = _OUTAGE_S
+    is_committed: bool = False
     positions: dict[int, int] = field(default_factory=dict)
     ends: dict[int, int] = field(default_factory=dict)
     errors: dict[str, int] = field(default_factory=dict)
     _harmed: set[tuple[int, int]] = field(default_factory=set)
+    _brokers: tuple[Address, ...] = ()
 
     @property
     def behind(self) -> int:
@@ -62,8 +71,8 @@ class LiveTopic:
         leaders = await self._leaders()
         for address, partitions in leaders.items():
             async with self._asking(address) as asker:
-                self.positions |= await _list_offsets(asker, partitions, _EARLIEST)
-                self.ends |= await _list_offsets(asker, partitions, _LATEST)
+                self.positions |= await self._list_offsets(asker, partitions, _EARLIEST)
+                self.ends |= await self._list_offsets(asker, partitions, _LATEST)
 
     async def read_to_end(self, deliver: Delivery) -> None:
         """Deliver what is there now, and return."""
@@ -73,9 +82,9 @@ class LiveTopic:
             await self.follow(deliver, on_round=lambda: scope.cancel() if not self.behind else None)
 
     async def follow(self, deliver: Delivery, on_round: Callable[[], None] = lambda: None) -> None:
-        """Deliver batches as they come, for ever; `on_round` is called after each answer."""
+        """Deliver batches as they come, for ever; `on_round` is called after each answer. Raise `BrokenEnvironment` where the cluster stays away."""
         while True:
-            leaders = await self._leaders()
+            leaders = await self._leaders_again()
             with trio.CancelScope() as scope:
                 async with trio.open_nursery() as nursery:
                     for address, partitions in leaders.items():
@@ -103,15 +112,19 @@ class LiveTopic:
                     if errors:
                         raise _Moved(errors[0])
         except (*GONE, NotSpoken, _Moved) as error:
-            name = str(error) or type(error).__name__
-            self.errors[name] = self.errors.get(name, 0) + 1
+            self._count(str(error) or type(error).__name__)
             scope.cancel()
 
     def _request(self, partitions: Sequence[int]) -> dict[str, Any]:
         entries = tuple(
             {"partition": partition, "fetch_offset": self.positions[partition], "partition_max_bytes": _PARTITION_BYTES} for partition in partitions
         )
-        return {"max_wait_ms": _WAIT_MS, "min_bytes": 1, "max_bytes": _FETCH_BYTES, "topics": ({"topic": TOPIC, "partitions": entries},)}
+        topics = ({"topic": TOPIC, "partitions": entries},)
+        return {"max_wait_ms": _WAIT_MS, "min_bytes": 1, "max_bytes": _FETCH_BYTES, "isolation_level": self._isolation, "topics": topics}
+
+    @property
+    def _isolation(self) -> int:
+        return _COMMITTED if self.is_committed else 0
 
     def _deliver(self, answer: Mapping[str, Any], deliver: Delivery) -> Iterator[str]:
         """Deliver an answer's batches and yield the names of its errors. Where retention took what was asked for, reading goes on at the first record there is."""
@@ -124,11 +137,17 @@ class LiveTopic:
             elif part["error_code"]:
                 yield error_named(part["error_code"])
             else:
-                self.ends[partition] = part["high_watermark"]
-                self._deliver_log(partition, part["records"] or b"", deliver)
+                self.ends[partition] = self._end_of(part)
+                batches = read_log(part["records"] or b"")
+                self._deliver_log(partition, committed(batches, part.get("aborted_transactions") or ()) if self.is_committed else batches, deliver)
 
-    def _deliver_log(self, partition: int, blob: bytes, deliver: Delivery) -> None:
-        for batch in read_log(blob):
+    def _end_of(self, part: Mapping[str, Any]) -> int:
+        """Return how far there is something to read: of committed records, up to the first transaction that is still open."""
+        stable = part.get("last_stable_offset", -1)
+        return int(stable if self.is_committed and stable >= 0 else part["high_watermark"])
+
+    def _deliver_log(self, partition: int, batches: Iterable[LogBatch | BrokenBatch], deliver: Delivery) -> None:
+        for batch in batches:
             if isinstance(batch, BrokenBatch):
                 if batch.is_cut:
                     continue
@@ -145,13 +164,38 @@ class LiveTopic:
     async def _leaders(self) -> dict[Address, list[int]]:
         """Return the partitions by the broker that leads them; raise `BrokenEnvironment` where nobody can be asked, or there is no such topic."""
         problem = "nobody answers"
-        for address in self.bootstrap:
+        for address in (*self.bootstrap, *self._brokers):
             try:
                 async with asking(await self.connect(*address), client_id=_CLIENT_ID) as asker:
-                    return _led(await asker.ask(Api.METADATA, _ABOUT, newest=_METADATA_BY_NAME))
+                    answer = await asker.ask(Api.METADATA, _ABOUT, newest=_METADATA_BY_NAME)
+                self._brokers = tuple((broker["host"], broker["port"]) for broker in answer["brokers"])
+                return _led(answer)
             except (*GONE, NotSpoken) as error:
                 problem = str(error) or type(error).__name__
         raise BrokenEnvironment(f"{TOPIC} of {bootstrap_of(self.bootstrap)} can't be read: {problem}")
+
+    async def _leaders_again(self) -> dict[Address, list[int]]:
+        """Do so, and wait for a cluster that is away for a while: brokers are started again, networks break."""
+        deadline = trio.current_time() + self.outage_s
+        while True:
+            try:
+                return await self._leaders()
+            except BrokenEnvironment as error:
+                if trio.current_time() >= deadline:
+                    raise
+                self._count(str(error))
+            await trio.sleep(self.pause_s)
+
+    def _count(self, error: str) -> None:
+        self.errors[error] = self.errors.get(error, 0) + 1
+
+    async def _list_offsets(self, asker: Asker, partitions: Sequence[int], when: int) -> dict[int, int]:
+        entries = tuple({"partition_index": partition, "timestamp": when} for partition in partitions)
+        body = {"replica_id": -1, "isolation_level": self._isolation, "topics": ({"name": TOPIC, "partitions": entries},)}
+        answer = await asker.ask(Api.LIST_OFFSETS, body, newest=_LIST_BY_NAME)
+        return {
+            part["partition_index"]: max(0, part["offset"]) for topic in answer["topics"] for part in topic["partitions"] if not part["error_code"]
+        }
 
     @asynccontextmanager
     async def _asking(self, address: Address) -> AsyncIterator[Asker]:
@@ -180,10 +224,3 @@ def _led(answer: Mapping[str, Any]) -> dict[Address, list[int]]:
         if part["leader_id"] in where:
             leaders.setdefault(where[part["leader_id"]], []).append(part["partition_index"])
     return leaders
-
-
-async def _list_offsets(asker: Asker, partitions: Sequence[int], when: int) -> dict[int, int]:
-    entries = tuple({"partition_index": partition, "timestamp": when} for partition in partitions)
-    body = {"replica_id": -1, "topics": ({"name": TOPIC, "partitions": entries},)}
-    answer = await asker.ask(Api.LIST_OFFSETS, body, newest=_LIST_BY_NAME)
-    return {part["partition_index"]: max(0, part["offset"]) for topic in answer["topics"] for part in topic["partitions"] if not part["error_code"]}

@@ -1,0 +1,82 @@
+"""What Spark's file source streams: one small file at a time with the records that came, of all partitions, in an order that its times tell too.
+
+Spark takes the files by their times, notes in its checkpoint which it has taken, and deletes those whose facts are written. A record may be fed twice, if this process was
+cut short between a file and its place; whoever folds it passes over offsets that it had before. None is left out: where reading goes on is written after the file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from groupproof.chaos.spark.offsets.kept_records import table_of, write_whole
+from groupproof.protocol.wire.log_batches import LogRecord
+
+__all__ = ["FEED", "RecordFeed"]
+
+FEED: Final = "feed"
+_PLACES: Final = "feed.json"
+_NAME: Final = re.compile(r"(\d{12})\.parquet")
+_ROWS_MAX: Final = 50_000
+"""A file has so many records or a few more. Spark takes a number of files at once, which bounds what a batch holds."""
+
+
+class RecordFeed:
+    """Feeds what it takes in files of the folder `feed`; `positions` are where reading goes on."""
+
+    def __init__(self, folder: Path, *, rows_max: int = _ROWS_MAX) -> None:
+        self.folder = folder / FEED
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._places = folder / _PLACES
+        self._rows_max = rows_max
+        self._held: dict[int, list[LogRecord]] = {}
+        self._count = 0
+        state: dict[str, Any] = {"file": 0, "at_ms": 0, "positions": {}}
+        if self._places.is_file():
+            state = json.loads(self._places.read_text(encoding="utf-8"))
+        self.positions: dict[int, int] = {int(partition): offset for partition, offset in state["positions"].items()}
+        left = [
+            (int(found[1]), path.stat().st_mtime_ns // 1_000_000) for path in self.folder.glob("*.parquet") if (found := _NAME.fullmatch(path.name))
+        ]
+        self._number: int = max([state["file"], *(number for number, _ in left)])
+        self._at_ms: int = max([state["at_ms"], *(at_ms for _, at_ms in left)])
+
+    def take(self, partition: int, rows: Sequence[LogRecord]) -> None:
+        """Hold the rows behind those that were fed."""
+        after = self.positions.get(partition, 0)
+        fresh = rows if rows[0][0] >= after else [row for row in rows if row[0] >= after]
+        if fresh:
+            self._held.setdefault(partition, []).extend(fresh)
+            self._count += len(fresh)
+            self.positions[partition] = fresh[-1][0] + 1
+        if self._count >= self._rows_max:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is held as the next file, and then where reading goes on."""
+        if not self._count:
+            return
+        tables = [_placed(partition, rows) for partition, rows in sorted(self._held.items())]
+        self._held, self._count, self._number = {}, 0, self._number + 1
+        # Spark sorts by time alone, to the ms: files of one ms, or of a clock that was set back, would come in any order.
+        self._at_ms = max(self._at_ms + 1, round(time.time() * 1_000))
+        target = self.folder / f"{self._number:012}.parquet"
+        write_whole(pa.concat_tables(tables), target, at_ms=self._at_ms)
+        _write_text(self._places, json.dumps({"file": self._number, "at_ms": self._at_ms, "positions": self.positions}))
+
+
+def _placed(partition: int, rows: Sequence[LogRecord]) -> pa.Table:
+    return table_of(rows).add_column(0, pa.field("partition", pa.int32()), pa.array([partition] * len(rows), pa.int32()))
+
+
+def _write_text(target: Path, text: str) -> None:
+    begun = target.with_name(f".{target.name}")
+    begun.write_text(text, encoding="utf-8")
+    os.replace(begun, target)

@@ -1,0 +1,132 @@
+"""The topic of a cluster, read by groupproof's own wire into files: nothing is asked but ApiVersions, Metadata, ListOffsets and Fetch, and TLS and SASL are those of `watch`.
+
+Records of transactions count once they are committed. One connection to each leader stays open while the topic is followed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Final
+
+import trio
+
+from groupproof.chaos.spark.offsets.kept_records import KeptRecords, rows_of
+from groupproof.chaos.spark.offsets.record_feed import RecordFeed
+from groupproof.harness.model.errors import WrongUsage
+from groupproof.harness.subjects.offsets_topic.live_topic import LiveTopic
+from groupproof.protocol.wire.log_batches import BrokenBatch, LogBatch
+from groupproof.protocol.wire.offsets_topic import TOPIC
+
+__all__ = ["FollowedTopic", "TopicReader"]
+
+_FEED_EVERY_S: Final = 0.5
+_KEEP_EVERY_S: Final = 900.0
+"""How often what waits in memory is kept, while little comes: more often would be more and smaller files. What a process that was killed had not kept is read again."""
+
+_ENDS_WITHIN_S: Final = 30.0
+
+
+@dataclass(slots=True)
+class TopicReader:
+    """Reads a topic, whose begin and end are known, into `kept`, and with `feed` into that."""
+
+    topic: LiveTopic
+    kept: KeptRecords
+    feed: RecordFeed | None = None
+    records: int = 0
+
+    def begin(self) -> None:
+        """Go on where the files end; raise `WrongUsage` where the topic ends before them."""
+        places = [self.kept.positions, *([self.feed.positions] if self.feed is not None else [])]
+        for partition, begin in self.topic.positions.items():
+            for place in places:
+                _check(partition, place.get(partition, 0), self.topic.ends.get(partition, 0))
+            self.topic.positions[partition] = max(begin, min(place.get(partition, 0) for place in places))
+
+    def begins(self) -> Mapping[int, int]:
+        """Return the offsets with which the partitions begin, of what was ever read of them."""
+        return self.topic.positions | self.kept.begins
+
+    async def read_to_end(self) -> None:
+        """Keep what is there now."""
+        try:
+            await self.topic.read_to_end(self._take)
+        finally:
+            self.kept.flush()
+
+    async def follow(self) -> None:
+        """Keep and feed what comes, until cancelled."""
+        assert self.feed is not None
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(_every, _FEED_EVERY_S, self.feed.flush)
+                nursery.start_soon(_every, _KEEP_EVERY_S, self.kept.flush)
+                await self.topic.follow(self._take)
+        finally:
+            self.feed.flush()
+            self.kept.flush()
+
+    def _take(self, partition: int, batch: LogBatch | BrokenBatch) -> None:
+        rows = rows_of(batch)
+        if not rows:
+            return
+        self.records += len(rows)
+        self.kept.take(partition, rows)
+        if self.feed is not None:
+            self.feed.take(partition, rows)
+
+
+@dataclass(slots=True)
+class FollowedTopic:
+    """Follows the topic in a thread of its own, while Spark is at work in this one; `error` is what ended it by itself."""
+
+    reader: TopicReader
+    error: Exception | None = None
+    _scope: trio.CancelScope = field(default_factory=trio.CancelScope)
+    _token: trio.lowlevel.TrioToken | None = None
+    _begun: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+
+    def __enter__(self) -> FollowedTopic:
+        self._thread = threading.Thread(target=self._run, name="groupproof topic", daemon=True)
+        self._thread.start()
+        self._begun.wait()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        assert self._thread is not None
+        if self._token is not None:
+            with suppress(trio.RunFinishedError):  # it has ended by itself
+                self._token.run_sync_soon(self._scope.cancel)
+        self._thread.join(_ENDS_WITHIN_S)
+
+    def _run(self) -> None:
+        try:
+            trio.run(self._follow)
+        except Exception as error:
+            self.error = error
+        finally:
+            self._begun.set()
+
+    async def _follow(self) -> None:
+        self._token = trio.lowlevel.current_trio_token()
+        self._begun.set()
+        with self._scope:
+            await self.reader.follow()
+
+
+def _check(partition: int, read: int, end: int) -> None:
+    if read > end:
+        raise WrongUsage(
+            f"partition {partition} of {TOPIC} was read up to offset {read}, and ends at {end} now: this is another cluster, or its topic was made anew; name another --output"
+        )
+
+
+async def _every(seconds: float, work: Callable[[], None]) -> None:
+    while True:
+        await trio.sleep(seconds)
+        work()
