@@ -37,7 +37,7 @@ def _records(offsets: Sequence[int]) -> list[StoredRecord]:
     return [StoredRecord(3, offset, *commit(offset, "g", 0, offset)) for offset in offsets]
 
 
-def _offsets(part: PartitionFiles) -> list[int]:
+def offsets_of(part: PartitionFiles) -> list[int]:
     return [record[0] for chunk in part.chunks() for batch in chunk if isinstance(batch, LogBatch) for record in batch.records]
 
 
@@ -61,13 +61,13 @@ def test_records_come_once_and_in_the_order_of_their_offsets(files: dict[str, li
     for name, offsets in files.items():
         keep(tmp_path, name, _records(offsets), group_rows=group_rows)
 
-    assert _offsets(_of(tmp_path)) == [0, 1, 2, 5, 6]
+    assert offsets_of(_of(tmp_path)) == [0, 1, 2, 5, 6]
 
 
 def test_an_address_with_a_space_is_read(tmp_path: Path) -> None:
     keep(tmp_path / "last night", "a", _records([0]))
 
-    assert _offsets(_of(tmp_path)) == [0]
+    assert offsets_of(_of(tmp_path)) == [0]
 
 
 def test_segments_of_two_replicas_are_one_log(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_segments_of_two_replicas_are_one_log(tmp_path: Path) -> None:
 
     (part,) = segment_files([tmp_path])
     assert (part.partition, len(part.files), part.are_segments) == (3, 3, True)
-    assert _offsets(part) == list(range(10))
+    assert offsets_of(part) == list(range(10))
 
 
 @pytest.mark.java
@@ -92,7 +92,7 @@ def test_spark_says_which_files_count(spark: SparkSession, tmp_path: Path) -> No
 
     (part,) = kept_files(spark, [tmp_path / "2025", tmp_path / "2026 b"])
     assert (part.partition, len(part.files), part.size > 0) == (3, 2, True)
-    assert _offsets(part) == [5, 6]
+    assert offsets_of(part) == [5, 6]
 
 
 def test_kept_records_and_segments_come_to_the_same_facts(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 import pytest
 import trio
@@ -14,6 +15,7 @@ from groupproof.harness.model.errors import BrokenEnvironment
 from groupproof.harness.subjects.offsets_topic.live_topic import ASKED, LiveTopic
 from groupproof.protocol.vocabulary import Api
 from groupproof.protocol.wire.log_batches import BrokenBatch, LogBatch
+from groupproof.protocol.wire.message_codec import WireRequest
 
 Read = list[tuple[int, int]]
 
@@ -127,3 +129,66 @@ def test_a_cluster_that_is_not_there_is_one_clear_error() -> None:
 
     with pytest.raises(BrokenEnvironment, match="__consumer_offsets of h:9092 can't be read: connection refused"):
         trio.run(LiveTopic(nobody, [("h", 9092)]).begin)
+
+
+def test_a_cluster_that_is_away_for_a_while_is_waited_for_and_other_brokers_are_asked() -> None:
+    logs, asked = _logs(), list[tuple[str, int]]()
+    read: Read = []
+
+    async def main() -> LiveTopic:
+        async with ScriptedBroker.up(logs.answer) as broker:
+
+            async def connect(host: str, port: int) -> trio.abc.Stream:
+                asked.append((host, port))
+                if (host == "first" and len(asked) > 3) or 5 < trio.current_time() < 65:
+                    raise OSError("connection refused")
+                return await broker.connect(host, port)
+
+            topic = LiveTopic(connect, [("first", 9092)])
+            await topic.begin()
+            await trio.sleep(10)
+            await topic.read_to_end(lambda partition, batch: read.append((partition, _offset(batch))))
+            return topic
+
+    topic = trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+    assert len(read) == 20
+    assert list(topic.errors) == ["__consumer_offsets of first:9092 can't be read: connection refused"]
+    assert {address for address in asked[-3:]} == {("first", 9092), ("h", 9092)}
+
+
+def test_a_cluster_that_stays_away_is_one_clear_error() -> None:
+    async def nobody(host: str, port: int) -> trio.abc.Stream:
+        raise OSError("connection refused")
+
+    async def main() -> None:
+        topic = LiveTopic(nobody, [("h", 9092)], outage_s=60)
+        with pytest.raises(BrokenEnvironment, match="connection refused"):
+            await topic.follow(lambda partition, batch: None)
+        assert trio.current_time() >= 60
+
+    trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+
+
+def test_of_committed_records_the_end_is_where_the_first_open_transaction_begins() -> None:
+    logs = _logs(5)
+
+    def answer(request: WireRequest) -> Mapping[str, Any]:
+        body = logs.answer(request)
+        if request.api is Api.FETCH:
+            for part in body["responses"][0]["partitions"]:
+                part |= {"last_stable_offset": 3, "records": b"".join(logs.batches[part["partition_index"]][:3])}
+        return body
+
+    async def main(is_committed: bool) -> tuple[Read, set[int]]:
+        read: Read = []
+        async with ScriptedBroker.up(answer) as broker:
+            topic = LiveTopic(broker.connect, [("h", 9092)], is_committed=is_committed)
+            await topic.begin()
+            with trio.move_on_after(60):
+                await topic.read_to_end(lambda partition, batch: read.append((partition, _offset(batch))))
+            levels = {request.body["isolation_level"] for request in broker.asked if request.api in (Api.FETCH, Api.LIST_OFFSETS)}
+            return (read, levels) if trio.current_time() < 60 else ([], levels)
+
+    expected = [(partition, offset) for partition in (0, 3) for offset in range(3)]
+    read, levels = trio.run(main, True, clock=trio.testing.MockClock(autojump_threshold=0))
+    assert (sorted(read), levels) == (expected, {1})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -159,22 +160,17 @@ class _Call:
         import trio
 
         from groupproof.chaos.spark.offsets.record_tables import HistoryOrder
+        from groupproof.chaos.spark.offsets.topic_reader import meet_topic
         from groupproof.harness.judging.topic_history.topic_history import CONSUMER_SESSION_MS
         from groupproof.harness.subjects.brokers.broker_providers import addressed
         from groupproof.harness.subjects.networks.client_properties import parse_properties
         from groupproof.harness.subjects.networks.secure_connection import Connector
-        from groupproof.harness.subjects.offsets_topic.group_listing import consumer_session_ms
         from groupproof.harness.subjects.offsets_topic.live_topic import LiveTopic
 
         addresses, security = addressed(address, properties)
         topic = LiveTopic(Connector.of(security).connect, addresses, is_committed=True)
 
-        async def ask() -> tuple[dict[str, str], int | None]:
-            await topic.begin()
-            session_ms = await consumer_session_ms(topic.connect, topic.bootstrap[0]) if self._is_admin else None
-            return (await topic.topics())[1], session_ms
-
-        names, session_ms = trio.run(ask)
+        names, session_ms = trio.run(partial(meet_topic, topic, is_admin=self._is_admin))
         kafka = parse_properties(properties.read_text("utf-8")) if properties is not None else {}
         order = HistoryOrder(
             folder=self._output, bootstrap=address, kafka=kafka, names=names, begins=dict(topic.positions),

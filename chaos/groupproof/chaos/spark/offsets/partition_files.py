@@ -71,7 +71,7 @@ def kept_files(spark: SparkSession, folders: Iterable[Path]) -> list[PartitionFi
     for folder in (folder.absolute() for folder in folders):
         is_sink = (folder / SINK_LOG).is_dir()
         for uri in spark.read.parquet(str(folder)).inputFiles() if is_sink else [path.as_uri() for path in sorted(folder.glob("*/[!._]*.parquet"))]:
-            place = _PLACE.search(uri)
+            place = _PLACE.search(unquote(uri))
             if place is not None:
                 found.setdefault(int(place[1]), []).append(uri)
     return [PartitionFiles(partition, tuple(uris), sum(map(_size_of, uris))) for partition, uris in sorted(found.items())]

@@ -17,17 +17,25 @@ import trio
 from groupproof.chaos.spark.offsets.kept_records import KeptRecords, rows_of
 from groupproof.chaos.spark.offsets.record_feed import RecordFeed
 from groupproof.harness.model.errors import WrongUsage
+from groupproof.harness.subjects.offsets_topic.group_listing import consumer_session_ms
 from groupproof.harness.subjects.offsets_topic.live_topic import LiveTopic
 from groupproof.protocol.wire.log_batches import BrokenBatch, LogBatch
 from groupproof.protocol.wire.offsets_topic import TOPIC
 
-__all__ = ["FollowedTopic", "TopicReader"]
+__all__ = ["FollowedTopic", "TopicReader", "meet_topic"]
 
 _FEED_EVERY_S: Final = 0.5
 _KEEP_EVERY_S: Final = 900.0
 """How often what waits in memory is kept, while little comes: more often would be more and smaller files. What a process that was killed had not kept is read again."""
 
 _ENDS_WITHIN_S: Final = 30.0
+
+
+async def meet_topic(topic: LiveTopic, *, is_admin: bool) -> tuple[dict[str, str], int | None]:
+    """Learn where the topic begins and ends; return the names of the cluster's topics by their ids, and the session timeout of its consumer protocol where a broker may be asked."""
+    await topic.begin()
+    session_ms = await consumer_session_ms(topic.connect, topic.bootstrap[0]) if is_admin else None
+    return (await topic.topics())[1], session_ms
 
 
 @dataclass(slots=True)
@@ -102,6 +110,15 @@ class FollowedTopic:
         if self._token is not None:
             with suppress(trio.RunFinishedError):  # it has ended by itself
                 self._token.run_sync_soon(self._scope.cancel)
+        self.wait()
+
+    @property
+    def is_running(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    def wait(self) -> None:
+        """Wait until it has ended."""
+        assert self._thread is not None
         self._thread.join(_ENDS_WITHIN_S)
 
     def _run(self) -> None:
