@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from groupproof.harness.subjects.offsets_topic.committed_batches import committed
 from groupproof.protocol.wire.log_batches import BrokenBatch, LogBatch
 
@@ -11,7 +13,7 @@ def _batch(offset: int, producer: int = -1, *, marker: str | None = None) -> Log
     return LogBatch(offset, offset, 2, 0, producer, producer >= 0, 5, marker, records)
 
 
-def _kept(batches: list[LogBatch | BrokenBatch], *aborted: tuple[int, int]) -> list[int]:
+def _kept(batches: Sequence[LogBatch | BrokenBatch], *aborted: tuple[int, int]) -> list[int]:
     entries = [{"producer_id": producer, "first_offset": offset} for producer, offset in aborted]
     found = list(committed(batches, entries))
     assert len(found) == len(batches)
