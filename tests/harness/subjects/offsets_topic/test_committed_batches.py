@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from groupproof.harness.subjects.offsets_topic.committed_batches import committed
-from groupproof.protocol.wire.log_batches import BrokenBatch, LogBatch
+from groupproof.protocol.wire.log_batches import BrokenBatch, LogBatch, LogRecord
 
 
 def _batch(offset: int, producer: int = -1, *, marker: str | None = None) -> LogBatch:
-    records = [] if marker else [(offset, 5, b"k", b"v")]
+    records: list[LogRecord] = [] if marker else [(offset, 5, b"k", b"v")]
     return LogBatch(offset, offset, 2, 0, producer, producer >= 0, 5, marker, records)
 
 

@@ -1,1 +1,1 @@
-"""The offsets topic at any size: by Spark's own Kafka source to Parquet, to facts about groups, and to one page."""
+"""The offsets topic at any size: from a cluster into files, by Spark to facts about groups, and to one page."""
