@@ -151,3 +151,12 @@ def test_of_a_group_that_was_deleted_the_last_number_is_kept() -> None:
 
     assert [rebalance.number for rebalance in fold.history.groups["g"].rebalances] == [7, 8]
     assert [fact.number for fact in again if fact.kind == REBALANCE] == [8]
+
+
+def test_a_fold_says_which_records_it_had() -> None:
+    records = storm_records(range(1, 8))
+    fold = RecordFold()
+    fold.take(records[:4])
+
+    assert [fold.has_taken(record) for record in records] == [True] * 4 + [False] * 3
+    assert not fold.has_taken(records[0]._replace(partition=records[0].partition + 1))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow.parquet as pq
 import pytest
 from tests.chaos.spark.offsets.test_partition_files import keep
 from tests.chaos.spark.offsets.test_record_fold import newest
@@ -15,15 +15,26 @@ from tests.harness.judging.topic_history.stories import member
 from tests.harness.subjects.offsets_topic.topic_logs import Stored, commit, generation
 
 from groupproof.chaos.spark.checkers.trace_watch import stopped
-from groupproof.chaos.spark.offsets.partition_files import kept_files
+from groupproof.chaos.spark.offsets.partition_files import SINK_LOG, kept_files
+from groupproof.chaos.spark.offsets.record_feed import RecordFeed
 from groupproof.chaos.spark.offsets.record_fold import TALLY, Fact, RecordFold, StoredRecord
-from groupproof.chaos.spark.offsets.record_tables import FACTS, RECORDS, HistoryOrder, facts_of, keep_records, newest_facts, topic_names, watch_facts
+from groupproof.chaos.spark.offsets.record_tables import (
+    FACTS,
+    RECORDS,
+    HistoryOrder,
+    check_reader,
+    facts_of,
+    feed_source,
+    keep_records,
+    newest_facts,
+    topic_names,
+    watch_facts,
+)
+from groupproof.harness.model.errors import WrongUsage
 from groupproof.protocol.wire.log_batches import LogBatch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-pytestmark = [pytest.mark.java, pytest.mark.slow]
 
 
 def _records() -> list[StoredRecord]:
@@ -55,19 +66,38 @@ def _stream(spark: SparkSession, folder: Path) -> DataFrame:
     )
 
 
+def _feed(folder: Path, records: list[StoredRecord]) -> RecordFeed:
+    """Feed the records in three files, the last of which has some that were fed before: whoever fed them had been cut short."""
+    feed = RecordFeed(folder)
+    for offsets in (range(16), range(16, 32), range(20, 48)):
+        feed.positions = {}
+        for partition in range(2):
+            feed.take(
+                partition,
+                [
+                    (record.offset, record.at_ms, record.key, record.value)
+                    for record in records
+                    if record.partition == partition and record.offset in offsets
+                ],
+            )
+        feed.flush()
+    return feed
+
+
+@pytest.mark.java
+@pytest.mark.slow
 def test_a_stream_in_batches_and_a_table_tell_what_one_fold_tells(spark: SparkSession, tmp_path: Path) -> None:
     records = _records()
     expected = newest(RecordFold().take(records))
-    for number in range(3):
-        part = [record for record in records if record.offset % 48 // 16 == number]
-        keep(tmp_path / "in", f"{number}", list(reversed(part)))
-        for file in (tmp_path / "in").rglob(f"{number}.parquet"):
-            os.utime(file, (number, number))  # the source takes the oldest first
+    keep(tmp_path / "in", "0", records)
     order, heard = HistoryOrder(folder=tmp_path, trigger_ms=100, begins={0: 0, 1: 0}), list[Fact]()
+    feed = _feed(tmp_path, records)
+    assert sum(pq.ParquetFile(file).metadata.num_rows for file in feed.folder.glob("*.parquet")) > len(records)
 
-    query = watch_facts(_stream(spark, tmp_path / "in"), order, heard.append)
+    query = watch_facts(feed_source(spark, feed.folder, files_at_once=1), order, heard.append)
     query.processAllAvailable()
     stopped(query)
+    assert len(list(feed.folder.glob("*.parquet"))) <= 1
     streamed = spark.read.parquet(str(tmp_path / FACTS)).select(*Fact._fields)
 
     assert len(expected) > 40
@@ -78,6 +108,8 @@ def test_a_stream_in_batches_and_a_table_tell_what_one_fold_tells(spark: SparkSe
     assert [json.loads(row.text)["records"] for row in table if row.kind == TALLY] == [{"GroupMetadata": 32, "OffsetCommit": 16}] * 2
 
 
+@pytest.mark.java
+@pytest.mark.slow
 def test_records_are_kept_once_and_only_what_is_new_is_read_again(spark: SparkSession, tmp_path: Path) -> None:
     records, order = _records(), HistoryOrder(folder=tmp_path)
     counts = []
@@ -96,6 +128,18 @@ def test_records_are_kept_once_and_only_what_is_new_is_read_again(spark: SparkSe
         for record in batch.records
     ]
     assert kept == [(record.partition, record.offset) for record in records]
+
+
+@pytest.mark.parametrize("is_spark", [False, True])
+def test_a_folder_belongs_to_one_reader(is_spark: bool, tmp_path: Path) -> None:
+    check_reader(tmp_path, is_spark=is_spark)
+    keep(tmp_path, "a", _records())
+    if not is_spark:
+        (tmp_path / SINK_LOG).mkdir()
+
+    check_reader(tmp_path, is_spark=not is_spark)
+    with pytest.raises(WrongUsage, match=f"was kept with --source {'wire' if is_spark else 'spark'}"):
+        check_reader(tmp_path, is_spark=is_spark)
 
 
 def test_the_names_of_topics_are_kept_beside_the_records(tmp_path: Path) -> None:

@@ -98,11 +98,12 @@ def check_reader(records: Path, *, is_spark: bool) -> None:
         raise WrongUsage(f"{records} was kept with --source {'spark' if by_spark else 'wire'}; go on with that, or name another --output")
 
 
-def feed_source(spark: SparkSession, folder: Path) -> DataFrame:
+def feed_source(spark: SparkSession, folder: Path, *, files_at_once: int = _FILES_AT_ONCE) -> DataFrame:
     """Return what is fed as a stream of records, by Spark's source of files: in the order of their times, and deleted when the facts of them are written."""
     # Spark's list of all files that it ever took is written anew so often; by default at every tenth batch, that is every ten seconds here.
     spark.conf.set("spark.sql.streaming.fileSource.log.compactInterval", "300")
-    reader = spark.readStream.schema(_FED).option("maxFilesPerTrigger", _FILES_AT_ONCE).option("maxFileAge", _FILES_PURGED)
+    spark.conf.set("spark.sql.streaming.fileSource.cleaner.numThreads", "0")  # there is one file or two to delete
+    reader = spark.readStream.schema(_FED).option("maxFilesPerTrigger", files_at_once).option("maxFileAge", _FILES_PURGED)
     return reader.option("cleanSource", "delete").parquet(str(folder.absolute()))
 
 
